@@ -1,0 +1,106 @@
+import type { ApiObject, JsonObject } from '../object.ts';
+import type { StatusCause } from '../status.ts';
+
+/**
+ * A JSON schema in the dialect of `apiextensions.k8s.io/v1` (`JSONSchemaProps`), with its `x-kubernetes-*` extensions.
+ * Built-in kinds use the same dialect, with `x-kubernetes-patch-merge-key` / `x-kubernetes-patch-strategy` beside
+ * `x-kubernetes-list-type` / `x-kubernetes-list-map-keys` where a strategic merge patch needs them.
+ */
+export interface JsonSchema {
+  type?: string;
+  format?: string;
+  description?: string;
+  properties?: Record<string, JsonSchema>;
+  additionalProperties?: boolean | JsonSchema;
+  items?: JsonSchema;
+  required?: string[];
+  default?: unknown;
+  enum?: unknown[];
+  nullable?: boolean;
+  [keyword: string]: unknown;
+}
+
+/** A column of `kubectl get`: a JSON path for custom kinds, a function for built-in ones. */
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
+  readonly format?: string;
+  readonly description?: string;
+  readonly priority?: number;
+  readonly jsonPath?: string;
+  /** For built-in kinds; a `date` column returns the RFC 3339 time, which the table printer turns into an age. */
+  readonly value?: (object: ApiObject, now: Date) => string | number | boolean | null;
+}
+
+/** What a strategy may look at while it prepares or judges an object. */
+export interface StrategyContext {
+  readonly now: Date;
+  /** '' for the main resource, else e.g. `status`. */
+  readonly subresource: string;
+  readonly userName: string;
+}
+
+/**
+ * The rules of one kind, as data: how it is named and served, what it looks like, and what is done to it on the way in.
+ * Built-in kinds are values of this type, one file each (or one a small family); a CRD version becomes one as well.
+ */
+export interface KindDefinition {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly listKind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly namespaced: boolean;
+  /** Verbs of the main resource; default: create, delete, deletecollection, get, list, patch, update, watch. */
+  readonly verbs?: readonly string[];
+  /** Schema of the whole object. Absent: the kind is schemaless (everything is kept). */
+  readonly schema?: JsonSchema;
+  /** Custom kinds prune unknown fields by schema and answer some requests differently from built-in ones. */
+  readonly custom: boolean;
+  /** `metadata.generation` is kept and bumped when the spec (all but metadata and status) changes. */
+  readonly hasGeneration?: boolean;
+  readonly subresources?: {
+    /** Writes to the main resource leave `status` alone, and the other way round. */
+    readonly status?: boolean;
+    readonly scale?: {
+      readonly specReplicasPath: string;
+      readonly statusReplicasPath: string;
+      readonly labelSelectorPath?: string;
+    };
+  };
+  /** Other subresources by name (binding, eviction, token, approval, …): see registry/subresource.ts. */
+  readonly otherSubresources?: readonly string[];
+  readonly columns?: readonly PrinterColumn[];
+  /** Field selectors beyond `metadata.name` and `metadata.namespace`: path → value of an object. */
+  readonly selectableFields?: Readonly<Record<string, (object: ApiObject) => string>>;
+  /** PUT without a resourceVersion is refused (custom kinds, leases). */
+  readonly requiresResourceVersion?: boolean;
+  /** PUT of an absent object creates it (leases). */
+  readonly createOnUpdate?: boolean;
+  /** Grace period in seconds that a delete gets when the caller names none; 0: deleted at once (pods have 30 or their own). */
+  readonly gracePeriodSeconds?: (object: ApiObject) => number;
+  /** What a delete without an explicit propagationPolicy does with dependents. Default `Background`. */
+  readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan';
+  /** Structural defaults come from the schema's `default`s; this adds those that depend on other fields. Mutates. */
+  readonly setDefaults?: (object: ApiObject) => void;
+  /** Drops what a client may not set (status on create, …) and fills what the server sets. Mutates. */
+  readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;
+  readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
+  /** Causes of a 422 beyond what the schema says; [] when fine. */
+  readonly validate?: (object: ApiObject, context: StrategyContext) => StatusCause[];
+  readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => StatusCause[];
+  readonly validateName?: (name: string) => string[];
+}
+
+/** `group/plural`, unique among served resources of one version. */
+export const resourceId = (kind: Pick<KindDefinition, 'group' | 'plural'>): string => `${kind.group}/${kind.plural}`;
+
+/** `v1` or `group/version`. */
+export const apiVersionOf = (kind: Pick<KindDefinition, 'group' | 'version'>): string =>
+  kind.group === '' ? kind.version : `${kind.group}/${kind.version}`;
+
+/** The body of a kind as plain JSON, for code that walks it. */
+export const bodyOf = (object: ApiObject): JsonObject => object as unknown as JsonObject;

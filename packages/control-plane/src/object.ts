@@ -1,0 +1,55 @@
+/** A JSON value as it travels over the wire. */
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+
+/** A JSON object. Code that builds one from user input must make it safe against prototype-named keys. */
+export interface JsonObject {
+  [key: string]: Json;
+}
+
+/** One entry of `metadata.managedFields`. */
+export interface ManagedFieldsEntry {
+  manager?: string;
+  operation?: 'Apply' | 'Update';
+  apiVersion?: string;
+  time?: string;
+  fieldsType?: 'FieldsV1';
+  fieldsV1?: JsonObject;
+  subresource?: string;
+}
+
+/** An owner reference as in `metadata.ownerReferences`. */
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+}
+
+/** The metadata that every object carries. */
+export interface ObjectMeta {
+  name?: string;
+  generateName?: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string | null;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: OwnerReference[];
+  managedFields?: ManagedFieldsEntry[];
+  selfLink?: string;
+}
+
+/** Any Kubernetes object. Everything beside the metadata is plain JSON and typed by its kind's schema alone. */
+export interface ApiObject {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  [field: string]: unknown;
+}
