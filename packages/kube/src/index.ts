@@ -1,1 +1,12 @@
-export {};
+export * from './client.ts';
+export * from './clock.ts';
+export * from './controller.ts';
+export * from './errors.ts';
+export * from './informer.ts';
+export * from './logger.ts';
+export * from './objects.ts';
+export * from './random.ts';
+export * from './recorder.ts';
+export * from './transport.ts';
+export * from './types/core.ts';
+export * from './types/groups.ts';

@@ -1,0 +1,82 @@
+import type { Draft, KubeObject, ResourceDefinition } from './objects.ts';
+
+/** A change to send with PATCH. */
+export type Patch =
+  | { readonly type: 'merge'; readonly body: object }
+  | { readonly type: 'json'; readonly body: readonly object[] }
+  | { readonly type: 'strategic'; readonly body: object }
+  | { readonly type: 'apply'; readonly body: object; readonly fieldManager: string; readonly force?: boolean };
+
+export interface RequestOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface ListOptions extends RequestOptions {
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly limit?: number;
+  readonly continue?: string;
+  readonly resourceVersion?: string;
+  readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
+}
+
+export interface WatchOptions extends RequestOptions {
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly resourceVersion?: string;
+  readonly allowWatchBookmarks?: boolean;
+  /** How long the server may keep the watch open, in seconds. */
+  readonly timeoutSeconds?: number;
+}
+
+export interface DeleteOptions extends RequestOptions {
+  readonly gracePeriodSeconds?: number;
+  readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+}
+
+export interface WriteOptions extends RequestOptions {
+  readonly fieldManager?: string;
+  readonly dryRun?: boolean;
+  /** `status`, `scale`, …; absent: the main resource. */
+  readonly subresource?: string;
+}
+
+export interface List<T> {
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string; readonly remainingItemCount?: number };
+  readonly items: T[];
+}
+
+export type WatchEvent<T> =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
+  | { readonly type: 'BOOKMARK'; readonly object: { readonly metadata: { readonly resourceVersion: string; readonly annotations?: Record<string, string> } } };
+
+/** Reads of one kind. Every method throws `KubeError`. */
+export interface ResourceReader<T extends KubeObject> {
+  get(name: string, options?: RequestOptions): Promise<T>;
+  list(options?: ListOptions): Promise<List<T>>;
+  /** Yields events until the server closes the stream, the signal aborts (throws its reason), or an ERROR event arrives (throws `KubeError`, 410 among them). */
+  watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
+}
+
+/** Writes of one kind. Every method throws `KubeError`; none retries by itself but on 429/503 with Retry-After. */
+export interface ResourceWriter<T extends KubeObject> {
+  create(object: Draft<T>, options?: WriteOptions): Promise<T>;
+  /** PUT: refused with a conflict when `metadata.resourceVersion` is not the newest. */
+  update(object: T, options?: WriteOptions): Promise<T>;
+  patch(name: string, patch: Patch, options?: WriteOptions): Promise<T>;
+  delete(name: string, options?: DeleteOptions): Promise<void>;
+  deleteCollection(options?: ListOptions & DeleteOptions): Promise<void>;
+  /** POST to a subresource, e.g. `eviction`, `binding`, `token`. */
+  createSubresource<R = unknown>(name: string, subresource: string, body: object, options?: RequestOptions): Promise<R>;
+}
+
+export interface ResourceClient<T extends KubeObject> extends ResourceReader<T>, ResourceWriter<T> {}
+
+/** One API server as one identity. */
+export interface KubeClient {
+  /** For a namespaced kind without a namespace: reads span all namespaces, writes need the object's own. */
+  resource<T extends KubeObject>(definition: ResourceDefinition<T>, namespace?: string): ResourceClient<T>;
+  /** Any other request; the answer's JSON. */
+  request<R>(method: string, path: string, options?: RequestOptions & { readonly body?: object; readonly contentType?: string }): Promise<R>;
+}

@@ -1,0 +1,33 @@
+import type { Change } from './informer.ts';
+import type { Key, KubeObject } from './objects.ts';
+import type { Informer } from './informer.ts';
+
+/** What a reconcile that did not fail says: finished, or look again after a while. An error backs off instead. */
+export type Outcome = { readonly kind: 'done' } | { readonly kind: 'again'; readonly afterMs: number };
+
+export const done: Outcome = { kind: 'done' };
+export const again = (afterMs: number): Outcome => ({ kind: 'again', afterMs });
+export const soonest = (...all: readonly Outcome[]): Outcome =>
+  all.reduce((a, b) => (a.kind === 'done' ? b : b.kind === 'done' || a.afterMs <= b.afterMs ? a : b), done);
+
+/**
+ * Looks at the world and moves one object towards what is wanted.
+ * - `done`: forget the key's failures; only an event brings it back.
+ * - `again`: the same, and look again after `afterMs` (a deadline, not a poll).
+ * - throws: look again after the key's back-off (a `KubeError` 409 quickly and without a log line at error level).
+ * Never runs twice at once for one key.
+ */
+export type Reconcile = (key: Key, signal: AbortSignal) => Promise<Outcome>;
+
+/** One named reconcile loop with a queue of its own. */
+export interface Controller {
+  readonly name: string;
+  /** Adds a key: at once, or after `afterMs` (the earliest of several requests wins). Deduplicated. */
+  enqueue(key: Key, afterMs?: number): void;
+  /** Maps changes of an informer to keys of this controller. */
+  watch<T extends KubeObject>(informer: Informer<T>, keys: (change: Change<T>) => Iterable<Key>): void;
+  /** Waits for the watched informers to be synced, then works until the signal aborts; resolves when the last reconcile has ended. */
+  run(signal: AbortSignal): Promise<void>;
+  /** True when nothing is queued, delayed within `withinMs` (default 0) or running. */
+  idle(withinMs?: number): boolean;
+}

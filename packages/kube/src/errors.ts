@@ -1,0 +1,50 @@
+/** The `Status` that a server sends with a refusal. */
+export interface StatusBody {
+  readonly message?: string;
+  readonly reason?: string;
+  readonly code?: number;
+  readonly details?: {
+    readonly name?: string;
+    readonly kind?: string;
+    readonly causes?: readonly { readonly reason?: string; readonly message?: string; readonly field?: string }[];
+    readonly retryAfterSeconds?: number;
+  };
+}
+
+/** A request that the API server refused (`code` ≥ 400), or that got no answer (`code` 0, with the cause). */
+export class KubeError extends Error {
+  override readonly name = 'KubeError';
+  readonly code: number;
+  readonly reason: string;
+  readonly status: StatusBody;
+  /** From `Retry-After` or `details.retryAfterSeconds`, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, fields: { code: number; reason?: string; status?: StatusBody; retryAfterMs?: number; cause?: unknown }) {
+    super(message, fields.cause === undefined ? undefined : { cause: fields.cause });
+    this.code = fields.code;
+    this.reason = fields.reason ?? '';
+    this.status = fields.status ?? {};
+    this.retryAfterMs = fields.retryAfterMs;
+  }
+}
+
+const hasCode = (error: unknown, code: number): error is KubeError => error instanceof KubeError && error.code === code;
+
+export const isNotFound = (error: unknown): error is KubeError => hasCode(error, 404);
+export const isAlreadyExists = (error: unknown): error is KubeError => hasCode(error, 409) && error.reason === 'AlreadyExists';
+export const isConflict = (error: unknown): error is KubeError => hasCode(error, 409) && error.reason !== 'AlreadyExists';
+export const isGone = (error: unknown): error is KubeError => hasCode(error, 410);
+export const isInvalid = (error: unknown): error is KubeError => hasCode(error, 422);
+export const isForbidden = (error: unknown): error is KubeError => hasCode(error, 403);
+export const isTooManyRequests = (error: unknown): error is KubeError => hasCode(error, 429);
+
+/** Resolves to undefined when the object is not there, which for a deletion is what was wanted. */
+export async function ignoreNotFound<T>(promise: Promise<T>): Promise<T | undefined> {
+  try {
+    return await promise;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,48 @@
+import type { Key, KubeObject } from './objects.ts';
+
+/** A change of one object in a cache. */
+export type Change<T> =
+  | { readonly type: 'added'; readonly key: Key; readonly object: T }
+  | { readonly type: 'updated'; readonly key: Key; readonly object: T; readonly old: T }
+  | { readonly type: 'deleted'; readonly key: Key; readonly object: T };
+
+/** What a reconcile reads. Objects are shared and must not be mutated (deeply frozen in tests). */
+export interface Store<T> {
+  get(key: Key): T | undefined;
+  list(): readonly T[];
+  /** Objects whose index function `index` yielded `value`. Cost: the number of objects returned. */
+  byIndex(index: string, value: string): readonly T[];
+  readonly size: number;
+}
+
+/** A live copy of one kind: paged list, then watch with bookmarks; relists and diffs on 410; recovers by itself for ever. */
+export interface Informer<T extends KubeObject> {
+  readonly store: Store<T>;
+  /** True after the first complete list. */
+  readonly synced: boolean;
+  /** Resolves when `synced` becomes true; rejects when the signal aborts. */
+  whenSynced(signal?: AbortSignal): Promise<void>;
+  /** Calls back after each change, in order, synchronously with the store's update. Objects already there are replayed as `added`. */
+  onChange(handler: (change: Change<T>) => void): () => void;
+  /** Lists and watches until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /**
+   * Puts the answer of our own write into the cache at once, so that the next reconcile reads its own writes.
+   * Ignored when the watch has already told something as new (resourceVersions are compared as integers).
+   */
+  recordWrite(object: T): void;
+  /** Milliseconds since the server was last heard of (event, bookmark or list), for the reachability check. */
+  silentForMs(): number;
+}
+
+export interface InformerOptions<T extends KubeObject> {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** Keeps only what is needed of each object, before it is stored: the memory of a cache is decided here. */
+  readonly project?: (object: T) => T;
+  /** Index name → values of an object. */
+  readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
+  /** Page size of lists; default 500. */
+  readonly pageSize?: number;
+}

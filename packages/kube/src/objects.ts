@@ -1,0 +1,70 @@
+/** An owner reference as in `metadata.ownerReferences`. */
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+}
+
+/** Metadata of an object as the API server returns it: name, uid and resourceVersion are always there. */
+export interface ObjectMeta {
+  name: string;
+  namespace?: string;
+  generateName?: string;
+  uid: string;
+  resourceVersion: string;
+  generation?: number;
+  /** RFC 3339, to the second. */
+  creationTimestamp: string;
+  /** RFC 3339; set by the server when a deletion was asked for. */
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: OwnerReference[];
+}
+
+/** Any object that the API server stores. */
+export interface KubeObject {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+}
+
+/** An object to be created: the server fills the rest of the metadata. */
+export type Draft<T extends KubeObject> = Omit<T, 'metadata' | 'apiVersion' | 'kind'> & {
+  apiVersion?: string;
+  kind?: string;
+  metadata: Partial<ObjectMeta>;
+};
+
+/** How a kind is reached: enough to build every path. `_type` is a phantom that only carries the type. */
+export interface ResourceDefinition<T extends KubeObject> {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly _type?: T;
+}
+
+/** `namespace/name`, or `name` for cluster-scoped objects: the key of caches and queues. */
+export type Key = string;
+
+export const keyOf = (object: { readonly metadata: { readonly name: string; readonly namespace?: string } }): Key =>
+  object.metadata.namespace ? `${object.metadata.namespace}/${object.metadata.name}` : object.metadata.name;
+
+export const makeKey = (namespace: string | undefined, name: string): Key => (namespace ? `${namespace}/${name}` : name);
+
+/** Splits a key; the namespace is '' for cluster-scoped objects. */
+export function splitKey(key: Key): { readonly namespace: string; readonly name: string } {
+  const slash = key.indexOf('/');
+  return slash < 0 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** The reference with `controller: true`, if there is one. */
+export const controllerOf = (object: { readonly metadata: { readonly ownerReferences?: OwnerReference[] } }) =>
+  object.metadata.ownerReferences?.find((reference) => reference.controller === true);

@@ -1,0 +1,23 @@
+/** A source of randomness; seeded in tests and simulations. */
+export interface Random {
+  /** In [0, 1). */
+  next(): number;
+}
+
+/** A small seeded generator (mulberry32): the same seed gives the same sequence. Not for secrets. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return {
+    next() {
+      state = (state + 0x6d2b79f5) >>> 0;
+      let t = state;
+      t = Math.imul(t ^ (t >>> 15), t | 1);
+      t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+      return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+    },
+  };
+}
+
+/** `length` characters drawn from `alphabet`. */
+export const randomString = (random: Random, alphabet: string, length: number): string =>
+  Array.from({ length }, () => alphabet[Math.floor(random.next() * alphabet.length)]).join('');

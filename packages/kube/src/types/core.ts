@@ -1,0 +1,110 @@
+import type { KubeObject, ResourceDefinition } from '../objects.ts';
+
+/** A node or pod condition. Times are RFC 3339. */
+export interface Condition {
+  type: string;
+  status: 'True' | 'False' | 'Unknown';
+  reason?: string;
+  message?: string;
+  lastHeartbeatTime?: string | null;
+  lastTransitionTime?: string | null;
+}
+
+export interface Taint {
+  key: string;
+  value?: string;
+  effect: string;
+  timeAdded?: string;
+}
+
+export interface Node extends KubeObject {
+  spec: { providerID?: string; unschedulable?: boolean; taints?: Taint[]; podCIDR?: string; podCIDRs?: string[] };
+  status?: {
+    addresses?: { type: string; address: string }[];
+    allocatable?: Record<string, string>;
+    capacity?: Record<string, string>;
+    conditions?: Condition[];
+    nodeInfo?: Record<string, string>;
+    volumesAttached?: { name: string; devicePath: string }[];
+    volumesInUse?: string[];
+    phase?: string;
+  };
+}
+
+export interface PodVolume {
+  name: string;
+  persistentVolumeClaim?: { claimName: string };
+  emptyDir?: object;
+  ephemeral?: object;
+  [source: string]: unknown;
+}
+
+export interface Pod extends KubeObject {
+  spec: {
+    nodeName?: string;
+    priority?: number;
+    priorityClassName?: string;
+    restartPolicy?: string;
+    terminationGracePeriodSeconds?: number;
+    volumes?: PodVolume[];
+    containers?: { name: string; image?: string; resources?: object; readinessProbe?: object; [field: string]: unknown }[];
+    initContainers?: { name: string; [field: string]: unknown }[];
+    tolerations?: { key?: string; operator?: string; value?: string; effect?: string; tolerationSeconds?: number }[];
+    [field: string]: unknown;
+  };
+  status?: { phase?: string; conditions?: Condition[]; reason?: string; [field: string]: unknown };
+}
+
+export interface Secret extends KubeObject {
+  type?: string;
+  /** Base64. */
+  data?: Record<string, string>;
+  stringData?: Record<string, string>;
+}
+
+export interface ConfigMap extends KubeObject {
+  data?: Record<string, string>;
+}
+
+export interface PersistentVolumeClaim extends KubeObject {
+  spec: { volumeName?: string; storageClassName?: string; [field: string]: unknown };
+  status?: { phase?: string };
+}
+
+export interface PersistentVolume extends KubeObject {
+  spec: { csi?: { driver: string; volumeHandle: string }; claimRef?: { namespace?: string; name?: string }; [field: string]: unknown };
+  status?: { phase?: string };
+}
+
+/** A core/v1 Event. */
+export interface EventObject extends KubeObject {
+  involvedObject: { apiVersion?: string; kind?: string; name?: string; namespace?: string; uid?: string; resourceVersion?: string };
+  reason?: string;
+  message?: string;
+  type?: string;
+  count?: number;
+  firstTimestamp?: string | null;
+  lastTimestamp?: string | null;
+  source?: { component?: string; host?: string };
+}
+
+const core = { group: '', version: 'v1' } as const;
+
+export const nodes: ResourceDefinition<Node> = { ...core, plural: 'nodes', kind: 'Node', namespaced: false };
+export const pods: ResourceDefinition<Pod> = { ...core, plural: 'pods', kind: 'Pod', namespaced: true };
+export const secrets: ResourceDefinition<Secret> = { ...core, plural: 'secrets', kind: 'Secret', namespaced: true };
+export const configMaps: ResourceDefinition<ConfigMap> = { ...core, plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
+export const namespaces: ResourceDefinition<KubeObject> = { ...core, plural: 'namespaces', kind: 'Namespace', namespaced: false };
+export const events: ResourceDefinition<EventObject> = { ...core, plural: 'events', kind: 'Event', namespaced: true };
+export const persistentVolumeClaims: ResourceDefinition<PersistentVolumeClaim> = {
+  ...core,
+  plural: 'persistentvolumeclaims',
+  kind: 'PersistentVolumeClaim',
+  namespaced: true,
+};
+export const persistentVolumes: ResourceDefinition<PersistentVolume> = {
+  ...core,
+  plural: 'persistentvolumes',
+  kind: 'PersistentVolume',
+  namespaced: false,
+};

@@ -1,0 +1,60 @@
+import type { KubeObject, ResourceDefinition } from '../objects.ts';
+
+export interface LabelSelector {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: { key: string; operator: string; values?: string[] }[];
+}
+
+export interface PodDisruptionBudget extends KubeObject {
+  spec: { selector?: LabelSelector; minAvailable?: number | string; maxUnavailable?: number | string; unhealthyPodEvictionPolicy?: string };
+  status?: { disruptionsAllowed?: number; currentHealthy?: number; desiredHealthy?: number; expectedPods?: number; observedGeneration?: number };
+}
+
+export interface VolumeAttachment extends KubeObject {
+  spec: { attacher: string; nodeName: string; source: { persistentVolumeName?: string; inlineVolumeSpec?: object } };
+  status?: { attached: boolean; attachError?: object; detachError?: object };
+}
+
+export interface Lease extends KubeObject {
+  spec?: {
+    holderIdentity?: string | null;
+    leaseDurationSeconds?: number | null;
+    /** RFC 3339 with microseconds. */
+    acquireTime?: string | null;
+    renewTime?: string | null;
+    leaseTransitions?: number | null;
+  };
+}
+
+export interface PriorityClass extends KubeObject {
+  value: number;
+}
+
+export const podDisruptionBudgets: ResourceDefinition<PodDisruptionBudget> = {
+  group: 'policy',
+  version: 'v1',
+  plural: 'poddisruptionbudgets',
+  kind: 'PodDisruptionBudget',
+  namespaced: true,
+};
+export const volumeAttachments: ResourceDefinition<VolumeAttachment> = {
+  group: 'storage.k8s.io',
+  version: 'v1',
+  plural: 'volumeattachments',
+  kind: 'VolumeAttachment',
+  namespaced: false,
+};
+export const leases: ResourceDefinition<Lease> = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  kind: 'Lease',
+  namespaced: true,
+};
+export const priorityClasses: ResourceDefinition<PriorityClass> = {
+  group: 'scheduling.k8s.io',
+  version: 'v1',
+  plural: 'priorityclasses',
+  kind: 'PriorityClass',
+  namespaced: false,
+};
