@@ -1,0 +1,81 @@
+/**
+ * What is kept of one object. The JSON text is the truth: reads and watches send it as it is, writers parse it (and so
+ * get a copy of their own). Labels and selectable fields are held beside it, so that selecting costs no parsing.
+ */
+export interface StoredRecord {
+  readonly namespace: string;
+  readonly name: string;
+  /** The revision of the write that made this record: the object's `metadata.resourceVersion`. */
+  readonly revision: number;
+  /** The whole object. It starts with `{"apiVersion":…,"kind":…,"metadata":{`, in this order. */
+  readonly json: string;
+  readonly labels: Readonly<Record<string, string>> | undefined;
+  readonly fields: Readonly<Record<string, string>> | undefined;
+}
+
+/** A record before its revision is known: `render` is called once with it. */
+export interface RecordDraft {
+  readonly namespace: string;
+  readonly name: string;
+  readonly render: (revision: number) => string;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly fields?: Readonly<Record<string, string>> | undefined;
+}
+
+/** One change. `record` is the new state; for a deletion the last state, under the deletion's own revision. */
+export interface StoreEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly resource: string;
+  readonly revision: number;
+  /** Milliseconds since the epoch, for compaction by age. */
+  readonly time: number;
+  readonly record: StoredRecord;
+  readonly previous: StoredRecord | undefined;
+}
+
+export type StoreListener = (event: StoreEvent) => void;
+
+/** A page of records in key order (namespace, then name). */
+export interface RecordPage {
+  readonly records: readonly StoredRecord[];
+  /** How many records come after this page. */
+  readonly remaining: number;
+}
+
+export interface PageOptions {
+  /** Only this namespace; absent: all. */
+  readonly namespace?: string | undefined;
+  /** Start after this key. */
+  readonly after?: { readonly namespace: string; readonly name: string } | undefined;
+  readonly limit?: number | undefined;
+  /** The state as it was at this revision; absent: now. Throws RangeError when it is compacted. */
+  readonly revision?: number | undefined;
+}
+
+/**
+ * Where objects live. Writes are applied at once and in order, so that a read, a decision and a write without an `await` between
+ * them are one transaction; they are durable, and seen by listeners, when `settled()` resolves. One counter of
+ * revisions serves all resources and never goes back, not over restarts either.
+ *
+ * A resource is named `group/plural`.
+ */
+export interface Store {
+  /** The revision of the last write. */
+  revision(): number;
+  /** The oldest revision from which every later change of this resource is still known. */
+  compactedRevision(resource: string): number;
+  get(resource: string, namespace: string, name: string): StoredRecord | undefined;
+  list(resource: string, options?: PageOptions): RecordPage;
+  count(resource: string): number;
+  /** Creates or replaces. */
+  put(resource: string, draft: RecordDraft): StoredRecord;
+  /** Removes; `render` gives the last state under the deletion's revision. */
+  delete(resource: string, draft: RecordDraft): StoredRecord;
+  /** Resolves when every write so far is durable. */
+  settled(): Promise<void>;
+  /** Changes after `revision`, oldest first; undefined when they are no longer known. */
+  since(resource: string, revision: number): readonly StoreEvent[] | undefined;
+  /** Calls `listener` for every later change of the resource, in order, once it is durable. Returns the way out. */
+  subscribe(resource: string, listener: StoreListener): () => void;
+  close(): void;
+}
