@@ -1,1 +1,9 @@
-export {};
+export * from './deployment/index.ts';
+export * from './drain/index.ts';
+export * from './driver/index.ts';
+export * from './machine/index.ts';
+export * from './machine-class/index.ts';
+export * from './node/index.ts';
+export * from './run/index.ts';
+export * from './safety/index.ts';
+export * from './set/index.ts';

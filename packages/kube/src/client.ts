@@ -43,13 +43,22 @@ export interface WriteOptions extends RequestOptions {
 }
 
 export interface List<T> {
-  readonly metadata: { readonly resourceVersion: string; readonly continue?: string; readonly remainingItemCount?: number };
+  readonly metadata: {
+    readonly resourceVersion: string;
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+  };
   readonly items: T[];
 }
 
 export type WatchEvent<T> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
-  | { readonly type: 'BOOKMARK'; readonly object: { readonly metadata: { readonly resourceVersion: string; readonly annotations?: Record<string, string> } } };
+  | {
+      readonly type: 'BOOKMARK';
+      readonly object: {
+        readonly metadata: { readonly resourceVersion: string; readonly annotations?: Record<string, string> };
+      };
+    };
 
 /** Reads of one kind. Every method throws `KubeError`. */
 export interface ResourceReader<T extends KubeObject> {
@@ -78,5 +87,9 @@ export interface KubeClient {
   /** For a namespaced kind without a namespace: reads span all namespaces, writes need the object's own. */
   resource<T extends KubeObject>(definition: ResourceDefinition<T>, namespace?: string): ResourceClient<T>;
   /** Any other request; the answer's JSON. */
-  request<R>(method: string, path: string, options?: RequestOptions & { readonly body?: object; readonly contentType?: string }): Promise<R>;
+  request<R>(
+    method: string,
+    path: string,
+    options?: RequestOptions & { readonly body?: object; readonly contentType?: string },
+  ): Promise<R>;
 }

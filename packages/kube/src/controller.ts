@@ -1,6 +1,5 @@
-import type { Change } from './informer.ts';
+import type { Change, Informer } from './informer.ts';
 import type { Key, KubeObject } from './objects.ts';
-import type { Informer } from './informer.ts';
 
 /** What a reconcile that did not fail says: finished, or look again after a while. An error backs off instead. */
 export type Outcome = { readonly kind: 'done' } | { readonly kind: 'again'; readonly afterMs: number };

@@ -20,7 +20,10 @@ export class KubeError extends Error {
   /** From `Retry-After` or `details.retryAfterSeconds`, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(message: string, fields: { code: number; reason?: string; status?: StatusBody; retryAfterMs?: number; cause?: unknown }) {
+  constructor(
+    message: string,
+    fields: { code: number; reason?: string; status?: StatusBody; retryAfterMs?: number; cause?: unknown },
+  ) {
     super(message, fields.cause === undefined ? undefined : { cause: fields.cause });
     this.code = fields.code;
     this.reason = fields.reason ?? '';
@@ -32,8 +35,10 @@ export class KubeError extends Error {
 const hasCode = (error: unknown, code: number): error is KubeError => error instanceof KubeError && error.code === code;
 
 export const isNotFound = (error: unknown): error is KubeError => hasCode(error, 404);
-export const isAlreadyExists = (error: unknown): error is KubeError => hasCode(error, 409) && error.reason === 'AlreadyExists';
-export const isConflict = (error: unknown): error is KubeError => hasCode(error, 409) && error.reason !== 'AlreadyExists';
+export const isAlreadyExists = (error: unknown): error is KubeError =>
+  hasCode(error, 409) && error.reason === 'AlreadyExists';
+export const isConflict = (error: unknown): error is KubeError =>
+  hasCode(error, 409) && error.reason !== 'AlreadyExists';
 export const isGone = (error: unknown): error is KubeError => hasCode(error, 410);
 export const isInvalid = (error: unknown): error is KubeError => hasCode(error, 422);
 export const isForbidden = (error: unknown): error is KubeError => hasCode(error, 403);

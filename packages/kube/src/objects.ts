@@ -57,7 +57,8 @@ export type Key = string;
 export const keyOf = (object: { readonly metadata: { readonly name: string; readonly namespace?: string } }): Key =>
   object.metadata.namespace ? `${object.metadata.namespace}/${object.metadata.name}` : object.metadata.name;
 
-export const makeKey = (namespace: string | undefined, name: string): Key => (namespace ? `${namespace}/${name}` : name);
+export const makeKey = (namespace: string | undefined, name: string): Key =>
+  namespace ? `${namespace}/${name}` : name;
 
 /** Splits a key; the namespace is '' for cluster-scoped objects. */
 export function splitKey(key: Key): { readonly namespace: string; readonly name: string } {

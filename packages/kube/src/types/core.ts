@@ -47,7 +47,13 @@ export interface Pod extends KubeObject {
     restartPolicy?: string;
     terminationGracePeriodSeconds?: number;
     volumes?: PodVolume[];
-    containers?: { name: string; image?: string; resources?: object; readinessProbe?: object; [field: string]: unknown }[];
+    containers?: {
+      name: string;
+      image?: string;
+      resources?: object;
+      readinessProbe?: object;
+      [field: string]: unknown;
+    }[];
     initContainers?: { name: string; [field: string]: unknown }[];
     tolerations?: { key?: string; operator?: string; value?: string; effect?: string; tolerationSeconds?: number }[];
     [field: string]: unknown;
@@ -72,13 +78,24 @@ export interface PersistentVolumeClaim extends KubeObject {
 }
 
 export interface PersistentVolume extends KubeObject {
-  spec: { csi?: { driver: string; volumeHandle: string }; claimRef?: { namespace?: string; name?: string }; [field: string]: unknown };
+  spec: {
+    csi?: { driver: string; volumeHandle: string };
+    claimRef?: { namespace?: string; name?: string };
+    [field: string]: unknown;
+  };
   status?: { phase?: string };
 }
 
 /** A core/v1 Event. */
 export interface EventObject extends KubeObject {
-  involvedObject: { apiVersion?: string; kind?: string; name?: string; namespace?: string; uid?: string; resourceVersion?: string };
+  involvedObject: {
+    apiVersion?: string;
+    kind?: string;
+    name?: string;
+    namespace?: string;
+    uid?: string;
+    resourceVersion?: string;
+  };
   reason?: string;
   message?: string;
   type?: string;
@@ -93,8 +110,18 @@ const core = { group: '', version: 'v1' } as const;
 export const nodes: ResourceDefinition<Node> = { ...core, plural: 'nodes', kind: 'Node', namespaced: false };
 export const pods: ResourceDefinition<Pod> = { ...core, plural: 'pods', kind: 'Pod', namespaced: true };
 export const secrets: ResourceDefinition<Secret> = { ...core, plural: 'secrets', kind: 'Secret', namespaced: true };
-export const configMaps: ResourceDefinition<ConfigMap> = { ...core, plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
-export const namespaces: ResourceDefinition<KubeObject> = { ...core, plural: 'namespaces', kind: 'Namespace', namespaced: false };
+export const configMaps: ResourceDefinition<ConfigMap> = {
+  ...core,
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+  namespaced: true,
+};
+export const namespaces: ResourceDefinition<KubeObject> = {
+  ...core,
+  plural: 'namespaces',
+  kind: 'Namespace',
+  namespaced: false,
+};
 export const events: ResourceDefinition<EventObject> = { ...core, plural: 'events', kind: 'Event', namespaced: true };
 export const persistentVolumeClaims: ResourceDefinition<PersistentVolumeClaim> = {
   ...core,

@@ -6,8 +6,19 @@ export interface LabelSelector {
 }
 
 export interface PodDisruptionBudget extends KubeObject {
-  spec: { selector?: LabelSelector; minAvailable?: number | string; maxUnavailable?: number | string; unhealthyPodEvictionPolicy?: string };
-  status?: { disruptionsAllowed?: number; currentHealthy?: number; desiredHealthy?: number; expectedPods?: number; observedGeneration?: number };
+  spec: {
+    selector?: LabelSelector;
+    minAvailable?: number | string;
+    maxUnavailable?: number | string;
+    unhealthyPodEvictionPolicy?: string;
+  };
+  status?: {
+    disruptionsAllowed?: number;
+    currentHealthy?: number;
+    desiredHealthy?: number;
+    expectedPods?: number;
+    observedGeneration?: number;
+  };
 }
 
 export interface VolumeAttachment extends KubeObject {

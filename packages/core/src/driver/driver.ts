@@ -1,0 +1,82 @@
+import type { Machine, MachineClass } from '@mcm/api';
+import type { Logger } from '@mcm/kube';
+
+/** What every driver call gets. `Spec` and `Credentials` are parsed by the driver's zod schemas before the call. */
+export interface DriverRequest<Spec, Credentials> {
+  readonly machineClass: MachineClass;
+  readonly spec: Spec;
+  readonly credentials: Credentials;
+  /** Aborted when the call's deadline passes or the process stops: the call must reject within a second. */
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+}
+
+export interface MachineRequest<Spec, Credentials> extends DriverRequest<Spec, Credentials> {
+  readonly machine: Machine;
+}
+
+export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
+  /** The Secret's `userData` with its placeholders replaced. Never log it. */
+  readonly userData: string;
+}
+
+export interface Address {
+  readonly type: string;
+  readonly address: string;
+}
+
+/** A VM as the cloud knows it. */
+export interface Instance {
+  readonly providerId: string;
+  readonly nodeName: string;
+  readonly addresses?: readonly Address[];
+}
+
+export interface CreatedInstance extends Instance {
+  /** Opaque provider state kept in `status.lastKnownState`. */
+  readonly lastKnownState?: string;
+}
+
+/** A VM of a class's cluster, as `list` tells it. */
+export interface ListedInstance {
+  readonly providerId: string;
+  readonly machineName: string;
+  /** When the cloud made it, RFC 3339, if the cloud says so; young ones are never taken for orphans. */
+  readonly createdAt?: string;
+}
+
+/** The part of a PersistentVolume's spec that names a volume in a cloud. */
+export interface VolumeSource {
+  readonly csi?: { readonly driver: string; readonly volumeHandle: string };
+  readonly [source: string]: unknown;
+}
+
+/**
+ * One cloud. Every method is idempotent, may be repeated after a lost answer, and throws `MachineError`.
+ * A method that a provider lacks is absent (`Unimplemented` on the wire). The VM's identity derives from the
+ * Machine's UID, so that a repeated create finds the first VM.
+ */
+export interface Driver<Spec = unknown, Credentials = unknown> {
+  readonly name: string;
+  /**
+   * Makes the VM of a machine, or finds the one made earlier.
+   * @throws `ResourceExhausted` no quota or capacity; `InvalidArgument` the spec can never work; `Unavailable`, `DeadlineExceeded`, `Aborted`, `Unknown`: try again soon.
+   */
+  create(request: CreateRequest<Spec, Credentials>): Promise<CreatedInstance>;
+  /** Settings that the cloud takes only after creation. Called again until it succeeds. */
+  initialize?(request: MachineRequest<Spec, Credentials>): Promise<Instance>;
+  /**
+   * Looks the VM up.
+   * @throws `NotFound` the cloud is sure that there is none; `Uninitialized` there is one but `initialize` has not succeeded; `OutOfRange` several match.
+   */
+  status?(request: MachineRequest<Spec, Credentials>): Promise<Instance>;
+  /**
+   * Deletes the VM with its NICs and disks and resolves once the cloud reports it gone (or already absent):
+   * a kubelet still alive would register its Node again. May resolve late; rejects with `DeadlineExceeded` to be called again.
+   */
+  delete(request: MachineRequest<Spec, Credentials>): Promise<{ readonly lastKnownState?: string } | undefined>;
+  /** All VMs of the class's cluster and role, over all pages. */
+  list?(request: DriverRequest<Spec, Credentials>): Promise<readonly ListedInstance[]>;
+  /** The cloud's ids of volumes, in the same order; undefined for a volume of another kind. */
+  volumeIds?(sources: readonly VolumeSource[]): readonly (string | undefined)[];
+}
