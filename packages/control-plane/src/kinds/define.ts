@@ -1,0 +1,46 @@
+import type { ApiObject } from '../object.ts';
+import type { JsonSchema, KindDefinition } from './kind.ts';
+import { definitionSchema } from './schemas.ts';
+
+/** What is particular to one built-in kind; the rest follows from it. */
+export interface BuiltinKind
+  extends Partial<Omit<KindDefinition, 'group' | 'kind' | 'plural' | 'namespaced' | 'schema' | 'custom'>> {
+  readonly group: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+  /** Name of the model that describes the kind, e.g. `V1Pod`; default: `V1` and the kind. */
+  readonly model?: string;
+}
+
+/** A built-in kind. Its schema is put together when it is first looked at. */
+export const defineKind = ({ model, ...facts }: BuiltinKind): KindDefinition => ({
+  version: 'v1',
+  listKind: `${facts.kind}List`,
+  singular: facts.kind.toLowerCase(),
+  custom: false,
+  ...facts,
+  get schema(): JsonSchema {
+    return definitionSchema(model ?? `V1${facts.kind}`);
+  },
+});
+
+/** A kind that is answered and never stored: only `create` is served. */
+export const defineReview = (facts: BuiltinKind): KindDefinition => defineKind({ verbs: ['create'], ...facts });
+
+/** A selectable field that is read from the object by its dotted path; absent counts as ''. */
+export const fieldAt = (path: string): ((object: ApiObject) => string) => {
+  const steps = path.split('.');
+  return (object) => {
+    let value: unknown = object;
+    for (const step of steps) {
+      if (typeof value !== 'object' || value === null) return '';
+      value = (value as Record<string, unknown>)[step];
+    }
+    return value === undefined || value === null ? '' : String(value);
+  };
+};
+
+/** Selectable fields by their paths. */
+export const fieldsAt = (...paths: string[]): Record<string, (object: ApiObject) => string> =>
+  Object.fromEntries(paths.map((path) => [path, fieldAt(path)]));

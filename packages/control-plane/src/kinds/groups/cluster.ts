@@ -1,0 +1,155 @@
+import { defineKind, defineReview, fieldsAt } from '../define.ts';
+import type { KindDefinition } from '../kind.ts';
+
+const namespaced = true;
+const clusterScoped = { namespaced: false } as const;
+const status = { status: true } as const;
+const categories = ['api-extensions'];
+
+const admission = (kind: string, plural: string, more: Partial<KindDefinition> = {}): KindDefinition =>
+  defineKind({
+    group: 'admissionregistration.k8s.io',
+    kind,
+    plural,
+    categories,
+    hasGeneration: true,
+    ...clusterScoped,
+    ...more,
+  });
+
+const rbac = (kind: string, plural: string, isNamespaced: boolean): KindDefinition =>
+  defineKind({ group: 'rbac.authorization.k8s.io', kind, plural, namespaced: isNamespaced });
+
+const accessReview = (kind: string, plural: string, isNamespaced = false): KindDefinition =>
+  defineReview({ group: 'authorization.k8s.io', kind, plural, namespaced: isNamespaced });
+
+const regarding = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map(
+  (field) => `regarding.${field}`,
+);
+
+/** Kinds that run the cluster itself: extension, admission, access, leases, events, network, storage, scheduling. */
+export const clusterKinds: readonly KindDefinition[] = [
+  admission('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations'),
+  admission('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations'),
+  admission('ValidatingAdmissionPolicy', 'validatingadmissionpolicies', { subresources: status }),
+  admission('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings'),
+  admission('MutatingAdmissionPolicy', 'mutatingadmissionpolicies'),
+  admission('MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings'),
+  defineKind({
+    group: 'apiextensions.k8s.io',
+    kind: 'CustomResourceDefinition',
+    plural: 'customresourcedefinitions',
+    shortNames: ['crd', 'crds'],
+    categories,
+    hasGeneration: true,
+    subresources: status,
+    ...clusterScoped,
+  }),
+  defineKind({
+    group: 'apiregistration.k8s.io',
+    kind: 'APIService',
+    plural: 'apiservices',
+    categories,
+    subresources: status,
+    ...clusterScoped,
+  }),
+  defineReview({
+    group: 'authentication.k8s.io',
+    kind: 'SelfSubjectReview',
+    plural: 'selfsubjectreviews',
+    ...clusterScoped,
+  }),
+  defineReview({ group: 'authentication.k8s.io', kind: 'TokenReview', plural: 'tokenreviews', ...clusterScoped }),
+  accessReview('LocalSubjectAccessReview', 'localsubjectaccessreviews', namespaced),
+  accessReview('SelfSubjectAccessReview', 'selfsubjectaccessreviews'),
+  accessReview('SelfSubjectRulesReview', 'selfsubjectrulesreviews'),
+  accessReview('SubjectAccessReview', 'subjectaccessreviews'),
+  defineKind({
+    group: 'certificates.k8s.io',
+    kind: 'CertificateSigningRequest',
+    plural: 'certificatesigningrequests',
+    shortNames: ['csr'],
+    subresources: status,
+    otherSubresources: ['approval'],
+    selectableFields: fieldsAt('spec.signerName'),
+    ...clusterScoped,
+  }),
+  defineKind({
+    group: 'coordination.k8s.io',
+    kind: 'Lease',
+    plural: 'leases',
+    createOnUpdate: true,
+    requiresResourceVersion: true,
+    namespaced,
+  }),
+  defineKind({ group: 'discovery.k8s.io', kind: 'EndpointSlice', plural: 'endpointslices', namespaced }),
+  defineKind({
+    group: 'events.k8s.io',
+    kind: 'Event',
+    model: 'EventsV1Event',
+    plural: 'events',
+    shortNames: ['ev'],
+    selectableFields: fieldsAt(...regarding, 'reason', 'reportingController', 'type'),
+    namespaced,
+  }),
+  defineKind({
+    group: 'networking.k8s.io',
+    kind: 'Ingress',
+    plural: 'ingresses',
+    shortNames: ['ing'],
+    hasGeneration: true,
+    subresources: status,
+    namespaced,
+  }),
+  defineKind({
+    group: 'networking.k8s.io',
+    kind: 'IngressClass',
+    plural: 'ingressclasses',
+    hasGeneration: true,
+    ...clusterScoped,
+  }),
+  defineKind({
+    group: 'networking.k8s.io',
+    kind: 'NetworkPolicy',
+    plural: 'networkpolicies',
+    shortNames: ['netpol'],
+    hasGeneration: true,
+    namespaced,
+  }),
+  defineKind({ group: 'node.k8s.io', kind: 'RuntimeClass', plural: 'runtimeclasses', ...clusterScoped }),
+  rbac('ClusterRoleBinding', 'clusterrolebindings', false),
+  rbac('ClusterRole', 'clusterroles', false),
+  rbac('RoleBinding', 'rolebindings', true),
+  rbac('Role', 'roles', true),
+  defineKind({
+    group: 'scheduling.k8s.io',
+    kind: 'PriorityClass',
+    plural: 'priorityclasses',
+    shortNames: ['pc'],
+    hasGeneration: true,
+    ...clusterScoped,
+  }),
+  defineKind({ group: 'storage.k8s.io', kind: 'CSIDriver', plural: 'csidrivers', ...clusterScoped }),
+  defineKind({ group: 'storage.k8s.io', kind: 'CSINode', plural: 'csinodes', ...clusterScoped }),
+  defineKind({
+    group: 'storage.k8s.io',
+    kind: 'CSIStorageCapacity',
+    listKind: 'CSIStorageCapacityList',
+    plural: 'csistoragecapacities',
+    namespaced,
+  }),
+  defineKind({
+    group: 'storage.k8s.io',
+    kind: 'StorageClass',
+    plural: 'storageclasses',
+    shortNames: ['sc'],
+    ...clusterScoped,
+  }),
+  defineKind({
+    group: 'storage.k8s.io',
+    kind: 'VolumeAttachment',
+    plural: 'volumeattachments',
+    subresources: status,
+    ...clusterScoped,
+  }),
+];

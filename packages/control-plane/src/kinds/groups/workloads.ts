@@ -1,0 +1,105 @@
+import { defineKind, fieldsAt } from '../define.ts';
+import type { KindDefinition } from '../kind.ts';
+
+const namespaced = true;
+const categories = ['all'];
+const status = { status: true } as const;
+
+const scale = {
+  specReplicasPath: '.spec.replicas',
+  statusReplicasPath: '.status.replicas',
+  labelSelectorPath: '.spec.selector',
+} as const;
+
+/** Kinds of `apps/v1` and `batch/v1`, and the autoscaler and the budget that act on them. */
+export const workloadKinds: readonly KindDefinition[] = [
+  defineKind({
+    group: 'apps',
+    kind: 'ControllerRevision',
+    plural: 'controllerrevisions',
+    namespaced,
+  }),
+  defineKind({
+    group: 'apps',
+    kind: 'DaemonSet',
+    plural: 'daemonsets',
+    shortNames: ['ds'],
+    categories,
+    hasGeneration: true,
+    subresources: status,
+    namespaced,
+  }),
+  defineKind({
+    group: 'apps',
+    kind: 'Deployment',
+    plural: 'deployments',
+    shortNames: ['deploy'],
+    categories,
+    hasGeneration: true,
+    subresources: { ...status, scale },
+    namespaced,
+  }),
+  defineKind({
+    group: 'apps',
+    kind: 'ReplicaSet',
+    plural: 'replicasets',
+    shortNames: ['rs'],
+    categories,
+    hasGeneration: true,
+    subresources: { ...status, scale },
+    selectableFields: fieldsAt('status.replicas'),
+    namespaced,
+  }),
+  defineKind({
+    group: 'apps',
+    kind: 'StatefulSet',
+    plural: 'statefulsets',
+    shortNames: ['sts'],
+    categories,
+    hasGeneration: true,
+    subresources: { ...status, scale },
+    selectableFields: fieldsAt('status.successful'),
+    namespaced,
+  }),
+  defineKind({
+    group: 'batch',
+    kind: 'CronJob',
+    plural: 'cronjobs',
+    shortNames: ['cj'],
+    categories,
+    hasGeneration: true,
+    subresources: status,
+    namespaced,
+  }),
+  defineKind({
+    group: 'batch',
+    kind: 'Job',
+    plural: 'jobs',
+    categories,
+    hasGeneration: true,
+    defaultPropagation: 'Background',
+    subresources: status,
+    selectableFields: fieldsAt('status.successful'),
+    namespaced,
+  }),
+  defineKind({
+    group: 'autoscaling',
+    version: 'v2',
+    kind: 'HorizontalPodAutoscaler',
+    model: 'V2HorizontalPodAutoscaler',
+    plural: 'horizontalpodautoscalers',
+    shortNames: ['hpa'],
+    categories,
+    subresources: status,
+    namespaced,
+  }),
+  defineKind({
+    group: 'policy',
+    kind: 'PodDisruptionBudget',
+    plural: 'poddisruptionbudgets',
+    shortNames: ['pdb'],
+    hasGeneration: true,
+    subresources: status,
+    namespaced,
+  }),
+];

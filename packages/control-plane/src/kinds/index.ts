@@ -1,0 +1,21 @@
+import { defineReview } from './define.ts';
+import { clusterKinds } from './groups/cluster.ts';
+import { coreKinds } from './groups/core.ts';
+import { workloadKinds } from './groups/workloads.ts';
+import type { KindDefinition } from './kind.ts';
+
+/** Every kind that is served without a CustomResourceDefinition. */
+export const builtinKinds: readonly KindDefinition[] = [...coreKinds, ...workloadKinds, ...clusterKinds];
+
+/** Kinds that are no resource of their own: bodies and answers of subresources, options of requests. */
+export const bodyKinds: readonly KindDefinition[] = [
+  defineReview({ group: 'policy', kind: 'Eviction', plural: 'evictions', namespaced: true }),
+  defineReview({ group: 'autoscaling', kind: 'Scale', plural: 'scales', namespaced: true }),
+  defineReview({
+    group: 'authentication.k8s.io',
+    kind: 'TokenRequest',
+    model: 'AuthenticationV1TokenRequest',
+    plural: 'tokenrequests',
+    namespaced: true,
+  }),
+];
