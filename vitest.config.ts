@@ -1,11 +1,16 @@
 import { defineConfig } from 'vitest/config';
 
+const report = process.env.MCM_TEST_REPORT;
+
 export default defineConfig({
   resolve: { conditions: ['source'] },
   ssr: { resolve: { conditions: ['source'] } },
   test: {
     include: ['{packages,providers,apps}/*/src/**/*.test.ts', 'e2e/src/**/*.test.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
+    // Not a measure of speed, only the end of a test that hangs.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    teardownTimeout: 10_000,
   },
 });
