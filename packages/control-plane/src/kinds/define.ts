@@ -9,21 +9,25 @@ export interface BuiltinKind
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Name of the model that describes the kind, e.g. `V1Pod`; default: `V1` and the kind. */
+  /** Default: `V1` and the kind. */
   readonly model?: string;
 }
 
 /** A built-in kind. Its schema is put together when it is first looked at. */
-export const defineKind = ({ model, ...facts }: BuiltinKind): KindDefinition => ({
+export const defineKind = (facts: BuiltinKind): KindDefinition => {
+  const model = facts.model ?? `V1${facts.kind}`;
+  return {
   version: 'v1',
   listKind: `${facts.kind}List`,
   singular: facts.kind.toLowerCase(),
   custom: false,
   ...facts,
+  model,
   get schema(): JsonSchema {
-    return definitionSchema(model ?? `V1${facts.kind}`);
+    return definitionSchema(model);
   },
-});
+  };
+};
 
 /** A kind that is answered and never stored: only `create` is served. */
 export const defineReview = (facts: BuiltinKind): KindDefinition => defineKind({ verbs: ['create'], ...facts });

@@ -5,8 +5,14 @@ import type { StatusCause } from '../status.ts';
  * A JSON schema in the dialect of `apiextensions.k8s.io/v1` (`JSONSchemaProps`), with its `x-kubernetes-*` extensions.
  * Built-in kinds use the same dialect, with `x-kubernetes-patch-merge-key` / `x-kubernetes-patch-strategy` beside
  * `x-kubernetes-list-type` / `x-kubernetes-list-map-keys` where a strategic merge patch needs them.
+ *
+ * Built-in schemas are graphs: a definition used in many places (`io.k8s.api.core.v1.PodSpec`) is one and the same object, carries its
+ * name as `$id`, and may hold itself (JSONSchemaProps does). Walk along the data or memoise by identity; in a document
+ * that knows references write `$id` as a reference.
  */
 export interface JsonSchema {
+  /** Name of a shared definition, e.g. `io.k8s.api.core.v1.PodSpec`. */
+  $id?: string;
   type?: string;
   format?: string;
   description?: string;
@@ -58,6 +64,8 @@ export interface KindDefinition {
   readonly verbs?: readonly string[];
   /** Schema of the whole object. Absent: the kind is schemaless (everything is kept). */
   readonly schema?: JsonSchema;
+  /** Built-in kinds: name of the client model behind the schema, e.g. `V1Pod`. */
+  readonly model?: string;
   /** Custom kinds prune unknown fields by schema and answer some requests differently from built-in ones. */
   readonly custom: boolean;
   /** `metadata.generation` is kept and bumped when the spec (all but metadata and status) changes. */
@@ -76,6 +84,17 @@ export interface KindDefinition {
   readonly columns?: readonly PrinterColumn[];
   /** Field selectors beyond `metadata.name` and `metadata.namespace`: path → value of an object. */
   readonly selectableFields?: Readonly<Record<string, (object: ApiObject) => string>>;
+  /**
+   * For a kind that is a view of another one (`events.k8s.io` Events are core Events): the resource under which its objects
+   * are kept, and the way there and back. Both take and return a whole object; they may mutate it.
+   */
+  readonly storedAs?: {
+    readonly resource: string;
+    readonly encode: (object: ApiObject) => ApiObject;
+    readonly decode: (object: ApiObject) => ApiObject;
+  };
+  /** The kind shares the storage of another one (`events.k8s.io` events live with those of the core group). Absent: it is stored as it is. */
+  readonly storedAs?: StoredForm;
   /** PUT without a resourceVersion is refused (custom kinds, leases). */
   readonly requiresResourceVersion?: boolean;
   /** PUT of an absent object creates it (leases). */
@@ -93,6 +112,18 @@ export interface KindDefinition {
   readonly validate?: (object: ApiObject, context: StrategyContext) => StatusCause[];
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => StatusCause[];
   readonly validateName?: (name: string) => string[];
+}
+
+/** Another form of the same objects: where they are stored, and how they are turned around. */
+export interface StoredForm {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  /** From the served form to the stored one. Neither function mutates. */
+  readonly encode: (object: ApiObject) => ApiObject;
+  /** From the stored form to the served one. */
+  readonly decode: (object: ApiObject) => ApiObject;
 }
 
 /** `group/plural`, unique among served resources of one version. */

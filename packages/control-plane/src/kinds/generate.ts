@@ -1,0 +1,131 @@
+/**
+ * Writes `generated/definitions.json` and `generated/descriptions.json`: names, types and texts of the fields of every
+ * built-in kind, taken from the models of `@kubernetes/client-node`.
+ *
+ *     node --conditions=source src/kinds/generate.ts <folder of @kubernetes/client-node>
+ *
+ * Run it again when the client has models of a newer Kubernetes; what a model does not say stands in `facts.ts`.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { argv, stdout } from 'node:process';
+import { pathToFileURL } from 'node:url';
+import { bodyKinds, builtinKinds } from './index.ts';
+
+interface Attribute {
+  readonly name: string;
+  readonly baseName: string;
+  readonly type: string;
+  readonly format: string;
+}
+
+interface Model {
+  readonly attributeTypeMap: readonly Attribute[];
+}
+
+const META_MODELS = [
+  'V1DeleteOptions',
+  'V1ObjectMeta',
+  'V1ListMeta',
+  'V1LabelSelector',
+  'V1Condition',
+  'V1Status',
+  'V1APIResourceList',
+  'V1APIGroupList',
+];
+
+const PACKAGES: Readonly<Record<string, string>> = {
+  '': 'io.k8s.api.core.v1',
+  'admissionregistration.k8s.io': 'io.k8s.api.admissionregistration.v1',
+  'apiextensions.k8s.io': 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1',
+  'apiregistration.k8s.io': 'io.k8s.kube-aggregator.pkg.apis.apiregistration.v1',
+  meta: 'io.k8s.apimachinery.pkg.apis.meta.v1',
+};
+
+/** `policy` → `io.k8s.api.policy.v1`, `coordination.k8s.io` → `io.k8s.api.coordination.v1`. */
+const packageOf = (group: string, version: string): string =>
+  PACKAGES[group] ?? `io.k8s.api.${group.replace(/\..*$/, '')}.${version}`;
+
+/** `V1PodSpec` → `PodSpec`, `CoreV1Event` → `Event`. */
+const plainName = (model: string): string => model.replace(/^[A-Za-z]*?V[0-9]+/, '');
+
+const SCALARS: Readonly<Record<string, string>> = { Date: 'date-time', IntOrString: 'int-or-string', any: 'any', V1MicroTime: 'date-time-micro' };
+
+/** A TypeScript type as the short form of `definitions.json`: `[]` a list of, `{}` a map to, then a scalar or a model. */
+function shortType(type: string, format: string): string {
+  const list = /^Array<(.*)>$/.exec(type)?.[1];
+  if (list !== undefined) return `[]${shortType(list, format)}`;
+  const map = /^\{ \[key: string\]: (.*); \}$/.exec(type)?.[1];
+  if (map !== undefined) return `{}${shortType(map, format)}`;
+  const scalar = SCALARS[type];
+  if (type === 'number') return format === '' ? 'number' : format;
+  if (type === 'string' && format !== '') return format;
+  return scalar === undefined ? type : format === '' ? scalar : format;
+}
+
+const modelIn = (type: string): string | undefined => /^(?:\[\]|\{\})*([A-Z].*)$/.exec(type)?.[1];
+
+/** Comments of a class and of its fields, and which fields are required, from its declaration. */
+function readDeclaration(source: string): { text: string; texts: Record<string, string>; required: string[] } {
+  const texts: Record<string, string> = {};
+  const required: string[] = [];
+  let comment = '';
+  let text = '';
+  for (const line of source.split('\n')) {
+    if (/^\s*\/\*\*/.test(line)) comment = '';
+    const words = /^\s*\* (.*)$/.exec(line)?.[1];
+    if (words !== undefined) comment += (comment === '' ? '' : '\n') + words.replaceAll(/\\(["'])/g, '$1');
+    if (line.startsWith('export declare class')) text = comment;
+    const field = /^ {4}'(.+?)'(\??): /.exec(line);
+    if (field?.[1] !== undefined) {
+      if (comment !== '') texts[field[1]] = comment;
+      if (field[2] === '') required.push(field[1]);
+    }
+    if (!/^\s*\/?\*/.test(line)) comment = '';
+  }
+  return { text, texts, required };
+}
+
+const folder = argv[2];
+if (folder === undefined) throw new Error('name the folder of @kubernetes/client-node as the argument');
+const models = join(folder, 'dist/gen/models');
+const definitions: Record<string, { id: string; required?: string[]; fields: Record<string, string> }> = {};
+const descriptions: Record<string, { text: string; fields: Record<string, string> }> = {};
+
+/** Takes a model and all that it refers to; those not seen before belong to the same API package. */
+async function take(name: string, apiPackage: string): Promise<void> {
+  if (definitions[name] !== undefined) return;
+  const module: Record<string, Model> = await import(pathToFileURL(join(models, `${name}.js`)).href);
+  const model = module[name];
+  if (model === undefined) throw new Error(`${name}.js does not export ${name}`);
+  const { text, texts, required } = readDeclaration(readFileSync(join(models, `${name}.d.ts`), 'utf8'));
+  const fields: Record<string, string> = {};
+  const fieldTexts: Record<string, string> = {};
+  const renamed = new Map<string, string>();
+  for (const { name: property, baseName, type, format } of model.attributeTypeMap) {
+    fields[baseName] = shortType(type, format);
+    renamed.set(property, baseName);
+    const words = texts[property];
+    if (words !== undefined) fieldTexts[baseName] = words;
+  }
+  const needed = required.map((property) => renamed.get(property) ?? property);
+  definitions[name] = {
+    id: `${apiPackage}.${plainName(name)}`,
+    ...(needed.length === 0 ? {} : { required: needed }),
+    fields,
+  };
+  descriptions[name] = { text, fields: fieldTexts };
+  for (const type of Object.values(fields)) {
+    const other = modelIn(type);
+    if (other !== undefined) await take(other, apiPackage);
+  }
+}
+
+for (const name of META_MODELS) await take(name, packageOf('meta', 'v1'));
+for (const kind of [...builtinKinds, ...bodyKinds]) await take(kind.model ?? '', packageOf(kind.group, kind.version));
+
+const target = new URL('./generated/', import.meta.url);
+mkdirSync(target, { recursive: true });
+writeFileSync(new URL('definitions.json', target), `${JSON.stringify(definitions)}\n`);
+writeFileSync(new URL('descriptions.json', target), `${JSON.stringify(descriptions)}\n`);
+stdout.write(`${Object.keys(definitions).length} definitions\n`);
