@@ -1,0 +1,79 @@
+/**
+ * Annotation keys. Source: machine-controller-manager, pkg/apis/machine/v1alpha1/constants.go,
+ * pkg/util/provider/machineutils/utils.go, pkg/controller/{deployment_util,machine_safety}.go.
+ */
+export const Annotations = {
+  /** MachineDeployment → MachineSet → Machine, a Go duration: beats `spec.creationTimeout`. */
+  EffectiveCreationTimeout: 'node.machine.sapcloud.io/effective-creation-timeout',
+  /** Machine, a Go duration: time from creation to first join. */
+  MachineJoinDuration: 'node.machine.sapcloud.io/machine-join-duration',
+  /** Node: why an in-place update failed. */
+  UpdateFailedReason: 'node.machine.sapcloud.io/update-failed-reason',
+  /** Node, JSON of a NodeTemplateSpec: labels, annotations and taints as last synced. */
+  LastAppliedNodeTemplate: 'node.machine.sapcloud.io/last-applied-anno-labels-taints',
+  /** Node, JSON of a resource list: virtual capacity as last synced. */
+  LastAppliedVirtualCapacity: 'node.machine.sapcloud.io/last-applied-virtual-capacity',
+  /** Node (presence counts, written as `1`): the node belongs to no Machine and is left alone. */
+  NotManagedByMCM: 'node.machine.sapcloud.io/not-managed-by-mcm',
+  /** MachineDeployment, `m1~t1,m2~t2` with RFC 3339 times: machines to delete at the next scale-down. */
+  TriggerDeletion: 'node.machine.sapcloud.io/trigger-deletion-by-mcm',
+  /** MachineDeployment and MachineSet, RFC 3339: marked machines with a time up to this one are deleted. */
+  LastReplicaChangeByScaler: 'machine.sapcloud.io/last-deployment-replica-change-by-scaler-time',
+  /** Machine, RFC 3339: when the cluster autoscaler decided to remove this machine. */
+  MarkedForDeletionTime: 'machine.sapcloud.io/marked-for-deletion-time',
+  /** Machine, an integer, 3 if absent or unparseable: lower is deleted first. */
+  Priority: 'machinepriority.machine.sapcloud.io',
+  /** Machine and Node, a {@link PreserveValue}: request to keep the machine. The Node's value wins. */
+  Preserve: 'node.machine.sapcloud.io/preserve',
+  /** Machine: the Node's last preserve value, possibly empty; tells a removed annotation from one never set. */
+  LastAppliedNodePreserve: 'node.machine.sapcloud.io/last-applied-node-preserve-value',
+  /** Node, `true`: the cluster autoscaler leaves the node alone. */
+  ScaleDownDisabled: 'cluster-autoscaler.kubernetes.io/scale-down-disabled',
+  /** Node, `true`: the annotation above is ours and may be removed by us. */
+  ScaleDownDisabledByMCM: 'cluster-autoscaler.kubernetes.io/scale-down-disabled-by-mcm',
+  /** MachineDeployment and MachineSet, a decimal: rollout revision. */
+  Revision: 'deployment.kubernetes.io/revision',
+  /** MachineSet, a comma list: former revisions of a set that came back into use. */
+  RevisionHistory: 'deployment.kubernetes.io/revision-history',
+  /** MachineSet, a decimal: the deployment's replicas when the set was last scaled. */
+  DesiredReplicas: 'deployment.kubernetes.io/desired-replicas',
+  /** MachineSet, a decimal: desired replicas plus maxSurge. */
+  MaxReplicas: 'deployment.kubernetes.io/max-replicas',
+  /** MachineSet, `True`: its nodes carry the prefer-no-schedule taint. */
+  PreferNoSchedule: 'deployment.machine.sapcloud.io/prefer-no-schedule',
+  /** MachineDeployment and MachineSet: asks the safety controller to thaw. */
+  Unfreeze: 'safety.machine.sapcloud.io/unfreeze',
+  /** kubectl's own record; never copied from a MachineDeployment to its sets. */
+  LastAppliedConfiguration: 'kubectl.kubernetes.io/last-applied-configuration',
+  /** Pod: marks a static pod's mirror, which cannot be evicted. */
+  MirrorPod: 'kubernetes.io/config.mirror',
+} as const;
+
+/** Values of {@link Annotations.Preserve} that mean something; anything else counts as not annotated. */
+export const PreserveValues = {
+  Now: 'now',
+  WhenFailed: 'when-failed',
+  AutoPreserved: 'auto-preserved',
+  False: 'false',
+} as const;
+
+/** A request to preserve a machine, or to stop (`false`). */
+export type PreserveValue = (typeof PreserveValues)[keyof typeof PreserveValues];
+
+/** Priority of a machine without a (parseable) priority annotation. */
+export const DEFAULT_MACHINE_PRIORITY = 3;
+
+/** Priority that, together with a mark time, means: delete now. */
+export const TRIGGERED_DELETION_PRIORITY = 1;
+
+/** Annotations of a MachineDeployment that are not copied to its MachineSets, nor back in a rollback. */
+export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
+  Annotations.LastAppliedConfiguration,
+  Annotations.Revision,
+  Annotations.RevisionHistory,
+  Annotations.DesiredReplicas,
+  Annotations.MaxReplicas,
+  Annotations.PreferNoSchedule,
+  Annotations.Unfreeze,
+  Annotations.TriggerDeletion,
+]);

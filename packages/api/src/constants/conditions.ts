@@ -1,0 +1,83 @@
+/** Condition status, as everywhere in Kubernetes. */
+export type ConditionStatus = 'True' | 'False' | 'Unknown';
+
+/** Condition types in `MachineDeployment.status.conditions`. */
+export const MachineDeploymentConditions = {
+  Available: 'Available',
+  Progressing: 'Progressing',
+  ReplicaFailure: 'ReplicaFailure',
+  Frozen: 'Frozen',
+} as const;
+
+/** Type of a MachineDeployment condition. */
+export type MachineDeploymentConditionType = keyof typeof MachineDeploymentConditions;
+
+/** Condition types in `MachineSet.status.machineSetCondition` (sic: the wire has no `conditions` there). */
+export const MachineSetConditions = { ReplicaFailure: 'ReplicaFailure', Frozen: 'Frozen' } as const;
+
+/** Type of a MachineSet condition. */
+export type MachineSetConditionType = keyof typeof MachineSetConditions;
+
+/** Reasons of MachineDeployment and MachineSet conditions. Source: pkg/controller/{deployment_util,machine_safety}.go. */
+export const ConditionReasons = {
+  MinimumReplicasAvailable: 'MinimumReplicasAvailable',
+  MinimumReplicasUnavailable: 'MinimumReplicasUnavailable',
+  NewMachineSetCreated: 'NewMachineSetCreated',
+  FoundNewMachineSet: 'FoundNewMachineSet',
+  MachineSetUpdated: 'MachineSetUpdated',
+  NewMachineSetAvailable: 'NewMachineSetAvailable',
+  ProgressDeadlineExceeded: 'ProgressDeadlineExceeded',
+  MachineSetCreateError: 'MachineSetCreateError',
+  DeploymentPaused: 'DeploymentPaused',
+  DeploymentResumed: 'DeploymentResumed',
+  OverShootingReplicaCount: 'OverShootingReplicaCount',
+  UnderShootingReplicaCount: 'UnderShootingReplicaCount',
+  MachineDeploymentStateSync: 'MachineDeploymentStateSync',
+  UnfreezeAnnotation: 'UnfreezeAnnotation',
+  FailedCreate: 'FailedCreate',
+  FailedDelete: 'FailedDelete',
+} as const;
+
+/** Reason of a MachineDeployment or MachineSet condition. */
+export type ConditionReason = keyof typeof ConditionReasons;
+
+/** Node condition types that controllers write (the first three) or read. */
+export const NodeConditions = {
+  InPlaceUpdate: 'InPlaceUpdate',
+  Preserved: 'Preserved',
+  Terminating: 'Terminating',
+  Ready: 'Ready',
+  ReadonlyFilesystem: 'ReadonlyFilesystem',
+} as const;
+
+/** Reasons of the node condition `InPlaceUpdate`, in the order of an update. */
+export const InPlaceUpdateReasons = {
+  CandidateForUpdate: 'CandidateForUpdate',
+  SelectedForUpdate: 'SelectedForUpdate',
+  DrainSuccessful: 'DrainSuccessful',
+  ReadyForUpdate: 'ReadyForUpdate',
+  UpdateSuccessful: 'UpdateSuccessful',
+  UpdateFailed: 'UpdateFailed',
+} as const;
+
+/** Reason of the node condition `InPlaceUpdate`. */
+export type InPlaceUpdateReason = keyof typeof InPlaceUpdateReasons;
+
+/** Reasons of the node condition `Preserved`: sentences with a full stop, compared as they are. */
+export const PreservedReasons = {
+  ByMCM: 'Preserved by MCM.',
+  ByUser: 'Preserved by user.',
+  Stopped: 'Preservation stopped.',
+} as const;
+
+/** Parts of the message of the node condition `Preserved`, found again by substring: must stay exact. */
+export const PreservedMessages = {
+  Drained: 'Preserved node drained successfully.',
+  NotDrained: 'Preserved node could not be drained.',
+} as const;
+
+/** Reasons of the node condition `Terminating`. */
+export const TerminatingReasons = { ScaleDown: 'ScaleDown', Unhealthy: 'Unhealthy' } as const;
+
+/** Default of `--node-conditions` and of `spec.nodeConditions`: types that make a machine unhealthy unless `False`. */
+export const DEFAULT_NODE_CONDITIONS = 'KernelDeadlock,ReadonlyFilesystem,DiskPressure,NetworkUnavailable';

@@ -1,0 +1,20 @@
+/** A taint as the controllers write it. */
+export interface KnownTaint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
+}
+
+/** Taints that controllers put on nodes or take off. */
+export const Taints = {
+  /** On nodes of old MachineSets during a rollout. */
+  PreferNoSchedule: {
+    key: 'deployment.machine.sapcloud.io/prefer-no-schedule',
+    value: 'True',
+    effect: 'PreferNoSchedule',
+  },
+  /** On new nodes (put there from outside) and after an in-place update; a Pending machine waits until it is gone. */
+  CriticalComponentsNotReady: { key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' },
+  /** On nodes of preserved Failed machines, with `timeAdded`. */
+  Preserved: { key: 'node.machine.sapcloud.io/preserved', effect: 'NoSchedule' },
+} as const satisfies Record<string, KnownTaint>;

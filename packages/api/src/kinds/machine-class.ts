@@ -1,0 +1,57 @@
+import * as z from 'zod';
+import { API_VERSION } from '../group.ts';
+import { crd, objectMeta, optional, quantity, text } from './fields.ts';
+import { secretReferenceSchema } from './shared.ts';
+
+const nonEmpty = (description: string) => z.string().min(1, { error: 'must not be empty' }).meta({ description });
+
+const nodeTemplateSchema = crd(
+  z.object({
+    capacity: crd(z.record(z.string(), quantity('An amount.')), {
+      description: 'Resources of a node; cpu, gpu and memory are needed.',
+      'x-kubernetes-validations': [
+        {
+          rule: "'cpu' in self && 'gpu' in self && 'memory' in self",
+          message: 'must hold cpu, gpu and memory; gpu may be "0"',
+        },
+      ],
+    }),
+    virtualCapacity: optional(
+      crd(z.record(z.string(), quantity('An amount.')), {
+        description: 'Extended resources that are written into the capacity of the nodes.',
+      }),
+    ),
+    instanceType: nonEmpty('Instance type of the VM.'),
+    region: nonEmpty('Region of the VM.'),
+    zone: nonEmpty('Zone of the VM.'),
+    architecture: optional(text('CPU architecture, such as `amd64` or `arm64`.')),
+  }),
+  {
+    description: 'Shape of a node, for scaling from zero and virtual capacity.',
+    'x-kubernetes-preserve-unknown-fields': true,
+  },
+);
+
+/** Shape of a node of a class. */
+export type NodeTemplate = z.infer<typeof nodeTemplateSchema>;
+
+/** Description of a VM for one provider. It has neither spec nor status: its fields are at the top. */
+export const machineClassSchema = crd(
+  z.object({
+    apiVersion: z.literal(API_VERSION),
+    kind: z.literal('MachineClass'),
+    metadata: objectMeta,
+    providerSpec: crd(z.record(z.string(), z.unknown()), {
+      description: 'Description of the VM. Only the driver of the provider knows its fields.',
+      'x-kubernetes-preserve-unknown-fields': true,
+    }),
+    provider: optional(text('Name of the provider. Informative.')),
+    secretRef: optional(secretReferenceSchema('Secret with the user data and, if not given apart, the credentials.')),
+    credentialsSecretRef: optional(secretReferenceSchema('Secret with the credentials; its keys win over secretRef.')),
+    nodeTemplate: optional(nodeTemplateSchema),
+  }),
+  { description: 'Description of the VMs of machines, for one provider.' },
+);
+
+/** Description of the VMs of machines, for one provider. */
+export type MachineClass = z.infer<typeof machineClassSchema>;

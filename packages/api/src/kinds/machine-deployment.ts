@@ -1,0 +1,183 @@
+import * as z from 'zod';
+import type { MachineDeploymentConditionType } from '../constants/conditions.ts';
+import { API_VERSION } from '../group.ts';
+import {
+  type CelRule,
+  count,
+  crd,
+  flag,
+  int32,
+  int64,
+  intOrPercent,
+  knownText,
+  objectMeta,
+  optional,
+  time,
+} from './fields.ts';
+import { machineTemplateSpecSchema, SELECTOR_RULES } from './machine-template.ts';
+import { CONDITION_FIELDS, labelSelectorSchema, machineSummarySchema } from './shared.ts';
+
+/** Update strategies. */
+export const STRATEGY_TYPES = ['RollingUpdate', 'Recreate', 'InPlaceUpdate'] as const;
+
+/** Who chooses the nodes of an in-place update. */
+export const ORCHESTRATION_TYPES = ['Auto', 'Manual'] as const;
+
+const isZero = (field: string): string => `(type(${field}) == int ? ${field} == 0 : string(${field}).matches('^0+%$'))`;
+
+const BUDGET_RULES: readonly CelRule[] = [
+  {
+    rule: `!has(self.maxSurge) || !has(self.maxUnavailable) || !${isZero('self.maxSurge')} || !${isZero('self.maxUnavailable')}`,
+    message: 'maxSurge and maxUnavailable must not both be 0: at least one machine more or less is needed to update',
+  },
+  {
+    rule: "!has(self.maxUnavailable) || type(self.maxUnavailable) == int || string(self.maxUnavailable).matches('^0*(100|[0-9]{1,2})%$')",
+    message: 'must be an integer of 0 or more, or a percentage from 0% to 100%',
+    fieldPath: '.maxUnavailable',
+  },
+];
+
+const budget = (maxSurge: number, maxUnavailable: number) => ({
+  maxSurge: optional(
+    intOrPercent('Machines above the replicas during an update: a number, or a percentage that is rounded up.', {
+      default: maxSurge,
+    }),
+  ),
+  maxUnavailable: optional(
+    intOrPercent('Machines that may be missing during an update: a number, or a percentage that is rounded down.', {
+      default: maxUnavailable,
+    }),
+  ),
+});
+
+const rollingUpdateSchema = crd(z.object(budget(1, 0)), {
+  description: 'Limits of a rolling update.',
+  'x-kubernetes-validations': BUDGET_RULES,
+});
+
+/** Limits of a rolling update. */
+export type RollingUpdate = z.infer<typeof rollingUpdateSchema>;
+
+const inPlaceUpdateSchema = crd(
+  z.object({
+    ...budget(0, 1),
+    orchestrationType: z
+      .enum(ORCHESTRATION_TYPES, { error: 'must be Auto or Manual' })
+      .meta({ description: 'Auto: the controller chooses the nodes. Manual: a user labels them.' }),
+  }),
+  { description: 'Limits of an in-place update.', 'x-kubernetes-validations': BUDGET_RULES },
+);
+
+/** Limits of an in-place update. */
+export type InPlaceUpdate = z.infer<typeof inPlaceUpdateSchema>;
+
+const strategySchema = crd(
+  z.object({
+    type: optional(
+      crd(z.enum(STRATEGY_TYPES, { error: 'must be one of InPlaceUpdate, Recreate, RollingUpdate' }), {
+        description: 'How machines are updated.',
+        default: 'RollingUpdate',
+      }),
+    ),
+    rollingUpdate: optional(rollingUpdateSchema),
+    inPlaceUpdate: optional(inPlaceUpdateSchema),
+  }),
+  {
+    description: 'How machines get to a new template.',
+    default: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+    'x-kubernetes-validations': [
+      {
+        rule: "!has(self.type) || self.type != 'RollingUpdate' || has(self.rollingUpdate)",
+        message: 'must be given with type RollingUpdate, such as {maxSurge: 1, maxUnavailable: 0}',
+        fieldPath: '.rollingUpdate',
+        reason: 'FieldValueRequired',
+      },
+      {
+        rule: "!has(self.type) || self.type != 'InPlaceUpdate' || has(self.inPlaceUpdate)",
+        message:
+          'must be given with type InPlaceUpdate, such as {maxSurge: 0, maxUnavailable: 1, orchestrationType: Auto}',
+        fieldPath: '.inPlaceUpdate',
+        reason: 'FieldValueRequired',
+      },
+    ],
+  },
+);
+
+/** How machines get to a new template. */
+export type MachineDeploymentStrategy = z.infer<typeof strategySchema>;
+
+/** Spec of a MachineDeployment. */
+export const machineDeploymentSpecSchema = crd(
+  z.object({
+    replicas: optional(count('How many machines there should be.', { default: 0 })),
+    selector: labelSelectorSchema,
+    template: machineTemplateSpecSchema,
+    strategy: optional(strategySchema),
+    minReadySeconds: optional(count('Copied to the sets; has no effect on availability.')),
+    revisionHistoryLimit: optional(count('How many old, empty MachineSets to keep. Absent: all.')),
+    paused: optional(flag('If true, a new template is not rolled out; scaling goes on.')),
+    rollbackTo: optional(
+      z
+        .object({ revision: optional(int64('Revision to go back to; 0 or absent: the one before.').min(0)) })
+        .meta({ description: 'Asks for a rollback; the controller clears it.' }),
+    ),
+    progressDeadlineSeconds: optional(
+      count('Seconds without progress after which the condition Progressing turns False. Absent: no deadline.'),
+    ),
+    autoPreserveFailedMachineMax: optional(
+      count('How many Failed machines of each set may be preserved automatically at once.'),
+    ),
+  }),
+  { description: 'What the deployment should be.', 'x-kubernetes-validations': SELECTOR_RULES },
+);
+
+/** Spec of a MachineDeployment. */
+export type MachineDeploymentSpec = z.infer<typeof machineDeploymentSpecSchema>;
+
+const machineDeploymentConditionSchema = z
+  .object({
+    type: knownText<MachineDeploymentConditionType>('`Available`, `Progressing`, `ReplicaFailure` or `Frozen`.'),
+    ...CONDITION_FIELDS,
+    lastUpdateTime: optional(time('When the condition was last written.')),
+  })
+  .meta({ description: 'A condition of the deployment.' });
+
+/** A condition of a MachineDeployment. */
+export type MachineDeploymentCondition = z.infer<typeof machineDeploymentConditionSchema>;
+
+const machineDeploymentStatusSchema = z
+  .object({
+    observedGeneration: optional(int64('Generation of the spec that this status is about.')),
+    replicas: optional(int32('Machines of all sets.')),
+    updatedReplicas: optional(int32('Machines of the current set.')),
+    readyReplicas: optional(int32('Machines that are Running.')),
+    availableReplicas: optional(int32('Machines that are Available or Running.')),
+    preservedFailedReplicas: optional(int32('Failed machines that are preserved.')),
+    unavailableReplicas: optional(int32('Machines that are asked for and not available.')),
+    conditions: optional(
+      z.array(machineDeploymentConditionSchema).meta({ description: 'Conditions of the deployment.' }),
+    ),
+    collisionCount: optional(int32('How often the name of a new set was taken.')),
+    failedMachines: optional(
+      z.array(machineSummarySchema).meta({ description: 'Machines whose last operation failed.' }),
+    ),
+  })
+  .meta({ description: 'What the deployment is. Written by the controller.' });
+
+/** Status of a MachineDeployment. */
+export type MachineDeploymentStatus = z.infer<typeof machineDeploymentStatusSchema>;
+
+/** A fleet of machines that moves to a new template step by step. */
+export const machineDeploymentSchema = crd(
+  z.object({
+    apiVersion: z.literal(API_VERSION),
+    kind: z.literal('MachineDeployment'),
+    metadata: objectMeta,
+    spec: machineDeploymentSpecSchema,
+    status: optional(machineDeploymentStatusSchema),
+  }),
+  { description: 'A fleet of machines that moves to a new template step by step.' },
+);
+
+/** A fleet of machines that moves to a new template step by step. */
+export type MachineDeployment = z.infer<typeof machineDeploymentSchema>;

@@ -1,0 +1,72 @@
+import * as z from 'zod';
+import type { MachineSetConditionType } from '../constants/conditions.ts';
+import { API_VERSION } from '../group.ts';
+import { count, crd, int32, int64, knownText, objectMeta, optional } from './fields.ts';
+import { machineTemplateSpecSchema, SELECTOR_RULES } from './machine-template.ts';
+import {
+  CONDITION_FIELDS,
+  labelSelectorSchema,
+  lastOperationSchema,
+  legacyClassReferenceSchema,
+  machineSummarySchema,
+} from './shared.ts';
+
+/** Spec of a MachineSet. */
+export const machineSetSpecSchema = crd(
+  z.object({
+    replicas: optional(count('How many machines there should be.', { default: 0 })),
+    selector: labelSelectorSchema,
+    template: machineTemplateSpecSchema,
+    machineClass: optional(legacyClassReferenceSchema),
+    minReadySeconds: optional(count('Has no effect on availability; exported as a metric.')),
+    autoPreserveFailedMachineMax: optional(
+      count('How many Failed machines of this set may be preserved automatically at once.'),
+    ),
+  }),
+  { description: 'What the set should be.', 'x-kubernetes-validations': SELECTOR_RULES },
+);
+
+/** Spec of a MachineSet. */
+export type MachineSetSpec = z.infer<typeof machineSetSpecSchema>;
+
+const machineSetConditionSchema = z
+  .object({ type: knownText<MachineSetConditionType>('`ReplicaFailure` or `Frozen`.'), ...CONDITION_FIELDS })
+  .meta({ description: 'A condition of the set.' });
+
+/** A condition of a MachineSet. */
+export type MachineSetCondition = z.infer<typeof machineSetConditionSchema>;
+
+const machineSetStatusSchema = z
+  .object({
+    replicas: optional(int32('Machines of the set, deleting ones included.')),
+    fullyLabeledReplicas: optional(int32('Machines with all labels of the template.')),
+    readyReplicas: optional(int32('Machines that are Running.')),
+    availableReplicas: optional(int32('Machines that are Available or Running.')),
+    preservedFailedReplicas: optional(int32('Failed machines that are preserved.')),
+    autoPreserveFailedMachineCount: optional(int32('Machines that are preserved automatically.')),
+    observedGeneration: optional(int64('Generation of the spec that this status is about.')),
+    machineSetCondition: optional(z.array(machineSetConditionSchema).meta({ description: 'Conditions of the set.' })),
+    lastOperation: optional(lastOperationSchema),
+    failedMachines: optional(
+      z.array(machineSummarySchema).meta({ description: 'Machines whose last operation failed.' }),
+    ),
+  })
+  .meta({ description: 'What the set is. Written by the controller.' });
+
+/** Status of a MachineSet. */
+export type MachineSetStatus = z.infer<typeof machineSetStatusSchema>;
+
+/** A number of equal machines. */
+export const machineSetSchema = crd(
+  z.object({
+    apiVersion: z.literal(API_VERSION),
+    kind: z.literal('MachineSet'),
+    metadata: objectMeta,
+    spec: machineSetSpecSchema,
+    status: optional(machineSetStatusSchema),
+  }),
+  { description: 'Keeps a number of equal machines.' },
+);
+
+/** A number of equal machines. */
+export type MachineSet = z.infer<typeof machineSetSchema>;

@@ -1,0 +1,29 @@
+import * as z from 'zod';
+import { type CelRule, optional } from './fields.ts';
+import { machineSpecSchema } from './machine.ts';
+import { templateMetadataSchema } from './shared.ts';
+
+/** Blueprint of a machine. */
+export const machineTemplateSpecSchema = z
+  .object({ metadata: optional(templateMetadataSchema), spec: machineSpecSchema })
+  .meta({ description: 'Blueprint of the machines.' });
+
+/** Blueprint of a machine. */
+export type MachineTemplateSpec = z.infer<typeof machineTemplateSpecSchema>;
+
+const LABELS = 'self.template.metadata.labels';
+const HAS_LABELS = 'has(self.template.metadata) && has(self.template.metadata.labels)';
+
+/** Rules of a spec with `selector` and `template`: a controller that does not select its own machines makes them for ever. */
+export const SELECTOR_RULES: readonly CelRule[] = [
+  {
+    rule: `!has(self.selector.matchLabels) || self.selector.matchLabels.all(k, ${HAS_LABELS} && k in ${LABELS} && ${LABELS}[k] == self.selector.matchLabels[k])`,
+    message: 'every pair of matchLabels must stand in spec.template.metadata.labels with the same value',
+    fieldPath: '.selector.matchLabels',
+  },
+  {
+    rule: `!has(self.selector.matchExpressions) || self.selector.matchExpressions.all(e, e.operator == 'In' ? ${HAS_LABELS} && e.key in ${LABELS} && has(e.values) && ${LABELS}[e.key] in e.values : e.operator == 'NotIn' ? !(${HAS_LABELS} && e.key in ${LABELS} && has(e.values) && ${LABELS}[e.key] in e.values) : e.operator == 'Exists' ? ${HAS_LABELS} && e.key in ${LABELS} : !(${HAS_LABELS} && e.key in ${LABELS}))`,
+    message: 'every requirement of matchExpressions must hold for spec.template.metadata.labels',
+    fieldPath: '.selector.matchExpressions',
+  },
+];

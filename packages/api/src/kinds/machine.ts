@@ -1,0 +1,98 @@
+import * as z from 'zod';
+import type { MachinePhase } from '../constants/machine-phases.ts';
+import { API_VERSION } from '../group.ts';
+import { count, crd, duration, flag, knownText, objectMeta, optional, text, time } from './fields.ts';
+import { nodeAddressSchema, nodeConditionSchema, nodeTemplateSpecSchema } from './node.ts';
+import { classReferenceSchema, lastOperationSchema } from './shared.ts';
+
+/**
+ * Settings of a machine, inlined into `Machine.spec` and into the template's spec. Changing them replaces no machine.
+ * An absent value means the machine controller's flag of the same purpose.
+ */
+const MACHINE_CONFIGURATION = {
+  drainTimeout: optional(duration('After this long a drain is forced. Default: `--machine-drain-timeout` (2h).')),
+  healthTimeout: optional(
+    duration('After this long unhealthy a machine is Failed. Default: `--machine-health-timeout` (10m).'),
+  ),
+  creationTimeout: optional(
+    duration('From creation until the node must have joined. Default: `--machine-creation-timeout` (20m).'),
+  ),
+  inPlaceUpdateTimeout: optional(
+    duration('Limit of an in-place update. Default: `--machine-inplace-update-timeout` (20m).'),
+  ),
+  machinePreserveTimeout: optional(duration('Length of a preservation. Default: `--machine-preserve-timeout` (96h).')),
+  disableHealthTimeout: optional(flag('If true, being unhealthy never makes the machine Failed.')),
+  maxEvictRetries: optional(
+    count('Evictions tried for a pod before it is deleted. Default: `--machine-max-evict-retries` (360).'),
+  ),
+  nodeConditions: optional(
+    text(
+      'Comma-separated node condition types that make the machine unhealthy unless `False`. Default: `--node-conditions`.',
+    ),
+  ),
+};
+
+/** Spec of a Machine, and of the machines of a template. */
+export const machineSpecSchema = z
+  .object({
+    class: classReferenceSchema,
+    providerID: optional(text('Identity of the VM at the provider. Written by the controller; empty: no VM yet.')),
+    nodeTemplate: optional(nodeTemplateSpecSchema),
+    ...MACHINE_CONFIGURATION,
+  })
+  .meta({ description: 'What the machine should be.' });
+
+/** Spec of a Machine. */
+export type MachineSpec = z.infer<typeof machineSpecSchema>;
+
+const currentStatusSchema = z
+  .object({
+    phase: optional(
+      knownText<MachinePhase>(
+        '`Pending`, `Available`, `Running`, `Unknown`, `Failed`, `CrashLoopBackOff`, `Terminating`, `InPlaceUpdating`, `InPlaceUpdateSuccessful` or `InPlaceUpdateFailed`. Empty for a new machine.',
+      ),
+    ),
+    timeoutActive: optional(flag('Whether the creation timeout runs. Nothing reads it.')),
+    lastUpdateTime: optional(time('Start of the phase.')),
+    preserveExpiryTime: optional(time('Until when the machine is preserved; absent: not preserved.')),
+  })
+  .meta({ description: 'Phase of the machine.' });
+
+/** Phase of a machine and since when. */
+export type CurrentStatus = z.infer<typeof currentStatusSchema>;
+
+const machineStatusSchema = z
+  .object({
+    addresses: optional(z.array(nodeAddressSchema).meta({ description: 'Addresses, if there is no target cluster.' })),
+    conditions: optional(z.array(nodeConditionSchema).meta({ description: "Copy of the node's conditions." })),
+    lastOperation: optional(lastOperationSchema),
+    currentStatus: optional(currentStatusSchema),
+    lastKnownState: optional(text('State that the provider keeps from call to call.')),
+  })
+  .meta({ description: 'What the machine is. Written by the controller.' });
+
+/** Status of a Machine. */
+export type MachineStatus = z.infer<typeof machineStatusSchema>;
+
+/** A worker machine: one VM and its Node. */
+export const machineSchema = crd(
+  z.object({
+    apiVersion: z.literal(API_VERSION),
+    kind: z.literal('Machine'),
+    metadata: objectMeta,
+    spec: machineSpecSchema,
+    status: optional(machineStatusSchema),
+  }),
+  {
+    description: 'A worker machine: one VM at the provider and the Node that it becomes.',
+    'x-kubernetes-validations': [
+      {
+        rule: 'size(self.metadata.name) <= 63',
+        message: 'metadata.name must be at most 63 characters long: it becomes a label value on the Node',
+      },
+    ],
+  },
+);
+
+/** A worker machine. */
+export type Machine = z.infer<typeof machineSchema>;

@@ -1,0 +1,101 @@
+import * as z from 'zod';
+import type { ConditionStatus } from '../constants/conditions.ts';
+import { crd, flag, knownText, optional, stringMap, text, time } from './fields.ts';
+import { CONDITION_FIELDS } from './shared.ts';
+
+/** A taint of a node. Two taints are the same one if key and effect are. */
+export const taintSchema = z
+  .object({
+    key: z.string().min(1, { error: 'must not be empty' }).meta({ description: 'Taint key.' }),
+    effect: z
+      .enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute'], {
+        error: 'must be one of NoSchedule, PreferNoSchedule, NoExecute',
+      })
+      .meta({ description: 'What the taint does to pods that do not tolerate it.' }),
+    value: optional(text('Taint value.')),
+    timeAdded: optional(time('When the taint was added.')),
+  })
+  .meta({ description: 'A taint.' });
+
+/** A taint of a node. */
+export type Taint = z.infer<typeof taintSchema>;
+
+const configSourceSchema = z
+  .object({
+    configMap: optional(
+      z
+        .object({
+          kubeletConfigKey: text('Key of the kubelet configuration.'),
+          name: text('Name of the ConfigMap.'),
+          namespace: text('Namespace of the ConfigMap.'),
+          resourceVersion: optional(text('Resource version of the ConfigMap.')),
+          uid: optional(text('UID of the ConfigMap.')),
+        })
+        .meta({ description: 'A ConfigMap.' }),
+    ),
+  })
+  .meta({ description: 'Unused here; kept as it is.' });
+
+const nodeSpecSchema = z
+  .object({
+    taints: optional(
+      crd(z.array(taintSchema), { description: 'Taints that the node gets.', 'x-kubernetes-list-type': 'atomic' }),
+    ),
+    podCIDR: optional(text('Unused here; kept as it is.')),
+    podCIDRs: optional(
+      crd(z.array(z.string()), { description: 'Unused here; kept as it is.', 'x-kubernetes-list-type': 'set' }),
+    ),
+    providerID: optional(text('Unused here; kept as it is.')),
+    unschedulable: optional(flag('Unused here; kept as it is.')),
+    externalID: optional(text('Unused here; kept as it is.')),
+    configSource: optional(configSourceSchema),
+  })
+  .meta({ description: 'Spec of the node; only its taints are synced.' });
+
+const nodeMetadataSchema = crd(
+  z.object({
+    labels: optional(stringMap('Labels that the node gets.')),
+    annotations: optional(stringMap('Annotations that the node gets.')),
+  }),
+  { description: 'Metadata of the node.', 'x-kubernetes-preserve-unknown-fields': true },
+);
+
+/** What is synced onto a machine's node. */
+export const nodeTemplateSpecSchema = z
+  .object({ metadata: optional(nodeMetadataSchema), spec: optional(nodeSpecSchema) })
+  .meta({ description: 'Labels, annotations and taints to keep on the node. Changing them replaces no machine.' });
+
+/** What is synced onto a machine's node. */
+export type NodeTemplateSpec = z.infer<typeof nodeTemplateSpecSchema>;
+
+/** An address of a machine. */
+export const nodeAddressSchema = z
+  .object({
+    address: text('The address.'),
+    type: knownText<'Hostname' | 'ExternalIP' | 'InternalIP' | 'ExternalDNS' | 'InternalDNS'>(
+      '`Hostname`, `ExternalIP`, `InternalIP`, `ExternalDNS` or `InternalDNS`.',
+    ),
+  })
+  .meta({ description: 'An address of the machine.' });
+
+/** An address of a machine. */
+export type NodeAddress = z.infer<typeof nodeAddressSchema>;
+
+/** A condition of the node as mirrored into its machine. */
+export const nodeConditionSchema = z
+  .object({
+    type: text('Condition type.'),
+    ...CONDITION_FIELDS,
+    lastHeartbeatTime: optional(time('When the node last reported it.')),
+  })
+  .meta({ description: 'A condition of the node.' });
+
+/** A condition of a node. */
+export interface NodeCondition {
+  type: string;
+  status: ConditionStatus;
+  lastTransitionTime?: string;
+  lastHeartbeatTime?: string;
+  reason?: string;
+  message?: string;
+}

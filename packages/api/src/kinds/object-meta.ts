@@ -1,0 +1,29 @@
+/** An owner reference as in `metadata.ownerReferences`. */
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+}
+
+/** Metadata of an object as the API server returns it: name, uid and resourceVersion are always there. */
+export interface ObjectMeta {
+  name: string;
+  namespace?: string;
+  generateName?: string;
+  uid: string;
+  resourceVersion: string;
+  /** Counts changes of the spec. */
+  generation?: number;
+  /** RFC 3339, to the second. */
+  creationTimestamp: string;
+  /** RFC 3339; set by the server when a deletion was asked for. */
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: OwnerReference[];
+}

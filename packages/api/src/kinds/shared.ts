@@ -1,0 +1,164 @@
+import * as z from 'zod';
+import type { ConditionStatus } from '../constants/conditions.ts';
+import type { MachineOperationType, MachineState } from '../constants/machine-phases.ts';
+import { crd, knownText, optional, stringMap, text, time } from './fields.ts';
+
+const CLASS_GROUP = optional(text('API group of the class. Informative: the class is looked up by name.'));
+const CLASS_KIND = crd(z.string(), { description: 'Kind of the class: `MachineClass`.', maxLength: 253 });
+const CLASS_NAME = crd(z.string(), { description: 'Name of the class in the same namespace.', maxLength: 253 });
+
+/** A class reference that must name a class. */
+export const classReferenceSchema = crd(z.object({ apiGroup: CLASS_GROUP, kind: CLASS_KIND, name: CLASS_NAME }), {
+  description: 'The class that describes the VM.',
+  'x-kubernetes-validations': [
+    {
+      rule: "self.kind != ''",
+      message: 'must not be empty: the kind of the class, such as MachineClass',
+      fieldPath: '.kind',
+      reason: 'FieldValueRequired',
+    },
+    {
+      rule: "self.name != ''",
+      message: 'must not be empty: the name of a MachineClass in the same namespace',
+      fieldPath: '.name',
+      reason: 'FieldValueRequired',
+    },
+  ],
+});
+
+/** A class reference that may be empty: the original always writes `machineClass: {}` into a MachineSet. */
+export const legacyClassReferenceSchema = crd(
+  z.object({ apiGroup: CLASS_GROUP, kind: optional(CLASS_KIND), name: optional(CLASS_NAME) }),
+  { description: 'Former reference to the class; only metrics read it. Use `template.spec.class`.' },
+);
+
+/** Reference to a MachineClass. */
+export type ClassReference = z.infer<typeof classReferenceSchema>;
+
+/** One requirement of a label selector. */
+export const labelSelectorRequirementSchema = crd(
+  z.object({
+    key: crd(z.string(), { description: 'Label key.', maxLength: 317 }),
+    operator: z
+      .enum(['In', 'NotIn', 'Exists', 'DoesNotExist'], {
+        error: 'must be one of In, NotIn, Exists, DoesNotExist',
+      })
+      .meta({ description: 'Relation of the key to the values.' }),
+    values: optional(
+      crd(z.array(z.string().meta({ maxLength: 63 })), {
+        description: 'Values: some for In and NotIn, none for Exists and DoesNotExist.',
+        maxItems: 64,
+        'x-kubernetes-list-type': 'atomic',
+      }),
+    ),
+  }),
+  {
+    'x-kubernetes-validations': [
+      {
+        rule: "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : !has(self.values) || size(self.values) == 0",
+        message: 'must hold at least one value for In and NotIn, and none for Exists and DoesNotExist',
+        fieldPath: '.values',
+      },
+    ],
+  },
+);
+
+/** One requirement of a label selector. */
+export type LabelSelectorRequirement = z.infer<typeof labelSelectorRequirementSchema>;
+
+/** A label selector: all of its pairs and requirements must hold. */
+export const labelSelectorSchema = crd(
+  z.object({
+    matchLabels: optional(
+      crd(z.record(z.string(), z.string().meta({ maxLength: 63 })), {
+        description: 'Pairs that must be present.',
+        maxProperties: 64,
+      }),
+    ),
+    matchExpressions: optional(
+      crd(z.array(labelSelectorRequirementSchema), {
+        description: 'Requirements that must hold.',
+        maxItems: 32,
+        'x-kubernetes-list-type': 'atomic',
+      }),
+    ),
+  }),
+  {
+    description: 'Selects the machines of this object. Must match the labels of the template.',
+    'x-kubernetes-map-type': 'atomic',
+  },
+);
+
+/** A label selector. */
+export type LabelSelector = z.infer<typeof labelSelectorSchema>;
+
+/** Reference to a Secret by namespace and name. */
+export const secretReferenceSchema = (description: string) =>
+  crd(
+    z.object({
+      name: optional(text('Name of the Secret.')),
+      namespace: optional(text('Namespace of the Secret: the one that the controllers work in.')),
+    }),
+    { description, 'x-kubernetes-map-type': 'atomic' },
+  );
+
+/** Reference to a Secret. */
+export type SecretReference = z.infer<ReturnType<typeof secretReferenceSchema>>;
+
+/** Metadata of a machine template: what new machines get. Further fields are kept and not looked at. */
+export const templateMetadataSchema = crd(
+  z.object({
+    labels: optional(
+      crd(z.record(z.string(), z.string().meta({ maxLength: 63 })), {
+        description: 'Labels of the machines.',
+        maxProperties: 256,
+      }),
+    ),
+    annotations: optional(stringMap('Annotations of the machines.')),
+    finalizers: optional(z.array(z.string()).meta({ description: 'Finalizers of the machines.' })),
+  }),
+  {
+    description: 'Labels, annotations and finalizers that new machines get.',
+    'x-kubernetes-preserve-unknown-fields': true,
+  },
+);
+
+/** Metadata of a machine template. */
+export type TemplateMetadata = z.infer<typeof templateMetadataSchema>;
+
+/** The last thing that a controller did, or does, to a machine. */
+export const lastOperationSchema = z
+  .object({
+    description: optional(text('What was done. Deletion steps are found again in it by their texts.')),
+    errorCode: optional(text('Name of the machine error code of a failed creation or initialisation.')),
+    lastUpdateTime: optional(time('When it was written.')),
+    state: optional(knownText<MachineState>('`Processing`, `Failed` or `Successful`.')),
+    type: optional(
+      knownText<MachineOperationType>('`Create`, `Update`, `InPlaceUpdate`, `DrainNode`, `HealthCheck` or `Delete`.'),
+    ),
+  })
+  .meta({ description: 'The last operation.' });
+
+/** The last operation on a machine as the wire has it. */
+export type LastOperation = z.infer<typeof lastOperationSchema>;
+
+/** What a set or deployment says about one of its failed machines. */
+export const machineSummarySchema = z
+  .object({
+    name: optional(text('Name of the machine.')),
+    providerID: optional(text('Its VM.')),
+    lastOperation: optional(lastOperationSchema),
+    ownerRef: optional(text('Name of the MachineSet that owns it.')),
+  })
+  .meta({ description: 'A failed machine.' });
+
+/** Summary of a failed machine. */
+export type MachineSummary = z.infer<typeof machineSummarySchema>;
+
+/** Fields of every condition in this group. */
+export const CONDITION_FIELDS = {
+  status: knownText<ConditionStatus>('`True`, `False` or `Unknown`.'),
+  lastTransitionTime: optional(time('When the status last changed.')),
+  reason: optional(text('One word that says why.')),
+  message: optional(text('A sentence that says why.')),
+};

@@ -1,0 +1,40 @@
+/**
+ * Machine error codes by name. 0–16 equal gRPC's, 17 is an addition.
+ * Source: machine-controller-manager, pkg/util/provider/machinecodes/codes.
+ */
+export const MachineCodes = {
+  OK: 0,
+  Canceled: 1,
+  Unknown: 2,
+  InvalidArgument: 3,
+  DeadlineExceeded: 4,
+  NotFound: 5,
+  AlreadyExists: 6,
+  PermissionDenied: 7,
+  ResourceExhausted: 8,
+  FailedPrecondition: 9,
+  Aborted: 10,
+  OutOfRange: 11,
+  Unimplemented: 12,
+  Internal: 13,
+  Unavailable: 14,
+  DataLoss: 15,
+  Unauthenticated: 16,
+  Uninitialized: 17,
+} as const;
+
+/** Name of a machine error code, as in `status.lastOperation.errorCode`. */
+export type MachineCode = keyof typeof MachineCodes;
+
+/** Number of a machine error code. */
+export type MachineCodeNumber = (typeof MachineCodes)[MachineCode];
+
+const NAMES = new Map<number, MachineCode>(
+  Object.entries(MachineCodes).map(([name, number]) => [number, name as MachineCode]),
+);
+
+/** Whether the text is the name of a code; names are case-sensitive. */
+export const isMachineCode = (text: string): text is MachineCode => Object.hasOwn(MachineCodes, text);
+
+/** The code's name; a number outside the table prints as `Code(<n>)`, as the original does. */
+export const machineCodeName = (code: number): string => NAMES.get(code) ?? `Code(${code})`;
