@@ -1,0 +1,33 @@
+import type { ApiObject } from '../object.ts';
+import { isRecord } from '../schema/json.ts';
+import { record, records, text } from './fields.ts';
+
+/**
+ * Fills what a CRD may leave out: singular and listKind from the kind, conversion `None`, the storage version among the
+ * stored ones, and an empty status. Mutates.
+ */
+export function defaultCrd(crd: ApiObject): void {
+  const spec = record(crd.spec);
+  const names = record(spec.names);
+  const kind = text(names.kind);
+  if (isRecord(spec.names)) {
+    if (text(names.singular) === '') names.singular = kind.toLowerCase();
+    if (text(names.listKind) === '' && kind !== '') names.listKind = `${kind}List`;
+  }
+  if (!isRecord(spec.conversion)) spec.conversion = { strategy: 'None' };
+  const conversion = record(spec.conversion);
+  if (text(conversion.strategy) === '') conversion.strategy = 'None';
+  defaultServiceReference(conversion);
+  if (spec.preserveUnknownFields === false) delete spec.preserveUnknownFields;
+  for (const version of records(spec.versions)) defaultVersion(version);
+}
+
+function defaultServiceReference(conversion: Record<string, unknown>): void {
+  const service = record(record(record(conversion.webhook).clientConfig).service);
+  if (Object.keys(service).length > 0 && service.port === undefined) service.port = 443;
+}
+
+function defaultVersion(version: Record<string, unknown>): void {
+  if (version.served === undefined) version.served = false;
+  if (version.storage === undefined) version.storage = false;
+}

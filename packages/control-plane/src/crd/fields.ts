@@ -1,0 +1,10 @@
+import { isRecord } from '../schema/json.ts';
+
+/** A JSON object whose fields are not known yet. */
+export type Fields = Record<string, unknown>;
+
+export const record = (value: unknown): Fields => (isRecord(value) ? value : {});
+export const records = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isRecord) : []);
+export const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+export const texts = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : [];

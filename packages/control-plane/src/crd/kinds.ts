@@ -1,0 +1,105 @@
+import type { JsonSchema, KindDefinition, PrinterColumn } from '../kinds/kind.ts';
+import type { ApiObject } from '../object.ts';
+import { isRecord, own } from '../schema/json.ts';
+import { compileJsonPath } from '../table/jsonPath.ts';
+import { type Fields, record, records, text, texts } from './fields.ts';
+
+function columnsOf(version: Fields): PrinterColumn[] {
+  return records(own(version, 'additionalPrinterColumns')).map((column) => ({
+    name: text(column.name),
+    type: text(column.type) as PrinterColumn['type'],
+    jsonPath: text(column.jsonPath),
+    ...(typeof column.format === 'string' ? { format: column.format } : {}),
+    ...(typeof column.description === 'string' ? { description: column.description } : {}),
+    ...(typeof column.priority === 'number' ? { priority: column.priority } : {}),
+  }));
+}
+
+function selectableFields(version: Fields): Record<string, (object: ApiObject) => string> {
+  const fields: Record<string, (object: ApiObject) => string> = {};
+  for (const field of records(own(version, 'selectableFields'))) {
+    const jsonPath = text(field.jsonPath);
+    const path = compileJsonPath(jsonPath);
+    fields[jsonPath.replace(/^\./, '')] = (object) => {
+      const value = path(object)[0];
+      return value === undefined || value === null ? '' : String(value);
+    };
+  }
+  return fields;
+}
+
+function subresourcesOf(version: Fields): KindDefinition['subresources'] {
+  const subresources = record(version.subresources);
+  const scale = own(subresources, 'scale');
+  const result: NonNullable<KindDefinition['subresources']> = {
+    ...(isRecord(own(subresources, 'status')) ? { status: true } : {}),
+    ...(isRecord(scale)
+      ? {
+          scale: {
+            specReplicasPath: text(scale.specReplicasPath),
+            statusReplicasPath: text(scale.statusReplicasPath),
+            ...(text(scale.labelSelectorPath) === '' ? {} : { labelSelectorPath: text(scale.labelSelectorPath) }),
+          },
+        }
+      : {}),
+  };
+  return result;
+}
+
+/** A kind of a CRD version, with what only custom kinds have. */
+export interface CustomKindDefinition extends KindDefinition {
+  /** The warning that every answer of a deprecated version carries. */
+  readonly deprecationWarning?: string;
+  /** Objects are stored in this version. */
+  readonly storage: boolean;
+}
+
+function deprecation(crd: ApiObject, version: Fields, names: Fields): string | undefined {
+  if (version.deprecated !== true) return undefined;
+  const own = text(version.deprecationWarning);
+  const group = text(record(crd.spec).group);
+  return own === '' ? `${group}/${text(version.name)} ${text(names.kind)} is deprecated` : own;
+}
+
+/** The names that a CRD has been granted, or those that it asks for while its status has none. */
+function namesOf(crd: ApiObject): Fields {
+  const accepted = record(record(crd.status).acceptedNames);
+  return text(accepted.plural) === '' || text(accepted.kind) === '' ? record(record(crd.spec).names) : accepted;
+}
+
+/** The kinds that a CRD serves, one per served version. */
+export function kindsOfCrd(crd: ApiObject): CustomKindDefinition[] {
+  const spec = record(crd.spec);
+  const names = namesOf(crd);
+  const kind = text(names.kind);
+  const shortNames = texts(names.shortNames);
+  const categories = texts(names.categories);
+  const kinds: CustomKindDefinition[] = [];
+  for (const version of records(spec.versions)) {
+    if (version.served !== true) continue;
+    const schema = record(version.schema).openAPIV3Schema;
+    const subresources = subresourcesOf(version);
+    const deprecationWarning = deprecation(crd, version, names);
+    kinds.push({
+      group: text(spec.group),
+      version: text(version.name),
+      kind,
+      listKind: text(names.listKind) || `${kind}List`,
+      plural: text(names.plural),
+      singular: text(names.singular) || kind.toLowerCase(),
+      ...(shortNames.length > 0 ? { shortNames } : {}),
+      ...(categories.length > 0 ? { categories } : {}),
+      namespaced: spec.scope === 'Namespaced',
+      ...(isRecord(schema) ? { schema: schema as JsonSchema } : {}),
+      custom: true,
+      hasGeneration: true,
+      ...(subresources === undefined ? {} : { subresources }),
+      columns: columnsOf(version),
+      selectableFields: selectableFields(version),
+      requiresResourceVersion: true,
+      storage: version.storage === true,
+      ...(deprecationWarning === undefined ? {} : { deprecationWarning }),
+    });
+  }
+  return kinds;
+}

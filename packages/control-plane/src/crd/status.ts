@@ -1,0 +1,142 @@
+import type { ApiObject } from '../object.ts';
+import { equalJson } from '../schema/json.ts';
+import { type Fields, record, records, text, texts } from './fields.ts';
+
+/** A condition of a CRD's status. */
+export interface CrdCondition {
+  type: string;
+  status: 'True' | 'False' | 'Unknown';
+  lastTransitionTime: string;
+  reason: string;
+  message: string;
+}
+
+/** `status` of a CustomResourceDefinition. */
+export interface CrdStatus {
+  conditions: CrdCondition[] | null;
+  acceptedNames: Fields;
+  storedVersions: string[];
+  [field: string]: unknown;
+}
+
+const acceptedNamesOf = (crd: ApiObject): Fields => record(record(crd.status).acceptedNames);
+
+interface Taken {
+  readonly resources: ReadonlySet<string>;
+  readonly kinds: ReadonlySet<string>;
+}
+
+function taken(crd: ApiObject, others: readonly ApiObject[]): Taken {
+  const group = record(crd.spec).group;
+  const resources = new Set<string>();
+  const kinds = new Set<string>();
+  for (const other of others) {
+    if (other.metadata.name === crd.metadata.name || record(other.spec).group !== group) continue;
+    const names = acceptedNamesOf(other);
+    for (const name of [text(names.plural), text(names.singular), ...texts(names.shortNames)]) {
+      if (name !== '') resources.add(name);
+    }
+    for (const name of [text(names.kind), text(names.listKind)]) if (name !== '') kinds.add(name);
+  }
+  return { resources, kinds };
+}
+
+interface NameVerdict {
+  readonly accepted: Fields;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Grants each name that no other CRD of the group has; the last conflict found gives the reason, as the naming controller has it. */
+function judgeNames(crd: ApiObject, others: readonly ApiObject[]): NameVerdict {
+  const names = record(record(crd.spec).names);
+  const inUse = taken(crd, others);
+  const accepted: Fields = { ...acceptedNamesOf(crd) };
+  let reason = '';
+  let message = '';
+  const grant = (field: string, set: ReadonlySet<string>, conflict: string): void => {
+    const name = text(names[field]);
+    if (name !== '' && set.has(name)) {
+      reason = conflict;
+      message = `"${name}" is already in use`;
+    } else if (name === '') delete accepted[field];
+    else accepted[field] = name;
+  };
+  grant('plural', inUse.resources, 'PluralConflict');
+  grant('singular', inUse.resources, 'SingularConflict');
+  const shortNames = texts(names.shortNames);
+  const clash = shortNames.filter((name) => inUse.resources.has(name));
+  if (clash.length > 0) {
+    reason = 'ShortNamesConflict';
+    message = clash.map((name) => `"${name}" is already in use`).join(', ');
+  } else if (shortNames.length > 0) accepted.shortNames = shortNames;
+  else delete accepted.shortNames;
+  grant('kind', inUse.kinds, 'KindConflict');
+  grant('listKind', inUse.kinds, 'ListKindConflict');
+  const categories = texts(names.categories);
+  if (categories.length > 0) accepted.categories = categories;
+  else delete accepted.categories;
+  return { accepted: ordered(accepted), reason, message };
+}
+
+const ordered = (names: Fields): Fields => {
+  const result: Fields = { plural: names.plural ?? '' };
+  if (names.singular !== undefined) result.singular = names.singular;
+  if (names.shortNames !== undefined) result.shortNames = names.shortNames;
+  result.kind = names.kind ?? '';
+  if (names.listKind !== undefined) result.listKind = names.listKind;
+  if (names.categories !== undefined) result.categories = names.categories;
+  return result;
+};
+
+/** Sets a condition; the transition time stays while the status does. */
+function put(conditions: CrdCondition[], next: CrdCondition): void {
+  const at = conditions.findIndex((condition) => condition.type === next.type);
+  const old = conditions[at];
+  if (old === undefined) conditions.push(next);
+  else conditions[at] = old.status === next.status ? { ...next, lastTransitionTime: old.lastTransitionTime } : next;
+}
+
+/** The storage version joins the stored ones as soon as it is asked for. */
+function storedVersions(crd: ApiObject): string[] {
+  const stored = texts(record(crd.status).storedVersions);
+  const storage = records(record(crd.spec).versions).find((version) => version.storage === true);
+  const name = text(storage?.name);
+  return name === '' || stored.includes(name) ? stored : [...stored, name];
+}
+
+/** The status that a CRD has right after it was written: nothing is accepted yet, but its storage version is stored. */
+export function initialCrdStatus(crd: ApiObject): CrdStatus {
+  return { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: storedVersions(crd) };
+}
+
+/**
+ * The status that the naming and establishing controllers would give a CRD beside `others` (all CRDs of the server):
+ * accepted names, the conditions NamesAccepted and Established, and the stored versions. Equal to the old one when nothing changes.
+ */
+export function crdStatus(crd: ApiObject, others: readonly ApiObject[], now: Date): CrdStatus {
+  const old = record(crd.status);
+  const { accepted, reason, message } = judgeNames(crd, others);
+  const conditions = records(old.conditions).map((condition) => ({ ...condition }) as unknown as CrdCondition);
+  const time = now.toISOString().replace(/\.\d+Z$/, 'Z');
+  const ok = reason === '';
+  const established = conditions.some((condition) => condition.type === 'Established' && condition.status === 'True');
+  put(conditions, {
+    type: 'NamesAccepted',
+    status: ok ? 'True' : 'False',
+    lastTransitionTime: time,
+    reason: ok ? 'NoConflicts' : reason,
+    message: ok ? 'no conflicts found' : message,
+  });
+  if (!established) {
+    put(conditions, {
+      type: 'Established',
+      status: ok ? 'True' : 'False',
+      lastTransitionTime: time,
+      reason: ok ? 'InitialNamesAccepted' : 'NotAccepted',
+      message: ok ? 'the initial names have been accepted' : 'not all names are accepted',
+    });
+  }
+  const status: CrdStatus = { ...old, conditions, acceptedNames: accepted, storedVersions: storedVersions(crd) };
+  return equalJson(status, old) ? (old as CrdStatus) : status;
+}

@@ -1,0 +1,158 @@
+import type { Json, JsonObject } from '../object.ts';
+import { cloneJson, equalJson, isRecord, own, put } from '../schema/json.ts';
+import { StatusError } from '../status.ts';
+import { goTypeName } from './errors.ts';
+
+/** The most operations that one patch may hold. */
+export const MAX_OPERATIONS = 10_000;
+
+interface Operation {
+  readonly op: string;
+  readonly path: string;
+  readonly from: string;
+  readonly value: Json;
+}
+
+const refused = (): StatusError =>
+  new StatusError({
+    code: 422,
+    reason: 'Invalid',
+    message: 'the server rejected our request due to an error in our request',
+  });
+
+const undecodable = (detail: string): StatusError =>
+  new StatusError({ code: 400, reason: 'BadRequest', message: `error decoding patch: ${detail}` });
+
+function parseOperation(entry: unknown): Operation {
+  if (!isRecord(entry)) {
+    throw undecodable(`json: cannot unmarshal ${goTypeName(entry)} into Go value of type handlers.jsonPatchOp`);
+  }
+  const text = (name: string): string => {
+    const value = own(entry, name);
+    if (value === undefined || value === null) return '';
+    if (typeof value === 'string') return value;
+    throw undecodable(
+      `json: cannot unmarshal ${goTypeName(value)} into Go struct field jsonPatchOp.${name} of type string`,
+    );
+  };
+  return { op: text('op'), path: text('path'), from: text('from'), value: (own(entry, 'value') ?? null) as Json };
+}
+
+/** The reference tokens of a pointer. The part before the first slash is not looked at, as in evanphx/json-patch. */
+const tokens = (pointer: string): string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+type Container = Json[] | JsonObject;
+
+const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;
+
+function index(token: string, length: number, inserting: boolean): number {
+  if (!/^-?\d+$/.test(token)) throw refused();
+  let at = Number(token);
+  if (at < 0) at += inserting ? length + 1 : length;
+  if (at < 0 || at > (inserting ? length : length - 1)) throw refused();
+  return at;
+}
+
+function child(container: Container, token: string): Json | undefined {
+  if (Array.isArray(container)) {
+    if (!/^-?\d+$/.test(token)) return undefined;
+    const at = Number(token);
+    return container[at < 0 ? at + container.length : at];
+  }
+  return own(container, token) as Json | undefined;
+}
+
+function find(document: Json, pointer: string): { container: Container; token: string } {
+  const path = tokens(pointer);
+  const last = path.pop();
+  let container: Json = document;
+  for (const token of path) {
+    if (!isContainer(container)) throw refused();
+    container = child(container, token) ?? null;
+  }
+  if (last === undefined || !isContainer(container)) throw refused();
+  return { container, token: last };
+}
+
+function add(document: Json, pointer: string, value: Json): Json {
+  if (pointer === '') return value;
+  const { container, token } = find(document, pointer);
+  if (!Array.isArray(container)) put(container, token, value);
+  else if (token === '-') container.push(value);
+  else container.splice(index(token, container.length, true), 0, value);
+  return document;
+}
+
+/** `missing: null` reads an absent map key as null, which is what copy and move do on a real server. */
+function get(document: Json, pointer: string): Json {
+  if (pointer === '') return document;
+  const { container, token } = find(document, pointer);
+  if (Array.isArray(container)) return container[index(token, container.length, false)] ?? null;
+  return child(container, token) ?? null;
+}
+
+function remove(document: Json, pointer: string): void {
+  const { container, token } = find(document, pointer);
+  if (Array.isArray(container)) container.splice(index(token, container.length, false), 1);
+  else if (Object.hasOwn(container, token)) delete container[token];
+  else throw refused();
+}
+
+/** Replacing a missing key of a map adds it (not in RFC 6902, but so does the library of kube-apiserver). */
+function replace(document: Json, pointer: string, value: Json): Json {
+  if (pointer === '') return value;
+  const { container, token } = find(document, pointer);
+  if (Array.isArray(container)) container[index(token, container.length, false)] = value;
+  else put(container, token, value);
+  return document;
+}
+
+function apply(document: Json, operation: Operation): Json {
+  switch (operation.op) {
+    case 'add':
+      return add(document, operation.path, cloneJson(operation.value));
+    case 'remove':
+      remove(document, operation.path);
+      return document;
+    case 'replace':
+      return replace(document, operation.path, cloneJson(operation.value));
+    case 'copy':
+      return add(document, operation.path, cloneJson(get(document, operation.from)));
+    case 'move': {
+      const value = get(document, operation.from);
+      remove(document, operation.from);
+      return add(document, operation.path, value);
+    }
+    case 'test':
+      if (!equalJson(get(document, operation.path), operation.value)) throw refused();
+      return document;
+    default:
+      throw refused();
+  }
+}
+
+/**
+ * Applies an RFC 6902 patch to a copy of `target`.
+ * @throws StatusError 400 for what is no patch, 413 for too many operations, 422 for an operation that cannot be done.
+ */
+export function applyJsonPatch(target: JsonObject, operations: unknown): JsonObject {
+  if (operations !== null && !Array.isArray(operations)) {
+    throw undecodable(`json: cannot unmarshal ${goTypeName(operations)} into Go value of type []handlers.jsonPatchOp`);
+  }
+  const list = operations ?? [];
+  if (list.length > MAX_OPERATIONS) {
+    throw new StatusError({
+      code: 413,
+      reason: 'RequestEntityTooLarge',
+      message: `Request entity too large: The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${list.length}`,
+    });
+  }
+  let document: Json = cloneJson(target);
+  for (const entry of list) document = apply(document, parseOperation(entry));
+  if (!isRecord(document)) throw refused();
+  return document as JsonObject;
+}

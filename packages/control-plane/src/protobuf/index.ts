@@ -1,0 +1,1 @@
+export { decodeProtobuf } from './decode.ts';

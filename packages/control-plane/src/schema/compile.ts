@@ -1,0 +1,70 @@
+import type { JsonSchema } from '../kinds/kind.ts';
+import type { ApiObject } from '../object.ts';
+import type { StatusCause } from '../status.ts';
+import { invalid, NO_FIELD } from './causes.ts';
+import { dropNulls, setDefaults } from './defaults.ts';
+import { validateLists } from './lists.ts';
+import { nodeOf } from './node.ts';
+import { pruneValue } from './prune.ts';
+import { validateRules } from './rules.ts';
+import { validateValue } from './validate.ts';
+
+/** The operations of one schema on whole objects. */
+export interface CompiledSchema {
+  /**
+   * Removes the fields that the schema does not know, honouring `x-kubernetes-preserve-unknown-fields` and embedded
+   * resources; returns their paths, e.g. `spec.foo`, sorted. Mutates. apiVersion, kind and metadata are left alone.
+   */
+  prune(object: ApiObject): string[];
+  /** The same without mutating, for strict field validation. */
+  unknownFields(object: ApiObject): string[];
+  /** Structural defaults; a null where the schema is not nullable takes the default or is dropped. Mutates. */
+  setDefaults(object: ApiObject): void;
+  /** Types, formats, limits, required fields, enums, list keys, then CEL rules (transition rules with `old`). */
+  validate(object: ApiObject, old?: ApiObject): StatusCause[];
+}
+
+const BLOCKING = new Set([
+  'FieldValueNotSupported',
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+]);
+
+const RULES_NOT_CHECKED =
+  'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
+
+function unknown(object: ApiObject, schema: JsonSchema, keep: boolean): string[] {
+  const found: string[] = [];
+  pruneValue(object, nodeOf(schema), { path: '', resource: true, keep, found });
+  return found.sort();
+}
+
+/** Compiles a schema once; every operation of the result is cheap per object. CEL rules are compiled at their first use. */
+export function compileSchema(schema: JsonSchema, options: { celRules?: boolean } = {}): CompiledSchema {
+  const node = nodeOf(schema);
+  const celRules = options.celRules !== false && node.rulesBelow;
+  return {
+    prune: (object) => unknown(object, schema, false),
+    unknownFields: (object) => unknown(object, schema, true),
+    setDefaults: (object) => {
+      setDefaults(object, node);
+      dropNulls(object, node);
+    },
+    validate: (object, old) => {
+      const causes = validateValue(object, node);
+      const lists = validateLists(object, node, '', []);
+      // A list that was already broken may be stored again (ratcheting of kube-apiserver).
+      if (lists.length > 0 && (old === undefined || validateLists(old, node, '', []).length === 0))
+        causes.push(...lists);
+      if (!celRules) return causes;
+      if (causes.some((cause) => BLOCKING.has(cause.reason ?? ''))) {
+        causes.push(invalid(NO_FIELD, null, RULES_NOT_CHECKED));
+        return causes;
+      }
+      causes.push(...validateRules(object, old, node));
+      return causes;
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { isIP } from 'node:net';
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+const HOSTNAME =
+  /^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*\.?$/;
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+const DATE_TIME = /^(\d{4}-\d{2}-\d{2})t(\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:z|([+-])(\d{2}):(\d{2}))$/i;
+const GO_DURATION = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
+const WORD_DURATION =
+  /^((?:\d+)\s*(?:ns|nanos?|nanoseconds?|us|µs|μs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?))+$/i;
+const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
+
+function isDate(text: string): boolean {
+  const parts = DATE.exec(text);
+  if (parts === null) return false;
+  const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
+  if (month < 1 || month > 12 || day < 1) return false;
+  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
+}
+
+function isDateTime(text: string): boolean {
+  const parts = DATE_TIME.exec(text);
+  if (parts === null) return false;
+  return isDate(parts[1] ?? '') && Number(parts[2]) < 24 && Number(parts[3]) < 60 && Number(parts[4]) < 60;
+}
+
+function isUri(text: string): boolean {
+  // `url.ParseRequestURI`: absolute, or a path from the root.
+  if (text.startsWith('/')) return ![...text].some((char) => char <= ' ');
+  return /^[a-zA-Z][a-zA-Z0-9+.-]*:/.test(text) && URL.canParse(text);
+}
+
+export function isCidr(text: string): boolean {
+  const slash = text.lastIndexOf('/');
+  if (slash < 0) return false;
+  const family = isIP(text.slice(0, slash));
+  const bits = text.slice(slash + 1);
+  if (family === 0 || !/^(?:0|[1-9]\d{0,2})$/.test(bits)) return false;
+  return Number(bits) <= (family === 4 ? 32 : 128);
+}
+
+const uuid = (version: string): RegExp =>
+  new RegExp(
+    `^[0-9a-f]{8}-?[0-9a-f]{4}-?${version}[0-9a-f]{3}-?[${version === '[0-9a-f]' || version === '3' ? '0-9a-f' : '89ab'}][0-9a-f]{3}-?[0-9a-f]{12}$`,
+    'i',
+  );
+
+const matches =
+  (pattern: RegExp) =>
+  (text: string): boolean =>
+    pattern.test(text);
+
+const luhn = (text: string): boolean => {
+  const digits = text.replace(/[ -]/g, '');
+  if (!/^\d{13,19}$/.test(digits)) return false;
+  let sum = 0;
+  for (let i = 0; i < digits.length; i++) {
+    let digit = Number(digits[digits.length - 1 - i]);
+    if (i % 2 === 1) digit = digit * 2 > 9 ? digit * 2 - 9 : digit * 2;
+    sum += digit;
+  }
+  return sum % 10 === 0;
+};
+
+const isbn10 = (text: string): boolean => {
+  const digits = text.replace(/[ -]/g, '');
+  if (!/^\d{9}[\dX]$/.test(digits)) return false;
+  let sum = 0;
+  for (let i = 0; i < 10; i++) sum += (10 - i) * (digits[i] === 'X' ? 10 : Number(digits[i]));
+  return sum % 11 === 0;
+};
+
+const isbn13 = (text: string): boolean => {
+  const digits = text.replace(/[ -]/g, '');
+  if (!/^\d{13}$/.test(digits)) return false;
+  let sum = 0;
+  for (let i = 0; i < 13; i++) sum += Number(digits[i]) * (i % 2 === 0 ? 1 : 3);
+  return sum % 10 === 0;
+};
+
+/** The string formats that kube-apiserver checks; every other format is a comment. */
+const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, (text: string) => boolean>([
+  ['date-time', isDateTime],
+  ['datetime', isDateTime],
+  ['date', isDate],
+  ['duration', (text) => GO_DURATION.test(text) || WORD_DURATION.test(text.trim())],
+  ['byte', (text) => BASE64.test(text.replace(/[\r\n]/g, ''))],
+  ['ipv4', (text) => isIP(text) === 4],
+  ['ipv6', (text) => isIP(text) === 6],
+  ['cidr', isCidr],
+  [
+    'mac',
+    matches(
+      /^(?:[0-9a-f]{2}(?::[0-9a-f]{2}){5}|[0-9a-f]{2}(?:-[0-9a-f]{2}){5}|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}|[0-9a-f]{2}(?::[0-9a-f]{2}){7}|[0-9a-f]{2}(?:-[0-9a-f]{2}){7})$/i,
+    ),
+  ],
+  ['uri', isUri],
+  ['email', matches(/^[^\s@<>]+@[^\s@<>]+$/)],
+  ['hostname', (text) => text.length <= 255 && HOSTNAME.test(text)],
+  ['uuid', matches(uuid('[0-9a-f]'))],
+  ['uuid3', matches(uuid('3'))],
+  ['uuid4', matches(uuid('4'))],
+  ['uuid5', matches(uuid('5'))],
+  ['bsonobjectid', matches(/^[0-9a-f]{24}$/i)],
+  ['isbn', (text) => isbn10(text) || isbn13(text)],
+  ['isbn10', isbn10],
+  ['isbn13', isbn13],
+  ['creditcard', luhn],
+  ['ssn', matches(/^\d{3}[- ]?\d{2}[- ]?\d{4}$/)],
+  ['hexcolor', matches(/^#?(?:[0-9a-f]{3}|[0-9a-f]{6})$/i)],
+  ['rgbcolor', matches(/^rgb\(\s*\d{1,3}%?\s*,\s*\d{1,3}%?\s*,\s*\d{1,3}%?\s*\)$/i)],
+  ['password', () => true],
+  ['k8s-short-name', (text) => text.length <= 63 && DNS_LABEL.test(text)],
+  ['k8s-long-name', (text) => text.length <= 253 && text.split('.').every((part) => DNS_LABEL.test(part))],
+]);
+
+/** Whether `text` has the given format; a format that the server does not know holds always. */
+export const hasFormat = (format: string, text: string): boolean => FORMATS.get(format)?.(text) ?? true;

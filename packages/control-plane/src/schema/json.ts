@@ -1,0 +1,59 @@
+/** A plain JSON object (no array, no null). */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** An own property, so that `constructor` or `__proto__` of an untrusted object never reach the prototype. */
+export const own = (object: Record<string, unknown>, key: string): unknown =>
+  Object.hasOwn(object, key) ? object[key] : undefined;
+
+/** Sets an own property even when it is named `__proto__`. */
+export const put = (object: Record<string, unknown>, key: string, value: unknown): void => {
+  if (key === '__proto__') {
+    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+  } else {
+    object[key] = value;
+  }
+};
+
+/** How deep a value may nest before the server gives up on it (as the decoder of kube-apiserver does). */
+export const MAX_DEPTH = 10_000;
+
+/** A deep copy of a JSON value. */
+export function cloneJson<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(cloneJson) as T;
+  if (!isRecord(value)) return value;
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) put(copy, key, cloneJson(value[key]));
+  return copy as T;
+}
+
+/** Deep equality of JSON values; the order of keys does not matter. */
+export function equalJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) {
+    if (!Array.isArray(b) || a.length !== b.length) return false;
+    for (let i = 0; i < a.length; i++) if (!equalJson(a[i], b[i])) return false;
+    return true;
+  }
+  if (!isRecord(a) || !isRecord(b)) return false;
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  for (const key of keys) if (!Object.hasOwn(b, key) || !equalJson(a[key], b[key])) return false;
+  return true;
+}
+
+/** JSON with the keys of every object sorted, as Go marshals maps. */
+export function sortedJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`;
+  if (typeof value === 'bigint') return value.toString();
+  if (!isRecord(value)) return JSON.stringify(value) ?? 'null';
+  const parts: string[] = [];
+  for (const key of Object.keys(value).sort()) {
+    if (value[key] !== undefined) parts.push(`${JSON.stringify(key)}:${sortedJson(value[key])}`);
+  }
+  return `{${parts.join(',')}}`;
+}
+
+/** JSON as Go's encoder writes it: sorted keys and `<`, `>`, `&` escaped. */
+export const goJson = (value: unknown): string =>
+  sortedJson(value).replace(/[<>&\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);

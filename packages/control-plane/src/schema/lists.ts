@@ -1,0 +1,55 @@
+import type { StatusCause } from '../status.ts';
+import { duplicate, required } from './causes.ts';
+import { isRecord, own, sortedJson } from './json.ts';
+import type { SchemaNode } from './node.ts';
+
+function keysOf(item: unknown, names: readonly string[]): Record<string, unknown> {
+  const keys: Record<string, unknown> = {};
+  if (!isRecord(item)) return keys;
+  for (const name of names) {
+    const value = own(item, name);
+    if (value !== undefined) keys[name] = value;
+  }
+  return keys;
+}
+
+function checkList(value: unknown[], node: SchemaNode, path: string, causes: StatusCause[]): void {
+  if (node.listType !== 'set' && node.listType !== 'map') return;
+  const seen = new Set<string>();
+  for (let i = 0; i < value.length; i++) {
+    const key = node.listType === 'set' ? value[i] : keysOf(value[i], node.listMapKeys);
+    const text = sortedJson(key);
+    if (seen.has(text)) causes.push(duplicate(`${path}[${i}]`, key));
+    else seen.add(text);
+  }
+}
+
+function checkEmbedded(value: Record<string, unknown>, path: string, causes: StatusCause[]): void {
+  for (const name of ['apiVersion', 'kind']) {
+    const text = own(value, name);
+    if (typeof text !== 'string' || text === '') causes.push(required(`${path}.${name}`, 'must not be empty'));
+  }
+}
+
+/** Duplicates in sets and list-maps, and embedded resources without apiVersion or kind. */
+export function validateLists(value: unknown, node: SchemaNode, path: string, causes: StatusCause[]): StatusCause[] {
+  if (!node.listsBelow) return causes;
+  if (Array.isArray(value)) {
+    checkList(value, node, path, causes);
+    if (node.items?.listsBelow) {
+      for (let i = 0; i < value.length; i++) validateLists(value[i], node.items, `${path}[${i}]`, causes);
+    }
+    return causes;
+  }
+  if (!isRecord(value)) return causes;
+  if (node.embedded && path !== '') checkEmbedded(value, path, causes);
+  for (const key of Object.keys(value)) {
+    const property = node.properties.get(key);
+    if (property?.listsBelow) {
+      validateLists(value[key], property, path === '' ? key : `${path}.${key}`, causes);
+    } else if (property === undefined && node.additional?.listsBelow) {
+      validateLists(value[key], node.additional, `${path}[${key}]`, causes);
+    }
+  }
+  return causes;
+}

@@ -1,0 +1,39 @@
+import { isRecord } from './json.ts';
+import type { SchemaNode } from './node.ts';
+
+const RESOURCE_FIELDS = new Set(['apiVersion', 'kind', 'metadata']);
+
+/**
+ * Finds the fields of `value` that the schema does not know, and drops them unless `keep` is set.
+ * A node that preserves unknown fields keeps what it has no property for, yet its known properties are pruned inside.
+ * `resource` marks an object that is a whole resource: its apiVersion, kind and metadata are always known.
+ */
+export function pruneValue(
+  value: unknown,
+  node: SchemaNode,
+  options: { path: string; resource: boolean; keep: boolean; found: string[] },
+): void {
+  if (Array.isArray(value)) {
+    if (node.items === undefined) return;
+    for (let i = 0; i < value.length; i++) {
+      pruneValue(value[i], node.items, { ...options, path: `${options.path}[${i}]`, resource: node.items.embedded });
+    }
+    return;
+  }
+  if (!isRecord(value)) return;
+  for (const key of Object.keys(value)) {
+    if (options.resource && RESOURCE_FIELDS.has(key)) continue;
+    const path = options.path === '' ? key : `${options.path}.${key}`;
+    const child = node.properties.get(key) ?? node.additional;
+    if (child === undefined) {
+      if (node.preserve || node.additionalAllowed) continue;
+      options.found.push(path);
+      if (!options.keep) delete value[key];
+      continue;
+    }
+    const below = value[key];
+    if (typeof below === 'object' && below !== null) {
+      pruneValue(below, child, { ...options, path, resource: child.embedded });
+    }
+  }
+}

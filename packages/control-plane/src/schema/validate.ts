@@ -1,0 +1,270 @@
+import type { StatusCause } from '../status.ts';
+import {
+  goFloat,
+  goQuote,
+  invalid,
+  NO_FIELD,
+  notSupported,
+  required,
+  tooLong,
+  tooMany,
+  typeInvalid,
+} from './causes.ts';
+import { hasFormat } from './formats.ts';
+import { equalJson, goJson, isRecord } from './json.ts';
+import type { SchemaNode } from './node.ts';
+
+/** What one schema had to say of one value. `matches` counts the checks that were made: it picks the best of several alternatives. */
+interface Verdict {
+  readonly causes: StatusCause[];
+  matches: number;
+}
+
+const MAX_SAFE = 2 ** 53 - 1;
+const MAX_INT64 = 2n ** 63n - 1n;
+const MIN_INT64 = -(2n ** 63n);
+
+interface GoType {
+  readonly type: string;
+  readonly format: string;
+}
+
+/** The JSON type and format that Go's decoder gives a value: integers that fit are int64, other numbers float64. */
+function goTypeOf(value: unknown): GoType {
+  if (value === null || value === undefined) return { type: 'null', format: '' };
+  if (typeof value === 'boolean') return { type: 'boolean', format: '' };
+  if (typeof value === 'string') return { type: 'string', format: '' };
+  if (typeof value === 'bigint') {
+    return value <= MAX_INT64 && value >= MIN_INT64
+      ? { type: 'integer', format: 'int64' }
+      : { type: 'number', format: 'float64' };
+  }
+  if (typeof value === 'number') {
+    const fits = Number.isInteger(value) && value < 2 ** 63 && value >= -(2 ** 63);
+    return fits ? { type: 'integer', format: 'int64' } : { type: 'number', format: 'float64' };
+  }
+  return { type: Array.isArray(value) ? 'array' : 'object', format: '' };
+}
+
+const inBody = (path: string, rest: string): string => `${path} in body ${rest}`;
+
+function checkType(value: unknown, node: SchemaNode, path: string, verdict: Verdict): void {
+  if (node.types.length === 0 && node.format === '') return;
+  const mismatch = (expected: string, actual: string): void => {
+    verdict.causes.push(
+      typeInvalid(
+        path === '' ? NO_FIELD : path,
+        actual,
+        inBody(path, `must be of type ${expected}: ${goQuote(actual)}`),
+      ),
+    );
+  };
+  if (value === null || value === undefined) {
+    if (node.types.length > 0 && !node.nullable) mismatch(node.types.join(','), 'null');
+    return;
+  }
+  const actual = goTypeOf(value);
+  const wholeFloat = actual.type === 'number' && Math.abs(Number(value)) <= MAX_SAFE && Number.isInteger(Number(value));
+  const integerAsNumber = actual.type === 'integer' && node.types.includes('number');
+  const floatAsInteger = wholeFloat && node.types.includes('integer');
+  const textual = actual.type === 'string' || actual.type === 'array';
+  const typed = node.types.includes(actual.type);
+  if (!textual && node.format !== '') {
+    if (!(typed || actual.format === node.format || floatAsInteger || integerAsNumber))
+      mismatch(node.format, actual.format);
+    return;
+  }
+  const numeric = node.types.includes('number') || node.types.includes('integer');
+  if (!numeric && node.format !== '' && textual) return;
+  if (node.types.length > 0 && !(typed || floatAsInteger || integerAsNumber))
+    mismatch(node.types.join(','), actual.type);
+}
+
+function checkString(value: string, node: SchemaNode, path: string, verdict: Verdict): void {
+  const field = path === '' ? NO_FIELD : path;
+  if (node.maxLength !== undefined || node.minLength !== undefined) {
+    let length = 0;
+    for (const _ of value) length++;
+    if (node.maxLength !== undefined && length > node.maxLength) {
+      verdict.causes.push(tooLong(field, node.maxLength));
+      return;
+    }
+    if (node.minLength !== undefined && length < node.minLength) {
+      verdict.causes.push(invalid(field, value, inBody(path, `should be at least ${node.minLength} chars long`)));
+      return;
+    }
+  }
+  if (node.pattern !== undefined && !node.pattern.test(value)) {
+    verdict.causes.push(invalid(field, value, inBody(path, `should match '${node.patternText}'`)));
+  }
+  if (node.format !== '' && !hasFormat(node.format, value)) {
+    verdict.causes.push(typeInvalid(field, value, inBody(path, `must be of type ${node.format}: ${goQuote(value)}`)));
+  }
+}
+
+function rangeProblem(value: number | bigint, node: SchemaNode, path: string): string | undefined {
+  const type = node.types.length === 1 ? node.types[0] : undefined;
+  if (type === undefined) return undefined;
+  const whole = typeof value === 'bigint' || Number.isInteger(value);
+  if (type === 'integer') {
+    const limit = node.format === 'int32' ? 2 ** 31 : 2 ** 63;
+    const fits =
+      typeof value === 'bigint'
+        ? value <= (node.format === 'int32' ? 2n ** 31n - 1n : MAX_INT64) &&
+          value >= (node.format === 'int32' ? -(2n ** 31n) : MIN_INT64)
+        : value < limit && value >= -limit;
+    if (whole && fits) return undefined;
+  } else {
+    if (node.format !== 'float' && node.format !== 'float32') return undefined;
+    if (Math.abs(Number(value)) <= 3.4028234663852886e38) return undefined;
+  }
+  const format = node.format === '' ? '(default format)' : `with format ${node.format}`;
+  return `Checked value must be of type ${type} ${format} in ${path}`;
+}
+
+function checkNumber(value: number | bigint, node: SchemaNode, path: string, verdict: Verdict): void {
+  const field = path === '' ? NO_FIELD : path;
+  const range = rangeProblem(value, node, path);
+  if (range !== undefined) verdict.causes.push(invalid(NO_FIELD, '', range));
+  const isInteger = goTypeOf(value).type === 'integer';
+  if (node.multipleOf !== undefined) {
+    // An integer is held against the factor cut to an integer, as kube-openapi does.
+    const factor = isInteger ? Math.trunc(node.multipleOf) : node.multipleOf;
+    const quotient = factor < 1 ? (1 / factor) * Number(value) : Number(value) / factor;
+    if (factor < 0 || (isInteger && factor === 0)) {
+      verdict.causes.push(
+        invalid(field, factor, `factor MultipleOf declared for ${path} must be positive: ${goFloat(factor)}`),
+      );
+    } else if (isInteger ? Number(value) % factor !== 0 : Math.abs(quotient - Math.round(quotient)) > 1e-9) {
+      verdict.causes.push(invalid(field, value, inBody(path, `should be a multiple of ${goFloat(factor)}`)));
+    }
+  }
+  const bound = (limit: number): number => (isInteger ? Math.trunc(limit) : limit);
+  if (node.maximum !== undefined) {
+    const max = bound(node.maximum);
+    if (node.exclusiveMaximum ? Number(value) >= max : Number(value) > max) {
+      const words = node.exclusiveMaximum ? 'less than' : 'less than or equal to';
+      verdict.causes.push(invalid(field, value, inBody(path, `should be ${words} ${goFloat(max)}`)));
+    }
+  }
+  if (node.minimum !== undefined) {
+    const min = bound(node.minimum);
+    if (node.exclusiveMinimum ? Number(value) <= min : Number(value) < min) {
+      const words = node.exclusiveMinimum ? 'greater than' : 'greater than or equal to';
+      verdict.causes.push(invalid(field, value, inBody(path, `should be ${words} ${goFloat(min)}`)));
+    }
+  }
+}
+
+function checkArray(value: unknown[], node: SchemaNode, path: string, verdict: Verdict): void {
+  const field = path === '' ? NO_FIELD : path;
+  if (node.items !== undefined) {
+    for (let i = 0; i < value.length; i++) checkValue(value[i], node.items, `${path}[${i}]`, verdict);
+  }
+  if (node.minItems !== undefined && value.length < node.minItems) {
+    verdict.causes.push(invalid(field, value.length, inBody(path, `should have at least ${node.minItems} items`)));
+  }
+  if (node.maxItems !== undefined && value.length > node.maxItems) {
+    verdict.causes.push(tooMany(field, value.length, node.maxItems));
+  }
+}
+
+function checkObject(value: Record<string, unknown>, node: SchemaNode, path: string, verdict: Verdict): void {
+  const field = path === '' ? NO_FIELD : path;
+  const keys = Object.keys(value);
+  if (node.minProperties !== undefined && keys.length < node.minProperties) {
+    const words = inBody(path, `should have at least ${node.minProperties} properties`);
+    verdict.causes.push(invalid(field, keys.length, words));
+    return;
+  }
+  if (node.maxProperties !== undefined && keys.length > node.maxProperties) {
+    verdict.causes.push(tooMany(field, keys.length, node.maxProperties));
+    return;
+  }
+  for (const key of keys) {
+    const below = path === '' ? key : `${path}.${key}`;
+    const child = node.properties.get(key) ?? node.additional;
+    if (child !== undefined) checkValue(value[key], child, below, verdict);
+    else if (node.closed) {
+      verdict.causes.push(invalid(below, '', `${below} in body is a forbidden property`));
+    }
+  }
+  for (const name of node.required) {
+    if (!Object.hasOwn(value, name)) verdict.causes.push(required(path === '' ? name : `${path}.${name}`));
+  }
+}
+
+function alternative(value: unknown, node: SchemaNode, path: string): Verdict {
+  const verdict: Verdict = { causes: [], matches: 0 };
+  checkValue(value, node, path, verdict);
+  return verdict;
+}
+
+function best(failures: readonly Verdict[]): StatusCause[] {
+  let chosen: Verdict | undefined;
+  for (const failure of failures) if (chosen === undefined || failure.matches > chosen.matches) chosen = failure;
+  return chosen?.causes ?? [];
+}
+
+function checkCombinations(value: unknown, node: SchemaNode, path: string, verdict: Verdict): void {
+  const name = goQuote(path);
+  if (node.anyOf.length > 0) {
+    const tried = node.anyOf.map((schema) => alternative(value, schema, path));
+    if (tried.every((each) => each.causes.length > 0)) {
+      verdict.causes.push(invalid(NO_FIELD, '', `${name} must validate at least one schema (anyOf)`), ...best(tried));
+    }
+  }
+  if (node.oneOf.length > 0) {
+    const tried = node.oneOf.map((schema) => alternative(value, schema, path));
+    const valid = tried.filter((each) => each.causes.length === 0).length;
+    if (valid !== 1) {
+      const found = valid === 0 ? 'Found none valid' : `Found ${valid} valid alternatives`;
+      verdict.causes.push(invalid(NO_FIELD, '', `${name} must validate one and only one schema (oneOf). ${found}`));
+      if (valid === 0) verdict.causes.push(...best(tried));
+    }
+  }
+  if (node.allOf.length > 0) {
+    const tried = node.allOf.map((schema) => alternative(value, schema, path));
+    const valid = tried.filter((each) => each.causes.length === 0).length;
+    for (const each of tried) verdict.causes.push(...each.causes);
+    if (valid !== tried.length) {
+      const none = valid === 0 ? '. None validated' : '';
+      verdict.causes.push(invalid(NO_FIELD, '', `${name} must validate all the schemas (allOf)${none}`));
+    }
+  }
+  if (node.not !== undefined && alternative(value, node.not, path).causes.length === 0) {
+    verdict.causes.push(invalid(NO_FIELD, '', `${name} must not validate the schema (not)`));
+  }
+}
+
+function checkEnum(value: unknown, node: SchemaNode, path: string, verdict: Verdict): void {
+  if (node.enum === undefined || node.enum.some((allowed) => equalJson(allowed, value))) return;
+  const supported = node.enum.map((allowed) => (typeof allowed === 'string' ? allowed : goJson(allowed)));
+  verdict.causes.push(notSupported(path === '' ? NO_FIELD : path, value, supported));
+}
+
+function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Verdict): void {
+  verdict.matches++;
+  const before = verdict.causes.length;
+  checkType(value, node, path, verdict);
+  if (value === null || value === undefined) {
+    if (node.enum !== undefined && !node.nullable) checkEnum(value, node, path, verdict);
+    return;
+  }
+  if (node.anyOf.length > 0 || node.oneOf.length > 0 || node.allOf.length > 0 || node.not !== undefined) {
+    checkCombinations(value, node, path, verdict);
+  }
+  if (typeof value === 'string') checkString(value, node, path, verdict);
+  else if (typeof value === 'number' || typeof value === 'bigint') checkNumber(value, node, path, verdict);
+  else if (Array.isArray(value)) checkArray(value, node, path, verdict);
+  if (node.enum !== undefined) checkEnum(value, node, path, verdict);
+  if (isRecord(value)) checkObject(value, node, path, verdict);
+  if (verdict.causes.length === before) verdict.matches++;
+}
+
+/** Holds a value against a schema: types, limits, formats, required fields, enums and combinations. CEL and list keys are checked elsewhere. */
+export function validateValue(value: unknown, node: SchemaNode, path = ''): StatusCause[] {
+  const verdict: Verdict = { causes: [], matches: 0 };
+  checkValue(value, node, path, verdict);
+  return verdict.causes;
+}

@@ -1,0 +1,31 @@
+/** A span of time as kubectl prints ages (`duration.HumanDuration`), e.g. `5m12s`, `3d4h`. */
+export function humanDuration(milliseconds: number): string {
+  const seconds = Math.trunc(milliseconds / 1000);
+  if (seconds < -1) return '<invalid>';
+  if (seconds < 0) return '0s';
+  if (seconds < 60 * 2) return `${seconds}s`;
+  const minutes = Math.trunc(seconds / 60);
+  if (minutes < 10) return pair(minutes, 'm', seconds % 60, 's');
+  if (minutes < 60 * 3) return `${minutes}m`;
+  const hours = Math.trunc(minutes / 60);
+  if (hours < 8) return pair(hours, 'h', minutes % 60, 'm');
+  if (hours < 48) return `${hours}h`;
+  const days = Math.trunc(hours / 24);
+  if (hours < 24 * 8) return pair(days, 'd', hours % 24, 'h');
+  if (hours < 24 * 365 * 2) return `${days}d`;
+  const years = Math.trunc(days / 365);
+  if (hours < 24 * 365 * 8) return pair(years, 'y', days % 365, 'd');
+  return `${years}y`;
+}
+
+const pair = (big: number, bigUnit: string, small: number, smallUnit: string): string =>
+  small === 0 ? `${big}${bigUnit}` : `${big}${bigUnit}${small}${smallUnit}`;
+
+const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** The age of an RFC 3339 time at `now`; `<unknown>` when there is none, `<invalid>` when it is none. */
+export function ageOf(time: unknown, now: Date): string {
+  if (time === undefined || time === null || time === '') return '<unknown>';
+  if (typeof time !== 'string' || !RFC3339.test(time)) return '<invalid>';
+  return humanDuration(now.getTime() - new Date(time).getTime());
+}

@@ -1,0 +1,119 @@
+import type { KindDefinition, PrinterColumn } from '../kinds/kind.ts';
+import type { ApiObject } from '../object.ts';
+import { goJson, isRecord } from '../schema/json.ts';
+import { ageOf } from './age.ts';
+import { compileJsonPath } from './jsonPath.ts';
+
+/** What `metadata.name` says of itself in the API documentation; clients show it for the first column. */
+export const NAME_DESCRIPTION =
+  'Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names';
+
+/** The same for `metadata.creationTimestamp`. */
+export const CREATED_DESCRIPTION =
+  'CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata';
+
+type Cell = string | number | boolean | null;
+
+/** One column of a Table: its definition on the wire and how a row's cell is made. */
+export interface TableColumn {
+  readonly definition: Record<string, unknown>;
+  readonly cell: (object: ApiObject, now: Date) => Cell;
+}
+
+const define = (
+  name: string,
+  type: string,
+  description: string,
+  extra: { format?: string; priority?: number } = {},
+) => ({
+  name,
+  type,
+  format: extra.format ?? '',
+  description,
+  priority: extra.priority ?? 0,
+});
+
+const NAME: TableColumn = {
+  definition: define('Name', 'string', NAME_DESCRIPTION, { format: 'name' }),
+  cell: (object) => object.metadata.name ?? '',
+};
+
+const AGE: TableColumn = {
+  definition: define('Age', 'date', CREATED_DESCRIPTION),
+  cell: (object, now) => ageOf(object.metadata.creationTimestamp, now),
+};
+
+/** Built-in kinds without a printer of their own show the bare time. */
+const CREATED_AT: TableColumn = {
+  definition: define('Created At', 'date', CREATED_DESCRIPTION),
+  cell: (object) => object.metadata.creationTimestamp ?? '<unknown>',
+};
+
+/** A value as text, as the JSON path printer of Go does it. */
+function text(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value === null) return '<nil>';
+  if (Array.isArray(value) || isRecord(value)) return goJson(value);
+  return String(value);
+}
+
+function cellOf(type: string, value: unknown, now: Date): Cell {
+  switch (type) {
+    case 'integer':
+      return typeof value === 'number' ? Math.trunc(value) : null;
+    case 'number':
+      return typeof value === 'number' ? value : null;
+    case 'boolean':
+      return typeof value === 'boolean' ? value : null;
+    case 'date':
+      return typeof value === 'string' ? ageOf(value, now) : null;
+    default:
+      return text(value);
+  }
+}
+
+function customColumn(column: PrinterColumn): TableColumn {
+  const path = compileJsonPath(column.jsonPath ?? '');
+  const description =
+    column.description === undefined || column.description === ''
+      ? `Custom resource definition column (in JSONPath format): ${column.jsonPath}`
+      : column.description;
+  return {
+    definition: define(column.name, column.type, description, column),
+    cell: (object, now) => {
+      const found = path(object);
+      return found.length === 0 ? null : cellOf(column.type, found[0], now);
+    },
+  };
+}
+
+/** Ages of built-in kinds are declared as strings; the cell is made from the time that the column gives. */
+function builtinColumn(column: PrinterColumn): TableColumn {
+  const { value } = column;
+  if (value === undefined) return customColumn(column);
+  const isAge = column.type === 'date' && column.name !== 'Created At';
+  const description = column.description ?? (column.type === 'date' ? CREATED_DESCRIPTION : '');
+  return {
+    definition: define(column.name, isAge ? 'string' : column.type, description, column),
+    cell: isAge ? (object, now) => ageOf(value(object, now), now) : value,
+  };
+}
+
+function buildColumns(kind: KindDefinition): readonly TableColumn[] {
+  if (kind.columns === undefined || kind.columns.length === 0) return [NAME, kind.custom ? AGE : CREATED_AT];
+  if (kind.custom) return [NAME, ...kind.columns.map(customColumn)];
+  const columns = kind.columns.map((column) => (column.name === 'Name' ? NAME : builtinColumn(column)));
+  return columns[0] === NAME ? columns : [NAME, ...columns];
+}
+
+const known = new WeakMap<KindDefinition, readonly TableColumn[]>();
+
+/** The columns of a kind: Name, then what it declares; without any, Name and Age (custom) or Created At (built-in). */
+export function columnsOf(kind: KindDefinition): readonly TableColumn[] {
+  let columns = known.get(kind);
+  if (columns === undefined) {
+    columns = buildColumns(kind);
+    known.set(kind, columns);
+  }
+  return columns;
+}
