@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { DURATION_PATTERN } from '../values/duration.ts';
+import { DURATION_PATTERN, parseDurationNs } from '../values/duration.ts';
 import { INT_OR_PERCENT_PATTERN } from '../values/int-or-percent.ts';
-import { QUANTITY_PATTERN } from '../values/quantity.ts';
+import { parseQuantity, QUANTITY_PATTERN } from '../values/quantity.ts';
 import type { ObjectMeta } from './object-meta.ts';
 
 /** Largest int32: counters beyond it would make the original's typed list fail for the whole kind. */
@@ -21,6 +21,9 @@ export interface CrdKeywords {
   readonly description?: string;
   readonly format?: 'date-time' | 'int32' | 'int64';
   readonly default?: unknown;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
   readonly maxLength?: number;
   readonly maxItems?: number;
   readonly maxProperties?: number;
@@ -60,14 +63,19 @@ export const int32 = (description: string) => crd(z.int(), { description, format
 /** An int64 that controllers write. */
 export const int64 = (description: string) => crd(z.int(), { description, format: 'int64' });
 
+const isDuration = (value: string): boolean =>
+  value.length <= 64 && DURATION_PATTERN.test(value) && parseDurationNs(value) !== undefined;
+
 /** A duration in Go's syntax. The rule catches what the pattern cannot: more than an int64 of nanoseconds. */
 export const duration = (description: string) =>
   crd(
-    z.string().max(64, { error: 'must be at most 64 characters long' }).regex(DURATION_PATTERN, {
-      error: 'must be a duration of hours, minutes, seconds such as "1h30m", "20m" or "90s", not negative',
+    z.string().refine(isDuration, {
+      error: 'must be a duration such as "1h30m", "20m" or "90s", from 0s to about 2562047h',
     }),
     {
       description: `${description} A Go duration such as \`1h30m\` or \`20m\`.`,
+      pattern: DURATION_PATTERN.source,
+      maxLength: 64,
       'x-kubernetes-validations': [
         { rule: "duration(self) >= duration('0s')", message: 'must be a duration from 0s to about 2562047h' },
       ],
@@ -77,24 +85,84 @@ export const duration = (description: string) =>
 /** A resource quantity. */
 export const quantity = (description: string) =>
   crd(
-    z.union([z.int(), z.string().regex(QUANTITY_PATTERN)], {
-      error: 'must be a quantity such as "4", "500m" or "16Gi"',
-    }),
-    { description, 'x-kubernetes-int-or-string': true },
+    z
+      .union([z.int(), z.string()], { error: QUANTITY_ERROR })
+      .refine((value) => parseQuantity(value) !== undefined, { error: QUANTITY_ERROR }),
+    { description, pattern: QUANTITY_PATTERN.source, 'x-kubernetes-int-or-string': true },
   );
+
+const QUANTITY_ERROR = 'must be a quantity such as "4", "500m" or "16Gi"';
+
+const isIntOrPercent = (value: number | string): boolean =>
+  typeof value === 'number'
+    ? value >= 0 && value <= MAX_INT32
+    : value.length <= 10 && INT_OR_PERCENT_PATTERN.test(value);
 
 /** A count or a percentage of the replicas. */
 export const intOrPercent = (description: string, keywords: CrdKeywords = {}) =>
   crd(
-    z.union([z.int().min(0).max(MAX_INT32), z.string().max(10).regex(INT_OR_PERCENT_PATTERN)], {
-      error: 'must be an integer of 0 or more, or a percentage such as "25%"',
-    }),
-    { description, 'x-kubernetes-int-or-string': true, ...keywords },
+    z
+      .union([z.int(), z.string()], { error: INT_OR_PERCENT_ERROR })
+      .refine(isIntOrPercent, { error: INT_OR_PERCENT_ERROR }),
+    {
+      description,
+      pattern: INT_OR_PERCENT_PATTERN.source,
+      maxLength: 10,
+      minimum: 0,
+      maximum: MAX_INT32,
+      'x-kubernetes-int-or-string': true,
+      ...keywords,
+    },
   );
+
+const INT_OR_PERCENT_ERROR = 'must be an integer of 0 or more, or a percentage such as "25%"';
 
 /** A map of strings, such as labels. */
 export const stringMap = (description: string, keywords: CrdKeywords = {}) =>
   crd(z.record(z.string(), z.string()), { description, ...keywords });
+
+// Source: k8s.io/apimachinery, pkg/util/validation (IsValidLabelValue, IsQualifiedName).
+const LABEL_VALUE_PATTERN = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
+const LABEL_NAME_PATTERN = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
+const DNS_SUBDOMAIN_PATTERN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+const isLabelValue = (value: string): boolean => value.length <= 63 && LABEL_VALUE_PATTERN.test(value);
+
+/** Whether a text is a label key: a name of at most 63 characters, behind a DNS prefix and a slash if there is one. */
+export function isLabelKey(key: string): boolean {
+  const [name = '', prefix, ...more] = key.split('/').reverse();
+  if (more.length > 0 || name.length > 63 || !LABEL_NAME_PATTERN.test(name)) return false;
+  return prefix === undefined || (prefix.length <= 253 && DNS_SUBDOMAIN_PATTERN.test(prefix));
+}
+
+/** A label value. */
+export const labelValue = () =>
+  crd(
+    z.string().refine(isLabelValue, {
+      error: 'must be at most 63 letters, digits, "-", "_" and ".", with a letter or digit at both ends',
+    }),
+    { pattern: LABEL_VALUE_PATTERN.source, maxLength: 63 },
+  );
+
+/** A label key. */
+export const labelKey = (description: string) =>
+  crd(z.string().refine(isLabelKey, { error: 'must be a label key such as "app" or "example.com/app"' }), {
+    description,
+    maxLength: 317,
+  });
+
+/** A map of labels, bounded for the sake of the rules that look into it. */
+export const labelMap = (description: string, keywords: CrdKeywords = {}) =>
+  crd(
+    z.record(
+      z.string().refine(isLabelKey, { error: 'must be a label key such as "app" or "example.com/app"' }),
+      labelValue(),
+    ),
+    {
+      description,
+      ...keywords,
+    },
+  );
 
 /** The object's own metadata: the API server owns its schema, so the CRD only says `type: object`. */
 export const objectMeta = z.looseObject({}) as unknown as z.ZodType<ObjectMeta, ObjectMeta>;

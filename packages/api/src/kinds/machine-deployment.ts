@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { MachineDeploymentConditionType } from '../constants/conditions.ts';
+import { DEFAULT_IN_PLACE_UPDATE, DEFAULT_REPLICAS, DEFAULT_ROLLING_UPDATE, DEFAULT_STRATEGY } from '../defaults.ts';
 import { API_VERSION } from '../group.ts';
 import {
   type CelRule,
@@ -37,7 +38,7 @@ const BUDGET_RULES: readonly CelRule[] = [
   },
 ];
 
-const budget = (maxSurge: number, maxUnavailable: number) => ({
+const budget = ({ maxSurge, maxUnavailable }: { maxSurge: number; maxUnavailable: number }) => ({
   maxSurge: optional(
     intOrPercent('Machines above the replicas during an update: a number, or a percentage that is rounded up.', {
       default: maxSurge,
@@ -50,7 +51,7 @@ const budget = (maxSurge: number, maxUnavailable: number) => ({
   ),
 });
 
-const rollingUpdateSchema = crd(z.object(budget(1, 0)), {
+const rollingUpdateSchema = crd(z.object(budget(DEFAULT_ROLLING_UPDATE)), {
   description: 'Limits of a rolling update.',
   'x-kubernetes-validations': BUDGET_RULES,
 });
@@ -60,7 +61,7 @@ export type RollingUpdate = z.infer<typeof rollingUpdateSchema>;
 
 const inPlaceUpdateSchema = crd(
   z.object({
-    ...budget(0, 1),
+    ...budget(DEFAULT_IN_PLACE_UPDATE),
     orchestrationType: z
       .enum(ORCHESTRATION_TYPES, { error: 'must be Auto or Manual' })
       .meta({ description: 'Auto: the controller chooses the nodes. Manual: a user labels them.' }),
@@ -76,7 +77,7 @@ const strategySchema = crd(
     type: optional(
       crd(z.enum(STRATEGY_TYPES, { error: 'must be one of InPlaceUpdate, Recreate, RollingUpdate' }), {
         description: 'How machines are updated.',
-        default: 'RollingUpdate',
+        default: DEFAULT_STRATEGY.type,
       }),
     ),
     rollingUpdate: optional(rollingUpdateSchema),
@@ -84,7 +85,7 @@ const strategySchema = crd(
   }),
   {
     description: 'How machines get to a new template.',
-    default: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+    default: DEFAULT_STRATEGY,
     'x-kubernetes-validations': [
       {
         rule: "!has(self.type) || self.type != 'RollingUpdate' || has(self.rollingUpdate)",
@@ -109,7 +110,7 @@ export type MachineDeploymentStrategy = z.infer<typeof strategySchema>;
 /** Spec of a MachineDeployment. */
 export const machineDeploymentSpecSchema = crd(
   z.object({
-    replicas: optional(count('How many machines there should be.', { default: 0 })),
+    replicas: optional(count('How many machines there should be.', { default: DEFAULT_REPLICAS })),
     selector: labelSelectorSchema,
     template: machineTemplateSpecSchema,
     strategy: optional(strategySchema),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { MachineSetConditionType } from '../constants/conditions.ts';
+import { DEFAULT_REPLICAS } from '../defaults.ts';
 import { API_VERSION } from '../group.ts';
 import { count, crd, int32, int64, knownText, objectMeta, optional } from './fields.ts';
 import { machineTemplateSpecSchema, SELECTOR_RULES } from './machine-template.ts';
@@ -14,7 +15,7 @@ import {
 /** Spec of a MachineSet. */
 export const machineSetSpecSchema = crd(
   z.object({
-    replicas: optional(count('How many machines there should be.', { default: 0 })),
+    replicas: optional(count('How many machines there should be.', { default: DEFAULT_REPLICAS })),
     selector: labelSelectorSchema,
     template: machineTemplateSpecSchema,
     machineClass: optional(legacyClassReferenceSchema),

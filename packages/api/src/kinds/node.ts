@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { ConditionStatus } from '../constants/conditions.ts';
-import { crd, flag, knownText, optional, stringMap, text, time } from './fields.ts';
+import { crd, flag, knownText, labelMap, optional, stringMap, text, time } from './fields.ts';
 import { CONDITION_FIELDS } from './shared.ts';
 
 /** A taint of a node. Two taints are the same one if key and effect are. */
@@ -54,7 +54,7 @@ const nodeSpecSchema = z
 
 const nodeMetadataSchema = crd(
   z.object({
-    labels: optional(stringMap('Labels that the node gets.')),
+    labels: optional(labelMap('Labels that the node gets.')),
     annotations: optional(stringMap('Annotations that the node gets.')),
   }),
   { description: 'Metadata of the node.', 'x-kubernetes-preserve-unknown-fields': true },

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { ConditionStatus } from '../constants/conditions.ts';
 import type { MachineOperationType, MachineState } from '../constants/machine-phases.ts';
-import { crd, knownText, optional, stringMap, text, time } from './fields.ts';
+import { crd, knownText, labelKey, labelMap, labelValue, optional, stringMap, text, time } from './fields.ts';
 
 const CLASS_GROUP = optional(text('API group of the class. Informative: the class is looked up by name.'));
 const CLASS_KIND = crd(z.string(), { description: 'Kind of the class: `MachineClass`.', maxLength: 253 });
@@ -38,14 +38,14 @@ export type ClassReference = z.infer<typeof classReferenceSchema>;
 /** One requirement of a label selector. */
 export const labelSelectorRequirementSchema = crd(
   z.object({
-    key: crd(z.string(), { description: 'Label key.', maxLength: 317 }),
+    key: labelKey('Label key.'),
     operator: z
       .enum(['In', 'NotIn', 'Exists', 'DoesNotExist'], {
         error: 'must be one of In, NotIn, Exists, DoesNotExist',
       })
       .meta({ description: 'Relation of the key to the values.' }),
     values: optional(
-      crd(z.array(z.string().meta({ maxLength: 63 })), {
+      crd(z.array(labelValue()), {
         description: 'Values: some for In and NotIn, none for Exists and DoesNotExist.',
         maxItems: 64,
         'x-kubernetes-list-type': 'atomic',
@@ -69,12 +69,7 @@ export type LabelSelectorRequirement = z.infer<typeof labelSelectorRequirementSc
 /** A label selector: all of its pairs and requirements must hold. */
 export const labelSelectorSchema = crd(
   z.object({
-    matchLabels: optional(
-      crd(z.record(z.string(), z.string().meta({ maxLength: 63 })), {
-        description: 'Pairs that must be present.',
-        maxProperties: 64,
-      }),
-    ),
+    matchLabels: optional(labelMap('Pairs that must be present.', { maxProperties: 64 })),
     matchExpressions: optional(
       crd(z.array(labelSelectorRequirementSchema), {
         description: 'Requirements that must hold.',
@@ -108,12 +103,7 @@ export type SecretReference = z.infer<ReturnType<typeof secretReferenceSchema>>;
 /** Metadata of a machine template: what new machines get. Further fields are kept and not looked at. */
 export const templateMetadataSchema = crd(
   z.object({
-    labels: optional(
-      crd(z.record(z.string(), z.string().meta({ maxLength: 63 })), {
-        description: 'Labels of the machines.',
-        maxProperties: 256,
-      }),
-    ),
+    labels: optional(labelMap('Labels of the machines.', { maxProperties: 256 })),
     annotations: optional(stringMap('Annotations of the machines.')),
     finalizers: optional(z.array(z.string()).meta({ description: 'Finalizers of the machines.' })),
   }),

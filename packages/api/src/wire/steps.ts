@@ -33,3 +33,29 @@ export const DescriptionTexts = {
   /** Start of the description of a failed creation; the machine error's text follows. */
   CloudProviderMessage: 'Cloud provider message - ',
 } as const;
+
+/**
+ * The description that carries a step.
+ *
+ * A step's text inside the note, which may quote a cloud's words, would be read back as that step; it is written
+ * with a small first letter, so that what is printed is always what is parsed.
+ * @param note what has just happened, in a sentence; it stands before the step's text
+ */
+export const printStep = (step: DeletionStep, note = ''): string =>
+  `${withoutSteps(note)} ${STEP_TEXTS[step]}`.trimStart();
+
+const withoutSteps = (note: string): string =>
+  DELETION_STEPS.reduce((text, step) => text.replaceAll(STEP_TEXTS[step], lowerFirst(STEP_TEXTS[step])), note);
+
+const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
+
+/**
+ * The step that a description carries.
+ * @returns undefined if it carries none: the deletion starts anew at `getVmStatus`
+ */
+export const parseStep = (description: string | undefined): DeletionStep | undefined =>
+  DELETION_STEPS.find((step) => description?.includes(STEP_TEXTS[step]));
+
+/** Whether a description says that several VMs match one machine: the orphan sweep is due at once. */
+export const saysOutOfRange = (description: string | undefined): boolean =>
+  description?.includes('OutOfRange') ?? false;

@@ -1,0 +1,70 @@
+import { machineSchema } from '../kinds/machine.ts';
+import { machineClassSchema } from '../kinds/machine-class.ts';
+import { machineDeploymentSchema } from '../kinds/machine-deployment.ts';
+import { machineSetSchema } from '../kinds/machine-set.ts';
+import { machineClasses, machineDeployments, machineSets, machines } from '../resources.ts';
+import {
+  type CustomResourceDefinition,
+  customResourceDefinition,
+  type PrinterColumn,
+} from './custom-resource-definition.ts';
+
+const AGE: PrinterColumn = {
+  name: 'Age',
+  type: 'date',
+  jsonPath: '.metadata.creationTimestamp',
+  description: 'Time since the object was created.',
+};
+
+const integer = (name: string, jsonPath: string, description: string): PrinterColumn => ({
+  name,
+  type: 'integer',
+  jsonPath,
+  description,
+});
+
+const machineCrd = customResourceDefinition(machines, machineSchema, {
+  shortName: 'mc',
+  status: true,
+  columns: [
+    { name: 'Status', type: 'string', jsonPath: '.status.currentStatus.phase', description: 'Phase of the machine.' },
+    AGE,
+    { name: 'Node', type: 'string', jsonPath: '.metadata.labels.node', description: 'Name of its Node.' },
+    { name: 'ProviderID', type: 'string', jsonPath: '.spec.providerID', description: 'Its VM.', priority: 1 },
+  ],
+});
+
+const machineSetCrd = customResourceDefinition(machineSets, machineSetSchema, {
+  shortName: 'mcs',
+  status: true,
+  scale: true,
+  columns: [
+    integer('Desired', '.spec.replicas', 'Machines that there should be.'),
+    integer('Current', '.status.replicas', 'Machines that there are.'),
+    integer('Ready', '.status.readyReplicas', 'Machines that are Running.'),
+    AGE,
+  ],
+});
+
+const machineDeploymentCrd = customResourceDefinition(machineDeployments, machineDeploymentSchema, {
+  shortName: 'mcd',
+  status: true,
+  scale: true,
+  columns: [
+    integer('Ready', '.status.readyReplicas', 'Machines that are Running.'),
+    integer('Desired', '.spec.replicas', 'Machines that there should be.'),
+    integer('Up-to-date', '.status.updatedReplicas', 'Machines of the current template.'),
+    integer('Available', '.status.availableReplicas', 'Machines that are Available or Running.'),
+    AGE,
+  ],
+});
+
+const machineClassCrd = customResourceDefinition(machineClasses, machineClassSchema, { shortName: 'mcc' });
+
+/** The CRDs of all kinds, built from their schemas: what `deploy/crds` holds as YAML. */
+export const crds: readonly CustomResourceDefinition[] = [
+  machineCrd,
+  machineSetCrd,
+  machineDeploymentCrd,
+  machineClassCrd,
+];

@@ -1,0 +1,104 @@
+import type { z } from 'zod';
+import { GROUP, VERSION } from '../group.ts';
+import type { MachineResource } from '../resources.ts';
+import { type StructuralSchema, structuralSchema } from './structural-schema.ts';
+
+/** A column of `kubectl get`. */
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'date';
+  readonly jsonPath: string;
+  readonly description: string;
+  /** 0, the default: always shown; 1: with `-o wide`. */
+  readonly priority?: number;
+}
+
+/** A CustomResourceDefinition as it is applied. */
+export interface CustomResourceDefinition {
+  readonly apiVersion: 'apiextensions.k8s.io/v1';
+  readonly kind: 'CustomResourceDefinition';
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly group: string;
+    readonly names: {
+      readonly kind: string;
+      readonly listKind: string;
+      readonly plural: string;
+      readonly singular: string;
+      readonly shortNames: readonly string[];
+    };
+    readonly scope: 'Namespaced';
+    readonly versions: readonly [
+      {
+        readonly name: string;
+        readonly served: true;
+        readonly storage: true;
+        readonly schema: { readonly openAPIV3Schema: StructuralSchema };
+        readonly subresources?: Subresources;
+        readonly additionalPrinterColumns?: readonly PrinterColumn[];
+      },
+    ];
+  };
+}
+
+interface Subresources {
+  readonly status?: Readonly<Record<string, never>>;
+  readonly scale?: { readonly specReplicasPath: string; readonly statusReplicasPath: string };
+}
+
+/** What makes a CRD of a kind, besides its schema. */
+export interface CrdOptions {
+  readonly shortName: string;
+  readonly status?: boolean;
+  /** No labelSelectorPath: it needs a string in the status, which the original neither has nor writes. */
+  readonly scale?: boolean;
+  readonly columns?: readonly PrinterColumn[];
+}
+
+/** Builds the CRD of a kind from its zod schema. */
+export function customResourceDefinition(
+  { kind, plural }: MachineResource<unknown>,
+  schema: z.ZodType,
+  { shortName, status = false, scale = false, columns = [] }: CrdOptions,
+): CustomResourceDefinition {
+  const subresources = {
+    ...(status && { status: {} }),
+    ...(scale && { scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' } }),
+  };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${GROUP}` },
+    spec: {
+      group: GROUP,
+      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: [shortName] },
+      scope: 'Namespaced',
+      versions: [
+        {
+          name: VERSION,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: rootSchema(schema) },
+          ...(Object.keys(subresources).length > 0 && { subresources }),
+          ...(columns.length > 0 && { additionalPrinterColumns: columns }),
+        },
+      ],
+    },
+  };
+}
+
+const TYPE_META = {
+  apiVersion: { type: 'string', description: 'Version of the schema of this object.' },
+  kind: { type: 'string', description: 'Kind of this object.' },
+} as const satisfies Record<string, StructuralSchema>;
+
+/** The API server checks apiVersion, kind and metadata by itself and lets a CRD say little about them. */
+function rootSchema(schema: z.ZodType): StructuralSchema {
+  const root = structuralSchema(schema);
+  const required = root.required?.filter((name) => name !== 'metadata' && !Object.hasOwn(TYPE_META, name)) ?? [];
+  return {
+    ...root,
+    ...{ required },
+    properties: { ...root.properties, ...TYPE_META, metadata: { type: 'object' } },
+  };
+}

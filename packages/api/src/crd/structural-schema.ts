@@ -1,0 +1,104 @@
+import * as z from 'zod';
+import type { CrdKeywords } from '../kinds/fields.ts';
+
+/** A structural schema of `apiextensions.k8s.io/v1`: the subset of its keywords that the kinds of this group use. */
+export interface StructuralSchema extends CrdKeywords {
+  readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
+  readonly enum?: readonly unknown[];
+  readonly minLength?: number;
+  readonly anyOf?: readonly { readonly type: 'integer' | 'string' }[];
+  readonly properties?: Readonly<Record<string, StructuralSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: StructuralSchema;
+  readonly items?: StructuralSchema;
+}
+
+/** What zod makes of a schema. */
+type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+/** Keywords that are taken over as they are, in the order in which they are printed. */
+const PLAIN_KEYWORDS = [
+  'description',
+  'type',
+  'format',
+  'enum',
+  'default',
+  'pattern',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'maxItems',
+  'maxProperties',
+  'x-kubernetes-int-or-string',
+  'x-kubernetes-list-type',
+  'x-kubernetes-map-type',
+  'x-kubernetes-preserve-unknown-fields',
+  'x-kubernetes-validations',
+] as const;
+
+/** Keywords of JSON schema that say nothing a structural schema needs: it is pruned, not closed. */
+const DROPPED_KEYWORDS: ReadonlySet<string> = new Set(['$schema', 'propertyNames']);
+const NESTED_KEYWORDS: ReadonlySet<string> = new Set([
+  'properties',
+  'required',
+  'additionalProperties',
+  'items',
+  'anyOf',
+]);
+const KNOWN_KEYWORDS: ReadonlySet<string> = new Set([...PLAIN_KEYWORDS, ...DROPPED_KEYWORDS, ...NESTED_KEYWORDS]);
+
+/**
+ * The structural schema of a zod schema.
+ * @throws Error if the zod schema needs a keyword that structural schemas, or this function, do not have
+ */
+export const structuralSchema = (schema: z.ZodType): StructuralSchema =>
+  convert(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' }), '');
+
+function convert(schema: JsonSchema, path: string): StructuralSchema {
+  const unknown = Object.keys(schema).find((keyword) => !KNOWN_KEYWORDS.has(keyword));
+  if (unknown !== undefined)
+    throw new Error(`${path || 'the root'}: the keyword ${unknown} has no structural counterpart`);
+  const plain = Object.fromEntries(
+    PLAIN_KEYWORDS.filter((keyword) => schema[keyword] !== undefined).map((keyword) => [keyword, schema[keyword]]),
+  );
+  if (schema['x-kubernetes-int-or-string'] === true)
+    return { ...plain, anyOf: [{ type: 'integer' }, { type: 'string' }] };
+  return { ...withoutSafeIntegerBounds(plain), ...nested(schema, path) };
+}
+
+function nested(schema: JsonSchema, path: string): StructuralSchema {
+  if (schema.anyOf) throw new Error(`${path}: only int-or-string fields may have alternatives`);
+  const { properties, required, additionalProperties, items } = schema;
+  return {
+    ...(required && required.length > 0 && { required }),
+    ...(properties && { properties: convertProperties(properties, path) }),
+    ...(isSchema(additionalProperties) && {
+      additionalProperties: convert(additionalProperties, `${path}.*`),
+    }),
+    ...(isSchema(items) && { items: convert(items, `${path}[]`) }),
+  };
+}
+
+const convertProperties = (properties: Readonly<Record<string, unknown>>, path: string) =>
+  Object.fromEntries(
+    Object.entries(properties).map(([name, property]) => {
+      const inner = `${path}.${name}`;
+      if (!isSchema(property)) throw new Error(`${inner}: not a schema`);
+      return [name, convert(property, inner)];
+    }),
+  );
+
+/** Whether this is a schema that says something; `true`, `false` and `{}` do not. */
+const isSchema = (value: unknown): value is JsonSchema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
+
+/** zod bounds every integer by what a number holds exactly; the API server knows that from the format. */
+function withoutSafeIntegerBounds(keywords: Readonly<Record<string, unknown>>): StructuralSchema {
+  const { minimum, maximum, ...rest } = keywords;
+  return {
+    ...rest,
+    ...(minimum !== undefined && minimum !== Number.MIN_SAFE_INTEGER && { minimum }),
+    ...(maximum !== undefined && maximum !== Number.MAX_SAFE_INTEGER && { maximum }),
+  } as StructuralSchema;
+}

@@ -1,0 +1,83 @@
+import type * as z from 'zod';
+
+/** What is wrong with a field: absent, a value that is not allowed, or a value outside a short list. */
+export type FieldErrorType = 'FieldValueRequired' | 'FieldValueInvalid' | 'FieldValueNotSupported';
+
+/** One thing that is wrong with an object. */
+export interface FieldError {
+  /** Such as `spec.template.spec.class.name` or `spec.selector.matchExpressions[0].operator`. */
+  readonly path: string;
+  readonly type: FieldErrorType;
+  /** What is allowed. Reads on after the path: `spec.replicas: must be …`. */
+  readonly message: string;
+}
+
+/** Prints errors as one sentence for a log, a condition or an event. */
+export const formatFieldErrors = (errors: readonly FieldError[]): string =>
+  errors.map(({ path, message }) => `${path}: ${message}`).join('; ');
+
+export const required = (path: string, message: string): FieldError => ({ path, type: 'FieldValueRequired', message });
+export const invalid = (path: string, message: string): FieldError => ({ path, type: 'FieldValueInvalid', message });
+
+/** Joins path elements as Kubernetes prints them. */
+export function fieldPath(base: string, elements: readonly PropertyKey[]): string {
+  return elements.reduce<string>((path, element) => {
+    if (typeof element === 'number') return `${path}[${element}]`;
+    const name = String(element);
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return `${path}[${name}]`;
+    return path === '' ? name : `${path}.${name}`;
+  }, base);
+}
+
+/** What is wrong with the form of a value: types, patterns, bounds, absent fields. Unknown fields are ignored. */
+export function formErrors(schema: z.ZodType, value: unknown, base: string): FieldError[] {
+  const parsed = schema.safeParse(value, { reportInput: true });
+  if (parsed.success) return [];
+  return parsed.error.issues.map((issue) => {
+    const path = fieldPath(base, issue.path);
+    if (issue.input === undefined) return required(path, 'must be given');
+    const type = issue.code === 'invalid_value' ? 'FieldValueNotSupported' : 'FieldValueInvalid';
+    return { path, type, message: describe(issue) };
+  });
+}
+
+const NOUNS: Readonly<Record<string, string>> = {
+  string: 'a string',
+  int: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+  record: 'a map',
+  object: 'an object',
+};
+
+function describe(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') return `must be ${NOUNS[issue.expected] ?? issue.expected}`;
+  if (issue.code === 'too_small' && issue.origin !== 'string') return `must be ${issue.minimum} or more`;
+  if (issue.code === 'too_big' && issue.origin !== 'string') return `must be at most ${issue.maximum}`;
+  return issue.message;
+}
+
+/** A rule over several fields. It runs only where the form of what it looks at is right; the form has its own errors. */
+export type Rule = (value: unknown) => FieldError[];
+
+/** Makes a rule that sees its value through a schema. */
+export const rule =
+  <T>(view: z.ZodType<T>, check: (value: T) => FieldError[]): Rule =>
+  (value) => {
+    const seen = view.safeParse(value);
+    return seen.success ? check(seen.data) : [];
+  };
+
+/** The object's spec, or undefined if there is none. */
+export const specOf = (object: unknown): unknown =>
+  typeof object === 'object' && object !== null && 'spec' in object ? object.spec : undefined;
+
+/** Form errors of `spec`, then what the rules say about it. */
+export function specErrors(object: unknown, schema: z.ZodType, rules: readonly Rule[]): FieldError[] {
+  const spec = specOf(object);
+  const form = formErrors(schema, spec, 'spec');
+  const paths = new Set(form.map(({ path }) => path));
+  // A rule may find the same fault as the form; one sentence about a field is enough.
+  return [...form, ...rules.flatMap((check) => check(spec)).filter(({ path }) => !paths.has(path))];
+}

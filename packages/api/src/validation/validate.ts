@@ -1,0 +1,51 @@
+import * as z from 'zod';
+import { machineSpecSchema } from '../kinds/machine.ts';
+import { machineClassSchema } from '../kinds/machine-class.ts';
+import { machineDeploymentSpecSchema } from '../kinds/machine-deployment.ts';
+import { machineSetSpecSchema } from '../kinds/machine-set.ts';
+import { type FieldError, formErrors, invalid, type Rule, required, rule, specErrors } from './field-error.ts';
+import { machineClassRule, selectorRule, templateClassRule } from './rules.ts';
+import { strategyRules } from './strategy-rules.ts';
+
+/**
+ * What is wrong with a Machine's name and spec; nothing if the list is empty. Unknown fields, status and the rest of
+ * the metadata are not looked at: the API server does that.
+ */
+export function validateMachine(object: unknown): FieldError[] {
+  return [...nameRule(object), ...specErrors(object, machineSpecSchema, [machineClassRule])];
+}
+
+const nameRule: Rule = rule(z.object({ metadata: z.object({ name: z.string() }) }), ({ metadata }) =>
+  metadata.name.length > 63
+    ? [invalid('metadata.name', 'must be at most 63 characters long: it becomes a label value on the Node')]
+    : [],
+);
+
+/** What is wrong with a MachineSet's spec; nothing if the list is empty. */
+export const validateMachineSet = (object: unknown): FieldError[] =>
+  specErrors(object, machineSetSpecSchema, [selectorRule, templateClassRule]);
+
+/**
+ * What is wrong with a MachineDeployment's spec as it stands; nothing if the list is empty. Defaults are not assumed:
+ * pass an object through `defaultMachineDeployment` first where the API server may not have set them.
+ *
+ * Beyond the original's rules it refuses what would crash it or never end: no selector, requirements that the
+ * template does not meet, durations that nothing can decode, budgets that are negative, both zero, or above 100 %.
+ */
+export const validateMachineDeployment = (object: unknown): FieldError[] =>
+  specErrors(object, machineDeploymentSpecSchema, [...strategyRules, selectorRule, templateClassRule]);
+
+const classForm = machineClassSchema.omit({ apiVersion: true, kind: true, metadata: true });
+
+const capacityView = z.object({ nodeTemplate: z.object({ capacity: z.record(z.string(), z.unknown()) }) });
+
+const capacityRule: Rule = rule(capacityView, ({ nodeTemplate }) =>
+  ['cpu', 'gpu', 'memory']
+    .filter((resource) => !Object.hasOwn(nodeTemplate.capacity, resource))
+    .map((resource) => required(`nodeTemplate.capacity.${resource}`, 'must be given; gpu may be "0"')),
+);
+
+/** What is wrong with a MachineClass, but for `providerSpec`, which is its driver's; nothing if the list is empty. */
+export function validateMachineClass(object: unknown): FieldError[] {
+  return [...formErrors(classForm, object, ''), ...capacityRule(object)];
+}

@@ -1,0 +1,13 @@
+/**
+ * Parses a decimal integer the way the controllers read annotations: an optional sign, digits only, the whole text.
+ * `""`, `" 3"`, `"3.0"` and `"3a"` are none, unlike with `Number` and `parseInt`.
+ * @returns undefined if the text is none, absent, or beyond what a number holds exactly
+ */
+export function parseInteger(text: string | undefined): number | undefined {
+  if (text === undefined || !/^[+-]?[0-9]+$/.test(text)) return undefined;
+  const value = Number(text) + 0; // +0: "-0" is 0
+  return Number.isSafeInteger(value) ? value : undefined;
+}
+
+/** Prints an integer for an annotation. */
+export const formatInteger = (value: number): string => BigInt(value).toString();

@@ -1,0 +1,30 @@
+// RFC 3339 as Go's time.RFC3339 reads it; Date.parse would take many other forms.
+const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})([.,]\d+)?(Z|[+-]\d{2}:\d{2})$/;
+
+/**
+ * Parses an RFC 3339 time.
+ * @returns undefined if the text is none, such as a date that does not exist, or absent
+ */
+export function parseTime(text: string | undefined): Date | undefined {
+  const parts = text === undefined ? null : RFC3339.exec(text);
+  if (!parts) return undefined;
+  const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = parts;
+  const milliseconds = fraction.slice(1, 4).padEnd(3, '0');
+  const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${milliseconds}Z`);
+  // Date carries 31 February and 24:00 over to the next day; RFC 3339 has neither.
+  if (Number.isNaN(date.getTime()) || date.getUTCDate() !== Number(day) || date.getUTCHours() !== Number(hour)) {
+    return undefined;
+  }
+  const offset = offsetMinutes(zone);
+  return offset === undefined ? undefined : new Date(date.getTime() - offset * 60_000);
+}
+
+function offsetMinutes(zone: string): number | undefined {
+  if (zone === 'Z') return 0;
+  const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(4, 6))];
+  if (hours > 23 || minutes > 59) return undefined;
+  return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
+}
+
+/** Prints a time as Kubernetes does: UTC, to the second. */
+export const formatTime = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;

@@ -1,0 +1,63 @@
+import { isMachineCode, type MachineCode } from './machine-codes.ts';
+
+/** What the text of a machine error says. */
+export interface MachineErrorText {
+  readonly code: MachineCode;
+  readonly message: string;
+}
+
+/** A text read as a machine error. `recognised` is false if it was none: code Unknown, the whole text as message. */
+export interface ParsedMachineError extends MachineErrorText {
+  readonly recognised: boolean;
+}
+
+/**
+ * Prints a machine error: `machine codes error: code = [<code>] message = [<message>]`.
+ *
+ * Brackets in the message that have no partner become parentheses: the original would cut the message off at
+ * them, or not recognise the text at all. Any other message survives the trip unchanged.
+ * Source: machine-controller-manager, pkg/util/provider/machinecodes/status/status.go.
+ */
+export const printMachineError = ({ code, message }: MachineErrorText): string =>
+  `machine codes error: code = [${code}] message = [${withPairedBrackets(message)}]`;
+
+/**
+ * Reads a machine error from any text: the first two top-level bracket groups, provided there are exactly two.
+ * Text around them does not matter, so wrapped errors are recognised. A code that is none counts as Unknown.
+ */
+export function parseMachineError(text: string): ParsedMachineError {
+  const groups = bracketGroups(text);
+  const [code, message] = groups;
+  if (groups.length !== 2 || code === undefined || message === undefined) {
+    return { code: 'Unknown', message: text, recognised: false };
+  }
+  return { code: isMachineCode(code) ? code : 'Unknown', message, recognised: true };
+}
+
+/** Contents of the top-level `[…]` groups; a stray `]` is skipped, a group that is never closed is dropped. */
+function bracketGroups(text: string): string[] {
+  const groups: string[] = [];
+  let depth = 0;
+  let start = 0;
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '[') {
+      if (depth === 0) start = at + 1;
+      depth++;
+    } else if (text[at] === ']' && depth > 0) {
+      depth--;
+      if (depth === 0) groups.push(text.slice(start, at));
+    }
+  }
+  return groups;
+}
+
+function withPairedBrackets(message: string): string {
+  const open: number[] = [];
+  const chars = message.split('');
+  chars.forEach((char, at) => {
+    if (char === '[') open.push(at);
+    else if (char === ']' && open.pop() === undefined) chars[at] = ')';
+  });
+  for (const at of open) chars[at] = '(';
+  return chars.join('');
+}
