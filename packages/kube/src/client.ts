@@ -9,6 +9,11 @@ export type Patch =
 
 export interface RequestOptions {
   readonly signal?: AbortSignal;
+  /**
+   * Whether a 429 or 503 that says when to come back is waited for (default) or thrown at once, with `retryAfterMs`.
+   * `createSubresource` of an `eviction` always throws: a drain has better things to do than to hold a worker.
+   */
+  readonly onRetryAfter?: 'wait' | 'throw';
 }
 
 export interface ListOptions extends RequestOptions {
@@ -27,6 +32,8 @@ export interface WatchOptions extends RequestOptions {
   readonly allowWatchBookmarks?: boolean;
   /** How long the server may keep the watch open, in seconds. */
   readonly timeoutSeconds?: number;
+  /** Called when the server has accepted the watch, before the first event. */
+  readonly onOpen?: () => void;
 }
 
 export interface DeleteOptions extends RequestOptions {
@@ -74,7 +81,8 @@ export interface ResourceWriter<T extends KubeObject> {
   /** PUT: refused with a conflict when `metadata.resourceVersion` is not the newest. */
   update(object: T, options?: WriteOptions): Promise<T>;
   patch(name: string, patch: Patch, options?: WriteOptions): Promise<T>;
-  delete(name: string, options?: DeleteOptions): Promise<void>;
+  /** Resolves to the object when it lingers (finalizers, grace period) and to undefined when it is gone. */
+  delete(name: string, options?: DeleteOptions): Promise<T | undefined>;
   deleteCollection(options?: ListOptions & DeleteOptions): Promise<void>;
   /** POST to a subresource, e.g. `eviction`, `binding`, `token`. */
   createSubresource<R = unknown>(name: string, subresource: string, body: object, options?: RequestOptions): Promise<R>;

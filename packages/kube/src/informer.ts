@@ -28,7 +28,8 @@ export interface Informer<T extends KubeObject> {
   run(signal: AbortSignal): Promise<void>;
   /**
    * Puts the answer of our own write into the cache at once, so that the next reconcile reads its own writes.
-   * Ignored when the watch has already told something as new (resourceVersions are compared as integers).
+   * Ignored when the watch has already told something as new (resourceVersions are compared as integers). Handlers hear
+   * of it at once and not a second time from the watch. The object is the cache's from now on.
    */
   recordWrite(object: T): void;
   /** Milliseconds since the server was last heard of (event, bookmark or list), for the reachability check. */
@@ -45,4 +46,6 @@ export interface InformerOptions<T extends KubeObject> {
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
   /** Page size of lists; default 500. */
   readonly pageSize?: number;
+  /** A watch in which the server said nothing for so long, although bookmarks are due every minute, is opened anew; default 150,000. */
+  readonly silenceLimitMs?: number;
 }

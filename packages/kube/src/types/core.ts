@@ -103,6 +103,8 @@ export interface EventObject extends KubeObject {
   firstTimestamp?: string | null;
   lastTimestamp?: string | null;
   source?: { component?: string; host?: string };
+  reportingComponent?: string;
+  reportingInstance?: string;
 }
 
 const core = { group: '', version: 'v1' } as const;

@@ -1,0 +1,59 @@
+import type { KubeClient, RequestOptions } from '../client.ts';
+import type { Clock } from '../clock.ts';
+import { type Random, seededRandom } from '../random.ts';
+import type { Transport } from '../transport.ts';
+import { Exchange, type RequestSample } from './exchange.ts';
+import { createRateLimiter, type RateLimit } from './rate-limit.ts';
+import { parseJson } from './refusal.ts';
+import { HttpResourceClient } from './resource-client.ts';
+
+export interface ClientOptions {
+  readonly transport: Transport;
+  /** See `userAgent`. */
+  readonly userAgent: string;
+  readonly clock: Clock;
+  /** Spreads the waits that a server asks for; default: a fixed seed. */
+  readonly random?: Random;
+  /** Absent: no limit on this side; the server's own fairness decides. */
+  readonly rateLimit?: RateLimit;
+  /** Time for a whole answer, or for a watch to open; 0: unlimited. Default 60,000 (what Go MCM sets). */
+  readonly requestTimeoutMs?: number;
+  /** Called after each exchange. */
+  readonly observe?: (sample: RequestSample) => void;
+}
+
+/** `<binary>/<version> (<component>)`: who a request comes from, as the server's logs and metrics show it. */
+export const userAgent = (binary: string, version: string, component: string): string =>
+  `${binary}/${version} (${component})`;
+
+/** A client of one API server as one identity. */
+export function createClient(options: ClientOptions): KubeClient {
+  const { rateLimit, clock } = options;
+  const exchange = new Exchange({
+    transport: options.transport,
+    userAgent: options.userAgent,
+    clock,
+    random: options.random ?? seededRandom(1),
+    requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
+    ...(rateLimit === undefined ? {} : { acquire: createRateLimiter(rateLimit, clock) }),
+    ...(options.observe === undefined ? {} : { observe: options.observe }),
+  });
+  return {
+    resource: (definition, namespace) => new HttpResourceClient(exchange, definition, namespace),
+    request: async <R>(
+      method: string,
+      path: string,
+      request?: RequestOptions & { readonly body?: object; readonly contentType?: string },
+    ): Promise<R> => {
+      const call = {
+        method,
+        path,
+        ...(request?.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+        ...(request?.contentType === undefined ? {} : { contentType: request.contentType }),
+        ...(request?.signal === undefined ? {} : { signal: request.signal }),
+        ...(request?.onRetryAfter === 'throw' ? { patient: false } : {}),
+      };
+      return parseJson(await exchange.text(call), call) as R;
+    },
+  };
+}

@@ -1,0 +1,159 @@
+import { type Clock, sleep } from '../clock.ts';
+import { KubeError } from '../errors.ts';
+import type { Random } from '../random.ts';
+import type { Transport, TransportRequest, TransportResponse } from '../transport.ts';
+import { noAnswer, refusal } from './refusal.ts';
+
+/** One finished exchange, for metrics. `code` is 0 when there was no answer. */
+export interface RequestSample {
+  readonly method: string;
+  /** With query; names and namespaces are in it. */
+  readonly path: string;
+  readonly code: number;
+  readonly ms: number;
+}
+
+/** One request of the client. */
+export interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string;
+  readonly contentType?: string;
+  readonly signal?: AbortSignal;
+  /** False: a 429 or 503 is thrown at once, whatever its Retry-After says. */
+  readonly patient?: boolean;
+}
+
+export interface ExchangeOptions {
+  readonly transport: Transport;
+  readonly userAgent: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly requestTimeoutMs: number;
+  readonly acquire?: (signal?: AbortSignal) => Promise<void>;
+  readonly observe?: (sample: RequestSample) => void;
+}
+
+/** An open stream: its answer, and the way to end it. */
+export interface Stream {
+  readonly response: TransportResponse;
+  readonly signal: AbortSignal;
+  end(): void;
+}
+
+/** How often one call is sent again because the server said when to; client-go's number. */
+const MAX_WAITS = 10;
+/** Up to this share is added to what the server asked for, so that many clients do not come back together. */
+const WAIT_JITTER = 0.1;
+
+const saysWhen = (error: KubeError): boolean =>
+  (error.code === 429 || error.code === 503) && error.retryAfterMs !== undefined;
+
+/** Requests over a transport: headers, time limit, errors, and the waits that the server asks for. */
+export class Exchange {
+  readonly #options: ExchangeOptions;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+  }
+
+  /** The answer's text. Throws `KubeError`, or the signal's reason. */
+  async text(call: Call): Promise<string> {
+    for (let waits = 0; ; waits++) {
+      try {
+        return await this.#once(call);
+      } catch (error) {
+        if (!(error instanceof KubeError) || !saysWhen(error) || call.patient === false || waits >= MAX_WAITS)
+          throw error;
+        const waitMs = (error.retryAfterMs ?? 0) * (1 + WAIT_JITTER * this.#options.random.next());
+        await sleep(this.#options.clock, waitMs, call.signal);
+      }
+    }
+  }
+
+  /** Opens a stream; the time limit holds until the headers are there. Nothing is repeated: the caller has its own ways. */
+  async stream(call: Call): Promise<Stream> {
+    call.signal?.throwIfAborted();
+    const limit = this.#limit(call);
+    try {
+      const response = await this.#send(call, limit.signal);
+      if (response.status >= 400) throw await this.#refused(call, response);
+      limit.disarm();
+      return { response, signal: limit.signal, end: limit.end };
+    } catch (error) {
+      limit.end();
+      throw this.#explain(call, error, limit.signal);
+    }
+  }
+
+  async #once(call: Call): Promise<string> {
+    call.signal?.throwIfAborted();
+    const limit = this.#limit(call);
+    try {
+      const response = await this.#send(call, limit.signal);
+      if (response.status >= 400) throw await this.#refused(call, response);
+      return await response.text();
+    } catch (error) {
+      throw this.#explain(call, error, limit.signal);
+    } finally {
+      limit.release();
+    }
+  }
+
+  async #send(call: Call, signal: AbortSignal): Promise<TransportResponse> {
+    const { transport, acquire, observe, clock } = this.#options;
+    if (acquire !== undefined) await acquire(signal);
+    const started = observe === undefined ? 0 : clock.now().getTime();
+    const sample = (code: number): void =>
+      observe?.({ method: call.method, path: call.path, code, ms: clock.now().getTime() - started });
+    try {
+      const response = await transport(this.#request(call, signal));
+      sample(response.status);
+      return response;
+    } catch (error) {
+      sample(0);
+      throw error;
+    }
+  }
+
+  #request(call: Call, signal: AbortSignal): TransportRequest {
+    const headers: Record<string, string> = { accept: 'application/json', 'user-agent': this.#options.userAgent };
+    if (call.body === undefined) return { method: call.method, path: call.path, headers, signal };
+    headers['content-type'] = call.contentType ?? 'application/json';
+    return { method: call.method, path: call.path, headers, body: call.body, signal };
+  }
+
+  async #refused(call: Call, response: TransportResponse): Promise<KubeError> {
+    return refusal(call, response, await response.text(), this.#options.clock.now());
+  }
+
+  #explain(call: Call, error: unknown, limit: AbortSignal): unknown {
+    if (error instanceof KubeError) return error;
+    if (call.signal?.aborted) return call.signal.reason;
+    return noAnswer(call, limit.aborted ? limit.reason : error);
+  }
+
+  /** A signal that follows the caller's and aborts by itself after the time limit. */
+  #limit(call: Call): { signal: AbortSignal; disarm(): void; release(): void; end(): void } {
+    const controller = new AbortController();
+    const { clock, requestTimeoutMs } = this.#options;
+    const follow = (): void => controller.abort(call.signal?.reason);
+    call.signal?.addEventListener('abort', follow, { once: true });
+    const timer =
+      requestTimeoutMs > 0
+        ? clock.setTimeout(
+            () => controller.abort(new Error(`nothing came within ${requestTimeoutMs} ms`)),
+            requestTimeoutMs,
+          )
+        : undefined;
+    const release = (): void => {
+      timer?.cancel();
+      call.signal?.removeEventListener('abort', follow);
+    };
+    const end = (): void => {
+      release();
+      controller.abort(new Error('the stream was ended'));
+    };
+    return { signal: controller.signal, disarm: () => timer?.cancel(), release, end };
+  }
+}

@@ -1,0 +1,33 @@
+const NEWLINE = 10;
+
+/**
+ * Cuts a stream of bytes into lines, and yields those that each chunk completes. Bytes of an unfinished line are kept as
+ * they came and joined once, so that a line of many chunks costs its length and not its square. An unfinished last line
+ * is dropped: the stream broke in the middle of it.
+ */
+export async function* jsonLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string[], void, void> {
+  let pending: Uint8Array[] = [];
+  for await (const chunk of body) {
+    let start = 0;
+    let end = chunk.indexOf(NEWLINE);
+    if (end < 0) {
+      pending.push(chunk);
+      continue;
+    }
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const lines: string[] = [];
+    if (pending.length > 0) {
+      lines.push(Buffer.concat([...pending, chunk.subarray(0, end)]).toString('utf8'));
+      pending = [];
+      start = end + 1;
+      end = chunk.indexOf(NEWLINE, start);
+    }
+    while (end >= 0) {
+      if (end > start) lines.push(bytes.toString('utf8', start, end));
+      start = end + 1;
+      end = chunk.indexOf(NEWLINE, start);
+    }
+    if (start < chunk.length) pending.push(chunk.subarray(start));
+    if (lines.length > 0) yield lines;
+  }
+}

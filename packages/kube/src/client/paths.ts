@@ -1,0 +1,52 @@
+import { KubeError } from '../errors.ts';
+import type { KubeObject, ResourceDefinition } from '../objects.ts';
+
+const refuse = (message: string): never => {
+  throw new KubeError(message, { code: 400, reason: 'BadRequest' });
+};
+
+/** A path segment: an empty one would address the whole collection, `..` another resource. */
+function segment(definition: ResourceDefinition<KubeObject>, field: string, value: string): string {
+  if (value === '') refuse(`${definition.plural}: ${field} must not be empty`);
+  if (value === '.' || value === '..' || value.includes('/')) {
+    refuse(`${definition.plural}: ${field} ${JSON.stringify(value)} must not be ".", ".." or contain "/"`);
+  }
+  return encodeURIComponent(value);
+}
+
+const root = (definition: ResourceDefinition<KubeObject>): string =>
+  definition.group === '' ? `/api/${definition.version}` : `/apis/${definition.group}/${definition.version}`;
+
+/** `apiVersion` of a kind: `v1`, `apps/v1`. */
+export const apiVersionOf = (definition: ResourceDefinition<KubeObject>): string =>
+  definition.group === '' ? definition.version : `${definition.group}/${definition.version}`;
+
+/** Path of all objects of a kind, in one namespace or (namespace undefined) everywhere. */
+export const collectionPath = (definition: ResourceDefinition<KubeObject>, namespace: string | undefined): string =>
+  definition.namespaced && namespace !== undefined
+    ? `${root(definition)}/namespaces/${segment(definition, 'namespace', namespace)}/${definition.plural}`
+    : `${root(definition)}/${definition.plural}`;
+
+/** Path of one object, or of a subresource of it. */
+export function objectPath(
+  definition: ResourceDefinition<KubeObject>,
+  namespace: string | undefined,
+  name: string,
+  subresource?: string,
+): string {
+  if (definition.namespaced && namespace === undefined) {
+    refuse(`${definition.plural} "${name}": a namespace is needed to address one object of a namespaced kind`);
+  }
+  const path = `${collectionPath(definition, namespace)}/${segment(definition, 'name', name)}`;
+  return subresource === undefined ? path : `${path}/${segment(definition, 'subresource', subresource)}`;
+}
+
+/** A query string from the parameters that are set; '' when none is. */
+export function query(parameters: Readonly<Record<string, string | number | boolean | undefined>>): string {
+  let text = '';
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === undefined || value === '' || value === false) continue;
+    text += `${text === '' ? '?' : '&'}${name}=${encodeURIComponent(String(value))}`;
+  }
+  return text;
+}

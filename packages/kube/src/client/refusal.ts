@@ -1,0 +1,69 @@
+import { KubeError, type StatusBody } from '../errors.ts';
+import type { TransportResponse } from '../transport.ts';
+
+/** What was asked, for messages: never with its query, headers or body. */
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+}
+
+const describe = (asked: Asked): string => `${asked.method} ${asked.path.split('?', 1)[0]}`;
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+/** Reads an answer's JSON. The text never gets into the error: it may hold a Secret, and V8's own message quotes it. */
+export function parseJson(text: string, asked: Asked): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new KubeError(`${describe(asked)}: the answer (${text.length} characters) is not JSON`, {
+      code: 0,
+      reason: 'BadAnswer',
+    });
+  }
+}
+
+function parseStatus(text: string): StatusBody | undefined {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) && value.kind === 'Status' ? value : undefined;
+  } catch {
+    return undefined; // Not a Status: the HTTP code says enough.
+  }
+}
+
+/** Seconds or an HTTP date, as milliseconds from `now`. */
+function retryAfterMs(header: string | null, status: StatusBody | undefined, now: Date): number | undefined {
+  const seconds = header === null ? status?.details?.retryAfterSeconds : Number(header);
+  if (seconds !== undefined && Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
+  const at = header === null ? Number.NaN : Date.parse(header);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now.getTime());
+}
+
+/** The error for an answer of 400 and above: the Status's words, or the HTTP code where a proxy answered. */
+export function refusal(asked: Asked, response: TransportResponse, text: string, now: Date): KubeError {
+  const status = parseStatus(text);
+  const wait = retryAfterMs(response.headers.get('retry-after'), status, now);
+  return new KubeError(`${describe(asked)}: ${status?.message ?? `HTTP ${response.status}`}`, {
+    code: response.status,
+    ...(status?.reason === undefined ? {} : { reason: status.reason }),
+    ...(status === undefined ? {} : { status }),
+    ...(wait === undefined ? {} : { retryAfterMs: wait }),
+  });
+}
+
+/** The error for an `ERROR` event of a watch, whose object is a Status. */
+export function watchRefusal(asked: Asked, status: StatusBody): KubeError {
+  return new KubeError(`${describe(asked)}: ${status.message ?? 'the server ended the watch with an error'}`, {
+    code: status.code ?? 500,
+    status,
+    ...(status.reason === undefined ? {} : { reason: status.reason }),
+  });
+}
+
+/** The error for a request that got no answer. */
+export function noAnswer(asked: Asked, cause: unknown): KubeError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new KubeError(`${describe(asked)}: no answer: ${why}`, { code: 0, reason: 'NoAnswer', cause });
+}

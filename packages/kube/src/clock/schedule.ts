@@ -1,0 +1,105 @@
+/** One entry of a `Schedule`. */
+export interface Scheduled<V> {
+  readonly at: number;
+  /** Entries of one instant come out in the order in which they went in. */
+  readonly order: number;
+  readonly value: V;
+  /** False once it was popped or cancelled. */
+  live: boolean;
+}
+
+const before = (a: Scheduled<unknown>, b: Scheduled<unknown>): boolean =>
+  a.at < b.at || (a.at === b.at && a.order < b.order);
+
+/**
+ * Values by the instant (milliseconds) at which they are due: a binary heap. Cancelling is O(1), the entry is dropped
+ * when it reaches the top, or all at once as soon as the cancelled outnumber the live.
+ */
+export class Schedule<V> {
+  #heap: Scheduled<V>[] = [];
+  #order = 0;
+  #cancelled = 0;
+
+  /** Number of live entries. */
+  get size(): number {
+    return this.#heap.length - this.#cancelled;
+  }
+
+  add(at: number, value: V): Scheduled<V> {
+    const entry: Scheduled<V> = { at, order: this.#order++, value, live: true };
+    this.#heap.push(entry);
+    this.#rise(this.#heap.length - 1);
+    return entry;
+  }
+
+  /** Calls an entry off; without effect once it was popped or cancelled. */
+  cancel(entry: Scheduled<V>): void {
+    if (!entry.live) return;
+    entry.live = false;
+    this.#cancelled++;
+    if (this.#cancelled > 64 && this.#cancelled * 2 > this.#heap.length) this.#compact();
+  }
+
+  /** The earliest live entry; it stays. */
+  peek(): Scheduled<V> | undefined {
+    for (;;) {
+      const top = this.#heap[0];
+      if (top === undefined || top.live) return top;
+      this.#removeTop();
+      this.#cancelled--;
+    }
+  }
+
+  /** Takes the earliest live entry out. */
+  pop(): Scheduled<V> | undefined {
+    const top = this.peek();
+    if (top === undefined) return undefined;
+    this.#removeTop();
+    top.live = false;
+    return top;
+  }
+
+  #compact(): void {
+    this.#heap = this.#heap.filter((entry) => entry.live).sort((a, b) => a.at - b.at || a.order - b.order);
+    this.#cancelled = 0;
+  }
+
+  #removeTop(): void {
+    const last = this.#heap.pop();
+    if (last === undefined || this.#heap.length === 0) return;
+    this.#heap[0] = last;
+    this.#sink();
+  }
+
+  #rise(from: number): void {
+    let index = from;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (!this.#swapIfBefore(index, parent)) return;
+      index = parent;
+    }
+  }
+
+  #sink(): void {
+    let index = 0;
+    for (;;) {
+      const left = 2 * index + 1;
+      const right = left + 1;
+      const a = this.#heap[left];
+      const b = this.#heap[right];
+      if (a === undefined) return;
+      const child = b !== undefined && before(b, a) ? right : left;
+      if (!this.#swapIfBefore(child, index)) return;
+      index = child;
+    }
+  }
+
+  #swapIfBefore(lower: number, upper: number): boolean {
+    const a = this.#heap[lower];
+    const b = this.#heap[upper];
+    if (a === undefined || b === undefined || !before(a, b)) return false;
+    this.#heap[lower] = b;
+    this.#heap[upper] = a;
+    return true;
+  }
+}

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { sleep } from '../clock.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+describe('VirtualClock', () => {
+  test('fires timers in order of their instant, then of their setting', async () => {
+    const clock = new VirtualClock();
+    const fired: string[] = [];
+    clock.setTimeout(() => fired.push('late'), 20);
+    clock.setTimeout(() => fired.push('first at 10'), 10);
+    clock.setTimeout(() => fired.push('second at 10'), 10);
+    clock.setTimeout(() => fired.push('cancelled'), 5).cancel();
+    await clock.advance(10);
+    expect(fired).toEqual(['first at 10', 'second at 10']);
+    await clock.advance(10);
+    expect(fired).toEqual(['first at 10', 'second at 10', 'late']);
+  });
+
+  test('cancelling a timer that fired leaves the others alone', async () => {
+    const clock = new VirtualClock();
+    const timer = clock.setTimeout(() => {}, 1);
+    clock.setTimeout(() => {}, 2);
+    await clock.advance(1);
+    timer.cancel();
+    timer.cancel();
+    expect(clock.pending).toBe(1);
+  });
+
+  test('chains of sleeps, promises and streams come to their end between two timers', async () => {
+    const clock = new VirtualClock();
+    const seen: string[] = [];
+    const work = async (name: string) => {
+      for (let i = 0; i < 3; i++) {
+        await sleep(clock, 10);
+        const text = await new Response(new Blob([name]).stream()).text();
+        seen.push(`${text}@${clock.now().getTime() % 1000}`);
+      }
+    };
+    void work('a');
+    void work('b');
+    await clock.advance(30);
+    expect(seen).toEqual(['a@10', 'b@10', 'a@20', 'b@20', 'a@30', 'b@30']);
+  });
+
+  test('a sleep ends with its signal and leaves no timer', async () => {
+    const clock = new VirtualClock();
+    const controller = new AbortController();
+    const asleep = sleep(clock, 1000, controller.signal);
+    controller.abort(new Error('enough'));
+    await expect(asleep).rejects.toThrow('enough');
+    expect(clock.pending).toBe(0);
+  });
+
+  test('held work stops time', async () => {
+    const clock = new VirtualClock();
+    let finished = 0;
+    clock.setTimeout(() => {
+      void clock.hold(crypto.subtle.digest('SHA-256', new Uint8Array(1_000_000))).then(() => {
+        finished = clock.now().getTime();
+      });
+    }, 5);
+    const start = clock.now().getTime();
+    await clock.advance(1000);
+    expect(finished - start).toBe(5);
+  });
+
+  test('runUntil says how long it took, and why it never will', async () => {
+    const clock = new VirtualClock();
+    let ready = false;
+    clock.setTimeout(() => {
+      ready = true;
+    }, 4200);
+    expect(await clock.runUntil(() => ready, { maxMs: 10_000 })).toBe(4200);
+    await expect(clock.runUntil(() => false, { maxMs: 10 })).rejects.toThrow('no timer is left');
+    clock.setTimeout(() => {}, 500);
+    await expect(clock.runUntil(() => false, { maxMs: 10 })).rejects.toThrow('due in 500 ms');
+  });
+});

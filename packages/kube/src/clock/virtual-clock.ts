@@ -1,0 +1,116 @@
+import type { Clock, Timer } from '../clock.ts';
+import { Schedule } from './schedule.ts';
+
+export interface VirtualClockOptions {
+  /** The first instant; default 2026-01-01T00:00:00Z. */
+  readonly start?: Date;
+  /**
+   * Turns of the event loop without a sign of life after which everything counts as settled; default 2. More are needed
+   * only for code that hops over several `setImmediate`s without reading the time.
+   */
+  readonly quietTurns?: number;
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/**
+ * A clock that stands still until it is told to move: for tests and simulations. Time jumps from timer to timer; between
+ * two timers everything that can go on without time passing (promises, in-process servers, streams) is let run to its
+ * end. Same calls, same order, same history.
+ *
+ * Work that leaves the event loop (sockets, files, the thread pool) is invisible to it and must be wrapped in `hold`.
+ */
+export class VirtualClock implements Clock {
+  readonly #timers = new Schedule<() => void>();
+  readonly #quietTurns: number;
+  #now: number;
+  #activity = 0;
+  #held = 0;
+
+  constructor(options: VirtualClockOptions = {}) {
+    this.#now = (options.start ?? new Date('2026-01-01T00:00:00Z')).getTime();
+    this.#quietTurns = options.quietTurns ?? 2;
+  }
+
+  now(): Date {
+    this.#activity++;
+    return new Date(this.#now);
+  }
+
+  setTimeout(callback: () => void, ms: number): Timer {
+    this.#activity++;
+    const entry = this.#timers.add(this.#now + Math.max(ms, 0), callback);
+    return {
+      cancel: () => {
+        this.#activity++;
+        this.#timers.cancel(entry);
+      },
+    };
+  }
+
+  /** Number of timers that wait. */
+  get pending(): number {
+    return this.#timers.size;
+  }
+
+  /** Milliseconds until the next timer; undefined when none waits. */
+  get nextInMs(): number | undefined {
+    const next = this.#timers.peek();
+    return next === undefined ? undefined : Math.max(0, next.at - this.#now);
+  }
+
+  /** Time does not move while `work` is under way: for what the event loop does not show (sockets, files, thread pool). */
+  async hold<R>(work: Promise<R>): Promise<R> {
+    this.#held++;
+    try {
+      return await work;
+    } finally {
+      this.#held--;
+      this.#activity++;
+    }
+  }
+
+  /** Lets everything go on that needs no time to pass. No timer fires. */
+  async settle(): Promise<void> {
+    let quiet = 0;
+    while (quiet < this.#quietTurns) {
+      const seen = this.#activity;
+      await turn();
+      quiet = this.#activity === seen && this.#held === 0 ? quiet + 1 : 0;
+    }
+  }
+
+  /** Moves time forward by `ms`, firing every timer that falls due, in order, and settling after each. */
+  async advance(ms: number): Promise<void> {
+    const until = this.#now + ms;
+    await this.settle();
+    while (await this.#fireNext(until));
+    this.#now = Math.max(this.#now, until);
+  }
+
+  /**
+   * Moves time from timer to timer until `done` holds, and returns the milliseconds that passed. Throws when that takes
+   * more than `maxMs` of virtual time, or when no timer is left that could change anything.
+   */
+  async runUntil(done: () => boolean | Promise<boolean>, options: { readonly maxMs: number }): Promise<number> {
+    const started = this.#now;
+    await this.settle();
+    while (!(await done())) {
+      const fired = await this.#fireNext(started + options.maxMs);
+      if (fired) continue;
+      const why = this.pending === 0 ? 'no timer is left' : `the next timer is due in ${this.nextInMs} ms`;
+      throw new Error(`runUntil: not reached after ${this.#now - started} of ${options.maxMs} virtual ms; ${why}`);
+    }
+    return this.#now - started;
+  }
+
+  async #fireNext(until: number): Promise<boolean> {
+    const next = this.#timers.peek();
+    if (next === undefined || next.at > until) return false;
+    this.#timers.pop();
+    this.#now = Math.max(this.#now, next.at);
+    next.value();
+    await this.settle();
+    return true;
+  }
+}

@@ -1,0 +1,170 @@
+import { type BackoffOptions, backoffMs } from '../backoff.ts';
+import type { KubeClient } from '../client.ts';
+import type { Clock, Timer } from '../clock.ts';
+import { isNotFound, KubeError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import type { KubeObject } from '../objects.ts';
+import { errorText } from '../outage-log.ts';
+import { type Random, randomString, seededRandom } from '../random.ts';
+import type { EventRecorder } from '../recorder.ts';
+import { type EventObject, events } from '../types/core.ts';
+import { EventGroups, type Series } from './series.ts';
+
+export interface RecorderOptions {
+  readonly client: KubeClient;
+  /** `source.component`: the binary's name, as `kubectl describe` shows it. */
+  readonly component: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Makes the names of Events unique; default: a fixed seed, which is fine beside the time that is in the name. */
+  readonly random?: Random;
+  /** How long like events are gathered before they are written; default 1000. */
+  readonly delayMs?: number;
+}
+
+/** Writes at once. */
+const CONCURRENCY = 4;
+/** Series that may wait; further ones are dropped, and that is logged once. */
+const MAX_WAITING = 2000;
+/** As client-go: an event that could not be written so often is dropped. */
+const MAX_ATTEMPTS = 12;
+const BACKOFF: BackoffOptions = { baseMs: 1000, maxMs: 30_000, jitter: 0.5 };
+const NAME_LIMIT = 253;
+const HEX = '0123456789abcdef';
+
+/** RFC 3339 to the second, as metav1.Time. */
+const toSeconds = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
+
+const mayWorkLater = (error: unknown): boolean =>
+  error instanceof KubeError && (error.code === 0 || error.code === 429 || error.code >= 500);
+
+class BatchingRecorder implements EventRecorder {
+  readonly #options: RecorderOptions;
+  readonly #random: Random;
+  readonly #groups = new EventGroups();
+  readonly #waiting = new Set<Series>();
+  #timer: Timer | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  #failures = 0;
+  #dropping = false;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    this.#random = options.random ?? seededRandom(options.clock.now().getTime());
+  }
+
+  event(object: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    if (this.#waiting.size >= MAX_WAITING) return this.#drop();
+    const { name, namespace, uid, resourceVersion } = object.metadata;
+    const series = this.#groups.add({
+      involved: {
+        apiVersion: object.apiVersion,
+        kind: object.kind,
+        name,
+        ...(namespace === undefined ? {} : { namespace }),
+        uid,
+        resourceVersion,
+      },
+      type,
+      reason,
+      message,
+      at: this.#options.clock.now(),
+    });
+    this.#waiting.add(series);
+    this.#arm(this.#options.delayMs ?? 1000);
+  }
+
+  async flush(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#writing = this.#writing.then(() => this.#writeAll());
+    await this.#writing;
+  }
+
+  #drop(): void {
+    if (this.#dropping) return;
+    this.#dropping = true;
+    this.#options.log.warn('events are dropped: too many wait to be written', { waiting: this.#waiting.size });
+  }
+
+  #arm(delayMs: number): void {
+    if (this.#timer !== undefined) return;
+    this.#timer = this.#options.clock.setTimeout(() => void this.flush(), delayMs);
+  }
+
+  async #writeAll(): Promise<void> {
+    const batch = [...this.#waiting].filter((series) => series.dirty);
+    this.#waiting.clear();
+    this.#dropping = false;
+    const failedBefore = this.#failures;
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      for (let series = batch[next++]; series !== undefined; series = batch[next++]) await this.#write(series);
+    };
+    await Promise.all(Array.from({ length: Math.min(CONCURRENCY, batch.length) }, worker));
+    if (this.#failures === failedBefore) this.#failures = 0;
+    else this.#arm(backoffMs(BACKOFF, this.#failures, this.#random));
+  }
+
+  async #write(series: Series): Promise<void> {
+    if (!series.dirty) return;
+    series.dirty = false;
+    try {
+      series.written = await this.#send(series);
+      series.attempts = 0;
+    } catch (error) {
+      this.#failed(series, error);
+    }
+  }
+
+  /** Creates the Event, or counts it up; returns its name. */
+  async #send(series: Series): Promise<string> {
+    const resource = this.#options.client.resource(events, series.involved.namespace ?? 'default');
+    if (series.written !== undefined) {
+      const { count, message } = series;
+      const body = { count, message, lastTimestamp: toSeconds(series.last) };
+      try {
+        await resource.patch(series.written, { type: 'merge', body });
+        return series.written;
+      } catch (error) {
+        if (!isNotFound(error)) throw error; // Events live for an hour.
+      }
+    }
+    const draft = this.#draft(series);
+    await resource.create(draft);
+    return draft.metadata.name;
+  }
+
+  #draft(series: Series) {
+    const { component } = this.#options;
+    const suffix = `.${this.#options.clock.now().getTime().toString(16)}${randomString(this.#random, HEX, 6)}`;
+    const name = `${(series.involved.name ?? '').slice(0, NAME_LIMIT - suffix.length)}${suffix}`;
+    return {
+      metadata: { name },
+      involvedObject: series.involved,
+      type: series.type,
+      reason: series.reason,
+      message: series.message,
+      count: series.count,
+      firstTimestamp: toSeconds(series.first),
+      lastTimestamp: toSeconds(series.last),
+      source: { component },
+      reportingComponent: component,
+      reportingInstance: '',
+    } satisfies Omit<EventObject, 'apiVersion' | 'kind' | 'metadata'> & { metadata: { name: string } };
+  }
+
+  #failed(series: Series, error: unknown): void {
+    const fields = { reason: series.reason, object: series.involved.name, error: errorText(error) };
+    if (!mayWorkLater(error) || ++series.attempts >= MAX_ATTEMPTS) {
+      this.#options.log.warn('an event was refused and is dropped', fields);
+      return;
+    }
+    if (this.#failures++ === 0) this.#options.log.warn('events cannot be written, trying again', fields);
+    series.dirty = true;
+    this.#waiting.add(series);
+  }
+}
+
+/** A recorder of Events in the namespaces of the objects they are about (`default` for those without). */
+export const createRecorder = (options: RecorderOptions): EventRecorder => new BatchingRecorder(options);

@@ -1,0 +1,92 @@
+import type { Store } from '../informer.ts';
+import type { Key } from '../objects.ts';
+
+export type IndexFunction<T> = (object: T) => readonly string[];
+
+/** One index: for each value the objects that have it. */
+class Index<T> {
+  readonly valuesOf: IndexFunction<T>;
+  readonly #buckets = new Map<string, Map<Key, T>>();
+
+  constructor(valuesOf: IndexFunction<T>) {
+    this.valuesOf = valuesOf;
+  }
+
+  get(value: string): readonly T[] {
+    const bucket = this.#buckets.get(value);
+    return bucket === undefined ? [] : [...bucket.values()];
+  }
+
+  add(key: Key, object: T): void {
+    for (const value of this.valuesOf(object)) {
+      const bucket = this.#buckets.get(value);
+      if (bucket === undefined) this.#buckets.set(value, new Map([[key, object]]));
+      else bucket.set(key, object);
+    }
+  }
+
+  /** Takes an object out where `next` (its new state) will not overwrite it anyway. */
+  remove(key: Key, object: T, next: T | undefined): void {
+    const kept = next === undefined ? [] : this.valuesOf(next);
+    for (const value of this.valuesOf(object)) {
+      if (kept.includes(value)) continue;
+      const bucket = this.#buckets.get(value);
+      bucket?.delete(key);
+      if (bucket?.size === 0) this.#buckets.delete(value);
+    }
+  }
+}
+
+/** Objects by key, with indexes. A change costs what the changed object costs, whatever the size. */
+export class Cache<T> implements Store<T> {
+  readonly #objects = new Map<Key, T>();
+  readonly #indexes: ReadonlyMap<string, Index<T>>;
+  #list: readonly T[] | undefined;
+
+  constructor(indexes: Readonly<Record<string, IndexFunction<T>>> = {}) {
+    this.#indexes = new Map(Object.entries(indexes).map(([name, valuesOf]) => [name, new Index(valuesOf)]));
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(key: Key): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  keys(): IterableIterator<Key> {
+    return this.#objects.keys();
+  }
+
+  list(): readonly T[] {
+    this.#list ??= [...this.#objects.values()];
+    return this.#list;
+  }
+
+  byIndex(index: string, value: string): readonly T[] {
+    const found = this.#indexes.get(index);
+    if (found === undefined) {
+      throw new TypeError(`no index "${index}"; there are: ${[...this.#indexes.keys()].join(', ') || 'none'}`);
+    }
+    return found.get(value);
+  }
+
+  set(key: Key, object: T): void {
+    const old = this.#objects.get(key);
+    for (const index of this.#indexes.values()) {
+      if (old !== undefined) index.remove(key, old, object);
+      index.add(key, object);
+    }
+    this.#objects.set(key, object);
+    this.#list = undefined;
+  }
+
+  delete(key: Key): void {
+    const old = this.#objects.get(key);
+    if (old === undefined) return;
+    for (const index of this.#indexes.values()) index.remove(key, old, undefined);
+    this.#objects.delete(key);
+    this.#list = undefined;
+  }
+}

@@ -1,0 +1,140 @@
+import type { KubeClient } from '../client.ts';
+import type { Clock } from '../clock.ts';
+import type { Change, Informer, InformerOptions } from '../informer.ts';
+import type { Logger } from '../logger.ts';
+import type { KubeObject, ResourceDefinition } from '../objects.ts';
+import { errorText } from '../outage-log.ts';
+import type { Random } from '../random.ts';
+import { deepFreeze } from './freeze.ts';
+import { Reflector } from './reflector.ts';
+import { Replica } from './replica.ts';
+
+/** What every informer of a process shares. */
+export interface InformerRuntime {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** Freezes what is stored in depth, so that a write to a shared object throws: for tests. Default false. */
+  readonly freeze?: boolean;
+  /** Called after each list and watch with the number of items it brought. */
+  readonly observe?: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
+}
+
+const DEFAULT_PAGE_SIZE = 500;
+const DEFAULT_SILENCE_LIMIT_MS = 150_000;
+
+/** Nobody reads them, and they are a third of many objects. */
+function dropManagedFields(object: KubeObject): void {
+  const metadata: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
+  if (metadata.managedFields !== undefined) delete metadata.managedFields;
+}
+
+class LiveInformer<T extends KubeObject> implements Informer<T> {
+  readonly #replica: Replica<T>;
+  readonly #reflector: Reflector<T>;
+  readonly #handlers = new Set<(change: Change<T>) => void>();
+  readonly #take: (object: T) => T;
+  readonly #log: Logger;
+  readonly #ready = Promise.withResolvers<void>();
+  #synced = false;
+  #started = false;
+
+  constructor(client: KubeClient, definition: ResourceDefinition<T>, options: InformerOptions<T> & InformerRuntime) {
+    const { project, freeze, namespace, labelSelector, fieldSelector, observe } = options;
+    this.#log = options.log;
+    this.#take = (object) => {
+      dropManagedFields(object);
+      const kept = project === undefined ? object : project(object);
+      return freeze === true ? deepFreeze(kept) : kept;
+    };
+    this.#replica = new Replica<T>({
+      ...(options.indexes === undefined ? {} : { indexes: options.indexes }),
+      emit: (change) => this.#emit(change),
+    });
+    this.#reflector = new Reflector<T>({
+      client,
+      definition,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      ...(observe === undefined ? {} : { observe: (what, items) => observe(definition.plural, what, items) }),
+      pageSize: options.pageSize ?? DEFAULT_PAGE_SIZE,
+      silenceLimitMs: options.silenceLimitMs ?? DEFAULT_SILENCE_LIMIT_MS,
+      clock: options.clock,
+      random: options.random,
+      log: options.log,
+      replica: this.#replica,
+      take: this.#take,
+      onSynced: () => {
+        this.#synced = true;
+        this.#ready.resolve();
+      },
+    });
+  }
+
+  get store() {
+    return this.#replica.cache;
+  }
+
+  get synced(): boolean {
+    return this.#synced;
+  }
+
+  whenSynced(signal?: AbortSignal): Promise<void> {
+    if (signal === undefined) return this.#ready.promise;
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => reject(signal.reason);
+      if (signal.aborted) return onAbort();
+      signal.addEventListener('abort', onAbort, { once: true });
+      void this.#ready.promise.then(() => {
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      });
+    });
+  }
+
+  onChange(handler: (change: Change<T>) => void): () => void {
+    const own = (change: Change<T>): void => handler(change); // The same function may be registered twice.
+    for (const object of this.store.list()) this.#call(own, { type: 'added', key: this.#keyOf(object), object });
+    this.#handlers.add(own);
+    return () => this.#handlers.delete(own);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    if (this.#started) throw new Error('an informer runs once');
+    this.#started = true;
+    await this.#reflector.run(signal);
+  }
+
+  recordWrite(object: T): void {
+    this.#replica.written(this.#take(object));
+  }
+
+  silentForMs(): number {
+    return this.#reflector.silentForMs();
+  }
+
+  #keyOf(object: T): string {
+    const { namespace, name } = object.metadata;
+    return namespace ? `${namespace}/${name}` : name;
+  }
+
+  #emit(change: Change<T>): void {
+    for (const handler of this.#handlers) this.#call(handler, change);
+  }
+
+  #call(handler: (change: Change<T>) => void, change: Change<T>): void {
+    try {
+      handler(change);
+    } catch (error) {
+      this.#log.error('a change handler failed', { key: change.key, change: change.type, error: errorText(error) });
+    }
+  }
+}
+
+/** An informer; nothing happens before `run`. */
+export const createInformer = <T extends KubeObject>(
+  client: KubeClient,
+  definition: ResourceDefinition<T>,
+  options: InformerOptions<T> & InformerRuntime,
+): Informer<T> => new LiveInformer(client, definition, options);

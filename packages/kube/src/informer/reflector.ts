@@ -1,0 +1,210 @@
+import { type BackoffOptions, backoffMs } from '../backoff.ts';
+import type { KubeClient, ResourceReader } from '../client.ts';
+import { type Clock, sleep, type Timer } from '../clock.ts';
+import { isGone, KubeError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import type { KubeObject, ResourceDefinition } from '../objects.ts';
+import { createOutageLog, type OutageLog } from '../outage-log.ts';
+import type { Random } from '../random.ts';
+import type { Replica } from './replica.ts';
+
+export interface ReflectorOptions<T extends KubeObject> {
+  readonly client: KubeClient;
+  readonly definition: ResourceDefinition<T>;
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly pageSize: number;
+  readonly silenceLimitMs: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly replica: Replica<T>;
+  /** Projects, freezes: makes of a parsed object what is kept. */
+  readonly take: (object: T) => T;
+  readonly onSynced: () => void;
+  readonly observe?: (what: 'list' | 'watch' | 'shortWatch', items: number) => void;
+}
+
+/** The first wait is short: most outages are a server that restarts. */
+const BACKOFF: BackoffOptions = { baseMs: 200, maxMs: 15_000, jitter: 0.5 };
+/** A list whose pages expire so often is asked for in one piece. */
+const MAX_EXPIRED_LISTS = 2;
+/** A server that closes a watch sooner, with nothing said, is not well; client-go's number. */
+const SHORT_WATCH_MS = 1000;
+/** The server is asked to end a watch after 5 to 10 minutes, so that watches spread over its replicas; client-go's numbers. */
+const WATCH_MIN_SECONDS = 300;
+
+/** Keeps a `Replica` in step with the server: list, watch, and begin again where that broke. */
+export class Reflector<T extends KubeObject> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #reader: ResourceReader<T>;
+  readonly #outage: OutageLog;
+  /** Where the next watch starts; undefined: a list is needed. */
+  #version: string | undefined;
+  #expiredLists = 0;
+  #expiredWatches = 0;
+  #heardAt: number;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.#reader = options.client.resource(options.definition, options.namespace);
+    this.#outage = createOutageLog(`list and watch of ${options.definition.plural}`, options.clock, options.log);
+    this.#heardAt = options.clock.now().getTime();
+  }
+
+  silentForMs(): number {
+    return this.#options.clock.now().getTime() - this.#heardAt;
+  }
+
+  /** Works until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        if (this.#version === undefined) await this.#list(signal);
+        await this.#watch(this.#version ?? '', signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        await this.#recover(error, signal);
+      }
+    }
+  }
+
+  /** Decides what a failure means and waits accordingly. */
+  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    if (isGone(error) && this.#version !== undefined) {
+      this.#options.log.info('the server forgot where the watch was, listing anew', {
+        resource: this.#options.definition.plural,
+      });
+      this.#version = undefined;
+      if (this.#expiredWatches++ === 0) return;
+    } else if (isGone(error)) {
+      this.#expiredLists++;
+    }
+    this.#outage.failed(error);
+    const refused = error instanceof KubeError && error.code !== 0 && error.code !== 429;
+    if (refused) this.#version = undefined;
+    const least = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0;
+    const wait = Math.max(least, backoffMs(BACKOFF, this.#outage.failures, this.#options.random));
+    await sleep(this.#options.clock, wait, signal).catch(() => {}); // Rejects only when the signal aborts.
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { replica, take, pageSize } = this.#options;
+    const relist = replica.relist();
+    let token: string | undefined;
+    let items = 0;
+    for (;;) {
+      // No resourceVersion: the newest, and paged. "0" would be served from the server's cache in one piece.
+      const page = await this.#reader.list({
+        signal,
+        ...this.#selectors(),
+        ...(this.#expiredLists >= MAX_EXPIRED_LISTS ? {} : { limit: pageSize }),
+        ...(token === undefined ? {} : { continue: token }),
+      });
+      this.#heard();
+      items += page.items.length;
+      relist.page(page.items.map(take), page.metadata.resourceVersion);
+      token = page.metadata.continue;
+      if (token !== undefined && token !== '') continue;
+      relist.end(page.metadata.resourceVersion);
+      this.#version = page.metadata.resourceVersion;
+      break;
+    }
+    this.#expiredLists = 0;
+    this.#options.observe?.('list', items);
+    this.#options.onSynced();
+  }
+
+  async #watch(from: string, signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#options;
+    const watchdog = this.#watchdog(signal);
+    const opened = clock.now().getTime();
+    let events = 0;
+    let proof: Timer | undefined;
+    try {
+      const stream = this.#reader.watch({
+        signal: watchdog.signal,
+        ...this.#selectors(),
+        resourceVersion: from,
+        allowWatchBookmarks: true,
+        timeoutSeconds: Math.floor(WATCH_MIN_SECONDS * (1 + random.next())),
+        onOpen: () => {
+          this.#heard();
+          proof = clock.setTimeout(() => this.#proven(), SHORT_WATCH_MS);
+        },
+      });
+      for await (const event of stream) {
+        if (events++ === 0) this.#proven();
+        this.#heard();
+        this.#version = event.object.metadata.resourceVersion;
+        this.#apply(event);
+      }
+    } catch (error) {
+      if (!watchdog.barked() || signal.aborted) throw error;
+      this.#options.log.warn('watch went silent, opening it anew', {
+        resource: this.#options.definition.plural,
+        silentForMs: this.silentForMs(),
+      });
+      return;
+    } finally {
+      watchdog.stop();
+      proof?.cancel();
+      this.#options.observe?.('watch', events);
+    }
+    if (events === 0 && clock.now().getTime() - opened < SHORT_WATCH_MS) {
+      this.#options.observe?.('shortWatch', events);
+      throw new KubeError('the server closed the watch at once', { code: 0, reason: 'ShortWatch' });
+    }
+  }
+
+  /** A watch that said something, or stayed open for a while, works. */
+  #proven(): void {
+    this.#expiredWatches = 0;
+    this.#outage.worked();
+  }
+
+  #apply(event: { readonly type: string; readonly object: unknown }): void {
+    const { replica, take } = this.#options;
+    if (event.type === 'BOOKMARK') replica.reached(this.#version ?? '');
+    else if (event.type === 'DELETED') replica.deleted(take(event.object as T));
+    else if (event.type === 'ADDED' || event.type === 'MODIFIED') replica.changed(take(event.object as T));
+  }
+
+  /** A signal that aborts with the caller's, or when nothing was heard for too long. One timer, set anew only when it is due. */
+  #watchdog(signal: AbortSignal): { signal: AbortSignal; barked(): boolean; stop(): void } {
+    const { clock, silenceLimitMs } = this.#options;
+    const controller = new AbortController();
+    let barked = false;
+    const check = (): void => {
+      const leftMs = silenceLimitMs - this.silentForMs();
+      if (leftMs > 0) {
+        timer = clock.setTimeout(check, leftMs);
+        return;
+      }
+      barked = true;
+      controller.abort(new Error(`silent for ${silenceLimitMs} ms`));
+    };
+    let timer = clock.setTimeout(check, silenceLimitMs);
+    const follow = (): void => controller.abort(signal.reason);
+    if (signal.aborted) follow();
+    signal.addEventListener('abort', follow, { once: true });
+    const stop = (): void => {
+      timer.cancel();
+      signal.removeEventListener('abort', follow);
+    };
+    return { signal: controller.signal, barked: () => barked, stop };
+  }
+
+  #selectors(): { readonly labelSelector?: string; readonly fieldSelector?: string } {
+    const { labelSelector, fieldSelector } = this.#options;
+    return {
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    };
+  }
+
+  #heard(): void {
+    this.#heardAt = this.#options.clock.now().getTime();
+  }
+}

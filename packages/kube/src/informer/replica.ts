@@ -1,0 +1,152 @@
+import type { Change } from '../informer.ts';
+import { type Key, type KubeObject, keyOf } from '../objects.ts';
+import { Cache, type IndexFunction } from './cache.ts';
+import { versionNumber } from './versions.ts';
+
+export interface ReplicaOptions<T extends KubeObject> {
+  readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
+  readonly emit: (change: Change<T>) => void;
+}
+
+const isGoing = (object: KubeObject): boolean =>
+  object.metadata.deletionTimestamp !== undefined &&
+  (object.metadata.finalizers ?? []).length === 0 &&
+  (object.metadata.deletionGracePeriodSeconds ?? 0) === 0;
+
+/**
+ * Decides what a list page, a watch event or the answer of an own write changes in the cache. Three sources tell of the
+ * same objects at different speeds; the resourceVersion says which knows more.
+ */
+export class Replica<T extends KubeObject> {
+  readonly cache: Cache<T>;
+  readonly #emit: (change: Change<T>) => void;
+  /** Everything up to this version has been told by list or watch. */
+  #told = Number.NEGATIVE_INFINITY;
+  /** Versions of own deletions that the watch has not told yet: older events of these keys are news of the dead. */
+  readonly #gone = new Map<Key, number>();
+
+  constructor(options: ReplicaOptions<T>) {
+    this.cache = new Cache(options.indexes);
+    this.#emit = options.emit;
+  }
+
+  /** An `ADDED` or `MODIFIED` event. */
+  changed(object: T): void {
+    const key = keyOf(object);
+    const version = versionNumber(object.metadata.resourceVersion);
+    this.#tell(version);
+    if (this.#isNewsOfTheDead(key, version)) return;
+    const cached = this.cache.get(key);
+    if (cached === undefined || !(versionNumber(cached.metadata.resourceVersion) >= version)) this.#put(key, object);
+  }
+
+  /** A `DELETED` event. */
+  deleted(object: T): void {
+    const key = keyOf(object);
+    const version = versionNumber(object.metadata.resourceVersion);
+    this.#tell(version);
+    const cached = this.cache.get(key);
+    if (cached === undefined) return;
+    const isSuccessor = cached.metadata.uid !== object.metadata.uid;
+    if (isSuccessor && versionNumber(cached.metadata.resourceVersion) > version) return;
+    this.#drop(key, isSuccessor ? cached : object);
+  }
+
+  /** A `BOOKMARK`, or the version of a finished list. */
+  reached(resourceVersion: string): void {
+    this.#tell(versionNumber(resourceVersion));
+  }
+
+  /** The answer of an own write. */
+  written(object: T): void {
+    const key = keyOf(object);
+    const version = versionNumber(object.metadata.resourceVersion);
+    if (this.#told >= version) return;
+    const cached = this.cache.get(key);
+    if (cached !== undefined && versionNumber(cached.metadata.resourceVersion) >= version) return;
+    if (!isGoing(object)) return this.#put(key, object);
+    // Taking the last finalizer off deletes the object in the same request.
+    this.#gone.set(key, version);
+    if (cached !== undefined) this.#drop(key, object);
+  }
+
+  /** Begins to take in a complete list, page by page. Objects that no page held are gone when it ends. */
+  relist(): Relist<T> {
+    const seen = new Set<Key>();
+    let rewound = false;
+    return {
+      page: (objects, resourceVersion) => {
+        // A restored or replaced server counts from an older version: nothing that was known is worth anything.
+        if (seen.size === 0 && versionNumber(resourceVersion) < this.#told) rewound = true;
+        for (const object of objects) {
+          seen.add(keyOf(object));
+          this.#listed(object, rewound);
+        }
+      },
+      end: (resourceVersion) => {
+        const version = versionNumber(resourceVersion);
+        for (const key of [...this.cache.keys()]) {
+          if (!seen.has(key)) this.#missed(key, version, rewound);
+        }
+        if (rewound) this.#told = Number.NEGATIVE_INFINITY;
+        this.#gone.clear();
+        this.#tell(version);
+      },
+    };
+  }
+
+  #listed(object: T, rewound: boolean): void {
+    const key = keyOf(object);
+    const cached = this.cache.get(key);
+    const version = versionNumber(object.metadata.resourceVersion);
+    if (cached === undefined) {
+      if (rewound || !this.#isNewsOfTheDead(key, version)) this.#put(key, object);
+      return;
+    }
+    const known = versionNumber(cached.metadata.resourceVersion);
+    const same = cached.metadata.uid === object.metadata.uid && known === version;
+    if (rewound ? !same : !(known >= version)) this.#put(key, object);
+  }
+
+  #missed(key: Key, version: number, rewound: boolean): void {
+    const cached = this.cache.get(key);
+    if (cached === undefined) return;
+    // An own write after the list was made is not in it.
+    if (!rewound && versionNumber(cached.metadata.resourceVersion) > version) return;
+    this.#drop(key, cached);
+  }
+
+  #tell(version: number): void {
+    if (!(version > this.#told)) return;
+    this.#told = version;
+    for (const [key, gone] of this.#gone) {
+      if (gone <= version) this.#gone.delete(key);
+    }
+  }
+
+  #isNewsOfTheDead(key: Key, version: number): boolean {
+    const gone = this.#gone.get(key);
+    return gone !== undefined && version < gone;
+  }
+
+  #put(key: Key, object: T): void {
+    const old = this.cache.get(key);
+    if (old !== undefined && old.metadata.uid !== object.metadata.uid) {
+      this.#drop(key, old);
+      return this.#put(key, object);
+    }
+    this.cache.set(key, object);
+    this.#emit(old === undefined ? { type: 'added', key, object } : { type: 'updated', key, object, old });
+  }
+
+  #drop(key: Key, object: T): void {
+    this.cache.delete(key);
+    this.#emit({ type: 'deleted', key, object });
+  }
+}
+
+/** A list being taken in. */
+export interface Relist<T> {
+  page(objects: readonly T[], resourceVersion: string): void;
+  end(resourceVersion: string): void;
+}

@@ -1,0 +1,44 @@
+import type { Logger } from '../logger.ts';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+export interface LogLine {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** A logger that keeps its lines, for tests. */
+export interface MemoryLogger extends Logger {
+  /** All lines so far, those of loggers made by `with` too. */
+  readonly lines: readonly LogLine[];
+}
+
+function over(lines: LogLine[], own: Readonly<Record<string, unknown>>): MemoryLogger {
+  const write =
+    (level: LogLevel) =>
+    (message: string, fields: Readonly<Record<string, unknown>> = {}): void => {
+      lines.push({ level, message, fields: { ...own, ...fields } });
+    };
+  return {
+    lines,
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+    with: (fields) => over(lines, { ...own, ...fields }),
+  };
+}
+
+export const createMemoryLogger = (): MemoryLogger => over([], {});
+
+const nothing = (): void => {};
+
+/** A logger that drops everything. */
+export const silentLogger: Logger = {
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  with: () => silentLogger,
+};

@@ -1,0 +1,162 @@
+import type { BackoffOptions } from '../backoff.ts';
+import type { Clock } from '../clock.ts';
+import type { Controller, Outcome, Reconcile } from '../controller.ts';
+import { isConflict, KubeError } from '../errors.ts';
+import type { Change, Informer } from '../informer.ts';
+import type { Logger } from '../logger.ts';
+import type { Key, KubeObject } from '../objects.ts';
+import { errorText } from '../outage-log.ts';
+import type { Random } from '../random.ts';
+import { type QueueObserver, WorkQueue } from './work-queue.ts';
+
+/** What a metrics registry needs of a queue to report it. */
+export interface QueueGauges {
+  depth(): number;
+  /** Milliseconds for which each piece of work that is going on has gone on. */
+  runningForMs(): number[];
+}
+
+/** Registers a queue by name and returns what it should call. */
+export type QueueMetrics = (name: string, gauges: QueueGauges) => QueueObserver;
+
+export interface ControllerOptions {
+  readonly name: string;
+  /** Number of keys worked on at once. */
+  readonly concurrency: number;
+  readonly reconcile: Reconcile;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics?: QueueMetrics;
+  /** After failures; default 50 ms to 2 min, half of it drawn at random. */
+  readonly backoff?: BackoffOptions;
+}
+
+const DEFAULT_BACKOFF: BackoffOptions = { baseMs: 50, maxMs: 120_000, jitter: 0.5 };
+/** After a conflict the newer state is on its way: come back soon, however often it happens. */
+const CONFLICT_BACKOFF: BackoffOptions = { baseMs: 10, maxMs: 1000, jitter: 0.5 };
+
+class QueueController implements Controller {
+  readonly name: string;
+  readonly #options: ControllerOptions;
+  readonly #log: Logger;
+  readonly #queue: WorkQueue;
+  readonly #informers = new Set<Pick<Informer<KubeObject>, 'whenSynced'>>();
+  readonly #unsubscribe: (() => void)[] = [];
+  /** What each failing key failed with last, to log it once. */
+  readonly #complaints = new Map<Key, string>();
+  #signal: AbortSignal | undefined;
+  #onIdle: (() => void) | undefined;
+
+  constructor(options: ControllerOptions) {
+    if (!Number.isInteger(options.concurrency) || options.concurrency < 1) {
+      throw new RangeError(
+        `controller ${options.name}: concurrency must be an integer of at least 1, not ${options.concurrency}`,
+      );
+    }
+    this.name = options.name;
+    this.#options = options;
+    this.#log = options.log.with({ controller: options.name });
+    const observer = options.metrics?.(options.name, {
+      depth: () => this.#queue.depth,
+      runningForMs: () => [...this.#queue.runningSince].map((since) => options.clock.now().getTime() - since),
+    });
+    this.#queue = new WorkQueue({
+      clock: options.clock,
+      random: options.random,
+      backoff: options.backoff ?? DEFAULT_BACKOFF,
+      ...(observer === undefined ? {} : { observer }),
+      onReady: () => this.#pump(),
+    });
+  }
+
+  enqueue(key: Key, afterMs = 0): void {
+    this.#queue.add(key, afterMs);
+  }
+
+  watch<T extends KubeObject>(informer: Informer<T>, keys: (change: Change<T>) => Iterable<Key>): void {
+    this.#informers.add(informer);
+    const stop = informer.onChange((change) => {
+      for (const key of keys(change)) this.enqueue(key);
+    });
+    this.#unsubscribe.push(stop);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    if (this.#signal !== undefined) throw new Error(`controller ${this.name} runs once`);
+    try {
+      await Promise.all([...this.#informers].map((informer) => informer.whenSynced(signal)));
+      this.#signal = signal;
+      this.#pump();
+      await aborted(signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+    for (const stop of this.#unsubscribe) stop();
+    this.#queue.close();
+    await this.#lastReconcile();
+  }
+
+  idle(withinMs = 0): boolean {
+    const next = this.#queue.nextInMs;
+    return this.#queue.depth === 0 && this.#queue.running === 0 && (next === undefined || next > withinMs);
+  }
+
+  #pump(): void {
+    const signal = this.#signal;
+    if (signal === undefined || signal.aborted) return;
+    while (this.#queue.running < this.#options.concurrency) {
+      const key = this.#queue.take();
+      if (key === undefined) return;
+      void this.#work(key, signal);
+    }
+  }
+
+  async #work(key: Key, signal: AbortSignal): Promise<void> {
+    try {
+      this.#succeeded(key, await this.#options.reconcile(key, signal));
+    } catch (error) {
+      if (!signal.aborted) this.#failed(key, error);
+    }
+    this.#queue.done(key);
+    if (this.#queue.running === 0) this.#onIdle?.();
+    this.#pump();
+  }
+
+  #succeeded(key: Key, outcome: Outcome): void {
+    this.#queue.forget(key);
+    if (this.#complaints.delete(key)) this.#log.info('Reconcile works again', { key });
+    if (outcome.kind === 'again') this.#queue.add(key, outcome.afterMs);
+  }
+
+  #failed(key: Key, error: unknown): void {
+    const text = errorText(error);
+    const leastMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0;
+    if (isConflict(error)) {
+      this.#log.debug('Reconcile met a conflict, trying again', { key, error: text });
+      this.#queue.retry(key, leastMs, CONFLICT_BACKOFF);
+      return;
+    }
+    this.#queue.retry(key, leastMs);
+    const failures = this.#queue.failures(key);
+    if (this.#complaints.get(key) === text) this.#log.debug('Reconcile still fails', { key, error: text, failures });
+    else this.#log.error('Reconcile failed, trying again with back-off', { key, error: text, failures });
+    this.#complaints.set(key, text);
+  }
+
+  async #lastReconcile(): Promise<void> {
+    if (this.#queue.running === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+    });
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+/** A controller; nothing is reconciled before `run`. */
+export const createController = (options: ControllerOptions): Controller => new QueueController(options);

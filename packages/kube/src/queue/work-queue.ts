@@ -1,0 +1,188 @@
+import { type BackoffOptions, backoffMs } from '../backoff.ts';
+import { Schedule, type Scheduled } from '../clock/schedule.ts';
+import type { Clock, Timer } from '../clock.ts';
+import type { Key } from '../objects.ts';
+import type { Random } from '../random.ts';
+
+/** What a queue tells of itself, for metrics. */
+export interface QueueObserver {
+  added?(): void;
+  /** A key was taken after it waited so long. */
+  started?(waitedMs: number): void;
+  finished?(workMs: number): void;
+  retried?(): void;
+}
+
+export interface WorkQueueOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly backoff: BackoffOptions;
+  readonly observer?: QueueObserver;
+  /** Called when a key became ready. */
+  readonly onReady: () => void;
+}
+
+/**
+ * Keys to look at: each waits at most once, is worked on by one at a time, and may wait for an instant. After client-go's
+ * workqueue, with one difference: taking a key drops the instant it waited for, because a reconcile computes anew when it
+ * wants to be called.
+ */
+export class WorkQueue {
+  readonly #options: WorkQueueOptions;
+  readonly #ready: Key[] = [];
+  #head = 0;
+  /** Keys in `#ready`, with the instant at which they became ready. */
+  readonly #waiting = new Map<Key, number>();
+  readonly #delayed = new Map<Key, Scheduled<Key>>();
+  readonly #schedule = new Schedule<Key>();
+  readonly #processing = new Map<Key, number>();
+  /** Keys that were added while they were worked on. */
+  readonly #dirty = new Set<Key>();
+  readonly #failures = new Map<Key, number>();
+  #timer: { readonly at: number; readonly handle: Timer } | undefined;
+  #closed = false;
+
+  constructor(options: WorkQueueOptions) {
+    this.#options = options;
+  }
+
+  /** Number of keys that could be taken now. */
+  get depth(): number {
+    return this.#waiting.size;
+  }
+
+  /** Number of keys being worked on. */
+  get running(): number {
+    return this.#processing.size;
+  }
+
+  /** Instants at which the work that is going on began. */
+  get runningSince(): Iterable<number> {
+    return this.#processing.values();
+  }
+
+  /** Milliseconds until the next delayed key is ready; undefined when none waits. */
+  get nextInMs(): number | undefined {
+    const next = this.#schedule.peek();
+    return next === undefined ? undefined : Math.max(0, next.at - this.#now());
+  }
+
+  /** Adds a key: at once, or after `afterMs`; the earliest of several requests wins. */
+  add(key: Key, afterMs = 0): void {
+    if (this.#closed) return;
+    if (afterMs > 0) return this.#delay(key, this.#now() + afterMs);
+    this.#undelay(key);
+    if (this.#processing.has(key)) {
+      if (!this.#dirty.has(key)) this.#options.observer?.added?.();
+      this.#dirty.add(key);
+    } else if (!this.#waiting.has(key)) {
+      this.#options.observer?.added?.();
+      this.#push(key);
+    }
+  }
+
+  /** Adds a key after its back-off, which grows with every call until `forget`; `leastMs` when that is longer. */
+  retry(key: Key, leastMs = 0, backoff: BackoffOptions = this.#options.backoff): void {
+    const failures = this.failures(key) + 1;
+    this.#failures.set(key, failures);
+    this.#options.observer?.retried?.();
+    this.add(key, Math.max(1, leastMs, backoffMs(backoff, failures, this.#options.random)));
+  }
+
+  /** How often the key failed since it last did not. */
+  failures(key: Key): number {
+    return this.#failures.get(key) ?? 0;
+  }
+
+  forget(key: Key): void {
+    this.#failures.delete(key);
+  }
+
+  /** Takes the next key; `done` must follow. Undefined when none is ready. */
+  take(): Key | undefined {
+    const key = this.#ready[this.#head];
+    if (key === undefined) return undefined;
+    this.#advance();
+    const now = this.#now();
+    this.#options.observer?.started?.(now - (this.#waiting.get(key) ?? now));
+    this.#waiting.delete(key);
+    this.#undelay(key);
+    this.#processing.set(key, now);
+    return key;
+  }
+
+  /** Ends the work on a key; it is ready again when it was added meanwhile. */
+  done(key: Key): void {
+    const since = this.#processing.get(key);
+    this.#processing.delete(key);
+    if (since !== undefined) this.#options.observer?.finished?.(this.#now() - since);
+    if (this.#dirty.delete(key)) this.#push(key);
+  }
+
+  /** Takes nothing in any more, and forgets what waits. */
+  close(): void {
+    this.#closed = true;
+    this.#timer?.handle.cancel();
+    this.#ready.length = 0;
+    this.#head = 0;
+    this.#waiting.clear();
+    this.#dirty.clear();
+    for (const key of [...this.#delayed.keys()]) this.#undelay(key);
+  }
+
+  #now(): number {
+    return this.#options.clock.now().getTime();
+  }
+
+  /** The taken keys at the front are cut off now and then, not one by one. */
+  #advance(): void {
+    this.#head++;
+    if (this.#head < 1024 || this.#head * 2 < this.#ready.length) return;
+    this.#ready.splice(0, this.#head);
+    this.#head = 0;
+  }
+
+  #push(key: Key): void {
+    if (this.#closed) return;
+    this.#undelay(key);
+    this.#waiting.set(key, this.#now());
+    this.#ready.push(key);
+    this.#options.onReady();
+  }
+
+  #delay(key: Key, at: number): void {
+    if (this.#waiting.has(key) || this.#dirty.has(key)) return;
+    const known = this.#delayed.get(key);
+    if (known !== undefined && known.at <= at) return;
+    this.#undelay(key);
+    this.#delayed.set(key, this.#schedule.add(at, key));
+    this.#arm();
+  }
+
+  #undelay(key: Key): void {
+    const entry = this.#delayed.get(key);
+    if (entry === undefined) return;
+    this.#schedule.cancel(entry);
+    this.#delayed.delete(key);
+  }
+
+  /** One timer, for the earliest of all delayed keys. */
+  #arm(): void {
+    const next = this.#schedule.peek();
+    if (next === undefined || (this.#timer !== undefined && this.#timer.at <= next.at)) return;
+    this.#timer?.handle.cancel();
+    const handle = this.#options.clock.setTimeout(() => this.#due(), next.at - this.#now());
+    this.#timer = { at: next.at, handle };
+  }
+
+  #due(): void {
+    this.#timer = undefined;
+    const now = this.#now();
+    for (let next = this.#schedule.peek(); next !== undefined && next.at <= now; next = this.#schedule.peek()) {
+      this.#schedule.pop();
+      this.#delayed.delete(next.value);
+      this.add(next.value);
+    }
+    this.#arm();
+  }
+}
