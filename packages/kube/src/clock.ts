@@ -20,6 +20,11 @@ export const realClock: Clock = {
   },
 };
 
+/** Resolves after `ms`, or as soon as the signal aborts. Never rejects. */
+export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return sleep(clock, ms, signal).catch(() => undefined); // It rejects for the signal only.
+}
+
 /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -54,7 +54,10 @@ class BatchingRecorder implements EventRecorder {
   }
 
   event(object: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string): void {
-    if (this.#waiting.size >= MAX_WAITING) return this.#drop();
+    if (this.#waiting.size >= MAX_WAITING) {
+      this.#drop();
+      return;
+    }
     const { name, namespace, uid, resourceVersion } = object.metadata;
     const series = this.#groups.add({
       involved: {

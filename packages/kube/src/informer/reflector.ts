@@ -1,6 +1,6 @@
 import { type BackoffOptions, backoffMs } from '../backoff.ts';
 import type { KubeClient, ResourceReader } from '../client.ts';
-import { type Clock, sleep, type Timer } from '../clock.ts';
+import { type Clock, pause, type Timer } from '../clock.ts';
 import { isGone, KubeError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { KubeObject, ResourceDefinition } from '../objects.ts';
@@ -86,7 +86,7 @@ export class Reflector<T extends KubeObject> {
     if (refused) this.#version = undefined;
     const least = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0;
     const wait = Math.max(least, backoffMs(BACKOFF, this.#outage.failures, this.#options.random));
-    await sleep(this.#options.clock, wait, signal).catch(() => {}); // Rejects only when the signal aborts.
+    await pause(this.#options.clock, wait, signal);
   }
 
   async #list(signal: AbortSignal): Promise<void> {

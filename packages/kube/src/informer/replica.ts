@@ -64,7 +64,10 @@ export class Replica<T extends KubeObject> {
     if (this.#told >= version) return;
     const cached = this.cache.get(key);
     if (cached !== undefined && versionNumber(cached.metadata.resourceVersion) >= version) return;
-    if (!isGoing(object)) return this.#put(key, object);
+    if (!isGoing(object)) {
+      this.#put(key, object);
+      return;
+    }
     // Taking the last finalizer off deletes the object in the same request.
     this.#gone.set(key, version);
     if (cached !== undefined) this.#drop(key, object);
@@ -133,7 +136,8 @@ export class Replica<T extends KubeObject> {
     const old = this.cache.get(key);
     if (old !== undefined && old.metadata.uid !== object.metadata.uid) {
       this.#drop(key, old);
-      return this.#put(key, object);
+      this.#put(key, object);
+      return;
     }
     this.cache.set(key, object);
     this.#emit(old === undefined ? { type: 'added', key, object } : { type: 'updated', key, object, old });

@@ -32,7 +32,7 @@ function over(lines: LogLine[], own: Readonly<Record<string, unknown>>): MemoryL
 
 export const createMemoryLogger = (): MemoryLogger => over([], {});
 
-const nothing = (): void => {};
+const nothing = (): void => undefined;
 
 /** A logger that drops everything. */
 export const silentLogger: Logger = {

@@ -70,15 +70,8 @@ export class WorkQueue {
   /** Adds a key: at once, or after `afterMs`; the earliest of several requests wins. */
   add(key: Key, afterMs = 0): void {
     if (this.#closed) return;
-    if (afterMs > 0) return this.#delay(key, this.#now() + afterMs);
-    this.#undelay(key);
-    if (this.#processing.has(key)) {
-      if (!this.#dirty.has(key)) this.#options.observer?.added?.();
-      this.#dirty.add(key);
-    } else if (!this.#waiting.has(key)) {
-      this.#options.observer?.added?.();
-      this.#push(key);
-    }
+    if (afterMs > 0) this.#delay(key, this.#now() + afterMs);
+    else this.#addNow(key);
   }
 
   /** Adds a key after its back-off, which grows with every call until `forget`; `leastMs` when that is longer. */
@@ -132,6 +125,17 @@ export class WorkQueue {
 
   #now(): number {
     return this.#options.clock.now().getTime();
+  }
+
+  #addNow(key: Key): void {
+    this.#undelay(key);
+    if (this.#processing.has(key)) {
+      if (!this.#dirty.has(key)) this.#options.observer?.added?.();
+      this.#dirty.add(key);
+    } else if (!this.#waiting.has(key)) {
+      this.#options.observer?.added?.();
+      this.#push(key);
+    }
   }
 
   /** The taken keys at the front are cut off now and then, not one by one. */
