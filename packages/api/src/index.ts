@@ -1,34 +1,164 @@
-export * from './constants/annotations.ts';
-export * from './constants/bootstrap.ts';
-export * from './constants/conditions.ts';
-export * from './constants/events.ts';
-export * from './constants/finalizers.ts';
-export * from './constants/labels.ts';
-export * from './constants/machine-phases.ts';
-export * from './constants/taints.ts';
+/**
+ * The kinds of machine.sapcloud.io/v1alpha1: types, schemas, validation, defaults, CRDs, and every string on the wire.
+ */
+
+export {
+  ANNOTATIONS_NOT_COPIED,
+  Annotations,
+  DEFAULT_MACHINE_PRIORITY,
+  type PreserveValue,
+  PreserveValues,
+  TRIGGERED_DELETION_PRIORITY,
+} from './constants/annotations.ts';
+export { BootstrapTokens, USER_DATA_KEY, UserDataPlaceholders } from './constants/bootstrap.ts';
+export {
+  type ConditionReason,
+  ConditionReasons,
+  type ConditionStatus,
+  DEFAULT_NODE_CONDITIONS,
+  type InPlaceUpdateReason,
+  InPlaceUpdateReasons,
+  MachineDeploymentConditions,
+  type MachineDeploymentConditionType,
+  MachineSetConditions,
+  type MachineSetConditionType,
+  NodeConditions,
+  PreservedMessages,
+  PreservedReasons,
+  TerminatingReasons,
+} from './constants/conditions.ts';
+export { type EventReason, EventReasons, EventSources } from './constants/events.ts';
+export { Finalizers } from './constants/finalizers.ts';
+export {
+  isForceDeletion,
+  isFrozen,
+  Labels,
+  TRUE,
+  TRUE_LOWER,
+  type UpdateResult,
+  UpdateResults,
+} from './constants/labels.ts';
+export {
+  deletionRank,
+  isActivePhase,
+  isAvailablePhase,
+  isReadyPhase,
+  type MachineOperationType,
+  MachineOperationTypes,
+  type MachinePhase,
+  MachinePhases,
+  type MachineState,
+  MachineStates,
+  PHASE_METRIC_VALUES,
+} from './constants/machine-phases.ts';
+export { type KnownTaint, Taints } from './constants/taints.ts';
 export { crds } from './crd/crds.ts';
 export type { CustomResourceDefinition, PrinterColumn } from './crd/custom-resource-definition.ts';
 export type { StructuralSchema } from './crd/structural-schema.ts';
 export { crdFileName, crdYaml } from './crd/yaml.ts';
-export * from './defaults.ts';
-export * from './group.ts';
-export * from './kinds/machine.ts';
-export * from './kinds/machine-class.ts';
-export * from './kinds/machine-deployment.ts';
-export * from './kinds/machine-set.ts';
-export * from './kinds/machine-template.ts';
-export * from './kinds/node.ts';
-export * from './kinds/object-meta.ts';
-export * from './kinds/shared.ts';
-export * from './resources.ts';
+export {
+  DEFAULT_IN_PLACE_UPDATE,
+  DEFAULT_REPLICAS,
+  DEFAULT_ROLLING_UPDATE,
+  DEFAULT_STRATEGY,
+  defaultMachineDeployment,
+  defaultMachineSet,
+} from './defaults.ts';
+export { API_VERSION, GROUP, VERSION } from './group.ts';
+export {
+  type CurrentStatus,
+  type Machine,
+  type MachineSpec,
+  type MachineStatus,
+  machineSchema,
+} from './kinds/machine.ts';
+export { type MachineClass, machineClassSchema, type NodeTemplate } from './kinds/machine-class.ts';
+export {
+  type InPlaceUpdate,
+  type MachineDeployment,
+  type MachineDeploymentCondition,
+  type MachineDeploymentSpec,
+  type MachineDeploymentStatus,
+  type MachineDeploymentStrategy,
+  machineDeploymentSchema,
+  ORCHESTRATION_TYPES,
+  type RollingUpdate,
+  STRATEGY_TYPES,
+} from './kinds/machine-deployment.ts';
+export {
+  type MachineSet,
+  type MachineSetCondition,
+  type MachineSetSpec,
+  type MachineSetStatus,
+  machineSetSchema,
+} from './kinds/machine-set.ts';
+export type { MachineTemplateSpec } from './kinds/machine-template.ts';
+export type { NodeAddress, NodeCondition, NodeTemplateSpec, Taint } from './kinds/node.ts';
+export type { ObjectMeta, OwnerReference } from './kinds/object-meta.ts';
+export {
+  type ClassReference,
+  type LabelSelector,
+  type LabelSelectorRequirement,
+  type LastOperation,
+  labelSelectorSchema,
+  type MachineSummary,
+  type SecretReference,
+  type TemplateMetadata,
+} from './kinds/shared.ts';
+export { type MachineResource, machineClasses, machineDeployments, machineSets, machines } from './resources.ts';
 export { type FieldError, type FieldErrorType, formatFieldErrors } from './validation/field-error.ts';
-export * from './validation/validate.ts';
-export * from './values/duration.ts';
-export * from './values/int-or-percent.ts';
-export * from './values/integer.ts';
-export * from './values/label-selector.ts';
-export * from './values/quantity.ts';
-export * from './values/time.ts';
-export * from './wire/machine-codes.ts';
-export * from './wire/machine-error.ts';
-export * from './wire/steps.ts';
+export {
+  validateMachine,
+  validateMachineClass,
+  validateMachineDeployment,
+  validateMachineSet,
+} from './validation/validate.ts';
+export {
+  DURATION_PATTERN,
+  formatDurationMs,
+  formatDurationNs,
+  parseDurationMs,
+  parseDurationNs,
+} from './values/duration.ts';
+export {
+  formatIntOrPercent,
+  INT_OR_PERCENT_PATTERN,
+  type IntOrPercent,
+  type ParsedIntOrPercent,
+  parseIntOrPercent,
+  resolveIntOrPercent,
+} from './values/int-or-percent.ts';
+export { formatInteger, parseInteger } from './values/integer.ts';
+export { formatSelector, isEmptySelector, requirementHolds, selectorMatches } from './values/label-selector.ts';
+export {
+  formatQuantity,
+  type ParsedQuantity,
+  parseQuantity,
+  QUANTITY_PATTERN,
+  type Quantity,
+  type QuantityFormat,
+  quantitiesEqual,
+} from './values/quantity.ts';
+export { formatTime, parseTime } from './values/time.ts';
+export {
+  isMachineCode,
+  type MachineCode,
+  type MachineCodeNumber,
+  MachineCodes,
+  machineCodeName,
+} from './wire/machine-codes.ts';
+export {
+  type MachineErrorText,
+  type ParsedMachineError,
+  parseMachineError,
+  printMachineError,
+} from './wire/machine-error.ts';
+export {
+  DELETION_STEPS,
+  type DeletionStep,
+  DescriptionTexts,
+  parseStep,
+  printStep,
+  STEP_TEXTS,
+  saysOutOfRange,
+} from './wire/steps.ts';
