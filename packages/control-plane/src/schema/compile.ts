@@ -44,7 +44,6 @@ function unknown(object: ApiObject, schema: JsonSchema, keep: boolean): string[]
 /** Compiles a schema once; every operation of the result is cheap per object. CEL rules are compiled at their first use. */
 export function compileSchema(schema: JsonSchema, options: { celRules?: boolean } = {}): CompiledSchema {
   const node = nodeOf(schema);
-  const celRules = options.celRules !== false && node.rulesBelow;
   return {
     prune: (object) => unknown(object, schema, false),
     unknownFields: (object) => unknown(object, schema, true),
@@ -58,7 +57,7 @@ export function compileSchema(schema: JsonSchema, options: { celRules?: boolean 
       // A list that was already broken may be stored again (ratcheting of kube-apiserver).
       if (lists.length > 0 && (old === undefined || validateLists(old, node, '', []).length === 0))
         causes.push(...lists);
-      if (!celRules) return causes;
+      if (options.celRules === false || !node.rulesBelow) return causes;
       if (causes.some((cause) => BLOCKING.has(cause.reason ?? ''))) {
         causes.push(invalid(NO_FIELD, null, RULES_NOT_CHECKED));
         return causes;

@@ -11,55 +11,6 @@ export interface RuleSpec {
   optionalOldSelf?: boolean;
 }
 
-/** A schema read once into the shape that pruning, defaulting and validation walk. */
-export interface SchemaNode {
-  readonly types: readonly string[];
-  readonly format: string;
-  readonly nullable: boolean;
-  readonly intOrString: boolean;
-  readonly preserve: boolean;
-  readonly embedded: boolean;
-  readonly properties: ReadonlyMap<string, SchemaNode>;
-  readonly additional: SchemaNode | undefined;
-  /** `additionalProperties: true` keeps every field. */
-  readonly additionalAllowed: boolean;
-  /** `additionalProperties: false` */
-  readonly closed: boolean;
-  readonly items: SchemaNode | undefined;
-  readonly required: readonly string[];
-  readonly hasDefault: boolean;
-  readonly default: unknown;
-  readonly enum: readonly unknown[] | undefined;
-  readonly minimum: number | undefined;
-  readonly maximum: number | undefined;
-  readonly exclusiveMinimum: boolean;
-  readonly exclusiveMaximum: boolean;
-  readonly multipleOf: number | undefined;
-  readonly minLength: number | undefined;
-  readonly maxLength: number | undefined;
-  readonly pattern: RegExp | undefined;
-  readonly patternText: string;
-  readonly minItems: number | undefined;
-  readonly maxItems: number | undefined;
-  readonly minProperties: number | undefined;
-  readonly maxProperties: number | undefined;
-  readonly allOf: readonly SchemaNode[];
-  readonly anyOf: readonly SchemaNode[];
-  readonly oneOf: readonly SchemaNode[];
-  readonly not: SchemaNode | undefined;
-  readonly listType: string;
-  readonly listMapKeys: readonly string[];
-  readonly mapType: string;
-  readonly rules: readonly RuleSpec[];
-  /** Some node below (or this one) has a default. */
-  readonly defaultsBelow: boolean;
-  /** Some node below (or this one) has CEL rules. */
-  readonly rulesBelow: boolean;
-  /** Some node below (or this one) is a list-map, a set or an embedded resource. */
-  readonly listsBelow: boolean;
-  readonly schema: JsonSchema;
-}
-
 const asNumber = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 const asString = (value: unknown): string => (typeof value === 'string' ? value : '');
 const asSchema = (value: unknown): JsonSchema | undefined => (isRecord(value) ? (value as JsonSchema) : undefined);
@@ -104,80 +55,170 @@ const typesOf = (schema: JsonSchema, intOrString: boolean): string[] => {
   return intOrString ? ['integer', 'string'] : [];
 };
 
-const closedOf = (schema: JsonSchema): boolean => schema.additionalProperties === false;
+const NO_PROPERTIES: ReadonlyMap<string, SchemaNode> = new Map();
 
-const compiled = new WeakMap<object, SchemaNode>();
+/**
+ * A schema read into the shape that pruning, defaulting and validation walk. Children are read when they are first
+ * asked for: the schemas of built-in kinds are large graphs, and some of them hold themselves.
+ */
+export class SchemaNode {
+  readonly schema: JsonSchema;
+  readonly types: readonly string[];
+  readonly format: string;
+  readonly nullable: boolean;
+  readonly intOrString: boolean;
+  readonly preserve: boolean;
+  readonly embedded: boolean;
+  /** `additionalProperties: true` keeps every field. */
+  readonly additionalAllowed: boolean;
+  /** `additionalProperties: false` */
+  readonly closed: boolean;
+  readonly required: readonly string[];
+  readonly hasDefault: boolean;
+  readonly default: unknown;
+  readonly enum: readonly unknown[] | undefined;
+  readonly minimum: number | undefined;
+  readonly maximum: number | undefined;
+  readonly exclusiveMinimum: boolean;
+  readonly exclusiveMaximum: boolean;
+  readonly multipleOf: number | undefined;
+  readonly minLength: number | undefined;
+  readonly maxLength: number | undefined;
+  readonly pattern: RegExp | undefined;
+  readonly patternText: string;
+  readonly minItems: number | undefined;
+  readonly maxItems: number | undefined;
+  readonly minProperties: number | undefined;
+  readonly maxProperties: number | undefined;
+  readonly listType: string;
+  readonly listMapKeys: readonly string[];
+  readonly mapType: string;
+  readonly rules: readonly RuleSpec[];
+  /** There is an allOf, anyOf, oneOf or not. */
+  readonly combined: boolean;
+  #properties: ReadonlyMap<string, SchemaNode> | undefined;
+  #below = new Map<string, boolean>();
 
-/** Reads a schema into nodes. The result is kept with the schema, so it is read once however often it is asked for. */
-export function nodeOf(schema: JsonSchema): SchemaNode {
-  const known = compiled.get(schema);
-  if (known !== undefined) return known;
-  const node = buildNode(schema);
-  compiled.set(schema, node);
-  return node;
+  constructor(schema: JsonSchema) {
+    this.schema = schema;
+    this.intOrString = schema['x-kubernetes-int-or-string'] === true || schema.format === 'int-or-string';
+    this.types = typesOf(schema, this.intOrString);
+    this.format = this.intOrString ? '' : asString(schema.format);
+    this.nullable = schema.nullable === true;
+    this.preserve = schema['x-kubernetes-preserve-unknown-fields'] === true;
+    this.embedded = schema['x-kubernetes-embedded-resource'] === true;
+    this.additionalAllowed = schema.additionalProperties === true;
+    this.closed = schema.additionalProperties === false;
+    this.required = Array.isArray(schema.required) ? schema.required : [];
+    this.hasDefault = schema.default !== undefined;
+    this.default = schema.default;
+    this.enum = Array.isArray(schema.enum) && schema.enum.length > 0 ? schema.enum : undefined;
+    this.minimum = asNumber(schema.minimum);
+    this.maximum = asNumber(schema.maximum);
+    this.exclusiveMinimum = schema.exclusiveMinimum === true;
+    this.exclusiveMaximum = schema.exclusiveMaximum === true;
+    this.multipleOf = asNumber(schema.multipleOf);
+    this.minLength = asNumber(schema.minLength);
+    this.maxLength = asNumber(schema.maxLength);
+    this.patternText = asString(schema.pattern);
+    this.pattern = this.patternText === '' ? undefined : goRegExp(this.patternText);
+    this.minItems = asNumber(schema.minItems);
+    this.maxItems = asNumber(schema.maxItems);
+    this.minProperties = asNumber(schema.minProperties);
+    this.maxProperties = asNumber(schema.maxProperties);
+    this.listType = asString(schema['x-kubernetes-list-type']);
+    const keys = schema['x-kubernetes-list-map-keys'];
+    this.listMapKeys = Array.isArray(keys) ? keys : [];
+    this.mapType = asString(schema['x-kubernetes-map-type']);
+    const rules = schema['x-kubernetes-validations'];
+    this.rules = Array.isArray(rules) ? rules : [];
+    this.combined =
+      ['allOf', 'anyOf', 'oneOf'].some((word) => asSchemas(schema[word]).length > 0) || isRecord(schema.not);
+  }
+
+  get properties(): ReadonlyMap<string, SchemaNode> {
+    if (this.#properties === undefined) {
+      const source = this.schema.properties;
+      this.#properties = isRecord(source)
+        ? new Map(Object.keys(source).map((name) => [name, nodeOf(source[name] ?? {})]))
+        : NO_PROPERTIES;
+    }
+    return this.#properties;
+  }
+
+  get additional(): SchemaNode | undefined {
+    const schema = asSchema(this.schema.additionalProperties);
+    return schema === undefined ? undefined : nodeOf(schema);
+  }
+
+  get items(): SchemaNode | undefined {
+    const schema = asSchema(this.schema.items);
+    return schema === undefined ? undefined : nodeOf(schema);
+  }
+
+  get allOf(): SchemaNode[] {
+    return asSchemas(this.schema.allOf).map(nodeOf);
+  }
+
+  get anyOf(): SchemaNode[] {
+    return asSchemas(this.schema.anyOf).map(nodeOf);
+  }
+
+  get oneOf(): SchemaNode[] {
+    return asSchemas(this.schema.oneOf).map(nodeOf);
+  }
+
+  get not(): SchemaNode | undefined {
+    const schema = asSchema(this.schema.not);
+    return schema === undefined ? undefined : nodeOf(schema);
+  }
+
+  /** Some node below (or this one) has a default. */
+  get defaultsBelow(): boolean {
+    return this.#has('defaults', (node) => node.hasDefault);
+  }
+
+  /** Some node below (or this one) has CEL rules. */
+  get rulesBelow(): boolean {
+    return this.#has('rules', (node) => node.rules.length > 0);
+  }
+
+  /** Some node below (or this one) is a list-map, a set or an embedded resource. */
+  get listsBelow(): boolean {
+    return this.#has('lists', (node) => node.listType === 'map' || node.listType === 'set' || node.embedded);
+  }
+
+  /** A schema that holds itself is taken to have what is asked for: that costs a walk, never a wrong answer. */
+  #has(what: string, test: (node: SchemaNode) => boolean): boolean {
+    const known = this.#below.get(what);
+    if (known !== undefined) return known;
+    this.#below.set(what, true);
+    let found = test(this);
+    for (const child of found ? [] : this.#children()) {
+      if (child.#has(what, test)) {
+        found = true;
+        break;
+      }
+    }
+    this.#below.set(what, found);
+    return found;
+  }
+
+  *#children(): Generator<SchemaNode> {
+    yield* this.properties.values();
+    if (this.additional !== undefined) yield this.additional;
+    if (this.items !== undefined) yield this.items;
+  }
 }
 
-function buildNode(schema: JsonSchema): SchemaNode {
-  const properties = new Map<string, SchemaNode>();
-  if (isRecord(schema.properties)) {
-    for (const [name, property] of Object.entries(schema.properties)) properties.set(name, nodeOf(property));
+const nodes = new WeakMap<object, SchemaNode>();
+
+/** The node of a schema; a schema is read once however often it is asked for. */
+export function nodeOf(schema: JsonSchema): SchemaNode {
+  let node = nodes.get(schema);
+  if (node === undefined) {
+    node = new SchemaNode(schema);
+    nodes.set(schema, node);
   }
-  const additionalSchema = asSchema(schema.additionalProperties);
-  const additional = additionalSchema === undefined ? undefined : nodeOf(additionalSchema);
-  const itemSchema = asSchema(schema.items);
-  const items = itemSchema === undefined ? undefined : nodeOf(itemSchema);
-  const rules = Array.isArray(schema['x-kubernetes-validations'])
-    ? (schema['x-kubernetes-validations'] as RuleSpec[])
-    : [];
-  const children = [...properties.values(), ...(additional ? [additional] : []), ...(items ? [items] : [])];
-  const intOrString = schema['x-kubernetes-int-or-string'] === true || schema.format === 'int-or-string';
-  const listType = asString(schema['x-kubernetes-list-type']);
-  const embedded = schema['x-kubernetes-embedded-resource'] === true;
-  const notSchema = asSchema(schema.not);
-  const hasDefault = schema.default !== undefined;
-  const patternText = asString(schema.pattern);
-  return {
-    types: typesOf(schema, intOrString),
-    format: intOrString ? '' : asString(schema.format),
-    nullable: schema.nullable === true,
-    intOrString,
-    preserve: schema['x-kubernetes-preserve-unknown-fields'] === true,
-    embedded,
-    properties,
-    additional,
-    additionalAllowed: schema.additionalProperties === true,
-    closed: closedOf(schema),
-    items,
-    required: Array.isArray(schema.required) ? schema.required : [],
-    hasDefault,
-    default: schema.default,
-    enum: Array.isArray(schema.enum) && schema.enum.length > 0 ? schema.enum : undefined,
-    minimum: asNumber(schema.minimum),
-    maximum: asNumber(schema.maximum),
-    exclusiveMinimum: schema.exclusiveMinimum === true,
-    exclusiveMaximum: schema.exclusiveMaximum === true,
-    multipleOf: asNumber(schema.multipleOf),
-    minLength: asNumber(schema.minLength),
-    maxLength: asNumber(schema.maxLength),
-    pattern: patternText === '' ? undefined : goRegExp(patternText),
-    patternText,
-    minItems: asNumber(schema.minItems),
-    maxItems: asNumber(schema.maxItems),
-    minProperties: asNumber(schema.minProperties),
-    maxProperties: asNumber(schema.maxProperties),
-    allOf: asSchemas(schema.allOf).map(nodeOf),
-    anyOf: asSchemas(schema.anyOf).map(nodeOf),
-    oneOf: asSchemas(schema.oneOf).map(nodeOf),
-    not: notSchema === undefined ? undefined : nodeOf(notSchema),
-    listType,
-    listMapKeys: Array.isArray(schema['x-kubernetes-list-map-keys'])
-      ? (schema['x-kubernetes-list-map-keys'] as string[])
-      : [],
-    mapType: asString(schema['x-kubernetes-map-type']),
-    rules,
-    defaultsBelow: hasDefault || children.some((child) => child.defaultsBelow),
-    rulesBelow: rules.length > 0 || children.some((child) => child.rulesBelow),
-    listsBelow: listType === 'map' || listType === 'set' || embedded || children.some((child) => child.listsBelow),
-    schema,
-  };
+  return node;
 }

@@ -251,7 +251,7 @@ function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Ver
     if (node.enum !== undefined && !node.nullable) checkEnum(value, node, path, verdict);
     return;
   }
-  if (node.anyOf.length > 0 || node.oneOf.length > 0 || node.allOf.length > 0 || node.not !== undefined) {
+  if (node.combined) {
     checkCombinations(value, node, path, verdict);
   }
   if (typeof value === 'string') checkString(value, node, path, verdict);

@@ -1,23 +1,148 @@
-import type { JsonSchema, KindDefinition } from '../../kinds/kind.ts';
-import type { ApiObject, JsonObject } from '../../object.ts';
-import { applyMergePatch } from '../mergePatch.ts';
+import { apiVersionOf, type JsonSchema, type KindDefinition } from '../../kinds/kind.ts';
+import type { ApiObject } from '../../object.ts';
+import { equalJson } from '../../schema/json.ts';
+import { nodeOf, type SchemaNode } from '../../schema/node.ts';
+import { StatusError } from '../../status.ts';
+import { AppliedReader } from './appliedSet.ts';
+import { compareObjects, type Scope } from './compare.ts';
+import { type Conflict, conflictError } from './conflicts.ts';
+import { entryTime, isSameManager, type Ownership, readEntries, writeEntries } from './entries.ts';
+import { difference, EMPTY_SET, type FieldSet, intersection, isEmptySet, sameSet, union } from './fieldSet.ts';
+import { KUBECTL, refreshLastApplied, takeableFields } from './lastApplied.ts';
+import { mergeValues } from './merge.ts';
+import { pruneDropped } from './prune.ts';
+import { emptyObject } from './skeleton.ts';
+import { recordUpdate, scopeOf } from './update.ts';
 
 /** What a server-side apply needs to know. */
 export interface ApplyInput {
+  /** The object as it is stored; absent when the apply creates it. */
   readonly live?: ApiObject;
   readonly applied: ApiObject;
   readonly manager: string;
+  /** Take fields from other managers instead of refusing. */
   readonly force: boolean;
   readonly schema?: JsonSchema;
+  /** '' for the main resource. */
   readonly subresource: string;
   readonly now: Date;
   readonly kind: KindDefinition;
 }
 
-/** Merges an applied configuration into the live object. Throws a 409 StatusError with causes when fields are owned by others. */
+/** The manager that owns what was there before anybody applied. */
+const BEFORE_FIRST_APPLY = 'before-first-apply';
+
+function readApplied(applied: ApiObject, node: SchemaNode | undefined, scope: Scope): FieldSet {
+  const reader = new AppliedReader(scope);
+  const set = reader.read(applied, node);
+  const [first] = reader.errors;
+  if (first === undefined) return set;
+  const { namespace = '', name = '' } = applied.metadata;
+  const slash = applied.apiVersion.indexOf('/');
+  const version = slash < 0 ? `/${applied.apiVersion}` : applied.apiVersion;
+  const detail =
+    reader.errors.length === 1 ? first : `errors:\n${reader.errors.map((error) => `  ${error}`).join('\n')}`;
+  throw new StatusError({
+    code: 500,
+    message: `failed to create typed patch object (${namespace}/${name}; ${version}, Kind=${applied.kind}): ${detail}`,
+  });
+}
+
+/** The configuration without what this endpoint does not write. */
+function relevant(applied: ApiObject, scope: Scope): ApiObject {
+  const { managedFields, creationTimestamp, ...metadata } = applied.metadata ?? {};
+  if (managedFields !== undefined && managedFields !== null && managedFields.length > 0) {
+    throw new StatusError({ code: 400, reason: 'BadRequest', message: 'metadata.managedFields must be nil' });
+  }
+  const copy: ApiObject = { ...applied, metadata };
+  // kubectl once wrote `creationTimestamp: null` into every manifest; null means nothing here.
+  if (creationTimestamp != null) copy.metadata.creationTimestamp = creationTimestamp;
+  for (const field of scope.ignored) delete copy[field];
+  return copy;
+}
+
+/** Who owns what before this apply. An object that nobody has been recorded for belongs to `before-first-apply`. */
+function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope): Ownership[] {
+  const { live, kind } = input;
+  const owners = readEntries(live?.metadata.managedFields);
+  if (live === undefined || owners.length > 0) return owners;
+  const changes = compareObjects(emptyObject(kind), live, node, scope);
+  return recordUpdate([], changes, {
+    manager: BEFORE_FIRST_APPLY,
+    operation: 'Update',
+    apiVersion: apiVersionOf(kind),
+    subresource: '',
+    time: entryTime(input.now),
+  });
+}
+
+function conflictsOf(others: readonly Ownership[], changed: FieldSet): Conflict[] {
+  const conflicts: Conflict[] = [];
+  for (const owner of others) {
+    const fields = intersection(owner.set, changed);
+    if (!isEmptySet(fields)) conflicts.push({ owner, fields });
+  }
+  return conflicts;
+}
+
+/** What remains of the conflicts when some fields may be taken. */
+function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] {
+  return conflicts
+    .map(({ owner, fields }) => ({ owner, fields: difference(fields, takeable) }))
+    .filter(({ fields }) => !isEmptySet(fields));
+}
+
+/**
+ * Merges an applied configuration into the live object, drops what the manager applied before and nobody claims any more, and answers
+ * the whole object with its new managedFields.
+ * @throws StatusError 409 with a cause for each field that another manager owns (unless `force`), 500 when the configuration does not fit
+ * the schema, 400 when it brings managedFields
+ */
 export function serverSideApply(input: ApplyInput): ApiObject {
-  return applyMergePatch(
-    (input.live ?? {}) as unknown as JsonObject,
-    input.applied as unknown as JsonObject,
-  ) as unknown as ApiObject;
+  const { live, kind, manager, subresource } = input;
+  const node = input.schema === undefined ? undefined : nodeOf(input.schema);
+  const scope = scopeOf(kind, subresource);
+  const applied = relevant(input.applied, scope);
+  const claimed = readApplied(applied, node, scope);
+  const base = live ?? { apiVersion: applied.apiVersion, kind: applied.kind, metadata: {} };
+  const self = { manager, operation: 'Apply' as const, apiVersion: apiVersionOf(kind), subresource };
+  const owners = ownersOf(input, node, scope);
+  const previous = owners.find((owner) => isSameManager(owner, self));
+  const others = owners.filter((owner) => owner !== previous);
+
+  const { managedFields: _entries, ...metadata } = base.metadata;
+  const current: ApiObject = { ...base, metadata };
+  let result = mergeValues(current, applied, node, true) as ApiObject;
+  if (previous !== undefined) {
+    const owned = others.reduce((all, owner) => union(all, owner.set), claimed);
+    result = pruneDropped(result, previous.set, owned, node, true) as ApiObject;
+    result.metadata ??= {};
+  }
+  if (manager === KUBECTL && live !== undefined) refreshLastApplied(result, input.applied);
+
+  const changes = compareObjects(current, result, node, scope);
+  const changed = changes.changed ?? EMPTY_SET;
+  const conflicts = conflictsOf(others, changed);
+  if (conflicts.length > 0 && !input.force) {
+    const takeable = manager === KUBECTL && live !== undefined ? takeableFields(live, node, scope) : EMPTY_SET;
+    const refused = beyond(conflicts, takeable);
+    if (refused.length > 0) throw conflictError(refused);
+  }
+  const remaining = recordUpdate(others, { ...changes, changed: undefined }, { ...self, time: undefined }).map(
+    (owner) => withoutFields(owner, changed),
+  );
+  // An apply that changes nothing keeps its old time, and has none when it is the first.
+  const isNoop = equalJson(current, result);
+  const time = isNoop ? previous?.time : entryTime(input.now);
+  const isSame = previous?.time === time && previous?.apiVersion === self.apiVersion && sameSet(previous.set, claimed);
+  const entries = writeEntries([...remaining, isSame ? previous : { ...self, time, set: claimed }]);
+  const { managedFields: _old, ...kept } = result.metadata;
+  return { ...result, metadata: entries.length === 0 ? kept : { ...kept, managedFields: entries } };
+}
+
+function withoutFields(owner: Ownership, fields: FieldSet): Ownership {
+  const set = difference(owner.set, fields);
+  if (set === owner.set) return owner;
+  const { entry: _stale, ...facts } = owner;
+  return { ...facts, set };
 }

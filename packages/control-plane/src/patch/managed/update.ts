@@ -1,18 +1,90 @@
-import type { JsonSchema, KindDefinition } from '../../kinds/kind.ts';
+import { apiVersionOf, type JsonSchema, type KindDefinition } from '../../kinds/kind.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../../object.ts';
+import { nodeOf } from '../../schema/node.ts';
+import { compareObjects, type Scope } from './compare.ts';
+import { entryTime, isReset, isSameManager, type Ownership, readEntries, writeEntries } from './entries.ts';
+import { difference, EMPTY_SET, isEmptySet, union } from './fieldSet.ts';
+import { emptyObject } from './skeleton.ts';
 
 /** What the bookkeeping of a create, update or patch needs to know. */
 export interface UpdateInput {
+  /** The object as it is stored; absent for a create. */
   readonly live?: ApiObject;
   readonly updated: ApiObject;
   readonly manager: string;
   readonly schema?: JsonSchema;
+  /** '' for the main resource. */
   readonly subresource: string;
   readonly now: Date;
   readonly kind: KindDefinition;
 }
 
-/** The managedFields that an object has after a write that was not an apply. */
+const NOTHING: ReadonlySet<string> = new Set();
+const STATUS: ReadonlySet<string> = new Set(['status']);
+const SPEC: ReadonlySet<string> = new Set(['spec']);
+
+/** The fields that an endpoint does not write, so that a write there gives nobody ownership of them. */
+export function scopeOf(kind: KindDefinition, subresource: string): Scope {
+  if (subresource === 'status') return { ignored: SPEC };
+  return { ignored: subresource === '' && kind.subresources?.status === true ? STATUS : NOTHING };
+}
+
+/**
+ * Entries that count: those that the caller sends when they are any, else the stored ones. `[{}]` forgets them all.
+ * Writes to a subresource never change them directly.
+ */
+function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>): readonly ManagedFieldsEntry[] {
+  const stored = input.live?.metadata.managedFields ?? [];
+  const sent = input.updated.metadata.managedFields;
+  if (input.subresource !== '' || sent === undefined || sent === stored) return stored;
+  if (isReset(sent)) return [];
+  return readEntries(sent).length > 0 ? sent : stored;
+}
+
+/** Adds to the owners a write that changed `changes`: it takes what it changed, and nobody keeps what is gone. */
+export function recordUpdate(
+  owners: readonly Ownership[],
+  changes: ReturnType<typeof compareObjects>,
+  writer: Omit<Ownership, 'set' | 'entry'>,
+): Ownership[] {
+  const changed = changes.changed ?? EMPTY_SET;
+  const removed = changes.removed ?? EMPTY_SET;
+  const next: Ownership[] = [];
+  let taken = changed;
+  for (const owner of owners) {
+    const rest = difference(difference(owner.set, changed), removed);
+    if (!isEmptySet(changed) && isSameManager(owner, writer)) {
+      taken = union(rest, taken);
+      continue;
+    }
+    if (rest === owner.set) next.push(owner);
+    else {
+      const { entry: _stale, ...facts } = owner;
+      next.push({ ...facts, set: rest });
+    }
+  }
+  if (!isEmptySet(taken)) next.push({ ...writer, set: taken });
+  return next;
+}
+
+/**
+ * The managedFields that an object has after a write that was not an apply. Costs a walk along what differs between the
+ * stored and the new object; a write that changes nothing gets the stored entries back as they are.
+ */
 export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
-  return input.live?.metadata.managedFields ?? [];
+  const { live, updated, kind } = input;
+  const entries = entriesOf(input);
+  // An object whose ownership was forgotten is not tracked again until somebody applies (skipNonAppliedManager).
+  if (entries.length === 0 && live?.metadata.uid !== undefined) return [];
+  const node = input.schema === undefined ? undefined : nodeOf(input.schema);
+  const changes = compareObjects(live ?? emptyObject(kind), updated, node, scopeOf(kind, input.subresource));
+  if (changes.changed === undefined && changes.removed === undefined) return entries as ManagedFieldsEntry[];
+  const owners = recordUpdate(readEntries(entries), changes, {
+    manager: input.manager,
+    operation: 'Update',
+    apiVersion: apiVersionOf(kind),
+    subresource: input.subresource,
+    time: entryTime(input.now),
+  });
+  return writeEntries(owners);
 }

@@ -1,0 +1,160 @@
+import { goQuote } from '../../schema/causes.ts';
+import { isRecord } from '../../schema/json.ts';
+import type { SchemaNode } from '../../schema/node.ts';
+import { isTracked, type Scope } from './compare.ts';
+import { fieldElement, itemElement, printElement } from './fieldPath.ts';
+import { type FieldSet, fieldSet, isEmptySet, LEAF } from './fieldSet.ts';
+import { fieldType, shapeOf } from './types.ts';
+
+const MAX_DEPTH = 1000;
+
+/** A value as Go's `%#v` prints it. */
+function goSyntax(value: unknown): string {
+  if (typeof value === 'string') return goQuote(value);
+  if (value === null) return '<nil>';
+  if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
+  if (!isRecord(value)) return String(value);
+  const fields = Object.keys(value)
+    .sort()
+    .map((key) => `${goQuote(key)}:${goSyntax(value[key])}`);
+  return `map[string]interface {}{${fields.join(', ')}}`;
+}
+
+/** A value as Go's `%v` prints it. */
+function goPlain(value: unknown): string {
+  if (value === null) return '<nil>';
+  if (Array.isArray(value)) return `[${value.map(goPlain).join(' ')}]`;
+  if (!isRecord(value)) return String(value);
+  const fields = Object.keys(value)
+    .sort()
+    .map((key) => `${key}:${goPlain(value[key])}`);
+  return `map[${fields.join(' ')}]`;
+}
+
+/** The type of a value as Go's `%T` prints it. */
+function goTypeOf(value: unknown): string {
+  if (Array.isArray(value)) return '[]interface {}';
+  if (isRecord(value)) return 'map[string]interface {}';
+  return typeof value === 'boolean' ? 'bool' : typeof value;
+}
+
+const dump = (value: unknown): string => `&value.valueUnstructured{Value:${goSyntax(value)}}`;
+
+/** Why a scalar does not fit its type, in the words of structured-merge-diff. */
+function scalarProblem(value: unknown, node: SchemaNode | undefined): string | undefined {
+  if (value === null || node === undefined || node.intOrString) return undefined;
+  switch (node.types[0]) {
+    case 'string':
+      return typeof value === 'string' ? undefined : `expected string, got ${dump(value)}`;
+    case 'boolean':
+      return typeof value === 'boolean' ? undefined : `expected boolean, got ${dump(value)}`;
+    case 'integer':
+    case 'number':
+      return typeof value === 'number' || typeof value === 'bigint'
+        ? undefined
+        : `expected numeric (int or float), got ${goTypeOf(value)}`;
+    default:
+      return undefined;
+  }
+}
+
+/** Reads an applied configuration: the set of paths that it claims, and everything that does not fit the schema. */
+export class AppliedReader {
+  readonly errors: string[] = [];
+  private readonly scope: Scope;
+
+  constructor(scope: Scope) {
+    this.scope = scope;
+  }
+
+  /** The paths that the configuration claims. What does not fit the schema is in `errors`. */
+  read(object: Record<string, unknown>, node: SchemaNode | undefined): FieldSet {
+    return this.readMap(object, node, '', { isResource: true, depth: 0, top: [] });
+  }
+
+  private readValue(value: unknown, node: SchemaNode | undefined, path: string, depth: number): FieldSet {
+    if (depth > MAX_DEPTH) {
+      this.errors.push(`${path}: nested too deep`);
+      return LEAF;
+    }
+    const type = node === undefined || node.intOrString ? undefined : node.types[0];
+    if (type === 'object' && value !== null && !isRecord(value)) {
+      this.errors.push(`${path}: expected map, got &{${goPlain(value)}}`);
+      return LEAF;
+    }
+    if (type === 'array' && value !== null && !Array.isArray(value)) {
+      this.errors.push(`${path}: expected list, got &{${goPlain(value)}}`);
+      return LEAF;
+    }
+    const shape = shapeOf(node, value);
+    if (shape === 'map' && isRecord(value)) {
+      return this.readMap(value, node, path, { isResource: node?.embedded === true, depth, top: undefined });
+    }
+    if (shape === 'list' && Array.isArray(value) && node !== undefined) return this.readList(value, node, path, depth);
+    if (shape === 'leaf') this.checkLeaf(value, node, path, depth);
+    return value === null && shape !== 'leaf' ? fieldSet(false, undefined) : LEAF;
+  }
+
+  /** Atomic values are checked below as well, but claimed as a whole. */
+  private checkLeaf(value: unknown, node: SchemaNode | undefined, path: string, depth: number): void {
+    if (Array.isArray(value)) {
+      value.forEach((item, at) => {
+        this.readValue(item, node?.items, `${path}[${at}]`, depth + 1);
+      });
+    } else if (isRecord(value)) {
+      this.readMap(value, node, path, { isResource: false, depth, top: undefined });
+    } else {
+      const problem = scalarProblem(value, node);
+      if (problem !== undefined) this.errors.push(`${path}: ${problem}`);
+    }
+  }
+
+  private readMap(
+    value: Record<string, unknown>,
+    node: SchemaNode | undefined,
+    path: string,
+    at: { isResource: boolean; depth: number; top: readonly string[] | undefined },
+  ): FieldSet {
+    const children = new Map<string, FieldSet>();
+    for (const key of Object.keys(value)) {
+      const below = `${path}.${key}`;
+      const type = fieldType(node, key, at.isResource);
+      if (!type.known) {
+        this.errors.push(`${below}: field not declared in schema`);
+        continue;
+      }
+      const element = fieldElement(key);
+      const inner = value[key];
+      let set =
+        at.top?.length === 0 && key === 'metadata' && isRecord(inner)
+          ? this.readMap(inner, type.node, below, { isResource: false, depth: at.depth + 1, top: [element] })
+          : this.readValue(inner, type.node, below, at.depth + 1);
+      if (
+        at.top !== undefined &&
+        !isTracked([...at.top, element], this.scope) &&
+        !(at.top.length === 0 && key === 'metadata')
+      ) {
+        continue;
+      }
+      const hollow = inner === null || (isRecord(inner) && Object.keys(inner).length === 0);
+      if (key !== 'metadata' || at.top?.length !== 0) {
+        if ((hollow || !type.declared) && !set.self) set = fieldSet(true, set.children);
+      }
+      if (!isEmptySet(set)) children.set(element, set);
+    }
+    return fieldSet(false, children);
+  }
+
+  private readList(value: readonly unknown[], node: SchemaNode, path: string, depth: number): FieldSet {
+    const children = new Map<string, FieldSet>();
+    const repeated = new Set<string>();
+    for (const item of value) {
+      const element = itemElement(item, node);
+      if (children.has(element)) repeated.add(element);
+      const set = this.readValue(item, node.items, `${path}${printElement(element)}`, depth + 1);
+      children.set(element, fieldSet(true, set.children));
+    }
+    for (const element of repeated) this.errors.push(`${path}: duplicate entries for key ${printElement(element)}`);
+    return fieldSet(false, children);
+  }
+}

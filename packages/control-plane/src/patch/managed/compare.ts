@@ -1,0 +1,167 @@
+import { equalJson, isRecord, own } from '../../schema/json.ts';
+import type { SchemaNode } from '../../schema/node.ts';
+import { fieldElement, itemElement } from './fieldPath.ts';
+import { type FieldSet, fieldSet, isEmptySet, LEAF } from './fieldSet.ts';
+import { fieldType, shapeOf } from './types.ts';
+
+/** What a write has done: paths that were added or have another value now, and paths that are gone. */
+export interface Changes {
+  readonly changed: FieldSet | undefined;
+  readonly removed: FieldSet | undefined;
+}
+
+const NOTHING: Changes = { changed: undefined, removed: undefined };
+const CHANGED: Changes = { changed: LEAF, removed: undefined };
+const REMOVED: Changes = { changed: undefined, removed: LEAF };
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  (Array.isArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0);
+
+function compareLeaf(old: unknown, next: unknown): Changes {
+  if (old === undefined) return next === undefined ? NOTHING : CHANGED;
+  if (next === undefined) return REMOVED;
+  return equalJson(old, next) ? NOTHING : CHANGED;
+}
+
+/** Gathers the changes of children; a container that came or went is a path of its own. */
+class Gathering {
+  private changed: Map<string, FieldSet> | undefined;
+  private removed: Map<string, FieldSet> | undefined;
+
+  add(element: string, changes: Changes): void {
+    if (changes.changed !== undefined) {
+      this.changed ??= new Map();
+      this.changed.set(element, changes.changed);
+    }
+    if (changes.removed !== undefined) {
+      this.removed ??= new Map();
+      this.removed.set(element, changes.removed);
+    }
+  }
+
+  done(old: unknown, next: unknown): Changes {
+    const came = old === undefined;
+    const went = next === undefined;
+    if (this.changed === undefined && this.removed === undefined && !came && !went) return NOTHING;
+    const changed = fieldSet(came, this.changed);
+    const removed = fieldSet(went, this.removed);
+    return {
+      changed: isEmptySet(changed) ? undefined : changed,
+      removed: isEmptySet(removed) ? undefined : removed,
+    };
+  }
+}
+
+/** Metadata that no manager owns (`stripMeta` of the field manager). */
+const UNTRACKED_META = new Set([
+  'name',
+  'namespace',
+  'creationTimestamp',
+  'selfLink',
+  'uid',
+  'generation',
+  'managedFields',
+  'resourceVersion',
+]);
+
+/** Which parts of an object a comparison looks at. */
+export interface Scope {
+  /** Top-level fields that this endpoint does not write. */
+  readonly ignored: ReadonlySet<string>;
+}
+
+function compareMap(
+  old: unknown,
+  next: unknown,
+  node: SchemaNode | undefined,
+  isResource: boolean,
+  skip: Skip,
+): Changes {
+  const before = isRecord(old) ? old : {};
+  const after = isRecord(next) ? next : {};
+  const gathering = new Gathering();
+  for (const key of Object.keys(after)) {
+    if (skip(key)) continue;
+    compareField(own(before, key), after[key], key);
+  }
+  for (const key of Object.keys(before)) {
+    if (!Object.hasOwn(after, key) && !skip(key)) compareField(before[key], undefined, key);
+  }
+  return gathering.done(old, next);
+
+  function compareField(a: unknown, b: unknown, key: string): void {
+    if (a === b) return;
+    const type = fieldType(node, key, isResource);
+    gathering.add(fieldElement(key), compareValues(a, b, type.node));
+  }
+}
+
+type Skip = (key: string) => boolean;
+const NONE: Skip = () => false;
+
+function index(list: unknown, node: SchemaNode): Map<string, unknown> {
+  const items = new Map<string, unknown>();
+  if (!Array.isArray(list)) return items;
+  for (const item of list) {
+    const element = itemElement(item, node);
+    if (!items.has(element)) items.set(element, item);
+  }
+  return items;
+}
+
+function compareList(old: unknown, next: unknown, node: SchemaNode): Changes {
+  if (old !== undefined && next !== undefined && equalJson(old, next)) return NOTHING;
+  const before = index(old, node);
+  const after = index(next, node);
+  const gathering = new Gathering();
+  for (const [element, item] of after) gathering.add(element, compareValues(before.get(element), item, node.items));
+  for (const [element, item] of before) {
+    if (!after.has(element)) gathering.add(element, compareValues(item, undefined, node.items));
+  }
+  return gathering.done(old, next);
+}
+
+function compareValues(old: unknown, next: unknown, node: SchemaNode | undefined): Changes {
+  if (old === next) return NOTHING;
+  const value = next ?? old;
+  const shape = shapeOf(node, value);
+  if (shape === 'leaf' || (isEmpty(old) && isEmpty(next))) return compareLeaf(old, next);
+  if (shape === 'list' && node !== undefined) {
+    if (!Array.isArray(value) || (old != null && !Array.isArray(old))) return compareLeaf(old, next);
+    return compareList(old, next, node);
+  }
+  if (!isRecord(value) || (old != null && !isRecord(old))) return compareLeaf(old, next);
+  return compareMap(old, next, node, node?.embedded === true, NONE);
+}
+
+/** Compares two whole objects of a kind. Only what differs is looked at closely. */
+export function compareObjects(
+  old: Record<string, unknown>,
+  next: Record<string, unknown>,
+  node: SchemaNode | undefined,
+  scope: Scope,
+): Changes {
+  const top: Skip = (key) => key === 'apiVersion' || key === 'kind' || key === 'metadata' || scope.ignored.has(key);
+  const body = compareMap(old, next, node, true, top);
+  const metaNode = fieldType(undefined, 'metadata', true).node;
+  const meta = compareMap(own(old, 'metadata') ?? {}, own(next, 'metadata') ?? {}, metaNode, false, (key) =>
+    UNTRACKED_META.has(key),
+  );
+  return { changed: withMeta(body.changed, meta.changed), removed: withMeta(body.removed, meta.removed) };
+}
+
+function withMeta(body: FieldSet | undefined, meta: FieldSet | undefined): FieldSet | undefined {
+  if (meta === undefined) return body;
+  return fieldSet(false, new Map([...(body?.children ?? []), [fieldElement('metadata'), meta]]));
+}
+
+/** Drops from a set what no manager owns: identity and bookkeeping metadata, and the fields that this endpoint does not write. */
+export function isTracked(path: readonly string[], scope: Scope): boolean {
+  const [first, second] = path;
+  if (first === undefined) return true;
+  const name = first.slice(2);
+  if (name === 'apiVersion' || name === 'kind' || scope.ignored.has(name)) return false;
+  return name !== 'metadata' || (second !== undefined && !UNTRACKED_META.has(second.slice(2)));
+}

@@ -1,0 +1,57 @@
+import type { ApiObject } from '../../object.ts';
+import { cloneJson, goJson, isRecord } from '../../schema/json.ts';
+import type { SchemaNode } from '../../schema/node.ts';
+import { AppliedReader } from './appliedSet.ts';
+import { compareObjects, type Scope } from './compare.ts';
+import { difference, EMPTY_SET, type FieldSet } from './fieldSet.ts';
+
+/** The annotation in which `kubectl apply` on the client side keeps what it applied. */
+export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Only the manager of `kubectl apply --server-side` takes over from client-side apply. */
+export const KUBECTL = 'kubectl';
+
+const MAX_ANNOTATIONS = 256 * 1024;
+
+function lastApplied(live: ApiObject): Record<string, unknown> | undefined {
+  const text = live.metadata.annotations?.[LAST_APPLIED];
+  if (text === undefined) return undefined;
+  try {
+    const object: unknown = JSON.parse(text);
+    return isRecord(object) ? object : undefined;
+  } catch (error) {
+    // The annotation is the user's own; one that is no JSON allows nothing.
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The fields that kubectl may take without force: those it set by client-side apply, as long as they still have the
+ * value it gave them.
+ */
+export function takeableFields(live: ApiObject, node: SchemaNode | undefined, scope: Scope): FieldSet {
+  const object = lastApplied(live);
+  if (object === undefined) return EMPTY_SET;
+  const claimed = new AppliedReader(scope).read(object, node);
+  const changes = compareObjects(object, live, node, scope);
+  return difference(difference(claimed, changes.changed ?? EMPTY_SET), changes.removed ?? EMPTY_SET);
+}
+
+/** Keeps the annotation in step with a server-side apply by kubectl, so that client-side apply may go on from there. */
+export function refreshLastApplied(result: ApiObject, applied: ApiObject): void {
+  const annotations = result.metadata.annotations;
+  if (annotations?.[LAST_APPLIED] === undefined) return;
+  const copy = cloneJson(applied);
+  if (isRecord(copy.metadata)) {
+    delete copy.metadata.managedFields;
+    if (isRecord(copy.metadata.annotations)) delete copy.metadata.annotations[LAST_APPLIED];
+  }
+  const text = `${goJson(copy)}\n`;
+  const others = Object.entries(annotations).reduce(
+    (size, [key, value]) => (key === LAST_APPLIED ? size : size + key.length + value.length),
+    0,
+  );
+  result.metadata.annotations = { ...annotations, [LAST_APPLIED]: text };
+  if (others + text.length + LAST_APPLIED.length > MAX_ANNOTATIONS) result.metadata.annotations[LAST_APPLIED] = '';
+}

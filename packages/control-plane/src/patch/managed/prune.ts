@@ -1,0 +1,53 @@
+import { isRecord, own, put } from '../../schema/json.ts';
+import type { SchemaNode } from '../../schema/node.ts';
+import { itemElement } from './fieldPath.ts';
+import type { FieldSet } from './fieldSet.ts';
+import { fieldType, shapeOf } from './types.ts';
+
+/**
+ * Drops from a merged value what the applier owned before (`last`) and nobody owns any more. `owned` is what all managers own now,
+ * the new configuration included. A container goes as a whole when nobody owns anything inside.
+ */
+export function pruneDropped(
+  value: unknown,
+  last: FieldSet,
+  owned: FieldSet | undefined,
+  node: SchemaNode | undefined,
+  isResource = false,
+): unknown {
+  const shape = shapeOf(node, value);
+  if (shape === 'list' && Array.isArray(value) && node !== undefined) return pruneList(value, last, owned, node);
+  if (shape !== 'map' || !isRecord(value)) return value;
+  let result: Record<string, unknown> | undefined;
+  for (const [element, dropped] of last.children) {
+    if (!element.startsWith('f:')) continue;
+    const name = element.slice(2);
+    if (!Object.hasOwn(value, name)) continue;
+    result ??= { ...value };
+    const still = owned?.children.get(element);
+    if (still === undefined) {
+      delete result[name];
+    } else {
+      const type = fieldType(node, name, isResource);
+      put(result, name, pruneDropped(own(value, name), dropped, still, type.node));
+    }
+  }
+  return result ?? value;
+}
+
+function pruneList(
+  value: readonly unknown[],
+  last: FieldSet,
+  owned: FieldSet | undefined,
+  node: SchemaNode,
+): unknown[] {
+  const kept: unknown[] = [];
+  for (const item of value) {
+    const element = itemElement(item, node);
+    const dropped = last.children.get(element);
+    const still = owned?.children.get(element);
+    if (dropped === undefined) kept.push(item);
+    else if (still !== undefined) kept.push(pruneDropped(item, dropped, still, node.items));
+  }
+  return kept;
+}

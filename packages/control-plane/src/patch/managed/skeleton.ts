@@ -1,0 +1,19 @@
+import { apiVersionOf, type KindDefinition } from '../../kinds/kind.ts';
+import { roundTrip } from '../../kinds/shape.ts';
+import type { ApiObject } from '../../object.ts';
+
+const skeletons = new WeakMap<KindDefinition, ApiObject>();
+
+/**
+ * What a new object is compared with: an empty one. A built-in kind's empty object already has its structures (`spec: {}`), as Go's zero
+ * value has, so they belong to nobody; a custom kind's has none.
+ */
+export function emptyObject(kind: KindDefinition): ApiObject {
+  let object = skeletons.get(kind);
+  if (object === undefined) {
+    object = { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata: {} };
+    if (kind.model !== undefined) roundTrip(object, kind.model);
+    skeletons.set(kind, object);
+  }
+  return object;
+}
