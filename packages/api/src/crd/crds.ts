@@ -25,6 +25,7 @@ const integer = (name: string, jsonPath: string, description: string): PrinterCo
 
 const machineCrd = customResourceDefinition(machines, machineSchema, {
   shortName: 'mc',
+  maxNameLength: 63, // the name becomes a label value on the Node
   status: true,
   columns: [
     { name: 'Status', type: 'string', jsonPath: '.status.currentStatus.phase', description: 'Phase of the machine.' },

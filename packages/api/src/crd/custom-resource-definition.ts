@@ -53,13 +53,15 @@ export interface CrdOptions {
   /** No labelSelectorPath: it needs a string in the status, which the original neither has nor writes. */
   readonly scale?: boolean;
   readonly columns?: readonly PrinterColumn[];
+  /** Absent: what the API server allows, 253. */
+  readonly maxNameLength?: number;
 }
 
 /** Builds the CRD of a kind from its zod schema. */
 export function customResourceDefinition(
   { kind, plural }: MachineResource<unknown>,
   schema: z.ZodType,
-  { shortName, status = false, scale = false, columns = [] }: CrdOptions,
+  { shortName, status = false, scale = false, columns = [], maxNameLength }: CrdOptions,
 ): CustomResourceDefinition {
   const subresources = {
     ...(status && { status: {} }),
@@ -78,7 +80,7 @@ export function customResourceDefinition(
           name: VERSION,
           served: true,
           storage: true,
-          schema: { openAPIV3Schema: rootSchema(schema) },
+          schema: { openAPIV3Schema: rootSchema(schema, maxNameLength) },
           ...(Object.keys(subresources).length > 0 && { subresources }),
           ...(columns.length > 0 && { additionalPrinterColumns: columns }),
         },
@@ -92,13 +94,18 @@ const TYPE_META = {
   kind: { type: 'string', description: 'Kind of this object.' },
 } as const satisfies Record<string, StructuralSchema>;
 
+const metadataSchema = (maxLength?: number): StructuralSchema => ({
+  type: 'object',
+  ...(maxLength !== undefined && { properties: { name: { type: 'string', maxLength } } }),
+});
+
 /** The API server checks apiVersion, kind and metadata by itself and lets a CRD say little about them. */
-function rootSchema(schema: z.ZodType): StructuralSchema {
+function rootSchema(schema: z.ZodType, maxNameLength?: number): StructuralSchema {
   const root = structuralSchema(schema);
   const required = root.required?.filter((name) => name !== 'metadata' && !Object.hasOwn(TYPE_META, name)) ?? [];
   return {
     ...root,
-    ...{ required },
-    properties: { ...root.properties, ...TYPE_META, metadata: { type: 'object' } },
+    ...(required.length > 0 && { required }),
+    properties: { ...TYPE_META, ...root.properties, ...TYPE_META, metadata: metadataSchema(maxNameLength) },
   };
 }

@@ -63,21 +63,31 @@ export const int32 = (description: string) => crd(z.int(), { description, format
 /** An int64 that controllers write. */
 export const int64 = (description: string) => crd(z.int(), { description, format: 'int64' });
 
+const DURATION_ERROR = 'must be a duration such as "1h30m", "20m" or "90s", from 0s to about 2562047h';
+const QUANTITY_ERROR = 'must be a quantity such as "4", "500m" or "16Gi"';
+const INT_OR_PERCENT_ERROR = 'must be an integer of 0 or more, or a percentage such as "25%"';
+
+// The rules below repeat the pattern beside them: the API server reports the pattern as it is, the rule in words.
+// Tools that know schemas and no CEL have the pattern only.
+
 const isDuration = (value: string): boolean =>
   value.length <= 64 && DURATION_PATTERN.test(value) && parseDurationNs(value) !== undefined;
 
-/** A duration in Go's syntax. The rule catches what the pattern cannot: more than an int64 of nanoseconds. */
+/** A duration in Go's syntax. The rule catches what the pattern cannot: more nanoseconds than an int64 holds. */
 export const duration = (description: string) =>
   crd(
     z.string().refine(isDuration, {
-      error: 'must be a duration such as "1h30m", "20m" or "90s", from 0s to about 2562047h',
+      error: DURATION_ERROR,
     }),
     {
       description: `${description} A Go duration such as \`1h30m\` or \`20m\`.`,
       pattern: DURATION_PATTERN.source,
       maxLength: 64,
       'x-kubernetes-validations': [
-        { rule: "duration(self) >= duration('0s')", message: 'must be a duration from 0s to about 2562047h' },
+        {
+          rule: `self.matches('${DURATION_PATTERN.source}') && duration(self) >= duration('0s')`,
+          message: DURATION_ERROR,
+        },
       ],
     },
   );
@@ -88,10 +98,16 @@ export const quantity = (description: string) =>
     z
       .union([z.int(), z.string()], { error: QUANTITY_ERROR })
       .refine((value) => parseQuantity(value) !== undefined, { error: QUANTITY_ERROR }),
-    { description, pattern: QUANTITY_PATTERN.source, 'x-kubernetes-int-or-string': true },
+    {
+      description,
+      pattern: QUANTITY_PATTERN.source,
+      maxLength: 128,
+      'x-kubernetes-int-or-string': true,
+      'x-kubernetes-validations': [
+        { rule: `type(self) == int || string(self).matches('${QUANTITY_PATTERN.source}')`, message: QUANTITY_ERROR },
+      ],
+    },
   );
-
-const QUANTITY_ERROR = 'must be a quantity such as "4", "500m" or "16Gi"';
 
 const isIntOrPercent = (value: number | string): boolean =>
   typeof value === 'number'
@@ -111,11 +127,15 @@ export const intOrPercent = (description: string, keywords: CrdKeywords = {}) =>
       minimum: 0,
       maximum: MAX_INT32,
       'x-kubernetes-int-or-string': true,
+      'x-kubernetes-validations': [
+        {
+          rule: `type(self) == int ? int(self) >= 0 : string(self).matches('${INT_OR_PERCENT_PATTERN.source}')`,
+          message: INT_OR_PERCENT_ERROR,
+        },
+      ],
       ...keywords,
     },
   );
-
-const INT_OR_PERCENT_ERROR = 'must be an integer of 0 or more, or a percentage such as "25%"';
 
 /** A map of strings, such as labels. */
 export const stringMap = (description: string, keywords: CrdKeywords = {}) =>
@@ -123,17 +143,15 @@ export const stringMap = (description: string, keywords: CrdKeywords = {}) =>
 
 // Source: k8s.io/apimachinery, pkg/util/validation (IsValidLabelValue, IsQualifiedName).
 const LABEL_VALUE_PATTERN = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
-const LABEL_NAME_PATTERN = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
-const DNS_SUBDOMAIN_PATTERN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const LABEL_KEY_PATTERN =
+  /^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$/;
+const LABEL_KEY_SOURCE = LABEL_KEY_PATTERN.source.replace('\\/', '/');
+const LABEL_KEY_ERROR = 'must have label keys such as "app" or "example.com/app"';
 
 const isLabelValue = (value: string): boolean => value.length <= 63 && LABEL_VALUE_PATTERN.test(value);
 
-/** Whether a text is a label key: a name of at most 63 characters, behind a DNS prefix and a slash if there is one. */
-export function isLabelKey(key: string): boolean {
-  const [name = '', prefix, ...more] = key.split('/').reverse();
-  if (more.length > 0 || name.length > 63 || !LABEL_NAME_PATTERN.test(name)) return false;
-  return prefix === undefined || (prefix.length <= 253 && DNS_SUBDOMAIN_PATTERN.test(prefix));
-}
+/** Whether a text is a label key: a name of at most 63 characters, behind a DNS prefix of at most 253 and a slash. */
+const isLabelKey = (key: string): boolean => key.indexOf('/') <= 253 && LABEL_KEY_PATTERN.test(key);
 
 /** A label value. */
 export const labelValue = () =>
@@ -148,19 +166,22 @@ export const labelValue = () =>
 export const labelKey = (description: string) =>
   crd(z.string().refine(isLabelKey, { error: 'must be a label key such as "app" or "example.com/app"' }), {
     description,
+    pattern: LABEL_KEY_SOURCE,
     maxLength: 317,
   });
 
 /** A map of labels, bounded for the sake of the rules that look into it. */
-export const labelMap = (description: string, keywords: CrdKeywords = {}) =>
+export const labelMap = (description: string, maxProperties = 256) =>
   crd(
-    z.record(
-      z.string().refine(isLabelKey, { error: 'must be a label key such as "app" or "example.com/app"' }),
-      labelValue(),
-    ),
+    z
+      .record(z.string(), labelValue())
+      .refine((labels) => Object.keys(labels).every(isLabelKey), { error: LABEL_KEY_ERROR }),
     {
       description,
-      ...keywords,
+      maxProperties,
+      'x-kubernetes-validations': [
+        { rule: `self.all(k, size(k) <= 317 && k.matches('${LABEL_KEY_SOURCE}'))`, message: LABEL_KEY_ERROR },
+      ],
     },
   );
 

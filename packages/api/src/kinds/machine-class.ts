@@ -9,6 +9,7 @@ const nodeTemplateSchema = crd(
   z.object({
     capacity: crd(z.record(z.string(), quantity('An amount.')), {
       description: 'Resources of a node; cpu, gpu and memory are needed.',
+      maxProperties: 128,
       'x-kubernetes-validations': [
         {
           rule: "'cpu' in self && 'gpu' in self && 'memory' in self",
@@ -19,6 +20,7 @@ const nodeTemplateSchema = crd(
     virtualCapacity: optional(
       crd(z.record(z.string(), quantity('An amount.')), {
         description: 'Extended resources that are written into the capacity of the nodes.',
+        maxProperties: 128,
       }),
     ),
     instanceType: nonEmpty('Instance type of the VM.'),

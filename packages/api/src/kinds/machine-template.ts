@@ -13,6 +13,17 @@ export type MachineTemplateSpec = z.infer<typeof machineTemplateSpecSchema>;
 
 const LABELS = 'self.template.metadata.labels';
 const HAS_LABELS = 'has(self.template.metadata) && has(self.template.metadata.labels)';
+const HAS_KEY = `(${HAS_LABELS} && e.key in ${LABELS})`;
+const HAS_VALUES = '(has(e.values) && size(e.values) > 0)';
+const LISTED = `(${HAS_KEY} && ${LABELS}[e.key] in e.values)`;
+
+// Requirements without the values that they need are left to the rule of the requirement itself.
+const REQUIREMENT_HOLDS = [
+  `(e.operator != 'In' || !${HAS_VALUES} || ${LISTED})`,
+  `(e.operator != 'NotIn' || !${HAS_VALUES} || !${LISTED})`,
+  `(e.operator != 'Exists' || ${HAS_KEY})`,
+  `(e.operator != 'DoesNotExist' || !${HAS_KEY})`,
+].join(' && ');
 
 /** Rules of a spec with `selector` and `template`: a controller that does not select its own machines makes them for ever. */
 export const SELECTOR_RULES: readonly CelRule[] = [
@@ -22,7 +33,7 @@ export const SELECTOR_RULES: readonly CelRule[] = [
     fieldPath: '.selector.matchLabels',
   },
   {
-    rule: `!has(self.selector.matchExpressions) || self.selector.matchExpressions.all(e, e.operator == 'In' ? ${HAS_LABELS} && e.key in ${LABELS} && has(e.values) && ${LABELS}[e.key] in e.values : e.operator == 'NotIn' ? !(${HAS_LABELS} && e.key in ${LABELS} && has(e.values) && ${LABELS}[e.key] in e.values) : e.operator == 'Exists' ? ${HAS_LABELS} && e.key in ${LABELS} : !(${HAS_LABELS} && e.key in ${LABELS}))`,
+    rule: `!has(self.selector.matchExpressions) || self.selector.matchExpressions.all(e, ${REQUIREMENT_HOLDS})`,
     message: 'every requirement of matchExpressions must hold for spec.template.metadata.labels',
     fieldPath: '.selector.matchExpressions',
   },

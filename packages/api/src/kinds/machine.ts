@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { MachinePhase } from '../constants/machine-phases.ts';
 import { API_VERSION } from '../group.ts';
-import { count, crd, duration, flag, knownText, objectMeta, optional, text, time } from './fields.ts';
+import { count, duration, flag, knownText, objectMeta, optional, text, time } from './fields.ts';
 import { nodeAddressSchema, nodeConditionSchema, nodeTemplateSpecSchema } from './node.ts';
 import { classReferenceSchema, lastOperationSchema } from './shared.ts';
 
@@ -75,24 +75,15 @@ const machineStatusSchema = z
 export type MachineStatus = z.infer<typeof machineStatusSchema>;
 
 /** A worker machine: one VM and its Node. */
-export const machineSchema = crd(
-  z.object({
+export const machineSchema = z
+  .object({
     apiVersion: z.literal(API_VERSION),
     kind: z.literal('Machine'),
     metadata: objectMeta,
     spec: machineSpecSchema,
     status: optional(machineStatusSchema),
-  }),
-  {
-    description: 'A worker machine: one VM at the provider and the Node that it becomes.',
-    'x-kubernetes-validations': [
-      {
-        rule: 'size(self.metadata.name) <= 63',
-        message: 'metadata.name must be at most 63 characters long: it becomes a label value on the Node',
-      },
-    ],
-  },
-);
+  })
+  .meta({ description: 'A worker machine: one VM at the provider and the Node that it becomes.' });
 
 /** A worker machine. */
 export type Machine = z.infer<typeof machineSchema>;

@@ -55,7 +55,7 @@ export const labelSelectorRequirementSchema = crd(
   {
     'x-kubernetes-validations': [
       {
-        rule: "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : !has(self.values) || size(self.values) == 0",
+        rule: "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : !(self.operator in ['Exists', 'DoesNotExist']) || !has(self.values) || size(self.values) == 0",
         message: 'must hold at least one value for In and NotIn, and none for Exists and DoesNotExist',
         fieldPath: '.values',
       },
@@ -69,7 +69,7 @@ export type LabelSelectorRequirement = z.infer<typeof labelSelectorRequirementSc
 /** A label selector: all of its pairs and requirements must hold. */
 export const labelSelectorSchema = crd(
   z.object({
-    matchLabels: optional(labelMap('Pairs that must be present.', { maxProperties: 64 })),
+    matchLabels: optional(labelMap('Pairs that must be present.', 64)),
     matchExpressions: optional(
       crd(z.array(labelSelectorRequirementSchema), {
         description: 'Requirements that must hold.',
@@ -103,7 +103,7 @@ export type SecretReference = z.infer<ReturnType<typeof secretReferenceSchema>>;
 /** Metadata of a machine template: what new machines get. Further fields are kept and not looked at. */
 export const templateMetadataSchema = crd(
   z.object({
-    labels: optional(labelMap('Labels of the machines.', { maxProperties: 256 })),
+    labels: optional(labelMap('Labels of the machines.')),
     annotations: optional(stringMap('Annotations of the machines.')),
     finalizers: optional(z.array(z.string()).meta({ description: 'Finalizers of the machines.' })),
   }),

@@ -44,7 +44,7 @@ export function formErrors(schema: z.ZodType, value: unknown, base: string): Fie
 const NOUNS: Readonly<Record<string, string>> = {
   string: 'a string',
   int: 'an integer',
-  number: 'a number',
+  number: 'an integer', // no field of these kinds takes fractions
   boolean: 'true or false',
   array: 'a list',
   record: 'a map',

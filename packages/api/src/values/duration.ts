@@ -4,7 +4,7 @@
  */
 
 /** Durations that fields accept: Go's syntax without negative values. */
-export const DURATION_PATTERN = /^\+?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$/;
+export const DURATION_PATTERN = /^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$/;
 
 const UNIT_NS: ReadonlyMap<string, bigint> = new Map([
   ['ns', 1n],

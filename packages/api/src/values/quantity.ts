@@ -18,7 +18,7 @@ export interface ParsedQuantity {
 
 /** Text form of a quantity. The original's pattern lets `1e1.5` pass, which then cannot be parsed; this one does not. */
 export const QUANTITY_PATTERN =
-  /^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,3}))?$/;
+  /^[+-]?(([0-9]+([.][0-9]*)?)|([.][0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE][+-]?[0-9]{1,3}))?$/;
 
 const PARTS = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(.*)$/;
 const NANO = 1_000_000_000n;
