@@ -1,0 +1,120 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Clock, Logger, Random } from '@mcm/kube';
+import { Hono } from 'hono';
+import { CloudError } from './errors.ts';
+import { Faults } from './faults.ts';
+import { accountRoutes } from './http/account-routes.ts';
+import { adminRoutes, type KubeletControl } from './http/admin-routes.ts';
+import { instanceRoutes } from './http/instance-routes.ts';
+import { errorBody, operationRunner, toCloudError } from './http/operation.ts';
+import { volumeRoutes } from './http/volume-routes.ts';
+import { Images } from './images.ts';
+import { Instances } from './instances.ts';
+import type { InstanceHost } from './model.ts';
+import { RequestLog } from './request-log.ts';
+import { type CloudContext, type Latencies, NO_LATENCY } from './settings.ts';
+import { CloudState } from './state.ts';
+import { MemoryStore } from './store/memory-store.ts';
+import type { CloudStore } from './store/store.ts';
+import { Volumes } from './volumes.ts';
+import { Waiters } from './waiters.ts';
+
+export interface CloudOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** Default: in memory. The cloud closes it. */
+  readonly store?: CloudStore;
+  /** Bearer token that every request needs; absent: none is asked for. */
+  readonly token?: string;
+  readonly zones?: readonly string[];
+  readonly latencies?: Partial<Latencies>;
+  readonly imagePolicy?: 'any' | 'registered';
+  /** What boots with an instance; default: nothing. */
+  readonly host?: InstanceHost & Partial<KubeletControl>;
+}
+
+/** A running cloud. */
+export interface Cloud {
+  /** Answers one request of the HTTP API. */
+  fetch(request: Request): Promise<Response>;
+  readonly faults: Faults;
+  readonly requests: RequestLog;
+  readonly instances: Instances;
+  readonly volumes: Volumes;
+  /** Stops timers and closes the store. Instances stay as they are: the next start resumes them. */
+  close(): void;
+}
+
+export const DEFAULT_ZONES = ['local-a', 'local-b', 'local-c'] as const;
+
+const nothingBoots: InstanceHost = { boot: () => undefined, halt: () => Promise.resolve(), forget: () => undefined };
+
+/**
+ * Starts a small cloud on what the store holds.
+ * @throws {StoreError} when the store's content cannot be read.
+ */
+export function createCloud(options: CloudOptions): Cloud {
+  const { clock, random, log, host = nothingBoots } = options;
+  const context: CloudContext = {
+    clock,
+    random,
+    log,
+    host,
+    latencies: { ...NO_LATENCY, ...options.latencies },
+    zones: options.zones ?? DEFAULT_ZONES,
+    imagePolicy: options.imagePolicy ?? 'any',
+  };
+  const store = options.store ?? new MemoryStore();
+  const state = new CloudState(store);
+  const waiters = new Waiters();
+  const volumes = new Volumes(context, { state, waiters });
+  const instances = new Instances(context, { state, volumes, waiters });
+  const images = new Images(context, state);
+  const faults = new Faults(random);
+  const requests = new RequestLog();
+  const app = new Hono();
+  guard(app, options.token, log);
+  const run = operationRunner({ clock, faults, requests, apiLatencyMs: context.latencies.apiMs, log });
+  instanceRoutes(app, { context, state, instances, images, waiters }, run);
+  volumeRoutes(app, { context, volumes, waiters }, run);
+  accountRoutes(app, { context, state, images }, run);
+  adminRoutes(app, { log, faults, requests, kubelets: kubeletControl(host) });
+  volumes.resume();
+  instances.resume();
+  return {
+    fetch: async (request) => app.fetch(request),
+    faults,
+    requests,
+    instances,
+    volumes,
+    close: () => {
+      instances.close();
+      volumes.close();
+      store.close();
+    },
+  };
+}
+
+function kubeletControl(host: InstanceHost & Partial<KubeletControl>): KubeletControl | undefined {
+  const { behaviour, order } = host;
+  return behaviour && order ? { behaviour: behaviour.bind(host), order: order.bind(host) } : undefined;
+}
+
+function guard(app: Hono, token: string | undefined, log: Logger): void {
+  app.get('/healthz', (c) => c.text('ok'));
+  app.notFound((c) => c.json(errorBody(new CloudError('NotFound', `There is no ${c.req.method} ${c.req.path}.`)), 404));
+  app.onError((thrown, c) => {
+    const error = toCloudError(thrown, log);
+    return c.json(errorBody(error), error.status as 500);
+  });
+  if (token === undefined) return;
+  const expected = digest(`Bearer ${token}`);
+  app.use(async (c, next) => {
+    if (timingSafeEqual(digest(c.req.header('authorization') ?? ''), expected)) return next();
+    const error = new CloudError('Unauthenticated', 'The request needs the account’s bearer token.');
+    return c.json(errorBody(error), 401, { 'www-authenticate': 'Bearer' });
+  });
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -1,0 +1,85 @@
+import type { Context } from 'hono';
+import { z } from 'zod';
+import { durationMs } from '../../kubelet/behaviour.ts';
+import { CloudError } from '../errors.ts';
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_PAGE = 1_000;
+/** A long poll ends after this; its caller asks again. */
+const MAX_WAIT_MS = 60_000;
+
+/**
+ * Reads and checks a JSON body.
+ * @throws {CloudError} MalformedRequest, RequestTooLarge, InvalidParameter naming the field
+ */
+export async function readBody<T>(context: Context, schema: z.ZodType<T>): Promise<T> {
+  if (Number(context.req.header('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+  const text = await context.req.text();
+  if (text.length > MAX_BODY_BYTES) throw tooLarge();
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (error) {
+    throw new CloudError('MalformedRequest', `The body must be JSON: ${error instanceof Error ? error.message : ''}`);
+  }
+  return check(schema, body);
+}
+
+const tooLarge = (): CloudError => new CloudError('RequestTooLarge', `A body may have ${MAX_BODY_BYTES} bytes.`);
+
+/** @throws {CloudError} InvalidParameter naming each wrong field */
+export function check<T>(schema: z.ZodType<T>, value: unknown): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`);
+  throw new CloudError('InvalidParameter', problems.join('; '));
+}
+
+/** `?limit=…&pageToken=…`: one page of `items` and the token of the next. Items are ordered by their id. */
+export function page<T extends { readonly id: string }>(
+  context: Context,
+  items: readonly T[],
+): { readonly items: readonly T[]; readonly nextPageToken?: string } {
+  const limit = check(z.coerce.number().int().min(1).max(MAX_PAGE), context.req.query('limit') ?? MAX_PAGE);
+  const after = decodeToken(context.req.query('pageToken'));
+  const sorted = items.filter(({ id }) => id > after).sort((a, b) => (a.id < b.id ? -1 : 1));
+  const last = sorted.length > limit ? sorted[limit - 1] : undefined;
+  return {
+    items: sorted.slice(0, limit),
+    ...(last === undefined ? {} : { nextPageToken: Buffer.from(last.id).toString('base64url') }),
+  };
+}
+
+function decodeToken(token: string | undefined): string {
+  if (token === undefined || token === '') return '';
+  const id = Buffer.from(token, 'base64url').toString();
+  if (!/^[a-z]+-[0-9a-f]+$/.test(id))
+    throw new CloudError('InvalidParameter', 'pageToken: is none that this API gave.');
+  return id;
+}
+
+/** `?tag.<key>=<value>` filters; an empty value asks for the key alone. */
+export function tagFilter(context: Context): (object: { readonly tags: Readonly<Record<string, string>> }) => boolean {
+  const wanted = Object.entries(context.req.query()).flatMap(([name, value]) =>
+    name.startsWith('tag.') ? [[name.slice('tag.'.length), value] as const] : [],
+  );
+  return ({ tags }) =>
+    wanted.every(([key, value]) => Object.hasOwn(tags, key) && (value === '' || tags[key] === value));
+}
+
+/** `?wait=<state>&timeout=<duration>` of a long poll; undefined without `wait`. */
+export function waitFor<S extends string>(
+  context: Context,
+  states: readonly [S, ...S[]],
+): { readonly state: S; readonly timeoutMs: number } | undefined {
+  const wait = context.req.query('wait');
+  if (wait === undefined) return undefined;
+  const state = check(z.object({ wait: z.enum(states) }), { wait }).wait as S;
+  const { timeout } = check(z.object({ timeout: durationMs }), { timeout: context.req.query('timeout') ?? '30s' });
+  return { state, timeoutMs: Math.min(timeout, MAX_WAIT_MS) };
+}
+
+export const tagsSchema = z.record(z.string().min(1).max(256), z.string().max(256));
+export const tagChanges = z.strictObject({
+  tags: z.record(z.string().min(1).max(256), z.string().max(256).nullable()),
+});

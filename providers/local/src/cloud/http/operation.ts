@@ -1,0 +1,119 @@
+import { type Clock, type Logger, sleep } from '@mcm/kube';
+import type { Context } from 'hono';
+import { CloudError } from '../errors.ts';
+import type { FaultDecision, FaultSubject, Faults } from '../faults.ts';
+import type { RequestLog } from '../request-log.ts';
+
+/** An answer: a status and a JSON body (none for 204). */
+export interface Answer {
+  readonly status: number;
+  readonly body?: object;
+}
+
+/** What the work of an operation gets beside its input. */
+export interface WorkContext {
+  /** Readers look this far into the past. */
+  readonly staleMs: number;
+  /** Aborted when the caller hung up. */
+  readonly signal: AbortSignal;
+}
+
+/** A request whose input is checked: what it is about, and the work itself. */
+export interface Prepared {
+  readonly subject?: FaultSubject;
+  readonly instance?: string;
+  work(context: WorkContext): Answer | Promise<Answer>;
+}
+
+export interface OperationOptions {
+  readonly clock: Clock;
+  readonly faults: Faults;
+  readonly requests: RequestLog;
+  readonly apiLatencyMs: number;
+  readonly log: Logger;
+}
+
+export type RunOperation = (
+  context: Context,
+  operation: string,
+  prepare: () => Prepared | Promise<Prepared>,
+) => Promise<Response>;
+
+/** The frame of every operation: input, ordered faults, latency, work, error bodies, request log. */
+export function operationRunner(options: OperationOptions): RunOperation {
+  return async (context, operation, prepare) => {
+    const { clock, requests } = options;
+    const started = clock.now();
+    const { signal } = context.req.raw;
+    let instance: string | undefined;
+    let answer: Answer;
+    let error: CloudError | undefined;
+    try {
+      const prepared = await prepare();
+      instance = prepared.instance ?? prepared.subject?.name;
+      answer = await perform(options, operation, prepared, signal);
+    } catch (thrown) {
+      error = toCloudError(thrown, options.log);
+      answer = { status: error.status, body: errorBody(error) };
+    }
+    requests.add({
+      time: started.toISOString(),
+      operation,
+      ...(instance === undefined ? {} : { instance }),
+      code: signal.aborted ? 0 : answer.status,
+      ...(error === undefined ? {} : { error: error.code }),
+      userAgent: context.req.header('user-agent') ?? '',
+      ms: clock.now().getTime() - started.getTime(),
+    });
+    return toResponse(answer, error);
+  };
+}
+
+async function perform(
+  options: OperationOptions,
+  operation: string,
+  prepared: Prepared,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const decision = options.faults.decide(operation, prepared.subject);
+  const latencyMs = options.apiLatencyMs + decision.latencyMs;
+  if (latencyMs > 0) await pause(options.clock, latencyMs, signal);
+  const work = (): Answer | Promise<Answer> => prepared.work({ staleMs: decision.staleMs, signal });
+  if (decision.error === undefined && decision.timeoutMs === undefined) return work();
+  if (decision.effect) await work();
+  return fail(options.clock, decision, signal);
+}
+
+async function fail(clock: Clock, decision: FaultDecision, signal: AbortSignal): Promise<never> {
+  if (decision.timeoutMs !== undefined) {
+    await pause(clock, decision.timeoutMs, signal);
+    throw new CloudError('RequestTimeout', 'The request took too long.');
+  }
+  const { code = 'InternalError', message = '', status = 500, retryAfterSeconds } = decision.error ?? {};
+  throw new CloudError(code, message, { status, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) });
+}
+
+/** Waits; a caller that hangs up ends the wait, not the request's effect. */
+async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(clock, ms, signal);
+  } catch (reason) {
+    if (!signal.aborted) throw reason;
+  }
+}
+
+/** An error that is none of the cloud's own is a defect: it is logged, the caller learns no more than that. */
+export function toCloudError(thrown: unknown, log: Logger): CloudError {
+  if (thrown instanceof CloudError) return thrown;
+  log.error('A request failed unexpectedly', { error: thrown instanceof Error ? thrown.stack : String(thrown) });
+  return new CloudError('InternalError', 'The cloud failed to answer.');
+}
+
+export const errorBody = (error: CloudError): object => ({ error: { code: error.code, message: error.message } });
+
+function toResponse(answer: Answer, error: CloudError | undefined): Response {
+  const headers: Record<string, string> = { 'content-type': 'application/json' };
+  if (error?.retryAfterSeconds !== undefined) headers['retry-after'] = String(error.retryAfterSeconds);
+  if (answer.body === undefined) return new Response(null, { status: answer.status });
+  return new Response(JSON.stringify(answer.body), { status: answer.status, headers });
+}

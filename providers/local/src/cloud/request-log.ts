@@ -1,0 +1,51 @@
+/** One answered request; `code` is the HTTP status, 0 when the caller hung up before the answer. */
+export interface LoggedRequest {
+  readonly time: string;
+  readonly operation: string;
+  readonly instance?: string;
+  readonly code: number;
+  readonly error?: string;
+  readonly userAgent: string;
+  readonly ms: number;
+}
+
+export interface OperationCounter {
+  total: number;
+  failed: number;
+  byCode: Record<string, number>;
+}
+
+const KEPT = 1_000;
+
+/** The newest requests, and a counter for each operation since the start or the last reset. */
+export class RequestLog {
+  #entries: LoggedRequest[] = [];
+  #counters: Record<string, OperationCounter> = {};
+
+  add(entry: LoggedRequest): void {
+    this.#entries.push(entry);
+    if (this.#entries.length >= 2 * KEPT) this.#entries = this.#entries.slice(-KEPT);
+    let counter = this.#counters[entry.operation];
+    if (!counter) {
+      counter = { total: 0, failed: 0, byCode: {} };
+      this.#counters[entry.operation] = counter;
+    }
+    counter.total += 1;
+    if (entry.code === 0 || entry.code >= 400) counter.failed += 1;
+    counter.byCode[entry.code] = (counter.byCode[entry.code] ?? 0) + 1;
+  }
+
+  get counters(): Readonly<Record<string, OperationCounter>> {
+    return this.#counters;
+  }
+
+  /** Oldest first. */
+  recent(limit = KEPT): readonly LoggedRequest[] {
+    return this.#entries.slice(-Math.min(limit, KEPT));
+  }
+
+  reset(): void {
+    this.#entries = [];
+    this.#counters = {};
+  }
+}

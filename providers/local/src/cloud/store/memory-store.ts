@@ -1,0 +1,22 @@
+import type { CloudStore, StoredRow } from './store.ts';
+
+/** A store that lasts as long as the object. A second cloud started on it sees what the first one left. */
+export class MemoryStore implements CloudStore {
+  readonly #rows = new Map<string, { readonly kind: string; readonly id: string; readonly json: string }>();
+
+  *load(): Iterable<StoredRow> {
+    for (const { kind, id, json } of [...this.#rows.values()]) yield { kind, id, body: JSON.parse(json) };
+  }
+
+  put(kind: string, id: string, body: object): void {
+    this.#rows.set(`${kind}/${id}`, { kind, id, json: JSON.stringify(body) });
+  }
+
+  remove(kind: string, id: string): void {
+    this.#rows.delete(`${kind}/${id}`);
+  }
+
+  close(): void {
+    // Nothing is held open.
+  }
+}

@@ -1,0 +1,112 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openSqliteStore } from './sqlite-store.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'local cloud '));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const file = () => join(dir, 'cloud.sqlite');
+
+test('what was put is there at the next start, what was removed is not', () => {
+  const first = openSqliteStore(dir);
+  first.put('instance', 'i-1', { name: 'a' });
+  first.put('instance', 'i-1', { name: 'b' });
+  first.put('volume', 'i-1', { sizeGi: 1 });
+  first.put('volume', 'vol-2', {});
+  first.remove('volume', 'vol-2');
+  first.close();
+  const second = openSqliteStore(dir);
+  expect([...second.load()]).toEqual([
+    { kind: 'instance', id: 'i-1', body: { name: 'b' } },
+    { kind: 'volume', id: 'i-1', body: { sizeGi: 1 } },
+  ]);
+  second.close();
+});
+
+test('a process that was killed leaves a store that opens', () => {
+  const first = openSqliteStore(dir);
+  first.put('instance', 'i-1', {});
+  // What a SIGKILL leaves: file and write-ahead log, nothing checkpointed.
+  const copy = mkdtempSync(join(tmpdir(), 'killed '));
+  for (const name of ['cloud.sqlite', 'cloud.sqlite-wal'])
+    writeFileSync(join(copy, name), readFileSync(join(dir, name)));
+  first.close();
+  const second = openSqliteStore(copy);
+  expect([...second.load()]).toHaveLength(1);
+  second.close();
+  rmSync(copy, { recursive: true });
+});
+
+test.each<[string, () => void, RegExp]>([
+  ['no database', () => writeFileSync(file(), 'hello '.repeat(100)), /is damaged or no store of local-cloud/],
+  [
+    'the database of another program',
+    () => {
+      const other = new DatabaseSync(file());
+      other.exec('CREATE TABLE t (x)');
+      other.close();
+    },
+    /belongs to another program/,
+  ],
+  [
+    'another layout',
+    () => {
+      openSqliteStore(dir).close();
+      const newer = new DatabaseSync(file());
+      newer.exec('PRAGMA user_version = 9');
+      newer.close();
+    },
+    /has layout 9, this program knows layout 1/,
+  ],
+  [
+    'a damaged row',
+    () => {
+      openSqliteStore(dir).close();
+      const raw = new DatabaseSync(file());
+      raw.exec("INSERT INTO objects VALUES ('instance', 'i-1', '{')");
+      raw.close();
+    },
+    /is damaged at instance i-1/,
+  ],
+])('%s is refused in a sentence and left as it was', (_, prepare, message) => {
+  prepare();
+  const before = readFileSync(file());
+  expect(() => {
+    const store = openSqliteStore(dir);
+    try {
+      return [...store.load()];
+    } finally {
+      store.close();
+    }
+  }).toThrow(message);
+  expect(readFileSync(file()).equals(before)).toBe(true);
+});
+
+test('damaged pages are refused', () => {
+  const store = openSqliteStore(dir);
+  for (let n = 0; n < 200; n++) store.put('instance', `i-${n}`, { text: 'x'.repeat(500) });
+  store.close();
+  const bytes = readFileSync(file());
+  bytes.fill(0xff, 4096, 12_288);
+  writeFileSync(file(), bytes);
+  expect(() => openSqliteStore(dir)).toThrow(/is damaged: restore it/);
+});
+
+test('a second process on the same folder is refused', () => {
+  const first = openSqliteStore(dir);
+  first.put('instance', 'i-1', {});
+  expect(() => openSqliteStore(dir)).toThrow(/in use by another local-cloud/);
+  first.close();
+});
+
+test('a folder that cannot be used is named', () => {
+  writeFileSync(join(dir, 'file'), '');
+  expect(() => openSqliteStore(join(dir, 'file', 'below'))).toThrow(/--data-dir .*below cannot be used/);
+  chmodSync(dir, 0o700);
+});

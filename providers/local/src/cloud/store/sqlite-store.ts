@@ -1,0 +1,127 @@
+import { closeSync, mkdirSync, openSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { type CloudStore, type StoredRow, StoreError } from './store.ts';
+
+/** "MCLC", at byte 68 of the file: tells our store from any other SQLite file. */
+const APPLICATION_ID = 0x4d434c43;
+/** Layout of the tables; a store of another layout is refused. */
+const LAYOUT = 1;
+const FILE = 'cloud.sqlite';
+/** https://www.sqlite.org/fileformat.html §1.3 */
+const MAGIC = 'SQLite format 3\0';
+
+/**
+ * Opens or makes the store in a folder. Nothing in a foreign, damaged, or busy store is touched.
+ * @throws {StoreError} with one sentence that says what is wrong and what to do.
+ */
+export function openSqliteStore(dir: string): CloudStore {
+  const file = join(dir, FILE);
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new StoreError(`--data-dir ${dir} cannot be used: ${messageOf(error)}`);
+  }
+  const fresh = inspectFile(file) === 'fresh';
+  return new SqliteStore(openDatabase(file, fresh), file);
+}
+
+/** Looks at the header alone: opening a foreign file with SQLite could already change it. */
+function inspectFile(file: string): 'fresh' | 'ours' {
+  const header = readHeader(file);
+  if (header === undefined || header.length === 0) return 'fresh';
+  if (header.length < 100 || header.toString('latin1', 0, 16) !== MAGIC)
+    throw new StoreError(`${file} is damaged or no store of local-cloud: restore it or name another --data-dir`);
+  if (header.readUInt32BE(68) !== APPLICATION_ID)
+    throw new StoreError(`${file} belongs to another program: name another --data-dir`);
+  const layout = header.readUInt32BE(60);
+  if (layout !== LAYOUT)
+    throw new StoreError(`${file} has layout ${layout}, this program knows layout ${LAYOUT}: name another --data-dir`);
+  return 'ours';
+}
+
+function readHeader(file: string): Buffer | undefined {
+  let handle: number;
+  try {
+    handle = openSync(file, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new StoreError(`${file} cannot be read: ${messageOf(error)}`);
+  }
+  try {
+    const header = Buffer.alloc(100);
+    return header.subarray(0, readSync(handle, header, 0, 100, 0));
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function openDatabase(file: string, fresh: boolean): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(file);
+    // Exclusive: a second process on the same folder is refused instead of running the same instances twice.
+    database.exec('PRAGMA locking_mode = EXCLUSIVE');
+    // The marks come before WAL mode: they must stand in the file itself when the next start reads its header.
+    if (fresh) database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT}`);
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+    const check = database.prepare('PRAGMA quick_check(1)').get();
+    if (check?.quick_check !== 'ok') throw new Error('database disk image is malformed');
+    database.exec(
+      'CREATE TABLE IF NOT EXISTS objects (kind TEXT, id TEXT, body TEXT NOT NULL, PRIMARY KEY (kind, id)) WITHOUT ROWID',
+    );
+    return database;
+  } catch (error) {
+    database?.close();
+    throw new StoreError(explainOpen(file, messageOf(error)));
+  }
+}
+
+function explainOpen(file: string, reason: string): string {
+  if (/locked|busy/i.test(reason))
+    return `${file} is in use by another local-cloud: stop it or name another --data-dir`;
+  if (/malformed|not a database/i.test(reason)) return `${file} is damaged: restore it or name another --data-dir`;
+  return `${file} cannot be opened: ${reason}`;
+}
+
+class SqliteStore implements CloudStore {
+  readonly #database: DatabaseSync;
+  readonly #file: string;
+  readonly #put: StatementSync;
+  readonly #remove: StatementSync;
+
+  constructor(database: DatabaseSync, file: string) {
+    this.#database = database;
+    this.#file = file;
+    this.#put = database.prepare(
+      'INSERT INTO objects (kind, id, body) VALUES (?, ?, ?) ON CONFLICT (kind, id) DO UPDATE SET body = excluded.body',
+    );
+    this.#remove = database.prepare('DELETE FROM objects WHERE kind = ? AND id = ?');
+  }
+
+  *load(): Iterable<StoredRow> {
+    for (const row of this.#database.prepare('SELECT kind, id, body FROM objects').all()) {
+      const [kind, id] = [String(row.kind), String(row.id)];
+      try {
+        yield { kind, id, body: JSON.parse(String(row.body)) };
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error;
+        throw new StoreError(`${this.#file} is damaged at ${kind} ${id}: restore it or name another --data-dir`);
+      }
+    }
+  }
+
+  put(kind: string, id: string, body: object): void {
+    this.#put.run(kind, id, JSON.stringify(body));
+  }
+
+  remove(kind: string, id: string): void {
+    this.#remove.run(kind, id);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,19 @@
+/** One remembered object: its kind, its id, and its JSON. */
+export interface StoredRow {
+  readonly kind: string;
+  readonly id: string;
+  readonly body: unknown;
+}
+
+/** Where the cloud keeps what must outlive its process. A method that has returned has taken effect for good. */
+export interface CloudStore {
+  load(): Iterable<StoredRow>;
+  put(kind: string, id: string, body: object): void;
+  remove(kind: string, id: string): void;
+  close(): void;
+}
+
+/** A store that cannot be used; the message is one sentence for the user. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
+}

@@ -1,0 +1,13 @@
+import type { Instance, InstanceState } from './model.ts';
+
+/**
+ * The state in which a reader sees an instance who looks `staleMs` into the past; undefined: not visible yet. Real
+ * clouds' listings lag behind their writes like this (EC2 documents it as eventual consistency).
+ */
+export function visibleState(instance: Instance, staleMs: number, now: Date): InstanceState | undefined {
+  if (staleMs <= 0) return instance.state;
+  const seenAt = now.getTime() - staleMs;
+  if (Date.parse(instance.createdAt) > seenAt) return undefined;
+  const past = instance.history.find(({ until }) => Date.parse(until) > seenAt);
+  return past?.state ?? instance.state;
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { parseDuration } from '../duration.ts';
+
+/** A duration as text (`5s`) or as a number of milliseconds; milliseconds inside. */
+export const durationMs = z.union([z.number().nonnegative(), z.string()]).transform((value, context) => {
+  const ms = typeof value === 'number' ? value : parseDuration(value);
+  if (ms !== undefined) return ms;
+  context.addIssue({ code: 'custom', message: 'must be a duration such as 500ms, 5s or 1m30s' });
+  return z.NEVER;
+});
+
+/**
+ * How a hollow kubelet behaves. Ordered at four places, the later ones win: the process's flags, the user data
+ * (`kubelet:`), fault rules on `instances.boot`, and `PUT /instances/<id>/kubelet`.
+ */
+export const kubeletBehaviour = z.strictObject({
+  /** `never`: the machine boots, its kubelet does not come up. */
+  join: z.enum(['normal', 'never']).optional(),
+  /** Between power-on and the first request. */
+  joinDelay: durationMs.optional(),
+  /** Between the Node's registration and its Ready condition. */
+  readyDelay: durationMs.optional(),
+  /** False: the kubelet says that the node is not ready. */
+  ready: z.boolean().optional(),
+  /** True: the machine runs, its kubelet does nothing (no Lease, no status, no pods). */
+  silent: z.boolean().optional(),
+  /** More conditions of the node, by type, e.g. `{"KernelDeadlock": "True"}`. */
+  conditions: z.record(z.string().min(1), z.enum(['True', 'False', 'Unknown'])).optional(),
+  /** How long containers take to end when told to: their pod's whole grace period, no time, or a duration. */
+  podShutdown: z.union([z.enum(['grace', 'immediate']), durationMs]).optional(),
+  /** Between a pod's arrival and its Ready condition. */
+  podReadyDelay: durationMs.optional(),
+  /** Written to the serial console at boot. */
+  consoleText: z.string().max(32_768).optional(),
+});
+
+/** What is not said is the default: join at once, be ready, honour grace periods. */
+export type KubeletBehaviour = z.infer<typeof kubeletBehaviour>;
+
+/** Later layers win, field by field. */
+export function layerBehaviour(...layers: readonly (KubeletBehaviour | undefined)[]): KubeletBehaviour {
+  const merged: Record<string, unknown> = {};
+  for (const layer of layers)
+    for (const [field, value] of Object.entries(layer ?? {})) if (value !== undefined) merged[field] = value;
+  return merged;
+}
