@@ -1,0 +1,33 @@
+import { allOf, type Resize, type Sizes, sum } from './size.ts';
+
+/** A plan that must not be carried out. Reaching this is a defect of a planner; the object is left as it is. */
+export class PlanRefused extends Error {
+  override readonly name = 'PlanRefused';
+}
+
+/** What a plan must keep to. */
+export interface PlanBounds {
+  readonly replicas: number;
+  readonly surge: number;
+  readonly strategy: string | undefined;
+}
+
+/**
+ * The last look before sizes are written: whole non-negative numbers, no growth of the sum beyond replicas + surge,
+ * and never a deployment with replicas brought to 0 (incident 10; Recreate empties the old sets by its nature).
+ * @throws PlanRefused with a sentence that says which bound it broke.
+ */
+export function checkPlan(sizes: Sizes, resize: Resize, { replicas, surge, strategy }: PlanBounds): void {
+  for (const [name, size] of resize) {
+    if (!Number.isSafeInteger(size) || size < 0) throw new PlanRefused(`refused to scale ${name} to ${size}`);
+  }
+  const all = allOf(sizes);
+  const before = sum(all, (size) => size.replicas);
+  const after = sum(all, (size) => resize.get(size.name) ?? size.replicas);
+  if (after > before && after > replicas + surge) {
+    throw new PlanRefused(`refused to grow from ${before} to ${after} machines: ${replicas} + ${surge} are allowed`);
+  }
+  if (after === 0 && before > 0 && replicas > 0 && strategy !== 'Recreate') {
+    throw new PlanRefused(`refused to scale all sets to 0: ${replicas} machines are asked for`);
+  }
+}

@@ -1,0 +1,62 @@
+import type { MachineDeployment } from '@mcm/api';
+
+/** A number of machines, or a percentage such as `25%`. */
+export type IntOrPercent = number | string;
+
+const PERCENT = /^(\d+)%$/;
+
+/**
+ * The number that an int-or-percent stands for.
+ * @param total What a percentage is of.
+ * @returns undefined when the text is neither an integer nor a percentage (`"10"` is neither).
+ */
+export function resolveIntOrPercent(
+  value: IntOrPercent | undefined,
+  total: number,
+  round: 'up' | 'down',
+): number | undefined {
+  if (typeof value === 'number') return Number.isInteger(value) ? value : undefined;
+  const percent = value === undefined ? undefined : PERCENT.exec(value)?.[1];
+  if (percent === undefined) return undefined;
+  const exact = (Number(percent) * total) / 100;
+  return round === 'up' ? Math.ceil(exact) : Math.floor(exact);
+}
+
+/** How many machines a rollout may have above, and be without below, the replicas. */
+export interface Limits {
+  /** Surge as the rollout's arithmetic uses it. */
+  readonly surge: number;
+  /** Surge as it stands in the max-replicas annotation and in scaling: 0 for every strategy but RollingUpdate. */
+  readonly annotatedSurge: number;
+  readonly unavailable: number;
+}
+
+/**
+ * Both limits resolved: surge rounds up, unavailable rounds down, and when both come to 0 one machine may be
+ * unavailable, or nothing could ever move.
+ */
+export function fenceposts(
+  maxSurge: IntOrPercent | undefined,
+  maxUnavailable: IntOrPercent | undefined,
+  replicas: number,
+): { readonly surge: number; readonly unavailable: number } {
+  const surge = resolveIntOrPercent(maxSurge, replicas, 'up') ?? 0;
+  const unavailable = resolveIntOrPercent(maxUnavailable, replicas, 'down') ?? 0;
+  return surge === 0 && unavailable === 0 ? { surge, unavailable: 1 } : { surge, unavailable };
+}
+
+/** The limits in effect for a deployment (sheet 3.1). */
+export function limitsOf(deployment: MachineDeployment): Limits {
+  const replicas = deployment.spec.replicas ?? 0;
+  const { type, rollingUpdate, inPlaceUpdate } = deployment.spec.strategy ?? {};
+  if (type === 'RollingUpdate') {
+    const { surge, unavailable } = fenceposts(rollingUpdate?.maxSurge, rollingUpdate?.maxUnavailable, replicas);
+    return { surge, annotatedSurge: surge, unavailable: Math.min(unavailable, replicas) };
+  }
+  if (type === 'InPlaceUpdate') {
+    const surge = inPlaceUpdate?.orchestrationType === 'Manual' ? 0 : inPlaceUpdate?.maxSurge;
+    const limits = fenceposts(surge, inPlaceUpdate?.maxUnavailable, replicas);
+    return { surge: limits.surge, annotatedSurge: 0, unavailable: Math.min(limits.unavailable, replicas) };
+  }
+  return { surge: 0, annotatedSurge: 0, unavailable: 0 };
+}

@@ -1,0 +1,345 @@
+import {
+  Annotations,
+  ConditionReasons,
+  EventReasons,
+  type Machine,
+  type MachineDeployment,
+  MachineDeploymentConditions,
+  type MachineSet,
+  TRUE,
+} from '@mcm/api';
+import type { Draft } from '@mcm/kube';
+import { type ConditionChange, findCondition } from '../set/conditions.ts';
+import { semanticEqual } from '../set/semantic-equal.ts';
+import { countMachines } from '../set/status.ts';
+import { checkPlan } from './guard.ts';
+import { surplusHistory } from './history.ts';
+import { type Limits, limitsOf } from './limits.ts';
+import { newSet, scaleAnnotations, syncedSet } from './new-set.ts';
+import { isComplete } from './progress.ts';
+import { planRecreate } from './recreate.ts';
+import { highestRevision, revisionOf, type Sets, splitSets } from './revisions.ts';
+import { type PlannedEvent, planRollback, type Rollback } from './rollback.ts';
+import { currentReplicas, planRollingUpdate } from './rolling-update.ts';
+import { isScalingEvent, planScaling } from './scaling.ts';
+import { footprint, type Resize, type SetSize, sizeOf } from './size.ts';
+import { type CountedSet, type CountedSets, deploymentStatus } from './status.ts';
+
+/** Everything that the decision about a deployment looks at: one reading of the caches. */
+export interface DeploymentSnapshot {
+  /** Valid, with a selector that selects something, and not being deleted. */
+  readonly deployment: MachineDeployment;
+  /** The sets that it controls. */
+  readonly sets: readonly MachineSet[];
+  /** Machines by the uid of the set that controls them. */
+  readonly machines: ReadonlyMap<string, readonly Machine[]>;
+  readonly now: Date;
+}
+
+/** Sets whose nodes get or lose a rollout's marks. */
+export interface NodeMarks {
+  /** Prefer-no-schedule taint on. */
+  readonly taint: readonly MachineSet[];
+  /** Prefer-no-schedule taint off. */
+  readonly untaint: readonly MachineSet[];
+  /** Scale-down-disabled annotations on. */
+  readonly protect: readonly MachineSet[];
+  /** Scale-down-disabled annotations off where they are ours. */
+  readonly unprotect: readonly MachineSet[];
+}
+
+/** What is to be done for a deployment now. Everything in it may be done twice without harm. */
+export interface RolloutPlan {
+  readonly sets: CountedSets;
+  /** Sets to write, as they should be. */
+  readonly write: readonly MachineSet[];
+  readonly create: Draft<MachineSet> | undefined;
+  readonly remove: readonly MachineSet[];
+  readonly rollback: Rollback | undefined;
+  /** The revision that the deployment should carry. */
+  readonly revision: number | undefined;
+  readonly nodes: NodeMarks;
+  /** A condition that this step sets by itself. */
+  readonly condition: ConditionChange | undefined;
+  readonly events: readonly PlannedEvent[];
+  /** Whether progress is measured: not while paused or scaling. */
+  readonly measureProgress: boolean;
+  /** Why it is this step, as a sentence. */
+  readonly because: string;
+}
+
+/** A condition type of ours: the rollout cannot go on until somebody changes the spec. */
+export const ROLLOUT_BLOCKED = 'RolloutBlocked';
+
+const NO_MARKS: NodeMarks = { taint: [], untaint: [], protect: [], unprotect: [] };
+
+type Step = Pick<RolloutPlan, 'because'> &
+  Partial<
+    Pick<RolloutPlan, 'create' | 'remove' | 'rollback' | 'nodes' | 'condition' | 'events' | 'measureProgress'>
+  > & {
+    readonly resize?: Resize;
+    /** Names of sets whose scale annotations are written even if the size stays. */
+    readonly annotate?: readonly string[];
+    /** Annotations of sets by name; null removes. */
+    readonly mark?: ReadonlyMap<string, string | null>;
+  };
+
+/** The snapshot, counted and with the current set synced: what the steps decide on. */
+interface View extends DeploymentSnapshot {
+  readonly split: Sets;
+  readonly counted: CountedSets;
+  readonly sizes: { readonly current: SetSize | undefined; readonly old: readonly SetSize[] };
+  readonly limits: Limits;
+  readonly replicas: number;
+  readonly nextRevision: number;
+  readonly complete: boolean;
+}
+
+function viewOf(snapshot: DeploymentSnapshot): View {
+  const { deployment, sets, machines, now } = snapshot;
+  const split = splitSets(deployment, sets);
+  const nextRevision = highestRevision(split.old) + 1;
+  const current = split.current && syncedSet(deployment, split.current, nextRevision);
+  const count = (set: MachineSet): CountedSet => ({
+    set,
+    counts: countMachines(set, machines.get(set.metadata.uid) ?? []),
+  });
+  const counted = { current: current && count(current), old: split.old.map(count) };
+  const size = ({ set, counts }: CountedSet) => sizeOf(set, counts);
+  const limits = limitsOf(deployment);
+  const status = deploymentStatus(deployment, counted, limits.unavailable, now);
+  return {
+    ...snapshot,
+    split: { current, old: split.old },
+    counted,
+    sizes: { current: counted.current && size(counted.current), old: counted.old.map(size) },
+    limits,
+    replicas: deployment.spec.replicas ?? 0,
+    nextRevision,
+    complete: isComplete(deployment, status),
+  };
+}
+
+/**
+ * Decides the next step of a deployment. Pure and total: any snapshot gives a plan, and a plan that would break a bound
+ * is refused rather than carried out.
+ * @throws PlanRefused when a planner went wrong; nothing may then be written.
+ */
+export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
+  const view = viewOf(snapshot);
+  const step = nextStep(view);
+  const { deployment } = snapshot;
+  const resize = step.resize ?? new Map<string, number>();
+  checkPlan(view.sizes, resize, {
+    replicas: view.replicas,
+    surge: view.limits.surge,
+    strategy: deployment.spec.strategy?.type,
+  });
+  return {
+    sets: view.counted,
+    write: setWrites(view, step, snapshot.sets),
+    create: step.create,
+    remove: step.remove ?? [],
+    rollback: step.rollback,
+    revision: step.create ? view.nextRevision : view.split.current && revisionOf(view.split.current),
+    nodes: step.nodes ?? NO_MARKS,
+    condition: step.condition ?? foundCondition(view),
+    events: [...(step.events ?? []), ...scaleEvents(view, resize)],
+    measureProgress: step.measureProgress ?? true,
+    because: step.because,
+  };
+}
+
+function nextStep(view: View): Step {
+  const { deployment, sizes, replicas, split } = view;
+  if (deployment.spec.paused) {
+    const remove = deployment.spec.rollbackTo ? [] : historyOf(view);
+    return { ...scalingStep(view), remove, measureProgress: false };
+  }
+  if (deployment.spec.rollbackTo) return rollbackStep(view, deployment.spec.rollbackTo.revision ?? 0);
+  if (isScalingEvent(sizes, replicas)) return { ...scalingStep(view), measureProgress: false };
+  switch (deployment.spec.strategy?.type) {
+    case 'Recreate':
+      return withProtection(view, recreateStep(view));
+    case 'InPlaceUpdate':
+      return inPlaceStep(view);
+    default:
+      return withTaints(view, withProtection(view, split.current ? rollingStep(view) : createStep(view)));
+  }
+}
+
+function scalingStep({ deployment, sizes, limits, replicas }: View): Step {
+  return planScaling(sizes, {
+    replicas,
+    limits,
+    strategy: deployment.spec.strategy?.type,
+    statusReplicas: deployment.status?.replicas ?? 0,
+  });
+}
+
+function createStep(view: View, size = initialReplicas(view)): Step {
+  const { deployment, limits, nextRevision } = view;
+  const create = newSet(deployment, { replicas: size, revision: nextRevision, limits });
+  const name = create.metadata.name ?? '';
+  return {
+    create,
+    condition: {
+      type: MachineDeploymentConditions.Progressing,
+      status: 'True',
+      reason: ConditionReasons.NewMachineSetCreated,
+      message: `Created new machine set "${name}"`,
+    },
+    events: size > 0 ? [scaledEvent(name, 0, size)] : [],
+    because: `there is no set for the template yet: ${name} is made with ${size}`,
+  };
+}
+
+function initialReplicas({ deployment, sizes, limits, replicas }: View): number {
+  return deployment.spec.strategy?.type === 'RollingUpdate'
+    ? currentReplicas(sizes, { replicas, ...limits })
+    : replicas;
+}
+
+function rollingStep(view: View): Step {
+  const { sizes, replicas, limits } = view;
+  const { current } = sizes;
+  if (!current) return createStep(view);
+  return { ...planRollingUpdate({ ...sizes, current }, { replicas, ...limits }), ...completion(view) };
+}
+
+/** What is tidied up when a rollout has arrived. */
+function completion(view: View): Partial<Step> {
+  return view.complete ? { remove: historyOf(view) } : {};
+}
+
+function recreateStep(view: View): Step {
+  const step = planRecreate(view.sizes, view.replicas);
+  if (step.kind === 'create') return createStep(view);
+  return { ...step, ...completion(view) };
+}
+
+/**
+ * In-place updates are not carried out by this version. A first set is made and brought to size; a new template waits,
+ * visibly, and no machine is replaced on its account.
+ */
+function inPlaceStep(view: View): Step {
+  const { sizes, replicas } = view;
+  if (sizes.old.some((size) => footprint(size) > 0)) {
+    return { condition: IN_PLACE_BLOCKED, because: IN_PLACE_BLOCKED.message };
+  }
+  if (!sizes.current) return createStep(view);
+  const resize = new Map(sizes.current.replicas === replicas ? [] : [[sizes.current.name, replicas]]);
+  return { resize, because: 'the current set gets all replicas', ...completion(view) };
+}
+
+/** Said of a deployment whose machines would have to be updated in place. */
+export const IN_PLACE_BLOCKED: ConditionChange = {
+  type: ROLLOUT_BLOCKED,
+  status: 'True',
+  reason: 'InPlaceUpdateNotSupported',
+  message:
+    'The template changed, and this version does not update machines in place: nothing is done. Go back to the former template, or set spec.strategy.type to RollingUpdate or Recreate.',
+};
+
+function rollbackStep(view: View, revision: number): Step {
+  // The present template gets a revision first, so that one can come back to it; without machines, which the rollback
+  // would only take away again.
+  if (!view.split.current) return createStep(view, 0);
+  const rollback = planRollback(view.deployment, view.split, revision);
+  const { target } = rollback;
+  const wasOld = target?.metadata.annotations?.[Annotations.PreferNoSchedule] !== undefined;
+  const untaint = target && wasOld ? [target] : [];
+  return {
+    rollback,
+    nodes: { ...NO_MARKS, untaint },
+    mark: new Map(untaint.map((set) => [set.metadata.name, null])),
+    events: [rollback.event],
+    measureProgress: false,
+    because: rollback.event.message,
+  };
+}
+
+const hasMachines = ({ set, counts }: CountedSet): boolean => counts.replicas > 0 || (set.spec.replicas ?? 0) > 0;
+
+/** The autoscaler keeps its hands off the nodes while machines of two templates stand (sheet 3.6). */
+function withProtection(view: View, step: Step): Step {
+  const { counted, complete } = view;
+  const all = [...counted.old, ...(counted.current ? [counted.current] : [])].map(({ set }) => set);
+  const nodes = step.nodes ?? NO_MARKS;
+  if (counted.old.some(hasMachines)) return { ...step, nodes: { ...nodes, protect: all } };
+  return complete ? { ...step, nodes: { ...nodes, unprotect: all } } : step;
+}
+
+/** New pods go to new nodes, if they can (sheet 3.5 and 3.7). */
+function withTaints(view: View, step: Step): Step {
+  const { counted, complete } = view;
+  const marked = (set: MachineSet) => set.metadata.annotations?.[Annotations.PreferNoSchedule] !== undefined;
+  const taint = counted.old.filter(hasMachines).map(({ set }) => set);
+  const current = counted.current?.set;
+  const untaint = complete && current && marked(current) ? [current] : [];
+  const mark = new Map<string, string | null>(untaint.map((set) => [set.metadata.name, null]));
+  for (const set of taint) if (!marked(set)) mark.set(set.metadata.name, TRUE);
+  return { ...step, mark, nodes: { ...(step.nodes ?? NO_MARKS), taint, untaint } };
+}
+
+const historyOf = ({ counted, split, deployment }: View): readonly MachineSet[] => {
+  const machines = new Map(counted.old.map(({ set, counts }) => [set, counts.replicas]));
+  return surplusHistory(split.old, (set) => machines.get(set) ?? 0, deployment.spec.revisionHistoryLimit);
+};
+
+function foundCondition({ deployment, split }: View): ConditionChange | undefined {
+  const type = MachineDeploymentConditions.Progressing;
+  if (!split.current || findCondition(deployment.status?.conditions ?? [], type)) return undefined;
+  const message = `Found new machine set "${split.current.metadata.name}"`;
+  return { type, status: 'True', reason: ConditionReasons.FoundNewMachineSet, message };
+}
+
+const scaledEvent = (name: string, from: number, to: number): PlannedEvent => ({
+  type: 'Normal',
+  reason: EventReasons.ScalingMachineSet,
+  message: `Scaled ${to > from ? 'up' : 'down'} machine set ${name} to ${to}`,
+});
+
+function scaleEvents({ sizes }: View, resize: Resize): PlannedEvent[] {
+  const all = [...(sizes.current ? [sizes.current] : []), ...sizes.old];
+  return all.flatMap((size) => {
+    const to = resize.get(size.name) ?? size.replicas;
+    return to === size.replicas ? [] : [scaledEvent(size.name, size.replicas, to)];
+  });
+}
+
+/** Folds all that a step does to a set into one write; sets that end up as they are stored are left out. */
+function setWrites(view: View, step: Step, stored: readonly MachineSet[]): MachineSet[] {
+  const byName = new Map(stored.map((set) => [set.metadata.name, set]));
+  const all = view.split.current ? [...view.split.old, view.split.current] : view.split.old;
+  return all.flatMap((set) => {
+    const { name } = set.metadata;
+    const wanted = folded(view, step, set);
+    const before = byName.get(name);
+    const same =
+      semanticEqual(wanted.metadata.annotations, before?.metadata.annotations) &&
+      semanticEqual(wanted.spec, before?.spec);
+    return same ? [] : [wanted];
+  });
+}
+
+function folded({ deployment, limits }: View, step: Step, set: MachineSet): MachineSet {
+  const { name } = set.metadata;
+  const size = step.resize?.get(name);
+  const scaled = (size !== undefined && size !== (set.spec.replicas ?? 0)) || step.annotate?.includes(name) === true;
+  const mark = step.mark?.get(name);
+  const { [Annotations.PreferNoSchedule]: taint, ...annotations } = set.metadata.annotations ?? {};
+  const marked = mark === undefined ? taint : (mark ?? undefined);
+  return {
+    ...set,
+    metadata: {
+      ...set.metadata,
+      annotations: {
+        ...annotations,
+        ...(marked === undefined ? {} : { [Annotations.PreferNoSchedule]: marked }),
+        ...(scaled ? scaleAnnotations(deployment.spec.replicas ?? 0, limits) : {}),
+      },
+    },
+    spec: size === undefined ? set.spec : { ...set.spec, replicas: size },
+  };
+}

@@ -1,0 +1,136 @@
+import {
+  ConditionReasons,
+  type MachineDeployment,
+  MachineDeploymentConditions,
+  type MachineDeploymentStatus,
+  MachineSetConditions,
+} from '@mcm/api';
+import { type AnyCondition, findCondition, setDeploymentCondition, withoutCondition } from '../set/conditions.ts';
+import { parseTime } from '../set/text.ts';
+import { asConditions, type Conditions, type CountedSets } from './status.ts';
+
+const PROGRESSING = MachineDeploymentConditions.Progressing;
+
+/** Whether the rollout has arrived (sheet 6.3). A deployment of 0 with everything gone has. */
+export const isComplete = (deployment: MachineDeployment, status: MachineDeploymentStatus | undefined): boolean => {
+  const replicas = deployment.spec.replicas ?? 0;
+  return (
+    (status?.updatedReplicas ?? 0) === replicas &&
+    (status?.replicas ?? 0) === replicas &&
+    (status?.availableReplicas ?? 0) === replicas &&
+    (status?.observedGeneration ?? 0) >= (deployment.metadata.generation ?? 0)
+  );
+};
+
+/** Whether anything got better since the stored status (sheet 6.4). */
+export function hasProgressed(stored: MachineDeploymentStatus | undefined, now: MachineDeploymentStatus): boolean {
+  const before = stored ?? {};
+  const outdated = (status: MachineDeploymentStatus) => (status.replicas ?? 0) - (status.updatedReplicas ?? 0);
+  return (
+    (now.updatedReplicas ?? 0) > (before.updatedReplicas ?? 0) ||
+    outdated(now) < outdated(before) ||
+    (now.readyReplicas ?? 0) > (before.readyReplicas ?? 0) ||
+    (now.availableReplicas ?? 0) > (before.availableReplicas ?? 0)
+  );
+}
+
+/** When the progress deadline passes, in milliseconds since 1970; undefined when there is none to pass. */
+export function progressDeadline(
+  deployment: MachineDeployment,
+  conditions: readonly AnyCondition[],
+): number | undefined {
+  const seconds = deployment.spec.progressDeadlineSeconds;
+  const condition = findCondition(conditions, PROGRESSING);
+  if (seconds === undefined || condition === undefined) return undefined;
+  if (condition.reason === ConditionReasons.NewMachineSetAvailable) return undefined;
+  const since = parseTime(condition.lastUpdateTime);
+  return since === undefined ? undefined : since + seconds * 1000;
+}
+
+function isTimedOut(deployment: MachineDeployment, conditions: readonly AnyCondition[], now: Date): boolean {
+  if (deployment.spec.progressDeadlineSeconds === undefined) return false;
+  const reason = findCondition(conditions, PROGRESSING)?.reason;
+  if (reason === ConditionReasons.ProgressDeadlineExceeded) return true;
+  const deadline = progressDeadline(deployment, conditions);
+  return deadline !== undefined && deadline < now.getTime();
+}
+
+/** `ReplicaFailure` as the sets have it: the current one's first; taken off when no set has it. */
+function withReplicaFailure(conditions: readonly AnyCondition[], { current, old }: CountedSets): AnyCondition[] {
+  const type = MachineSetConditions.ReplicaFailure;
+  const all = current ? [current, ...old] : old;
+  const found = all
+    .map(({ set }) => findCondition(set.status?.machineSetCondition ?? [], type))
+    .find((condition) => condition !== undefined);
+  if (found === undefined) return withoutCondition(conditions, type);
+  const mine = findCondition(conditions, type);
+  if (mine?.status === found.status && mine.reason === found.reason) return [...conditions];
+  const time = found.lastTransitionTime === undefined ? {} : { lastUpdateTime: found.lastTransitionTime };
+  return [...withoutCondition(conditions, type), { ...found, ...time }];
+}
+
+/** Adds the progress of a rollout to a status (sheet 6.2). */
+export function withProgress(
+  deployment: MachineDeployment,
+  sets: CountedSets,
+  status: MachineDeploymentStatus & { conditions: Conditions },
+  now: Date,
+): MachineDeploymentStatus & { conditions: Conditions } {
+  const conditions = progressConditions(deployment, sets, status, now);
+  return { ...status, conditions: asConditions(withReplicaFailure(conditions, sets)) };
+}
+
+function progressConditions(
+  deployment: MachineDeployment,
+  { current }: CountedSets,
+  status: MachineDeploymentStatus & { conditions: Conditions },
+  now: Date,
+): readonly AnyCondition[] {
+  const { conditions } = status;
+  const stored = findCondition(deployment.status?.conditions ?? [], PROGRESSING);
+  const done = status.replicas === status.updatedReplicas && stored?.reason === ConditionReasons.NewMachineSetAvailable;
+  if (done) return conditions;
+  const subject = current ? `MachineSet "${current.set.metadata.name}"` : `Deployment "${deployment.metadata.name}"`;
+  if (isComplete(deployment, status)) {
+    const message = `${subject} has successfully progressed.`;
+    return setDeploymentCondition(
+      conditions,
+      { type: PROGRESSING, status: 'True', reason: ConditionReasons.NewMachineSetAvailable, message },
+      now,
+    );
+  }
+  if (hasProgressed(deployment.status, status)) {
+    const change = {
+      type: PROGRESSING,
+      status: 'True',
+      reason: ConditionReasons.MachineSetUpdated,
+      message: `${subject} is progressing.`,
+    } as const;
+    return setDeploymentCondition(conditions, change, now, { refresh: true });
+  }
+  if (isTimedOut(deployment, conditions, now)) {
+    const message = `${subject} has timed out progressing.`;
+    return setDeploymentCondition(
+      conditions,
+      { type: PROGRESSING, status: 'False', reason: ConditionReasons.ProgressDeadlineExceeded, message },
+      now,
+    );
+  }
+  return conditions;
+}
+
+/**
+ * The pause's mark in `Progressing` (sheet 1.8); undefined: nothing changes. A deployment that exceeded its deadline
+ * keeps saying so.
+ */
+export function pauseCondition(deployment: MachineDeployment, now: Date): AnyCondition[] | undefined {
+  const conditions = deployment.status?.conditions ?? [];
+  const reason = findCondition(conditions, PROGRESSING)?.reason;
+  if (reason === ConditionReasons.ProgressDeadlineExceeded) return undefined;
+  const paused = deployment.spec.paused === true;
+  if (paused === (reason === ConditionReasons.DeploymentPaused)) return undefined;
+  const change = paused
+    ? { reason: ConditionReasons.DeploymentPaused, message: 'Deployment is paused' }
+    : { reason: ConditionReasons.DeploymentResumed, message: 'Deployment is resumed' };
+  return setDeploymentCondition(conditions, { type: PROGRESSING, status: 'Unknown', ...change }, now);
+}

@@ -1,0 +1,21 @@
+import type { RolloutStep } from './rolling-update.ts';
+import { isActive, type SetSize, type Sizes } from './size.ts';
+
+/** What Recreate does next: shrink the old, wait, make the current set, or bring it to size. */
+export type RecreateStep =
+  | ({ readonly kind: 'resize' } & RolloutStep)
+  | { readonly kind: 'create'; readonly because: string }
+  | { readonly kind: 'wait'; readonly because: string };
+
+/** The next step of a deployment that never has machines of two templates at once (sheet 4). */
+export function planRecreate({ current, old }: Sizes, replicas: number): RecreateStep {
+  const active = old.filter(isActive);
+  if (active.length > 0) {
+    return { kind: 'resize', resize: new Map(active.map((size) => [size.name, 0])), because: 'old machines go first' };
+  }
+  const left = old.reduce((total, size: SetSize) => total + size.actual, 0);
+  if (left > 0) return { kind: 'wait', because: `${left} old machines are not gone yet` };
+  if (current === undefined) return { kind: 'create', because: 'no old machine is left' };
+  const resize = new Map(current.replicas === replicas ? [] : [[current.name, replicas]]);
+  return { kind: 'resize', resize, because: 'the current set gets all replicas' };
+}

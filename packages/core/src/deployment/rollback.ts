@@ -1,0 +1,68 @@
+import { ANNOTATIONS_NOT_COPIED, EventReasons, type MachineDeployment, type MachineSet } from '@mcm/api';
+import type { Sets } from './revisions.ts';
+import { lastRevision, revisionOf } from './revisions.ts';
+import { sameTemplate, withoutHashLabel } from './template-hash.ts';
+
+/** An event to be recorded on an object. */
+export interface PlannedEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What becomes of a request to roll back: the deployment to write, without the request, and what to say. */
+export interface Rollback {
+  readonly deployment: MachineDeployment;
+  /** The set that was found: its nodes lose the prefer-no-schedule taint. */
+  readonly target: MachineSet | undefined;
+  readonly event: PlannedEvent;
+}
+
+function withoutRequest(deployment: MachineDeployment): MachineDeployment {
+  const { rollbackTo: _request, ...spec } = deployment.spec;
+  return { ...deployment, spec };
+}
+
+/** The deployment's own bookkeeping stays; everything else is as the set carries it. */
+function restoredAnnotations(deployment: MachineDeployment, set: MachineSet): Record<string, string> {
+  const kept = Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => ANNOTATIONS_NOT_COPIED.has(key));
+  const restored = Object.entries(set.metadata.annotations ?? {}).filter(([key]) => !ANNOTATIONS_NOT_COPIED.has(key));
+  return Object.fromEntries([...kept, ...restored]);
+}
+
+/**
+ * Carries `spec.rollbackTo` out on paper (sheet 1.9). The revision itself moves on afterwards: the chosen set becomes
+ * the current one and gets the next number.
+ *
+ * @param to Revision to go to; 0: the one before the current.
+ */
+export function planRollback(deployment: MachineDeployment, { current, old }: Sets, to: number): Rollback {
+  const all = current ? [...old, current] : [...old];
+  const revision = to === 0 ? lastRevision(all) : to;
+  const target = revision > 0 ? all.find((set) => revisionOf(set) === revision) : undefined;
+  const cleared = withoutRequest(deployment);
+  if (target === undefined) {
+    const wanted = to === 0 ? 'a revision before the current one' : `revision ${to}`;
+    const message = `Unable to find ${wanted}; spec.rollbackTo was cleared.`;
+    return {
+      deployment: cleared,
+      target,
+      event: { type: 'Warning', reason: EventReasons.RollbackRevisionNotFound, message },
+    };
+  }
+  if (sameTemplate(target.spec.template, deployment.spec.template)) {
+    const message = `The template of revision ${revision} is the deployment's own already; spec.rollbackTo was cleared.`;
+    return {
+      deployment: cleared,
+      target,
+      event: { type: 'Warning', reason: EventReasons.RollbackTemplateUnchanged, message },
+    };
+  }
+  const restored: MachineDeployment = {
+    ...cleared,
+    metadata: { ...cleared.metadata, annotations: restoredAnnotations(deployment, target) },
+    spec: { ...cleared.spec, template: withoutHashLabel(target.spec.template) },
+  };
+  const message = `Rolled back deployment "${deployment.metadata.name}" to revision ${revision}`;
+  return { deployment: restored, target, event: { type: 'Normal', reason: EventReasons.Rollback, message } };
+}

@@ -1,0 +1,96 @@
+import {
+  allOf,
+  footprint,
+  isActive,
+  oldestSizeFirst,
+  type Resize,
+  type SetSize,
+  type Sizes,
+  steadyAvailable,
+  sum,
+} from './size.ts';
+
+/** What a rollout is measured against. */
+export interface RolloutTarget {
+  readonly replicas: number;
+  readonly surge: number;
+  readonly unavailable: number;
+}
+
+/** One step of a rollout and why it is that one. */
+export interface RolloutStep {
+  readonly resize: Resize;
+  readonly because: string;
+}
+
+/**
+ * Replicas that the current set may have now (sheet 3.2). Every set counts with its replicas or its machines,
+ * whichever are more: machines that still terminate hold the surge back, and machines that are not made yet do too.
+ * The original counts the status alone, gives a new set its surge twice (BUG-4 of the sheet) and overshoots when the
+ * status lags (incident 3).
+ */
+export function currentReplicas(sizes: Sizes, { replicas, surge }: RolloutTarget): number {
+  const have = sizes.current?.replicas ?? 0;
+  const room = replicas + surge - sum(allOf(sizes), footprint);
+  return room <= 0 ? have : have + Math.min(room, Math.max(replicas - have, 0));
+}
+
+function reduce(
+  sizes: readonly SetSize[],
+  budget: number,
+  reducible: (size: SetSize) => number,
+): [Map<string, number>, number] {
+  const reduced = new Map<string, number>();
+  let left = budget;
+  for (const size of sizes) {
+    const cut = Math.min(left, reducible(size));
+    if (cut <= 0) continue;
+    reduced.set(size.name, size.replicas - cut);
+    left -= cut;
+  }
+  return [reduced, left];
+}
+
+/**
+ * How the old sets may shrink (sheet 3.4): unhealthy machines first, then as many as stay above what must be
+ * available. Machines above a set's replicas are on their way out and count neither as available nor as unhealthy.
+ *
+ * The sum of all sets never falls to 0 by this: with 100 % unavailable allowed, one machine stays until the current
+ * set has been scaled (incident 10).
+ */
+export function shrinkOld({ current, old }: Sizes, { replicas, unavailable }: RolloutTarget): Resize {
+  const active = old.filter(isActive).toSorted(oldestSizeFirst);
+  const all = current ? [...active, current] : active;
+  const total = sum(all, (size) => size.replicas);
+  const minAvailable = replicas - unavailable;
+  const joining = current ? current.replicas - steadyAvailable(current) : 0;
+  const floor = replicas > 0 ? 1 : 0;
+  const budget = Math.min(total - minAvailable - joining, total - floor);
+  if (active.length === 0 || budget <= 0) return new Map();
+
+  const [unhealthy] = reduce(active, budget, (size) => size.replicas - steadyAvailable(size));
+  const after = active.map((size) => ({ ...size, replicas: unhealthy.get(size.name) ?? size.replicas }));
+  const left = budget - sum(active, (size) => size.replicas) + sum(after, (size) => size.replicas);
+  const surplus = sum(all, steadyAvailable) - minAvailable;
+  const [healthy] = reduce(after, Math.min(surplus, left), (size) => size.replicas);
+  return new Map([...unhealthy, ...healthy]);
+}
+
+/**
+ * The next step of a rolling update: first the current set, then, when that cannot move, the old ones. At most one
+ * of the two moves in a step, so that each decision is made on what the other did.
+ */
+export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): RolloutStep {
+  const { current } = sizes;
+  const wanted = current.replicas > target.replicas ? target.replicas : currentReplicas(sizes, target);
+  if (wanted !== current.replicas) {
+    return {
+      resize: new Map([[current.name, wanted]]),
+      because: `${current.name} may have ${wanted} of ${target.replicas}`,
+    };
+  }
+  const resize = shrinkOld(sizes, target);
+  if (resize.size > 0) return { resize, because: 'enough machines are available to give old ones up' };
+  if (!sizes.old.some((size) => footprint(size) > 0)) return { resize, because: 'no old machine is left' };
+  return { resize, because: 'waiting: machines of the current set are not available, or old ones are not gone yet' };
+}

@@ -1,0 +1,76 @@
+import { API_VERSION } from '@mcm/api';
+import { controllerOf, type KubeObject, type OwnerReference } from '@mcm/kube';
+import type { Matcher } from './selector.ts';
+
+/** What an owner does about the objects that might be its children. */
+export interface Claim<T> {
+  /** Controlled by the owner, and stays so. */
+  readonly owned: readonly T[];
+  /** Without a controller and selected: to be taken, unless the owner is being deleted. */
+  readonly adopt: readonly T[];
+  /** Controlled by the owner and no longer selected: to be let go. */
+  readonly release: readonly T[];
+}
+
+/** The owner as far as claiming needs it. */
+export interface Owner {
+  readonly uid: string;
+  readonly deleting: boolean;
+}
+
+/**
+ * Sorts candidates by what the owner's selector and their controller reference say (sheet 1.5 and 7.3).
+ * An owner that is being deleted neither adopts nor releases. Objects of other controllers, and namesakes with
+ * another uid, are nobody's business here.
+ */
+export function claim<T extends KubeObject>(owner: Owner, matches: Matcher, candidates: Iterable<T>): Claim<T> {
+  const owned: T[] = [];
+  const adopt: T[] = [];
+  const release: T[] = [];
+  for (const candidate of candidates) {
+    const controller = controllerOf(candidate);
+    const selected = matches(candidate.metadata.labels);
+    if (controller !== undefined) {
+      if (controller.uid !== owner.uid) continue;
+      if (selected) owned.push(candidate);
+      else if (!owner.deleting) release.push(candidate);
+    } else if (selected && !owner.deleting && candidate.metadata.deletionTimestamp === undefined) {
+      adopt.push(candidate);
+    }
+  }
+  return { owned, adopt, release };
+}
+
+/** The controller reference to an object of this group. */
+export const controllerReference = (owner: KubeObject): OwnerReference => ({
+  apiVersion: API_VERSION,
+  kind: owner.kind,
+  name: owner.metadata.name,
+  uid: owner.metadata.uid,
+  controller: true,
+  blockOwnerDeletion: true,
+});
+
+/**
+ * Merge patch that makes `owner` the controller of `child`. Other owners stay: the original replaces the list and
+ * loses them. The resourceVersion makes a race with another adopter a conflict.
+ */
+export const adoptionPatch = (owner: KubeObject, child: KubeObject) => ({
+  metadata: {
+    uid: child.metadata.uid,
+    resourceVersion: child.metadata.resourceVersion,
+    ownerReferences: [...(child.metadata.ownerReferences ?? []), controllerReference(owner)],
+  },
+});
+
+/**
+ * Merge patch that takes the owner's reference off `child`. The original sends a strategic-merge marker, which a
+ * custom resource does not understand, so there nothing is ever released (BUG-1 of the sheet).
+ */
+export const releasePatch = (ownerUid: string, child: KubeObject) => ({
+  metadata: {
+    uid: child.metadata.uid,
+    resourceVersion: child.metadata.resourceVersion,
+    ownerReferences: (child.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== ownerUid),
+  },
+});

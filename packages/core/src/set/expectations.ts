@@ -1,0 +1,45 @@
+import type { Machine } from '@mcm/api';
+
+/**
+ * What we did and the cache does not show yet.
+ *
+ * Creations need no memory: the answer of a creation is put into the cache at once, and one whose answer was lost is
+ * repeated under the same name (see slots.ts). A deletion has no such answer. Until the watch shows the deletion
+ * timestamp, a second pass would still count the machine, and if another one has become less useful in the meantime
+ * would give that one up too. So the uids of machines that we deleted are kept until the cache agrees.
+ *
+ * The original counts expected events, expires them after five minutes and then never asks (BUG-3 of the sheet).
+ * Here nothing is counted and nothing expires: the memory is of facts about uids, and a uid leaves it as soon as the
+ * cache shows the machine deleting or gone. A restart forgets it; the first complete list then shows the truth.
+ */
+export class PendingDeletions {
+  readonly #uids = new Map<string, 'asked' | 'unanswered'>();
+
+  /** A deletion was sent. `unanswered`: whether the server has done it is not known. */
+  note(uid: string, state: 'asked' | 'unanswered'): void {
+    this.#uids.set(uid, state);
+  }
+
+  /** The server refused; the machine counts again. */
+  forget(uid: string): void {
+    this.#uids.delete(uid);
+  }
+
+  /** Forgets what the cache now shows, and gives what it does not. */
+  settle(machines: readonly Machine[]): ReadonlySet<string> {
+    if (this.#uids.size === 0) return this.#none;
+    const shown = new Map(machines.map(({ metadata }) => [metadata.uid, metadata.deletionTimestamp]));
+    for (const uid of [...this.#uids.keys()]) {
+      if (!shown.has(uid) || shown.get(uid) !== undefined) this.#uids.delete(uid);
+    }
+    return new Set(this.#uids.keys());
+  }
+
+  /** Machines whose deletion must be sent again because no answer came. */
+  unanswered(machines: readonly Machine[]): readonly Machine[] {
+    if (this.#uids.size === 0) return [];
+    return machines.filter(({ metadata }) => this.#uids.get(metadata.uid) === 'unanswered');
+  }
+
+  readonly #none: ReadonlySet<string> = new Set();
+}

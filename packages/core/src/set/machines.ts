@@ -1,0 +1,49 @@
+import {
+  Annotations,
+  DEFAULT_MACHINE_PRIORITY,
+  isAvailablePhase,
+  isReadyPhase,
+  Labels,
+  type Machine,
+  type MachinePhase,
+  UpdateResults,
+} from '@mcm/api';
+import { parseInteger, parseTime } from './text.ts';
+
+export const phaseOf = (machine: Machine): MachinePhase | undefined => {
+  const phase = machine.status?.currentStatus?.phase;
+  return (phase as string | undefined) === '' ? undefined : phase;
+};
+
+/** Whether the machine's deletion was asked for or has begun. */
+export const isTerminating = (machine: Machine): boolean =>
+  machine.metadata.deletionTimestamp !== undefined || phaseOf(machine) === 'Terminating';
+
+export const isFailed = (machine: Machine): boolean => phaseOf(machine) === 'Failed';
+
+/** Running, or Available where there is no target cluster. */
+export const isAvailable = (machine: Machine): boolean => isAvailablePhase(phaseOf(machine));
+
+export const isReady = (machine: Machine): boolean => isReadyPhase(phaseOf(machine));
+
+/** Moved here by an in-place update whose hand-over is not finished: the set must not delete it. */
+export const isBeingHandedOver = (machine: Machine): boolean =>
+  machine.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful;
+
+/** When its preservation ends, in milliseconds since 1970; undefined: not preserved. */
+export const preserveExpiry = (machine: Machine): number | undefined =>
+  parseTime(machine.status?.currentStatus?.preserveExpiryTime);
+
+/** Preserved until some time in the future. */
+export const isPreserved = (machine: Machine, now: Date): boolean => (preserveExpiry(machine) ?? 0) > now.getTime();
+
+/** Deletion priority: lower goes first; 3 when the annotation is absent or no integer. */
+export const priorityOf = (machine: Machine): number =>
+  parseInteger(machine.metadata.annotations?.[Annotations.Priority]) ?? DEFAULT_MACHINE_PRIORITY;
+
+/** When the cluster autoscaler chose the machine for deletion. */
+export const markTimeOf = (machine: Machine): number | undefined =>
+  parseTime(machine.metadata.annotations?.[Annotations.MarkedForDeletionTime]);
+
+export const createdAt = (object: { readonly metadata: { readonly creationTimestamp: string } }): number =>
+  parseTime(object.metadata.creationTimestamp) ?? 0;

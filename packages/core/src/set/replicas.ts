@@ -1,0 +1,70 @@
+import { Annotations, isFrozen, Labels, type Machine, type MachineSet } from '@mcm/api';
+import { chooseForDeletion } from './deletion-order.ts';
+import { isBeingHandedOver, isFailed, isTerminating, markTimeOf, priorityOf } from './machines.ts';
+import { mayDeleteFailed, type NodeAnnotations } from './preservation.ts';
+import { parseTime } from './text.ts';
+
+/** At most this many creations, and as many deletions, in one pass over a set. Source: pkg/controller/machineset.go, BurstReplicas. */
+export const BURST = 100;
+
+/** What the decision about a set's machines looks at. */
+export interface SetSnapshot {
+  readonly set: MachineSet;
+  /** All machines that the set controls. */
+  readonly machines: readonly Machine[];
+  /** Uids of machines whose deletion we asked for and the cache does not show yet. */
+  readonly deleting: ReadonlySet<string>;
+  readonly nodeAnnotations: NodeAnnotations;
+  readonly now: Date;
+}
+
+/** How many machines to make and which to delete; never both in one pass. */
+export interface ReplicaPlan {
+  readonly create: number;
+  readonly doomed: readonly Machine[];
+  /** A sentence for logs and tests. */
+  readonly because: string;
+}
+
+const nothing = (because: string): ReplicaPlan => ({ create: 0, doomed: [], because });
+
+/**
+ * Machines of the set that are going to stay unless something is decided. One whose deletion was asked for no longer
+ * counts, by its timestamp or by our own memory; the original waits for the phase, and writes that phase itself.
+ */
+export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' | 'deleting'>): Machine[] =>
+  machines.filter((machine) => !isTerminating(machine) && !deleting.has(machine.metadata.uid));
+
+/**
+ * Machines that the cluster autoscaler named: priority exactly 1 and marked no later than its last change of the
+ * replicas. They go whatever the count is; a replacement is made afterwards by the ordinary rule.
+ */
+function markedByScaler(set: MachineSet, removable: readonly Machine[]): Machine[] {
+  const until = parseTime(set.metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
+  if (until === undefined) return [];
+  return removable.filter((machine) => priorityOf(machine) === 1 && (markTimeOf(machine) ?? Infinity) <= until);
+}
+
+/**
+ * Decides how a set gets to its replicas (sheet 7.5). Pure; total: whatever the snapshot, at most {@link BURST}
+ * machines are made or deleted, never more made than are missing.
+ */
+export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
+  const { set, now, nodeAnnotations } = snapshot;
+  const alive = survivors(snapshot);
+  const removable = alive.filter((machine) => !isBeingHandedOver(machine));
+  const wanted = set.spec.replicas ?? 0;
+  const missing = wanted - alive.length;
+  if (missing > 0) {
+    if (isFrozen(set)) return nothing(`${missing} missing, but the set is frozen`);
+    if (set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined) {
+      return nothing(`${missing} missing, but an in-place update forbids new machines`);
+    }
+    return { create: Math.min(missing, BURST), doomed: [], because: `${missing} of ${wanted} missing` };
+  }
+  const surplus = chooseForDeletion(removable, Math.min(removable.length - wanted, BURST), now);
+  const failed = removable.filter((machine) => isFailed(machine) && mayDeleteFailed(machine, nodeAnnotations, now));
+  const doomed = [...new Set([...surplus, ...markedByScaler(set, removable), ...failed])].slice(0, BURST);
+  if (doomed.length === 0) return nothing('as many as wanted');
+  return { create: 0, doomed, because: `${surplus.length} surplus, ${failed.length} failed of ${alive.length}` };
+}

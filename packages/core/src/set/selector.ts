@@ -1,0 +1,45 @@
+import type { LabelSelector } from '@mcm/api';
+
+/** Labels of an object or of a template. */
+export type LabelMap = Readonly<Record<string, string>>;
+
+/** Tells whether labels match; made by {@link compileSelector}. */
+export type Matcher = (labels: LabelMap | undefined) => boolean;
+
+type Requirement = NonNullable<LabelSelector['matchExpressions']>[number];
+
+function compileRequirement({ key, operator, values = [] }: Requirement): Matcher {
+  const allowed = new Set(values);
+  switch (operator) {
+    case 'In':
+      return (labels) => labels?.[key] !== undefined && allowed.has(labels[key]);
+    case 'NotIn':
+      return (labels) => labels?.[key] === undefined || !allowed.has(labels[key]);
+    case 'Exists':
+      return (labels) => labels?.[key] !== undefined;
+    case 'DoesNotExist':
+      return (labels) => labels?.[key] === undefined;
+  }
+  throw new Error(
+    `spec.selector.matchExpressions: operator ${JSON.stringify(operator)} of key ${JSON.stringify(key)} must be one of In, NotIn, Exists, DoesNotExist`,
+  );
+}
+
+/**
+ * Whether the selector has no requirement, and so would match every object.
+ * The original only recognises `{}`; `{matchLabels: {}}` slips past it and then adopts every orphan.
+ */
+export const isEmptySelector = (selector: LabelSelector | undefined): boolean =>
+  Object.keys(selector?.matchLabels ?? {}).length === 0 && (selector?.matchExpressions ?? []).length === 0;
+
+/**
+ * Makes a matcher. An empty or absent selector matches nothing here: none of its callers may ever claim everything.
+ * @throws Error that names the field when an operator is unknown.
+ */
+export function compileSelector(selector: LabelSelector | undefined): Matcher {
+  if (selector === undefined || isEmptySelector(selector)) return () => false;
+  const pairs = Object.entries(selector.matchLabels ?? {});
+  const requirements = (selector.matchExpressions ?? []).map(compileRequirement);
+  return (labels) =>
+    pairs.every(([key, value]) => labels?.[key] === value) && requirements.every((holds) => holds(labels));
+}

@@ -1,0 +1,55 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { fnv1a, nextMachineNames } from './slots.ts';
+
+const set = { name: 'pool-6f576', uid: '5b2f6cce-76bc-4a62-bc14-efdb433f9698' };
+
+test('FNV-1a gives the published values', () => {
+  expect(fnv1a('')).toBe(0x811c9dc5);
+  expect(fnv1a('a')).toBe(0xe40c292c);
+  expect(fnv1a('foobar')).toBe(0xbf9cf968);
+});
+
+test('names look like the original’s: set name, dash, five characters', () => {
+  for (const name of nextMachineNames(set, [], 200)) {
+    expect(name).toMatch(/^pool-6f576-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+  }
+});
+
+test('the same knowledge gives the same names, so a repeated creation collides instead of doubling', () => {
+  const first = nextMachineNames(set, [], 3);
+  expect(nextMachineNames(set, [], 3)).toEqual(first);
+  expect(nextMachineNames(set, first.slice(0, 1), 2)).toEqual(first.slice(1));
+});
+
+test('another set of the same name gives other names', () => {
+  const other = nextMachineNames({ ...set, uid: 'another-uid' }, [], 50);
+  expect(other.filter((name) => nextMachineNames(set, [], 50).includes(name))).toEqual([]);
+});
+
+test('a replacement does not get the name of the machine that has just gone', () => {
+  const [a, b, c] = nextMachineNames(set, [], 3);
+  const [d] = nextMachineNames(set, [a, b, c].map(String), 1);
+  const afterwards = nextMachineNames(set, [a, c, d].map(String), 1);
+  expect([a, b, c, d]).not.toContain(afterwards[0]);
+});
+
+test('no name is given twice, whatever names exist', () => {
+  const suffix = fc.string({ unit: fc.constantFrom(...'bcdfghjklmnpqrstvwxz2456789'), minLength: 5, maxLength: 5 });
+  fc.assert(
+    fc.property(
+      fc.uuid(),
+      fc.array(suffix, { maxLength: 30 }),
+      fc.integer({ min: 0, max: 150 }),
+      (uid, taken, count) => {
+        const known = taken.map((text) => `${set.name}-${text}`);
+        const names = nextMachineNames({ name: set.name, uid }, known, count);
+        expect(new Set([...names, ...known]).size).toBe(count + new Set(known).size);
+      },
+    ),
+  );
+});
+
+test('1,000 machines of one set never share a name', () => {
+  expect(new Set(nextMachineNames(set, [], 1000)).size).toBe(1000);
+});

@@ -1,0 +1,51 @@
+/** What came of a slow start. */
+export interface SlowStart {
+  readonly succeeded: number;
+  /** The first error of the batch in which it stopped. */
+  readonly error: unknown;
+  /** How many were not tried. */
+  readonly skipped: number;
+}
+
+/**
+ * Runs `task` for every item in parallel batches of 1, 2, 4, …; stops after a batch with an error. If the server
+ * refuses (quota, admission), that costs one call and not hundreds.
+ */
+export async function slowStart<T>(
+  items: readonly T[],
+  task: (item: T) => Promise<void>,
+  firstBatch = 1,
+): Promise<SlowStart> {
+  let succeeded = 0;
+  let started = 0;
+  for (let size = Math.min(firstBatch, items.length); size > 0; size = Math.min(size * 2, items.length - started)) {
+    const results = await Promise.allSettled(items.slice(started, started + size).map(task));
+    started += size;
+    const failures = results.filter((result) => result.status === 'rejected');
+    succeeded += size - failures.length;
+    const [failure] = failures;
+    if (failure) return { succeeded, error: failure.reason, skipped: items.length - started };
+  }
+  return { succeeded, error: undefined, skipped: items.length - started };
+}
+
+/** Runs `task` for every item, at most `limit` at once; goes on after errors and gives them. */
+export async function inParallel<T>(
+  items: readonly T[],
+  limit: number,
+  task: (item: T) => Promise<void>,
+): Promise<unknown[]> {
+  const errors: unknown[] = [];
+  const rest = items.values();
+  const worker = async () => {
+    for (const item of rest) {
+      try {
+        await task(item);
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+  return errors;
+}

@@ -1,0 +1,111 @@
+import {
+  Annotations,
+  ConditionReasons,
+  type Machine,
+  type MachineSet,
+  MachineSetConditions,
+  type MachineSetStatus,
+  type MachineSummary,
+  PreserveValues,
+} from '@mcm/api';
+import { controllerOf } from '@mcm/kube';
+import { setSetCondition, withoutCondition } from './conditions.ts';
+import { isAvailable, isFailed, isReady, preserveExpiry } from './machines.ts';
+import { semanticEqual } from './semantic-equal.ts';
+import { compareText, formatTime } from './text.ts';
+
+/** What the machines of one set add up to. */
+export interface MachineCounts {
+  /** All machines, deleting ones included. */
+  readonly replicas: number;
+  readonly available: number;
+  readonly ready: number;
+  /** Machines with every label of the template. */
+  readonly fullyLabeled: number;
+  readonly preservedFailed: number;
+  readonly autoPreserved: number;
+  /** Machines whose last operation failed, by name. */
+  readonly failed: readonly MachineSummary[];
+}
+
+/** The summary of a machine whose last operation failed, for the status of its set. */
+function summary(machine: Machine): MachineSummary {
+  const { providerID } = machine.spec;
+  const lastOperation = machine.status?.lastOperation;
+  const owner = controllerOf(machine);
+  return {
+    name: machine.metadata.name,
+    ...(providerID ? { providerID } : {}),
+    ...(lastOperation ? { lastOperation } : {}),
+    ...(owner ? { ownerRef: owner.name } : {}),
+  };
+}
+
+/** Counts the machines of a set (sheet 7.8). `minReadySeconds` has no influence, as in the original. */
+export function countMachines(set: MachineSet, machines: readonly Machine[]): MachineCounts {
+  const labels = Object.entries(set.spec.template.metadata?.labels ?? {});
+  let available = 0;
+  let ready = 0;
+  let fullyLabeled = 0;
+  let preservedFailed = 0;
+  let autoPreserved = 0;
+  const failed: MachineSummary[] = [];
+  for (const machine of machines) {
+    if (isAvailable(machine)) available++;
+    if (isReady(machine)) ready++;
+    if (labels.every(([key, value]) => machine.metadata.labels?.[key] === value)) fullyLabeled++;
+    if (machine.metadata.annotations?.[Annotations.Preserve] === PreserveValues.AutoPreserved) autoPreserved++;
+    if (isFailed(machine) && preserveExpiry(machine) !== undefined) preservedFailed++;
+    else if (machine.status?.lastOperation?.state === 'Failed') failed.push(summary(machine));
+  }
+  failed.sort((a, b) => compareText(a.name ?? '', b.name ?? ''));
+  return { replicas: machines.length, available, ready, fullyLabeled, preservedFailed, autoPreserved, failed };
+}
+
+/** What went wrong with a set's replicas in this pass. */
+export interface ReplicaFailure {
+  readonly during: 'create' | 'delete';
+  readonly message: string;
+}
+
+/** The status that a set should have. `failure` decides its condition `ReplicaFailure`, by the operation that failed. */
+export function setStatus(
+  set: MachineSet,
+  counts: MachineCounts,
+  failure: ReplicaFailure | undefined,
+  now: Date,
+): MachineSetStatus {
+  const old = set.status?.machineSetCondition ?? [];
+  const type = MachineSetConditions.ReplicaFailure;
+  const conditions = failure
+    ? setSetCondition(
+        old,
+        {
+          type,
+          status: 'True',
+          reason: failure.during === 'create' ? ConditionReasons.FailedCreate : ConditionReasons.FailedDelete,
+          message: failure.message,
+        },
+        now,
+      )
+    : withoutCondition(old, type);
+  return {
+    replicas: counts.replicas,
+    fullyLabeledReplicas: counts.fullyLabeled,
+    readyReplicas: counts.ready,
+    availableReplicas: counts.available,
+    preservedFailedReplicas: counts.preservedFailed,
+    autoPreserveFailedMachineCount: counts.autoPreserved,
+    observedGeneration: set.metadata.generation ?? 0,
+    machineSetCondition: conditions as NonNullable<MachineSetStatus['machineSetCondition']>,
+    lastOperation: { lastUpdateTime: formatTime(now) },
+    ...(counts.failed.length > 0 ? { failedMachines: [...counts.failed] } : {}),
+  };
+}
+
+/** Whether the status says something that the stored one does not; the time of writing alone says nothing. */
+export function setStatusDiffers(stored: MachineSetStatus | undefined, wanted: MachineSetStatus): boolean {
+  const { lastOperation: _storedAt, ...before } = stored ?? {};
+  const { lastOperation: _wantedAt, ...after } = wanted;
+  return !semanticEqual(before, after);
+}
