@@ -1,6 +1,7 @@
 import type { ApiObject } from '../object.ts';
 import type { JsonSchema, KindDefinition } from './kind.ts';
 import { definitionSchema } from './schemas.ts';
+import { roundTrip } from './shape.ts';
 
 /** What is particular to one built-in kind; the rest follows from it. */
 export interface BuiltinKind
@@ -15,17 +16,23 @@ export interface BuiltinKind
 
 /** A built-in kind. Its schema is put together when it is first looked at. */
 export const defineKind = (facts: BuiltinKind): KindDefinition => {
-  const model = facts.model ?? `V1${facts.kind}`;
+  const { model = `V1${facts.kind}`, setDefaults, ...rest } = facts;
+  // Definitions of custom kinds hold schemas, in which null and zero mean something.
+  const typed = facts.group !== 'apiextensions.k8s.io';
   return {
-  version: 'v1',
-  listKind: `${facts.kind}List`,
-  singular: facts.kind.toLowerCase(),
-  custom: false,
-  ...facts,
-  model,
-  get schema(): JsonSchema {
-    return definitionSchema(model);
-  },
+    version: 'v1',
+    listKind: `${facts.kind}List`,
+    singular: facts.kind.toLowerCase(),
+    custom: false,
+    ...rest,
+    model,
+    setDefaults(object) {
+      if (typed) roundTrip(object, model);
+      setDefaults?.(object);
+    },
+    get schema(): JsonSchema {
+      return definitionSchema(model);
+    },
   };
 };
 

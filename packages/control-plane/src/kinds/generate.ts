@@ -28,6 +28,7 @@ const META_MODELS = [
   'V1ObjectMeta',
   'V1ListMeta',
   'V1LabelSelector',
+  'V1FieldSelectorRequirement',
   'V1Condition',
   'V1Status',
   'V1APIResourceList',
@@ -122,6 +123,8 @@ async function take(name: string, apiPackage: string): Promise<void> {
 }
 
 for (const name of META_MODELS) await take(name, packageOf('meta', 'v1'));
+// Read by kinds of other groups, but of the core package.
+await take('V1TopologySelectorTerm', packageOf('', 'v1'));
 for (const kind of [...builtinKinds, ...bodyKinds]) await take(kind.model ?? '', packageOf(kind.group, kind.version));
 
 const target = new URL('./generated/', import.meta.url);

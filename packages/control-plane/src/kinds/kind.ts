@@ -62,7 +62,10 @@ export interface KindDefinition {
   readonly namespaced: boolean;
   /** Verbs of the main resource; default: create, delete, deletecollection, get, list, patch, update, watch. */
   readonly verbs?: readonly string[];
-  /** Schema of the whole object. Absent: the kind is schemaless (everything is kept). */
+  /**
+   * Schema of the whole object. Absent: the kind is schemaless (everything is kept). Custom kinds are validated against it; a built-in kind's
+   * tells fields, merge keys and list types only, and `setDefaults`, `validate` and `validateUpdate` judge its values.
+   */
   readonly schema?: JsonSchema;
   /** Built-in kinds: name of the client model behind the schema, e.g. `V1Pod`. */
   readonly model?: string;
@@ -93,8 +96,8 @@ export interface KindDefinition {
     readonly encode: (object: ApiObject) => ApiObject;
     readonly decode: (object: ApiObject) => ApiObject;
   };
-  /** The kind shares the storage of another one (`events.k8s.io` events live with those of the core group). Absent: it is stored as it is. */
-  readonly storedAs?: StoredForm;
+  /** What an object without content looks like beside its metadata, as bookmarks show it (`{ spec: {} }` for leases). */
+  readonly zeroValue?: JsonObject;
   /** PUT without a resourceVersion is refused (custom kinds, leases). */
   readonly requiresResourceVersion?: boolean;
   /** PUT of an absent object creates it (leases). */
@@ -103,27 +106,20 @@ export interface KindDefinition {
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
   /** What a delete without an explicit propagationPolicy does with dependents. Default `Background`. */
   readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan';
-  /** Structural defaults come from the schema's `default`s; this adds those that depend on other fields. Mutates. */
+  /**
+   * Structural defaults come from the schema's `default`s; this adds those that depend on other fields. Built-in kinds first bring the object
+   * into the form of the server's own types (see `shape.ts`), so that quantities are canonical and nulls gone. Mutates.
+   * @throws DecodeError (a StatusError 400) of a built-in kind when a value has the wrong type
+   */
   readonly setDefaults?: (object: ApiObject) => void;
   /** Drops what a client may not set (status on create, …) and fills what the server sets. Mutates. */
   readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
   /** Causes of a 422 beyond what the schema says; [] when fine. */
   readonly validate?: (object: ApiObject, context: StrategyContext) => StatusCause[];
+  /** Every cause that an update gives: those of the new object as well as those of the change. */
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => StatusCause[];
   readonly validateName?: (name: string) => string[];
-}
-
-/** Another form of the same objects: where they are stored, and how they are turned around. */
-export interface StoredForm {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-  readonly plural: string;
-  /** From the served form to the stored one. Neither function mutates. */
-  readonly encode: (object: ApiObject) => ApiObject;
-  /** From the stored form to the served one. */
-  readonly decode: (object: ApiObject) => ApiObject;
 }
 
 /** `group/plural`, unique among served resources of one version. */

@@ -98,5 +98,12 @@ export function definitionSchema(model: string): JsonSchema {
   return schema;
 }
 
+/** A model's fields with their types in the short form of `definitions.json`, and the name by which `facts.ts` knows it. */
+export function fieldsOfModel(model: string): { owner: string; fields: Readonly<Record<string, string>> } {
+  const definition = definitions[model];
+  if (definition === undefined) throw new Error(`no definition of the model ${model}: run kinds/generate.ts again`);
+  return { owner: factName(definition.id), fields: definition.fields };
+}
+
 /** The models there are, e.g. `V1PodSpec`. */
 export const modelNames = (): readonly string[] => Object.keys(definitions);

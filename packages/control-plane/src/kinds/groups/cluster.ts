@@ -1,3 +1,11 @@
+import {
+  csiDriverStrategy,
+  csiNodeStrategy,
+  priorityClassStrategy,
+  storageClassStrategy,
+  volumeAttachmentStrategy,
+} from '../cluster/storage.ts';
+import { eventStorage, eventStrategy } from '../core/event.ts';
 import { defineKind, defineReview, fieldsAt } from '../define.ts';
 import type { KindDefinition } from '../kind.ts';
 
@@ -87,10 +95,28 @@ export const clusterKinds: readonly KindDefinition[] = [
     group: 'events.k8s.io',
     kind: 'Event',
     model: 'EventsV1Event',
+    ...eventStrategy,
+    storedAs: eventStorage,
     plural: 'events',
     shortNames: ['ev'],
     selectableFields: fieldsAt(...regarding, 'reason', 'reportingController', 'type'),
     namespaced,
+  }),
+  defineKind({
+    group: 'flowcontrol.apiserver.k8s.io',
+    kind: 'FlowSchema',
+    plural: 'flowschemas',
+    hasGeneration: true,
+    subresources: status,
+    ...clusterScoped,
+  }),
+  defineKind({
+    group: 'flowcontrol.apiserver.k8s.io',
+    kind: 'PriorityLevelConfiguration',
+    plural: 'prioritylevelconfigurations',
+    hasGeneration: true,
+    subresources: status,
+    ...clusterScoped,
   }),
   defineKind({
     group: 'networking.k8s.io',
@@ -124,13 +150,14 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'scheduling.k8s.io',
     kind: 'PriorityClass',
+    ...priorityClassStrategy,
     plural: 'priorityclasses',
     shortNames: ['pc'],
     hasGeneration: true,
     ...clusterScoped,
   }),
-  defineKind({ group: 'storage.k8s.io', kind: 'CSIDriver', plural: 'csidrivers', ...clusterScoped }),
-  defineKind({ group: 'storage.k8s.io', kind: 'CSINode', plural: 'csinodes', ...clusterScoped }),
+  defineKind({ group: 'storage.k8s.io', kind: 'CSIDriver', ...csiDriverStrategy, plural: 'csidrivers', ...clusterScoped }),
+  defineKind({ group: 'storage.k8s.io', kind: 'CSINode', ...csiNodeStrategy, plural: 'csinodes', ...clusterScoped }),
   defineKind({
     group: 'storage.k8s.io',
     kind: 'CSIStorageCapacity',
@@ -141,6 +168,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'storage.k8s.io',
     kind: 'StorageClass',
+    ...storageClassStrategy,
     plural: 'storageclasses',
     shortNames: ['sc'],
     ...clusterScoped,
@@ -148,6 +176,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'storage.k8s.io',
     kind: 'VolumeAttachment',
+    ...volumeAttachmentStrategy,
     plural: 'volumeattachments',
     subresources: status,
     ...clusterScoped,

@@ -1,5 +1,12 @@
+import { configMapStrategy, secretStrategy } from '../core/config.ts';
+import { coreEventStrategy } from '../core/event.ts';
+import { namespaceStrategy } from '../core/namespace.ts';
+import { nodeStrategy } from '../core/node.ts';
+import { serviceStrategy } from '../core/service.ts';
+import { claimStrategy, volumeStrategy } from '../core/volumes.ts';
 import { defineKind, defineReview, fieldsAt } from '../define.ts';
 import type { KindDefinition } from '../kind.ts';
+import { podStrategy } from '../pod/index.ts';
 
 const namespaced = true;
 const clusterScoped = { namespaced: false } as const;
@@ -23,7 +30,7 @@ export const coreKinds: readonly KindDefinition[] = [
     verbs: ['get', 'list'],
     ...clusterScoped,
   }),
-  defineKind({ group: '', kind: 'ConfigMap', plural: 'configmaps', shortNames: ['cm'], namespaced }),
+  defineKind({ group: '', kind: 'ConfigMap', ...configMapStrategy, plural: 'configmaps', shortNames: ['cm'], namespaced }),
   defineKind({
     group: '',
     kind: 'Endpoints',
@@ -35,6 +42,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({
     group: '',
     kind: 'Event',
+    ...coreEventStrategy,
     model: 'CoreV1Event',
     plural: 'events',
     shortNames: ['ev'],
@@ -45,6 +53,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({
     group: '',
     kind: 'Namespace',
+    ...namespaceStrategy,
     plural: 'namespaces',
     shortNames: ['ns'],
     verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
@@ -56,6 +65,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({
     group: '',
     kind: 'Node',
+    ...nodeStrategy,
     plural: 'nodes',
     shortNames: ['no'],
     subresources: status,
@@ -66,6 +76,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({
     group: '',
     kind: 'PersistentVolume',
+    ...volumeStrategy,
     plural: 'persistentvolumes',
     shortNames: ['pv'],
     subresources: status,
@@ -74,6 +85,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({
     group: '',
     kind: 'PersistentVolumeClaim',
+    ...claimStrategy,
     plural: 'persistentvolumeclaims',
     shortNames: ['pvc'],
     subresources: status,
@@ -82,6 +94,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({
     group: '',
     kind: 'Pod',
+    ...podStrategy,
     plural: 'pods',
     shortNames: ['po'],
     categories: ['all'],
@@ -131,10 +144,11 @@ export const coreKinds: readonly KindDefinition[] = [
     subresources: status,
     namespaced,
   }),
-  defineKind({ group: '', kind: 'Secret', plural: 'secrets', selectableFields: fieldsAt('type'), namespaced }),
+  defineKind({ group: '', kind: 'Secret', ...secretStrategy, plural: 'secrets', selectableFields: fieldsAt('type'), namespaced }),
   defineKind({
     group: '',
     kind: 'Service',
+    ...serviceStrategy,
     plural: 'services',
     shortNames: ['svc'],
     categories: ['all'],

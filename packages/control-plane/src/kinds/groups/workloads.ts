@@ -1,5 +1,14 @@
 import { defineKind, fieldsAt } from '../define.ts';
 import type { KindDefinition } from '../kind.ts';
+import {
+  controllerRevisionStrategy,
+  daemonSetStrategy,
+  deploymentStrategy,
+  replicaSetStrategy,
+  statefulSetStrategy,
+} from '../workloads/apps.ts';
+import { cronJobStrategy, jobStrategy } from '../workloads/batch.ts';
+import { budgetStrategy } from '../workloads/budget.ts';
 
 const namespaced = true;
 const categories = ['all'];
@@ -16,12 +25,14 @@ export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'apps',
     kind: 'ControllerRevision',
+    ...controllerRevisionStrategy,
     plural: 'controllerrevisions',
     namespaced,
   }),
   defineKind({
     group: 'apps',
     kind: 'DaemonSet',
+    ...daemonSetStrategy,
     plural: 'daemonsets',
     shortNames: ['ds'],
     categories,
@@ -32,6 +43,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'apps',
     kind: 'Deployment',
+    ...deploymentStrategy,
     plural: 'deployments',
     shortNames: ['deploy'],
     categories,
@@ -42,6 +54,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'apps',
     kind: 'ReplicaSet',
+    ...replicaSetStrategy,
     plural: 'replicasets',
     shortNames: ['rs'],
     categories,
@@ -53,6 +66,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'apps',
     kind: 'StatefulSet',
+    ...statefulSetStrategy,
     plural: 'statefulsets',
     shortNames: ['sts'],
     categories,
@@ -64,6 +78,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'batch',
     kind: 'CronJob',
+    ...cronJobStrategy,
     plural: 'cronjobs',
     shortNames: ['cj'],
     categories,
@@ -74,6 +89,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'batch',
     kind: 'Job',
+    ...jobStrategy,
     plural: 'jobs',
     categories,
     hasGeneration: true,
@@ -96,6 +112,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'policy',
     kind: 'PodDisruptionBudget',
+    ...budgetStrategy,
     plural: 'poddisruptionbudgets',
     shortNames: ['pdb'],
     hasGeneration: true,

@@ -1,0 +1,116 @@
+import type { ApiObject } from '../../object.ts';
+import { forbiddenValue, invalidValue, requiredValue, tooLong } from '../../registry/errors.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
+import type { StatusCause } from '../../status.ts';
+import { isPlain, look, preset, text } from '../plain.ts';
+import { strategy } from '../workloads/apps.ts';
+
+const CONFIG_KEY = /^[-._a-zA-Z0-9]+$/;
+const CONFIG_KEY_RULE =
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+const KEY_LENGTH = 253;
+const SIZE_LIMIT = 1024 * 1024;
+
+function keyProblems(key: string): string[] {
+  const problems: string[] = [];
+  if (key.length > KEY_LENGTH) problems.push(`must be no more than ${KEY_LENGTH} characters`);
+  if (!CONFIG_KEY.test(key)) problems.push(CONFIG_KEY_RULE);
+  if (key === '.') problems.push("must not be '.'");
+  else if (key === '..') problems.push("must not be '..'");
+  else if (key.startsWith('..')) problems.push("must not start with '..'");
+  return problems;
+}
+
+function dataCauses(object: ApiObject, field: string): StatusCause[] {
+  return Object.keys(look(object, field)).flatMap((key) =>
+    keyProblems(key).map((problem) => invalidValue(`${field}[${key}]`, key, problem)),
+  );
+}
+
+function sizeOf(object: ApiObject, field: string): number {
+  let size = 0;
+  for (const value of Object.values(look(object, field))) if (typeof value === 'string') size += value.length;
+  return size;
+}
+
+/** What an object with `immutable: true` may no longer change. */
+function frozenCauses(object: ApiObject, old: ApiObject, fields: readonly string[]): StatusCause[] {
+  if (old['immutable'] !== true) return [];
+  const causes: StatusCause[] = [];
+  const why = 'field is immutable when `immutable` is set';
+  if (object['immutable'] !== true) causes.push(forbiddenValue('immutable', why));
+  for (const field of fields) {
+    if (!jsonEquals(object[field], old[field])) causes.push(forbiddenValue(field, why));
+  }
+  return causes;
+}
+
+export const configMapStrategy = strategy({
+  causes(object) {
+    const causes: StatusCause[] = [];
+    const binary = look(object, 'binaryData');
+    for (const key of Object.keys(look(object, 'data'))) {
+      for (const problem of keyProblems(key)) causes.push(invalidValue(`data[${key}]`, key, problem));
+      if (Object.hasOwn(binary, key)) {
+        causes.push(invalidValue(`data[${key}]`, key, 'duplicate of key present in binaryData'));
+      }
+    }
+    causes.push(...dataCauses(object, 'binaryData'));
+    if (sizeOf(object, 'data') + (sizeOf(object, 'binaryData') * 3) / 4 > SIZE_LIMIT) {
+      causes.push(tooLong('', SIZE_LIMIT));
+    }
+    return causes;
+  },
+  change: (object, old) => frozenCauses(object, old, ['data', 'binaryData']),
+});
+
+/** Keys that a secret of a well-known type must have. */
+const NEEDED_KEYS: Readonly<Record<string, readonly string[]>> = {
+  'kubernetes.io/dockercfg': ['.dockercfg'],
+  'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
+  'kubernetes.io/tls': ['tls.crt', 'tls.key'],
+  'kubernetes.io/ssh-auth': ['ssh-privatekey'],
+};
+
+const ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name';
+
+function secretCauses(object: ApiObject): StatusCause[] {
+  const causes = dataCauses(object, 'data');
+  if ((sizeOf(object, 'data') * 3) / 4 > SIZE_LIMIT) causes.push(tooLong('data', SIZE_LIMIT));
+  const type = text(object, 'type');
+  const data = look(object, 'data');
+  for (const key of NEEDED_KEYS[type] ?? []) {
+    if (!Object.hasOwn(data, key)) causes.push(requiredValue(`data[${key}]`));
+  }
+  if (type === 'kubernetes.io/basic-auth' && !('username' in data) && !('password' in data)) {
+    causes.push(requiredValue('data[username]'), requiredValue('data[password]'));
+  }
+  if (type === 'kubernetes.io/service-account-token' && !object.metadata.annotations?.[ACCOUNT_ANNOTATION]) {
+    causes.push(requiredValue(`metadata.annotations[${ACCOUNT_ANNOTATION}]`));
+  }
+  return causes;
+}
+
+/** `stringData` is a way to write: it lands in `data` and is not kept. */
+function encodeStringData(secret: ApiObject): void {
+  const { stringData } = secret;
+  if (isPlain(stringData)) {
+    const data = isPlain(secret['data']) ? secret['data'] : {};
+    for (const [key, value] of Object.entries(stringData)) data[key] = Buffer.from(String(value)).toString('base64');
+    if (Object.keys(data).length > 0) secret['data'] = data;
+  }
+  delete secret['stringData'];
+}
+
+export const secretStrategy = strategy({
+  setDefaults(secret) {
+    encodeStringData(secret);
+    preset(secret, 'type', 'Opaque');
+  },
+  causes: secretCauses,
+  change(object, old) {
+    const causes: StatusCause[] = [];
+    if (object['type'] !== old['type']) causes.push(invalidValue('type', object['type'], 'field is immutable'));
+    return [...causes, ...frozenCauses(object, old, ['data'])];
+  },
+});

@@ -1,0 +1,145 @@
+import type { ApiObject } from '../../object.ts';
+import { invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
+import { labelProblems } from '../../registry/names.ts';
+import type { StatusCause } from '../../status.ts';
+import { duplicateValue, portCauses } from '../causes.ts';
+import { child, isPlain, items, look, number, type Plain, preset, strings, text } from '../plain.ts';
+import { strategy } from '../workloads/apps.ts';
+
+const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
+const AFFINITIES = ['ClientIP', 'None'];
+const SERVICE_NET = [10, 96] as const;
+const HOSTS = 65_534;
+const FIRST_NODE_PORT = 30_000;
+const NODE_PORTS = 2768;
+const CLIENT_IP_SECONDS = 10_800;
+
+function defaultService(service: ApiObject): void {
+  const spec = child(service, 'spec');
+  preset(spec, 'sessionAffinity', 'None');
+  preset(spec, 'type', 'ClusterIP');
+  if (spec['sessionAffinity'] === 'ClientIP') {
+    child(child(spec, 'sessionAffinityConfig'), 'clientIP')['timeoutSeconds'] ??= CLIENT_IP_SECONDS;
+  }
+  for (const port of items(spec, 'ports')) {
+    preset(port, 'protocol', 'TCP');
+    if (port['targetPort'] === 0 || port['targetPort'] === '' || port['targetPort'] === undefined) {
+      port['targetPort'] = port['port'];
+    }
+  }
+  const type = text(spec, 'type');
+  if (type === 'NodePort' || type === 'LoadBalancer') preset(spec, 'externalTrafficPolicy', 'Cluster');
+  if (type === 'LoadBalancer') spec['allocateLoadBalancerNodePorts'] ??= true;
+  if (type !== 'ExternalName') preset(spec, 'internalTrafficPolicy', 'Cluster');
+}
+
+/** A number below `range` that stays the same for the same text (FNV-1a). */
+function spread(seed: string, range: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < seed.length; at++) hash = Math.imul(hash ^ seed.charCodeAt(at), 0x01000193) >>> 0;
+  return hash % range;
+}
+
+/**
+ * An address of the service network, from the service's uid. Two services may get the same one: nothing routes to them
+ * here, so no register of addresses is kept.
+ */
+function clusterAddress(uid: string): string {
+  const host = 1 + spread(uid, HOSTS);
+  return `${SERVICE_NET[0]}.${SERVICE_NET[1]}.${host >> 8}.${host & 255}`;
+}
+
+function allocate(service: ApiObject): void {
+  const spec = child(service, 'spec');
+  const type = text(spec, 'type');
+  if (type === 'ExternalName') return;
+  const { uid = '' } = service.metadata;
+  const headless = spec['clusterIP'] === 'None';
+  preset(spec, 'clusterIP', clusterAddress(uid));
+  if (strings(spec, 'clusterIPs').length === 0) spec['clusterIPs'] = [spec['clusterIP']];
+  // A headless service without a selector may be of any family.
+  const open = headless && spec['selector'] === undefined;
+  preset(spec, 'ipFamilyPolicy', open ? 'RequireDualStack' : 'SingleStack');
+  if (strings(spec, 'ipFamilies').length === 0) spec['ipFamilies'] = open ? ['IPv4', 'IPv6'] : ['IPv4'];
+  if (type !== 'NodePort' && !(type === 'LoadBalancer' && spec['allocateLoadBalancerNodePorts'] !== false)) return;
+  for (const [index, port] of items(spec, 'ports').entries()) {
+    if ((number(port, 'nodePort') ?? 0) === 0) {
+      port['nodePort'] = FIRST_NODE_PORT + ((spread(uid, NODE_PORTS) + index) % NODE_PORTS);
+    }
+  }
+}
+
+function servicePortCauses(port: Plain, path: string, named: boolean, names: Set<string>): StatusCause[] {
+  const causes: StatusCause[] = [];
+  const name = text(port, 'name');
+  if (named && name === '') causes.push(requiredValue(`${path}.name`));
+  else if (name !== '') {
+    for (const problem of labelProblems(name)) causes.push(invalidValue(`${path}.name`, name, problem));
+    if (names.has(name)) causes.push(duplicateValue(`${path}.name`, name));
+    names.add(name);
+  }
+  causes.push(...portCauses(`${path}.port`, number(port, 'port') ?? 0));
+  const protocol = text(port, 'protocol');
+  if (!['SCTP', 'TCP', 'UDP'].includes(protocol)) {
+    causes.push(unsupportedValue(`${path}.protocol`, protocol, ['SCTP', 'TCP', 'UDP']));
+  }
+  const target = port['targetPort'];
+  if (typeof target === 'number') causes.push(...portCauses(`${path}.targetPort`, target));
+  return causes;
+}
+
+function serviceCauses(service: ApiObject): StatusCause[] {
+  const spec = look(service, 'spec');
+  const causes: StatusCause[] = [];
+  const ports = items(spec, 'ports');
+  const type = text(spec, 'type');
+  const headless = spec['clusterIP'] === 'None';
+  if (ports.length === 0 && !headless && type !== 'ExternalName') causes.push(requiredValue('spec.ports'));
+  if (type === 'ExternalName' && text(spec, 'externalName') === '') causes.push(requiredValue('spec.externalName'));
+  const names = new Set<string>();
+  for (const [index, port] of ports.entries()) {
+    causes.push(...servicePortCauses(port, `spec.ports[${index}]`, ports.length > 1, names));
+  }
+  const affinity = text(spec, 'sessionAffinity');
+  if (!AFFINITIES.includes(affinity)) causes.push(unsupportedValue('spec.sessionAffinity', affinity, AFFINITIES));
+  if (!TYPES.includes(type)) causes.push(unsupportedValue('spec.type', type, TYPES));
+  return causes;
+}
+
+/** The address of a service stays, unless the service becomes an ExternalName or stops being one. */
+function addressCauses(service: ApiObject, old: ApiObject): StatusCause[] {
+  const spec = look(service, 'spec');
+  const before = look(old, 'spec');
+  if (before['type'] === 'ExternalName' || spec['type'] === 'ExternalName') return [];
+  if (text(before, 'clusterIP') === '' || jsonEquals(spec['clusterIP'], before['clusterIP'])) return [];
+  return [invalidValue('spec.clusterIPs[0]', spec['clusterIPs'], 'may not change once set')];
+}
+
+export const serviceStrategy = strategy({
+  setDefaults: defaultService,
+  prepareForCreate(service) {
+    service['status'] = { loadBalancer: {} };
+    allocate(service);
+  },
+  prepareForUpdate(service, old, { subresource }) {
+    if (subresource !== '') return;
+    const spec = child(service, 'spec');
+    // A PUT that leaves out what the server has chosen does not take it away.
+    for (const field of ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'healthCheckNodePort']) {
+      const kept = look(old, 'spec')[field];
+      if (spec[field] === undefined && kept !== undefined && spec['type'] !== 'ExternalName') spec[field] = kept;
+    }
+    const chosen = new Map(
+      items(look(old, 'spec'), 'ports').map((port) => [`${port['protocol']}/${port['port']}`, port['nodePort']]),
+    );
+    for (const port of items(spec, 'ports')) {
+      const nodePort = chosen.get(`${port['protocol']}/${port['port']}`);
+      if (nodePort !== undefined && spec['type'] !== 'ClusterIP') port['nodePort'] ??= nodePort;
+    }
+    allocate(service);
+    if (!isPlain(service['status'])) service['status'] = { loadBalancer: {} };
+  },
+  causes: serviceCauses,
+  change: addressCauses,
+});

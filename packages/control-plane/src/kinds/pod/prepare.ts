@@ -1,0 +1,59 @@
+import type { ApiObject } from '../../object.ts';
+import type { StrategyContext } from '../kind.ts';
+import { child, isPlain, items, look, type Plain } from '../plain.ts';
+import { quantityNanos } from '../quantity.ts';
+
+const QOS_RESOURCES = ['cpu', 'memory'];
+
+/** `Guaranteed`, `Burstable` or `BestEffort`, by the CPU and memory of all containers. */
+export function qosClass(spec: Plain): string {
+  let guaranteed = true;
+  let any = false;
+  for (const container of [...items(spec, 'containers'), ...items(spec, 'initContainers')]) {
+    const resources = look(container, 'resources');
+    for (const name of QOS_RESOURCES) {
+      const limit = quantityNanos(look(resources, 'limits')[name]);
+      const request = quantityNanos(look(resources, 'requests')[name]);
+      if (limit > 0n || request > 0n) any = true;
+      if (limit === 0n || (request !== 0n && request !== limit)) guaranteed = false;
+    }
+  }
+  if (!any) return 'BestEffort';
+  return guaranteed ? 'Guaranteed' : 'Burstable';
+}
+
+/** RFC 3339, to the second. */
+export const timestamp = (now: Date): string => `${now.toISOString().slice(0, 19)}Z`;
+
+const gated = (now: Date): Plain => ({
+  type: 'PodScheduled',
+  status: 'False',
+  lastProbeTime: null,
+  lastTransitionTime: timestamp(now),
+  reason: 'SchedulingGated',
+  message: 'Scheduling is blocked due to non-empty scheduling gates',
+});
+
+/** A new pod is Pending, whatever its author says of its status. */
+export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
+  const spec = child(pod, 'spec');
+  const status: Plain = { phase: 'Pending', qosClass: qosClass(spec) };
+  if (items(spec, 'schedulingGates').length > 0) status['conditions'] = [gated(now)];
+  pod['status'] = status;
+}
+
+/** The class of service never changes, and a pod that was scheduled keeps its node. */
+export function preparePodUpdate(pod: ApiObject, old: ApiObject): void {
+  const status = pod['status'];
+  const before = look(old, 'status')['qosClass'];
+  if (isPlain(status) && before !== undefined) status['qosClass'] = before;
+}
+
+/** Seconds that a deleted pod gets: none when it runs nowhere or has ended, else its own grace period. */
+export function podGracePeriod(pod: ApiObject): number {
+  const phase = look(pod, 'status')['phase'];
+  const spec = look(pod, 'spec');
+  if ((spec['nodeName'] ?? '') === '' || phase === 'Succeeded' || phase === 'Failed') return 0;
+  const own = spec['terminationGracePeriodSeconds'];
+  return typeof own === 'number' ? Math.max(own, own < 0 ? 1 : 0) : 30;
+}

@@ -1,0 +1,95 @@
+/** How a quantity was written, which decides how it is written back. */
+type QuantityFormat = 'binary' | 'decimal' | 'exponent';
+
+/** A quantity: an integer number of nanos, which is the finest step there is. */
+export interface Quantity {
+  readonly nanos: bigint;
+  readonly format: QuantityFormat;
+}
+
+const PATTERN = /^([+-]?)(\d+\.?\d*|\.\d+)([EPTGMK]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
+const NANO = 1_000_000_000n;
+const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
+const DECIMAL: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
+const SUFFIX = new Map(Object.entries(DECIMAL).map(([suffix, exponent]) => [exponent, suffix]));
+
+/** The error text of apimachinery's quantity parser. */
+export const QUANTITY_ERROR =
+  "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+
+/** Rounds away from zero, as quantities finer than a nano are. */
+function divideUp(value: bigint, by: bigint): bigint {
+  const quotient = value / by;
+  return value % by === 0n ? quotient : quotient + 1n;
+}
+
+/** Reads a quantity such as `100m`, `1.5Gi` or `1e3`; undefined when it is none. */
+export function parseQuantity(text: string): Quantity | undefined {
+  const match = PATTERN.exec(text);
+  if (match === null) return undefined;
+  const [, sign = '', digits = '', suffix = ''] = match;
+  const [whole = '', fraction = ''] = digits.split('.');
+  const scaled = BigInt(`${whole}${fraction}`) * NANO;
+  const unit = 10n ** BigInt(fraction.length);
+  let nanos: bigint;
+  let format: QuantityFormat;
+  if (suffix.endsWith('i')) {
+    format = 'binary';
+    nanos = divideUp(scaled * 1024n ** BigInt(BINARY.indexOf(suffix) + 1), unit);
+  } else {
+    const exponential = /^[eE][+-]?\d/.test(suffix);
+    const exponent = exponential ? Number(suffix.slice(1)) : (DECIMAL[suffix] ?? 0);
+    if (Math.abs(exponent) > 100) return undefined;
+    format = exponential ? 'exponent' : 'decimal';
+    nanos =
+      exponent >= 0
+        ? divideUp(scaled * 10n ** BigInt(exponent), unit)
+        : divideUp(scaled, unit * 10n ** BigInt(-exponent));
+  }
+  return { nanos: sign === '-' ? -nanos : nanos, format };
+}
+
+function formatDecimal(nanos: bigint, format: QuantityFormat): string {
+  let mantissa = nanos;
+  let exponent = -9;
+  while (exponent < 18 && mantissa !== 0n && mantissa % 1000n === 0n) {
+    mantissa /= 1000n;
+    exponent += 3;
+  }
+  if (mantissa === 0n) return '0';
+  if (format === 'exponent') return exponent === 0 ? `${mantissa}` : `${mantissa}e${exponent}`;
+  return `${mantissa}${SUFFIX.get(exponent) ?? ''}`;
+}
+
+/** A quantity in its canonical form: no fraction, and the greatest suffix that needs none. */
+export function formatQuantity({ nanos, format }: Quantity): string {
+  const whole = nanos / NANO;
+  const small = whole > -1024n && whole < 1024n;
+  if (format !== 'binary' || small || nanos % NANO !== 0n) {
+    return formatDecimal(nanos, format === 'binary' ? 'decimal' : format);
+  }
+  let mantissa = whole;
+  let step = 0;
+  while (step < BINARY.length && mantissa % 1024n === 0n) {
+    mantissa /= 1024n;
+    step++;
+  }
+  return `${mantissa}${step === 0 ? '' : BINARY[step - 1]}`;
+}
+
+const canonical = new Map<string, string>();
+
+/** The canonical form of a quantity's text; undefined when it is none. The few texts that occur are remembered. */
+export function canonicalQuantity(text: string): string | undefined {
+  const known = canonical.get(text);
+  if (known !== undefined) return known;
+  const quantity = parseQuantity(text);
+  if (quantity === undefined) return undefined;
+  const written = formatQuantity(quantity);
+  if (canonical.size < 4096) canonical.set(text, written);
+  return written;
+}
+
+/** Nanos of a quantity's text; 0 for what is none. */
+export const quantityNanos = (text: unknown): bigint =>
+  (typeof text === 'number' || typeof text === 'string' ? parseQuantity(String(text))?.nanos : undefined) ?? 0n;

@@ -1,0 +1,272 @@
+import type { ApiObject } from '../object.ts';
+import { StatusError } from '../status.ts';
+import { quantityFields } from './facts.ts';
+import { canonicalQuantity, QUANTITY_ERROR } from './quantity.ts';
+import { fieldsOfModel } from './schemas.ts';
+import { SHAPES } from './shape-table.ts';
+
+/**
+ * The body does not fit the server's types. Answered as 400; a patch, which reports it otherwise, finds Go's own words in
+ * `why`.
+ */
+export class DecodeError extends StatusError {
+  readonly why: string;
+
+  constructor(why: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>) {
+    const version = object.apiVersion.split('/').at(-1) ?? '';
+    super({
+      message: `${object.kind} in version "${version}" cannot be handled as a ${object.kind}: ${why}`,
+      reason: 'BadRequest',
+      code: 400,
+    });
+    this.why = why;
+  }
+}
+
+/** Thrown while reading and turned into a DecodeError, which knows the object, at the top. */
+class Mismatch extends Error {}
+
+/** Where a value stands: the Go structure that holds it and the path from the object's root. */
+type Reader = (value: unknown, owner: string, path: string) => unknown;
+
+type Mode = 'optional' | 'dropped' | 'structure' | 'kept' | 'omitted';
+
+interface Field {
+  readonly name: string;
+  readonly mode: Mode;
+  readonly read: Reader;
+  readonly zero: unknown;
+}
+
+const goKind = (value: unknown): string => {
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'boolean') return 'bool';
+  return typeof value;
+};
+
+const mismatch = (found: string, owner: string, path: string, type: string): Mismatch =>
+  new Mismatch(`json: cannot unmarshal ${found} into Go struct field ${owner}.${path} of type ${type}`);
+
+const plainModel = (model: string): string => model.replace(/^[A-Za-z]*?V[0-9]+/, '');
+
+/** A type of `definitions.json` in Go's words. */
+function goType(type: string): string {
+  if (type.startsWith('[]')) return `[]${goType(type.slice(2))}`;
+  if (type.startsWith('{}')) return `map[string]${goType(type.slice(2))}`;
+  if (type === 'boolean') return 'bool';
+  if (type === 'double' || type === 'number') return 'float64';
+  if (type === 'byte') return '[]uint8';
+  if (type === 'date-time') return 'v1.Time';
+  if (/^[A-Z]/.test(type)) return `v1.${plainModel(type)}`;
+  return type;
+}
+
+function readString(value: unknown, owner: string, path: string): unknown {
+  if (typeof value === 'string') return value;
+  throw mismatch(goKind(value), owner, path, 'string');
+}
+
+function readBoolean(value: unknown, owner: string, path: string): unknown {
+  if (typeof value === 'boolean') return value;
+  throw mismatch(goKind(value), owner, path, 'bool');
+}
+
+const readInteger =
+  (type: 'int32' | 'int64'): Reader =>
+  (value, owner, path) => {
+    if (typeof value !== 'number') throw mismatch(goKind(value), owner, path, type);
+    const fits = Number.isInteger(value) && (type === 'int64' || Math.abs(value) <= 2 ** 31);
+    if (!fits) throw mismatch(`number ${value}`, owner, path, type);
+    return value;
+  };
+
+function readNumber(value: unknown, owner: string, path: string): unknown {
+  if (typeof value === 'number') return value;
+  throw mismatch(goKind(value), owner, path, 'float64');
+}
+
+/** Base64, with Go's complaint about the first byte that is none. */
+function readBytes(value: unknown, owner: string, path: string): unknown {
+  const text = readString(value, owner, path) as string;
+  if (text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)) return text;
+  const bare = text.replaceAll(/[\r\n]/g, '');
+  if (bare.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(bare)) return bare;
+  const wrong = text.search(/[^A-Za-z0-9+/\r\n]/);
+  throw new Mismatch(`illegal base64 data at input byte ${wrong === -1 ? text.length - (text.length % 4) : wrong}`);
+}
+
+/** A time in UTC, to the second or (micro times) to the microsecond. */
+const readTime =
+  (micro: boolean): Reader =>
+  (value, owner, path) => {
+    const text = readString(value, owner, path) as string;
+    if (!micro && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(text)) return text;
+    const parts = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d+))?(?:Z|[+-]\d\d:\d\d)$/.exec(text);
+    const time = parts === null ? Number.NaN : Date.parse(text);
+    if (Number.isNaN(time)) {
+      const layout = micro ? '2006-01-02T15:04:05.000000Z07:00' : '2006-01-02T15:04:05Z07:00';
+      throw new Mismatch(`parsing time "${text}" as "${layout}": cannot parse "${text}" as "2006"`);
+    }
+    const seconds = new Date(time).toISOString().slice(0, 19);
+    return micro ? `${seconds}.${(parts?.[1] ?? '').padEnd(6, '0').slice(0, 6)}Z` : `${seconds}Z`;
+  };
+
+function readQuantity(value: unknown): unknown {
+  const text = typeof value === 'number' ? String(value) : value;
+  const written = typeof text === 'string' ? canonicalQuantity(text) : undefined;
+  if (written === undefined) throw new Mismatch(QUANTITY_ERROR);
+  return written;
+}
+
+function readIntOrString(value: unknown, owner: string, path: string): unknown {
+  if (typeof value === 'string') return value;
+  return readInteger('int32')(value, owner, path);
+}
+
+const scalars: Readonly<Record<string, Reader>> = {
+  string: readString,
+  boolean: readBoolean,
+  number: readNumber,
+  double: readNumber,
+  int32: readInteger('int32'),
+  int64: readInteger('int64'),
+  byte: readBytes,
+  'date-time': readTime(false),
+  'date-time-micro': readTime(true),
+  'int-or-string': readIntOrString,
+  quantity: readQuantity,
+  any: (value) => value,
+};
+
+const zeros: Readonly<Record<string, unknown>> = {
+  string: '',
+  boolean: false,
+  number: 0,
+  double: 0,
+  int32: 0,
+  int64: 0,
+  'int-or-string': 0,
+  quantity: '0',
+};
+
+function readerOf(type: string): Reader {
+  if (type.startsWith('[]')) {
+    const item = readerOf(type.slice(2));
+    const words = goType(type);
+    return (value, owner, path) => {
+      if (!Array.isArray(value)) throw mismatch(goKind(value), owner, path, words);
+      for (let at = 0; at < value.length; at++) value[at] = item(value[at] ?? zeroOf(type.slice(2)), owner, path);
+      return value;
+    };
+  }
+  if (type.startsWith('{}')) {
+    const item = readerOf(type.slice(2));
+    const words = goType(type);
+    return (value, owner, path) => {
+      if (!isRecord(value)) throw mismatch(goKind(value), owner, path, words);
+      for (const key of Object.keys(value)) value[key] = item(value[key] ?? zeroOf(type.slice(2)), owner, path);
+      return value;
+    };
+  }
+  return scalars[type] ?? structureReader(type);
+}
+
+const zeroOf = (type: string): unknown => {
+  if (/^[A-Z]/.test(type)) return {};
+  return zeros[type] ?? null;
+};
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isZero = (value: unknown): boolean => {
+  if (value === '' || value === 0 || value === false) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  if (isRecord(value)) {
+    for (const _key in value) return false;
+    return true;
+  }
+  return false;
+};
+
+const MODES: readonly Mode[] = ['dropped', 'structure', 'kept', 'omitted'];
+
+let shapes: Map<string, Map<string, Mode>> | undefined;
+
+/** `SHAPES` as a map, made when first needed. */
+function shapeOf(owner: string): ReadonlyMap<string, Mode> | undefined {
+  if (shapes === undefined) {
+    shapes = new Map();
+    for (const row of SHAPES.trim().split('\n')) {
+      const [name = '', columns = ''] = row.split(': ');
+      const modes = new Map<string, Mode>();
+      for (const [at, fields] of columns.split('|').entries()) {
+        for (const field of fields.split(' ')) if (field !== '') modes.set(field, MODES[at] ?? 'optional');
+      }
+      shapes.set(name, modes);
+    }
+  }
+  return shapes.get(owner);
+}
+
+function compileFields(model: string): readonly Field[] {
+  const { owner, fields } = fieldsOfModel(model);
+  const modes = shapeOf(owner);
+  return Object.entries(fields)
+    .filter(([name]) => name !== 'apiVersion' || !('kind' in fields) || !('metadata' in fields))
+    .filter(([name]) => name !== 'kind' || !('apiVersion' in fields) || !('metadata' in fields))
+    .map(([name, type]) => {
+      const trueType = quantityFields.get(`${owner}.${name}`) ?? type;
+      return {
+        name,
+        mode: modes?.get(name) ?? 'optional',
+        read: readerOf(trueType),
+        zero: zeroOf(trueType),
+      };
+    });
+}
+
+function readField(record: Record<string, unknown>, field: Field, owner: string, path: string): void {
+  const { name, mode } = field;
+  const value = record[name];
+  if (value === undefined || value === null) {
+    if (mode === 'kept') record[name] = field.zero;
+    else if (mode === 'structure') record[name] = field.read({}, owner, path);
+    else if (value === null) delete record[name];
+    return;
+  }
+  const read = field.read(value, owner, path === '' ? name : `${path}.${name}`);
+  if ((mode === 'dropped' || mode === 'omitted') && isZero(read)) delete record[name];
+  else if (read !== value) record[name] = read;
+}
+
+const structureReaders = new Map<string, Reader>();
+
+function structureReader(model: string): Reader {
+  const known = structureReaders.get(model);
+  if (known !== undefined) return known;
+  const words = goType(model);
+  const name = plainModel(model);
+  let fields: readonly Field[] | undefined;
+  const reader: Reader = (value, owner, path) => {
+    if (!isRecord(value)) throw mismatch(goKind(value), owner, path, words);
+    fields ??= compileFields(model);
+    for (const field of fields) readField(value, field, name, path);
+    return value;
+  };
+  structureReaders.set(model, reader);
+  return reader;
+}
+
+/**
+ * Brings a value into the form that a round trip through the server's own types gives it: quantities canonical, times in UTC, zero
+ * fields left out or filled in, nulls gone. Fields that the model does not know are left alone. Mutates.
+ * @throws DecodeError when a value has the wrong type
+ */
+export function roundTrip(object: ApiObject, model: string): void {
+  try {
+    structureReader(model)(object, '', '');
+  } catch (error) {
+    throw error instanceof Mismatch ? new DecodeError(error.message, object) : error;
+  }
+}

@@ -1,0 +1,245 @@
+import type { ApiObject } from '../../object.ts';
+import { forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
+import type { StatusCause } from '../../status.ts';
+import { negativeCauses } from '../causes.ts';
+import type { KindDefinition } from '../kind.ts';
+import { child, isPlain, look, type Plain, preset, text } from '../plain.ts';
+import { defaultTemplate, intOrPercentCauses, isNothing, workloadCauses } from './template.ts';
+
+/** What a kind adds to the generic behaviour. */
+export type Strategy = Pick<
+  KindDefinition,
+  'setDefaults' | 'prepareForCreate' | 'prepareForUpdate' | 'validate' | 'validateUpdate' | 'validateName'
+>;
+
+/** A strategy whose update is judged as a creation and then by `change`. */
+export function strategy(
+  rules: Strategy & {
+    readonly causes?: (object: ApiObject) => StatusCause[];
+    readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];
+  },
+): Strategy {
+  const { causes, change, ...hooks } = rules;
+  return {
+    ...hooks,
+    validate: (object) => causes?.(object) ?? [],
+    validateUpdate: (object, old, context) => {
+      if (context.subresource === 'status') return [];
+      return [...(change?.(object, old) ?? []), ...(causes?.(object) ?? [])];
+    },
+  };
+}
+
+/** Empties the status of a new object; `zero` are the fields that its type always writes. */
+export const withStatus =
+  (zero: Plain = {}) =>
+  (object: ApiObject): void => {
+    object['status'] = structuredClone(zero);
+  };
+
+const immutableSelector = (object: ApiObject, old: ApiObject): StatusCause[] => {
+  const selector = look(object, 'spec')['selector'];
+  if (jsonEquals(selector, look(old, 'spec')['selector'])) return [];
+  return [invalidValue('spec.selector', selector, 'field is immutable')];
+};
+
+function defaultDeployment(object: ApiObject): void {
+  const spec = child(object, 'spec');
+  spec['replicas'] ??= 1;
+  spec['revisionHistoryLimit'] ??= 10;
+  spec['progressDeadlineSeconds'] ??= 600;
+  defaultTemplate(spec);
+  const strategyField = child(spec, 'strategy');
+  preset(strategyField, 'type', 'RollingUpdate');
+  if (strategyField['type'] !== 'RollingUpdate') return;
+  const rolling = child(strategyField, 'rollingUpdate');
+  rolling['maxUnavailable'] ??= '25%';
+  rolling['maxSurge'] ??= '25%';
+}
+
+function deploymentStrategyCauses(spec: Plain): StatusCause[] {
+  const value = look(spec, 'strategy');
+  const type = text(value, 'type');
+  const { rollingUpdate } = value;
+  if (type === 'Recreate') {
+    return rollingUpdate === undefined
+      ? []
+      : [
+          forbiddenValue(
+            'spec.strategy.rollingUpdate',
+            "may not be specified when strategy `type` is 'Recreate'",
+          ),
+        ];
+  }
+  if (type !== 'RollingUpdate') {
+    const shown = { Type: type, RollingUpdate: rollingUpdate ?? null };
+    return [unsupportedValue('spec.strategy', shown, ['Recreate', 'RollingUpdate'])];
+  }
+  const path = 'spec.strategy.rollingUpdate';
+  const { maxUnavailable, maxSurge } = look(value, 'rollingUpdate');
+  const causes = [
+    ...intOrPercentCauses(`${path}.maxUnavailable`, maxUnavailable),
+    ...intOrPercentCauses(`${path}.maxSurge`, maxSurge),
+  ];
+  if (isNothing(maxUnavailable) && isNothing(maxSurge)) {
+    causes.push(invalidValue(`${path}.maxUnavailable`, maxUnavailable, 'may not be 0 when `maxSurge` is 0'));
+  }
+  return causes;
+}
+
+function deploymentCauses(object: ApiObject): StatusCause[] {
+  const spec = look(object, 'spec');
+  return [
+    ...negativeCauses('spec.replicas', spec['replicas']),
+    ...workloadCauses(spec),
+    ...deploymentStrategyCauses(spec),
+    ...negativeCauses('spec.minReadySeconds', spec['minReadySeconds']),
+    ...negativeCauses('spec.revisionHistoryLimit', spec['revisionHistoryLimit']),
+    ...negativeCauses('spec.progressDeadlineSeconds', spec['progressDeadlineSeconds']),
+  ];
+}
+
+export const deploymentStrategy = strategy({
+  setDefaults: defaultDeployment,
+  prepareForCreate: withStatus(),
+  causes: deploymentCauses,
+  change: immutableSelector,
+});
+
+export const replicaSetStrategy = strategy({
+  setDefaults(object) {
+    const spec = child(object, 'spec');
+    spec['replicas'] ??= 1;
+    defaultTemplate(spec);
+  },
+  prepareForCreate: withStatus({ replicas: 0 }),
+  causes(object) {
+    const spec = look(object, 'spec');
+    return [
+      ...negativeCauses('spec.replicas', spec['replicas']),
+      ...negativeCauses('spec.minReadySeconds', spec['minReadySeconds']),
+      ...workloadCauses(spec),
+    ];
+  },
+  change: immutableSelector,
+});
+
+const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
+
+function defaultDaemonSet(object: ApiObject): void {
+  const spec = child(object, 'spec');
+  spec['revisionHistoryLimit'] ??= 10;
+  defaultTemplate(spec);
+  const update = child(spec, 'updateStrategy');
+  preset(update, 'type', 'RollingUpdate');
+  if (update['type'] !== 'RollingUpdate') return;
+  const rolling = child(update, 'rollingUpdate');
+  rolling['maxUnavailable'] ??= 1;
+  rolling['maxSurge'] ??= 0;
+}
+
+function daemonSetUpdateCauses(spec: Plain): StatusCause[] {
+  const update = look(spec, 'updateStrategy');
+  const type = text(update, 'type');
+  if (type === 'OnDelete') return [];
+  if (type !== 'RollingUpdate') {
+    const shown = { Type: type, RollingUpdate: update['rollingUpdate'] ?? null };
+    return [unsupportedValue('spec.updateStrategy', shown, ['RollingUpdate', 'OnDelete'])];
+  }
+  const { maxUnavailable, maxSurge } = look(update, 'rollingUpdate');
+  if (!isNothing(maxUnavailable) || !isNothing(maxSurge)) return [];
+  return [
+    requiredValue('spec.updateStrategy.rollingUpdate.maxUnavailable', 'cannot be 0 when maxSurge is 0'),
+  ];
+}
+
+/** The template's generation is still kept as an annotation, for old clients. */
+function annotateGeneration(object: ApiObject, generation: number): void {
+  object.metadata.annotations = { ...object.metadata.annotations, [TEMPLATE_GENERATION]: String(generation) };
+}
+
+export const daemonSetStrategy = strategy({
+  setDefaults: defaultDaemonSet,
+  prepareForCreate(object) {
+    object['status'] = {
+      currentNumberScheduled: 0,
+      numberMisscheduled: 0,
+      desiredNumberScheduled: 0,
+      numberReady: 0,
+    };
+    annotateGeneration(object, 1);
+  },
+  prepareForUpdate(object, old, { subresource }) {
+    if (subresource !== '') return;
+    const before = Number(old.metadata.annotations?.[TEMPLATE_GENERATION] ?? 1);
+    const changed = !jsonEquals(look(object, 'spec', 'template'), look(old, 'spec', 'template'));
+    annotateGeneration(object, changed ? before + 1 : before);
+  },
+  causes(object) {
+    const spec = look(object, 'spec');
+    return [...workloadCauses(spec), ...daemonSetUpdateCauses(spec)];
+  },
+  change: immutableSelector,
+});
+
+function defaultStatefulSet(object: ApiObject): void {
+  const spec = child(object, 'spec');
+  spec['replicas'] ??= 1;
+  spec['revisionHistoryLimit'] ??= 10;
+  preset(spec, 'podManagementPolicy', 'OrderedReady');
+  defaultTemplate(spec);
+  const update = child(spec, 'updateStrategy');
+  preset(update, 'type', 'RollingUpdate');
+  if (update['type'] === 'RollingUpdate') child(update, 'rollingUpdate')['partition'] ??= 0;
+  const retention = child(spec, 'persistentVolumeClaimRetentionPolicy');
+  preset(retention, 'whenDeleted', 'Retain');
+  preset(retention, 'whenScaled', 'Retain');
+  const claims = spec['volumeClaimTemplates'];
+  for (const claim of Array.isArray(claims) ? claims.filter(isPlain) : []) {
+    preset(claim, 'apiVersion', 'v1');
+    preset(claim, 'kind', 'PersistentVolumeClaim');
+    preset(child(claim, 'spec'), 'volumeMode', 'Filesystem');
+    preset(child(claim, 'status'), 'phase', 'Pending');
+  }
+}
+
+const STATEFUL_MUTABLE = [
+  'replicas',
+  'ordinals',
+  'template',
+  'updateStrategy',
+  'revisionHistoryLimit',
+  'persistentVolumeClaimRetentionPolicy',
+  'minReadySeconds',
+];
+
+function statefulSetChange(object: ApiObject, old: ApiObject): StatusCause[] {
+  const frozen = (spec: Plain): Plain =>
+    Object.fromEntries(Object.entries(spec).filter(([field]) => !STATEFUL_MUTABLE.includes(field)));
+  if (jsonEquals(frozen(look(object, 'spec')), frozen(look(old, 'spec')))) return [];
+  const list = STATEFUL_MUTABLE.slice(0, -1).map((field) => `'${field}'`);
+  return [
+    forbiddenValue(
+      'spec',
+      `updates to statefulset spec for fields other than ${list.join(', ')} and 'minReadySeconds' are forbidden`,
+    ),
+  ];
+}
+
+export const statefulSetStrategy = strategy({
+  setDefaults: defaultStatefulSet,
+  prepareForCreate: withStatus({ replicas: 0, availableReplicas: 0 }),
+  causes(object) {
+    const spec = look(object, 'spec');
+    return [...negativeCauses('spec.replicas', spec['replicas']), ...workloadCauses(spec)];
+  },
+  change: statefulSetChange,
+});
+
+export const controllerRevisionStrategy = strategy({
+  change: (object, old) =>
+    jsonEquals(object['data'], old['data'])
+      ? []
+      : [invalidValue('data', object['data'], 'field is immutable')],
+});

@@ -1,0 +1,37 @@
+import { invalidValue, unsupportedValue } from '../../registry/errors.ts';
+import type { StatusCause } from '../../status.ts';
+import { look } from '../plain.ts';
+import { strategy } from './apps.ts';
+import { intOrPercentCauses, selectorCauses } from './template.ts';
+
+const POLICIES = ['AlwaysAllow', 'IfHealthyBudget'];
+
+/** A percentage of more than all. */
+function tooMuch(field: string, value: unknown): StatusCause[] {
+  if (typeof value !== 'string' || !/^[0-9]+%$/.test(value) || Number(value.slice(0, -1)) <= 100) return [];
+  return [invalidValue(field, value, 'must not be greater than 100%')];
+}
+
+export const budgetStrategy = strategy({
+  prepareForCreate(object) {
+    object['status'] = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 };
+  },
+  causes(object) {
+    const spec = look(object, 'spec');
+    const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy } = spec;
+    const causes: StatusCause[] = [];
+    if (minAvailable !== undefined && maxUnavailable !== undefined) {
+      causes.push(invalidValue('spec', spec, 'minAvailable and maxUnavailable cannot be both set'));
+    }
+    for (const [field, value] of Object.entries({ minAvailable, maxUnavailable })) {
+      causes.push(...intOrPercentCauses(`spec.${field}`, value), ...tooMuch(`spec.${field}`, value));
+    }
+    causes.push(...selectorCauses(selector, 'spec.selector'));
+    if (typeof unhealthyPodEvictionPolicy === 'string' && !POLICIES.includes(unhealthyPodEvictionPolicy)) {
+      causes.push(
+        unsupportedValue('spec.unhealthyPodEvictionPolicy', unhealthyPodEvictionPolicy, POLICIES),
+      );
+    }
+    return causes;
+  },
+});
