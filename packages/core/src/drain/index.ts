@@ -1,1 +1,13 @@
-export {};
+export { type Blocker, type DrainPlan, planDrain } from './drain.ts';
+export {
+  type Attachment,
+  type Attempt,
+  type DrainBudget,
+  type DrainMemory,
+  type DrainObservation,
+  type DrainPod,
+  NO_DRAIN_MEMORY,
+  type PodRef,
+  type VolumeMove,
+} from './observation.ts';
+export { POD_FILTERS, type PodFilter, type Verdict, verdictOf } from './pod-filters.ts';

@@ -1,1 +1,2 @@
-export {};
+export { isNodeOf, sameInstance } from './instance.ts';
+export { type NodePatch, planNodeSync } from './sync.ts';

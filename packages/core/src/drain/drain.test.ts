@@ -1,0 +1,319 @@
+import type { PodDisruptionBudget } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { NOON } from '../machine/testing.ts';
+import { isMisconfigured } from './budgets.ts';
+import { forcedKey, planDrain } from './drain.ts';
+import {
+  type Attachment,
+  type Attempt,
+  type DrainBudget,
+  type DrainMemory,
+  type DrainObservation,
+  type DrainPod,
+  NO_DRAIN_MEMORY,
+} from './observation.ts';
+import { beginMove, trackVolumes } from './volumes.ts';
+
+const later = (ms: number, from = NOON): Date => new Date(from.getTime() + ms);
+const second = 1_000;
+const minute = 60_000;
+
+const pod = (name: string, change: Partial<DrainPod> = {}): DrainPod => ({
+  namespace: 'default',
+  name,
+  uid: `uid-${name}`,
+  phase: 'Running',
+  ready: true,
+  graceMs: 30 * second,
+  priority: 0,
+  ownerKind: 'ReplicaSet',
+  mirror: false,
+  localStorage: false,
+  hasClaims: false,
+  volumes: [],
+  budgets: [],
+  ...change,
+});
+
+const withVolume = (name: string, change: Partial<DrainPod> = {}): DrainPod =>
+  pod(name, { hasClaims: true, volumes: [`pv-${name}`], ...change });
+
+const budget = (change: Partial<DrainBudget> = {}): DrainBudget => ({
+  key: 'default/web',
+  resourceVersion: '7',
+  allowed: 0,
+  stale: false,
+  misconfigured: false,
+  sparesUnready: true,
+  ...change,
+});
+
+const look = (pods: readonly DrainPod[], change: Partial<DrainObservation> = {}): DrainObservation => ({
+  nodeName: 'fakeNode-0',
+  pods,
+  attachments: [],
+  attachedElsewhere: new Set(),
+  tracksVolumes: true,
+  memory: NO_DRAIN_MEMORY,
+  evictUntil: later(60 * minute),
+  forceAt: later(120 * minute),
+  forced: false,
+  detachTimeoutMs: 2 * minute,
+  reattachTimeoutMs: 90 * second,
+  volumeWindow: 1,
+  ...change,
+});
+
+const attempt = (change: Partial<Attempt> = {}): Attempt => ({
+  at: NOON,
+  result: 'blocked',
+  message: 'Cannot evict pod',
+  count: 1,
+  budgets: 'default/web@7',
+  ...change,
+});
+
+const remember = (attempts: Record<string, Attempt>): DrainMemory => ({
+  attempts: new Map(Object.entries(attempts)),
+  moves: new Map(),
+});
+
+const names = (pods: readonly DrainPod[]): string[] => pods.map(({ name }) => name);
+
+test('nothing on the node: drained', () => {
+  expect(planDrain(look([]), NOON)).toMatchObject({ drained: true, forced: false, blockers: [] });
+});
+
+test('S-DR15 mirror and DaemonSet pods stay; completed and bare ones go', () => {
+  const { ownerKind: _, ...bare } = pod('bare');
+  const plan = planDrain(
+    look([
+      pod('mirror', { mirror: true }),
+      pod('ds', { ownerKind: 'DaemonSet' }),
+      pod('done', { phase: 'Succeeded' }),
+      bare,
+    ]),
+    NOON,
+  );
+  expect(names(plan.evict)).toEqual(['done', 'bare']);
+  expect(plan.drained).toBe(false);
+});
+
+test('S-DR1 all pods without volumes go at once', () => {
+  const pods = Array.from({ length: 10 }, (_, i) => pod(`p${i}`));
+  expect(planDrain(look(pods), NOON).evict).toHaveLength(10);
+});
+
+test('S-DR16 pods with volumes go by priority, one at a time', () => {
+  const pods = [
+    withVolume('low'),
+    withVolume('high', { priority: 1000 }),
+    withVolume('middle', { priority: 10 }),
+    pod('none'),
+  ];
+  expect(names(planDrain(look(pods), NOON).evict)).toEqual(['high', 'none']);
+});
+
+/** Plays a drain: what is evicted ends after `graceMs`, its volume comes off `detachMs` later and on again `attachMs` later. */
+function play(
+  pods: readonly DrainPod[],
+  times: { graceMs: number; detachMs: number; attachMs: number },
+): { order: string[]; tookMs: number } {
+  let o = look(pods, {
+    attachments: pods.flatMap((p) =>
+      p.volumes.map((volume): Attachment => ({ volume, name: volume, deleting: false })),
+    ),
+  });
+  const evictedAt = new Map<string, Date>();
+  const order: string[] = [];
+  for (let now = NOON; now < later(60 * minute); now = later(second, now)) {
+    const passed = (name: string, ms: number): boolean => {
+      const from = evictedAt.get(name);
+      return from !== undefined && now >= later(ms, from);
+    };
+    const owner = (volume: string): string => volume.replace('pv-', '');
+    const { graceMs, detachMs, attachMs } = times;
+    o = {
+      ...o,
+      pods: o.pods.filter(({ name }) => !passed(name, graceMs)),
+      attachments: o.attachments.filter(({ volume }) => !passed(owner(volume), graceMs + detachMs)),
+      attachedElsewhere: new Set(
+        order.filter((name) => passed(name, graceMs + detachMs + attachMs)).map((name) => `pv-${name}`),
+      ),
+    };
+    o = { ...o, memory: trackVolumes(o, now) };
+    const plan = planDrain(o, now);
+    if (plan.drained) return { order, tookMs: now.getTime() - NOON.getTime() };
+    const memory = { attempts: new Map(o.memory.attempts), moves: new Map(o.memory.moves) };
+    for (const p of plan.evict) {
+      order.push(p.name);
+      evictedAt.set(p.name, now);
+      memory.attempts.set(p.uid, attempt({ at: now, result: 'asked' }));
+      const move = beginMove(p);
+      if (move) memory.moves.set(p.uid, move);
+    }
+    o = { ...o, memory: { ...o.memory, ...memory } };
+    if (plan.evict.length === 0) expect(plan.lookAgainAt).toBeDefined();
+  }
+  throw new Error('the drain never ended');
+}
+
+test('S-DR5 the next pod with a volume leaves when the one before has its volume again elsewhere', () => {
+  const { order, tookMs } = play([withVolume('a'), withVolume('b')], {
+    graceMs: 5_000,
+    detachMs: 5_000,
+    attachMs: 5_000,
+  });
+  expect(order).toEqual(['a', 'b']);
+  // 15 s for the first; the second's return elsewhere paces nobody.
+  expect(tookMs).toBe(25_000);
+});
+
+test('S-DR3 a volume that is attached nowhere again costs at most the re-attach timeout', () => {
+  const { tookMs } = play([withVolume('a'), withVolume('b')], {
+    graceMs: 1_000,
+    detachMs: 1_000,
+    attachMs: 10 * minute,
+  });
+  expect(tookMs).toBe((2 + 90 + 2) * second);
+});
+
+test('a bare pod with a volume comes back nowhere: nobody waits for it', () => {
+  const bare = (name: string): DrainPod => {
+    const { ownerKind: _, ...rest } = withVolume(name);
+    return rest;
+  };
+  expect(play([bare('a'), bare('b')], { graceMs: 1_000, detachMs: 1_000, attachMs: 10 * minute }).tookMs).toBe(4_000);
+});
+
+test('a volume that never comes off holds a drain no longer than the detach timeout', () => {
+  const { tookMs } = play([withVolume('a')], { graceMs: 1_000, detachMs: 60 * minute, attachMs: 0 });
+  expect(tookMs).toBe(121_000);
+});
+
+test('S-DR7 pods that share a volume do not wait for each other', () => {
+  const sharing = (name: string): DrainPod => pod(name, { hasClaims: true });
+  expect(names(planDrain(look([sharing('a'), sharing('b')]), NOON).evict)).toEqual(['a', 'b']);
+});
+
+test('S-DR10 forced: every pod is deleted once, and nothing is waited for', () => {
+  const pods = [withVolume('a'), pod('b', { dueAt: later(minute) }), pod('c', { budgets: [budget()] })];
+  const plan = planDrain(look(pods, { forced: true }), NOON);
+  expect(names(plan.remove)).toEqual(['a', 'b', 'c']);
+  expect(plan.drained).toBe(false);
+  const asked = remember(Object.fromEntries(pods.map((p) => [forcedKey(p), attempt({ result: 'failed' })])));
+  expect(planDrain(look(pods, { forced: true, memory: asked }), NOON)).toMatchObject({
+    drained: true,
+    forced: true,
+    remove: [],
+  });
+});
+
+test('the drain is forced exactly at its deadline', () => {
+  const o = look([pod('a', { dueAt: later(minute) })]);
+  expect(planDrain(o, later(-1, o.forceAt)).forced).toBe(false);
+  expect(planDrain(o, o.forceAt).forced).toBe(true);
+});
+
+test('a budget that allows nothing is waited for by name, without asking the server', () => {
+  const plan = planDrain(look([pod('web-1', { budgets: [budget()] })]), NOON);
+  expect(plan.evict).toEqual([]);
+  expect(plan.blockers).toEqual([
+    {
+      text: 'pod default/web-1 waits for pod disruption budget default/web, which allows no disruption now',
+      failed: false,
+      budget: 'default/web',
+    },
+  ]);
+  expect(plan.lookAgainAt).toEqual(later(120 * second));
+});
+
+test.each<[title: string, change: Partial<DrainPod>]>([
+  ['the budget allows one', { budgets: [budget({ allowed: 1 })] }],
+  ['the budget is not judged yet: the server decides', { budgets: [budget({ stale: true })] }],
+  ['the pod is not ready and the budget spares such', { ready: false, budgets: [budget()] }],
+  ['the pod never began', { phase: 'Pending', budgets: [budget()] }],
+])('an eviction is tried when %s', (_title, change) => {
+  expect(names(planDrain(look([pod('a', change)]), NOON).evict)).toEqual(['a']);
+});
+
+test('S-DR17 a misconfigured budget is reported before it blocks', () => {
+  const plan = planDrain(look([pod('a', { budgets: [budget({ misconfigured: true })] })]), NOON);
+  expect(plan.blockers[0]).toMatchObject({
+    text: 'error while evicting pod "default/a": pod disruption budget default/web is misconfigured and requires zero voluntary evictions',
+    failed: true,
+  });
+});
+
+test('S-DR13 an eviction that was refused is tried again after 20 s, more and more rarely, and by a change of the budget at once', () => {
+  const p = pod('a', { budgets: [budget({ allowed: 1 })] });
+  const refused = (count: number) => look([p], { memory: remember({ [p.uid]: attempt({ count }) }) });
+  expect(planDrain(refused(1), later(19 * second)).evict).toEqual([]);
+  expect(names(planDrain(refused(1), later(20 * second)).evict)).toEqual(['a']);
+  expect(planDrain(refused(3), later(79 * second)).evict).toEqual([]);
+  expect(planDrain(refused(9), later(120 * second)).evict).toHaveLength(1);
+  const changed = pod('a', { budgets: [budget({ allowed: 1, resourceVersion: '8' })] });
+  expect(names(planDrain({ ...refused(5), pods: [changed] }, later(second)).evict)).toEqual(['a']);
+});
+
+test('S-DR13 when evicting has had its time the pod is deleted without grace, budget or not', () => {
+  const o = look([pod('a', { budgets: [budget()] }), pod('late', { dueAt: later(0) })]);
+  expect(names(planDrain(o, o.evictUntil).remove)).toEqual(['a', 'late']);
+});
+
+test('S-DR14 an eviction that fails otherwise is named and tried again after 5 s', () => {
+  const o = look([pod('a')], {
+    memory: remember({ 'uid-a': attempt({ result: 'failed', message: 'boom', budgets: '' }) }),
+  });
+  const plan = planDrain(o, later(second));
+  expect(plan.blockers).toEqual([{ text: 'error when evicting pod "default/a": boom', failed: true }]);
+  expect(plan.lookAgainAt).toEqual(later(5 * second));
+  expect(names(planDrain(o, later(5 * second)).evict)).toEqual(['a']);
+});
+
+test('a pod that was asked to go is not asked again before the watch tells of it', () => {
+  const o = look([pod('a')], { memory: remember({ 'uid-a': attempt({ result: 'asked' }) }) });
+  expect(planDrain(o, later(second))).toMatchObject({ evict: [], lookAgainAt: later(30 * second) });
+});
+
+test('a pod that overstays its grace period by 30 s is named', () => {
+  const o = look([pod('a', { dueAt: later(10 * second) })]);
+  expect(planDrain(o, later(39 * second))).toMatchObject({ blockers: [], lookAgainAt: later(40 * second) });
+  expect(planDrain(o, later(40 * second)).blockers).toEqual([{ text: 'pod default/a does not end', failed: false }]);
+});
+
+test("a DaemonSet pod's volume is not waited for", () => {
+  const o = look([withVolume('ds', { ownerKind: 'DaemonSet' })], {
+    attachments: [{ volume: 'pv-ds', name: 'va', deleting: false }],
+  });
+  expect(planDrain(o, NOON).drained).toBe(true);
+});
+
+const pdb = (
+  expected: number,
+  healthy: number,
+  allowed: number,
+  disrupted: object = {},
+  observed = 1,
+): PodDisruptionBudget => ({
+  apiVersion: 'policy/v1',
+  kind: 'PodDisruptionBudget',
+  metadata: { name: 'web', namespace: 'default', uid: 'u', resourceVersion: '1', generation: 1, creationTimestamp: '' },
+  spec: {},
+  status: Object.assign(
+    { expectedPods: expected, currentHealthy: healthy, disruptionsAllowed: allowed, observedGeneration: observed },
+    { disruptedPods: disrupted },
+  ),
+});
+
+test.each<[row: string, budget: PodDisruptionBudget, misconfigured: boolean]>([
+  ['S-PD1 3/3/1/0', pdb(3, 3, 1), false],
+  ['S-PD2 3/3/0/{pod-a}', pdb(3, 3, 0, { 'pod-a': 't' }), false],
+  ['S-PD3 3/2/0/{pod-a}', pdb(3, 2, 0, { 'pod-a': 't' }), false],
+  ['S-PD4 3/3/0/0', pdb(3, 3, 0), true],
+  ['S-PD5 3/2/-1/0', pdb(3, 2, -1), false],
+  ['S-PD6 another generation', pdb(3, 3, 0, {}, 0), false],
+  ['S-PD7 0/0/0/0', pdb(0, 0, 0), false],
+])('budget misconfigured? %s', (_row, given, misconfigured) => {
+  expect(isMisconfigured(given)).toBe(misconfigured);
+});

@@ -1,0 +1,111 @@
+/** A pod by name and uid: a new pod of the same name is another one. */
+export interface PodRef {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** What a drain looks at of a pod. */
+export interface DrainPod extends PodRef {
+  /** `status.phase`. */
+  readonly phase: string;
+  readonly ready: boolean;
+  /** When the pod was to be gone, if it is being deleted: `metadata.deletionTimestamp` lies a grace period after the request. */
+  readonly dueAt?: Date;
+  readonly graceMs: number;
+  readonly priority: number;
+  /** Kind of the controlling owner. */
+  readonly ownerKind?: string;
+  /** Mirror of a static pod. */
+  readonly mirror: boolean;
+  /** Uses emptyDir: its data dies with the pod. */
+  readonly localStorage: boolean;
+  /** Mounts PersistentVolumeClaims, generic ephemeral volumes included. */
+  readonly hasClaims: boolean;
+  /** PersistentVolumes that no other pod of the node uses. */
+  readonly volumes: readonly string[];
+  readonly budgets: readonly DrainBudget[];
+}
+
+/** What a drain looks at of a PodDisruptionBudget that selects a pod. */
+export interface DrainBudget {
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly resourceVersion: string;
+  readonly allowed: number;
+  /** The disruption controller has not yet judged the newest spec. */
+  readonly stale: boolean;
+  /** It can never allow a disruption, see {@link isMisconfigured}. */
+  readonly misconfigured: boolean;
+  /** Pods that are not ready may go regardless. */
+  readonly sparesUnready: boolean;
+}
+
+/** What became of the last request to evict or delete a pod. */
+export interface Attempt {
+  readonly at: Date;
+  /** `asked`: accepted, the pod will end; `blocked`: a budget refused (429); `failed`: any other refusal. */
+  readonly result: 'asked' | 'blocked' | 'failed';
+  readonly message: string;
+  /** Tries in a row with this result. */
+  readonly count: number;
+  /** What the budgets were like, so that their change is a reason to try again at once. */
+  readonly budgets: string;
+  readonly retryAfterMs?: number;
+}
+
+/** A pod with volumes on its way to another node. */
+export interface VolumeMove {
+  readonly pod: PodRef;
+  readonly volumes: readonly string[];
+  /** Its owner will start it elsewhere, so its volumes will be attached again. */
+  readonly returns: boolean;
+  /** When the pod was first seen gone. */
+  readonly goneAt?: Date;
+  /** When its volumes were first seen detached from the node. */
+  readonly detachedAt?: Date;
+}
+
+/** What this process remembers of a drain. A new process starts without: nothing is lost but waiting times. */
+export interface DrainMemory {
+  /** By pod uid. */
+  readonly attempts: ReadonlyMap<string, Attempt>;
+  /** By pod uid. */
+  readonly moves: ReadonlyMap<string, VolumeMove>;
+  /** When no pod was left that has to go. */
+  readonly emptySince?: Date;
+}
+
+export const NO_DRAIN_MEMORY: DrainMemory = { attempts: new Map(), moves: new Map() };
+
+/** A volume attached to a node. */
+export interface Attachment {
+  /** Name of the VolumeAttachment; absent when only the node's status tells. */
+  readonly name?: string;
+  readonly volume: string;
+  readonly deleting: boolean;
+}
+
+/** Everything a drain decision needs. */
+export interface DrainObservation {
+  readonly nodeName: string;
+  /** Pods bound to the node. */
+  readonly pods: readonly DrainPod[];
+  /** Volumes attached to this node. */
+  readonly attachments: readonly Attachment[];
+  /** Volumes of the moves that are attached to another node by now. */
+  readonly attachedElsewhere: ReadonlySet<string>;
+  /** Whether the cluster has VolumeAttachments at all. */
+  readonly tracksVolumes: boolean;
+  readonly memory: DrainMemory;
+  /** Until when pods are evicted; afterwards they are deleted. */
+  readonly evictUntil: Date;
+  /** From when the drain is forced. */
+  readonly forceAt: Date;
+  /** Forced whatever the time: asked for by label, or nothing on the node answers. */
+  readonly forced: boolean;
+  readonly detachTimeoutMs: number;
+  readonly reattachTimeoutMs: number;
+  /** How many pods with volumes may be on their way at once. */
+  readonly volumeWindow: number;
+}

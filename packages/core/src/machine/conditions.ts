@@ -1,0 +1,69 @@
+import { type Machine, type NodeCondition, NodeConditions, Taints } from '@mcm/api';
+import type { Condition, Node } from '@mcm/kube';
+import { goTime, millis } from './timestamps.ts';
+
+/** The conditions that predicates read, of a Machine's status or of a Node. */
+export type Conditions = readonly Pick<NodeCondition, 'type' | 'status'>[];
+
+/**
+ * Healthy: something is known, `Ready` (if there) is True, and no listed condition is anything but False. Types that
+ * are not listed do not matter. Source: machine_util.go, isHealthy.
+ */
+export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly string[]): boolean =>
+  conditions.length > 0 &&
+  conditions.every(({ type, status }) =>
+    type === NodeConditions.Ready ? status === 'True' : !unhealthyTypes.includes(type) || status === 'False',
+  );
+
+/** Whether the node waits for components without which its pods cannot run; only the effect NoSchedule counts. */
+export const waitsForCriticalComponents = (node: Node): boolean =>
+  (node.spec.taints ?? []).some(
+    ({ key, effect }) =>
+      key === Taints.CriticalComponentsNotReady.key && effect === Taints.CriticalComponentsNotReady.effect,
+  );
+
+/**
+ * Whether the mirrored conditions have to be written again: another status, another reason of an in-place update, or
+ * another set of types. Heartbeats and messages alone do not count: they would cost a write a minute and node.
+ */
+export function conditionsDiffer(mirrored: readonly NodeCondition[], actual: readonly Condition[]): boolean {
+  if (mirrored.length !== actual.length) return true;
+  return actual.some((condition) => {
+    const old = mirrored.find(({ type }) => type === condition.type);
+    if (old?.status !== condition.status) return true;
+    return condition.type === NodeConditions.InPlaceUpdate && old.reason !== condition.reason;
+  });
+}
+
+/** A node's conditions as they are mirrored into the Machine's status. */
+export const mirrored = (conditions: readonly Condition[]): NodeCondition[] =>
+  conditions.map((condition) => ({
+    type: condition.type,
+    status: condition.status,
+    ...(condition.reason === undefined ? {} : { reason: condition.reason }),
+    ...(condition.message === undefined ? {} : { message: condition.message }),
+    ...(condition.lastHeartbeatTime ? { lastHeartbeatTime: condition.lastHeartbeatTime } : {}),
+    ...(condition.lastTransitionTime ? { lastTransitionTime: condition.lastTransitionTime } : {}),
+  }));
+
+/** Conditions as Go prints them; part of descriptions. */
+export const printConditions = (conditions: readonly NodeCondition[]): string =>
+  `[${conditions
+    .map(
+      (c) =>
+        `{Type:${c.type} Status:${c.status} LastHeartbeatTime:${goTime(c.lastHeartbeatTime)} LastTransitionTime:${goTime(c.lastTransitionTime)} Reason:${c.reason ?? ''} Message:${c.message ?? ''}}`,
+    )
+    .join(' ')}]`;
+
+/** When the node will have been unresponsive (NotReady, or its file system read-only) for `ms`; undefined if it is neither. */
+export function unresponsiveAt(machine: Machine, ms: number): Date | undefined {
+  const conditions = machine.status?.conditions ?? [];
+  const since = (type: string, good: string): number | undefined => {
+    const found = conditions.find((condition) => condition.type === type);
+    return found && found.status !== good ? millis(found.lastTransitionTime) : undefined;
+  };
+  const instants = [since(NodeConditions.Ready, 'True'), since(NodeConditions.ReadonlyFilesystem, 'False')].filter(
+    (instant) => instant !== undefined,
+  );
+  return instants.length > 0 ? new Date(Math.min(...instants) + ms) : undefined;
+}

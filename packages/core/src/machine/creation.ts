@@ -1,0 +1,193 @@
+import { Annotations, DescriptionTexts, type MachineStatus, type NodeAddress, printMachineError } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import type { Address, Instance } from '../driver/driver.ts';
+import type { MachineError } from '../driver/errors.ts';
+import { pointsTo, sameInstance } from '../node/instance.ts';
+import type { CallOutcome, MachineObservation, SettledCall } from './observation.ts';
+import { type Action, act, type Plan, wait } from './plan.ts';
+import { type Backoff, CREATE_RETRY, INITIALIZE_RETRY, retryAfter } from './retry.ts';
+import { isSimilarStatus, type Operation, withPhase } from './status.ts';
+import { after, millis } from './timestamps.ts';
+
+/** Whether the machine is still to be created: it has no VM on record, or its creation has not ended. */
+export function isBeingCreated({ machine }: Pick<MachineObservation, 'machine'>): boolean {
+  const phase = machine.status?.currentStatus?.phase;
+  return !machine.spec.providerID || phase === undefined || phase === 'CrashLoopBackOff';
+}
+
+/**
+ * The next step of a creation. The driver's `create` finds the VM that an earlier call made, so nothing has to be
+ * noted before it and a crash anywhere leads back here.
+ * Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine.go, triggerCreationFlow.
+ */
+export function planCreation(o: MachineObservation, now: Date): Plan {
+  const { running } = o.calls;
+  if (running) return wait(`the driver's ${running.kind} is under way`);
+  return o.machine.spec.providerID ? planCompletion(o, now) : planVm(o, now);
+}
+
+/** No VM on record. */
+function planVm(o: MachineObservation, now: Date): Plan {
+  // A Failed machine is about to be replaced: another VM for it would only have to be deleted (the original makes one).
+  if (o.machine.status?.currentStatus?.phase === 'Failed') return wait('a Failed machine gets no VM');
+  const { last, created } = o.calls;
+  if (last?.kind === 'delete' && created) return planDiscard(o, last, now);
+  if (last?.kind !== 'create') return act('there is no VM on record', { do: 'call', call: 'create' });
+  if (!last.outcome.ok) return planRetry(o, last, createBackoff(o, last.outcome.error), creationFailed, now);
+  if (!created) return act('the VM is to be found again', { do: 'call', call: 'create' });
+  if (o.hasTarget && isStale(o.nodeOfCreated, created, o)) {
+    return act(`Node ${created.nodeName} belongs to an earlier VM`, { do: 'call', call: 'delete' });
+  }
+  return act('the VM exists', { do: 'record', instance: created });
+}
+
+/**
+ * Whether the Node that bears the new VM's name is a leftover of another VM. A node named after the machine, or one
+ * that came after the machine, may have joined before the driver's answer arrived.
+ */
+function isStale(node: Node | undefined, created: Instance, { machine }: MachineObservation): boolean {
+  if (!node || created.nodeName === machine.metadata.name || pointsTo(node, machine)) return false;
+  if (node.spec.providerID) return !sameInstance(node.spec.providerID, created.providerId);
+  return millis(node.metadata.creationTimestamp) < millis(machine.metadata.creationTimestamp);
+}
+
+/** The VM with a stale node's name was told to go. */
+function planDiscard(o: MachineObservation, last: SettledCall, now: Date): Plan {
+  const { outcome } = last;
+  if (!outcome.ok && outcome.error.code !== 'NotFound') {
+    const retryAt = after(
+      last.at.toISOString(),
+      retryAfter(INITIALIZE_RETRY[outcome.error.code], outcome.error, last.failures),
+    );
+    return now < retryAt ? wait('deleting the VM failed', retryAt) : act('try again', { do: 'call', call: 'delete' });
+  }
+  const operation: Operation = { description: 'VM using old node obj', state: 'Failed', type: 'Create' };
+  const event = {
+    type: 'Warning' as const,
+    reason: 'StaleNode',
+    message: `The new VM was deleted: Node ${o.nodeOfCreated?.metadata.name ?? ''} of that name belongs to an earlier VM`,
+  };
+  const status = withPhase(o.machine.status, { phase: 'Failed' }, operation, now);
+  return act('the name of the VM is taken', { do: 'writeStatus', status, event });
+}
+
+/** The VM is on record: initialise it if the driver does, then wait for the node. */
+function planCompletion(o: MachineObservation, now: Date): Plan {
+  const { last } = o.calls;
+  const recorded = missingMetadata(o);
+  if (recorded) return act('label or priority is missing', recorded);
+  if (!o.driver.initialize) return act('the VM is complete', pending(o, now));
+  const initialize = act('the VM is to be initialised', { do: 'call', call: 'initialize' });
+  switch (last?.kind) {
+    case 'create':
+      return initialize;
+    case 'initialize':
+      if (last.outcome.ok || last.outcome.error.code === 'Unimplemented') return act('initialised', pending(o, now));
+      return planRetry(o, last, INITIALIZE_RETRY[last.outcome.error.code], initializationFailed, now);
+    case 'status':
+      return planLookup(o, last, initialize, now);
+    default:
+      return o.driver.status ? act('is the VM initialised?', { do: 'call', call: 'status' }) : initialize;
+  }
+}
+
+/** A new process cannot know whether the VM was initialised: the cloud can. */
+function planLookup(o: MachineObservation, last: SettledCall, initialize: Plan, now: Date): Plan {
+  if (last.outcome.ok) return act('initialised', pending(o, now));
+  const { error } = last.outcome;
+  if (error.code === 'Uninitialized') return initialize;
+  // The VM on record is gone or the driver cannot tell: it joins, or the creation timeout ends it. Never a second VM.
+  if (error.code === 'NotFound' || error.code === 'Unimplemented') return act('taken as it is', pending(o, now));
+  return planRetry(o, last, createBackoff(o, error), creationFailed, now);
+}
+
+function createBackoff(o: MachineObservation, error: MachineError): Backoff {
+  if (error.code !== 'ResourceExhausted') return CREATE_RETRY[error.code];
+  const ms = o.settings.resourceExhaustedRetryMs;
+  return ms > 0 ? { firstMs: ms, maxMs: ms } : CREATE_RETRY.ResourceExhausted;
+}
+
+/** Writes what failed, waits, tries again; at once when class or Secret have changed since. */
+function planRetry(
+  o: MachineObservation,
+  last: SettledCall,
+  backoff: Backoff,
+  describe: (error: MachineError) => string,
+  now: Date,
+): Plan {
+  if (last.outcome.ok) return wait('nothing failed');
+  const { error } = last.outcome;
+  const retryAt = new Date(last.at.getTime() + retryAfter(backoff, error, last.failures));
+  const status = failed(o, last, describe(error));
+  const known = o.machine.status?.lastOperation?.state === 'Failed' && isSimilarStatus(o.machine.status, status);
+  if (!known) {
+    const event = { type: 'Warning' as const, reason: 'CreationFailed', message: describe(error) };
+    return act(describe(error), { do: 'writeStatus', status, event });
+  }
+  if (last.inputs !== o.inputs) return act('class or Secret have changed', { do: 'call', call: last.kind });
+  return now < retryAt ? wait(describe(error), retryAt) : act('try again', { do: 'call', call: last.kind });
+}
+
+export const creationFailed = (error: MachineError): string =>
+  `${DescriptionTexts.CloudProviderMessage}${printMachineError(error)}`;
+
+export const initializationFailed = (error: MachineError): string =>
+  `Provider error: ${printMachineError(error)}. ${DescriptionTexts.InstanceInitialization}`;
+
+/** CrashLoopBackOff until the creation timeout, Failed after it. */
+function failed(o: MachineObservation, last: SettledCall, description: string): MachineStatus {
+  const { machine, settings } = o;
+  const code = errorCode(last.outcome);
+  const overdue = last.at > after(machine.metadata.creationTimestamp, settings.creationTimeoutMs);
+  const operation: Operation = { description, errorCode: code, state: 'Failed', type: 'Create' };
+  return withPhase(machine.status, { phase: overdue ? 'Failed' : 'CrashLoopBackOff' }, operation, last.at);
+}
+
+const errorCode = (outcome: CallOutcome): string => (outcome.ok ? 'OK' : outcome.error.code);
+
+/** Label and priority of a machine that has a provider id already, such as one half recorded by another controller. */
+function missingMetadata({ machine, calls, hasTarget }: MachineObservation): Action | undefined {
+  const missesPriority = !machine.metadata.annotations?.[Annotations.Priority];
+  const nodeName = instanceOf(calls.last?.outcome)?.nodeName;
+  const missesLabel = hasTarget && machine.metadata.labels?.node === undefined && nodeName;
+  if (!missesPriority && !missesLabel) return undefined;
+  return { do: 'record', instance: { providerId: machine.spec.providerID ?? '', nodeName: nodeName ?? '' } };
+}
+
+const instanceOf = (outcome: CallOutcome | undefined): Instance | undefined =>
+  outcome?.ok ? outcome.instance : undefined;
+
+function pending(o: MachineObservation, now: Date): Action {
+  if (!o.hasTarget) return { do: 'writeStatus', status: available(o, now) };
+  const operation: Operation = {
+    description: 'Creating machine on cloud provider',
+    state: 'Processing',
+    type: 'Create',
+  };
+  return {
+    do: 'writeStatus',
+    status: withPhase(o.machine.status, { phase: 'Pending', timeoutActive: true }, operation, now),
+  };
+}
+
+/** Without a target cluster this is the good end. */
+function available(o: MachineObservation, now: Date): MachineStatus {
+  const operation: Operation = {
+    description: 'Created machine on cloud provider',
+    state: 'Successful',
+    type: 'Create',
+  };
+  const status = withPhase(o.machine.status, { phase: 'Available' }, operation, now);
+  const instance = instanceOf(o.calls.last?.outcome) ?? o.calls.created;
+  return { ...status, addresses: mergeAddresses(o.machine.status?.addresses ?? [], instance) };
+}
+
+/** Old addresses are never dropped; the node's name is one of them. Sorted by type, then address. */
+export function mergeAddresses(known: readonly NodeAddress[], instance: Instance | undefined): NodeAddress[] {
+  const hostname: Address[] = instance?.nodeName ? [{ type: 'Hostname', address: instance.nodeName }] : [];
+  const all = new Map<string, NodeAddress>();
+  for (const { type, address } of [...known, ...(instance?.addresses ?? []), ...hostname]) {
+    all.set(`${type}${address}`, { type: type as NodeAddress['type'], address });
+  }
+  return [...all.entries()].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, address]) => address);
+}

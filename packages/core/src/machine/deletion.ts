@@ -1,0 +1,208 @@
+import { type DeletionStep, Finalizers, type MachineState, printMachineError, STEP_TEXTS } from '@mcm/api';
+import { type Blocker, type DrainPlan, planDrain } from '../drain/drain.ts';
+import type { MachineError } from '../driver/errors.ts';
+import { isHealthy } from './conditions.ts';
+import type { MachineObservation, SettledCall } from './observation.ts';
+import { type Action, act, nextAt, type Plan, wait } from './plan.ts';
+import { type Backoff, DELETE_RETRY, isTransient, LOOKUP_RETRY, retryAfter } from './retry.ts';
+import { hasReached, isSimilarStatus, type Operation, withOperation, withPhase } from './status.ts';
+
+/** A step that ends sooner than this is not announced in the status. */
+const ANNOUNCED_AFTER_MS = 3_000;
+
+/** What `initialize` and `status` answer says: there is nothing to learn, go on. */
+const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninitialized']);
+
+/**
+ * The next step of a deletion, from what is observed: node, pods, VM. The texts of the original stand in the status
+ * where a machine stops and waits, and a text found there says which steps lie behind, so either controller carries
+ * on from the other. Source: machine-controller-manager, pkg/util/provider/machinecontroller, triggerDeletionFlow.
+ */
+export function planDeletion(o: MachineObservation, now: Date): Plan {
+  const { machine, calls } = o;
+  if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return wait('not ours to finish');
+  if (calls.running && calls.running.kind !== 'delete' && calls.running.kind !== 'status') {
+    return wait(`the driver's ${calls.running.kind} is under way; a deletion beside it could miss the VM`);
+  }
+  if (machine.status?.currentStatus?.phase !== 'Terminating') return begin(o, now);
+  return planLookup(o, now) ?? planNodeDrain(o, now) ?? planVolumes(o, now) ?? planVm(o, now) ?? planEnd(o);
+}
+
+const operation = (description: string, state: MachineState = 'Processing'): Operation => ({
+  description,
+  state,
+  type: 'Delete',
+});
+
+/** A description: what is to be said, then the text of the step. */
+const at = (step: DeletionStep, note = ''): string => (note ? `${note} ${STEP_TEXTS[step]}` : STEP_TEXTS[step]);
+
+/** A status write, or nothing when the status says so already. */
+function say(
+  o: MachineObservation,
+  wanted: Operation,
+  now: Date,
+  change: { readonly lastKnownState?: string } = {},
+): Action[] {
+  const status = { ...withOperation(o.machine.status, wanted, now), ...change };
+  const old = o.machine.status?.lastOperation;
+  const same = old?.description === wanted.description && old.state === wanted.state && old.type === wanted.type;
+  if (same || (wanted.state === 'Failed' && isSimilarStatus(o.machine.status, status))) return [];
+  const event = { type: 'Warning' as const, reason: 'DeletionBlocked', message: wanted.description };
+  return [{ do: 'writeStatus', status, ...(wanted.state === 'Failed' ? { event } : {}) }];
+}
+
+/** The phase, with what the drain will have to wait for. */
+function begin(o: MachineObservation, now: Date): Plan {
+  const going = o.drain ? planDrain(o.drain, now) : undefined;
+  const pods = going ? [...going.evict, ...going.remove, ...going.leaving] : [];
+  const note = pods.length > 0 ? `Evicting ${list(pods.map(({ namespace, name }) => `${namespace}/${name}`))}.` : '';
+  const description = note ? at('drain', note) : at('getVmStatus');
+  const status = withPhase(o.machine.status, { phase: 'Terminating' }, operation(description), now);
+  return act('a deletion was asked for', { do: 'writeStatus', status });
+}
+
+/** The first few of a list; the rest is counted. */
+function list(names: readonly string[], most = 5): string {
+  const shown = names.slice(0, most).join(', ');
+  return names.length > most ? `${shown} and ${names.length - most} more` : shown;
+}
+
+/** Without a node label the cloud is asked for the VM's node name, so that its pods are not forgotten. */
+function planLookup(o: MachineObservation, now: Date): Plan | undefined {
+  const { machine, calls } = o;
+  if (
+    !o.hasTarget ||
+    machine.metadata.labels?.node !== undefined ||
+    hasReached(machine.status, 'deleteVolumeAttachments')
+  ) {
+    return undefined;
+  }
+  if (o.node) return act('the Node points back to the machine', { do: 'labelNode', nodeName: o.node.metadata.name });
+  if (!o.driver.status || hasReached(machine.status, 'drain')) return undefined;
+  if (calls.running) return calls.running.kind === 'status' ? wait('the VM is looked up') : undefined;
+  if (calls.last?.kind === 'delete') return undefined;
+  if (calls.last?.kind !== 'status') return act('which node is it?', { do: 'call', call: 'status' });
+  const { outcome } = calls.last;
+  if (outcome.ok) {
+    const nodeName = outcome.instance?.nodeName;
+    return nodeName ? act('the cloud knows the node', { do: 'labelNode', nodeName }) : undefined;
+  }
+  if (GO_ON.has(outcome.error.code)) return undefined;
+  return planRetry(o, calls.last, outcome.error, LOOKUP_RETRY[outcome.error.code], lookupFailed(outcome.error), now);
+}
+
+function lookupFailed(error: MachineError): string {
+  const text = 'Error occurred with decoding machine error status while getting VM status, aborting';
+  return isTransient(error.code)
+    ? at('getVmStatus', `${text} with retry.`)
+    : at('getVmStatus', `${text} without retry. machine code: ${printMachineError(error)}`);
+}
+
+/** Says what failed, waits, tries again; at once when class or Secret have changed since. */
+function planRetry(
+  o: MachineObservation,
+  last: SettledCall,
+  error: MachineError,
+  backoff: Backoff,
+  description: string,
+  now: Date,
+): Plan {
+  const lastKnownState = last.outcome.ok ? undefined : o.machine.status?.lastKnownState;
+  const said = say(o, operation(description, 'Failed'), last.at, lastKnownState ? { lastKnownState } : {});
+  if (said.length > 0) return act(description, ...said);
+  const retryAt = new Date(last.at.getTime() + retryAfter(backoff, error, last.failures));
+  if (last.inputs === o.inputs && now < retryAt) return wait(description, retryAt);
+  return act('try again', { do: 'call', call: last.kind });
+}
+
+/** Cordons the node and empties it. */
+function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
+  if (!o.hasTarget || !o.node || !o.drain || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;
+  const drain = planDrain(o.drain, now);
+  const terminating = o.node.status?.conditions?.some(({ type }) => type === 'Terminating');
+  if (!o.node.spec.unschedulable || !terminating) {
+    return act('no new pods may come', { do: 'cordon', reason: terminationReason(o), tolerant: drain.forced });
+  }
+  if (drain.evict.length > 0 || drain.remove.length > 0) {
+    const evict: Action[] = drain.evict.length > 0 ? [{ do: 'evict', pods: drain.evict }] : [];
+    const remove: Action[] = drain.remove.length > 0 ? [{ do: 'deletePods', pods: drain.remove }] : [];
+    return act('pods may go now', ...evict, ...remove);
+  }
+  if (drain.drained) return undefined;
+  return { actions: describeDrain(o, drain, now), next: nextAt(drain.lookAgainAt), because: becauseOf(drain) };
+}
+
+const becauseOf = ({ blockers, leaving }: DrainPlan): string =>
+  blockers[0]?.text ?? `${leaving.length} pods are on their way out`;
+
+/** What holds the drain up stands in the status by name; pods that merely end take no write. */
+function describeDrain(o: MachineObservation, { blockers }: DrainPlan, now: Date): Action[] {
+  if (blockers.length === 0) return [];
+  const broken = blockers.filter(({ failed }) => failed);
+  if (broken.length > 0) {
+    return say(
+      o,
+      operation(at('drain', `Drain failed due to - ${texts(broken)}. Will retry in next sync.`), 'Failed'),
+      now,
+    );
+  }
+  return say(o, operation(at('drain', `Waiting: ${texts(blockers)}.`)), now);
+}
+
+const texts = (blockers: readonly Blocker[]): string => list([...new Set(blockers.map(({ text }) => text))].sort(), 3);
+
+/** Why the machine goes, from how its node was when it was asked to: a scale-down takes healthy ones. (O-5) */
+function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {
+  return isHealthy(o.machine.status?.conditions ?? [], o.settings.unhealthyConditionTypes) ? 'ScaleDown' : 'Unhealthy';
+}
+
+/** After a forced drain volumes may still be attached: they are told to let go, which nobody waits for. */
+function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
+  if (!o.hasTarget || !o.node || !o.drain || hasReached(o.machine.status, 'deleteVm')) return undefined;
+  const forced = planDrain(o.drain, now).forced || hasReached(o.machine.status, 'deleteVolumeAttachments');
+  if (!forced) return undefined;
+  const names = o.drain.attachments.flatMap(({ name, deleting }) => (name && !deleting ? [name] : []));
+  return names.length > 0
+    ? act('volumes are attached after a forced drain', { do: 'deleteAttachments', names })
+    : undefined;
+}
+
+/** Deletes the VM, and waits until the cloud says that it is gone. */
+function planVm(o: MachineObservation, now: Date): Plan | undefined {
+  const { calls, machine } = o;
+  if (hasReached(machine.status, 'deleteNode')) return undefined;
+  if (calls.running) {
+    if (calls.running.kind !== 'delete') return wait(`the driver's ${calls.running.kind} is under way`);
+    const announceAt = new Date(calls.running.since.getTime() + ANNOUNCED_AFTER_MS);
+    if (now < announceAt || hasReached(machine.status, 'deleteVm'))
+      return wait('the VM is being deleted', now < announceAt ? announceAt : undefined);
+    return {
+      actions: say(o, operation(at('deleteVm', vmNote(o))), now),
+      next: { kind: 'wait' },
+      because: 'the VM is being deleted',
+    };
+  }
+  const { last } = calls;
+  if (last?.kind !== 'delete') return act('the node is empty', { do: 'call', call: 'delete' });
+  if (last.outcome.ok || last.outcome.error.code === 'NotFound') return undefined;
+  const { error } = last.outcome;
+  const description = isTransient(error.code)
+    ? `VM deletion failed due to - ${printMachineError(error)}. However, will re-try in the next resync.`
+    : `VM deletion failed due to - ${printMachineError(error)}. Aborting operation.`;
+  return planRetry(o, last, error, DELETE_RETRY[error.code], at('deleteVm', description), now);
+}
+
+const vmNote = (o: MachineObservation): string =>
+  !o.hasTarget
+    ? 'Running without target cluster, skipping node drain and volume attachment deletion.'
+    : o.machine.metadata.labels?.node
+      ? 'Drain successful.'
+      : 'Skipping drain as nodeName is not a valid one for machine.';
+
+/** The VM is gone: its Node goes, then the machine. The Node goes after the VM, or a living kubelet registers it again. */
+function planEnd(o: MachineObservation): Plan {
+  const held = o.node?.metadata.finalizers?.includes(Finalizers.Node);
+  if (o.node && (held || !o.node.metadata.deletionTimestamp)) return act('the VM is gone', { do: 'releaseNode' });
+  return act('nothing is left behind', { do: 'removeFinalizer' });
+}

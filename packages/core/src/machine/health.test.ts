@@ -1,0 +1,238 @@
+import type { Machine, MachinePhase, MachineStatus } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { mirrored } from './conditions.ts';
+import { planHealth } from './health.ts';
+import type { MachineObservation } from './observation.ts';
+import { countReplacements, replacementGroup } from './replacements.ts';
+import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
+import { at, hc, machine, NOON, node } from './testing.ts';
+
+const observe = (m: Machine, n: Node | undefined, change: Partial<MachineObservation> = {}): MachineObservation => ({
+  machine: m,
+  settings: settingsOf(m, MACHINE_DEFAULTS),
+  inputs: '',
+  asksForToken: false,
+  hasTarget: true,
+  ...(n ? { node: n } : {}),
+  frozen: false,
+  calls: {},
+  driver: { initialize: false, status: false },
+  replacementsInProgress: 0,
+  ...change,
+});
+
+interface Given {
+  readonly phase: MachinePhase;
+  readonly since?: number;
+  readonly conditions?: ReturnType<typeof hc>;
+  readonly operation?: MachineStatus['lastOperation'];
+  readonly expiry?: string;
+  readonly spec?: Partial<Machine['spec']>;
+}
+
+const given = ({ phase, since = 0, conditions = hc('True'), operation, expiry, spec }: Given): Machine =>
+  machine({
+    metadata: { labels: { node: 'fakeNode-0', name: 'd1' } },
+    spec: { providerID: 'fakeID-0', ...spec },
+    status: {
+      conditions: mirrored(conditions),
+      currentStatus: { phase, lastUpdateTime: at(since), ...(expiry ? { preserveExpiryTime: expiry } : {}) },
+      lastOperation: operation ?? { type: 'Create', state: 'Successful', description: '', lastUpdateTime: at(since) },
+    },
+  });
+
+const sick = hc('False');
+const readonly = hc('True').map((c) => (c.type === 'ReadonlyFilesystem' ? { ...c, status: 'True' as const } : c));
+const failed = { 'node.machine.sapcloud.io/update-result': 'failed' };
+const successful = { 'node.machine.sapcloud.io/update-result': 'successful' };
+const critical = [{ key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' }];
+const creating = { type: 'Create', state: 'Processing', description: 'Creating machine on cloud provider' } as const;
+
+test.each<[row: string, machine: Machine, node: Node | undefined, phase: MachinePhase | undefined]>([
+  ['S-R4 Unknown and healthy: Running', given({ phase: 'Unknown', conditions: sick }), node(), 'Running'],
+  ['S-R5 Running and not Ready: Unknown', given({ phase: 'Running' }), node({ conditions: sick }), 'Unknown'],
+  [
+    'S-R6 Running with a read-only file system: Unknown',
+    given({ phase: 'Running' }),
+    node({ conditions: readonly }),
+    'Unknown',
+  ],
+  ['S-R7 Running and its node missing: Unknown', given({ phase: 'Running' }), undefined, 'Unknown'],
+  [
+    'O-64 Running without conditions and its node missing: Unknown',
+    given({ phase: 'Running', conditions: [] }),
+    undefined,
+    'Unknown',
+  ],
+  [
+    'S-R8 Unknown for 15 min: Failed',
+    given({ phase: 'Unknown', since: -15, conditions: sick }),
+    node({ conditions: sick }),
+    'Failed',
+  ],
+  [
+    'S-R9 Unknown for 15 min, node missing: Failed',
+    given({ phase: 'Unknown', since: -15, conditions: sick }),
+    undefined,
+    'Failed',
+  ],
+  [
+    'S-R11 the same with its health timeout disabled: nothing',
+    given({ phase: 'Unknown', since: -15, conditions: sick, spec: { disableHealthTimeout: true } }),
+    undefined,
+    undefined,
+  ],
+  [
+    'S-R12 InPlaceUpdating for 25 min: InPlaceUpdateFailed',
+    given({ phase: 'InPlaceUpdating', since: -25, conditions: sick }),
+    node({ conditions: sick }),
+    'InPlaceUpdateFailed',
+  ],
+  [
+    'S-R14 the update failed by label: InPlaceUpdateFailed',
+    given({ phase: 'InPlaceUpdating', conditions: hc('True') }),
+    node({ metadata: { labels: failed } }),
+    'InPlaceUpdateFailed',
+  ],
+  [
+    'the update succeeded by label: InPlaceUpdateSuccessful',
+    given({ phase: 'InPlaceUpdating' }),
+    node({ metadata: { labels: successful } }),
+    'InPlaceUpdateSuccessful',
+  ],
+  [
+    'S-R15 InPlaceUpdateFailed for 15 min: Failed',
+    given({ phase: 'InPlaceUpdateFailed', since: -15, conditions: sick }),
+    node({ conditions: sick }),
+    'Failed',
+  ],
+  [
+    'S-R16 the same with its health timeout disabled: nothing',
+    given({ phase: 'InPlaceUpdateFailed', since: -15, conditions: sick, spec: { disableHealthTimeout: true } }),
+    node({ conditions: sick }),
+    undefined,
+  ],
+  [
+    'S-R18 Pending and healthy: Running',
+    given({ phase: 'Pending', conditions: [], operation: creating }),
+    node(),
+    'Running',
+  ],
+  [
+    'S-R17 Pending and healthy, critical components missing: stays',
+    given({ phase: 'Pending', conditions: hc('True'), operation: creating }),
+    node({ spec: { taints: critical } }),
+    undefined,
+  ],
+  ['S-R21 Failed and healthy: Running', given({ phase: 'Failed', expiry: at(60) }), node(), 'Running'],
+  [
+    'incident 17: Pending, a node of that name from another VM: stays',
+    given({ phase: 'Pending', conditions: hc('True'), operation: creating, spec: { providerID: 'aws:///r/i-2' } }),
+    node({ spec: { providerID: 'aws:///r/i-1' } }),
+    undefined,
+  ],
+  [
+    'O-54 updated in place and then not Ready: Unknown',
+    given({ phase: 'InPlaceUpdateSuccessful' }),
+    node({ conditions: sick }),
+    'Unknown',
+  ],
+  ['CrashLoopBackOff whose node is healthy: Running', given({ phase: 'CrashLoopBackOff' }), node(), 'Running'],
+])('%s', (_row, m, n, phase) => {
+  const plan = planHealth(observe(m, n), NOON);
+  expect(plan.status?.currentStatus?.phase).toBe(phase);
+  if (phase !== 'InPlaceUpdateFailed' && phase) {
+    expect(plan.status?.currentStatus?.preserveExpiryTime).toBe(m.status?.currentStatus?.preserveExpiryTime);
+  }
+  if (plan.status) expect(plan.status.lastOperation?.description).not.toBe('');
+});
+
+test('S-R22 a stale timeout is judged on the conditions of now: they are mirrored first', () => {
+  const m = given({ phase: 'Unknown', since: -15, conditions: hc('True') });
+  const plan = planHealth(observe(m, node({ conditions: sick })), NOON);
+  expect(plan.status?.currentStatus?.phase).toBe('Unknown');
+  expect(plan.status?.conditions?.find((c) => c.type === 'Ready')?.status).toBe('False');
+});
+
+test('joining says how long it took; coming back does not', () => {
+  const m = given({ phase: 'Pending', operation: creating });
+  const joined = planHealth(observe(m, node()), new Date(NOON.getTime() + 61_250));
+  expect(joined.joined).toBe(true);
+  expect(joined.status?.lastOperation).toMatchObject({
+    description: 'Machine machine-0 successfully joined the cluster in 1m1.25s',
+    type: 'Create',
+    state: 'Successful',
+  });
+  const back = planHealth(observe(given({ phase: 'Unknown', conditions: sick }), node()), NOON);
+  expect(back.joined).toBe(false);
+  expect(back.status?.lastOperation).toMatchObject({
+    description: 'Machine machine-0 successfully re-joined the cluster',
+    type: 'HealthCheck',
+  });
+});
+
+test('a Pending machine fails exactly at its creation timeout, not before', () => {
+  const m = given({ phase: 'Pending', operation: creating });
+  const deadline = new Date(NOON.getTime() + 20 * 60_000);
+  expect(planHealth(observe(m, undefined), deadline)).toMatchObject({ deadline });
+  const plan = planHealth(observe(m, undefined), new Date(deadline.getTime() + 1));
+  expect(plan.status?.lastOperation).toMatchObject({
+    description: 'Machine machine-0 failed to join the cluster in 20m0s minutes.',
+    state: 'Failed',
+    type: 'Create',
+  });
+});
+
+test('a node that registers NotReady costs a Pending machine no write of its own for half a minute', () => {
+  const m = given({ phase: 'Pending', conditions: [], operation: creating });
+  const registered = node({ conditions: sick, metadata: { creationTimestamp: at(1) } });
+  const early = planHealth(observe(m, registered), new Date(at(1)));
+  expect(early.status).toBeUndefined();
+  expect(early.deadline).toEqual(new Date(at(1.5)));
+  expect(planHealth(observe(m, registered), new Date(at(1.5))).status?.conditions).toHaveLength(5);
+});
+
+test('unchanged means no write', () => {
+  expect(planHealth(observe(given({ phase: 'Running' }), node()), NOON)).toEqual({ because: 'nothing to judge' });
+});
+
+const other = (phase: MachinePhase | undefined, name = 'd1', expiry?: string): Machine =>
+  machine({
+    name: 'machine-1',
+    metadata: { labels: name ? { name } : {} },
+    status: { currentStatus: { ...(phase ? { phase } : {}), ...(expiry ? { preserveExpiryTime: expiry } : {}) } },
+  });
+
+test.each<[row: string, second: Machine, failed: boolean]>([
+  ['S-P1 Unknown, other deployment', other('Unknown', 'd2'), true],
+  ['S-P2 Failed, other deployment', other('Failed', 'd2'), true],
+  ['S-P4 Failed', other('Failed'), false],
+  ['S-P5 Terminating', other('Terminating'), false],
+  ['S-P6 no phase', other(undefined), false],
+  ['S-P7 Pending', other('Pending'), false],
+  ['S-P8 CrashLoopBackOff', other('CrashLoopBackOff'), false],
+  ['S-P11 Failed and preserved', other('Failed', 'd1', at(60)), true],
+  ['S-P12 Unknown', other('Unknown'), true],
+])('meltdown guard: beside a machine of %s', (_row, second, marked) => {
+  const target = given({ phase: 'Unknown', since: -15, conditions: sick });
+  const group = [target, second].filter((m) => replacementGroup(m) === replacementGroup(target));
+  const plan = planHealth(
+    observe(target, node({ conditions: sick }), { replacementsInProgress: countReplacements(group) }),
+    NOON,
+  );
+  expect(plan.status?.currentStatus?.phase).toBe(marked ? 'Failed' : undefined);
+  if (!marked)
+    expect(plan.because).toBe(`machine "machine-0" couldn't be marked FAILED, other machines are getting replaced`);
+});
+
+test('O-21 machines without the label are limited by their owner', () => {
+  const owned = (name: string): Machine =>
+    machine({
+      name,
+      metadata: {
+        ownerReferences: [{ apiVersion: 'v1', kind: 'MachineSet', name: 's', uid: 'set-1', controller: true }],
+      },
+    });
+  expect(replacementGroup(owned('a'))).toBe(replacementGroup(owned('b')));
+});

@@ -1,0 +1,214 @@
+import { Annotations, formatDurationMs, Labels, type Machine, type MachineStatus, UpdateResults } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { isNodeOf } from '../node/instance.ts';
+import { conditionsDiffer, isHealthy, mirrored, printConditions, waitsForCriticalComponents } from './conditions.ts';
+import type { MachineObservation } from './observation.ts';
+import type { PlannedEvent } from './plan.ts';
+import { MAX_REPLACEMENTS } from './replacements.ts';
+import { type Operation, type PhaseChange, withPhase } from './status.ts';
+import { after, millis } from './timestamps.ts';
+
+/** What health asks for: a status to write, whether the machine joined with it, else when to look again. */
+export interface HealthPlan {
+  readonly status?: MachineStatus;
+  readonly event?: PlannedEvent;
+  readonly joined?: boolean;
+  readonly deadline?: Date;
+  readonly because: string;
+}
+
+/** A Pending machine's conditions are mirrored with its next phase, or after this long, so that a birth costs few writes. */
+const MIRROR_PENDING_AFTER_MS = 30_000;
+
+/**
+ * Judges a machine that has a node label and a phase, and is not being deleted. One status write at most.
+ * Source: machine_util.go, reconcileMachineHealth.
+ */
+export function planHealth(o: MachineObservation, now: Date): HealthPlan {
+  const mirrorChange = o.node && conditionsDiffer(o.machine.status?.conditions ?? [], o.node.status?.conditions ?? []);
+  const base = mirrorChange && o.node ? withMirror(o.machine, o.node) : o.machine.status;
+  const judged = judge(o, base, now);
+  if (judged) return judged;
+  if (mirrorChange && base) {
+    const due = o.machine.status?.currentStatus?.phase === 'Pending' ? mirrorDue(o) : now;
+    if (due <= now) return { status: base, because: 'node conditions changed' };
+    return { ...planTimeouts(o, now, due), because: 'the node has registered and is not ready yet' };
+  }
+  return planInPlaceResult(o, now) ?? planTimeouts(o, now);
+}
+
+const mirrorDue = (o: MachineObservation): Date => after(o.node?.metadata.creationTimestamp, MIRROR_PENDING_AFTER_MS);
+
+const withMirror = (machine: Machine, node: Node): MachineStatus => ({
+  ...machine.status,
+  conditions: mirrored(node.status?.conditions ?? []),
+});
+
+const nameOf = (o: MachineObservation): string => o.machine.metadata.name;
+
+/** The phase with its preservation, which a change of health does not end. */
+const to = (o: MachineObservation, phase: PhaseChange['phase']): PhaseChange => ({
+  phase,
+  preserveExpiryTime: o.machine.status?.currentStatus?.preserveExpiryTime,
+});
+
+/** Transitions between healthy and unhealthy. */
+function judge(o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan | undefined {
+  const phase = o.machine.status?.currentStatus?.phase;
+  if (phase === 'InPlaceUpdating' || phase === 'InPlaceUpdateFailed') return undefined;
+  if (!o.node) return phase === 'Running' ? lost(o, base, now) : undefined;
+  const healthy = isHealthy(o.node.status?.conditions ?? [], o.settings.unhealthyConditionTypes);
+  if (healthy && phase !== 'Running') {
+    if (phase === 'Pending' && (waitsForCriticalComponents(o.node) || !isNodeOf(o.machine, o.node))) return undefined;
+    return recovered(o, base, now);
+  }
+  // An update that succeeded says nothing about the node afterwards (the original would stay in that phase for ever).
+  if (!healthy && (phase === 'Running' || phase === 'InPlaceUpdateSuccessful')) return sick(o, base, now);
+  return undefined;
+}
+
+function recovered(o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan {
+  const last = o.machine.status?.lastOperation;
+  const joined = last?.type === 'Create' && last.state !== 'Successful';
+  const took = formatDurationMs(Math.max(now.getTime() - millis(o.machine.metadata.creationTimestamp), 0));
+  const operation: Operation = joined
+    ? {
+        description: `Machine ${nameOf(o)} successfully joined the cluster in ${took}`,
+        state: 'Successful',
+        type: 'Create',
+      }
+    : {
+        description: `Machine ${nameOf(o)} successfully re-joined the cluster`,
+        state: 'Successful',
+        type: 'HealthCheck',
+      };
+  return { status: withPhase(base, to(o, 'Running'), operation, now), joined, because: operation.description };
+}
+
+const lost = (o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan =>
+  toUnknown(
+    o,
+    base,
+    now,
+    `Node object went missing. Machine ${nameOf(o)} is unhealthy - changing MachinePhase to Unknown`,
+    'NodeMissing',
+  );
+
+const sick = (o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan =>
+  toUnknown(
+    o,
+    base,
+    now,
+    `Machine ${nameOf(o)} is unhealthy - changing MachinePhase to Unknown. Node conditions: ${printConditions(base?.conditions ?? [])}`,
+    'NodeUnhealthy',
+  );
+
+function toUnknown(
+  o: MachineObservation,
+  base: MachineStatus | undefined,
+  now: Date,
+  description: string,
+  reason: string,
+): HealthPlan {
+  const operation: Operation = { description, state: 'Processing', type: 'HealthCheck' };
+  return {
+    status: withPhase(base, to(o, 'Unknown'), operation, now),
+    event: { type: 'Warning', reason, message: description },
+    because: description,
+  };
+}
+
+/** The result of an in-place update as the node's agent reports it. */
+function planInPlaceResult(o: MachineObservation, now: Date): HealthPlan | undefined {
+  const phase = o.machine.status?.currentStatus?.phase;
+  if (phase !== 'InPlaceUpdating' && phase !== 'InPlaceUpdateFailed') return undefined;
+  const result = o.node?.metadata.labels?.[Labels.UpdateResult];
+  if (result === UpdateResults.Successful) {
+    const description = `Machine ${nameOf(o)} successfully updated dependencies`;
+    const operation: Operation = { description, state: 'Successful', type: 'InPlaceUpdate' };
+    return {
+      status: withPhase(o.machine.status, { phase: 'InPlaceUpdateSuccessful' }, operation, now),
+      because: description,
+    };
+  }
+  if (result === UpdateResults.Failed && phase !== 'InPlaceUpdateFailed') {
+    const reason = o.node?.metadata.annotations?.[Annotations.UpdateFailedReason] ?? '';
+    const description = `Machine ${nameOf(o)} failed to update dependencies: ${reason}`;
+    const operation: Operation = { description, state: 'Failed', type: 'InPlaceUpdate' };
+    return {
+      status: withPhase(o.machine.status, { phase: 'InPlaceUpdateFailed' }, operation, now),
+      event: { type: 'Warning', reason: 'InPlaceUpdateFailed', message: description },
+      because: description,
+    };
+  }
+  return undefined;
+}
+
+/** Deadlines of the phases that have one; `also` is another instant to look again at. */
+function planTimeouts(o: MachineObservation, now: Date, also?: Date): HealthPlan {
+  const current = o.machine.status?.currentStatus;
+  switch (current?.phase) {
+    case 'Pending': {
+      const deadline = after(o.machine.metadata.creationTimestamp, o.settings.creationTimeoutMs);
+      return now <= deadline
+        ? { deadline: earliest(deadline, also), because: 'waits for the node to join' }
+        : neverJoined(o, now);
+    }
+    case 'InPlaceUpdating': {
+      const deadline = after(current.lastUpdateTime, o.settings.inPlaceUpdateTimeoutMs);
+      return now <= deadline ? { deadline, because: 'waits for the in-place update' } : updateTimedOut(o, now);
+    }
+    case 'Unknown':
+    case 'InPlaceUpdateFailed': {
+      if (o.settings.healthTimeoutDisabled) return { because: 'unhealthy; its health timeout is disabled' };
+      const deadline = after(current.lastUpdateTime, o.settings.healthTimeoutMs);
+      return now <= deadline ? { deadline, because: 'unhealthy; waits for it to recover' } : markFailed(o, now);
+    }
+    default:
+      return { because: 'nothing to judge', ...(also ? { deadline: also } : {}) };
+  }
+}
+
+const earliest = (a: Date, b: Date | undefined): Date => (b && b < a ? b : a);
+
+function neverJoined(o: MachineObservation, now: Date): HealthPlan {
+  const description = `Machine ${nameOf(o)} failed to join the cluster in ${formatDurationMs(o.settings.creationTimeoutMs)} minutes.`;
+  return toFailed(o, now, description, 'FailedToJoin');
+}
+
+function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
+  const description = `Machine ${nameOf(o)} failed to in-place update in ${formatDurationMs(o.settings.inPlaceUpdateTimeoutMs)} minutes.`;
+  const operation: Operation = { description, state: 'Failed', type: 'InPlaceUpdate' };
+  return {
+    status: withPhase(o.machine.status, { phase: 'InPlaceUpdateFailed' }, operation, now),
+    event: { type: 'Warning', reason: 'InPlaceUpdateFailed', message: description },
+    because: description,
+  };
+}
+
+/** One at a time per deployment: with others being replaced the machine keeps waiting; their changes wake it. */
+function markFailed(o: MachineObservation, now: Date): HealthPlan {
+  if (o.replacementsInProgress >= MAX_REPLACEMENTS) {
+    return { because: `machine "${nameOf(o)}" couldn't be marked FAILED, other machines are getting replaced` };
+  }
+  const conditions = printConditions(o.machine.status?.conditions ?? []);
+  const description = `Machine ${nameOf(o)} health checks failing since last ${formatDurationMs(o.settings.healthTimeoutMs)} minutes. Updating machine phase to Failed. Node Conditions: ${conditions}`;
+  return toFailed(o, now, description, 'HealthTimeout');
+}
+
+function toFailed(o: MachineObservation, now: Date, description: string, reason: string): HealthPlan {
+  const type = o.machine.status?.lastOperation?.type ?? 'HealthCheck';
+  return {
+    status: withPhase(o.machine.status, to(o, 'Failed'), { description, state: 'Failed', type }, now),
+    event: { type: 'Warning', reason, message: description },
+    because: description,
+  };
+}
+
+/** The status after the API servers came back: the time of the outage is not held against the machine. */
+export const afterOutage = (machine: Machine, now: Date): MachineStatus => {
+  const description = 'Machine Health Timeout was reset due to APIServer being unreachable';
+  const operation: Operation = { description, state: 'Successful', type: 'HealthCheck' };
+  const preserveExpiryTime = machine.status?.currentStatus?.preserveExpiryTime;
+  return withPhase(machine.status, { phase: 'Running', preserveExpiryTime }, operation, now);
+};

@@ -1,0 +1,48 @@
+import { Finalizers } from '@mcm/api';
+import { isNodeOf } from '../node/instance.ts';
+import { planNodeSync } from '../node/sync.ts';
+import { isBeingCreated, planCreation } from './creation.ts';
+import { planDeletion } from './deletion.ts';
+import { planHealth } from './health.ts';
+import type { MachineObservation } from './observation.ts';
+import { type Action, act, nextAt, type Plan, wait } from './plan.ts';
+
+/** What to do about a machine now, and when to look again. Pure: everything it knows is in the observation. */
+export function nextStep(o: MachineObservation, now: Date): Plan {
+  const { machine } = o;
+  if (machine.metadata.deletionTimestamp) return planDeletion(o, now);
+  if (o.frozen) return wait('API servers were out of reach: nothing is judged until they are back');
+  if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) {
+    return act('nothing is made that could be left behind', { do: 'addFinalizer' });
+  }
+  if (machine.metadata.labels?.node && (o.nodeWasDeleted || isOwnNodeDeleting(o))) {
+    return { actions: [{ do: 'deleteMachine' }], next: { kind: 'wait' }, because: 'its Node is being deleted' };
+  }
+  const upkeep = planUpkeep(o, now);
+  if (upkeep.actions.length > 0) return upkeep;
+  return isBeingCreated(o) ? planCreation(o, now) : upkeep;
+}
+
+const isOwnNodeDeleting = ({ machine, node }: MachineObservation): boolean =>
+  node?.metadata.deletionTimestamp !== undefined && isNodeOf(machine, node);
+
+/** Health and node sync of a machine that has a node and a phase. */
+function planUpkeep(o: MachineObservation, now: Date): Plan {
+  const { machine, node } = o;
+  if (!o.hasTarget || !machine.metadata.labels?.node || !machine.status?.currentStatus?.phase)
+    return wait('no node yet');
+  const health = planHealth(o, now);
+  const patch = node && isNodeOf(machine, node) ? planNodeSync(machine, o.machineClass, node) : undefined;
+  const actions: Action[] = [];
+  if (patch) actions.push({ do: 'syncNode', patch });
+  // Before the status says Running: afterwards nothing would remember the token.
+  if (health.joined && o.asksForToken) actions.push({ do: 'deleteToken' });
+  if (health.status) {
+    actions.push({ do: 'writeStatus', status: health.status, ...(health.event ? { event: health.event } : {}) });
+  }
+  return {
+    actions,
+    next: actions.length > 0 ? { kind: 'continue' } : nextAt(health.deadline),
+    because: health.because,
+  };
+}

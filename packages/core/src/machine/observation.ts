@@ -1,0 +1,67 @@
+import type { Machine, MachineClass } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import type { DrainObservation } from '../drain/observation.ts';
+import type { Instance } from '../driver/driver.ts';
+import type { MachineError } from '../driver/errors.ts';
+import type { MachineSettings } from './settings.ts';
+
+/** The calls of a driver that concern one machine. */
+export type CallKind = 'create' | 'initialize' | 'status' | 'delete';
+
+export type CallOutcome =
+  | { readonly ok: true; readonly instance?: Instance; readonly lastKnownState?: string }
+  | { readonly ok: false; readonly error: MachineError };
+
+/** A call under way. */
+export interface RunningCall {
+  readonly kind: CallKind;
+  readonly since: Date;
+}
+
+/** The last call that ended. */
+export interface SettledCall {
+  readonly kind: CallKind;
+  readonly at: Date;
+  readonly outcome: CallOutcome;
+  /** Failures of this kind of call in a row, this one included; 0 after a success. */
+  readonly failures: number;
+  /** Versions of the class and Secrets that it was made with: when they change, waiting for a retry makes no sense. */
+  readonly inputs: string;
+}
+
+/** What this process knows of its calls for one machine; a new process knows nothing, and need not. */
+export interface CallMemory {
+  readonly running?: RunningCall;
+  readonly last?: SettledCall;
+  /** The VM that `create` made or found, as long as it is not yet recorded on the Machine or being discarded. */
+  readonly created?: Instance;
+}
+
+/** Everything that the decision about one machine needs, read from caches at one moment. */
+export interface MachineObservation {
+  readonly machine: Machine;
+  readonly settings: MachineSettings;
+  /** Absent when there is none in the cache. */
+  readonly machineClass?: MachineClass;
+  /** Versions of the class and its Secrets, see {@link SettledCall.inputs}. */
+  readonly inputs: string;
+  /** Whether the class's user data asks for a bootstrap token. */
+  readonly asksForToken: boolean;
+  /** False with `--target-kubeconfig=none`: no nodes, no drain. */
+  readonly hasTarget: boolean;
+  /** The machine's Node: named by its label or, failing that, pointing back to the machine. */
+  readonly node?: Node;
+  /** The Node that has the name of the VM just created, whoever it belongs to. */
+  readonly nodeOfCreated?: Node;
+  /** The Node vanished while this process watched. */
+  readonly nodeWasDeleted?: boolean;
+  /** The API servers were out of reach for long: nothing is judged, only deletions go on. */
+  readonly frozen: boolean;
+  readonly calls: CallMemory;
+  /** What the driver can do besides `create` and `delete`. */
+  readonly driver: { readonly initialize: boolean; readonly status: boolean };
+  /** Machines of the same deployment that are being replaced, see {@link countReplacements}. */
+  readonly replacementsInProgress: number;
+  /** What a drain sees; only for a machine that is being deleted and has a node. */
+  readonly drain?: DrainObservation;
+}

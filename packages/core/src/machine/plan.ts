@@ -1,0 +1,66 @@
+import type { MachineStatus } from '@mcm/api';
+import type { PodRef } from '../drain/observation.ts';
+import type { Instance } from '../driver/driver.ts';
+import type { NodePatch } from '../node/sync.ts';
+import type { CallKind } from './observation.ts';
+
+/** One thing to do. The shell carries actions out in order and stops at the first that fails. */
+export type Action =
+  | { readonly do: 'addFinalizer' }
+  | { readonly do: 'removeFinalizer' }
+  /** Starts a driver call; it goes on after the reconcile has ended and wakes the machine when it settles. */
+  | { readonly do: 'call'; readonly call: CallKind }
+  /** Provider id, node label and priority in one write. */
+  | { readonly do: 'record'; readonly instance: Instance }
+  | { readonly do: 'labelNode'; readonly nodeName: string }
+  | { readonly do: 'writeStatus'; readonly status: MachineStatus; readonly event?: PlannedEvent }
+  | { readonly do: 'syncNode'; readonly patch: NodePatch }
+  | { readonly do: 'deleteToken' }
+  /** Deletes the Machine object, because its Node is being deleted. */
+  | { readonly do: 'deleteMachine' }
+  | { readonly do: 'cordon'; readonly reason: 'ScaleDown' | 'Unhealthy'; readonly tolerant: boolean }
+  | { readonly do: 'evict'; readonly pods: readonly PodRef[] }
+  /** Deletes pods with grace 0. `tolerant`: an error is noted, not thrown. */
+  | { readonly do: 'deletePods'; readonly pods: readonly PodRef[] }
+  | { readonly do: 'deleteAttachments'; readonly names: readonly string[] }
+  /** Takes our finalizer off the Node and deletes it. */
+  | { readonly do: 'releaseNode' };
+
+export interface PlannedEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** How it goes on: look again at once (something was changed), when an event comes, or at an instant at the latest. */
+export type Next =
+  | { readonly kind: 'continue' }
+  | { readonly kind: 'wait' }
+  | { readonly kind: 'waitUntil'; readonly instant: Date };
+
+/** A decision about one machine. */
+export interface Plan {
+  readonly actions: readonly Action[];
+  readonly next: Next;
+  /** One sentence for the log. */
+  readonly because: string;
+}
+
+export const wait = (because: string, ...instants: readonly (Date | undefined)[]): Plan => ({
+  actions: [],
+  next: nextAt(...instants),
+  because,
+});
+
+export const act = (because: string, ...actions: readonly Action[]): Plan => ({
+  actions,
+  next: { kind: 'continue' },
+  because,
+});
+
+/** Waits for an event, but at most until the earliest of the instants. */
+export function nextAt(...instants: readonly (Date | undefined)[]): Next {
+  const known = instants.filter((instant) => instant !== undefined);
+  if (known.length === 0) return { kind: 'wait' };
+  return { kind: 'waitUntil', instant: new Date(Math.min(...known.map((instant) => instant.getTime()))) };
+}

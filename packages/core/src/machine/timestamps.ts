@@ -1,0 +1,13 @@
+import { formatTime, parseTime } from '@mcm/api';
+
+/** A stored time as milliseconds since the epoch; an absent or unreadable one is 0, that is: long ago. */
+export const millis = (time: string | null | undefined): number => parseTime(time ?? undefined)?.getTime() ?? 0;
+
+/** `start` (a stored time) plus `ms`. */
+export const after = (start: string | null | undefined, ms: number): Date => new Date(millis(start) + ms);
+
+/** A time as Go prints it by default, used inside descriptions: `2026-11-21 09:05:06 +0000 UTC`. */
+export const goTime = (time: string | null | undefined): string => {
+  const text = time ? formatTime(new Date(millis(time))) : '0001-01-01T00:00:00Z';
+  return `${text.replace('T', ' ').replace('Z', '')} +0000 UTC`;
+};

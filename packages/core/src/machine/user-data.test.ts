@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { asksForToken, renderUserData } from './user-data.ts';
+
+const values = { machineName: 'foo-machine', bootstrapToken: 'abc123.0123456789abcdef' };
+
+test.each<[row: string, userData: string, rendered: string]>([
+  ['S-U2 no placeholder: unchanged', 'foobar', 'foobar'],
+  [
+    'S-U1 the token, wherever it stands',
+    'a <<BOOTSTRAP_TOKEN>> b <<BOOTSTRAP_TOKEN>>',
+    'a abc123.0123456789abcdef b abc123.0123456789abcdef',
+  ],
+  [
+    'S-U6 both forms of the name: only the plain one',
+    '<<MACHINE_NAME>> %3C%3CMACHINE_NAME%3E%3E',
+    'foo-machine %3C%3CMACHINE_NAME%3E%3E',
+  ],
+  ['S-U9 only the escaped form', '%3C%3CMACHINE_NAME%3E%3E', 'foo-machine'],
+  ['a dollar sign in the text is no pattern', '$& <<MACHINE_NAME>> $1', '$& foo-machine $1'],
+])('%s', (_row, userData, rendered) => {
+  expect(renderUserData(userData, values)).toBe(rendered);
+});
+
+test('S-U5 without a target cluster the token placeholder stays', () => {
+  expect(renderUserData('<<BOOTSTRAP_TOKEN>> <<MACHINE_NAME>>', { machineName: 'm' })).toBe('<<BOOTSTRAP_TOKEN>> m');
+});
+
+test('an escaped placeholder gets an escaped value', () => {
+  expect(renderUserData('%3C%3CBOOTSTRAP_TOKEN%3E%3E', { machineName: 'm', bootstrapToken: 'a b+c' })).toBe('a+b%2Bc');
+});
+
+test.each([
+  ['<<BOOTSTRAP_TOKEN>>', true],
+  ['x%3C%3CBOOTSTRAP_TOKEN%3E%3Ey', true],
+  ['<BOOTSTRAP_TOKEN>', false],
+])('%s asks for a token: %s', (userData, asks) => {
+  expect(asksForToken(userData)).toBe(asks);
+});

@@ -1,0 +1,210 @@
+import { Annotations, type Machine, type MachineClass } from '@mcm/api';
+import type { Node, Taint } from '@mcm/kube';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { machine, node } from '../machine/testing.ts';
+import { planNodeSync, syncCapacity, syncMap, syncTaints } from './sync.ts';
+
+type Strings = Record<string, string>;
+
+function applied(current: Strings, changes: Record<string, string | null>): Strings {
+  const result = { ...current };
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === null) delete result[key];
+    else result[key] = value;
+  }
+  return result;
+}
+
+const k1: Strings = { k1: 'v1' };
+
+test.each<[row: string, last: Strings, current: Strings, wanted: Strings, result: Strings, changed: boolean]>([
+  ['S-N1 no change', k1, k1, k1, k1, false],
+  ['S-N2 another value in the template', k1, k1, { k1: 'new' }, { k1: 'new' }, true],
+  ['S-N3 the template adds a key', k1, k1, { k1: 'v1', k2: 'v2' }, { k1: 'v1', k2: 'v2' }, true],
+  ['S-N4 the template lost a key', { k1: 'v1', k2: 'v2' }, { k1: 'v1', k2: 'v2' }, k1, k1, true],
+  ['S-N5 edited by hand', k1, { k1: 'hand' }, k1, k1, true],
+  ['S-N6 a foreign key stays', k1, { k1: 'v1', foreign: 'x' }, k1, { k1: 'v1', foreign: 'x' }, false],
+  ['S-N7 the node lost everything', k1, {}, { k1: 'v1', k2: 'v2' }, { k1: 'v1', k2: 'v2' }, true],
+])('labels and annotations: %s', (_row, last, current, wanted, result, changed) => {
+  const changes = syncMap(current, last, wanted);
+  expect(applied(current, changes)).toEqual(result);
+  expect(Object.keys(changes).length > 0).toBe(changed);
+});
+
+const taint = (key: string, value: string, effect = 'NoSchedule'): Taint => ({ key, value, effect });
+const K1 = taint('K1', 'V1');
+const K2 = taint('K2', 'V2');
+
+test.each<[row: string, last: Taint[], current: Taint[], wanted: Taint[], result: Taint[], changed: boolean]>([
+  ['S-T1 all the same', [K1], [K1], [K1], [K1], false],
+  ['S-T3 one added', [K1], [K1], [K1, K2], [K1, K2], true],
+  ['S-T4 one removed', [K1, K2], [K1, K2], [K1], [K1], true],
+  [
+    'S-T5 value mended, same key with another effect added',
+    [K1],
+    [taint('K1', 'V2')],
+    [K1, taint('K1', 'V1', 'NoExecute')],
+    [K1, taint('K1', 'V1', 'NoExecute')],
+    true,
+  ],
+  ['S-T6 a foreign one stays', [K1], [K1, taint('KeyNew', 'x')], [K1], [K1, taint('KeyNew', 'x')], false],
+  ['S-T7 the node has none', [K1], [], [K1, K2], [K1, K2], true],
+])('taints: %s', (_row, last, current, wanted, result, changed) => {
+  const taints = syncTaints(current, last, wanted);
+  expect(taints ?? current).toEqual(result);
+  expect(taints !== undefined).toBe(changed);
+});
+
+const memory = 'hc.hana.com/memory';
+const cpu = 'hc.hana.com/cpu';
+
+test.each<[row: string, last: Strings, wanted: Strings, before: Strings, after: Strings]>([
+  ['S-V1 same', { [memory]: '1234567' }, { [memory]: '1234567' }, { [memory]: '1234567' }, { [memory]: '1234567' }],
+  [
+    'S-V2 another amount',
+    { [memory]: '1234567' },
+    { [memory]: '2234567' },
+    { [memory]: '1234567' },
+    { [memory]: '2234567' },
+  ],
+  [
+    'S-V3 one added',
+    { [memory]: '1111111' },
+    { [memory]: '1111111', [cpu]: '2' },
+    { [memory]: '1111111' },
+    { [memory]: '1111111', [cpu]: '2' },
+  ],
+  [
+    'S-V4 one removed',
+    { [cpu]: '2', [memory]: '1111111' },
+    { [cpu]: '2' },
+    { [cpu]: '2', [memory]: '1111111' },
+    { [cpu]: '2' },
+  ],
+  [
+    'the same amount written otherwise is no change',
+    { [memory]: '1Ki' },
+    { [memory]: '1024' },
+    { [memory]: '1Ki' },
+    { [memory]: '1Ki' },
+  ],
+])('virtual capacity: %s', (_row, last, wanted, before, after) => {
+  const real = { memory: '1234567' };
+  expect(applied({ ...real, ...before }, syncCapacity({ ...real, ...before }, last, wanted))).toEqual({
+    ...real,
+    ...after,
+  });
+});
+
+const small: MachineClass = {
+  apiVersion: 'machine.sapcloud.io/v1alpha1',
+  kind: 'MachineClass',
+  metadata: {
+    name: 'small',
+    namespace: 'test',
+    uid: 'c',
+    resourceVersion: '1',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+  },
+  providerSpec: {},
+  nodeTemplate: {
+    capacity: { cpu: 1, gpu: 0, memory: '1Gi' },
+    virtualCapacity: { 'virtual.com/dongle': 2 },
+    instanceType: 't',
+    region: 'r',
+    zone: 'z',
+  },
+};
+
+const templated = (labels: Strings, taints: Taint[] = []): Machine =>
+  machine({
+    spec: {
+      nodeTemplate: {
+        metadata: { labels, annotations: { a: 'b' } },
+        spec: { taints: taints.map((t) => ({ ...t, effect: 'NoSchedule' as const })) },
+      },
+    },
+  });
+
+/** The node after the patch, as the API server would merge it. */
+function patched(current: Node, m: Machine, c?: MachineClass): Node {
+  const patch = planNodeSync(m, c, current);
+  const merge = (target: unknown, change: unknown): unknown => {
+    if (typeof change !== 'object' || change === null || Array.isArray(change)) return change;
+    const result: Record<string, unknown> = { ...(target as object) };
+    for (const [key, value] of Object.entries(change)) {
+      if (value === null) delete result[key];
+      else result[key] = merge(result[key] ?? {}, value);
+    }
+    return result;
+  };
+  return merge(merge(current, patch?.main ?? {}), patch?.status ?? {}) as Node;
+}
+
+test('S-N8 virtual capacity is written and recorded', () => {
+  const after = patched(node(), machine(), small);
+  expect(after.status?.capacity).toEqual({ 'virtual.com/dongle': '2' });
+  expect(after.metadata.annotations?.[Annotations.LastAppliedVirtualCapacity]).toBe('{"virtual.com/dongle":"2"}');
+});
+
+test('S-N9 a bare node gets label, annotation, taint, record, machine name and finalizer in one write', () => {
+  const patch = planNodeSync(templated({ l: 'x' }, [K1]), undefined, node());
+  expect(patch?.status).toBeUndefined();
+  expect(patch?.main).toMatchObject({
+    metadata: {
+      labels: { l: 'x', 'node.gardener.cloud/machine-name': 'machine-0' },
+      annotations: { a: 'b' },
+      finalizers: ['node.machine.sapcloud.io/machine-controller'],
+    },
+    spec: { taints: [K1] },
+  });
+});
+
+test('after a sync nothing is left to do, also when the original wrote the record', () => {
+  const m = templated({ l: 'x' }, [K1]);
+  const synced = patched(node(), m, small);
+  expect(planNodeSync(m, small, synced)).toBeUndefined();
+  const byOriginal = {
+    ...synced.metadata.annotations,
+    [Annotations.LastAppliedNodeTemplate]:
+      '{"spec":{"taints":[{"effect":"NoSchedule","key":"K1","value":"V1"}]},"metadata":{"annotations":{"a":"b"},"labels":{"l":"x"}}}',
+  };
+  expect(
+    planNodeSync(m, small, { ...synced, metadata: { ...synced.metadata, annotations: byOriginal } }),
+  ).toBeUndefined();
+});
+
+test('a record that nobody can read removes nothing and is written anew', () => {
+  const broken = node({
+    metadata: { labels: { old: 'x' }, annotations: { [Annotations.LastAppliedNodeTemplate]: '{' } },
+  });
+  const after = patched(broken, templated({ l: 'x' }));
+  expect(after.metadata.labels).toMatchObject({ old: 'x', l: 'x' });
+  expect(JSON.parse(after.metadata.annotations?.[Annotations.LastAppliedNodeTemplate] ?? '')).toMatchObject({
+    metadata: { labels: { l: 'x' } },
+  });
+});
+
+test('what is not ours is never removed (R49), and a sync is stable', () => {
+  const keys = fc.constantFrom('a', 'b', 'c', 'd');
+  const labels = fc.dictionary(keys, fc.constantFrom('1', '2'));
+  const taints = fc
+    .uniqueArray(keys, { maxLength: 3 })
+    .chain((ks) => fc.tuple(...ks.map((k) => fc.constantFrom('1', '2').map((v) => taint(k, v)))));
+  fc.assert(
+    fc.property(labels, labels, labels, taints, taints, (own, first, second, ownTaints, wanted) => {
+      const start = node({ metadata: { labels: own }, spec: { taints: ownTaints } });
+      const once = patched(start, templated(first, wanted));
+      const twice = patched(once, templated(second));
+      for (const [key, value] of Object.entries(own)) {
+        if (!(key in first) && !(key in second)) expect(twice.metadata.labels?.[key]).toBe(value);
+      }
+      const wantedKeys = new Set(wanted.map((t) => t.key));
+      for (const foreign of ownTaints.filter((t) => !wantedKeys.has(t.key))) {
+        expect(twice.spec.taints).toContainEqual(foreign);
+      }
+      expect(planNodeSync(templated(second), undefined, twice)).toBeUndefined();
+    }),
+  );
+});
