@@ -1,7 +1,6 @@
-import { seededRandom, VirtualClock } from '@mcm/kube';
+import { createMemoryLogger, type MemoryLogger, seededRandom, VirtualClock } from '@mcm/kube';
 import { type Cloud, type CloudOptions, createCloud } from '../cloud/create-cloud.ts';
 import type { InstanceState } from '../cloud/model.ts';
-import { type LogLine, recordingLog } from './quiet-log.ts';
 
 /** An instance as the API tells it. */
 export interface ToldInstance {
@@ -25,7 +24,7 @@ export interface CallAnswer {
 export interface CloudRig {
   readonly clock: VirtualClock;
   readonly cloud: Cloud;
-  readonly log: LogLine[];
+  readonly log: MemoryLogger;
   call(
     method: string,
     path: string,
@@ -39,8 +38,8 @@ export interface CloudRig {
 
 export function cloudRig(options: Partial<CloudOptions> & { clock?: VirtualClock } = {}): CloudRig {
   const clock = options.clock ?? new VirtualClock();
-  const log: LogLine[] = [];
-  const cloud = createCloud({ random: seededRandom(7), log: recordingLog(log), ...options, clock });
+  const log = createMemoryLogger();
+  const cloud = createCloud({ random: seededRandom(7), log, ...options, clock });
   const call: CloudRig['call'] = async (method, path, body, { token = options.token, signal } = {}) => {
     const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const init: RequestInit = { method, headers };

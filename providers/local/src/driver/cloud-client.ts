@@ -1,0 +1,127 @@
+import { MachineError } from '@mcm/core';
+import type { Clock, Transport, TransportResponse } from '@mcm/kube';
+import { z } from 'zod';
+import { fromAnswer, fromFailure } from './errors.ts';
+import { json } from './json.ts';
+
+/** An instance as the cloud's API tells it. */
+export const cloudInstance = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  zone: z.string(),
+  state: z.enum(['pending', 'running', 'shutting-down', 'terminated']),
+  createdAt: z.string(),
+  privateIp: z.string(),
+  clientToken: z.string().optional(),
+  stateReason: z.string().optional(),
+});
+export type CloudInstance = z.infer<typeof cloudInstance>;
+
+const instancePage = z.looseObject({ items: z.array(cloudInstance), nextPageToken: z.string().optional() });
+
+export interface CloudClientOptions {
+  readonly transport: Transport;
+  readonly token: string | undefined;
+  readonly clock: Clock;
+}
+
+/** The longest that an answer may take beside a long poll's own time. */
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Time of one long poll; its caller repeats it. */
+const POLL_SECONDS = 25;
+const PAGE = 500;
+
+const one = (id: string): string => `/v1/instances/${encodeURIComponent(id)}`;
+
+/** The part of the cloud's API that the driver uses. Every method throws `MachineError`. */
+export class CloudClient {
+  readonly #options: CloudClientOptions;
+
+  constructor(options: CloudClientOptions) {
+    this.#options = options;
+  }
+
+  /** Makes an instance, or finds the one made with the same client token; answers once it runs or a poll's time is over. */
+  async create(body: object, signal: AbortSignal): Promise<CloudInstance> {
+    return this.#call('POST', `/v1/instances?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { body, signal });
+  }
+
+  /** Starts the end of an instance; answers once it is gone or a poll's time is over. */
+  async terminate(id: string, signal: AbortSignal): Promise<CloudInstance> {
+    return this.#call('DELETE', `${one(id)}?wait=terminated&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
+  }
+
+  async get(id: string, signal: AbortSignal): Promise<CloudInstance> {
+    return this.#call('GET', one(id), cloudInstance, { signal });
+  }
+
+  /** Answers when the instance has left `pending`, or after a poll's time. */
+  async untilRunning(id: string, signal: AbortSignal): Promise<CloudInstance> {
+    return this.#call('GET', `${one(id)}?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
+  }
+
+  /** All instances that match, over all pages; terminated ones are left out. */
+  async list(filters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<CloudInstance[]> {
+    const found: CloudInstance[] = [];
+    let pageToken: string | undefined;
+    do {
+      const query = new URLSearchParams({ ...filters, limit: String(PAGE), ...(pageToken ? { pageToken } : {}) });
+      const page = await this.#call('GET', `/v1/instances?${query}`, instancePage, { signal });
+      found.push(...page.items);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+    return found;
+  }
+
+  async #call<T>(
+    method: string,
+    path: string,
+    schema: z.ZodType<T>,
+    { body, signal }: { readonly body?: object; readonly signal: AbortSignal },
+  ): Promise<T> {
+    const { token } = this.#options;
+    const headers: Record<string, string> = { accept: 'application/json', 'user-agent': 'machine-controller-local' };
+    if (token !== undefined) headers.authorization = `Bearer ${token}`;
+    if (body !== undefined) headers['content-type'] = 'application/json';
+    const patience = REQUEST_TIMEOUT_MS + (path.includes('wait=') ? POLL_SECONDS * 1_000 : 0);
+    const deadline = this.#deadline(patience, signal);
+    try {
+      signal.throwIfAborted();
+      const request = { method, path, headers, signal: deadline.signal };
+      const sent = body === undefined ? request : { ...request, body: JSON.stringify(body) };
+      return await parse(await this.#options.transport(sent), schema);
+    } catch (error) {
+      throw fromFailure(error, signal, deadline.passed());
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  /** A signal that follows the caller's and ends a request that is never answered. */
+  #deadline(ms: number, caller: AbortSignal): { signal: AbortSignal; passed(): boolean; clear(): void } {
+    const controller = new AbortController();
+    let passed = false;
+    const follow = (): void => controller.abort(caller.reason);
+    caller.addEventListener('abort', follow, { once: true });
+    const timer = this.#options.clock.setTimeout(() => {
+      passed = true;
+      controller.abort(new Error(`no answer within ${ms} ms`));
+    }, ms);
+    const clear = (): void => {
+      timer.cancel();
+      caller.removeEventListener('abort', follow);
+    };
+    return { signal: controller.signal, passed: () => passed, clear };
+  }
+}
+
+async function parse<T>(response: TransportResponse, schema: z.ZodType<T>): Promise<T> {
+  const text = await response.text();
+  if (response.status >= 400) throw fromAnswer(response, text);
+  const parsed = schema.safeParse(json(text));
+  if (parsed.success) return parsed.data;
+  throw new MachineError(
+    'Internal',
+    `the cloud's answer is none that this driver understands: ${parsed.error.message}`,
+  );
+}

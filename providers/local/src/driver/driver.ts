@@ -1,0 +1,213 @@
+import {
+  type CreatedInstance,
+  type DriverDefinition,
+  type DriverRequest,
+  defineDriver,
+  type Instance,
+  MachineError,
+  type MachineRequest,
+} from '@mcm/core';
+import { type Clock, sleep, type Transport } from '@mcm/kube';
+import { CloudClient, type CloudInstance } from './cloud-client.ts';
+import { aborted } from './errors.ts';
+import { formatProviderId, instanceIdOf } from './provider-id.ts';
+import { LocalCredentials, LocalProviderSpec } from './schemas.ts';
+
+export interface LocalDriverOptions {
+  readonly clock: Clock;
+  /** A way to the cloud at an address; called once for each address. */
+  readonly connect: (endpoint: string) => Transport;
+  /** For Secrets that name no endpoint or token of their own. */
+  readonly defaults?: { readonly endpoint?: string; readonly token?: string };
+}
+
+export type LocalDriver = DriverDefinition<LocalProviderSpec, LocalCredentials>;
+
+type Request = DriverRequest<LocalProviderSpec, LocalCredentials>;
+type OnMachine = MachineRequest<LocalProviderSpec, LocalCredentials>;
+
+/** Marks every instance with the namespace of its Machine. */
+export const NAMESPACE_TAG = 'machine-namespace';
+/** Tags by which clusters and roles share a cloud account, as on AWS. */
+const OWNERSHIP_TAG = /^kubernetes\.io\/(cluster|role)\//;
+
+/** Upstream's local driver waits as long for a machine to come up or to go. */
+const LIMIT_MS = 10 * 60_000;
+/** A cloud's reads may lag behind its writes, so one miss of what must be there is not an answer. */
+const MISSES_BEFORE_ABSENT = 3;
+const MISS_PAUSE_MS = 1_000;
+
+/** The driver of the local cloud. It knows the cloud through its HTTP API only. */
+export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
+  const clientFor = cloudClients(options);
+  const { clock } = options;
+  return defineDriver({
+    name: 'local',
+    providerSpec: LocalProviderSpec,
+    credentialsSchema: LocalCredentials,
+
+    create: async (request): Promise<CreatedInstance> => {
+      const cloud = clientFor(request);
+      const until = clock.now().getTime() + LIMIT_MS;
+      let instance = await cloud.create(launchBody(request), request.signal);
+      while (instance.state === 'pending') {
+        requireTime(clock, until, `instance ${instance.id} is still pending`);
+        instance = await cloud.untilRunning(instance.id, request.signal);
+      }
+      if (instance.state !== 'running') throw ended(instance);
+      return describe(instance);
+    },
+
+    status: async (request): Promise<Instance> => {
+      const cloud = clientFor(request);
+      const instance = await find(cloud, request, clock);
+      if (!instance || instance.state === 'terminated') throw absent(request);
+      return describe(instance);
+    },
+
+    delete: async (request) => {
+      const cloud = clientFor(request);
+      const until = clock.now().getTime() + LIMIT_MS;
+      const id = await idToDelete(cloud, request, clock);
+      while (id !== undefined) {
+        const instance = await ignoreAbsent(cloud.terminate(id, request.signal));
+        if (!instance || instance.state === 'terminated') break;
+        requireTime(clock, until, `instance ${id} is still ${instance.state}`);
+      }
+      return undefined;
+    },
+
+    list: async (request) => {
+      const instances = await clientFor(request).list(ownershipFilter(request), request.signal);
+      return instances.map((instance) => ({
+        providerId: formatProviderId(instance),
+        machineName: instance.name,
+        createdAt: instance.createdAt,
+      }));
+    },
+
+    volumeIds: (sources) => sources.map((source) => source.csi?.volumeHandle),
+  });
+}
+
+/** One client for each address and token; keeps connections alive between calls. */
+function cloudClients({ clock, connect, defaults }: LocalDriverOptions): (request: Request) => CloudClient {
+  const transports = new Map<string, Transport>();
+  return ({ credentials, machineClass }) => {
+    requireProvider(machineClass.provider);
+    const endpoint = (credentials.endpoint ?? defaults?.endpoint)?.replace(/\/+$/, '');
+    if (endpoint === undefined)
+      throw new MachineError(
+        'InvalidArgument',
+        'the Secret has no endpoint and MCM_LOCAL_CLOUD_ENDPOINT is not set: one must name the cloud',
+      );
+    let transport = transports.get(endpoint);
+    if (!transport) {
+      transport = connect(endpoint);
+      transports.set(endpoint, transport);
+    }
+    return new CloudClient({ transport, clock, token: credentials.token ?? defaults?.token });
+  };
+}
+
+function requireProvider(provider: string | undefined): void {
+  if (provider !== undefined && provider !== '' && provider.toLowerCase() !== 'local')
+    throw new MachineError('InvalidArgument', `the class is for provider ${JSON.stringify(provider)}, not for local`);
+}
+
+function launchBody({ machine, spec, userData }: OnMachine & { readonly userData: string }): object {
+  const { namespace, name, uid } = machine.metadata;
+  return {
+    name,
+    // The same Machine always asks for the same instance, however often and by whomever it is asked again.
+    clientToken: uid,
+    image: spec.image,
+    zone: spec.zone,
+    machineType: spec.machineType ?? spec.instanceType,
+    tags: { ...spec.tags, [NAMESPACE_TAG]: namespace ?? '' },
+    volumes: spec.volumes?.map(({ sizeGi }) => ({ sizeGi })),
+    bootLatency: spec.bootLatency,
+    userData,
+  };
+}
+
+const describe = (instance: CloudInstance): Instance => ({
+  providerId: formatProviderId(instance),
+  nodeName: instance.name,
+  addresses: [
+    { type: 'InternalIP', address: instance.privateIp },
+    { type: 'Hostname', address: instance.name },
+  ],
+});
+
+const ended = ({ id, state, stateReason }: CloudInstance): MachineError =>
+  new MachineError('Aborted', `instance ${id} is ${state}${stateReason ? `: ${stateReason}` : ''}`);
+
+const absent = ({ machine }: OnMachine): MachineError =>
+  new MachineError('NotFound', `there is no instance of machine ${machine.metadata.name}`);
+
+/** The machine's instance, by its provider id, else by the client token that it was made with. */
+async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<CloudInstance | undefined> {
+  const { machine, signal } = request;
+  const { providerID } = machine.spec;
+  // Before creation one miss is enough: creating again with the same token finds what the listing did not show.
+  if (!providerID) return (await cloud.list({ clientToken: machine.metadata.uid ?? '' }, signal))[0];
+  const id = requireInstanceId(providerID);
+  return repeatMisses(clock, signal, () => ignoreAbsent(cloud.get(id, signal)));
+}
+
+async function idToDelete(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<string | undefined> {
+  const { machine, signal } = request;
+  if (machine.spec.providerID) return requireInstanceId(machine.spec.providerID);
+  const { uid } = machine.metadata;
+  if (!uid) throw new MachineError('InvalidArgument', 'a machine without provider id and uid names no instance');
+  const found = await repeatMisses(clock, signal, async () => (await cloud.list({ clientToken: uid }, signal))[0]);
+  return found?.id;
+}
+
+function requireInstanceId(providerId: string): string {
+  const id = instanceIdOf(providerId);
+  if (id === undefined)
+    throw new MachineError(
+      'InvalidArgument',
+      `spec.providerID ${JSON.stringify(providerId)} is none of this cloud: it must look like local:///<zone>/<id>`,
+    );
+  return id;
+}
+
+async function repeatMisses<T>(
+  clock: Clock,
+  signal: AbortSignal,
+  look: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  for (let misses = 1; ; misses++) {
+    const found = await look();
+    if (found !== undefined || misses === MISSES_BEFORE_ABSENT) return found;
+    await sleep(clock, MISS_PAUSE_MS, signal).catch((reason: unknown) => {
+      throw signal.aborted ? aborted(signal) : reason;
+    });
+  }
+}
+
+async function ignoreAbsent<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof MachineError && error.code === 'NotFound') return undefined;
+    throw error;
+  }
+}
+
+function requireTime(clock: Clock, until: number, what: string): void {
+  if (clock.now().getTime() >= until) throw new MachineError('DeadlineExceeded', what);
+}
+
+/**
+ * Tags that the class's instances share with their siblings. Never empty: listing everybody's instances would make
+ * other clusters' machines look like orphans, as it happened to the upstream driver.
+ */
+function ownershipFilter({ machineClass, spec }: Request): Record<string, string> {
+  const own = Object.entries(spec.tags ?? {}).filter(([key]) => OWNERSHIP_TAG.test(key));
+  if (own.length > 0) return Object.fromEntries(own.map(([key, value]) => [`tag.${key}`, value]));
+  return { [`tag.${NAMESPACE_TAG}`]: machineClass.metadata.namespace ?? '' };
+}

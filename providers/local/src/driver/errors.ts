@@ -1,0 +1,66 @@
+import { type MachineCode, MachineError } from '@mcm/core';
+import type { TransportResponse } from '@mcm/kube';
+import { z } from 'zod';
+import { json } from './json.ts';
+
+const errorBody = z.looseObject({ error: z.looseObject({ code: z.string(), message: z.string() }) });
+
+/** By the cloud's own code first: several of them travel with the same HTTP status. */
+const BY_CODE: Readonly<Record<string, MachineCode>> = {
+  InvalidParameter: 'InvalidArgument',
+  MalformedRequest: 'InvalidArgument',
+  RequestTooLarge: 'InvalidArgument',
+  Unauthenticated: 'Unauthenticated',
+  PermissionDenied: 'PermissionDenied',
+  QuotaExceeded: 'ResourceExhausted',
+  InsufficientCapacity: 'ResourceExhausted',
+  NotFound: 'NotFound',
+  IncorrectState: 'Aborted',
+  ResourceInUse: 'Aborted',
+  RequestLimitExceeded: 'Unavailable',
+  InternalError: 'Unavailable',
+  ServiceUnavailable: 'Unavailable',
+  RequestTimeout: 'DeadlineExceeded',
+};
+
+const BY_STATUS: Readonly<Record<number, MachineCode>> = {
+  400: 'InvalidArgument',
+  401: 'Unauthenticated',
+  403: 'PermissionDenied',
+  408: 'DeadlineExceeded',
+  409: 'Aborted',
+  422: 'InvalidArgument',
+  429: 'Unavailable',
+  504: 'DeadlineExceeded',
+};
+
+/**
+ * The machine code of a refusal. A 404 without the cloud's own body comes from something else at that address (a proxy,
+ * a wrong endpoint): it must not be read as "there is no such machine".
+ */
+export function fromAnswer(response: TransportResponse, text: string): MachineError {
+  const parsed = errorBody.safeParse(json(text));
+  const error = parsed.success ? parsed.data.error : undefined;
+  const known = error && Object.hasOwn(BY_CODE, error.code) ? BY_CODE[error.code] : undefined;
+  const code = known ?? BY_STATUS[response.status] ?? (response.status >= 500 ? 'Unavailable' : 'Internal');
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
+  const message = error ? `${error.code}: ${error.message}` : `the cloud answered ${response.status}`;
+  return new MachineError(code, message, Number.isFinite(retryAfter) ? { retryAfterMs: retryAfter * 1_000 } : {});
+}
+
+/** The machine code of a request that got no answer. */
+export function fromFailure(thrown: unknown, caller: AbortSignal, timedOut: boolean): MachineError {
+  if (thrown instanceof MachineError) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  if (caller.aborted) return aborted(caller);
+  if (timedOut) return new MachineError('DeadlineExceeded', 'the cloud did not answer in time', { cause: thrown });
+  return new MachineError('Unavailable', `the cloud cannot be reached: ${message}`, { cause: thrown });
+}
+
+/** `DeadlineExceeded` when the caller's time was over, `Canceled` when the caller stopped. */
+export function aborted(caller: AbortSignal): MachineError {
+  const timeout = caller.reason instanceof Error && caller.reason.name === 'TimeoutError';
+  return new MachineError(timeout ? 'DeadlineExceeded' : 'Canceled', 'the call was ended by its caller', {
+    cause: caller.reason,
+  });
+}

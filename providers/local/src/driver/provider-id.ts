@@ -1,0 +1,11 @@
+const PREFIX = 'local:///';
+
+/** `local:///<zone>/<instance id>`. */
+export const formatProviderId = (instance: { readonly zone: string; readonly id: string }): string =>
+  `${PREFIX}${instance.zone}/${instance.id}`;
+
+/** The instance's id; undefined when the text is no provider id of this cloud. */
+export function instanceIdOf(providerId: string): string | undefined {
+  const [zone, id, ...rest] = providerId.startsWith(PREFIX) ? providerId.slice(PREFIX.length).split('/') : [];
+  return zone && id && rest.length === 0 ? id : undefined;
+}
