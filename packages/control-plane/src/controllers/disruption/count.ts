@@ -1,0 +1,122 @@
+import { isPlain, items, look, type Plain } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { isDying, isReady, scaled, timestamp } from '../runtime/objects.ts';
+
+/** How long an evicted pod may take to begin its deletion before the budget gets its disruption back. */
+const DELETION_TIMEOUT_MS = 2 * 60 * 1000;
+
+/** What a budget's status is worked out from. */
+export interface BudgetView {
+  readonly budget: ApiObject;
+  /** All pods that its selector matches. */
+  readonly pods: readonly ApiObject[];
+  /** How many pods the owners of these pods want in all; undefined when the budget does not ask. */
+  readonly scale: number | undefined;
+  readonly now: Date;
+}
+
+export interface BudgetCount {
+  readonly expectedPods: number;
+  readonly desiredHealthy: number;
+  readonly currentHealthy: number;
+  readonly disruptionsAllowed: number;
+  readonly disruptedPods: Readonly<Record<string, string>>;
+  /** When a disrupted pod will be overdue. */
+  readonly lookAgainAt: Date | undefined;
+}
+
+/** Whether the budget's limits depend on how many pods the owners want. */
+export function needsScale(budget: ApiObject): boolean {
+  const { maxUnavailable, minAvailable } = look(budget, 'spec');
+  return maxUnavailable !== undefined || typeof minAvailable === 'string';
+}
+
+function wanted({ budget, pods, scale = 0 }: BudgetView): { expected: number; desired: number } {
+  const { maxUnavailable, minAvailable } = look(budget, 'spec');
+  if (maxUnavailable !== undefined) {
+    return { expected: scale, desired: Math.max(0, scale - scaled(maxUnavailable, scale, true)) };
+  }
+  if (typeof minAvailable === 'number') return { expected: pods.length, desired: minAvailable };
+  if (typeof minAvailable === 'string') return { expected: scale, desired: scaled(minAvailable, scale, true) };
+  return { expected: pods.length, desired: 0 };
+}
+
+/** Evicted pods whose deletion is still to begin. */
+function stillDisrupted({ budget, pods, now }: BudgetView): { kept: Record<string, string>; until: Date | undefined } {
+  const known = look(budget, 'status', 'disruptedPods');
+  const kept: Record<string, string> = {};
+  let until: Date | undefined;
+  for (const pod of pods) {
+    const { name = '' } = pod.metadata;
+    const since = known[name];
+    if (typeof since !== 'string' || isDying(pod)) continue;
+    const deadline = new Date(new Date(since).getTime() + DELETION_TIMEOUT_MS);
+    if (deadline <= now) continue;
+    kept[name] = since;
+    if (until === undefined || deadline < until) until = deadline;
+  }
+  return { kept, until };
+}
+
+/** Counts a budget's pods (`trySync` of the disruption controller). */
+export function countBudget(view: BudgetView): BudgetCount {
+  const { expected, desired } = wanted(view);
+  const { kept, until } = stillDisrupted(view);
+  const healthy = view.pods.filter(
+    (pod) => !isDying(pod) && !Object.hasOwn(kept, pod.metadata.name ?? '') && isReady(pod),
+  ).length;
+  return {
+    expectedPods: expected,
+    desiredHealthy: desired,
+    currentHealthy: healthy,
+    disruptionsAllowed: expected <= 0 ? 0 : Math.max(0, healthy - desired),
+    disruptedPods: kept,
+    lookAgainAt: until,
+  };
+}
+
+/** The condition that tells whether a disruption is allowed. */
+function disruptionCondition(budget: ApiObject, allowed: boolean, now: Date): Plain {
+  const status = allowed ? 'True' : 'False';
+  const reason = allowed ? 'SufficientPods' : 'InsufficientPods';
+  const old = items(look(budget, 'status'), 'conditions').find(({ type }) => type === 'DisruptionAllowed');
+  const since = old?.['status'] === status ? old['lastTransitionTime'] : timestamp(now);
+  return {
+    type: 'DisruptionAllowed',
+    status,
+    observedGeneration: budget.metadata.generation ?? 0,
+    lastTransitionTime: since,
+    reason,
+    message: '',
+  };
+}
+
+/** The status that these counts make, as a merge patch; undefined when it stands already. */
+export function statusPatch(budget: ApiObject, count: BudgetCount, now: Date): Plain | undefined {
+  const status = look(budget, 'status');
+  const { expectedPods, desiredHealthy, currentHealthy, disruptionsAllowed, disruptedPods } = count;
+  const counts = { expectedPods, desiredHealthy, currentHealthy, disruptionsAllowed };
+  const observedGeneration = budget.metadata.generation ?? 0;
+  const known = isPlain(status['disruptedPods']) ? status['disruptedPods'] : {};
+  const gone = Object.keys(known).filter((name) => !Object.hasOwn(disruptedPods, name));
+  const condition = disruptionCondition(budget, disruptionsAllowed > 0, now);
+  const conditions = items(status, 'conditions');
+  const old = conditions.find(({ type }) => type === 'DisruptionAllowed');
+  const same =
+    gone.length === 0 &&
+    status['observedGeneration'] === observedGeneration &&
+    Object.entries(counts).every(([field, value]) => status[field] === value) &&
+    old !== undefined &&
+    Object.entries(condition).every(([field, value]) => old[field] === value);
+  if (same) return undefined;
+  const patch: Plain = {
+    ...counts,
+    observedGeneration,
+    conditions: [...conditions.filter(({ type }) => type !== 'DisruptionAllowed'), condition],
+  };
+  if (gone.length > 0) {
+    patch['disruptedPods'] =
+      Object.keys(disruptedPods).length === 0 ? null : Object.fromEntries(gone.map((name) => [name, null]));
+  }
+  return patch;
+}

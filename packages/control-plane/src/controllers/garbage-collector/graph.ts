@@ -1,0 +1,77 @@
+import type { ApiObject, OwnerReference } from '../../object.ts';
+import type { ServedResource } from '../runtime/directory.ts';
+
+/** One object as the collector sees it. */
+export interface GraphNode {
+  readonly uid: string;
+  readonly resource: ServedResource;
+  readonly namespace: string;
+  readonly name: string;
+  owners: readonly OwnerReference[];
+  /** Whether its deletion has begun. */
+  dying: boolean;
+  finalizers: readonly string[];
+}
+
+export const FOREGROUND = 'foregroundDeletion';
+export const ORPHAN = 'orphan';
+
+/** Waits for its dependents before it goes. */
+export const waitsForDependents = (node: GraphNode): boolean => node.dying && node.finalizers.includes(FOREGROUND);
+
+/** Every object by uid, and the dependents of every owner, known or not. */
+export class Graph {
+  readonly #nodes = new Map<string, GraphNode>();
+  readonly #dependents = new Map<string, Set<GraphNode>>();
+
+  get(uid: string): GraphNode | undefined {
+    return this.#nodes.get(uid);
+  }
+
+  dependentsOf(uid: string): readonly GraphNode[] {
+    return [...(this.#dependents.get(uid) ?? [])];
+  }
+
+  /** Takes an object in, or its new state. */
+  put(object: ApiObject, resource: ServedResource): GraphNode {
+    const { uid = '', name = '', namespace = '', ownerReferences = [], finalizers = [], deletionTimestamp } = object.metadata;
+    let node = this.#nodes.get(uid);
+    if (node === undefined) {
+      node = { uid, resource, namespace, name, owners: [], dying: false, finalizers: [] };
+      this.#nodes.set(uid, node);
+    }
+    this.#link(node, ownerReferences);
+    node.dying = deletionTimestamp !== undefined;
+    node.finalizers = finalizers;
+    return node;
+  }
+
+  remove(uid: string): GraphNode | undefined {
+    const node = this.#nodes.get(uid);
+    if (node === undefined) return undefined;
+    this.#link(node, []);
+    this.#nodes.delete(uid);
+    return node;
+  }
+
+  /** All nodes of a resource, for when it is no longer served. */
+  of(resource: ServedResource): GraphNode[] {
+    return [...this.#nodes.values()].filter(
+      (node) => node.resource.group === resource.group && node.resource.plural === resource.plural,
+    );
+  }
+
+  #link(node: GraphNode, owners: readonly OwnerReference[]): void {
+    for (const { uid } of node.owners) {
+      const dependents = this.#dependents.get(uid);
+      dependents?.delete(node);
+      if (dependents?.size === 0) this.#dependents.delete(uid);
+    }
+    for (const { uid } of owners) {
+      const dependents = this.#dependents.get(uid);
+      if (dependents === undefined) this.#dependents.set(uid, new Set([node]));
+      else dependents.add(node);
+    }
+    node.owners = owners;
+  }
+}

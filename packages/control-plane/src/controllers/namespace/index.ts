@@ -1,0 +1,161 @@
+import { items, look, type Plain, strings } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { allowing, hasCode, pathOf, resourceKey } from '../runtime/api.ts';
+import type { Controller, ControllerContext } from '../runtime/controller.ts';
+import type { ServedResource } from '../runtime/directory.ts';
+import type { Informer } from '../runtime/informer.ts';
+import { isDying, namespaceOf, timestamp } from '../runtime/objects.ts';
+import { NAMESPACES } from '../runtime/resources.ts';
+
+const FINALIZER = 'kubernetes';
+const IGNORED = new Set(['events.k8s.io/events']);
+
+/** What is still in a namespace. */
+interface Content {
+  readonly resource: ServedResource;
+  readonly objects: readonly ApiObject[];
+}
+
+const qualified = ({ plural, group }: ServedResource): string => `${plural}.${group}`;
+
+const instances = (count: number): string => `${count} resource instances`;
+
+function remainingMessage(content: readonly Content[]): string {
+  const parts = content.map(({ resource, objects }) => `${qualified(resource)} has ${instances(objects.length)}`);
+  return `Some resources are remaining: ${parts.sort().join(', ')}`;
+}
+
+function finalizersMessage(content: readonly Content[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const { objects } of content) {
+    for (const { metadata } of objects) {
+      for (const finalizer of metadata.finalizers ?? []) counts.set(finalizer, (counts.get(finalizer) ?? 0) + 1);
+    }
+  }
+  if (counts.size === 0) return undefined;
+  const parts = [...counts].map(([finalizer, count]) => `${finalizer} in ${instances(count)}`);
+  return `Some content in the namespace has finalizers remaining: ${parts.sort().join(', ')}`;
+}
+
+/** The conditions of a namespace on its way out, in the order of the real controller. */
+export function terminationConditions(namespace: ApiObject, content: readonly Content[], now: Date): Plain[] {
+  const finalizers = finalizersMessage(content);
+  const remain = content.length > 0;
+  const rows: readonly (readonly [type: string, status: boolean, reason: string, message: string])[] = [
+    ['NamespaceDeletionDiscoveryFailure', false, 'ResourcesDiscovered', 'All resources successfully discovered'],
+    ['NamespaceDeletionGroupVersionParsingFailure', false, 'ParsedGroupVersions', 'All legacy kube types successfully parsed'],
+    ['NamespaceDeletionContentFailure', false, 'ContentDeleted', 'All content successfully deleted, may be waiting on finalization'],
+    remain
+      ? ['NamespaceContentRemaining', true, 'SomeResourcesRemain', remainingMessage(content)]
+      : ['NamespaceContentRemaining', false, 'ContentRemoved', 'All content successfully removed'],
+    finalizers !== undefined
+      ? ['NamespaceFinalizersRemaining', true, 'SomeFinalizersRemain', finalizers]
+      : ['NamespaceFinalizersRemaining', false, 'ContentHasNoFinalizers', 'All content-preserving finalizers finished'],
+  ];
+  const old = items(look(namespace, 'status'), 'conditions');
+  return rows.map(([type, holds, reason, message]) => {
+    const status = holds ? 'True' : 'False';
+    const before = old.find((condition) => condition['type'] === type);
+    const since = before?.['status'] === status ? before['lastTransitionTime'] : timestamp(now);
+    return { type, status, lastTransitionTime: since, reason, message };
+  });
+}
+
+function setup({ api, clock, directory, informer, metadataInformer, queue }: ControllerContext): void {
+  const namespaces = informer(NAMESPACES);
+  const caches = new Map<string, { resource: ServedResource; in: (namespace: string) => ApiObject[]; cache: Informer }>();
+
+  const isTerminating = (name: string): boolean => {
+    const namespace = namespaces.get(name);
+    return namespace !== undefined && isDying(namespace);
+  };
+
+  const contentOf = (name: string): Content[] => {
+    const content: Content[] = [];
+    for (const { resource, in: within } of caches.values()) {
+      const objects = within(name);
+      if (objects.length > 0) content.push({ resource, objects });
+    }
+    return content;
+  };
+
+  /** Asks the server itself, before the namespace goes for good. */
+  const isEmpty = async (name: string): Promise<boolean> => {
+    for (const { resource } of caches.values()) {
+      const answer = await allowing(
+        api.call<{ items: unknown[] }>(`${pathOf(resource, { namespace: name })}?limit=1`),
+        404,
+      );
+      if (answer !== undefined && answer.items.length > 0) return false;
+    }
+    return true;
+  };
+
+  const deleteContent = async (name: string, content: readonly Content[]): Promise<void> => {
+    for (const { resource, objects } of content) {
+      for (const object of objects) {
+        if (isDying(object)) continue;
+        const place = { namespace: name, name: object.metadata.name };
+        await allowing(api.delete(resource, place, { propagationPolicy: 'Background' }), 404, 409);
+      }
+    }
+  };
+
+  const finalize = async (namespace: ApiObject): Promise<void> => {
+    const kept = strings(look(namespace, 'spec'), 'finalizers').filter((finalizer) => finalizer !== FINALIZER);
+    const { name } = namespace.metadata;
+    await allowing(
+      api.call(pathOf(NAMESPACES, { name, subresource: 'finalize' }), 'PUT', { ...namespace, spec: { finalizers: kept } }),
+      404,
+      409,
+    );
+  };
+
+  const sync = async (name: string): Promise<void> => {
+    const namespace = namespaces.get(name);
+    if (namespace === undefined || !isDying(namespace)) return;
+    if (!strings(look(namespace, 'spec'), 'finalizers').includes(FINALIZER)) return;
+    const content = contentOf(name);
+    await deleteContent(name, content);
+    if (content.length === 0 && (await isEmpty(name))) return finalize(namespace);
+    if (content.every(({ objects }) => !objects.some(isDying)) && content.length > 0) return;
+    const conditions = terminationConditions(namespace, content, clock.now());
+    const old = look(namespace, 'status')['conditions'];
+    if (JSON.stringify(old) === JSON.stringify(conditions)) return;
+    try {
+      const { resourceVersion } = namespace.metadata;
+      await api.patch(NAMESPACES, { name, subresource: 'status' }, { metadata: { resourceVersion }, status: { conditions } });
+    } catch (error) {
+      if (!hasCode(error, 404) && !hasCode(error, 409)) throw error;
+    }
+  };
+  const work = queue(sync);
+
+  namespaces.onChange(({ object }) => {
+    if (isDying(object)) work.add(object.metadata.name ?? '');
+  });
+  directory.onChange(() => {
+    const served = new Map(
+      directory
+        .deletable()
+        .filter((resource) => resource.namespaced && !IGNORED.has(resourceKey(resource)))
+        .map((resource) => [resourceKey(resource), resource]),
+    );
+    for (const key of caches.keys()) if (!served.has(key)) caches.delete(key);
+    for (const [key, resource] of served) {
+      if (caches.has(key)) continue;
+      const cache = metadataInformer(resource);
+      caches.set(key, { resource, cache, in: cache.index((object) => [namespaceOf(object)]) });
+      cache.onChange(({ object }) => {
+        const name = namespaceOf(object);
+        if (isTerminating(name)) work.add(name);
+      });
+    }
+  });
+}
+
+/**
+ * Empties a namespace that is being deleted and lets it go.
+ * @see kubernetes pkg/controller/namespace
+ */
+export const namespaceController: Controller = { name: 'namespace', setup };

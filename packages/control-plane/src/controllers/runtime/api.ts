@@ -1,0 +1,135 @@
+import type { ApiObject } from '../../object.ts';
+import type { Status } from '../../status.ts';
+
+/** What the controllers need of the control plane: its own handler, called as its administrator. */
+export interface PlaneClient {
+  fetch(request: Request): Promise<Response>;
+}
+
+/** A served resource, by the parts of its path. */
+export interface Resource {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+}
+
+/** The plane refused a request. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: number;
+  readonly reason: string;
+
+  constructor(code: number, status: Partial<Status>) {
+    super(status.message ?? `status ${code}`);
+    this.code = code;
+    this.reason = status.reason ?? '';
+  }
+}
+
+/** Whether an error is a refusal with this code, e.g. 404 or 409. */
+export const hasCode = (error: unknown, code: number): boolean => error instanceof ApiError && error.code === code;
+
+/** An object's place: its resource, namespace ('' for cluster-scoped ones) and name. */
+export interface Place {
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+  readonly subresource?: string | undefined;
+}
+
+/** `/apis/apps/v1/namespaces/ns/deployments/web/status`. */
+export function pathOf(resource: Resource, place: Place = {}): string {
+  const root = resource.group === '' ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
+  const namespace =
+    resource.namespaced && place.namespace !== undefined && place.namespace !== ''
+      ? `/namespaces/${place.namespace}`
+      : '';
+  const name = place.name === undefined ? '' : `/${encodeURIComponent(place.name)}`;
+  const subresource = place.subresource === undefined ? '' : `/${place.subresource}`;
+  return `${root}${namespace}/${resource.plural}${name}${subresource}`;
+}
+
+export const resourceKey = (resource: Pick<Resource, 'group' | 'plural'>): string =>
+  `${resource.group}/${resource.plural}`;
+
+/** The host of in-process requests; it is never resolved. */
+const ORIGIN = 'http://control-plane.internal';
+
+/** Options of a delete, as its body has them. */
+export interface DeleteOptions {
+  readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
+  readonly gracePeriodSeconds?: number;
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+}
+
+/** The plane's API with plain verbs, over its in-process handler. */
+export class Api {
+  readonly #client: PlaneClient;
+  readonly #userAgent: string;
+
+  constructor(client: PlaneClient, userAgent = 'kube-controller-manager/v1.36.3') {
+    this.#client = client;
+    this.#userAgent = userAgent;
+  }
+
+  /** Sends a request; the body is JSON unless a content type says otherwise. */
+  send(
+    path: string,
+    method = 'GET',
+    body?: unknown,
+    contentType?: string,
+    signal?: AbortSignal,
+    accept = 'application/json',
+  ): Promise<Response> {
+    const headers: Record<string, string> = { 'user-agent': this.#userAgent, accept };
+    if (body !== undefined) headers['content-type'] = contentType ?? 'application/json';
+    return this.#client.fetch(
+      new Request(`${ORIGIN}${path}`, {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(signal === undefined ? {} : { signal }),
+      }),
+    );
+  }
+
+  /** @throws ApiError when the answer is no success */
+  async call<T>(path: string, method = 'GET', body?: unknown, contentType?: string): Promise<T> {
+    const response = await this.send(path, method, body, contentType);
+    const answer: unknown = await response.json();
+    if (!response.ok) throw new ApiError(response.status, answer as Partial<Status>);
+    return answer as T;
+  }
+
+  get(resource: Resource, place: Place): Promise<ApiObject> {
+    return this.call(pathOf(resource, place));
+  }
+
+  create(resource: Resource, object: unknown, place: Place = {}): Promise<ApiObject> {
+    return this.call(pathOf(resource, place), 'POST', object);
+  }
+
+  update(resource: Resource, object: ApiObject, subresource?: string): Promise<ApiObject> {
+    const { namespace, name } = object.metadata;
+    return this.call(pathOf(resource, { namespace, name, subresource }), 'PUT', object);
+  }
+
+  /** A JSON merge patch. */
+  patch(resource: Resource, place: Place, patch: unknown): Promise<ApiObject> {
+    return this.call(pathOf(resource, place), 'PATCH', patch, 'application/merge-patch+json');
+  }
+
+  delete(resource: Resource, place: Place, options: DeleteOptions = {}): Promise<unknown> {
+    return this.call(pathOf(resource, place), 'DELETE', { kind: 'DeleteOptions', apiVersion: 'v1', ...options });
+  }
+}
+
+/** Runs a call and lets the given refusals pass, e.g. 404 of a delete. */
+export async function allowing<T>(call: Promise<T>, ...codes: number[]): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (codes.some((code) => hasCode(error, code))) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,118 @@
+import type { Clock } from '../../clock.ts';
+import { Api, type PlaneClient, type Resource, resourceKey } from './api.ts';
+import { Directory } from './directory.ts';
+import { Informer, metadataOnly, withoutManagedFields } from './informer.ts';
+import { WorkQueue } from './queue.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS } from './resources.ts';
+
+/** What the controllers run with. */
+export interface ControllerEnvironment {
+  readonly client: PlaneClient;
+  readonly clock: Clock;
+  /** A number in [0, 1), for names of pods. */
+  readonly random: () => number;
+  /** Certificate of the cluster's authority (PEM), for the config map that every namespace gets. */
+  readonly caCertificate?: string | undefined;
+  /** Told of work that failed and will be tried again. */
+  readonly onError?: (controller: string, key: string, error: unknown) => void;
+}
+
+/** What one controller gets: the API, shared caches, and queues that end with the control plane. */
+export interface ControllerContext {
+  readonly api: Api;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly caCertificate: string | undefined;
+  readonly signal: AbortSignal;
+  /** The shared cache of a resource; it starts when all controllers have asked for theirs. */
+  readonly informer: (resource: Resource) => Informer;
+  /** The same for metadata alone, where no controller needs more; may be asked for at any time. */
+  readonly metadataInformer: (resource: Resource) => Informer;
+  /** Ends a shared cache whose resource is no longer served. */
+  readonly drop: (resource: Resource) => void;
+  /** What is served, custom resources included. */
+  readonly directory: Directory;
+  readonly queue: (work: (key: string) => Promise<void>) => WorkQueue;
+}
+
+/** One controller: `setup` asks for its caches and wires handlers to queues. The queues do not run before all caches are filled. */
+export interface Controller {
+  readonly name: string;
+  readonly setup: (context: ControllerContext) => void;
+}
+
+/** A queue that holds its keys back until it is opened. */
+class GatedQueue extends WorkQueue {
+  #open = false;
+  readonly #held = new Set<string>();
+
+  override add(key: string): void {
+    if (this.#open) super.add(key);
+    else this.#held.add(key);
+  }
+
+  open(): void {
+    this.#open = true;
+    for (const key of this.#held) super.add(key);
+    this.#held.clear();
+  }
+}
+
+/** Runs controllers over one set of shared caches until the signal ends them. Resolves when all caches are filled. */
+export async function runControllers(
+  controllers: readonly Controller[],
+  environment: ControllerEnvironment,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, clock } = environment;
+  const api = new Api(client);
+  const informers = new Map<string, Informer>();
+  const queues: GatedQueue[] = [];
+  let started = false;
+
+  const share = (resource: Resource, project: typeof metadataOnly): Informer => {
+    const key = resourceKey(resource);
+    let informer = informers.get(key);
+    if (informer === undefined) {
+      informer = new Informer(api, clock, resource, project);
+      informers.set(key, informer);
+      if (started) void informer.start(signal);
+    }
+    return informer;
+  };
+
+  const directory = new Directory(api, clock);
+  for (const { name, setup } of controllers) {
+    setup({
+      api,
+      clock,
+      random: environment.random,
+      caCertificate: environment.caCertificate,
+      signal,
+      informer: (resource) => share(resource, withoutManagedFields),
+      metadataInformer: (resource) => share(resource, metadataOnly),
+      drop: (resource) => {
+        const key = resourceKey(resource);
+        informers.get(key)?.stop();
+        informers.delete(key);
+      },
+      directory,
+      queue: (work) => {
+        const queue = new GatedQueue(clock, work, (key, error) => environment.onError?.(name, key, error));
+        queues.push(queue);
+        if (started) queue.open();
+        return queue;
+      },
+    });
+  }
+  signal.addEventListener('abort', () => {
+    for (const queue of queues) queue.stop();
+  });
+  directory.follow(share(CUSTOM_RESOURCE_DEFINITIONS, withoutManagedFields));
+  await directory.refresh();
+  await Promise.all([...informers.values()].map((informer) => informer.start(signal)));
+  started = true;
+  // Caches that were asked for meanwhile.
+  for (const informer of informers.values()) void informer.start(signal);
+  for (const queue of queues) queue.open();
+}

@@ -1,0 +1,144 @@
+import type { Clock } from '../../clock.ts';
+import type { ApiObject } from '../../object.ts';
+import { type Api, ApiError, type Resource } from './api.ts';
+import type { Informer } from './informer.ts';
+
+/** A served resource with its kind and verbs. */
+export interface ServedResource extends Resource {
+  readonly kind: string;
+  readonly verbs: readonly string[];
+  /** Names of its subresources, e.g. `status`. */
+  readonly subresources: readonly string[];
+}
+
+interface Discovered {
+  readonly items: readonly {
+    readonly metadata?: { readonly name?: string };
+    readonly versions: readonly {
+      readonly version: string;
+      readonly resources?: readonly {
+        readonly resource: string;
+        readonly responseKind: { readonly kind: string };
+        readonly scope: 'Cluster' | 'Namespaced';
+        readonly verbs: readonly string[];
+        readonly subresources?: readonly { readonly subresource: string }[];
+      }[];
+    }[];
+  }[];
+}
+
+const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
+
+/** How a CRD's names became known: only these make another directory. */
+const servedNames = (crd: ApiObject | undefined): string => {
+  if (crd === undefined) return '';
+  const status = crd['status'] as { conditions?: { type: string; status: string }[] } | undefined;
+  const established = status?.conditions?.find(({ type }) => type === 'Established')?.status ?? '';
+  const spec = crd['spec'] as { versions?: { name: string; served: boolean }[] } | undefined;
+  const versions = (spec?.versions ?? []).map(({ name, served }) => `${name}:${served}`).join();
+  return `${crd.metadata.uid} ${established} ${versions}`;
+};
+
+/** Which resources are served. Read at the start and again when a CRD comes, changes its versions or goes. */
+export class Directory {
+  readonly #api: Api;
+  readonly #clock: Clock;
+  readonly #listeners = new Set<() => void>();
+  #resources: readonly ServedResource[] = [];
+  #reading: Promise<void> | undefined;
+  #stale = false;
+
+  constructor(api: Api, clock: Clock) {
+    this.#api = api;
+    this.#clock = clock;
+  }
+
+  /** Every resource, in each of its versions; the preferred version of a group comes first. */
+  all(): readonly ServedResource[] {
+    return this.#resources;
+  }
+
+  /** The resource of a kind, as owner references and scale targets name it. */
+  find(apiVersion: string, kind: string): ServedResource | undefined {
+    return this.#resources.find((resource) => {
+      const { group, version } = resource;
+      return resource.kind === kind && apiVersion === (group === '' ? version : `${group}/${version}`);
+    });
+  }
+
+  /** The resource in the group's preferred version, by the group and kind. */
+  preferred(group: string, kind: string): ServedResource | undefined {
+    return this.#resources.find((resource) => resource.group === group && resource.kind === kind);
+  }
+
+  /** One version of each resource that can be listed, watched and deleted. */
+  deletable(): ServedResource[] {
+    const seen = new Set<string>();
+    return this.#resources.filter(({ group, plural, verbs }) => {
+      const key = `${group}/${plural}`;
+      if (seen.has(key) || !['list', 'watch', 'delete'].every((verb) => verbs.includes(verb))) return false;
+      seen.add(key);
+      return true;
+    });
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Reads again whenever a CRD changes what is served. */
+  follow(definitions: Informer): void {
+    definitions.onChange(({ object, old, type }) => {
+      if (type === 'deleted' || servedNames(object) !== servedNames(old)) void this.refresh();
+    });
+  }
+
+  /** Reads what is served; a call during a read reads once more after it. */
+  async refresh(): Promise<void> {
+    if (this.#reading !== undefined) {
+      this.#stale = true;
+      return this.#reading;
+    }
+    this.#reading = this.#read();
+    try {
+      await this.#reading;
+    } catch {
+      // The next change, or this timer, reads again; what is known stays meanwhile.
+      this.#clock.setTimeout(() => void this.refresh(), 1000);
+    } finally {
+      this.#reading = undefined;
+    }
+    if (!this.#stale) return;
+    this.#stale = false;
+    return this.refresh();
+  }
+
+  async #read(): Promise<void> {
+    const found: ServedResource[] = [];
+    for (const path of ['/api', '/apis']) {
+      const response = await this.#api.send(path, 'GET', undefined, undefined, undefined, AGGREGATED);
+      if (!response.ok) throw new ApiError(response.status, {});
+      found.push(...resourcesOf((await response.json()) as Discovered));
+    }
+    this.#resources = found;
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+function* resourcesOf(discovered: Discovered): Generator<ServedResource> {
+  for (const { metadata, versions } of discovered.items) {
+    for (const { version, resources = [] } of versions) {
+      for (const { resource, responseKind, scope, verbs, subresources = [] } of resources) {
+        yield {
+          group: metadata?.name ?? '',
+          version,
+          plural: resource,
+          namespaced: scope === 'Namespaced',
+          kind: responseKind.kind,
+          verbs,
+          subresources: subresources.map(({ subresource }) => subresource),
+        };
+      }
+    }
+  }
+}

@@ -1,0 +1,221 @@
+import { type Clock, sleep } from '../../clock.ts';
+import type { ApiObject } from '../../object.ts';
+import { type Api, ApiError, pathOf, type Resource } from './api.ts';
+
+/** What happened to an object. `old` is the state before, where there was one. */
+export interface Change {
+  readonly type: 'added' | 'updated' | 'deleted';
+  readonly object: ApiObject;
+  readonly old: ApiObject | undefined;
+}
+
+export type ChangeHandler = (change: Change) => void;
+
+/** `namespace/name`, or `name` of a cluster-scoped object. */
+export const keyOf = (object: Pick<ApiObject, 'metadata'>): string => {
+  const { namespace, name = '' } = object.metadata;
+  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
+};
+
+/** The two parts of a key. */
+export function splitKey(key: string): { namespace: string; name: string } {
+  const slash = key.indexOf('/');
+  return slash === -1 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+interface ListAnswer {
+  readonly metadata: { readonly resourceVersion?: string };
+  readonly items: ApiObject[];
+}
+
+interface WatchEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  readonly object: ApiObject & { readonly code?: number };
+}
+
+/** How long after a failed list or watch the next one starts. */
+const RETRY_MS = 1000;
+
+/** What an informer keeps of an object. */
+export type Projection = (object: ApiObject) => ApiObject;
+
+/** Everything but the metadata is forgotten: enough for owners and finalizers. */
+export const metadataOnly: Projection = ({ apiVersion, kind, metadata }) => {
+  const { managedFields: _managedFields, annotations: _annotations, labels: _labels, ...rest } = metadata;
+  return { apiVersion, kind, metadata: rest };
+};
+
+/** Drops what no controller looks at. */
+export const withoutManagedFields: Projection = (object) => {
+  delete object.metadata.managedFields;
+  return object;
+};
+
+/** A cache of one resource, kept by a list and a watch. Handlers hear of every change, and first of all that is there. */
+export class Informer {
+  readonly resource: Resource;
+  readonly #api: Api;
+  readonly #clock: Clock;
+  readonly #objects = new Map<string, ApiObject>();
+  readonly #handlers = new Set<ChangeHandler>();
+  readonly #indexes: Index[] = [];
+  readonly #project: Projection;
+  #synced: Promise<void> | undefined;
+  readonly #stopped = new AbortController();
+
+  constructor(api: Api, clock: Clock, resource: Resource, project: Projection) {
+    this.#api = api;
+    this.#clock = clock;
+    this.resource = resource;
+    this.#project = project;
+  }
+
+  get(key: string): ApiObject | undefined {
+    return this.#objects.get(key);
+  }
+
+  all(): IterableIterator<ApiObject> {
+    return this.#objects.values();
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  /** Calls `handler` for all that is there and for every later change. Returns the way out. */
+  onChange(handler: ChangeHandler): () => void {
+    this.#handlers.add(handler);
+    for (const object of this.#objects.values()) handler({ type: 'added', object, old: undefined });
+    return () => this.#handlers.delete(handler);
+  }
+
+  /** An index: the objects under a word, e.g. the pods of a node. */
+  index(of: (object: ApiObject) => readonly string[]): (word: string) => ApiObject[] {
+    const index = { of, keys: new Map<string, Set<string>>() };
+    for (const object of this.#objects.values()) enter(index, object);
+    this.#indexes.push(index);
+    return (word) => {
+      const found: ApiObject[] = [];
+      for (const key of index.keys.get(word) ?? []) {
+        const object = this.#objects.get(key);
+        if (object !== undefined) found.push(object);
+      }
+      return found;
+    };
+  }
+
+  /** Starts once; resolves when the first list is in the cache. */
+  start(signal: AbortSignal): Promise<void> {
+    this.#synced ??= new Promise((resolve) => {
+      void this.#run(AbortSignal.any([signal, this.#stopped.signal]), resolve);
+    });
+    return this.#synced;
+  }
+
+  /** Ends the watch for good, for a resource that is no longer served. */
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  async #run(signal: AbortSignal, ready: () => void): Promise<void> {
+    let version: string | undefined;
+    while (!signal.aborted) {
+      try {
+        version ??= await this.#list();
+        ready();
+        version = await this.#watch(version, signal);
+      } catch (error) {
+        if (signal.aborted) break;
+        // 410: the version is too old to watch from; anything else passes with a new list as well.
+        version = undefined;
+        if (!(error instanceof ApiError && error.code === 410)) await sleep(this.#clock, RETRY_MS, signal);
+      }
+    }
+    ready();
+  }
+
+  async #list(): Promise<string> {
+    const answer = await this.#api.call<ListAnswer>(pathOf(this.resource));
+    const seen = new Set<string>();
+    for (const item of answer.items) {
+      seen.add(keyOf(item));
+      this.#put(item);
+    }
+    for (const [key, object] of this.#objects) if (!seen.has(key)) this.#remove(key, object);
+    return answer.metadata.resourceVersion ?? '0';
+  }
+
+  /** Follows changes until the stream ends; the version to go on from. */
+  async #watch(from: string, signal: AbortSignal): Promise<string> {
+    const path = `${pathOf(this.resource)}?watch=true&allowWatchBookmarks=true&resourceVersion=${from}`;
+    const response = await this.#api.send(path, 'GET', undefined, undefined, signal);
+    if (!response.ok || response.body === null) throw new ApiError(response.status, {});
+    let version = from;
+    for await (const event of linesOf(response.body)) {
+      if (event.type === 'ERROR') throw new ApiError(event.object.code ?? 500, event.object as object);
+      version = event.object.metadata.resourceVersion ?? version;
+      if (event.type === 'DELETED') this.#remove(keyOf(event.object), event.object);
+      else if (event.type !== 'BOOKMARK') this.#put(event.object);
+    }
+    return version;
+  }
+
+  #put(item: ApiObject): void {
+    const key = keyOf(item);
+    const old = this.#objects.get(key);
+    if (old !== undefined && old.metadata.resourceVersion === item.metadata.resourceVersion) return;
+    const object = this.#project(item);
+    // The name now belongs to another object: the one before was deleted between two lists.
+    if (old !== undefined && old.metadata.uid !== object.metadata.uid) this.#remove(key, old);
+    const before = this.#objects.get(key);
+    if (before !== undefined) for (const index of this.#indexes) leave(index, before);
+    this.#objects.set(key, object);
+    for (const index of this.#indexes) enter(index, object);
+    this.#tell({ type: before === undefined ? 'added' : 'updated', object, old: before });
+  }
+
+  #remove(key: string, last: ApiObject): void {
+    const old = this.#objects.get(key);
+    if (old === undefined) return;
+    for (const index of this.#indexes) leave(index, old);
+    this.#objects.delete(key);
+    this.#tell({ type: 'deleted', object: last === old ? old : this.#project(last), old });
+  }
+
+  #tell(change: Change): void {
+    for (const handler of [...this.#handlers]) handler(change);
+  }
+}
+
+type Index = { readonly of: (object: ApiObject) => readonly string[]; readonly keys: Map<string, Set<string>> };
+
+function enter(index: Index, object: ApiObject): void {
+  for (const word of index.of(object)) {
+    const keys = index.keys.get(word);
+    if (keys === undefined) index.keys.set(word, new Set([keyOf(object)]));
+    else keys.add(keyOf(object));
+  }
+}
+
+function leave(index: Index, object: ApiObject): void {
+  for (const word of index.of(object)) {
+    const keys = index.keys.get(word);
+    keys?.delete(keyOf(object));
+    if (keys?.size === 0) index.keys.delete(word);
+  }
+}
+
+/** The JSON lines of a watch. */
+async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<WatchEvent> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of body) {
+    rest += decoder.decode(chunk, { stream: true });
+    let start = 0;
+    for (let end = rest.indexOf('\n'); end !== -1; end = rest.indexOf('\n', start)) {
+      if (end > start) yield JSON.parse(rest.slice(start, end)) as WatchEvent;
+      start = end + 1;
+    }
+    rest = rest.slice(start);
+  }
+}

@@ -1,0 +1,54 @@
+import { items, look, text } from '../../kinds/plain.ts';
+import type { ApiObject, OwnerReference } from '../../object.ts';
+
+/** RFC 3339, to the second, as times of the API are. */
+export const timestamp = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
+
+/** The reference to the controller that made an object. */
+export const controllerOf = (object: ApiObject): OwnerReference | undefined =>
+  object.metadata.ownerReferences?.find(({ controller }) => controller === true);
+
+/** Whether the object is being deleted. */
+export const isDying = (object: ApiObject): boolean => object.metadata.deletionTimestamp !== undefined;
+
+export const phaseOf = (object: ApiObject): string => text(look(object, 'status'), 'phase');
+
+/** A condition of a status by its type. */
+export const conditionOf = (object: ApiObject, type: string): Record<string, unknown> | undefined =>
+  items(look(object, 'status'), 'conditions').find((condition) => condition['type'] === type);
+
+export const isReady = (pod: ApiObject): boolean => conditionOf(pod, 'Ready')?.['status'] === 'True';
+
+/** Whether a pod has ended, well or not. */
+export const isTerminal = (pod: ApiObject): boolean => phaseOf(pod) === 'Succeeded' || phaseOf(pod) === 'Failed';
+
+/** Whether a pod runs or will run: neither ended nor being deleted. */
+export const isActive = (pod: ApiObject): boolean => !isTerminal(pod) && !isDying(pod);
+
+/** When a condition became what it is; undefined when it does not say. */
+export function transitionOf(object: ApiObject, type: string): Date | undefined {
+  const time = conditionOf(object, type)?.['lastTransitionTime'];
+  return typeof time === 'string' ? new Date(time) : undefined;
+}
+
+export const namespaceOf = (object: ApiObject): string => object.metadata.namespace ?? '';
+
+export const nodeNameOf = (pod: ApiObject): string => text(look(pod, 'spec'), 'nodeName');
+
+/** What a number or a percentage amounts to, of `total`. */
+export function scaled(value: unknown, total: number, roundUp: boolean): number {
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'string' || !/^\d+%$/.test(value)) return 0;
+  const share = (Number(value.slice(0, -1)) * total) / 100;
+  return roundUp ? Math.ceil(share) : Math.floor(share);
+}
+
+/** A reference that makes `owner` the controller of an object. */
+export const ownerReference = (owner: ApiObject): OwnerReference => ({
+  apiVersion: owner.apiVersion,
+  kind: owner.kind,
+  name: owner.metadata.name ?? '',
+  uid: owner.metadata.uid ?? '',
+  controller: true,
+  blockOwnerDeletion: true,
+});

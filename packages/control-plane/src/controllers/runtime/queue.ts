@@ -1,0 +1,101 @@
+import type { Clock, Timer } from '../../clock.ts';
+
+const FIRST_RETRY_MS = 5;
+const LAST_RETRY_MS = 30_000;
+/** Keys worked on at the same time. */
+const WORKERS = 16;
+
+/**
+ * A queue of keys to look at. A key waits once however often it is added, is worked on by one worker at a time, and comes again with a
+ * growing delay when its work fails.
+ */
+export class WorkQueue {
+  readonly #clock: Clock;
+  readonly #work: (key: string) => Promise<void>;
+  readonly #onError: (key: string, error: unknown) => void;
+  readonly #waiting = new Set<string>();
+  readonly #active = new Set<string>();
+  readonly #timers = new Map<string, { readonly at: number; readonly timer: Timer }>();
+  readonly #failures = new Map<string, number>();
+  #stopped = false;
+  #scheduled = false;
+
+  constructor(
+    clock: Clock,
+    work: (key: string) => Promise<void>,
+    onError: (key: string, error: unknown) => void = () => undefined,
+  ) {
+    this.#clock = clock;
+    this.#work = work;
+    this.#onError = onError;
+  }
+
+  add(key: string): void {
+    if (this.#stopped) return;
+    this.#waiting.add(key);
+    this.#schedule();
+  }
+
+  /** Adds the key at this time, unless it is due earlier already. */
+  addAt(key: string, at: Date): void {
+    if (this.#stopped) return;
+    const time = at.getTime();
+    const known = this.#timers.get(key);
+    if (known !== undefined && known.at <= time) return;
+    known?.timer.cancel();
+    const timer = this.#clock.setTimeout(
+      () => {
+        this.#timers.delete(key);
+        this.add(key);
+      },
+      Math.max(0, time - this.#clock.now().getTime()),
+    );
+    this.#timers.set(key, { at: time, timer });
+  }
+
+  addAfter(key: string, ms: number): void {
+    this.addAt(key, new Date(this.#clock.now().getTime() + ms));
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#waiting.clear();
+    for (const { timer } of this.#timers.values()) timer.cancel();
+    this.#timers.clear();
+  }
+
+  /** Work starts after the current turn, so that all changes of one turn are seen at once. */
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.#fill();
+    });
+  }
+
+  #fill(): void {
+    for (const key of this.#waiting) {
+      if (this.#active.size >= WORKERS) return;
+      if (this.#active.has(key)) continue;
+      this.#waiting.delete(key);
+      this.#active.add(key);
+      void this.#process(key);
+    }
+  }
+
+  async #process(key: string): Promise<void> {
+    try {
+      await this.#work(key);
+      this.#failures.delete(key);
+    } catch (error) {
+      const failures = this.#failures.get(key) ?? 0;
+      this.#failures.set(key, failures + 1);
+      if (!this.#stopped) this.#onError(key, error);
+      this.addAfter(key, Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS));
+    } finally {
+      this.#active.delete(key);
+      if (this.#waiting.size > 0) this.#schedule();
+    }
+  }
+}

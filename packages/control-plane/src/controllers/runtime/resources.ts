@@ -1,0 +1,35 @@
+import type { Resource } from './api.ts';
+
+const define = (group: string, plural: string, namespaced: boolean, version = 'v1'): Resource => ({
+  group,
+  version,
+  plural,
+  namespaced,
+});
+
+/** Resources that the controllers work on. */
+export const NAMESPACES = define('', 'namespaces', false);
+export const NODES = define('', 'nodes', false);
+export const PODS = define('', 'pods', true);
+export const SECRETS = define('', 'secrets', true);
+export const CONFIG_MAPS = define('', 'configmaps', true);
+export const SERVICE_ACCOUNTS = define('', 'serviceaccounts', true);
+export const EVENTS = define('', 'events', true);
+export const VOLUMES = define('', 'persistentvolumes', false);
+export const CLAIMS = define('', 'persistentvolumeclaims', true);
+export const REPLICATION_CONTROLLERS = define('', 'replicationcontrollers', true);
+export const DEPLOYMENTS = define('apps', 'deployments', true);
+export const REPLICA_SETS = define('apps', 'replicasets', true);
+export const STATEFUL_SETS = define('apps', 'statefulsets', true);
+export const DAEMON_SETS = define('apps', 'daemonsets', true);
+export const CONTROLLER_REVISIONS = define('apps', 'controllerrevisions', true);
+export const JOBS = define('batch', 'jobs', true);
+export const BUDGETS = define('policy', 'poddisruptionbudgets', true);
+export const LEASES = define('coordination.k8s.io', 'leases', true);
+export const STORAGE_CLASSES = define('storage.k8s.io', 'storageclasses', false);
+export const VOLUME_ATTACHMENTS = define('storage.k8s.io', 'volumeattachments', false);
+export const CSI_NODES = define('storage.k8s.io', 'csinodes', false);
+export const CSI_DRIVERS = define('storage.k8s.io', 'csidrivers', false);
+export const CUSTOM_RESOURCE_DEFINITIONS = define('apiextensions.k8s.io', 'customresourcedefinitions', false);
+export const CLUSTER_ROLES = define('rbac.authorization.k8s.io', 'clusterroles', false);
+export const CERTIFICATE_REQUESTS = define('certificates.k8s.io', 'certificatesigningrequests', false);
