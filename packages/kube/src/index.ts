@@ -6,8 +6,22 @@ export * from './client.ts';
 export { VirtualClock, type VirtualClockOptions } from './clock/virtual-clock.ts';
 export * from './clock.ts';
 export * from './controller.ts';
+export { type ClusterConfig, ConfigError } from './credentials/cluster-config.ts';
+export { IN_CLUSTER, type LoadOptions, loadKubeconfig } from './credentials/load-kubeconfig.ts';
+export {
+  DEFAULT_ELECTION_TIMINGS,
+  type ElectionEnd,
+  type ElectionOptions,
+  type ElectionTimings,
+  runElected,
+} from './election/run-elected.ts';
+export { errorText } from './error-text.ts';
 export * from './errors.ts';
 export { createRecorder, type RecorderOptions } from './events/create-recorder.ts';
+export { type CommonDefaults, type CommonFlags, commonFlags } from './flags/common-flags.ts';
+export { formatDuration, parseDuration } from './flags/duration.ts';
+export * from './flags/flag.ts';
+export { type Parsed, type Program, parseFlags } from './flags/parse-flags.ts';
 export { createInformer, type InformerRuntime } from './informer/create-informer.ts';
 export { deepFreeze } from './informer/freeze.ts';
 export * from './informer.ts';
@@ -20,8 +34,9 @@ export {
   silentLogger,
 } from './log/memory-logger.ts';
 export * from './logger.ts';
+export { createMetrics, type Metrics, type MetricsOptions } from './metrics/create-metrics.ts';
 export * from './objects.ts';
-export { createOutageLog, errorText, type OutageLog } from './outage-log.ts';
+export { createOutageLog, type OutageLog } from './outage-log.ts';
 export {
   type ControllerOptions,
   createController,
@@ -31,7 +46,16 @@ export {
 export type { QueueObserver } from './queue/work-queue.ts';
 export * from './random.ts';
 export * from './recorder.ts';
+export { discoverResources, type WaitOptions, waitForApiServer } from './run/api-server.ts';
+export { type Cluster, type ClusterSettings, type Clusters, connectClusters } from './run/clusters.ts';
+export type { Check } from './run/health.ts';
+export { type Host, processHost } from './run/host.ts';
+export { createManager, type Manager, type ManagerOptions } from './run/manager.ts';
+export type { Phase, PhaseState, PhaseStatus, Stop } from './run/phase.ts';
+export { type BinaryContext, type BinaryDefinition, runBinary } from './run/run-binary.ts';
+export { type Need, type Unit, UnitRunner, type UnitRunnerOptions } from './run/units.ts';
 export * from './transport.ts';
 export { handlerTransport } from './transports/handler.ts';
+export { type UndiciTransport, type UndiciTransportOptions, undiciTransport } from './transports/undici.ts';
 export * from './types/core.ts';
 export * from './types/groups.ts';

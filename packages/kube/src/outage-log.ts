@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { errorText } from './error-text.ts';
 import type { Logger } from './logger.ts';
 
 /** Logs an outage when it begins and when it ends, not at every attempt in between. */
@@ -8,15 +9,6 @@ export interface OutageLog {
   /** It works (again). Logged only after a failure. */
   worked(): void;
   readonly failures: number;
-}
-
-/** The text of an error and of its causes. */
-export function errorText(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { cause } = error;
-  if (cause === undefined) return error.message;
-  const why = errorText(cause);
-  return error.message.includes(why) ? error.message : `${error.message}: ${why}`;
 }
 
 /** @param what the activity that fails, as a sentence's subject: `watch of nodes`. */

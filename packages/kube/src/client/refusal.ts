@@ -1,3 +1,4 @@
+import { errorText } from '../error-text.ts';
 import { KubeError, type StatusBody } from '../errors.ts';
 import type { TransportResponse } from '../transport.ts';
 
@@ -64,6 +65,5 @@ export function watchRefusal(asked: Asked, status: StatusBody): KubeError {
 
 /** The error for a request that got no answer. */
 export function noAnswer(asked: Asked, cause: unknown): KubeError {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new KubeError(`${describe(asked)}: no answer: ${why}`, { code: 0, reason: 'NoAnswer', cause });
+  return new KubeError(`${describe(asked)}: no answer: ${errorText(cause)}`, { code: 0, reason: 'NoAnswer', cause });
 }

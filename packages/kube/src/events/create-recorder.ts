@@ -1,10 +1,10 @@
 import { type BackoffOptions, backoffMs } from '../backoff.ts';
 import type { KubeClient } from '../client.ts';
 import type { Clock, Timer } from '../clock.ts';
+import { errorText } from '../error-text.ts';
 import { isNotFound, KubeError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { KubeObject } from '../objects.ts';
-import { errorText } from '../outage-log.ts';
 import { type Random, randomString, seededRandom } from '../random.ts';
 import type { EventRecorder } from '../recorder.ts';
 import { type EventObject, events } from '../types/core.ts';

@@ -1,9 +1,9 @@
 import type { KubeClient } from '../client.ts';
 import type { Clock } from '../clock.ts';
+import { errorText } from '../error-text.ts';
 import type { Change, Informer, InformerOptions } from '../informer.ts';
 import type { Logger } from '../logger.ts';
 import type { KubeObject, ResourceDefinition } from '../objects.ts';
-import { errorText } from '../outage-log.ts';
 import type { Random } from '../random.ts';
 import { deepFreeze } from './freeze.ts';
 import { Reflector } from './reflector.ts';

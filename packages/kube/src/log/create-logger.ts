@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 import type { Writable } from 'node:stream';
 import type { DestinationStream, Logger as PinoLogger } from 'pino';
+import { errorText } from '../error-text.ts';
 import { KubeError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { errorText } from '../outage-log.ts';
 import type { LogLevel } from './memory-logger.ts';
 
 export interface LoggerOptions {

@@ -1,11 +1,11 @@
 import type { BackoffOptions } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 import type { Controller, Outcome, Reconcile } from '../controller.ts';
+import { errorText } from '../error-text.ts';
 import { isConflict, KubeError } from '../errors.ts';
 import type { Change, Informer } from '../informer.ts';
 import type { Logger } from '../logger.ts';
 import type { Key, KubeObject } from '../objects.ts';
-import { errorText } from '../outage-log.ts';
 import type { Random } from '../random.ts';
 import { type QueueObserver, WorkQueue } from './work-queue.ts';
 

@@ -17,6 +17,7 @@ export interface PodDisruptionBudget extends KubeObject {
     currentHealthy?: number;
     desiredHealthy?: number;
     expectedPods?: number;
+    disruptedPods?: Record<string, string>;
     observedGeneration?: number;
   };
 }

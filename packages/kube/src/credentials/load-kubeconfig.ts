@@ -1,0 +1,23 @@
+import { type Clock, realClock } from '../clock.ts';
+import type { ClusterConfig } from './cluster-config.ts';
+import { inClusterConfig } from './in-cluster.ts';
+import { kubeconfigFile } from './kubeconfig.ts';
+
+/** The word that asks for the pod's own service account in place of a file. */
+export const IN_CLUSTER = 'inClusterConfig';
+
+export interface LoadOptions {
+  /** Paces the re-reading of token files; default: the real one. */
+  readonly clock?: Clock;
+  /** Where in-cluster configuration is read from; default: the process's. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * How to reach a cluster, from a kubeconfig file or, for the word `inClusterConfig`, from what a pod is given. Nothing
+ * falls back to anything else. Throws `ConfigError`.
+ */
+export function loadKubeconfig(source: string, options: LoadOptions = {}): Promise<ClusterConfig> {
+  const clock = options.clock ?? realClock;
+  return source === IN_CLUSTER ? inClusterConfig(options.env ?? process.env, clock) : kubeconfigFile(source, clock);
+}

@@ -1,0 +1,35 @@
+import { readFile } from 'node:fs/promises';
+import type { Clock } from '../clock.ts';
+
+/** As client-go: the kubelet replaces a projected token long before it expires. */
+const REREAD_AFTER_MS = 60_000;
+
+/** A bearer token in a file that is replaced from time to time. A file that cannot be read any more leaves the last token in use. */
+export function tokenFile(
+  path: string,
+  clock: Clock,
+): Required<Pick<TokenSource, 'authorization' | 'forgetAuthorization'>> {
+  let header: string | undefined;
+  let readAt = Number.NEGATIVE_INFINITY;
+  return {
+    async authorization() {
+      const now = clock.now().getTime();
+      if (header !== undefined && now - readAt < REREAD_AFTER_MS) return header;
+      try {
+        header = `Bearer ${(await readFile(path, 'utf8')).trim()}`;
+      } catch (error) {
+        if (header === undefined) throw error;
+      }
+      readAt = now;
+      return header;
+    },
+    forgetAuthorization() {
+      readAt = Number.NEGATIVE_INFINITY;
+    },
+  };
+}
+
+interface TokenSource {
+  readonly authorization: () => Promise<string | undefined>;
+  readonly forgetAuthorization: () => void;
+}

@@ -1,0 +1,52 @@
+import type { Lease } from '../types/groups.ts';
+
+/** The content of a Lease as client-go's leader election uses it. */
+export interface ElectionRecord {
+  /** '' when the last holder released it. */
+  readonly holder: string;
+  readonly leaseDurationSeconds: number;
+  readonly acquireTime: string;
+  readonly renewTime: string;
+  readonly transitions: number;
+}
+
+/** metav1.MicroTime. */
+export const microTime = (date: Date): string => date.toISOString().replace('Z', '000Z');
+
+/** Reads a Lease; absent fields count as client-go counts them. */
+export const readRecord = ({ spec }: Lease): ElectionRecord => ({
+  holder: spec?.holderIdentity ?? '',
+  leaseDurationSeconds: spec?.leaseDurationSeconds ?? 0,
+  acquireTime: spec?.acquireTime ?? '',
+  renewTime: spec?.renewTime ?? '',
+  transitions: spec?.leaseTransitions ?? 0,
+});
+
+export const toSpec = (record: ElectionRecord): NonNullable<Lease['spec']> => ({
+  holderIdentity: record.holder,
+  leaseDurationSeconds: record.leaseDurationSeconds,
+  acquireTime: record.acquireTime,
+  renewTime: record.renewTime,
+  leaseTransitions: record.transitions,
+});
+
+/** The record with which `identity` takes or keeps the Lease at `now`. */
+export function claim(old: ElectionRecord | undefined, identity: string, leaseMs: number, now: Date): ElectionRecord {
+  const isMine = old?.holder === identity;
+  return {
+    holder: identity,
+    leaseDurationSeconds: Math.ceil(leaseMs / 1000),
+    acquireTime: isMine && old.acquireTime !== '' ? old.acquireTime : microTime(now),
+    renewTime: microTime(now),
+    transitions: old === undefined ? 0 : isMine ? old.transitions : old.transitions + 1,
+  };
+}
+
+/** The record that a leader leaves behind: anybody may claim it at once. client-go writes a duration of 1 s. */
+export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
+  holder: '',
+  leaseDurationSeconds: 1,
+  acquireTime: microTime(now),
+  renewTime: microTime(now),
+  transitions: old.transitions,
+});

@@ -1,0 +1,244 @@
+import type { KubeClient, ResourceClient } from '../client.ts';
+import { type Clock, pause } from '../clock.ts';
+import { errorText } from '../error-text.ts';
+import { isConflict, isNotFound, KubeError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { createOutageLog, type OutageLog } from '../outage-log.ts';
+import type { Random } from '../random.ts';
+import { type Lease, leases } from '../types/groups.ts';
+import { claim, type ElectionRecord, readRecord, released, toSpec } from './record.ts';
+
+/** Milliseconds; client-go's defaults are 15,000, 10,000 and 2000. */
+export interface ElectionTimings {
+  /** How long others wait, from when they saw the last renewal, before they take the Lease. */
+  readonly leaseMs: number;
+  /** How long a leader tries to renew before it stops. Less than `leaseMs`. */
+  readonly renewDeadlineMs: number;
+  /** Time between two tries. */
+  readonly retryMs: number;
+}
+
+export const DEFAULT_ELECTION_TIMINGS: ElectionTimings = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2000 };
+
+export interface ElectionOptions {
+  readonly client: KubeClient;
+  readonly lease: { readonly namespace: string; readonly name: string };
+  /** Unique to this process: two with the same would both lead. */
+  readonly identity: string;
+  readonly timings?: ElectionTimings;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /** Called whenever another leader is seen. */
+  readonly onLeader?: (identity: string) => void;
+}
+
+/** `stopped`: the signal aborted or `lead` ended, and the Lease was released. `lost`: another leads, or may lead. */
+export type ElectionEnd = 'stopped' | 'lost';
+
+/** Tries to acquire follow each other after `retryMs` times 1 to 2.2, as client-go's JitterFactor has it. */
+const ACQUIRE_JITTER = 1.2;
+/** A release must not hold up the end of the process. */
+const RELEASE_LIMIT_MS = 3000;
+
+function checkTimings({ leaseMs, renewDeadlineMs, retryMs }: ElectionTimings): void {
+  if (!(leaseMs > renewDeadlineMs)) {
+    throw new RangeError(
+      `leader election: the lease duration (${leaseMs} ms) must be longer than the renew deadline (${renewDeadlineMs} ms)`,
+    );
+  }
+  if (!(renewDeadlineMs > retryMs * ACQUIRE_JITTER)) {
+    throw new RangeError(
+      `leader election: the renew deadline (${renewDeadlineMs} ms) must be longer than ${ACQUIRE_JITTER} times the retry period (${retryMs} ms)`,
+    );
+  }
+}
+
+class Candidate {
+  readonly #options: ElectionOptions;
+  readonly timings: ElectionTimings;
+  readonly #resource: ResourceClient<Lease>;
+  readonly outage: OutageLog;
+  #lease: Lease | undefined;
+  /** When the Lease was last seen to change, on our own clock: other clocks are not compared. */
+  #observedAt = 0;
+
+  constructor(options: ElectionOptions) {
+    this.#options = options;
+    this.timings = options.timings ?? DEFAULT_ELECTION_TIMINGS;
+    this.#resource = options.client.resource(leases, options.lease.namespace);
+    this.outage = createOutageLog(`lease ${options.lease.namespace}/${options.lease.name}`, options.clock, options.log);
+  }
+
+  /** One try to take or renew. Throws `KubeError` when the API server could not be asked. */
+  async tryOnce(signal: AbortSignal): Promise<'mine' | 'other'> {
+    const record = await this.#look(signal);
+    const mine = record?.holder === this.#options.identity;
+    if (record !== undefined && record.holder !== '' && !mine && this.#isValid(record)) {
+      this.#options.onLeader?.(record.holder);
+      return 'other';
+    }
+    await this.#write(claim(record, this.#options.identity, this.timings.leaseMs, this.#options.clock.now()), signal);
+    return 'mine';
+  }
+
+  /** Renews what is known to be ours with one write. `other`: somebody took it. */
+  async renew(signal: AbortSignal): Promise<'mine' | 'other'> {
+    try {
+      return await this.#renewKnown(signal);
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+      this.#lease = undefined;
+      return this.tryOnce(signal);
+    }
+  }
+
+  async release(): Promise<void> {
+    const record = this.#lease === undefined ? undefined : readRecord(this.#lease);
+    if (record?.holder !== this.#options.identity) return;
+    try {
+      await this.#write(released(record, this.#options.clock.now()), undefined);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      // A renewal that was cut off has reached the server after all.
+      const newest = await this.#look(undefined);
+      if (newest?.holder === this.#options.identity) {
+        await this.#write(released(newest, this.#options.clock.now()), undefined);
+      }
+    }
+  }
+
+  async #renewKnown(signal: AbortSignal): Promise<'mine' | 'other'> {
+    const known = this.#lease === undefined ? undefined : readRecord(this.#lease);
+    if (known?.holder !== this.#options.identity) return this.tryOnce(signal);
+    await this.#write(claim(known, this.#options.identity, this.timings.leaseMs, this.#options.clock.now()), signal);
+    return 'mine';
+  }
+
+  async #look(signal: AbortSignal | undefined): Promise<ElectionRecord | undefined> {
+    try {
+      const options = signal === undefined ? {} : { signal };
+      this.#observe(await this.#resource.get(this.#options.lease.name, { ...options, onRetryAfter: 'throw' }));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      this.#lease = undefined;
+    }
+    return this.#lease === undefined ? undefined : readRecord(this.#lease);
+  }
+
+  #observe(lease: Lease): void {
+    const changed = this.#lease === undefined || JSON.stringify(lease.spec) !== JSON.stringify(this.#lease.spec);
+    this.#lease = lease;
+    if (changed) this.#observedAt = this.#options.clock.now().getTime();
+  }
+
+  #isValid(record: ElectionRecord): boolean {
+    return this.#options.clock.now().getTime() < this.#observedAt + record.leaseDurationSeconds * 1000;
+  }
+
+  async #write(record: ElectionRecord, signal: AbortSignal | undefined): Promise<void> {
+    const options = { ...(signal === undefined ? {} : { signal }), onRetryAfter: 'throw' as const };
+    const spec = toSpec(record);
+    const { name } = this.#options.lease;
+    this.#observe(
+      this.#lease === undefined
+        ? await this.#resource.create({ metadata: { name }, spec }, options)
+        : await this.#resource.update({ ...this.#lease, spec: { ...this.#lease.spec, ...spec } }, options),
+    );
+  }
+}
+
+const isBeaten = (error: unknown): boolean => error instanceof KubeError && error.code === 409;
+
+/** Tries until the Lease is ours; false when the signal aborted first. */
+async function acquire(candidate: Candidate, options: ElectionOptions): Promise<boolean> {
+  const { signal, clock, random } = options;
+  while (!signal.aborted) {
+    try {
+      const answer = await candidate.tryOnce(signal);
+      candidate.outage.worked();
+      if (answer === 'mine') return true;
+    } catch (error) {
+      // A conflict says that another was faster, which the next look shows.
+      if (!signal.aborted && !isBeaten(error)) candidate.outage.failed(error);
+    }
+    await pause(clock, candidate.timings.retryMs * (1 + ACQUIRE_JITTER * random.next()), signal);
+  }
+  return false;
+}
+
+/** Renews until the signal aborts (`stopped`) or the Lease is lost. A request that hangs counts as one that failed. */
+async function keep(candidate: Candidate, options: ElectionOptions, signal: AbortSignal): Promise<ElectionEnd> {
+  const { clock, log } = options;
+  const { renewDeadlineMs, retryMs } = candidate.timings;
+  const deadline = new AbortController();
+  let timer = clock.setTimeout(() => deadline.abort(), renewDeadlineMs);
+  const both = AbortSignal.any([signal, deadline.signal]);
+  try {
+    for (;;) {
+      await pause(clock, retryMs, both);
+      if (signal.aborted) return 'stopped';
+      if (deadline.signal.aborted) {
+        log.error('the lease was not renewed in time', { renewDeadlineMs });
+        return 'lost';
+      }
+      try {
+        if ((await candidate.renew(both)) === 'other') return 'lost';
+        candidate.outage.worked();
+        timer.cancel();
+        timer = clock.setTimeout(() => deadline.abort(), renewDeadlineMs);
+      } catch (error) {
+        if (!both.aborted) candidate.outage.failed(error);
+      }
+    }
+  } finally {
+    timer.cancel();
+  }
+}
+
+async function release(candidate: Candidate, { clock, log }: ElectionOptions): Promise<void> {
+  const limit = new AbortController();
+  const late = pause(clock, RELEASE_LIMIT_MS, limit.signal);
+  try {
+    await Promise.race([candidate.release(), late]);
+  } catch (error) {
+    log.warn('the lease could not be released; others wait until it expires', { error: errorText(error) });
+  }
+  limit.abort();
+}
+
+/**
+ * Runs `lead` while this process holds the Lease, with client-go's record and timing, so that its candidates and ours
+ * elect one leader among them. The signal that `lead` gets aborts when the outer one does, and at the instant at which
+ * the Lease is lost. Errors of `lead` are thrown after the Lease was released.
+ */
+export async function runElected(
+  options: ElectionOptions,
+  lead: (signal: AbortSignal) => Promise<void>,
+): Promise<ElectionEnd> {
+  const candidate = new Candidate(options);
+  checkTimings(candidate.timings);
+  const who = { lease: `${options.lease.namespace}/${options.lease.name}`, identity: options.identity };
+  options.log.info('waiting for the lease', who);
+  if (!(await acquire(candidate, options))) return 'stopped';
+  options.log.info('leading', who);
+  const term = new AbortController();
+  const over = new AbortController();
+  const follow = (): void => term.abort(options.signal.reason);
+  options.signal.addEventListener('abort', follow, { once: true });
+  if (options.signal.aborted) follow();
+  const kept = keep(candidate, options, over.signal).then((end) => {
+    if (end === 'lost') term.abort(new Error('the lease was lost'));
+    return end;
+  });
+  try {
+    // The Lease is renewed until the last step of the work has ended: nobody starts while we still write.
+    await lead(term.signal);
+  } finally {
+    options.signal.removeEventListener('abort', follow);
+    over.abort();
+    if ((await kept) === 'stopped') await release(candidate, options);
+  }
+  return kept;
+}

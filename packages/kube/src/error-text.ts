@@ -1,0 +1,14 @@
+const ownText = (error: Error): string => {
+  // Node's answer to a host with several addresses has its words in the parts.
+  if (error.message === '' && error instanceof AggregateError) return errorText(error.errors[0]);
+  return error.message === '' ? error.name : error.message;
+};
+
+/** The words of an error and of its causes, on one line. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const text = ownText(error);
+  if (error.cause === undefined) return text;
+  const why = errorText(error.cause);
+  return text.includes(why) ? text : `${text}: ${why}`;
+}

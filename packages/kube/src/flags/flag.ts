@@ -1,0 +1,136 @@
+import { formatDuration, parseDuration } from './duration.ts';
+
+/** One flag of a binary. */
+export interface Flag<T> {
+  /** Shown in the help: `<duration>`. A boolean's value may be left out. */
+  readonly placeholder: string;
+  readonly help: string;
+  readonly fallback: T;
+  /** The fallback as the help shows it; '' for nothing. */
+  readonly shown: string;
+  /** The letter of a short form. */
+  readonly short?: string;
+  /** Older names that still work, and why they should not be used. */
+  readonly deprecated?: Readonly<Record<string, string>>;
+  /** Set for flags that are accepted for compatibility and do nothing. */
+  readonly ignored?: string;
+  /** Throws `RangeError` with what is allowed. */
+  parse(text: string): T;
+}
+
+export type Flags = Readonly<Record<string, Flag<unknown>>>;
+/** The parsed values, by the flags' names. */
+export type FlagValues<F extends Flags> = { readonly [name in keyof F]: F[name] extends Flag<infer T> ? T : never };
+
+interface Common<T> {
+  readonly help: string;
+  readonly default: T;
+  readonly short?: string;
+  readonly deprecated?: Readonly<Record<string, string>>;
+}
+
+const more = (options: Common<unknown>) => ({
+  help: options.help,
+  ...(options.short === undefined ? {} : { short: options.short }),
+  ...(options.deprecated === undefined ? {} : { deprecated: options.deprecated }),
+});
+
+const bounds = (min: number, max: number | undefined): string =>
+  max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
+
+/** Any text; with `oneOf` one of those words. */
+export const textFlag = (
+  options: Common<string> & { readonly placeholder?: string; readonly oneOf?: readonly string[] },
+): Flag<string> => ({
+  ...more(options),
+  placeholder: options.placeholder ?? '<text>',
+  fallback: options.default,
+  shown: options.default,
+  parse(text) {
+    if (options.oneOf !== undefined && !options.oneOf.includes(text)) {
+      throw new RangeError(`must be one of ${options.oneOf.join(', ')}`);
+    }
+    return text;
+  },
+});
+
+/** A comma-separated list. */
+export const listFlag = (options: Common<readonly string[]>): Flag<readonly string[]> => ({
+  ...more(options),
+  placeholder: '<a,b,…>',
+  fallback: options.default,
+  shown: options.default.join(','),
+  parse: (text) =>
+    text
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== ''),
+});
+
+export const integerFlag = (
+  options: Common<number> & { readonly min: number; readonly max?: number },
+): Flag<number> => ({
+  ...more(options),
+  placeholder: '<int>',
+  fallback: options.default,
+  shown: String(options.default),
+  parse(text) {
+    const value = Number(text);
+    if (!/^[+-]?\d+$/.test(text) || value < options.min || value > (options.max ?? Number.MAX_SAFE_INTEGER)) {
+      throw new RangeError(`must be an integer ${bounds(options.min, options.max)}`);
+    }
+    return value;
+  },
+});
+
+export const numberFlag = (options: Common<number> & { readonly min: number }): Flag<number> => ({
+  ...more(options),
+  placeholder: '<number>',
+  fallback: options.default,
+  shown: String(options.default),
+  parse(text) {
+    const value = Number(text);
+    if (text.trim() === '' || !Number.isFinite(value) || value < options.min) {
+      throw new RangeError(`must be a number ${bounds(options.min, undefined)}`);
+    }
+    return value;
+  },
+});
+
+/** `--name`, `--name=true` or `--name=false`. */
+export const booleanFlag = (options: Common<boolean>): Flag<boolean> => ({
+  ...more(options),
+  placeholder: '[true|false]',
+  fallback: options.default,
+  shown: String(options.default),
+  parse(text) {
+    if (/^(true|t|1)$/i.test(text)) return true;
+    if (/^(false|f|0)$/i.test(text)) return false;
+    throw new RangeError('must be true or false');
+  },
+});
+
+/** A Go duration; the value is in milliseconds. */
+export const durationFlag = (options: Common<number> & { readonly minMs?: number }): Flag<number> => ({
+  ...more(options),
+  placeholder: '<duration>',
+  fallback: options.default,
+  shown: formatDuration(options.default),
+  parse(text) {
+    const ms = parseDuration(text);
+    const minMs = options.minMs ?? 0;
+    if (ms === undefined) throw new RangeError('must be a duration with a unit, such as 90s, 20m or 1h30m');
+    if (ms < minMs) throw new RangeError(`must be a duration of at least ${formatDuration(minMs)}`);
+    return ms;
+  },
+});
+
+/** Accepted, because deployments pass it to Go MCM, and without effect. */
+export const ignoredFlag = (placeholder: string, why: string): Flag<string> => ({
+  placeholder,
+  help: `accepted for compatibility, without effect: ${why}`,
+  fallback: '',
+  shown: '',
+  ignored: why,
+  parse: (text) => text,
+});

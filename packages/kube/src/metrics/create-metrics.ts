@@ -1,0 +1,158 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { RequestSample } from '../client/exchange.ts';
+import type { QueueMetrics } from '../queue/create-controller.ts';
+import { templated } from './template.ts';
+
+export interface MetricsOptions {
+  /** Put before the names of queue and reflector metrics, e.g. `mcm_`. */
+  readonly prefix?: string;
+}
+
+/** The metrics of one process. */
+export interface Metrics {
+  /** For metrics of one's own. */
+  readonly registry: Registry;
+  /** For `createController`. */
+  readonly queues: QueueMetrics;
+  /** For `createClient`; `host` is the server's. */
+  requests(host: string): (sample: RequestSample) => void;
+  /** For `createInformer`. */
+  readonly reflectors: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
+  /** The text that Prometheus scrapes, and its content type. */
+  scrape(): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+/** 1e-8 to 10 s, as client-go's queues. */
+const QUEUE_BUCKETS = Array.from({ length: 10 }, (_, i) => 10 ** (i - 8));
+/** 1 ms to 512 ms, doubling, as Go MCM's client. */
+const REQUEST_BUCKETS = Array.from({ length: 10 }, (_, i) => 0.001 * 2 ** i);
+
+function createQueueMetrics(registry: Registry, prefix: string): QueueMetrics {
+  const name = (rest: string): string => `${prefix}workqueue_${rest}`;
+  const common = { labelNames: ['name' as const], registers: [registry] };
+  const queues = new Map<string, Parameters<QueueMetrics>[1]>();
+  const collected = (rest: string, help: string, value: (gauges: Parameters<QueueMetrics>[1]) => number): void => {
+    new Gauge({
+      name: name(rest),
+      help,
+      ...common,
+      collect() {
+        for (const [queue, gauges] of queues) this.set({ name: queue }, value(gauges));
+      },
+    });
+  };
+  collected('depth', 'Current depth of the queue', (gauges) => gauges.depth());
+  collected('unfinished_work_seconds', 'Seconds of work in progress that has not been observed yet', (gauges) =>
+    gauges.runningForMs().reduce((sum, ms) => sum + ms / 1000, 0),
+  );
+  collected(
+    'longest_running_processor_seconds',
+    'Seconds the longest running worker has been running',
+    (gauges) => Math.max(0, ...gauges.runningForMs()) / 1000,
+  );
+  const adds = new Counter({ name: name('adds_total'), help: 'Keys added to the queue', ...common });
+  const retries = new Counter({ name: name('retries_total'), help: 'Keys added again after a failure', ...common });
+  const waited = new Histogram({
+    name: name('queue_duration_seconds'),
+    help: 'Seconds a key stays in the queue before it is taken',
+    buckets: QUEUE_BUCKETS,
+    ...common,
+  });
+  const worked = new Histogram({
+    name: name('work_duration_seconds'),
+    help: 'Seconds it takes to process a key',
+    buckets: QUEUE_BUCKETS,
+    ...common,
+  });
+  return (queue, gauges) => {
+    queues.set(queue, gauges);
+    const labels = { name: queue };
+    const [added, retried] = [adds.labels(labels), retries.labels(labels)];
+    const [started, finished] = [waited.labels(labels), worked.labels(labels)];
+    return {
+      added: () => added.inc(),
+      retried: () => retried.inc(),
+      started: (ms) => started.observe(ms / 1000),
+      finished: (ms) => finished.observe(ms / 1000),
+    };
+  };
+}
+
+function createReflectorMetrics(registry: Registry, prefix: string): Metrics['reflectors'] {
+  const counter = (rest: string, help: string): Counter<'name'> =>
+    new Counter({ name: `${prefix}reflector_${rest}`, help, labelNames: ['name'], registers: [registry] });
+  const lists = counter('lists_total', 'Lists of a resource');
+  const watches = counter('watches_total', 'Watches of a resource');
+  const shortWatches = counter('short_watches_total', 'Watches that the server ended at once');
+  const items = new Gauge({
+    name: `${prefix}reflector_items_per_list`,
+    help: 'Items of the last list',
+    labelNames: ['name'],
+    registers: [registry],
+  });
+  return (resource, what, count) => {
+    const labels = { name: resource };
+    if (what === 'list') {
+      lists.inc(labels);
+      items.set(labels, count);
+    } else if (what === 'watch') watches.inc(labels);
+    else shortWatches.inc(labels);
+  };
+}
+
+function createRequestMetrics(registry: Registry): Metrics['requests'] {
+  const total = new Counter({
+    name: 'rest_client_requests_total',
+    help: 'Requests by code, method and host',
+    labelNames: ['code', 'method', 'host'],
+    registers: [registry],
+  });
+  const latency = new Histogram({
+    name: 'rest_client_request_latency_seconds',
+    help: 'Request latency by verb and URL, names replaced',
+    labelNames: ['verb', 'url'],
+    buckets: REQUEST_BUCKETS,
+    registers: [registry],
+  });
+  return (host) =>
+    ({ method, path, code, ms }) => {
+      total.inc({ code: code === 0 ? '<error>' : String(code), method, host });
+      latency.observe({ verb: method, url: templated(path) }, ms / 1000);
+    };
+}
+
+/** What the standard Go and Node collectors call these; read when scraped, so that an idle process stays idle. */
+function addProcessMetrics(registry: Registry): void {
+  const gauge = (name: string, help: string, value: () => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(value());
+      },
+    });
+  };
+  const started = Math.round(performance.timeOrigin / 1000);
+  gauge('process_cpu_seconds_total', 'User and system CPU time in seconds', () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  });
+  gauge('process_resident_memory_bytes', 'Resident memory in bytes', () => process.memoryUsage.rss());
+  gauge('process_start_time_seconds', 'Start of the process, seconds since the epoch', () => started);
+  gauge('nodejs_heap_size_used_bytes', 'Heap in use in bytes', () => process.memoryUsage().heapUsed);
+}
+
+/** A registry of its own, with the queue, reflector, client and process metrics of Kubernetes controllers. */
+export function createMetrics(options: MetricsOptions = {}): Metrics {
+  const prefix = options.prefix ?? '';
+  const registry = new Registry();
+  addProcessMetrics(registry);
+  return {
+    registry,
+    queues: createQueueMetrics(registry, prefix),
+    reflectors: createReflectorMetrics(registry, prefix),
+    requests: createRequestMetrics(registry),
+    scrape: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  };
+}

@@ -1,0 +1,101 @@
+import { type ClientOptions, createClient, userAgent } from '../client/create-client.ts';
+import type { KubeClient } from '../client.ts';
+import type { Clock } from '../clock.ts';
+import { ConfigError } from '../credentials/cluster-config.ts';
+import { IN_CLUSTER, loadKubeconfig } from '../credentials/load-kubeconfig.ts';
+import { errorText } from '../error-text.ts';
+import type { Metrics } from '../metrics/create-metrics.ts';
+import type { Random } from '../random.ts';
+import { type UndiciTransport, undiciTransport } from '../transports/undici.ts';
+
+/** One cluster; a client for each component that wants to be told apart in the server's logs. */
+export interface Cluster {
+  readonly server: string;
+  client(component: string): KubeClient;
+}
+
+export interface Clusters {
+  readonly control: Cluster;
+  /** Undefined for `--target-kubeconfig=none`. */
+  readonly target: Cluster | undefined;
+  close(): Promise<void>;
+}
+
+export interface ClusterSettings {
+  readonly binary: string;
+  readonly version: string;
+  readonly controlKubeconfig: string;
+  readonly targetKubeconfig: string;
+  readonly qps: number;
+  readonly burst: number;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Metrics;
+}
+
+const NONE = 'none';
+
+/** Which configuration each cluster is reached with. There is no falling back: every branch was asked for. */
+export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig' | 'targetKubeconfig'>): {
+  readonly control: string;
+  readonly target: string | undefined;
+} {
+  const target = settings.targetKubeconfig === '' ? IN_CLUSTER : settings.targetKubeconfig;
+  const control = settings.controlKubeconfig === '' ? target : settings.controlKubeconfig;
+  if (control === NONE) {
+    throw new ConfigError(
+      settings.controlKubeconfig === NONE
+        ? '--control-kubeconfig must not be "none": the machine objects live in that cluster; give a path or "inClusterConfig"'
+        : '--target-kubeconfig=none needs --control-kubeconfig: a path or "inClusterConfig"',
+    );
+  }
+  return { control, target: target === NONE ? undefined : target };
+}
+
+async function connect(source: string, flag: string, given: boolean, settings: ClusterSettings) {
+  try {
+    const config = await loadKubeconfig(source, { clock: settings.clock, env: settings.env });
+    return { server: config.server, transport: undiciTransport(config) };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const what = given ? `--${flag}=${source}` : `--${flag} (absent, which means ${source})`;
+    throw new ConfigError(`${what}: ${errorText(error)}`);
+  }
+}
+
+function cluster(server: string, transport: UndiciTransport, settings: ClusterSettings): Cluster {
+  const { clock, random, qps, burst, binary, version } = settings;
+  const options: Omit<ClientOptions, 'userAgent'> = {
+    transport,
+    clock,
+    random,
+    observe: settings.metrics.requests(new URL(server).host),
+    ...(qps > 0 ? { rateLimit: { qps, burst } } : {}),
+  };
+  return {
+    server,
+    client: (component) => createClient({ ...options, userAgent: userAgent(binary, version, component) }),
+  };
+}
+
+/** Connects to both clusters; one connection pool where they are the same. Throws `ConfigError` that names the flag. */
+export async function connectClusters(settings: ClusterSettings): Promise<Clusters> {
+  const sources = chooseSources(settings);
+  const same = sources.target === sources.control;
+  const target =
+    sources.target === undefined
+      ? undefined
+      : await connect(sources.target, 'target-kubeconfig', settings.targetKubeconfig !== '', settings);
+  const control =
+    same && target !== undefined
+      ? target
+      : await connect(sources.control, 'control-kubeconfig', settings.controlKubeconfig !== '', settings);
+  return {
+    control: cluster(control.server, control.transport, settings),
+    target: target === undefined ? undefined : cluster(target.server, target.transport, settings),
+    close: async () => {
+      await Promise.all([control.transport.close(), same ? undefined : target?.transport.close()]);
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { type Clock, realClock } from '../clock.ts';
+import type { Random } from '../random.ts';
+
+/** What a binary takes from its process. Tests give their own. */
+export interface Host {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Unique to this process: the identity in the leader election. */
+  readonly identity: string;
+  print(line: string): void;
+  complain(line: string): void;
+  /** Calls back for each request to end: a signal, or a parent that went away. */
+  onStopRequest(callback: (reason: string) => void): void;
+  /** Ends the process at once. */
+  exit(code: number): void;
+}
+
+/** The real process. To be called from `main` only. */
+export function processHost(hostname: string): Host {
+  return {
+    argv: process.argv.slice(2),
+    env: process.env,
+    clock: realClock,
+    random: { next: Math.random },
+    identity: `${hostname}_${crypto.randomUUID()}`,
+    print: (line) => process.stdout.write(`${line}\n`),
+    complain: (line) => process.stderr.write(`${line}\n`),
+    onStopRequest(callback) {
+      process.on('SIGTERM', () => callback('SIGTERM'));
+      process.on('SIGINT', () => callback('SIGINT'));
+      // A parent that holds an IPC channel and dies takes its children along, where no signal would reach them.
+      if (process.connected) process.on('disconnect', () => callback('the parent process went away'));
+    },
+    exit: (code) => process.exit(code),
+  };
+}

@@ -1,0 +1,108 @@
+import { type Clock, pause } from '../clock.ts';
+import { errorText } from '../error-text.ts';
+import type { Logger } from '../logger.ts';
+import type { Phase, PhaseState, PhaseStatus, Stop } from './phase.ts';
+
+export interface ManagerOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly phases: readonly Phase[];
+  /** Time for all phases to stop; then they are left as they are. Default 8000. */
+  readonly stopLimitMs?: number;
+}
+
+/** Starts phases in order and stops them in reverse order. */
+export interface Manager {
+  /** Resolves when all phases have started; rejects with the first failure or the reason of a `stop`. Call once. */
+  start(): Promise<void>;
+  /** Ends a start that goes on, and stops what was started. Never rejects. May be called at any time, repeatedly. */
+  stop(reason: string): Promise<void>;
+  /** All phases in order. */
+  status(): readonly PhaseStatus[];
+}
+
+const DEFAULT_STOP_LIMIT_MS = 8000;
+
+interface Entry {
+  readonly phase: Phase;
+  state: PhaseState;
+  detail: string;
+  stop: Stop | undefined;
+}
+
+class PhaseManager implements Manager {
+  readonly #options: ManagerOptions;
+  readonly #entries: readonly Entry[];
+  readonly #abort = new AbortController();
+  #starting: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
+
+  constructor(options: ManagerOptions) {
+    this.#options = options;
+    this.#entries = options.phases.map((phase) => ({ phase, state: 'waiting', detail: '', stop: undefined }));
+  }
+
+  start(): Promise<void> {
+    if (this.#starting !== undefined) throw new Error('a manager starts once');
+    this.#starting = this.#startAll();
+    return this.#starting;
+  }
+
+  stop(reason: string): Promise<void> {
+    this.#stopping ??= this.#stopAll(reason);
+    return this.#stopping;
+  }
+
+  status(): readonly PhaseStatus[] {
+    return this.#entries.map(({ phase, state, detail }) => ({ name: phase.name, state, detail }));
+  }
+
+  async #startAll(): Promise<void> {
+    for (const entry of this.#entries) {
+      this.#abort.signal.throwIfAborted();
+      entry.state = 'starting';
+      try {
+        const report = (detail: string): void => {
+          entry.detail = detail;
+        };
+        entry.stop = await entry.phase.start(this.#abort.signal, report);
+        entry.state = 'started';
+        entry.detail = '';
+      } catch (error) {
+        entry.state = 'failed';
+        entry.detail = errorText(error);
+        throw error;
+      }
+      this.#options.log.debug('phase started', { phase: entry.phase.name });
+    }
+  }
+
+  async #stopAll(reason: string): Promise<void> {
+    const { clock, log } = this.#options;
+    log.info('stopping', { reason });
+    this.#abort.abort(new Error(reason));
+    const limit = new AbortController();
+    const limitMs = this.#options.stopLimitMs ?? DEFAULT_STOP_LIMIT_MS;
+    const late = pause(clock, limitMs, limit.signal).then(() => 'late' as const);
+    const stopped = await Promise.race([this.#stopInTurn(), late]);
+    limit.abort();
+    if (stopped !== 'late') return;
+    const left = this.#entries.filter((entry) => entry.stop !== undefined).map((entry) => entry.phase.name);
+    log.warn('not everything stopped in time', { limitMs, left });
+  }
+
+  async #stopInTurn(): Promise<void> {
+    await this.#starting?.catch(() => undefined); // Whoever called `start` has the error.
+    for (const entry of this.#entries.toReversed()) {
+      try {
+        await entry.stop?.();
+      } catch (error) {
+        this.#options.log.warn('phase did not stop cleanly', { phase: entry.phase.name, error: errorText(error) });
+      }
+      entry.stop = undefined;
+      if (entry.state === 'started') entry.state = 'stopped';
+    }
+  }
+}
+
+export const createManager = (options: ManagerOptions): Manager => new PhaseManager(options);

@@ -1,0 +1,337 @@
+import { hostname } from 'node:os';
+import type { KubeClient } from '../client.ts';
+import { type Clock, pause } from '../clock.ts';
+import { ConfigError } from '../credentials/cluster-config.ts';
+import { type ElectionEnd, runElected } from '../election/run-elected.ts';
+import { errorText } from '../error-text.ts';
+import { createRecorder } from '../events/create-recorder.ts';
+import { type CommonDefaults, type CommonFlags, commonFlags } from '../flags/common-flags.ts';
+import type { Flags, FlagValues } from '../flags/flag.ts';
+import { type Program, parseFlags } from '../flags/parse-flags.ts';
+import type { InformerRuntime } from '../informer/create-informer.ts';
+import { createLogger } from '../log/create-logger.ts';
+import type { LogLevel } from '../log/memory-logger.ts';
+import type { Logger } from '../logger.ts';
+import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
+import type { Random } from '../random.ts';
+import type { EventRecorder } from '../recorder.ts';
+import { waitForApiServer } from './api-server.ts';
+import { type Clusters, connectClusters } from './clusters.ts';
+import type { Check } from './health.ts';
+import { startHealthServer } from './health-server.ts';
+import { type Host, processHost } from './host.ts';
+import { createManager, type Manager } from './manager.ts';
+import type { Phase } from './phase.ts';
+import { type Unit, UnitRunner } from './units.ts';
+
+/** What a binary's controllers get once it leads. */
+export interface BinaryContext<F extends Flags> {
+  readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
+  readonly namespace: string;
+  /** The cluster of the machine objects. */
+  readonly control: KubeClient;
+  /** The cluster of the nodes; undefined for `--target-kubeconfig=none`. */
+  readonly target: KubeClient | undefined;
+  /** A control client with another component in its user agent. */
+  readonly controlAs: (component: string) => KubeClient;
+  readonly targetAs: (component: string) => KubeClient | undefined;
+  /** Events in the control cluster. */
+  readonly recorder: EventRecorder;
+  /** Events in the target cluster. */
+  readonly targetRecorder: EventRecorder | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** For `createInformer`. */
+  readonly runtime: InformerRuntime;
+}
+
+/** A controller binary. */
+export interface BinaryDefinition<F extends Flags> extends Program {
+  readonly defaults: CommonDefaults;
+  /** Its own flags, beside the common ones. */
+  readonly flags: F;
+  /** What no single flag can know is wrong; one sentence each, that names the flags. */
+  check?(flags: FlagValues<F> & FlagValues<CommonFlags>): readonly string[];
+  /** Name of the Lease; default: the binary's name. */
+  readonly leaseName?: string;
+  /** Put before queue and reflector metrics, e.g. `mcm_`. */
+  readonly metricsPrefix?: string;
+  /** Called once, when this process leads. */
+  units(context: BinaryContext<F>): readonly Unit[] | Promise<readonly Unit[]>;
+}
+
+/** How long reconciles may go on after a request to end; then they are abandoned: each of their steps can be done again. */
+const RECONCILE_GRACE_MS = 5000;
+const FLUSH_LIMIT_MS = 1000;
+
+const levelOf = (flags: FlagValues<CommonFlags>): LogLevel | 'silent' =>
+  flags.v >= 4 ? 'debug' : (flags['log-level'] as LogLevel | 'silent');
+
+const within = async (clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> => {
+  const limit = new AbortController();
+  await Promise.race([work, pause(clock, limitMs, limit.signal)]).finally(() => limit.abort());
+};
+
+/** One run of a binary: the state that its phases share. */
+class Run<F extends Flags> {
+  readonly #definition: BinaryDefinition<F>;
+  readonly #host: Host;
+  readonly #flags: FlagValues<F> & FlagValues<CommonFlags>;
+  readonly #log: Logger;
+  readonly #metrics: Metrics;
+  readonly #manager: Manager;
+  readonly #ended = Promise.withResolvers<number>();
+  #clusters: Clusters | undefined;
+  #runner: UnitRunner | undefined;
+  #address = '';
+  #leadership = 'not asked for yet';
+  #stopping = false;
+
+  constructor(definition: BinaryDefinition<F>, host: Host, flags: FlagValues<F> & FlagValues<CommonFlags>) {
+    this.#definition = definition;
+    this.#host = host;
+    this.#flags = flags;
+    this.#log = createLogger({ level: levelOf(flags), fields: { binary: definition.name } });
+    this.#metrics = createMetrics(definition.metricsPrefix === undefined ? {} : { prefix: definition.metricsPrefix });
+    this.#manager = createManager({
+      clock: host.clock,
+      log: this.#log,
+      phases: [this.#connect(), this.#serve(), this.#reach('control'), this.#reach('target'), this.#lead()],
+    });
+  }
+
+  /** Resolves to the exit code. */
+  async run(warnings: readonly string[]): Promise<number> {
+    const { name, version } = this.#definition;
+    this.#log.info('starting', { version, node: process.version });
+    for (const warning of warnings) this.#log.warn(warning);
+    this.#host.onStopRequest((reason) => this.#onStopRequest(reason));
+    try {
+      await this.#manager.start();
+      this.#host.print(`ready ${this.#address}`);
+    } catch (error) {
+      if (!this.#stopping) this.#fail(`${name}: ${errorText(error)}`);
+    }
+    return this.#ended.promise;
+  }
+
+  #onStopRequest(reason: string): void {
+    if (this.#stopping) {
+      this.#host.exit(1);
+      return;
+    }
+    this.#end(0, reason);
+  }
+
+  #fail(sentence: string): void {
+    this.#host.complain(sentence);
+    this.#end(1, sentence);
+  }
+
+  #end(code: number, reason: string): void {
+    this.#stopping = true;
+    void this.#manager.stop(reason).then(() => this.#ended.resolve(code));
+  }
+
+  #connect(): Phase {
+    return {
+      name: 'configuration',
+      start: async () => {
+        const { name, version } = this.#definition;
+        const flags: FlagValues<CommonFlags> = this.#flags;
+        const clusters = await connectClusters({
+          binary: name,
+          version,
+          controlKubeconfig: flags['control-kubeconfig'],
+          targetKubeconfig: flags['target-kubeconfig'],
+          qps: flags['kube-api-qps'],
+          burst: flags['kube-api-burst'],
+          env: this.#host.env,
+          clock: this.#host.clock,
+          random: this.#host.random,
+          metrics: this.#metrics,
+        });
+        this.#clusters = clusters;
+        return () => clusters.close();
+      },
+    };
+  }
+
+  #serve(): Phase {
+    return {
+      name: 'health-server',
+      start: async () => {
+        const flags: FlagValues<CommonFlags> = this.#flags;
+        const server = await startHealthServer(flags['bind-address'], flags.port, {
+          alive: () => !this.#stopping,
+          readiness: () => this.#readiness(),
+          scrape: () => this.#metrics.scrape(),
+          settings: () => this.#flags,
+        });
+        this.#address = server.url;
+        return () => server.close();
+      },
+    };
+  }
+
+  #reach(which: 'control' | 'target'): Phase {
+    return {
+      name: `${which}-api-server`,
+      start: async (signal, report) => {
+        const client = this.#clusters?.[which]?.client('startup');
+        if (client === undefined) return undefined;
+        const { clock, random } = this.#host;
+        await waitForApiServer(client, { name: which, clock, random, log: this.#log, signal, report });
+        return undefined;
+      },
+    };
+  }
+
+  #lead(): Phase {
+    return {
+      name: 'leader-election',
+      start: async () => {
+        const stop = new AbortController();
+        const leading = this.#elect(stop.signal).catch((error: unknown) => {
+          this.#fail(`${this.#definition.name}: ${errorText(error)}`);
+        });
+        return async () => {
+          stop.abort(new Error('the process ends'));
+          await leading;
+        };
+      },
+    };
+  }
+
+  async #elect(signal: AbortSignal): Promise<void> {
+    const flags: FlagValues<CommonFlags> = this.#flags;
+    if (!flags['leader-elect']) return this.#work(signal, signal);
+    const { clock, random, identity } = this.#host;
+    const client = this.#clusters?.control.client('leader-election');
+    if (client === undefined) throw new Error('leader election before configuration');
+    this.#leadership = 'standby';
+    const end: ElectionEnd = await runElected(
+      {
+        client,
+        lease: { namespace: flags.namespace, name: this.#definition.leaseName ?? this.#definition.name },
+        identity,
+        timings: {
+          leaseMs: flags['leader-elect-lease-duration'],
+          renewDeadlineMs: flags['leader-elect-renew-deadline'],
+          retryMs: flags['leader-elect-retry-period'],
+        },
+        clock,
+        random,
+        log: this.#log,
+        signal,
+        onLeader: (leader) => {
+          this.#leadership = `standby, ${leader} leads`;
+        },
+      },
+      (term) => this.#work(term, signal),
+    );
+    if (end === 'lost')
+      this.#fail(`${this.#definition.name}: the lease was lost, ending so that two never work at once`);
+  }
+
+  /** Works until `term` aborts. Reconciles get a grace when the process ends, and none when the lease was lost. */
+  async #work(term: AbortSignal, stop: AbortSignal): Promise<void> {
+    this.#leadership = 'leading';
+    const { clock, random } = this.#host;
+    const { context, recorders } = this.#context();
+    const units = await this.#definition.units(context);
+    const runner = new UnitRunner({ units, clock, random, log: this.#log });
+    this.#runner = runner;
+    const running = runner.run(term);
+    const ended = new Promise<void>((resolve) => {
+      const end = (): void => resolve(stop.aborted ? within(clock, RECONCILE_GRACE_MS, running) : undefined);
+      if (term.aborted) end();
+      term.addEventListener('abort', end, { once: true });
+    });
+    await Promise.race([running.then(() => ended), ended]);
+    if (!stop.aborted) return;
+    await within(clock, FLUSH_LIMIT_MS, Promise.all(recorders.map((recorder) => recorder.flush())));
+  }
+
+  #context(): { context: BinaryContext<F>; recorders: EventRecorder[] } {
+    const { clock, random } = this.#host;
+    const { name } = this.#definition;
+    const clusters = this.#clusters;
+    if (clusters === undefined) throw new Error('controllers before configuration');
+    const recorderOf = (client: KubeClient): EventRecorder =>
+      createRecorder({ client, component: name, clock, log: this.#log, random });
+    const recorder = recorderOf(clusters.control.client('events'));
+    const target = clusters.target?.client('controllers');
+    const targetRecorder = clusters.target === undefined ? undefined : recorderOf(clusters.target.client('events'));
+    const flags: FlagValues<CommonFlags> = this.#flags;
+    const context: BinaryContext<F> = {
+      flags: this.#flags,
+      namespace: flags.namespace,
+      control: clusters.control.client('controllers'),
+      target,
+      controlAs: (component) => clusters.control.client(component),
+      targetAs: (component) => clusters.target?.client(component),
+      recorder,
+      targetRecorder,
+      clock,
+      random,
+      log: this.#log,
+      metrics: this.#metrics,
+      runtime: { clock, random, log: this.#log, observe: this.#metrics.reflectors },
+    };
+    return { context, recorders: targetRecorder === undefined ? [recorder] : [recorder, targetRecorder] };
+  }
+
+  #readiness(): readonly Check[] {
+    const phases = this.#manager.status().map(({ name, state, detail }): Check => {
+      const ok = state === 'started';
+      if (name === 'leader-election' && ok) return { name, ok, detail: this.#leadership };
+      return { name, ok, detail: ok ? 'ok' : detail || state };
+    });
+    return [...phases, ...(this.#runner?.checks() ?? [])];
+  }
+}
+
+function crossCheck(flags: FlagValues<CommonFlags>): string[] {
+  const lease = flags['leader-elect-lease-duration'];
+  const deadline = flags['leader-elect-renew-deadline'];
+  const retry = flags['leader-elect-retry-period'];
+  return [
+    ...(lease > deadline ? [] : ['--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline']),
+    ...(deadline > 1.2 * retry
+      ? []
+      : ['--leader-elect-renew-deadline must be longer than 1.2 times --leader-elect-retry-period']),
+    ...(flags['kube-api-qps'] > 0 && flags['kube-api-burst'] < 1
+      ? ['--kube-api-burst must be at least 1 when --kube-api-qps is set']
+      : []),
+    ...(flags.namespace === '' ? ['--namespace must not be empty'] : []),
+  ];
+}
+
+/**
+ * Runs a controller binary until it is told to end, and resolves to its exit code: 0 after a request to end, 1 when it
+ * cannot start or lost its lease. Prints `ready <address>` once it serves, reaches its API servers and stands for election.
+ * To be called from `main`, as `process.exit(await runBinary(definition))`.
+ */
+export async function runBinary<const F extends Flags>(
+  definition: BinaryDefinition<F>,
+  host: Host = processHost(hostname()),
+): Promise<number> {
+  try {
+    const parsed = parseFlags(definition, { ...commonFlags(definition.defaults), ...definition.flags }, host.argv);
+    if (parsed.kind === 'print') {
+      host.print(parsed.text.trimEnd());
+      return 0;
+    }
+    const flags = parsed.values as FlagValues<F> & FlagValues<CommonFlags>;
+    const problems = [...crossCheck(flags), ...(definition.check?.(flags) ?? [])];
+    if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+    return await new Run(definition, host, flags).run(parsed.warnings);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    for (const line of error.message.split('\n')) host.complain(`${definition.name}: ${line}`);
+    return 1;
+  }
+}

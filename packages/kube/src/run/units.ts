@@ -1,0 +1,132 @@
+import { type BackoffOptions, backoffMs } from '../backoff.ts';
+import type { KubeClient } from '../client.ts';
+import { type Clock, pause } from '../clock.ts';
+import { errorText } from '../error-text.ts';
+import type { Logger } from '../logger.ts';
+import type { KubeObject, ResourceDefinition } from '../objects.ts';
+import { createOutageLog } from '../outage-log.ts';
+import type { Random } from '../random.ts';
+import { discoverResources } from './api-server.ts';
+import type { Check } from './health.ts';
+
+/** What `UnitRunner` needs of an informer. */
+export interface Runnable {
+  readonly synced: boolean;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** A kind that must be served before a unit can start. */
+export interface Need {
+  readonly client: KubeClient;
+  readonly definition: ResourceDefinition<KubeObject>;
+}
+
+/** One or more controllers that start and stop together. */
+export interface Unit {
+  readonly name: string;
+  readonly needs: readonly Need[];
+  /** Informers that it reads; each runs once, however many units name it. */
+  readonly informers: readonly Runnable[];
+  /** Works until the signal aborts; resolves when the last reconcile has ended. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export interface UnitRunnerOptions {
+  readonly units: readonly Unit[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** Discovery cannot be watched; a kind that is missing is looked for again so often. */
+const LOOK_AGAIN: BackoffOptions = { baseMs: 1000, maxMs: 15_000, jitter: 0.2 };
+
+const label = ({ group, version, plural }: ResourceDefinition<KubeObject>): string =>
+  group === '' ? `${plural}/${version}` : `${plural}.${group}/${version}`;
+
+/** Starts each unit as soon as the server has the kinds that it needs. */
+export class UnitRunner {
+  readonly #options: UnitRunnerOptions;
+  readonly #missing = new Map<Unit, readonly string[]>();
+  readonly #started = new Set<Unit>();
+  readonly #informers = new Map<Runnable, Promise<void>>();
+
+  constructor(options: UnitRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Works until the signal aborts and everything has ended. Rejects when a unit fails. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#options.units.map((unit) => this.#runUnit(unit, signal)));
+    await Promise.all(this.#informers.values());
+  }
+
+  /** One check a unit. A unit whose kinds are missing is shown, and fails only when no unit could start. */
+  checks(): Check[] {
+    const some = this.#started.size > 0;
+    return this.#options.units.map((unit) => this.#check(unit, some));
+  }
+
+  #check(unit: Unit, some: boolean): Check {
+    const name = `controller/${unit.name}`;
+    const missing = this.#missing.get(unit) ?? [];
+    if (!this.#started.has(unit)) {
+      const detail = missing.length > 0 ? `waiting for ${missing.join(', ')} to be installed` : 'looking for its kinds';
+      return { name, ok: some && missing.length > 0, detail };
+    }
+    const synced = unit.informers.every((informer) => informer.synced);
+    return { name, ok: synced, detail: synced ? 'ok' : 'filling its caches' };
+  }
+
+  async #runUnit(unit: Unit, signal: AbortSignal): Promise<void> {
+    if (!(await this.#waitForKinds(unit, signal))) return;
+    this.#started.add(unit);
+    for (const informer of unit.informers) {
+      if (!this.#informers.has(informer)) this.#informers.set(informer, informer.run(signal));
+    }
+    this.#options.log.info('controller starts', { controller: unit.name });
+    await unit.run(signal);
+  }
+
+  async #waitForKinds(unit: Unit, signal: AbortSignal): Promise<boolean> {
+    const { clock, random, log } = this.#options;
+    const outage = createOutageLog(`discovery for controller ${unit.name}`, clock, log);
+    for (let tries = 1; !signal.aborted; tries++) {
+      try {
+        const missing = await findMissing(unit.needs, signal);
+        outage.worked();
+        this.#tell(unit, missing);
+        if (missing.length === 0) return true;
+      } catch (error) {
+        if (!signal.aborted) outage.failed(error);
+        this.#missing.set(unit, [`an answer (${errorText(error)})`]);
+      }
+      await pause(clock, backoffMs(LOOK_AGAIN, tries, random), signal);
+    }
+    return false;
+  }
+
+  #tell(unit: Unit, missing: readonly string[]): void {
+    const before = this.#missing.get(unit) ?? [];
+    this.#missing.set(unit, missing);
+    if (missing.length === 0 || missing.join() === before.join()) return;
+    this.#options.log.warn('controller waits for kinds that the API server does not have', {
+      controller: unit.name,
+      missing,
+    });
+  }
+}
+
+async function findMissing(needs: readonly Need[], signal: AbortSignal): Promise<string[]> {
+  const found = new Map<string, ReadonlySet<string>>();
+  const missing: string[] = [];
+  const clients = new Map<KubeClient, number>();
+  for (const { client, definition } of needs) {
+    if (!clients.has(client)) clients.set(client, clients.size);
+    const key = `${clients.get(client)} ${definition.group}/${definition.version}`;
+    const served = found.get(key) ?? (await discoverResources(client, definition, signal));
+    found.set(key, served);
+    if (!served.has(definition.plural)) missing.push(label(definition));
+  }
+  return missing;
+}
