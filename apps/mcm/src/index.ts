@@ -1,1 +1,3 @@
-export {};
+export { UserError } from './errors.ts';
+export { Program, type ProgramSpec, type ProgramState } from './up/processes.ts';
+export { userDataFor } from './up/user-data.ts';

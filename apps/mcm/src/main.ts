@@ -1,0 +1,89 @@
+#!/usr/bin/env node
+import { join } from 'node:path';
+import { type Random, realClock } from '@mcm/kube';
+import { Command } from 'commander';
+import { down } from './down.ts';
+import { UserError } from './errors.ts';
+import { status, statusLines } from './status.ts';
+import { DEFAULT_DATA_DIR } from './up/data-dir.ts';
+import { compileUpOptions, type UpFlags } from './up/options.ts';
+import { up } from './up/up.ts';
+import { version } from './version.ts';
+
+const random: Random = { next: Math.random };
+const say = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+
+/** Aborts at the first SIGINT, SIGTERM or hang-up; a second one ends the process at once. */
+function untilSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(130);
+      controller.abort(new Error(`received ${name}`));
+    });
+  }
+  return controller.signal;
+}
+
+const dataDirOption = ['--data-dir <dir>', 'where stores, logs and the kubeconfig are', DEFAULT_DATA_DIR] as const;
+
+const program = new Command('mcm')
+  .description('Machines for Kubernetes, on a laptop and beside any cluster')
+  .version(version(), '-V, --version')
+  .showHelpAfterError();
+
+program
+  .command('up')
+  .description('bring up a control plane, a local cloud, both controllers and a first fleet')
+  .option(...dataDirOption)
+  .option('--port <port>', 'port of the control plane on 127.0.0.1 (default: the one used last, else any free one)')
+  .option(
+    '--machines <count>',
+    'machines that the first MachineDeployment asks for (default: 3 at the first start, unchanged later)',
+  )
+  .option('--exit-when-ready', 'end everything once the fleet is as asked for')
+  .option('--no-tty', 'plain lines even on a terminal')
+  .option('--quiet', 'say only when the fleet is ready')
+  .action(async (flags: UpFlags) => {
+    await up(compileUpOptions(flags, process.stdout.isTTY === true), {
+      stdout: process.stdout,
+      signal: untilSignal(),
+      random,
+    });
+  });
+
+program
+  .command('down')
+  .description('stop the instance that runs on a data directory')
+  .option(...dataDirOption)
+  .action(async (flags: { dataDir: string }) => {
+    say((await down(flags.dataDir, realClock)) ? 'stopped' : 'not running');
+  });
+
+program
+  .command('status')
+  .description('say how the instance on a data directory is')
+  .option(...dataDirOption)
+  .action(async (flags: { dataDir: string }) => {
+    const report = await status(flags.dataDir, join(flags.dataDir, 'kubeconfig'));
+    for (const line of statusLines(report)) say(line);
+    process.exitCode = report.running ? 0 : 3;
+  });
+
+program
+  .command('version')
+  .description('print the version')
+  .action(() => say(version()));
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.stderr.write(
+    `mcm: ${error instanceof UserError || !(error instanceof Error) ? String((error as Error).message ?? error) : (error.stack ?? error.message)}\n`,
+  );
+  process.exitCode = 1;
+}
+// Keep-alive sockets and watches must not hold the process once its work is done.
+process.exit(process.exitCode ?? 0);

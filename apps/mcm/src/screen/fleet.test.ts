@@ -1,0 +1,78 @@
+import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
+import { expect, test } from 'vitest';
+import { isSettled, viewFleet } from './fleet.ts';
+
+const at = '2026-01-01T00:00:00Z';
+const meta = (name: string, extra: object = {}) => ({
+  name,
+  namespace: 'default',
+  uid: `uid-${name}`,
+  resourceVersion: '1',
+  creationTimestamp: at,
+  ...extra,
+});
+
+const deployment = (status: object): MachineDeployment =>
+  ({
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'MachineDeployment',
+    metadata: meta('workers'),
+    spec: { replicas: 2, template: {} },
+    status,
+  }) as unknown as MachineDeployment;
+const set = (name: string, replicas: number): MachineSet =>
+  ({
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'MachineSet',
+    metadata: meta(name, {
+      ownerReferences: [{ uid: 'uid-workers', name: 'workers', kind: 'MachineDeployment', apiVersion: 'x' }],
+    }),
+    spec: {},
+    status: { replicas },
+  }) as unknown as MachineSet;
+const machine = (name: string, phase?: string): Machine =>
+  ({
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'Machine',
+    metadata: meta(name),
+    spec: {},
+    ...(phase
+      ? { status: { currentStatus: { phase }, lastOperation: { description: 'Creating machine on cloud provider' } } }
+      : {}),
+  }) as unknown as Machine;
+
+test('a fleet is settled when every machine is of the newest template and available', () => {
+  const status = { replicas: 2, updatedReplicas: 2, availableReplicas: 2, readyReplicas: 2 };
+  const machines = [machine('a', 'Running'), machine('b', 'Running')];
+  expect(isSettled(viewFleet([deployment(status)], [set('new', 2)], machines, []))).toBe(true);
+  expect(isSettled(viewFleet([deployment({ ...status, availableReplicas: 1 })], [set('new', 2)], machines, []))).toBe(
+    false,
+  );
+  expect(isSettled(viewFleet([deployment(status)], [set('new', 2), set('old', 1)], machines, []))).toBe(false);
+  expect(
+    isSettled(viewFleet([deployment(status)], [set('new', 2)], [...machines, machine('c', 'Terminating')], [])),
+  ).toBe(false);
+  expect(isSettled(viewFleet([], [], [], []))).toBe(false);
+});
+
+test('phases are counted in the order of a life, and only what is not running says what it does', () => {
+  const fleet = viewFleet([], [], [machine('c', 'Terminating'), machine('b', 'Running'), machine('a')], []);
+  expect([...fleet.phases]).toEqual([
+    ['Creating', 1],
+    ['Running', 1],
+    ['Terminating', 1],
+  ]);
+  expect(fleet.machines.map((m) => m.doing)).toEqual(['', '', 'Creating machine on cloud provider']);
+});
+
+test('a deployment says how many old machines are left, and its trouble', () => {
+  const status = {
+    updatedReplicas: 1,
+    availableReplicas: 2,
+    conditions: [
+      { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: 'no progress for 10m' },
+    ],
+  };
+  const [view] = viewFleet([deployment(status)], [set('new', 1), set('old', 2)], [], []).deployments;
+  expect(view).toMatchObject({ old: 2, updated: 1, desired: 2, trouble: 'no progress for 10m' });
+});

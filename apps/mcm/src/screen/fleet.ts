@@ -1,0 +1,120 @@
+import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
+import type { EventObject } from '@mcm/kube';
+
+/** One deployment as the screen shows it. */
+export interface DeploymentView {
+  readonly name: string;
+  readonly desired: number;
+  readonly ready: number;
+  readonly updated: number;
+  readonly available: number;
+  /** Old machines still there; 0 when no rollout is under way. */
+  readonly old: number;
+  readonly paused: boolean;
+  /** Message of the first condition that is not as it should be. */
+  readonly trouble: string | undefined;
+}
+
+export interface MachineView {
+  readonly name: string;
+  readonly phase: string;
+  readonly node: string;
+  /** What it does or waits for while it is not Running. */
+  readonly doing: string;
+  readonly createdAt: string;
+}
+
+export interface EventView {
+  readonly at: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly object: string;
+  readonly message: string;
+  readonly count: number;
+}
+
+/** Everything about the fleet that a screen or a line of text needs, in a stable order. */
+export interface FleetView {
+  readonly deployments: readonly DeploymentView[];
+  readonly machines: readonly MachineView[];
+  readonly phases: ReadonlyMap<string, number>;
+  readonly events: readonly EventView[];
+}
+
+/** Phases in the order of a machine's life; '' is a machine whose VM is being made. */
+const PHASE_ORDER = ['', 'Pending', 'Available', 'Running', 'Unknown', 'CrashLoopBackOff', 'Failed', 'Terminating'];
+export const phaseName = (phase: string): string => (phase === '' ? 'Creating' : phase);
+
+export function viewFleet(
+  deployments: readonly MachineDeployment[],
+  sets: readonly MachineSet[],
+  machines: readonly Machine[],
+  events: readonly EventObject[],
+): FleetView {
+  const phases = new Map<string, number>();
+  const views = machines
+    .map(viewMachine)
+    .sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.name.localeCompare(b.name));
+  for (const machine of views) phases.set(machine.phase, (phases.get(machine.phase) ?? 0) + 1);
+  return {
+    deployments: deployments
+      .map((deployment) => viewDeployment(deployment, sets))
+      .sort((a, b) => a.name.localeCompare(b.name)),
+    machines: views,
+    phases: new Map([...phases].sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b))),
+    events: events.map(viewEvent).sort((a, b) => a.at.localeCompare(b.at)),
+  };
+}
+
+/** Every deployment has the machines that it asks for, all of its newest template and available. */
+export const isSettled = (fleet: FleetView): boolean =>
+  fleet.deployments.length > 0 &&
+  fleet.deployments.every((d) => d.available === d.desired && d.updated === d.desired && d.old === 0) &&
+  fleet.machines.length === fleet.deployments.reduce((sum, d) => sum + d.desired, 0);
+
+const rank = (phase: string): number => {
+  const index = PHASE_ORDER.findIndex((known) => phaseName(known) === phase);
+  return index < 0 ? PHASE_ORDER.length : index;
+};
+
+function viewDeployment(deployment: MachineDeployment, sets: readonly MachineSet[]): DeploymentView {
+  const { status } = deployment;
+  const updated = status?.updatedReplicas ?? 0;
+  const owned = sets.filter((set) =>
+    set.metadata.ownerReferences?.some((owner) => owner.uid === deployment.metadata.uid),
+  );
+  const all = owned.reduce((sum, set) => sum + (set.status?.replicas ?? 0), 0);
+  const bad = status?.conditions?.find(
+    (c) => c.status === 'False' || (c.status === 'True' && /^(Frozen|ReplicaFailure)$/.test(c.type)),
+  );
+  return {
+    name: deployment.metadata.name,
+    desired: deployment.spec.replicas ?? 0,
+    ready: status?.readyReplicas ?? 0,
+    updated,
+    available: status?.availableReplicas ?? 0,
+    old: Math.max(0, all - updated),
+    paused: deployment.spec.paused ?? false,
+    trouble: bad ? (bad.message ?? bad.reason ?? bad.type) : undefined,
+  };
+}
+
+function viewMachine(machine: Machine): MachineView {
+  const phase = phaseName(machine.status?.currentStatus?.phase ?? '');
+  return {
+    name: machine.metadata.name,
+    phase,
+    node: machine.metadata.labels?.node ?? '',
+    doing: phase === 'Running' ? '' : (machine.status?.lastOperation?.description ?? ''),
+    createdAt: machine.metadata.creationTimestamp,
+  };
+}
+
+const viewEvent = (event: EventObject): EventView => ({
+  at: event.lastTimestamp ?? event.metadata.creationTimestamp,
+  type: event.type ?? 'Normal',
+  reason: event.reason ?? '',
+  object: `${event.involvedObject.kind ?? ''}/${event.involvedObject.name ?? ''}`,
+  message: event.message ?? '',
+  count: event.count ?? 1,
+});

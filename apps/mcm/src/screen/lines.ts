@@ -1,0 +1,37 @@
+import type { FleetView } from './fleet.ts';
+
+/** Tells a fleet's changes in plain lines, one for each change, for a terminal that is none. */
+export class FleetLines {
+  #phases = new Map<string, string>();
+  #rollouts = new Map<string, string>();
+
+  /** The lines that say what changed since the last call. */
+  next(fleet: FleetView): string[] {
+    const lines: string[] = [];
+    const phases = new Map(fleet.machines.map((machine) => [machine.name, machine.phase]));
+    for (const machine of fleet.machines) {
+      if (this.#phases.get(machine.name) === machine.phase) continue;
+      const because =
+        machine.phase === 'Running'
+          ? machine.node
+            ? ` on node ${machine.node}`
+            : ''
+          : machine.doing
+            ? `: ${machine.doing}`
+            : '';
+      lines.push(`machine ${machine.name} ${machine.phase}${because}`);
+    }
+    for (const name of this.#phases.keys()) if (!phases.has(name)) lines.push(`machine ${name} gone`);
+    const rollouts = new Map(
+      fleet.deployments.map((d) => [
+        d.name,
+        `${d.available}/${d.desired} available, ${d.updated} updated${d.old > 0 ? `, ${d.old} old left` : ''}`,
+      ]),
+    );
+    for (const [name, text] of rollouts)
+      if (this.#rollouts.get(name) !== text) lines.push(`machinedeployment ${name} ${text}`);
+    this.#phases = phases;
+    this.#rollouts = rollouts;
+    return lines;
+  }
+}

@@ -1,0 +1,91 @@
+import { stripVTControlCharacters } from 'node:util';
+import { expect, test } from 'vitest';
+import type { FleetView, MachineView } from './fleet.ts';
+import { age, cut, renderScreen, type ScreenView } from './render.ts';
+
+const now = new Date('2026-01-01T00:01:00Z');
+const running = (index: number): MachineView => ({
+  name: `workers-abcde-${index}`,
+  phase: 'Running',
+  node: `n${index}`,
+  doing: '',
+  createdAt: '2026-01-01T00:00:20Z',
+});
+const fleet: FleetView = {
+  deployments: [
+    { name: 'workers', desired: 4, ready: 3, updated: 1, available: 3, old: 3, paused: false, trouble: undefined },
+  ],
+  machines: [running(1), running(2), running(3), { ...running(4), phase: 'Terminating', doing: 'Waiting for 1 pod' }],
+  phases: new Map([
+    ['Running', 3],
+    ['Terminating', 1],
+  ]),
+  events: [
+    {
+      at: '2026-01-01T00:00:59Z',
+      type: 'Normal',
+      reason: 'SuccessfulCreate',
+      object: 'MachineSet/workers-abcde',
+      message: 'Created machine workers-abcde-1',
+      count: 2,
+    },
+  ],
+};
+const view: ScreenView = {
+  title: 'mcm 1.2.3',
+  now,
+  startedAt: new Date('2026-01-01T00:00:00Z'),
+  programs: [{ name: 'control plane', state: 'ready', address: 'https://127.0.0.1:6443', restarts: 0 }],
+  fleet,
+  hint: ['kubectl get machines'],
+  columns: 100,
+  rows: 30,
+};
+const draw = (change: Partial<ScreenView> = {}): string[] =>
+  stripVTControlCharacters(renderScreen({ ...view, ...change })).split('\n');
+
+test('a frame shows programs, machines by state, rollout progress, what is not running first, and the last events', () => {
+  expect(draw()).toMatchInlineSnapshot(`
+    [
+      "mcm 1.2.3  up 60s",
+      "",
+      "  ● control plane               https://127.0.0.1:6443",
+      "",
+      "4 machines  3 Running  1 Terminating",
+      "",
+      "  workers                  3/4 available      █████░░░░░░░░░░░░░░░ 1/4 updated, 3 old left",
+      "",
+      "  workers-abcde-4                Terminating       40s    Waiting for 1 pod",
+      "  workers-abcde-1                Running           40s    ",
+      "  workers-abcde-2                Running           40s    ",
+      "  workers-abcde-3                Running           40s    ",
+      "",
+      "  00:00:59 SuccessfulCreate MachineSet/workers-abcde: Created machine workers-abcde-1 (×2)",
+      "",
+      "kubectl get machines",
+    ]
+  `);
+});
+
+test.each([
+  [5, 40],
+  [12, 60],
+  [80, 200],
+])('a terminal of %i lines and %i columns is never overrun', (rows, columns) => {
+  const many = { ...fleet, machines: Array.from({ length: 500 }, (_, i) => running(i)) };
+  const lines = draw({ rows, columns, fleet: many });
+  expect(lines.length).toBeLessThan(Math.max(2, rows));
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+});
+
+test('a long painted line is cut at what is visible', () => {
+  expect(stripVTControlCharacters(cut('\u001b[31mabcdef\u001b[39m', 4))).toBe('abc…');
+});
+
+test.each([
+  [999, '0s'],
+  [119_000, '119s'],
+  [120_000, '2m'],
+  [3 * 3_600_000 + 600_000, '3h10m'],
+  [72 * 3_600_000, '3d'],
+])('%i ms is %s', (ms, text) => expect(age(ms)).toBe(text));

@@ -1,0 +1,53 @@
+import {
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
+import { createClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
+import { type FleetView, viewFleet } from './screen/fleet.ts';
+import { inspectDataDir } from './up/data-dir.ts';
+import { FIRST_FLEET } from './up/seed.ts';
+import { version } from './version.ts';
+
+export type StatusReport =
+  | { readonly running: false }
+  | { readonly running: true; readonly pid: number; readonly server: string; readonly fleet: FleetView };
+
+/** Asks the instance on a data directory how it is. Throws `KubeError` when its control plane does not answer. */
+export async function status(dataDir: string, kubeconfigPath: string): Promise<StatusReport> {
+  const found = inspectDataDir(dataDir);
+  if (!found?.running) return { running: false };
+  const kubeconfig = await loadKubeconfig(kubeconfigPath);
+  const transport = undiciTransport(kubeconfig);
+  const client = createClient({ transport, userAgent: `mcm/${version()} (status)`, clock: realClock });
+  const read = { namespace: FIRST_FLEET.namespace };
+  const [deployments, sets, all] = await Promise.all([
+    client.resource<MachineDeployment>(machineDeployments, read.namespace).list(),
+    client.resource<MachineSet>(machineSets, read.namespace).list(),
+    client.resource<Machine>(machines, read.namespace).list(),
+  ]);
+  await transport.close();
+  return {
+    running: true,
+    pid: found.state.pid,
+    server: kubeconfig.server,
+    fleet: viewFleet(deployments.items, sets.items, all.items, []),
+  };
+}
+
+/** The report as lines for a person. */
+export function statusLines(report: StatusReport): string[] {
+  if (!report.running) return ['not running'];
+  const phases = [...report.fleet.phases].map(([phase, count]) => `${count} ${phase}`).join(', ');
+  return [
+    `running (process ${report.pid}) at ${report.server}`,
+    ...report.fleet.deployments.map(
+      (d) =>
+        `machinedeployment ${d.name}: ${d.available}/${d.desired} available, ${d.updated} updated${d.old > 0 ? `, ${d.old} old left` : ''}${d.trouble ? ` (${d.trouble})` : ''}`,
+    ),
+    `machines: ${phases === '' ? 'none' : phases}`,
+  ];
+}

@@ -1,0 +1,58 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { inspectDataDir, openDataDir } from './data-dir.ts';
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'mcm data '));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const state = { format: 1, pid: 42, startedAt: '2026-01-01T00:00:00Z', apiPort: 6443 };
+
+test('what was written is there at the next start', () => {
+  const first = openDataDir(join(root, 'new'));
+  expect(first.state).toBeUndefined();
+  first.write(state);
+  first.release();
+  const second = openDataDir(join(root, 'new'));
+  expect(second.state).toEqual(state);
+  second.release();
+});
+
+test('a directory in use is refused and names the process', () => {
+  const first = openDataDir(root);
+  first.write(state);
+  expect(() => openDataDir(root)).toThrow(/another mcm \(process 42\) runs on .*mcm down/);
+  expect(inspectDataDir(root)).toEqual({ state, running: true });
+  first.release();
+  expect(inspectDataDir(root)).toEqual({ state, running: false });
+});
+
+test('a foreign directory is refused and left as it was', () => {
+  writeFileSync(join(root, 'thesis.txt'), 'mine');
+  expect(() => openDataDir(root)).toThrow(/holds files that are not of mcm/);
+  expect(readFileSync(join(root, 'thesis.txt'), 'utf8')).toBe('mine');
+});
+
+test.each([
+  ['{"format":99}', /layout 99, this mcm knows layout 1/],
+  ['not json', /cannot be read/],
+])('a marker %s is refused', (content, message) => {
+  writeFileSync(join(root, 'mcm.json'), content);
+  expect(() => openDataDir(root)).toThrow(message);
+  expect(readFileSync(join(root, 'mcm.json'), 'utf8')).toBe(content);
+});
+
+test('a path that is a file is refused by name', () => {
+  const file = join(root, 'file');
+  writeFileSync(file, '');
+  expect(() => openDataDir(file)).toThrow(/--data-dir .*file cannot be used/);
+});
+
+test('a lock file that is no database is refused', () => {
+  writeFileSync(join(root, 'lock.sqlite'), 'x'.repeat(5000));
+  expect(() => openDataDir(root)).toThrow(/is not a lock of mcm/);
+});

@@ -1,0 +1,126 @@
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { UserError } from '../errors.ts';
+
+/** The layout of the files in a data directory; a directory of another layout is refused. */
+const FORMAT = 1;
+const MARKER = 'mcm.json';
+
+/** What `mcm up` keeps about itself beside the stores of its processes. */
+export interface InstanceState {
+  readonly format: number;
+  /** The process that owns the directory, or owned it last. */
+  readonly pid: number;
+  /** RFC 3339. */
+  readonly startedAt: string;
+  readonly apiPort?: number;
+  /** The first fleet was made: it is never made again, whatever the user did to it. */
+  readonly seeded?: boolean;
+}
+
+/** A data directory that this process alone may use, until `release`. */
+export interface DataDir {
+  readonly path: string;
+  readonly state: InstanceState | undefined;
+  file(...parts: string[]): string;
+  write(state: InstanceState): void;
+  release(): void;
+}
+
+export const DEFAULT_DATA_DIR = '.mcm';
+
+/**
+ * Opens or makes the directory and takes its lock.
+ * @throws {UserError} unwritable, not one of ours, of another layout, or in use by a running instance; nothing in it is touched then.
+ */
+export function openDataDir(path: string): DataDir {
+  const root = resolve(path);
+  makeDirectory(root);
+  const state = readState(root);
+  if (!state && readdirSync(root).some((name) => !name.startsWith('lock.sqlite'))) {
+    throw new UserError(`--data-dir ${root} holds files that are not of mcm: name an empty or a new directory`);
+  }
+  const lock = takeLock(root);
+  if (!lock)
+    throw new UserError(
+      `another mcm${pidOf(state)} runs on ${root}: stop it with "mcm down", or name another --data-dir`,
+    );
+  return {
+    path: root,
+    state,
+    file: (...parts) => join(root, ...parts),
+    write: (next) => writeState(root, next),
+    release: () => lock.close(),
+  };
+}
+
+/** The state of a directory without taking it; `running` tells whether a living process holds its lock. */
+export function inspectDataDir(path: string): { readonly state: InstanceState; readonly running: boolean } | undefined {
+  const root = resolve(path);
+  const state = existsSync(root) ? readState(root) : undefined;
+  if (!state) return undefined;
+  const lock = takeLock(root);
+  lock?.close();
+  return { state, running: lock === undefined };
+}
+
+function makeDirectory(root: string): void {
+  try {
+    mkdirSync(root, { recursive: true, mode: 0o700 });
+    accessSync(root, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new UserError(`--data-dir ${root} cannot be used: ${reason(error)}`);
+  }
+}
+
+function readState(root: string): InstanceState | undefined {
+  const file = join(root, MARKER);
+  if (!existsSync(file)) return undefined;
+  let state: unknown;
+  try {
+    state = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new UserError(`${file} cannot be read (${reason(error)}): restore it or name another --data-dir`);
+  }
+  const format = (state as Partial<InstanceState> | null)?.format;
+  if (format !== FORMAT)
+    throw new UserError(
+      `${root} is of layout ${String(format)}, this mcm knows layout ${FORMAT}: name another --data-dir`,
+    );
+  return state as InstanceState;
+}
+
+/** Written beside and renamed, so that a crash leaves the old or the new state and never half of one. */
+function writeState(root: string, state: InstanceState): void {
+  const file = join(root, MARKER);
+  writeFileSync(`${file}.new`, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}
+
+/** An exclusive SQLite transaction: the operating system drops it with the process, however that ends. */
+function takeLock(root: string): DatabaseSync | undefined {
+  const lock = new DatabaseSync(join(root, 'lock.sqlite'));
+  try {
+    lock.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
+    return lock;
+  } catch (error) {
+    lock.close();
+    if (/locked|busy/i.test(reason(error))) return undefined;
+    throw new UserError(
+      `${join(root, 'lock.sqlite')} is not a lock of mcm (${reason(error)}): name another --data-dir`,
+    );
+  }
+}
+
+const pidOf = (state: InstanceState | undefined): string => (state ? ` (process ${state.pid})` : '');
+const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,66 @@
+import {
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
+import {
+  type Clock,
+  createInformer,
+  type EventObject,
+  events,
+  type Informer,
+  type KubeClient,
+  type KubeObject,
+  type Logger,
+  type Random,
+} from '@mcm/kube';
+import { type FleetView, viewFleet } from '../screen/fleet.ts';
+
+/** A live view of the fleet of one namespace. */
+export interface FleetWatch {
+  /** Resolves when everything has been listed once. */
+  synced(signal: AbortSignal): Promise<void>;
+  view(): FleetView;
+}
+
+/** Events kept for the screen. */
+const EVENTS_KEPT = 50;
+
+export function watchFleet(
+  client: KubeClient,
+  namespace: string,
+  options: { clock: Clock; random: Random; log: Logger; signal: AbortSignal; onChange: () => void },
+): FleetWatch {
+  const common = { clock: options.clock, random: options.random, log: options.log, namespace };
+  const informers = {
+    deployments: createInformer<MachineDeployment>(client, machineDeployments, common),
+    sets: createInformer<MachineSet>(client, machineSets, common),
+    machines: createInformer<Machine>(client, machines, common),
+  };
+  const eventInformer: Informer<EventObject> = createInformer<EventObject>(client, events, common);
+  const running = [...Object.values(informers), eventInformer] as readonly Informer<KubeObject>[];
+  for (const informer of running) {
+    informer.onChange(options.onChange);
+    void informer.run(options.signal);
+  }
+  return {
+    synced: async (signal) => {
+      await Promise.all(running.map((informer) => informer.whenSynced(signal)));
+    },
+    view: () =>
+      viewFleet(
+        informers.deployments.store.list(),
+        informers.sets.store.list(),
+        informers.machines.store.list(),
+        latest(eventInformer.store.list()),
+      ),
+  };
+}
+
+const timeOf = (event: EventObject): string => event.lastTimestamp ?? event.metadata.creationTimestamp;
+
+const latest = (all: readonly EventObject[]): EventObject[] =>
+  [...all].sort((a, b) => timeOf(a).localeCompare(timeOf(b))).slice(-EVENTS_KEPT);

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { compileUpOptions } from './options.ts';
+
+test('defaults', () => {
+  expect(compileUpOptions({}, true)).toEqual({
+    dataDir: '.mcm',
+    port: undefined,
+    machines: undefined,
+    exitWhenReady: false,
+    live: true,
+    quiet: false,
+  });
+});
+
+test.each([
+  [{ tty: false }, true],
+  [{ quiet: true }, true],
+  [{}, false],
+])('no live screen with %j on a terminal: %s', (flags, terminal) => {
+  expect(compileUpOptions(flags, terminal).live).toBe(false);
+});
+
+test.each([
+  [{ port: 'abc' }, '--port takes a whole number from 0 to 65535, not "abc"'],
+  [{ port: '65536' }, '--port takes a whole number from 0 to 65535, not "65536"'],
+  [{ machines: '-1' }, '--machines takes a whole number from 0 to 10000, not "-1"'],
+  [{ machines: '1.5' }, '--machines takes a whole number from 0 to 10000, not "1.5"'],
+])('%j is refused by name', (flags, message) => {
+  expect(() => compileUpOptions(flags, true)).toThrow(message);
+});
+
+test('--port 0 is any free port', () => {
+  expect(compileUpOptions({ port: '0' }, false).port).toBeUndefined();
+});

@@ -1,0 +1,95 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Clock } from '@mcm/kube';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Program } from './processes.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'mcm program '));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+/** Timers are fired by the test. */
+function manualClock() {
+  const timers: (() => void)[] = [];
+  const clock: Clock = {
+    now: () => new Date(0),
+    setTimeout(callback) {
+      timers.push(callback);
+      return { cancel: () => timers.splice(timers.indexOf(callback), 1) };
+    },
+  };
+  return { clock, timers };
+}
+
+function program(source: string, clock: Clock = manualClock().clock) {
+  writeFileSync(join(dir, 'program.mjs'), source);
+  const states: string[] = [];
+  const changed: (() => void)[] = [];
+  const made: Program = new Program(
+    { name: 'test', module: pathToFileURL(join(dir, 'program.mjs')).href, args: [], logFile: join(dir, 'log') },
+    {
+      clock,
+      onChange: () => {
+        states.push(made.state);
+        for (const look of changed) look();
+      },
+    },
+  );
+  const reaches = (state: string, times = 1) =>
+    new Promise<void>((resolve) => {
+      const look = () => {
+        if (states.filter((s) => s === state).length >= times) resolve();
+      };
+      changed.push(look);
+      look();
+    });
+  return { made, states, reaches };
+}
+
+const STAYS = `process.stdout.write('ready http://127.0.0.1:1\\n'); process.on('SIGTERM', () => process.exit(0)); setInterval(() => {}, 1000);`;
+
+test('is ready with the address it printed, and ends when asked', async () => {
+  const { made, states } = program(STAYS);
+  expect(await made.start()).toBe('http://127.0.0.1:1');
+  await made.stop();
+  expect(states).toEqual(['starting', 'ready', 'stopped']);
+  expect(readFileSync(join(dir, 'log'), 'utf8')).toContain('ready http://127.0.0.1:1');
+});
+
+test.each([
+  ['plain', `process.stderr.write('port 80 is busy\\n')`],
+  ['structured', `process.stderr.write(JSON.stringify({ level: 50, msg: 'port 80 is busy' }) + '\\n')`],
+])('ending before it is ready is told by its own %s last line', async (_kind, write) => {
+  const { made } = program(`${write}; process.exitCode = 1;`);
+  await expect(made.start()).rejects.toThrow('test: port 80 is busy');
+  await made.stop();
+});
+
+test('ending by itself afterwards, it is started again', async () => {
+  const { clock, timers } = manualClock();
+  const { made, reaches } = program(STAYS, clock);
+  await made.start();
+  process.kill(made.pid ?? 0, 'SIGKILL');
+  await reaches('failed');
+  for (const fire of timers.splice(0)) fire();
+  await reaches('ready', 2);
+  expect(made.restarts).toBe(1);
+  await made.stop();
+});
+
+test('a program that does not end is killed when its time is up', async () => {
+  const { clock, timers } = manualClock();
+  const { made } = program(
+    `process.on('SIGTERM', () => process.stdout.write('no\\n')); process.stdout.write('ready x\\n'); setInterval(() => {}, 1000);`,
+    clock,
+  );
+  await made.start();
+  const stopped = made.stop();
+  for (const fire of timers.splice(0)) fire();
+  await stopped;
+  expect(made.state).toBe('stopped');
+});

@@ -1,0 +1,146 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream, type WriteStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Clock } from '@mcm/kube';
+import { UserError } from '../errors.ts';
+
+/** One program that `mcm up` keeps running. */
+export interface ProgramSpec {
+  readonly name: string;
+  /** Module whose start is the program, as `import.meta.resolve` gives it. */
+  readonly module: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly logFile: string;
+}
+
+/** `failed`: it ended by itself and is started again after a pause. */
+export type ProgramState = 'starting' | 'ready' | 'failed' | 'stopped';
+
+const RESTART_AFTER_MS = 1_000;
+const KILL_AFTER_MS = 8_000;
+
+/** A program under supervision: started again when it ends by itself, ended in order when asked. */
+export class Program {
+  readonly spec: ProgramSpec;
+  state: ProgramState = 'starting';
+  /** What followed `ready` on its standard output. */
+  address = '';
+  restarts = 0;
+  readonly #clock: Clock;
+  readonly #onChange: () => void;
+  readonly #log: WriteStream;
+  #child: ChildProcess | undefined;
+  #ended: Promise<void> = Promise.resolve();
+  #lastError = '';
+
+  constructor(spec: ProgramSpec, options: { clock: Clock; onChange: () => void }) {
+    this.spec = spec;
+    this.#clock = options.clock;
+    this.#onChange = options.onChange;
+    this.#log = createWriteStream(spec.logFile, { flags: 'w', mode: 0o600 });
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /**
+   * Starts the program and resolves with its address once it says `ready`.
+   * @throws {UserError} with the program's own last line when it ends before that.
+   */
+  start(): Promise<string> {
+    return new Promise((resolve, reject) => {
+      this.#launch(
+        (address) => resolve(address),
+        () => reject(new UserError(`${this.spec.name}: ${this.#lastError || 'ended before it was ready'}`)),
+      );
+    });
+  }
+
+  #launch(onReady: (address: string) => void, onEarlyEnd: () => void): void {
+    // A session of its own: Ctrl-C in the terminal reaches the supervisor alone, which then ends its programs in order.
+    // The IPC channel tells the program when its supervisor is gone, however that ended.
+    const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(this.spec.module), ...this.spec.args], {
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      detached: true,
+      env: { ...process.env, ...this.spec.env },
+    });
+    this.#child = child;
+    this.#transition('starting');
+    let early = true;
+    child.stdout?.pipe(this.#log, { end: false });
+    child.stderr?.pipe(this.#log, { end: false });
+    if (child.stdout) {
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        const ready = /^ready\s+(\S+)/.exec(line);
+        if (!ready) return;
+        early = false;
+        this.address = ready[1] ?? '';
+        this.#transition('ready');
+        onReady(this.address);
+      });
+    }
+    if (child.stderr) {
+      createInterface({ input: child.stderr }).on('line', (line) => {
+        if (line.trim() !== '') this.#lastError = sentenceOf(line);
+      });
+    }
+    this.#ended = new Promise((resolve) => {
+      child.once('close', () => {
+        resolve();
+        if (this.state === 'stopped') return;
+        if (early) {
+          this.#transition('stopped');
+          onEarlyEnd();
+        } else this.#restart();
+      });
+      child.once('error', (error) => {
+        this.#lastError = error.message;
+      });
+    });
+  }
+
+  #restart(): void {
+    this.restarts += 1;
+    this.#transition('failed');
+    this.#clock.setTimeout(() => {
+      if (this.state === 'failed')
+        this.#launch(
+          () => undefined,
+          () => this.#restart(),
+        );
+    }, RESTART_AFTER_MS);
+  }
+
+  #transition(state: ProgramState): void {
+    this.state = state;
+    this.#onChange();
+  }
+
+  /** Asks the program to end, and after a while makes it. Resolves when it is gone. */
+  async stop(): Promise<void> {
+    this.#transition('stopped');
+    const child = this.#child;
+    if (child && child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGTERM');
+      const kill = this.#clock.setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS);
+      await this.#ended;
+      kill.cancel();
+    }
+    await new Promise<void>((resolve) => this.#log.end(resolve));
+  }
+}
+
+/** The message of a structured log line, or the line itself. */
+function sentenceOf(line: string): string {
+  if (!line.startsWith('{')) return line.trim();
+  try {
+    const entry: unknown = JSON.parse(line);
+    const message = (entry as { msg?: unknown }).msg;
+    return typeof message === 'string' ? message : line;
+  } catch {
+    return line;
+  }
+}

@@ -1,0 +1,172 @@
+import { relative } from 'node:path';
+import { realClock, type Timer } from '@mcm/kube';
+import { createLogUpdate } from 'log-update';
+import type { FleetView } from '../screen/fleet.ts';
+import { FleetLines } from '../screen/lines.ts';
+import { renderScreen } from '../screen/render.ts';
+import type { DataDir } from './data-dir.ts';
+import type { FleetWatch } from './fleet-watch.ts';
+import type { UpOptions } from './options.ts';
+import type { Program } from './processes.ts';
+
+/** Tells the user what happens: a live screen on a terminal, lines elsewhere. */
+export interface Reporter {
+  /** Something changed; what is shown follows soon. */
+  changed(): void;
+  /** Calls back after changes, until the returned function is called. */
+  onChange(listener: () => void): () => void;
+  follow(fleet: FleetWatch): void;
+  settled(fleet: FleetView): void;
+  stopping(): void;
+  /** Draws the last state and gives the terminal back. */
+  end(): void;
+}
+
+interface ReporterIo {
+  readonly stdout: NodeJS.WriteStream;
+  readonly title: string;
+  readonly startedAt: Date;
+  readonly data: DataDir;
+  readonly programs: readonly Program[];
+}
+
+const FRAME_MS = 100;
+const TICK_MS = 1_000;
+const EMPTY: FleetView = { deployments: [], machines: [], phases: new Map(), events: [] };
+
+export const reporterFor = (options: UpOptions, io: ReporterIo): Reporter =>
+  options.live ? new LiveReporter(io) : new LineReporter(io, options.quiet);
+
+/** Collects changes and calls `draw` at most once a frame. */
+abstract class FramedReporter implements Reporter {
+  protected readonly io: ReporterIo;
+  protected fleet: FleetWatch | undefined;
+  readonly #listeners = new Set<() => void>();
+  #frame: Timer | undefined;
+
+  constructor(io: ReporterIo) {
+    this.io = io;
+  }
+
+  protected abstract draw(): void;
+  abstract settled(fleet: FleetView): void;
+  abstract stopping(): void;
+
+  changed(): void {
+    this.#frame ??= realClock.setTimeout(() => {
+      this.#frame = undefined;
+      this.draw();
+      for (const listener of [...this.#listeners]) listener();
+    }, FRAME_MS);
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  follow(fleet: FleetWatch): void {
+    this.fleet = fleet;
+    this.changed();
+  }
+
+  end(): void {
+    this.#frame?.cancel();
+    this.draw();
+  }
+
+  protected kubectl(): string {
+    const { data } = this.io;
+    const path = relative('', data.file('kubeconfig'));
+    return `kubectl --kubeconfig ${/[^\w./-]/.test(path) ? `'${path}'` : path} get machinedeployments,machinesets,machines,nodes`;
+  }
+}
+
+class LiveReporter extends FramedReporter {
+  readonly #screen: ReturnType<typeof createLogUpdate>;
+  #tick: Timer | undefined;
+  #stopping = false;
+
+  constructor(io: ReporterIo) {
+    super(io);
+    this.#screen = createLogUpdate(io.stdout);
+    io.stdout.on('resize', () => this.changed());
+    this.#schedule();
+  }
+
+  /** The age of things changes with nothing happening. */
+  #schedule(): void {
+    this.#tick = realClock.setTimeout(() => {
+      this.changed();
+      this.#schedule();
+    }, TICK_MS);
+  }
+
+  protected draw(): void {
+    const { stdout, title, startedAt, programs } = this.io;
+    this.#screen(
+      renderScreen({
+        title,
+        startedAt,
+        now: realClock.now(),
+        programs: programs.map(({ spec, state, address, restarts }) => ({ name: spec.name, state, address, restarts })),
+        fleet: this.fleet?.view() ?? EMPTY,
+        hint: this.#stopping
+          ? ['Stopping …']
+          : [this.kubectl(), 'Ctrl-C stops everything; the next start finds the fleet where it was.'],
+        columns: stdout.columns,
+        rows: stdout.rows,
+      }),
+    );
+  }
+
+  settled(): void {
+    this.changed();
+  }
+
+  stopping(): void {
+    this.#stopping = true;
+    this.#tick?.cancel();
+    this.draw();
+  }
+
+  override end(): void {
+    super.end();
+    this.#screen.done();
+  }
+}
+
+class LineReporter extends FramedReporter {
+  readonly #quiet: boolean;
+  readonly #lines = new FleetLines();
+  readonly #programs = new Map<string, string>();
+
+  constructor(io: ReporterIo, quiet: boolean) {
+    super(io);
+    this.#quiet = quiet;
+  }
+
+  protected draw(): void {
+    for (const { spec, state, address } of this.io.programs) {
+      const text = state === 'ready' ? `ready ${address}` : state;
+      if (this.#programs.get(spec.name) !== text) this.#say(`${spec.name} ${text}`);
+      this.#programs.set(spec.name, text);
+    }
+    if (this.fleet) for (const line of this.#lines.next(this.fleet.view())) this.#say(line);
+  }
+
+  settled(fleet: FleetView): void {
+    this.draw();
+    const running = fleet.machines.filter((machine) => machine.phase === 'Running').length;
+    this.io.stdout.write(`ready: ${running} ${running === 1 ? 'machine' : 'machines'} Running\n`);
+    this.#say(this.kubectl());
+  }
+
+  stopping(): void {
+    this.fleet = undefined;
+  }
+
+  #say(line: string): void {
+    if (!this.#quiet) this.io.stdout.write(`${line}\n`);
+  }
+}

@@ -1,0 +1,143 @@
+import { crds, type MachineClass, type MachineDeployment, machineClasses, machineDeployments } from '@mcm/api';
+import {
+  type Draft,
+  ignoreNotFound,
+  isAlreadyExists,
+  type KubeClient,
+  type KubeObject,
+  type ResourceDefinition,
+  type Secret,
+  secrets,
+} from '@mcm/kube';
+
+/** What `mcm up` puts on a fresh plane, and how its parts are called. */
+export const FIRST_FLEET = {
+  namespace: 'default',
+  deployment: 'workers',
+  machineClass: 'local-small',
+  secret: 'local-credentials',
+  machines: 3,
+} as const;
+
+const customResourceDefinitions: ResourceDefinition<KubeObject> = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+  namespaced: false,
+};
+
+/** Installs or updates the four kinds, and resolves when the server serves them. */
+export async function installKinds(client: KubeClient, signal: AbortSignal): Promise<void> {
+  const resource = client.resource(customResourceDefinitions);
+  for (const crd of crds) {
+    await resource.patch(crd.metadata.name, { type: 'apply', body: crd, fieldManager: 'mcm', force: true }, { signal });
+  }
+}
+
+export interface CloudAccess {
+  /** URL of the local cloud. */
+  readonly endpoint: string;
+  readonly token: string;
+  /** What the kubelets of new instances are told. */
+  readonly userData: string;
+}
+
+/**
+ * Makes the Secret of the local cloud say how it is reached now; written only when that changed.
+ * The class and the deployment are made once: what the user changed or deleted later stays so.
+ */
+export async function seedFleet(
+  client: KubeClient,
+  cloud: CloudAccess,
+  options: { first: boolean; machines: number | undefined; signal: AbortSignal },
+): Promise<void> {
+  await writeSecret(client, cloud, options.signal);
+  if (options.first) {
+    await createOnce(client, machineClasses, firstClass(), options.signal);
+    await createOnce(
+      client,
+      machineDeployments,
+      firstDeployment(options.machines ?? FIRST_FLEET.machines),
+      options.signal,
+    );
+  } else if (options.machines !== undefined) {
+    const resource = client.resource(machineDeployments, FIRST_FLEET.namespace);
+    await ignoreNotFound(
+      resource.patch(
+        FIRST_FLEET.deployment,
+        { type: 'merge', body: { spec: { replicas: options.machines } } },
+        { signal: options.signal },
+      ),
+    );
+  }
+}
+
+async function writeSecret(client: KubeClient, cloud: CloudAccess, signal: AbortSignal): Promise<void> {
+  const resource = client.resource(secrets, FIRST_FLEET.namespace);
+  const data = Object.fromEntries(
+    Object.entries({ ...cloud }).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+  );
+  const live = await ignoreNotFound(resource.get(FIRST_FLEET.secret, { signal }));
+  if (!live) {
+    await createOnce<Secret>(
+      client,
+      secrets,
+      { ...head('v1', 'Secret', FIRST_FLEET.secret), type: 'Opaque', data },
+      signal,
+    );
+  } else if (Object.entries(data).some(([key, value]) => live.data?.[key] !== value)) {
+    await resource.patch(FIRST_FLEET.secret, { type: 'merge', body: { data } }, { signal });
+  }
+}
+
+async function createOnce<T extends KubeObject>(
+  client: KubeClient,
+  definition: ResourceDefinition<T>,
+  object: Draft<T>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await client.resource(definition, FIRST_FLEET.namespace).create(object, { signal });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
+const head = (apiVersion: string, kind: string, name: string) => ({
+  apiVersion,
+  kind,
+  metadata: { name, namespace: FIRST_FLEET.namespace },
+});
+const GROUP_VERSION = 'machine.sapcloud.io/v1alpha1';
+
+const firstClass = (): Draft<MachineClass> => ({
+  ...head(GROUP_VERSION, 'MachineClass', FIRST_FLEET.machineClass),
+  provider: 'local',
+  secretRef: { name: FIRST_FLEET.secret, namespace: FIRST_FLEET.namespace },
+  nodeTemplate: {
+    capacity: { cpu: '2', gpu: '0', memory: '4Gi' },
+    instanceType: 'small',
+    region: 'local',
+    zone: 'local-a',
+  },
+  providerSpec: {
+    image: 'hollow:v1',
+    instanceType: 'small',
+    zone: 'local-a',
+    tags: { 'kubernetes.io/cluster/mcm': '1', 'kubernetes.io/role/node': '1' },
+  },
+});
+
+const firstDeployment = (replicas: number): Draft<MachineDeployment> => ({
+  ...head(GROUP_VERSION, 'MachineDeployment', FIRST_FLEET.deployment),
+  spec: {
+    replicas,
+    selector: { matchLabels: { name: FIRST_FLEET.deployment } },
+    strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+    template: {
+      metadata: { labels: { name: FIRST_FLEET.deployment } },
+      spec: { class: { kind: 'MachineClass', name: FIRST_FLEET.machineClass } },
+    },
+  },
+});

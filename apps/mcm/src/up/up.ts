@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  createClient,
+  createLogger,
+  type KubeClient,
+  loadKubeconfig,
+  type Random,
+  realClock,
+  undiciTransport,
+} from '@mcm/kube';
+import { UserError } from '../errors.ts';
+import { isSettled } from '../screen/fleet.ts';
+import { version } from '../version.ts';
+import { type DataDir, openDataDir } from './data-dir.ts';
+import { type FleetWatch, watchFleet } from './fleet-watch.ts';
+import type { UpOptions } from './options.ts';
+import { Program } from './processes.ts';
+import { cloudProgram, machineControllerProgram, managerProgram, planeProgram } from './programs.ts';
+import { type Reporter, reporterFor } from './reporter.ts';
+import { FIRST_FLEET, installKinds, seedFleet } from './seed.ts';
+import { userDataFor } from './user-data.ts';
+
+/** Streams of the terminal, and the signal that ends everything. */
+export interface UpIo {
+  readonly stdout: NodeJS.WriteStream;
+  readonly signal: AbortSignal;
+  readonly random: Random;
+}
+
+/**
+ * Brings up control plane, local cloud and both controllers, and stays until the signal aborts, or, with `exitWhenReady`,
+ * until the fleet is as it is asked for.
+ * @throws {UserError} what the user can mend, in one sentence; everything that was started is stopped first.
+ */
+export async function up(options: UpOptions, io: UpIo): Promise<void> {
+  const data = openDataDir(options.dataDir);
+  data.write({ ...data.state, format: 1, pid: process.pid, startedAt: realClock.now().toISOString() });
+  const running: Program[] = [];
+  const stopping = new AbortController();
+  const abort = () => stopping.abort(io.signal.reason);
+  io.signal.addEventListener('abort', abort, { once: true });
+  const reporter = reporterFor(options, {
+    stdout: io.stdout,
+    title: `mcm ${version()}`,
+    startedAt: realClock.now(),
+    data,
+    programs: running,
+  });
+  const start = async (spec: Program['spec']): Promise<string> => {
+    const program = new Program(spec, { clock: realClock, onChange: () => reporter.changed() });
+    running.push(program);
+    return program.start();
+  };
+  try {
+    const fleet = await bringUp(options, { ...io, data, start, reporter, signal: stopping.signal });
+    await untilSettled(fleet, reporter, stopping.signal);
+    if (!stopping.signal.aborted) reporter.settled(fleet.view());
+    if (!options.exitWhenReady) await aborted(stopping.signal);
+  } catch (error) {
+    if (!stopping.signal.aborted || error instanceof UserError) throw error;
+  } finally {
+    stopping.abort();
+    io.signal.removeEventListener('abort', abort);
+    reporter.stopping();
+    await stopInOrder(running);
+    reporter.end();
+    data.release();
+  }
+}
+
+interface BringUpIo extends UpIo {
+  readonly data: DataDir;
+  readonly start: (spec: Program['spec']) => Promise<string>;
+  readonly reporter: Reporter;
+}
+
+async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
+  const { data, start, reporter, signal } = io;
+  const first = data.state?.seeded !== true;
+  const apiUrl = await start(planeProgram(data, options.port ?? data.state?.apiPort ?? 0));
+  const token = cloudToken(data);
+  const cloudUrl = await start(cloudProgram(data, token));
+  signal.throwIfAborted();
+
+  const kubeconfig = await loadKubeconfig(data.file('kubeconfig'));
+  const client = createClient({
+    transport: undiciTransport(kubeconfig),
+    userAgent: `mcm/${version()} (up)`,
+    clock: realClock,
+  });
+  await installKinds(client, signal);
+  await seedFleet(
+    client,
+    { endpoint: cloudUrl, token, userData: userDataFor(readFileSync(data.file('kubeconfig'), 'utf8')) },
+    { first, machines: options.machines, signal },
+  );
+  data.write({
+    format: 1,
+    pid: process.pid,
+    startedAt: realClock.now().toISOString(),
+    apiPort: portOf(apiUrl),
+    seeded: true,
+  });
+
+  const fleet = watch(client, io);
+  await Promise.all([
+    start(managerProgram(data, FIRST_FLEET.namespace)),
+    start(machineControllerProgram(data, FIRST_FLEET.namespace)),
+    fleet.synced(signal),
+  ]);
+  reporter.follow(fleet);
+  return fleet;
+}
+
+const watch = (client: KubeClient, io: BringUpIo): FleetWatch =>
+  watchFleet(client, FIRST_FLEET.namespace, {
+    clock: realClock,
+    random: io.random,
+    log: createLogger({ level: 'silent' }),
+    signal: io.signal,
+    onChange: () => io.reporter.changed(),
+  });
+
+/** Resolves when the fleet is settled, or when the signal aborts. */
+function untilSettled(fleet: FleetWatch, reporter: Reporter, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (!signal.aborted && !isSettled(fleet.view())) return;
+      stop();
+      resolve();
+    };
+    const stop = reporter.onChange(look);
+    signal.addEventListener('abort', look, { once: true });
+    look();
+  });
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) =>
+    signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
+  );
+
+/** Controllers first, so that they can give their leases back; then the cloud; the control plane last. */
+async function stopInOrder(running: readonly Program[]): Promise<void> {
+  const [plane, cloud, ...controllers] = running;
+  await Promise.all(controllers.map((program) => program.stop()));
+  await cloud?.stop();
+  await plane?.stop();
+}
+
+/** The token that the local cloud asks for, made once for a data directory. */
+function cloudToken(data: DataDir): string {
+  const file = data.file('cloud-token');
+  if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('base64url'), { mode: 0o600 });
+  return readFileSync(file, 'utf8');
+}
+
+const portOf = (url: string): number => Number(new URL(url).port);

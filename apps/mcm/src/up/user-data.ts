@@ -1,0 +1,22 @@
+import { parse } from 'yaml';
+
+/** The parts of a kubeconfig that a joining node needs. */
+interface KubeconfigFile {
+  clusters: { cluster: { server: string; 'certificate-authority-data'?: string } }[];
+}
+
+/** User data for the local cloud's kubelets: where the API server is, whom to trust, and the token to join with, filled in for each machine. */
+export function userDataFor(kubeconfig: string): string {
+  const cluster = (parse(kubeconfig) as KubeconfigFile).clusters[0]?.cluster;
+  if (!cluster) throw new Error('the kubeconfig of the control plane names no cluster');
+  return `${JSON.stringify(
+    {
+      server: cluster.server,
+      certificateAuthorityData: cluster['certificate-authority-data'],
+      bootstrapToken: '<<BOOTSTRAP_TOKEN>>',
+      nodeName: '<<MACHINE_NAME>>',
+    },
+    null,
+    2,
+  )}\n`;
+}

@@ -1,0 +1,68 @@
+import { fleetFigures, type Measured, podMemory } from './fleet.ts';
+
+/** Figures of the Go original for the same work on the same machine, and the goals set against them. */
+const GOALS: Readonly<Record<string, { original: string; goal: string }>> = {
+  '0 → 100 machines Running and available': {
+    original: '23 s; 10.3 writes, 6.2 reads; 35 ms CPU',
+    goal: '< 3 s; ≤ 8 writes with a token, ≤ 1 read; < 15 ms CPU',
+  },
+  'Roll 100 machines, maxSurge 10 %, maxUnavailable 0': {
+    original: '642 s; 33 writes, 176 reads; 306 ms CPU',
+    goal: '< 20 s; ≤ 17 writes with a token, ≤ 1 read; < 40 ms CPU',
+  },
+  '100 → 0': { original: '69 s; 18 writes, 14 reads', goal: '< 5 s; ≤ 8 writes' },
+  '0 → 500 machines Running and available': { original: '57 s', goal: '< 10 s' },
+  '500 machines, nothing to do, a minute': {
+    original: '22 writes in all, 0.3 s CPU',
+    goal: '0 writes, 0 reads; < 0.3 s CPU',
+  },
+};
+
+const say = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+
+function report(measured: Measured): void {
+  const per = (total: number): string => (total / measured.machines).toFixed(1);
+  const goal = GOALS[measured.work];
+  const idle = measured.work.includes('nothing to do');
+  const figures = idle
+    ? `${measured.counts.writes} writes, ${measured.counts.reads} reads in all; ${(measured.cpuMs / 1000).toFixed(2)} s CPU`
+    : `${measured.seconds.toFixed(1)} s; ${per(measured.counts.writes)} writes, ${per(measured.counts.reads)} reads a machine; ${per(measured.cpuMs)} ms CPU a machine`;
+  say(`\n${measured.work}`);
+  say(`  here      ${figures}`);
+  if (goal) {
+    say(`  goal      ${goal.goal}`);
+    say(`  original  ${goal.original}`);
+  }
+  if (measured.note) say(`  ${measured.note}`);
+  for (const [what, times] of [...measured.counts.by].slice(0, 14)) say(`    ${String(times).padStart(6)}  ${what}`);
+}
+
+const WORKS: Readonly<Record<string, () => Promise<void>>> = {
+  'fleet-100': async () => {
+    for await (const measured of fleetFigures(100)) report(measured);
+  },
+  'fleet-500': async () => {
+    for await (const measured of fleetFigures(500)) report(measured);
+  },
+  pods: async () => {
+    const { podCount, rssMb, peakNote } = await podMemory(20_000);
+    say(`\nmachine controller's RSS with ${podCount} pods watched`);
+    say(`  here      ${rssMb.toFixed(0)} MB (${peakNote})`);
+    say('  goal      < 200 MB');
+    say('  original  577 MB');
+  },
+};
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !(name in WORKS));
+if (unknown.length > 0) {
+  process.stderr.write(`bench: unknown ${unknown.join(', ')}; there is ${Object.keys(WORKS).join(', ')}\n`);
+  process.exit(2);
+}
+say(
+  'Embedded plane over HTTPS in memory, local cloud without latency, both controllers as processes; writes and reads are counted from the request log of the server.',
+);
+for (const name of asked.length > 0 ? asked : Object.keys(WORKS)) await WORKS[name]?.();
+process.exit(0);

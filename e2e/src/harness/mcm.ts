@@ -1,0 +1,55 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../../apps/mcm/src/main.ts', import.meta.url));
+
+/** The repository's root. */
+export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** A run of the `mcm` command from its sources. */
+export interface McmRun {
+  readonly child: ChildProcess;
+  /** Resolves when it ends; 128 + signal is given as the signal's name. */
+  readonly ended: Promise<{ readonly code: number | string; readonly stdout: string; readonly stderr: string }>;
+  /** Resolves when a line of its standard output matches; rejects when it ends before. */
+  line(pattern: RegExp): Promise<string>;
+}
+
+export function mcm(args: readonly string[], options: { cwd: string }): McmRun {
+  const child = spawn(process.execPath, ['--conditions=source', MAIN, ...args], {
+    cwd: options.cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  const waiting = new Set<() => void>();
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+    for (const look of waiting) look();
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const ended = new Promise<{ code: number | string; stdout: string; stderr: string }>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code: code ?? signal ?? 'unknown', stdout, stderr }));
+  });
+  return {
+    child,
+    ended,
+    line(pattern) {
+      return new Promise((resolve, reject) => {
+        const look = () => {
+          const found = stdout.split('\n').find((line) => pattern.test(line));
+          if (found === undefined) return;
+          waiting.delete(look);
+          resolve(found);
+        };
+        waiting.add(look);
+        void ended.then((end) =>
+          reject(new Error(`mcm ended with ${end.code} before it said ${pattern}\n${end.stdout}\n${end.stderr}`)),
+        );
+        look();
+      });
+    },
+  };
+}

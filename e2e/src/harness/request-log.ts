@@ -1,0 +1,73 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+
+/** One line of the control plane's request log. */
+export interface LoggedRequest {
+  readonly verb: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly userAgent: string;
+  readonly code: number;
+}
+
+const WRITES = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
+const READS = new Set(['get', 'list']);
+
+export interface Counts {
+  readonly writes: number;
+  readonly reads: number;
+  /** Count of each `verb resource/subresource`, largest first. */
+  readonly by: ReadonlyMap<string, number>;
+}
+
+/** Requests of the controllers themselves: not of the hollow kubelets, the benchmark, or the plane's own controllers. */
+export const ofControllers = (request: LoggedRequest): boolean => /^machine-controller/.test(request.userAgent);
+
+/** Leases are renewed by the clock whatever the fleet does, so they are never counted. */
+export function count(
+  requests: readonly LoggedRequest[],
+  whose: (request: LoggedRequest) => boolean = ofControllers,
+): Counts {
+  const by = new Map<string, number>();
+  let writes = 0;
+  let reads = 0;
+  for (const request of requests) {
+    if (request.resource === 'leases' || !whose(request)) continue;
+    const write = WRITES.has(request.verb);
+    if (!write && !READS.has(request.verb)) continue;
+    if (write) writes += 1;
+    else reads += 1;
+    const what = `${request.verb} ${request.resource}${request.subresource ? `/${request.subresource}` : ''}${request.code >= 400 ? ` → ${request.code}` : ''}`;
+    by.set(what, (by.get(what) ?? 0) + 1);
+  }
+  return { writes, reads, by: new Map([...by].sort((a, b) => b[1] - a[1])) };
+}
+
+/** Reads a request log from where the last reading ended. */
+export class RequestLogReader {
+  readonly #file: string;
+  #offset = 0;
+  #rest = '';
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** Requests answered since the last call. */
+  read(): LoggedRequest[] {
+    const size = statSync(this.#file).size;
+    if (size <= this.#offset) return [];
+    const buffer = Buffer.alloc(size - this.#offset);
+    const file = openSync(this.#file, 'r');
+    try {
+      readSync(file, buffer, 0, buffer.length, this.#offset);
+    } finally {
+      closeSync(file);
+    }
+    this.#offset = size;
+    const lines = (this.#rest + buffer.toString('utf8')).split('\n');
+    this.#rest = lines.pop() ?? '';
+    return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as LoggedRequest);
+  }
+}

@@ -1,0 +1,176 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { crds, type MachineDeployment, machineClasses, machineDeployments } from '@mcm/api';
+import {
+  type Clock,
+  createClient,
+  type KubeClient,
+  type KubeObject,
+  loadKubeconfig,
+  type ResourceDefinition,
+  realClock,
+  secrets,
+  undiciTransport,
+} from '@mcm/kube';
+import { Program, userDataFor } from 'mcm';
+import { RequestLogReader } from './request-log.ts';
+
+const CRDS: ResourceDefinition<KubeObject> = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+  namespaced: false,
+};
+
+export const NAMESPACE = 'default';
+const TOKEN = 'bench-token';
+
+/** The real binaries, each a process, over an embedded plane in memory and a local cloud without latency. */
+export interface Stack {
+  readonly client: KubeClient;
+  readonly plane: Program;
+  readonly cloud: Program;
+  readonly manager: Program;
+  readonly machineController: Program;
+  readonly requests: RequestLogReader;
+  readonly kubeconfig: string;
+  readonly logs: string;
+  /** Applies a MachineClass for the local cloud. */
+  makeClass(name: string): Promise<void>;
+  makeDeployment(
+    name: string,
+    replicas: number,
+    machineClass: string,
+    strategy?: { maxSurge: number | string; maxUnavailable: number | string },
+  ): Promise<void>;
+  /** Starts the two controllers (again). */
+  startControllers(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startStack(options: { clock?: Clock; userDataAsksForToken?: boolean } = {}): Promise<Stack> {
+  const clock = options.clock ?? realClock;
+  const dir = mkdtempSync(join(tmpdir(), 'mcm stack '));
+  const kubeconfigFile = join(dir, 'kubeconfig');
+  const requestLog = join(dir, 'requests.jsonl');
+  const program = (name: string, module: string, args: string[], env: Record<string, string> = {}): Program =>
+    new Program(
+      { name, module: import.meta.resolve(module), args, env, logFile: join(dir, `${name}.log`) },
+      { clock, onChange: () => undefined },
+    );
+
+  const plane = program('control-plane', '@mcm/control-plane/main', [
+    '--memory',
+    '--port=0',
+    `--kubeconfig=${kubeconfigFile}`,
+    `--request-log=${requestLog}`,
+  ]);
+  await plane.start();
+  const cloud = program('local-cloud', '@mcm/provider-local/cloud/main', ['--memory', '--port=0'], {
+    MCM_LOCAL_CLOUD_TOKEN: TOKEN,
+  });
+  const endpoint = await cloud.start();
+  const transport = undiciTransport(await loadKubeconfig(kubeconfigFile));
+  const client = createClient({ transport, userAgent: 'mcm-bench', clock });
+  for (const crd of crds) await client.resource(CRDS).create(crd);
+
+  const userData = userDataFor(readFileSync(kubeconfigFile, 'utf8'));
+  const secretData = { endpoint, token: TOKEN, userData };
+  await client.resource(secrets, NAMESPACE).create({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'local-credentials', namespace: NAMESPACE },
+    data: Object.fromEntries(
+      Object.entries(secretData).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+    ),
+  });
+
+  const flags = [
+    `--control-kubeconfig=${kubeconfigFile}`,
+    `--target-kubeconfig=${kubeconfigFile}`,
+    `--namespace=${NAMESPACE}`,
+    '--port=0',
+  ];
+  const manager = program('machine-controller-manager', '@mcm/machine-controller-manager/main', flags);
+  const machineController = program('machine-controller-local', '@mcm/provider-local/main', flags);
+
+  const stack: Stack = {
+    client,
+    plane,
+    cloud,
+    manager,
+    machineController,
+    requests: new RequestLogReader(requestLog),
+    kubeconfig: kubeconfigFile,
+    logs: dir,
+    async makeClass(name) {
+      await client.resource(machineClasses, NAMESPACE).create({
+        apiVersion: 'machine.sapcloud.io/v1alpha1',
+        kind: 'MachineClass',
+        metadata: { name, namespace: NAMESPACE },
+        provider: 'local',
+        secretRef: { name: 'local-credentials', namespace: NAMESPACE },
+        nodeTemplate: {
+          capacity: { cpu: '2', gpu: '0', memory: '4Gi' },
+          instanceType: 'small',
+          region: 'local',
+          zone: 'local-a',
+        },
+        providerSpec: {
+          image: 'hollow:v1',
+          instanceType: 'small',
+          zone: 'local-a',
+          tags: { 'kubernetes.io/cluster/bench': '1', 'kubernetes.io/role/node': '1' },
+        },
+      });
+    },
+    async makeDeployment(name, replicas, machineClass, strategy = { maxSurge: '10%', maxUnavailable: 0 }) {
+      await client.resource<MachineDeployment>(machineDeployments, NAMESPACE).create({
+        apiVersion: 'machine.sapcloud.io/v1alpha1',
+        kind: 'MachineDeployment',
+        metadata: { name, namespace: NAMESPACE },
+        spec: {
+          replicas,
+          selector: { matchLabels: { name } },
+          strategy: { type: 'RollingUpdate', rollingUpdate: strategy },
+          template: { metadata: { labels: { name } }, spec: { class: { kind: 'MachineClass', name: machineClass } } },
+        },
+      });
+    },
+    async startControllers() {
+      await Promise.all([manager.start(), machineController.start()]);
+    },
+    async stop() {
+      await Promise.all([manager.stop(), machineController.stop()]);
+      await cloud.stop();
+      await plane.stop();
+      await transport.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+  return stack;
+}
+
+/** Resolves when an object of a kind satisfies the predicate; told by a watch, from now on. */
+export async function until<T extends KubeObject>(
+  client: KubeClient,
+  definition: ResourceDefinition<T>,
+  name: string,
+  predicate: (object: T) => boolean,
+  timeoutMs: number,
+): Promise<T> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const resource = client.resource(definition, NAMESPACE);
+  const first = await resource.get(name, { signal });
+  if (predicate(first)) return first;
+  for await (const event of resource.watch({
+    fieldSelector: `metadata.name=${name}`,
+    resourceVersion: first.metadata.resourceVersion,
+    signal,
+  })) {
+    if (event.type !== 'BOOKMARK' && event.type !== 'DELETED' && predicate(event.object)) return event.object;
+  }
+  throw new Error(`the watch of ${definition.plural}/${name} ended early`);
+}
