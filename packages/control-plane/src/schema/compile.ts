@@ -52,7 +52,7 @@ export function compileSchema(schema: JsonSchema, options: { celRules?: boolean 
       dropNulls(object, node);
     },
     validate: (object, old) => {
-      const causes = validateValue(object, node);
+      const causes = validateValue(object, node, '', old);
       const lists = validateLists(object, node, '', []);
       // A list that was already broken may be stored again (ratcheting of kube-apiserver).
       if (lists.length > 0 && (old === undefined || validateLists(old, node, '', []).length === 0))

@@ -53,3 +53,13 @@ export function validateLists(value: unknown, node: SchemaNode, path: string, ca
   }
   return causes;
 }
+
+/** Old items of a list-map by their keys. Items of other lists have no counterpart. */
+export function oldItems(old: unknown, node: SchemaNode): ReadonlyMap<string, unknown> | undefined {
+  if (!Array.isArray(old) || node.listType !== 'map') return undefined;
+  return new Map(old.map((item) => [itemKey(item, node), item]));
+}
+
+/** What tells an item of a list-map apart. */
+export const itemKey = (item: unknown, node: SchemaNode): string =>
+  sortedJson(node.listMapKeys.map((name) => (isRecord(item) ? (own(item, name) ?? null) : null)));

@@ -1,7 +1,190 @@
 import type { StatusCause } from '../status.ts';
-import type { SchemaNode } from './node.ts';
+import { duplicate, forbidden, invalid, required } from './causes.ts';
+import { CelCompileError } from './cel/ast.ts';
+import { compileCel, type Declaration, type Program } from './cel/compile.ts';
+import { optionalOf, typeOfNode } from './cel/types.ts';
+import { CelRuntimeError, NONE, Optional, toCel } from './cel/values.ts';
+import { equalJson, isRecord, own } from './json.ts';
+import { itemKey, oldItems } from './lists.ts';
+import type { RuleSpec, SchemaNode } from './node.ts';
 
-/** Evaluates the CEL rules of a schema over an object. */
-export function validateRules(_value: unknown, _old: unknown, _node: SchemaNode): StatusCause[] {
-  return [];
+/** A rule of a schema, ready to run. */
+interface Rule {
+  readonly spec: RuleSpec;
+  readonly program: Program;
+  readonly usesOld: boolean;
+  readonly message: Program | undefined;
+}
+
+/** The longest message that an expression may give, in bytes. */
+const MAX_MESSAGE = 5 * 1024;
+
+/** The variables of a rule on a node. */
+export function ruleVariables(node: SchemaNode, spec: RuleSpec, isResource: boolean): Declaration[] {
+  const type = typeOfNode(node, 'selfType', isResource);
+  const oldType = spec.optionalOldSelf === true ? optionalOf(type) : type;
+  return [
+    { name: 'self', type, node },
+    { name: 'oldSelf', type: oldType, node },
+  ];
+}
+
+const compiled = new WeakMap<SchemaNode, readonly Rule[]>();
+
+function compileMessage(spec: RuleSpec, variables: readonly Declaration[]): Program | undefined {
+  if (spec.messageExpression === undefined || spec.messageExpression === '') return undefined;
+  try {
+    return compileCel(spec.messageExpression, variables);
+  } catch (error) {
+    // A message that does not compile is refused with the CRD; for one stored all the same the plain message stands in.
+    if (error instanceof CelCompileError) return undefined;
+    throw error;
+  }
+}
+
+function rulesOf(node: SchemaNode, isResource: boolean): readonly Rule[] {
+  let rules = compiled.get(node);
+  if (rules === undefined) {
+    rules = node.rules.map((spec) => {
+      const variables = ruleVariables(node, spec, isResource);
+      const program = compileCel(spec.rule, variables);
+      return { spec, program, usesOld: program.uses.has('oldSelf'), message: compileMessage(spec, variables) };
+    });
+    compiled.set(node, rules);
+  }
+  return rules;
+}
+
+function messageOf(rule: Rule, values: readonly unknown[]): string {
+  const { spec, message } = rule;
+  if (message !== undefined) {
+    try {
+      const text = message.run(values);
+      if (
+        typeof text === 'string' &&
+        text.trim() !== '' &&
+        !text.includes('\n') &&
+        Buffer.byteLength(text) <= MAX_MESSAGE
+      ) {
+        return text.trim();
+      }
+    } catch (error) {
+      if (!(error instanceof CelRuntimeError)) throw error;
+    }
+  }
+  return spec.message === undefined || spec.message === '' ? `failed rule: ${spec.rule.trim()}` : spec.message.trim();
+}
+
+/** Structures are named by their type, scalars shown. */
+function shown(value: unknown): unknown {
+  if (Array.isArray(value)) return 'array';
+  return isRecord(value) ? 'object' : value;
+}
+
+function causeOf(field: string, value: unknown, detail: string, reason: string | undefined): StatusCause {
+  switch (reason) {
+    case 'FieldValueForbidden':
+      return forbidden(field, detail);
+    case 'FieldValueRequired':
+      return required(field, detail);
+    case 'FieldValueDuplicate':
+      return duplicate(field, shown(value));
+    default:
+      return invalid(field, shown(value), detail);
+  }
+}
+
+/** `.spec.a['b c']` as a field of a cause. */
+function fieldOfPath(path: string, relative: string | undefined): string {
+  if (relative === undefined || relative === '') return path;
+  const suffix = relative.replace(/\['((?:[^'\\]|\\.)*)'\]/g, (_, key: string) => `[${key.replace(/\\(.)/g, '$1')}]`);
+  return path === '' ? suffix.replace(/^\./, '') : `${path}${suffix}`;
+}
+
+function failure(rule: Rule, error: CelRuntimeError, path: string, value: unknown): StatusCause {
+  const { message } = error;
+  const source = rule.spec.rule.trim();
+  if (message.startsWith('no such overload')) {
+    const words = 'call arguments did not match a supported operator, function or macro signature for rule';
+    return invalid(path, shown(value), `'${message}': ${words}: ${source}`);
+  }
+  if (message.startsWith('operation cancelled')) {
+    return invalid(
+      path,
+      shown(value),
+      `'${message}': no further validation rules will be run due to call cost exceeds limit for rule: ${source}`,
+    );
+  }
+  return invalid(path, shown(value), `${message} evaluating rule: ${source}`);
+}
+
+interface Walk {
+  readonly causes: StatusCause[];
+  /** Whether anything but a create is judged: then there is an old object. */
+  readonly updating: boolean;
+}
+
+function checkRules(
+  value: unknown,
+  old: unknown,
+  node: SchemaNode,
+  path: string,
+  walk: Walk,
+  isResource: boolean,
+): void {
+  const rules = rulesOf(node, isResource);
+  const self = toCel(value, node);
+  const unchanged = walk.updating && old !== undefined && equalJson(value, old);
+  for (const rule of rules) {
+    const optional = rule.spec.optionalOldSelf === true;
+    if (rule.usesOld && old === undefined && !optional) continue;
+    // What was stored before the rule and is not touched may stay (ratcheting).
+    if (unchanged && !rule.usesOld) continue;
+    const before = old === undefined ? NONE : toCel(old, node);
+    const values = [self, optional && !(before instanceof Optional) ? new Optional(true, before) : before];
+    const field = path === '' ? '<nil>' : path;
+    try {
+      if (rule.program.run(values) === true) continue;
+      const at = fieldOfPath(path, rule.spec.fieldPath);
+      walk.causes.push(causeOf(at === '' ? field : at, value, messageOf(rule, values), rule.spec.reason));
+    } catch (error) {
+      if (!(error instanceof CelRuntimeError)) throw error;
+      walk.causes.push(failure(rule, error, field, value));
+    }
+  }
+}
+
+function visit(value: unknown, old: unknown, node: SchemaNode, path: string, walk: Walk, isRoot: boolean): void {
+  if (!node.rulesBelow || value === null || value === undefined) return;
+  if (node.rules.length > 0) checkRules(value, old ?? undefined, node, path, walk, isRoot || node.embedded);
+  if (Array.isArray(value)) {
+    const { items } = node;
+    if (!items?.rulesBelow) return;
+    const before = oldItems(old, node);
+    for (let at = 0; at < value.length; at++) {
+      const counterpart = before?.get(itemKey(value[at], node));
+      visit(value[at], counterpart, items, `${path}[${at}]`, walk, false);
+    }
+    return;
+  }
+  if (!isRecord(value)) return;
+  const before = isRecord(old) && node.mapType !== 'atomic' ? old : {};
+  for (const key of Object.keys(value)) {
+    const property = node.properties.get(key);
+    if (property !== undefined) {
+      visit(value[key], own(before, key), property, path === '' ? key : `${path}.${key}`, walk, false);
+    } else if (node.additional !== undefined) {
+      visit(value[key], own(before, key), node.additional, `${path}[${key}]`, walk, false);
+    }
+  }
+}
+
+/**
+ * Evaluates the CEL rules of a schema over an object: rules on self, and transition rules where there is an old value to compare
+ * with. Programs are compiled once per schema.
+ */
+export function validateRules(value: unknown, old: unknown, node: SchemaNode): StatusCause[] {
+  const walk: Walk = { causes: [], updating: old !== undefined };
+  visit(value, old, node, '', walk, true);
+  return walk.causes;
 }

@@ -11,7 +11,8 @@ import {
   typeInvalid,
 } from './causes.ts';
 import { hasFormat } from './formats.ts';
-import { equalJson, goJson, isRecord } from './json.ts';
+import { equalJson, goJson, isRecord, own } from './json.ts';
+import { itemKey, oldItems } from './lists.ts';
 import type { SchemaNode } from './node.ts';
 
 /** What one schema had to say of one value. `matches` counts the checks that were made: it picks the best of several alternatives. */
@@ -156,10 +157,14 @@ function checkNumber(value: number | bigint, node: SchemaNode, path: string, ver
   }
 }
 
-function checkArray(value: unknown[], node: SchemaNode, path: string, verdict: Verdict): void {
+function checkArray(value: unknown[], node: SchemaNode, path: string, verdict: Verdict, old: unknown): void {
   const field = path === '' ? NO_FIELD : path;
   if (node.items !== undefined) {
-    for (let i = 0; i < value.length; i++) checkValue(value[i], node.items, `${path}[${i}]`, verdict);
+    const { items } = node;
+    const before = oldItems(old, node);
+    for (let i = 0; i < value.length; i++) {
+      checkValue(value[i], items, `${path}[${i}]`, verdict, before?.get(itemKey(value[i], node)));
+    }
   }
   if (node.minItems !== undefined && value.length < node.minItems) {
     verdict.causes.push(invalid(field, value.length, inBody(path, `should have at least ${node.minItems} items`)));
@@ -169,7 +174,13 @@ function checkArray(value: unknown[], node: SchemaNode, path: string, verdict: V
   }
 }
 
-function checkObject(value: Record<string, unknown>, node: SchemaNode, path: string, verdict: Verdict): void {
+function checkObject(
+  value: Record<string, unknown>,
+  node: SchemaNode,
+  path: string,
+  verdict: Verdict,
+  old: unknown,
+): void {
   const field = path === '' ? NO_FIELD : path;
   const keys = Object.keys(value);
   if (node.minProperties !== undefined && keys.length < node.minProperties) {
@@ -184,7 +195,7 @@ function checkObject(value: Record<string, unknown>, node: SchemaNode, path: str
   for (const key of keys) {
     const below = path === '' ? key : `${path}.${key}`;
     const child = node.properties.get(key) ?? node.additional;
-    if (child !== undefined) checkValue(value[key], child, below, verdict);
+    if (child !== undefined) checkValue(value[key], child, below, verdict, isRecord(old) ? own(old, key) : undefined);
     else if (node.closed) {
       verdict.causes.push(invalid(below, '', `${below} in body is a forbidden property`));
     }
@@ -243,8 +254,10 @@ function checkEnum(value: unknown, node: SchemaNode, path: string, verdict: Verd
   verdict.causes.push(notSupported(path === '' ? NO_FIELD : path, value, supported));
 }
 
-function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Verdict): void {
+/** `old` is what stood there before: what is stored and not touched is not judged again (ratcheting). */
+function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Verdict, old?: unknown): void {
   verdict.matches++;
+  if (old !== undefined && equalJson(value, old)) return;
   const before = verdict.causes.length;
   checkType(value, node, path, verdict);
   if (value === null || value === undefined) {
@@ -256,15 +269,15 @@ function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Ver
   }
   if (typeof value === 'string') checkString(value, node, path, verdict);
   else if (typeof value === 'number' || typeof value === 'bigint') checkNumber(value, node, path, verdict);
-  else if (Array.isArray(value)) checkArray(value, node, path, verdict);
+  else if (Array.isArray(value)) checkArray(value, node, path, verdict, old);
   if (node.enum !== undefined) checkEnum(value, node, path, verdict);
-  if (isRecord(value)) checkObject(value, node, path, verdict);
+  if (isRecord(value)) checkObject(value, node, path, verdict, old);
   if (verdict.causes.length === before) verdict.matches++;
 }
 
 /** Holds a value against a schema: types, limits, formats, required fields, enums and combinations. CEL and list keys are checked elsewhere. */
-export function validateValue(value: unknown, node: SchemaNode, path = ''): StatusCause[] {
+export function validateValue(value: unknown, node: SchemaNode, path = '', old?: unknown): StatusCause[] {
   const verdict: Verdict = { causes: [], matches: 0 };
-  checkValue(value, node, path, verdict);
+  checkValue(value, node, path, verdict, old);
   return verdict.causes;
 }

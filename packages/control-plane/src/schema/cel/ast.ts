@@ -1,0 +1,83 @@
+/** A literal of the language. Ints are bigint, doubles are number. */
+export type Literal = null | boolean | bigint | number | string | Uint8Array | { readonly uint: bigint };
+
+/** An expression with the offset in the source that complaints about it point at. */
+export type Expr =
+  | { readonly kind: 'literal'; readonly at: number; readonly value: Literal }
+  | { readonly kind: 'ident'; readonly at: number; readonly name: string }
+  | {
+      readonly kind: 'select';
+      readonly at: number;
+      readonly operand: Expr;
+      readonly field: string;
+      readonly optional: boolean;
+    }
+  | { readonly kind: 'has'; readonly at: number; readonly operand: Expr; readonly field: string }
+  | {
+      readonly kind: 'call';
+      readonly at: number;
+      readonly name: string;
+      readonly target?: Expr;
+      readonly args: readonly Expr[];
+    }
+  | { readonly kind: 'list'; readonly at: number; readonly items: readonly ListItem[] }
+  | { readonly kind: 'map'; readonly at: number; readonly entries: readonly MapEntry[] }
+  | Comprehension
+  | { readonly kind: 'bind'; readonly at: number; readonly name: string; readonly value: Expr; readonly body: Expr };
+
+export interface ListItem {
+  readonly value: Expr;
+  readonly optional: boolean;
+}
+
+export interface MapEntry {
+  readonly key: Expr;
+  readonly value: Expr;
+  readonly optional: boolean;
+}
+
+/** A macro that walks a list or map, or an optional (`optMap`, `optFlatMap`). */
+export interface Comprehension {
+  readonly kind: 'comprehension';
+  readonly at: number;
+  readonly macro: MacroName;
+  readonly range: Expr;
+  /** One variable (item or key), or two (index or key, value). */
+  readonly variables: readonly string[];
+  readonly args: readonly Expr[];
+}
+
+export type MacroName =
+  | 'all'
+  | 'exists'
+  | 'exists_one'
+  | 'map'
+  | 'filter'
+  | 'transformList'
+  | 'transformMap'
+  | 'transformMapEntry'
+  | 'optMap'
+  | 'optFlatMap';
+
+/** What is wrong with an expression, and where. */
+export interface CelIssue {
+  readonly at: number;
+  readonly message: string;
+}
+
+/** An expression that does not compile; the message is laid out as cel-go prints it. */
+export class CelCompileError extends Error {
+  override readonly name = 'CelCompileError';
+
+  constructor(source: string, issues: readonly CelIssue[]) {
+    super(issues.map((issue) => printIssue(source, issue)).join('\n'));
+  }
+}
+
+function printIssue(source: string, issue: CelIssue): string {
+  const before = source.slice(0, issue.at);
+  const line = before.split('\n').length;
+  const column = issue.at - (before.lastIndexOf('\n') + 1);
+  const text = source.split('\n')[line - 1] ?? '';
+  return `ERROR: <input>:${line}:${column + 1}: ${issue.message}\n | ${text}\n | ${'.'.repeat(column)}^`;
+}

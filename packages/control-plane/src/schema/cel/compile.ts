@@ -1,0 +1,660 @@
+import type { SchemaNode } from '../node.ts';
+import { CelCompileError, type CelIssue, type Comprehension, type Expr, type Literal } from './ast.ts';
+import { callCost, maxSize, resultSize } from './cost.ts';
+import { isOfType, type Overload, overloadsOf } from './lib/index.ts';
+import { typeValue } from './lib/standard.ts';
+import { parseCel } from './parser.ts';
+import {
+  BOOL,
+  BYTES,
+  type CelType,
+  DOUBLE,
+  DYN,
+  fieldOf,
+  INT,
+  listOf,
+  mapOf,
+  NULL,
+  optionalOf,
+  printType,
+  STRING,
+  TYPE,
+  UINT,
+  unescapeName,
+} from './types.ts';
+import { candidates, join } from './unify.ts';
+import { CelRuntimeError, isMap, LiteralMap, NONE, Optional, Uint } from './values.ts';
+
+/** The values of variables while an expression runs, and how many steps it may still take. */
+export interface Frame {
+  readonly slots: unknown[];
+  steps: number;
+}
+
+type Run = (frame: Frame) => unknown;
+
+interface Compiled {
+  readonly type: CelType;
+  readonly run: Run;
+  /** What it costs at most, by the estimate of cel-go. */
+  readonly cost: number;
+  /** How many bytes, items or entries the value has at most. */
+  readonly size: number;
+  /** The schema that the value comes from. */
+  readonly node?: SchemaNode | undefined;
+}
+
+interface Variable {
+  readonly name: string;
+  readonly slot: number;
+  readonly type: CelType;
+  readonly node?: SchemaNode | undefined;
+  readonly size: number;
+}
+
+/** A variable that an expression may use. */
+export interface Declaration {
+  readonly name: string;
+  readonly type: CelType;
+  readonly node?: SchemaNode | undefined;
+}
+
+/** An expression that is ready to run. */
+export interface Program {
+  readonly type: CelType;
+  readonly cost: number;
+  /** The declared variables that the expression uses. */
+  readonly uses: ReadonlySet<string>;
+  /** Runs with the values of the declared variables, in their order. Throws CelRuntimeError. */
+  run(values: readonly unknown[]): unknown;
+}
+
+/** Steps of loops that one evaluation may take before it is stopped. */
+const MAX_STEPS = 2_000_000;
+
+const TYPE_NAMES = new Set([
+  'int',
+  'uint',
+  'double',
+  'bool',
+  'string',
+  'bytes',
+  'list',
+  'map',
+  'null_type',
+  'type',
+  'google.protobuf.Timestamp',
+  'google.protobuf.Duration',
+]);
+
+const noSuchKey = (key: unknown): never => {
+  throw new CelRuntimeError(`no such key: ${String(key)}`);
+};
+
+function step(frame: Frame): void {
+  if (--frame.steps < 0) throw new CelRuntimeError('operation cancelled: actual cost limit exceeded');
+}
+
+function truth(value: unknown): boolean {
+  if (typeof value !== 'boolean') throw new CelRuntimeError('no such overload');
+  return value;
+}
+
+const isSizedType = (type: CelType): boolean => ['string', 'bytes', 'list', 'map', 'dyn'].includes(type.kind);
+
+class Compiler {
+  readonly issues: CelIssue[] = [];
+  readonly uses = new Set<string>();
+  private readonly declared: ReadonlySet<string>;
+  private scope: Variable[];
+  private slots: number;
+
+  constructor(declarations: readonly Declaration[]) {
+    this.scope = declarations.map((each, slot) => ({
+      ...each,
+      slot,
+      size: each.node === undefined ? 1 : maxSize(each.node),
+    }));
+    this.declared = new Set(declarations.map((each) => each.name));
+    this.slots = declarations.length;
+  }
+
+  compile(expr: Expr): Compiled {
+    switch (expr.kind) {
+      case 'literal':
+        return literal(expr.value);
+      case 'ident':
+        return this.ident(expr.name, expr.at);
+      case 'select':
+        return this.select(expr.operand, expr.field, expr.optional, expr.at);
+      case 'has':
+        return this.has(expr.operand, expr.field, expr.at);
+      case 'list':
+        return this.list(expr);
+      case 'map':
+        return this.map(expr);
+      case 'bind':
+        return this.bind(expr);
+      case 'comprehension':
+        return this.comprehension(expr);
+      default:
+        return this.call(expr);
+    }
+  }
+
+  private issue(at: number, message: string): Compiled {
+    this.issues.push({ at, message });
+    return { type: DYN, run: () => null, cost: 0, size: 0 };
+  }
+
+  private find(name: string): Variable | undefined {
+    return this.scope.findLast((variable) => variable.name === name);
+  }
+
+  private ident(name: string, at: number): Compiled {
+    const variable = this.find(name);
+    if (variable !== undefined) {
+      if (this.declared.has(name)) this.uses.add(name);
+      const { slot } = variable;
+      return {
+        type: variable.type,
+        run: (frame) => frame.slots[slot],
+        cost: 1,
+        size: variable.size,
+        node: variable.node,
+      };
+    }
+    if (TYPE_NAMES.has(name)) {
+      const value = typeValue(name);
+      return { type: TYPE, run: () => value, cost: 0, size: 1 };
+    }
+    return this.issue(at, `undeclared reference to '${name}' (in container '')`);
+  }
+
+  private fieldType(type: CelType, field: string, at: number): CelType | undefined {
+    switch (type.kind) {
+      case 'dyn':
+        return DYN;
+      case 'map':
+        return type.value;
+      case 'object': {
+        const found = fieldOf(type, field);
+        if (found === undefined) this.issue(at, `undefined field '${field}'`);
+        return found;
+      }
+      case 'optional': {
+        const inner = this.fieldType(type.item, field, at);
+        return inner === undefined ? undefined : optionalOf(inner);
+      }
+      default:
+        this.issue(at, `type '${printType(type)}' does not support field selection`);
+        return undefined;
+    }
+  }
+
+  private childNode(node: SchemaNode | undefined, field: string): SchemaNode | undefined {
+    return node?.properties.get(unescapeName(field)) ?? node?.properties.get(field) ?? node?.additional;
+  }
+
+  private select(operandExpr: Expr, field: string, optional: boolean, at: number): Compiled {
+    if (operandExpr.kind === 'ident' && this.find(operandExpr.name) === undefined) {
+      const name = `${operandExpr.name}.${field}`;
+      if (TYPE_NAMES.has(name)) return this.ident(name, at);
+    }
+    const operand = this.compile(operandExpr);
+    const type = this.fieldType(operand.type, field, at);
+    if (type === undefined) return { type: DYN, run: () => null, cost: 0, size: 0 };
+    const node = this.childNode(operand.node, field);
+    const facts = { cost: operand.cost + 1, size: sizeOf(type, node), node };
+    const { run } = operand;
+    const get = (value: unknown): unknown =>
+      isMap(value) ? (value.has(field) ? value.get(field) : noSuchKey(field)) : noSuchKey(field);
+    const maybe = (value: unknown): Optional =>
+      isMap(value) && value.has(field) ? new Optional(true, value.get(field)) : NONE;
+    if (optional || operand.type.kind === 'optional') {
+      return {
+        ...facts,
+        type: operand.type.kind === 'optional' ? type : optionalOf(type),
+        run: (frame) => {
+          const value = run(frame);
+          if (!(value instanceof Optional)) return maybe(value);
+          return value.present ? maybe(value.value) : NONE;
+        },
+      };
+    }
+    return {
+      ...facts,
+      type,
+      run: (frame) => {
+        const value = run(frame);
+        if (value instanceof Optional) return value.present ? maybe(value.value) : NONE;
+        return get(value);
+      },
+    };
+  }
+
+  private has(operandExpr: Expr, field: string, at: number): Compiled {
+    const operand = this.compile(operandExpr);
+    this.fieldType(operand.type, field, at);
+    const { run } = operand;
+    return {
+      type: BOOL,
+      cost: operand.cost + 1,
+      size: 1,
+      run: (frame) => {
+        const value = run(frame);
+        if (value instanceof Optional) return value.present && isMap(value.value) && value.value.has(field);
+        return isMap(value) && value.has(field);
+      },
+    };
+  }
+
+  private list(expr: Extract<Expr, { kind: 'list' }>): Compiled {
+    const items = expr.items.map((item) => ({ ...this.compile(item.value), optional: item.optional }));
+    let type: CelType | undefined;
+    for (const item of items) {
+      const own = item.optional && item.type.kind === 'optional' ? item.type.item : item.type;
+      type = type === undefined ? own : join(type, own);
+    }
+    return {
+      type: listOf(type ?? DYN),
+      cost: 10 + items.reduce((sum, item) => sum + item.cost, 0),
+      size: items.length,
+      run: (frame) => {
+        const list: unknown[] = [];
+        for (const item of items) {
+          const value = item.run(frame);
+          if (!item.optional) list.push(value);
+          else if (value instanceof Optional && value.present) list.push(value.value);
+        }
+        return list;
+      },
+    };
+  }
+
+  private map(expr: Extract<Expr, { kind: 'map' }>): Compiled {
+    const entries = expr.entries.map((entry) => ({
+      key: this.compile(entry.key),
+      value: this.compile(entry.value),
+      optional: entry.optional,
+    }));
+    const types = entries.map((entry) => entry.value.type);
+    const [first = DYN] = types;
+    return {
+      type: mapOf(entries[0]?.key.type ?? DYN, types.reduce(join, first)),
+      cost: 30 + entries.reduce((sum, entry) => sum + entry.key.cost + entry.value.cost, 0),
+      size: entries.length,
+      run: (frame) => {
+        const map = new LiteralMap();
+        for (const entry of entries) {
+          const value = entry.value.run(frame);
+          if (!entry.optional) map.set(entry.key.run(frame), value);
+          else if (value instanceof Optional && value.present) map.set(entry.key.run(frame), value.value);
+        }
+        return map;
+      },
+    };
+  }
+
+  /** Compiles with further variables in scope. */
+  private within<T>(variables: readonly Omit<Variable, 'slot'>[], make: (slots: readonly number[]) => T): T {
+    const outer = this.scope;
+    const added = variables.map((variable) => ({ ...variable, slot: this.slots++ }));
+    this.scope = [...outer, ...added];
+    const made = make(added.map((variable) => variable.slot));
+    this.scope = outer;
+    return made;
+  }
+
+  private bind(expr: Extract<Expr, { kind: 'bind' }>): Compiled {
+    const value = this.compile(expr.value);
+    return this.within([{ name: expr.name, type: value.type, node: value.node, size: value.size }], ([slot = 0]) => {
+      const body = this.compile(expr.body);
+      return {
+        ...body,
+        cost: value.cost + body.cost + 1,
+        run: (frame) => {
+          frame.slots[slot] = value.run(frame);
+          return body.run(frame);
+        },
+      };
+    });
+  }
+
+  private comprehension(expr: Comprehension): Compiled {
+    if (expr.macro === 'optMap' || expr.macro === 'optFlatMap') return this.optional(expr);
+    const range = this.compile(expr.range);
+    const { type } = range;
+    if (type.kind !== 'list' && type.kind !== 'map' && type.kind !== 'dyn') {
+      const at = expr.range.at;
+      return this.issue(
+        at,
+        `expression of type '${printType(type)}' cannot be range of a comprehension (must be list, map, or dynamic)`,
+      );
+    }
+    const [first = '_', second] = expr.variables;
+    const itemType = type.kind === 'list' ? type.item : type.kind === 'map' ? type.value : DYN;
+    const itemNode = range.node?.items ?? range.node?.additional;
+    const item = { type: itemType, node: itemNode, size: sizeOf(itemType, itemNode) };
+    const keyType = type.kind === 'list' ? INT : type.kind === 'map' ? type.key : DYN;
+    const key = { type: keyType, node: undefined, size: MAX_KEY };
+    const variables =
+      second === undefined
+        ? [{ name: first, ...(type.kind === 'map' ? key : item) }]
+        : [
+            { name: first, ...key },
+            { name: second, ...item },
+          ];
+    return this.within(variables, (slots) => {
+      const args = expr.args.map((arg) => this.compile(arg));
+      this.checkPredicate(expr, args);
+      const body = args.reduce((sum, arg) => sum + arg.cost, 0);
+      const collects = !PREDICATES.has(expr.macro);
+      const last = args.at(-1);
+      return {
+        type: resultType(expr, range.type, last?.type ?? DYN),
+        cost: range.cost + 1 + range.size * (body + (collects ? 12 : 3)),
+        size: collects ? range.size : 1,
+        ...(expr.macro === 'filter' ? { node: range.node } : {}),
+        run: loop(
+          expr,
+          range.run,
+          slots,
+          args.map((arg) => arg.run),
+        ),
+      };
+    });
+  }
+
+  private checkPredicate(expr: Comprehension, args: readonly Compiled[]): void {
+    const predicate = PREDICATES.has(expr.macro) || expr.macro === 'filter' || args.length > 1 ? args[0] : undefined;
+    if (predicate === undefined || predicate.type.kind === 'bool' || predicate.type.kind === 'dyn') return;
+    const operator = expr.macro === 'exists' ? '_||_' : expr.macro === 'all' ? '_&&_' : '_?_:_';
+    const at = expr.args[0]?.at ?? expr.at;
+    this.issue(at, `found no matching overload for '${operator}' applied to '(bool, ${printType(predicate.type)})'`);
+  }
+
+  private optional(expr: Comprehension): Compiled {
+    const range = this.compile(expr.range);
+    const inner = range.type.kind === 'optional' ? range.type.item : DYN;
+    const [name = '_'] = expr.variables;
+    const [argument] = expr.args;
+    return this.within([{ name, type: inner, node: range.node, size: range.size }], ([slot = 0]) => {
+      const body = argument === undefined ? literal(null) : this.compile(argument);
+      const flat = expr.macro === 'optFlatMap';
+      return {
+        type: flat ? body.type : optionalOf(body.type),
+        cost: range.cost + body.cost + 2,
+        size: body.size,
+        run: (frame) => {
+          const option = range.run(frame);
+          if (!(option instanceof Optional) || !option.present) return NONE;
+          frame.slots[slot] = option.value;
+          const value = body.run(frame);
+          return flat ? value : new Optional(true, value);
+        },
+      };
+    });
+  }
+
+  private call(expr: Extract<Expr, { kind: 'call' }>): Compiled {
+    const { name, target } = expr;
+    if (name === '_&&_' || name === '_||_') return this.logic(expr);
+    if (name === '_?_:_') return this.conditional(expr);
+    if (target?.kind === 'ident' && this.find(target.name) === undefined) {
+      const overloads = overloadsOf(`${target.name}.${name}`, false);
+      if (overloads !== undefined) return this.invoke(`${target.name}.${name}`, overloads, expr.args, expr.at);
+    }
+    const overloads = overloadsOf(name, target !== undefined);
+    if (overloads === undefined) {
+      for (const arg of target === undefined ? expr.args : [target, ...expr.args]) this.compile(arg);
+      return this.issue(expr.at, `undeclared reference to '${name}' (in container '')`);
+    }
+    return this.invoke(
+      name,
+      overloads,
+      target === undefined ? expr.args : [target, ...expr.args],
+      expr.at,
+      target !== undefined,
+    );
+  }
+
+  private invoke(
+    name: string,
+    overloads: readonly Overload[],
+    exprs: readonly Expr[],
+    at: number,
+    method = false,
+  ): Compiled {
+    const args = exprs.map((arg) => this.compile(arg));
+    const fits = candidates(
+      overloads,
+      args.map((arg) => arg.type),
+    );
+    const [first] = fits;
+    if (first === undefined) {
+      if (this.issues.length > 0 && args.some((arg) => arg.type.kind === 'dyn')) return this.issue(at, '');
+      const types = args.map((arg) => printType(arg.type));
+      const signature = method ? `${types[0]}.(${types.slice(1).join(', ')})` : `(${types.join(', ')})`;
+      return this.issue(at, `found no matching overload for '${name}' applied to '${signature}'`);
+    }
+    const node = name === '_[_]' ? (args[0]?.node?.items ?? args[0]?.node?.additional) : undefined;
+    const type = fits.reduce((joined, fit) => join(joined, fit.result), first.result);
+    return {
+      type,
+      cost:
+        args.reduce((sum, arg) => sum + arg.cost, 0) + callCost(name, args, (i) => isSizedType(args[i]?.type ?? DYN)),
+      size: node === undefined ? (isSizedType(type) ? resultSize(name, args) : 1) : sizeOf(type, node),
+      node,
+      run: invocation(
+        fits.map((fit) => fit.overload),
+        args,
+      ),
+    };
+  }
+
+  private logic(expr: Extract<Expr, { kind: 'call' }>): Compiled {
+    const [left, right] = expr.args.map((arg) => this.compile(arg));
+    if (left === undefined || right === undefined) return this.issue(expr.at, 'missing operand');
+    for (const side of [left, right]) {
+      if (side.type.kind !== 'bool' && side.type.kind !== 'dyn') {
+        const types = `${printType(left.type)}, ${printType(right.type)}`;
+        return this.issue(expr.at, `found no matching overload for '${expr.name}' applied to '(${types})'`);
+      }
+    }
+    const decisive = expr.name === '_||_';
+    return { type: BOOL, cost: left.cost + right.cost, size: 1, run: shortCircuit(left.run, right.run, decisive) };
+  }
+
+  private conditional(expr: Extract<Expr, { kind: 'call' }>): Compiled {
+    const [condition, yes, no] = expr.args.map((arg) => this.compile(arg));
+    if (condition === undefined || yes === undefined || no === undefined) return this.issue(expr.at, 'missing operand');
+    const joined = join(yes.type, no.type);
+    const bad = condition.type.kind !== 'bool' && condition.type.kind !== 'dyn';
+    if (bad || (joined.kind === 'dyn' && yes.type.kind !== 'dyn' && no.type.kind !== 'dyn')) {
+      const types = [condition, yes, no].map((each) => printType(each.type)).join(', ');
+      return this.issue(expr.at, `found no matching overload for '_?_:_' applied to '(${types})'`);
+    }
+    return {
+      type: joined,
+      cost: condition.cost + Math.max(yes.cost, no.cost),
+      size: Math.max(yes.size, no.size),
+      run: (frame) => (truth(condition.run(frame)) ? yes.run(frame) : no.run(frame)),
+    };
+  }
+}
+
+/** A key of a map is at most as long as a request. */
+const MAX_KEY = 3_145_726;
+
+const PREDICATES = new Set<Comprehension['macro']>(['all', 'exists', 'exists_one']);
+
+function sizeOf(type: CelType, node: SchemaNode | undefined): number {
+  if (node !== undefined) return maxSize(node);
+  return isSizedType(type) ? Number.POSITIVE_INFINITY : 1;
+}
+
+function literal(value: Literal): Compiled {
+  const fact = (type: CelType, size: number, made: unknown = value): Compiled => ({
+    type,
+    run: () => made,
+    cost: 0,
+    size,
+  });
+  if (value === null) return fact(NULL, 1);
+  if (typeof value === 'boolean') return fact(BOOL, 1);
+  if (typeof value === 'bigint') return fact(INT, 1);
+  if (typeof value === 'number') return fact(DOUBLE, 1);
+  if (typeof value === 'string') return fact(STRING, value.length);
+  if (value instanceof Uint8Array) return fact(BYTES, value.length);
+  return fact(UINT, 1, new Uint(value.uint));
+}
+
+/** `&&` and `||` forgive an error on one side when the other side decides. */
+const shortCircuit =
+  (left: Run, right: Run, decisive: boolean): Run =>
+  (frame) => {
+    let failure: CelRuntimeError;
+    try {
+      if (truth(left(frame)) === decisive) return decisive;
+      return truth(right(frame));
+    } catch (error) {
+      if (!(error instanceof CelRuntimeError)) throw error;
+      failure = error;
+    }
+    if (truth(right(frame)) === decisive) return decisive;
+    throw failure;
+  };
+
+/** Calls the overload that fits the values; with one candidate there is nothing to choose. */
+function invocation(overloads: readonly Overload[], args: readonly Compiled[]): Run {
+  const runs = args.map((arg) => arg.run);
+  const [only] = overloads;
+  const sure = overloads.length === 1 && args.every((arg) => arg.type.kind !== 'dyn');
+  if (only !== undefined && sure) return (frame) => only.call(runs.map((run) => run(frame)) as never[]);
+  return (frame) => {
+    const values = runs.map((run) => run(frame));
+    const chosen = overloads.find((overload) => overload.params.every((type, at) => isOfType(values[at], type)));
+    if (chosen === undefined) throw new CelRuntimeError('no such overload');
+    return chosen.call(values as never[]);
+  };
+}
+
+function resultType(expr: Comprehension, range: CelType, body: CelType): CelType {
+  switch (expr.macro) {
+    case 'map':
+    case 'transformList':
+      return listOf(body);
+    case 'filter':
+      return range.kind === 'map' ? listOf(range.key) : range;
+    case 'transformMap':
+      return mapOf(range.kind === 'map' ? range.key : INT, body);
+    case 'transformMapEntry':
+      return body.kind === 'map' ? body : mapOf(DYN, DYN);
+    default:
+      return BOOL;
+  }
+}
+
+/** The pairs (index or key, value) that a macro walks. */
+function* pairs(range: unknown): Generator<readonly [unknown, unknown]> {
+  if (Array.isArray(range)) {
+    for (let at = 0; at < range.length; at++) yield [BigInt(at), range[at]];
+  } else if (isMap(range)) {
+    for (const key of range.keys()) yield [key, range.get(key)];
+  } else {
+    throw new CelRuntimeError('no such overload');
+  }
+}
+
+function loop(expr: Comprehension, range: Run, slots: readonly number[], args: readonly Run[]): Run {
+  const [first = 0, second] = slots;
+  const [predicate, transform] = args.length > 1 ? [args[0], args[1]] : [undefined, args[0]];
+  const body = transform ?? (() => null);
+  /** Sets the variables; answers the item that a filter keeps. */
+  const each = function* (frame: Frame): Generator<readonly [unknown, unknown]> {
+    const values = range(frame);
+    const isList = Array.isArray(values);
+    for (const [key, value] of pairs(values)) {
+      step(frame);
+      const item = isList ? value : key;
+      frame.slots[first] = second === undefined ? item : key;
+      if (second !== undefined) frame.slots[second] = value;
+      yield [key, item];
+    }
+  };
+  const kept = function* (frame: Frame): Generator<readonly [unknown, unknown]> {
+    for (const pair of each(frame)) if (predicate === undefined || truth(predicate(frame))) yield pair;
+  };
+  switch (expr.macro) {
+    case 'all':
+      return (frame) => decide(each(frame), () => truth(body(frame)), false);
+    case 'exists':
+      return (frame) => decide(each(frame), () => truth(body(frame)), true);
+    case 'exists_one':
+      return (frame) => {
+        let count = 0;
+        for (const _ of each(frame)) if (truth(body(frame))) count++;
+        return count === 1;
+      };
+    case 'filter':
+      return (frame) => {
+        const list: unknown[] = [];
+        for (const [, item] of each(frame)) if (truth(body(frame))) list.push(item);
+        return list;
+      };
+    case 'transformMap':
+      return (frame) => {
+        const map = new LiteralMap();
+        for (const [key] of kept(frame)) map.set(key, body(frame));
+        return map;
+      };
+    case 'transformMapEntry':
+      return (frame) => {
+        const map = new LiteralMap();
+        for (const _ of kept(frame)) {
+          const entry = body(frame);
+          if (isMap(entry)) for (const key of entry.keys()) map.set(key, entry.get(key));
+        }
+        return map;
+      };
+    default:
+      return (frame) => {
+        const list: unknown[] = [];
+        for (const _ of kept(frame)) list.push(body(frame));
+        return list;
+      };
+  }
+}
+
+/** Walks until one item decides; an error counts only when none does. */
+function decide(items: Iterable<unknown>, test: () => boolean, decisive: boolean): boolean {
+  let failure: CelRuntimeError | undefined;
+  for (const _ of items) {
+    try {
+      if (test() === decisive) return decisive;
+    } catch (error) {
+      if (!(error instanceof CelRuntimeError) || error.message.startsWith('operation cancelled')) throw error;
+      failure ??= error;
+    }
+  }
+  if (failure !== undefined) throw failure;
+  return !decisive;
+}
+
+/**
+ * Parses, checks and plans an expression.
+ * @throws CelCompileError with every complaint, as cel-go prints them
+ */
+export function compileCel(source: string, declarations: readonly Declaration[]): Program {
+  const compiler = new Compiler(declarations);
+  const compiled = compiler.compile(parseCel(source));
+  const issues = compiler.issues.filter((issue) => issue.message !== '').sort((a, b) => a.at - b.at);
+  if (issues.length > 0) throw new CelCompileError(source, issues);
+  return {
+    type: compiled.type,
+    cost: compiled.cost,
+    uses: compiler.uses,
+    run: (values) => compiled.run({ slots: [...values], steps: MAX_STEPS }),
+  };
+}

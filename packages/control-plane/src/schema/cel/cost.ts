@@ -1,0 +1,109 @@
+import type { SchemaNode } from '../node.ts';
+
+/** The largest request body: nothing in an object can be longer. */
+const MAX_REQUEST = 3_145_728;
+
+/** What traversing one byte of a string costs. */
+const TRAVERSAL = 0.1;
+const REGEX = 0.25;
+
+/** What one rule may cost at most, and all rules of a schema together. */
+export const RULE_COST_LIMIT = 10_000_000;
+export const SCHEMA_COST_LIMIT = 100_000_000;
+
+/** The least that a value of a schema takes in JSON, which bounds how many of them a request can hold. */
+function minBytes(node: SchemaNode | undefined, depth = 0): number {
+  if (node === undefined || depth > 20) return 1;
+  switch (node.types[0]) {
+    case 'string':
+      return 2;
+    case 'boolean':
+      return 4;
+    case 'array':
+      return 2;
+    case 'object': {
+      let size = 2;
+      for (const name of node.required) {
+        const property = node.properties.get(name);
+        if (property !== undefined && !property.hasDefault) size += name.length + 4 + minBytes(property, depth + 1);
+      }
+      return size;
+    }
+    default:
+      return 1;
+  }
+}
+
+const FORMAT_SIZES: Readonly<Record<string, number>> = { date: 10, 'date-time': 30, duration: 30 };
+
+/** The most elements (bytes of a string, items, entries) that a value of a schema can have. */
+export function maxSize(node: SchemaNode): number {
+  switch (node.intOrString ? 'string' : node.types[0]) {
+    case 'string': {
+      const longest = node.enum?.reduce<number>((max, word) => Math.max(max, String(word).length), 0);
+      if (longest !== undefined) return longest;
+      if (node.maxLength !== undefined) return node.maxLength * 4;
+      return FORMAT_SIZES[node.format] ?? MAX_REQUEST - 2;
+    }
+    case 'array':
+      return node.maxItems ?? Math.floor((MAX_REQUEST - 2) / (minBytes(node.items) + 1));
+    case 'object':
+      if (node.additional === undefined) return node.maxProperties ?? node.properties.size;
+      return node.maxProperties ?? Math.floor(MAX_REQUEST / (minBytes(node.additional) + 6));
+    default:
+      return 1;
+  }
+}
+
+/** How big a value is at most, for the functions whose cost depends on it. */
+export interface Sized {
+  readonly size: number;
+}
+
+const sizeAt = (args: readonly Sized[], at: number): number => args[at]?.size ?? 0;
+const scan = (size: number): number => Math.ceil(size * TRAVERSAL);
+
+const TRAVERSING = new Set(
+  (
+    'startsWith endsWith charAt indexOf lastIndexOf lowerAscii upperAscii replace split substring trim reverse url isURL quantity isQuantity ' +
+    'ip isIP cidr isCIDR validate bytes timestamp duration semver isSemver strings.quote'
+  ).split(' '),
+);
+const LISTING = new Set('isSorted sum min max'.split(' '));
+const EQUALITY = new Set('_==_ _!=_ _<_ _<=_ _>_ _>=_'.split(' '));
+const SETS = new Set('sets.contains sets.intersects sets.equivalent'.split(' '));
+
+/** What a call costs beside its arguments. Receivers come first. Sizes and factors are those of cel-go and of the Kubernetes libraries. */
+export function callCost(name: string, args: readonly Sized[], isSized: (at: number) => boolean): number {
+  if (name === 'matches' || name === 'find' || name === 'findAll') {
+    return 1 + Math.ceil((sizeAt(args, 0) + 1) * TRAVERSAL) * Math.ceil(Math.max(1, sizeAt(args, 1)) * REGEX);
+  }
+  if (name === 'contains') return 1 + scan(sizeAt(args, 0)) * Math.max(1, scan(sizeAt(args, 1)));
+  if (name === '@in') return 1 + sizeAt(args, 1);
+  if (EQUALITY.has(name)) return isSized(0) && isSized(1) ? 1 + scan(Math.min(sizeAt(args, 0), sizeAt(args, 1))) : 1;
+  if (name === '_+_') return isSized(0) ? 1 + scan(sizeAt(args, 0) + sizeAt(args, 1)) : 1;
+  if (SETS.has(name)) return 1 + sizeAt(args, 0) * sizeAt(args, 1);
+  if (LISTING.has(name)) return 1 + sizeAt(args, 0);
+  if (TRAVERSING.has(name)) return 1 + scan(sizeAt(args, name === 'validate' ? 1 : 0));
+  if (name === 'join' || name === 'format') return 1 + scan(sizeAt(args, 0) + sizeAt(args, 1));
+  return 1;
+}
+
+const SAME_SIZE = new Set(
+  'lowerAscii upperAscii trim reverse substring charAt find replace split findAll bytes'.split(' '),
+);
+
+/** How big the result of a call is at most; infinite where nobody can say. */
+export function resultSize(name: string, args: readonly Sized[]): number {
+  if (name === '_+_' || name === 'format') return sizeAt(args, 0) + sizeAt(args, 1);
+  if (name === 'replace') return sizeAt(args, 0) * Math.max(1, sizeAt(args, 2));
+  if (SAME_SIZE.has(name)) return sizeAt(args, 0);
+  return Number.POSITIVE_INFINITY;
+}
+
+/** How a cost beyond its limit is complained about. */
+export function costMessage(what: string, cost: number, limit: number): string {
+  const factor = cost / limit;
+  const words = factor > 100 ? 'more than 100x' : factor < 1.5 ? `${factor.toFixed(6)}x` : `${factor.toFixed(1)}x`;
+  return `${what} exceeds budget by factor of ${words} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`;
+}

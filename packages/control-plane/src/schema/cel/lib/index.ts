@@ -1,0 +1,18 @@
+import { kubernetesLibrary } from './kubernetes.ts';
+import type { Overload } from './overload.ts';
+import { standardLibrary } from './standard.ts';
+import { stringLibrary } from './strings.ts';
+
+const key = (name: string, method: boolean): string => `${method ? '.' : ''}${name}`;
+
+const table = new Map<string, Overload[]>();
+for (const overload of [...standardLibrary, ...stringLibrary, ...kubernetesLibrary]) {
+  const id = key(overload.name, overload.method);
+  table.set(id, [...(table.get(id) ?? []), overload]);
+}
+
+/** The overloads of a function or method; undefined when there is no such. */
+export const overloadsOf = (name: string, method: boolean): readonly Overload[] | undefined =>
+  table.get(key(name, method));
+
+export { isOfType, type Overload } from './overload.ts';

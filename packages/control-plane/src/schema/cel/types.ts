@@ -1,0 +1,154 @@
+import { nodeOf, type SchemaNode } from '../node.ts';
+
+/** The type of an expression. */
+export type CelType =
+  | {
+      readonly kind:
+        | 'dyn'
+        | 'int'
+        | 'uint'
+        | 'double'
+        | 'bool'
+        | 'string'
+        | 'bytes'
+        | 'null'
+        | 'timestamp'
+        | 'duration'
+        | 'type';
+    }
+  | { readonly kind: 'list'; readonly item: CelType }
+  | { readonly kind: 'map'; readonly key: CelType; readonly value: CelType }
+  | { readonly kind: 'optional'; readonly item: CelType }
+  | { readonly kind: 'opaque'; readonly name: string }
+  | { readonly kind: 'param'; readonly name: string }
+  | ObjectType;
+
+/** A structure of a schema. Field types are worked out when they are asked for. */
+export interface ObjectType {
+  readonly kind: 'object';
+  readonly name: string;
+  readonly node: SchemaNode;
+  /** A whole resource: apiVersion, kind and metadata are there. */
+  readonly isResource: boolean;
+}
+
+export const DYN: CelType = { kind: 'dyn' };
+export const INT: CelType = { kind: 'int' };
+export const UINT: CelType = { kind: 'uint' };
+export const DOUBLE: CelType = { kind: 'double' };
+export const BOOL: CelType = { kind: 'bool' };
+export const STRING: CelType = { kind: 'string' };
+export const BYTES: CelType = { kind: 'bytes' };
+export const NULL: CelType = { kind: 'null' };
+export const TIMESTAMP: CelType = { kind: 'timestamp' };
+export const DURATION: CelType = { kind: 'duration' };
+export const TYPE: CelType = { kind: 'type' };
+
+export const listOf = (item: CelType): CelType => ({ kind: 'list', item });
+export const mapOf = (key: CelType, value: CelType): CelType => ({ kind: 'map', key, value });
+export const optionalOf = (item: CelType): CelType => ({ kind: 'optional', item });
+export const opaque = (name: string): CelType => ({ kind: 'opaque', name });
+export const param = (name: string): CelType => ({ kind: 'param', name });
+
+/** A type as cel-go names it. */
+export function printType(type: CelType): string {
+  switch (type.kind) {
+    case 'list':
+      return `list(${printType(type.item)})`;
+    case 'map':
+      return `map(${printType(type.key)}, ${printType(type.value)})`;
+    case 'optional':
+      return `optional_type(${printType(type.item)})`;
+    case 'opaque':
+    case 'param':
+      return type.name;
+    case 'object':
+      return type.name;
+    case 'timestamp':
+      return 'google.protobuf.Timestamp';
+    case 'duration':
+      return 'google.protobuf.Duration';
+    default:
+      return type.kind;
+  }
+}
+
+const RESERVED = new Set(
+  'as break const continue else for function if import let loop package namespace return var void while true false null in'.split(
+    ' ',
+  ),
+);
+
+/** A property as rules write it: what CEL cannot say is escaped (`__dash__`, `__slash__`, reserved words). */
+export function escapeName(name: string): string | undefined {
+  if (RESERVED.has(name)) return `__${name}__`;
+  const escaped = name
+    .replaceAll('__', '__underscores__')
+    .replaceAll('.', '__dot__')
+    .replaceAll('-', '__dash__')
+    .replaceAll('/', '__slash__');
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(escaped) ? escaped : undefined;
+}
+
+const UNESCAPE: Readonly<Record<string, string>> = {
+  __underscores__: '__',
+  __dot__: '.',
+  __dash__: '-',
+  __slash__: '/',
+};
+
+/** The property that a name in a rule stands for. */
+export function unescapeName(name: string): string {
+  const word = /^__([a-z]+)__$/.exec(name)?.[1];
+  if (word !== undefined && RESERVED.has(word)) return word;
+  return name.replace(/__(?:underscores|dot|dash|slash)__/g, (found) => UNESCAPE[found] ?? found);
+}
+
+/** The type of the values of a schema. */
+export function typeOfNode(node: SchemaNode, name: string, isResource: boolean): CelType {
+  if (node.intOrString) return DYN;
+  switch (node.types[0]) {
+    case 'string':
+      return typeOfFormat(node.format);
+    case 'integer':
+      return INT;
+    case 'number':
+      return DOUBLE;
+    case 'boolean':
+      return BOOL;
+    case 'array':
+      return listOf(node.items === undefined ? DYN : typeOfNode(node.items, `${name}.@idx`, node.items.embedded));
+    case 'object': {
+      if (node.additional !== undefined) return mapOf(STRING, typeOfNode(node.additional, `${name}.@elem`, false));
+      if (node.preserve && node.properties.size === 0 && !isResource) return DYN;
+      return { kind: 'object', name, node, isResource: isResource || node.embedded };
+    }
+    default:
+      return DYN;
+  }
+}
+
+function typeOfFormat(format: string): CelType {
+  if (format === 'byte') return BYTES;
+  if (format === 'duration') return DURATION;
+  return format === 'date' || format === 'date-time' ? TIMESTAMP : STRING;
+}
+
+/** The type of a field of an object type; undefined: there is none. Only name and generateName of metadata are to be seen. */
+export function fieldOf(type: ObjectType, field: string): CelType | undefined {
+  const name = unescapeName(field);
+  const property = type.node.properties.get(name);
+  if (type.isResource) {
+    if (name === 'apiVersion' || name === 'kind') return STRING;
+    if (name === 'metadata') return METADATA;
+  }
+  return property === undefined ? undefined : typeOfNode(property, `${type.name}.${name}`, property.embedded);
+}
+
+/** What rules may see of metadata. */
+export const METADATA: CelType = {
+  kind: 'object',
+  name: 'kubernetes.ObjectMeta',
+  node: nodeOf({ type: 'object', properties: { name: { type: 'string' }, generateName: { type: 'string' } } }),
+  isResource: false,
+};

@@ -1,0 +1,81 @@
+import type { Overload } from './lib/index.ts';
+import { type CelType, DYN } from './types.ts';
+
+/** What type parameters stand for in one call. */
+type Bindings = Map<string, CelType>;
+
+function sameKind(wanted: CelType, given: CelType): boolean {
+  if (wanted.kind === 'object' && given.kind === 'object')
+    return wanted.node === given.node || wanted.name === given.name;
+  if (wanted.kind === 'opaque' && given.kind === 'opaque') return wanted.name === given.name;
+  return wanted.kind === given.kind;
+}
+
+const takesNull = (type: CelType): boolean =>
+  ['object', 'timestamp', 'duration', 'opaque', 'null', 'dyn'].includes(type.kind);
+
+/** Whether a value of the type `given` may stand where `wanted` is asked for; binds parameters on the way. */
+export function assignable(wanted: CelType, given: CelType, bindings: Bindings): boolean {
+  if (wanted.kind === 'param') {
+    const bound = bindings.get(wanted.name);
+    if (bound === undefined || bound.kind === 'dyn') {
+      if (bound === undefined) bindings.set(wanted.name, given);
+      return true;
+    }
+    if (given.kind === 'dyn') return true;
+    if (given.kind === 'null' && takesNull(bound)) return true;
+    if (bound.kind === 'null' && takesNull(given)) {
+      bindings.set(wanted.name, given);
+      return true;
+    }
+    return assignable(bound, given, bindings);
+  }
+  if (wanted.kind === 'dyn' || given.kind === 'dyn') return true;
+  if (wanted.kind === 'list' && given.kind === 'list') return assignable(wanted.item, given.item, bindings);
+  if (wanted.kind === 'optional' && given.kind === 'optional') return assignable(wanted.item, given.item, bindings);
+  if (wanted.kind === 'map' && given.kind === 'map') {
+    return assignable(wanted.key, given.key, bindings) && assignable(wanted.value, given.value, bindings);
+  }
+  return sameKind(wanted, given);
+}
+
+function substitute(type: CelType, bindings: Bindings): CelType {
+  switch (type.kind) {
+    case 'param':
+      return bindings.get(type.name) ?? DYN;
+    case 'list':
+    case 'optional':
+      return { kind: type.kind, item: substitute(type.item, bindings) };
+    case 'map':
+      return { kind: 'map', key: substitute(type.key, bindings), value: substitute(type.value, bindings) };
+    default:
+      return type;
+  }
+}
+
+/** An overload that fits the arguments, with what it gives for them. */
+export interface Candidate {
+  readonly overload: Overload;
+  readonly result: CelType;
+}
+
+/** The overloads that may be meant by a call with arguments of these types. */
+export function candidates(overloads: readonly Overload[], args: readonly CelType[]): Candidate[] {
+  const found: Candidate[] = [];
+  for (const overload of overloads) {
+    if (overload.params.length !== args.length) continue;
+    const bindings: Bindings = new Map();
+    if (overload.params.every((wanted, at) => assignable(wanted, args[at] ?? DYN, bindings))) {
+      found.push({ overload, result: substitute(overload.result, bindings) });
+    }
+  }
+  return found;
+}
+
+/** The type that holds both; dyn when there is none. */
+export function join(a: CelType, b: CelType): CelType {
+  if (a.kind === 'dyn' || b.kind === 'dyn') return DYN;
+  if (assignable(a, b, new Map()) && assignable(b, a, new Map())) return a;
+  if (a.kind === 'null' && takesNull(b)) return b;
+  return b.kind === 'null' && takesNull(a) ? a : DYN;
+}
