@@ -1,4 +1,4 @@
-import { Command, CommanderError, Option } from 'commander';
+import type { Command } from 'commander';
 import { ConfigError } from '../credentials/cluster-config.ts';
 import type { Flag, Flags, FlagValues } from './flag.ts';
 
@@ -17,7 +17,9 @@ export type Parsed<F extends Flags> =
 const dashed = (argument: string): string =>
   argument.startsWith('--') ? argument.replace(/^[^=]+/, (name) => name.replaceAll('_', '-')) : argument;
 
-function addOption(command: Command, name: string, flag: Flag<unknown>): void {
+type Commander = typeof import('commander');
+
+function addOption({ Option }: Commander, command: Command, name: string, flag: Flag<unknown>): void {
   const short = flag.short === undefined ? '' : `-${flag.short}, `;
   const shown = flag.shown === '' ? '' : ` (default ${flag.shown})`;
   command.addOption(new Option(`${short}--${name} ${flag.placeholder}`, flag.help + shown));
@@ -26,14 +28,14 @@ function addOption(command: Command, name: string, flag: Flag<unknown>): void {
   }
 }
 
-function createCommand(program: Program, flags: Flags, out: (text: string) => void): Command {
-  const command = new Command(program.name)
+function createCommand(commander: Commander, program: Program, flags: Flags, out: (text: string) => void): Command {
+  const command = new commander.Command(program.name)
     .description(program.description)
     .version(program.version, '--version', 'print the version')
     .allowExcessArguments(false)
     .exitOverride()
     .configureOutput({ writeOut: out, writeErr: () => undefined });
-  for (const [name, flag] of Object.entries(flags)) addOption(command, name, flag);
+  for (const [name, flag] of Object.entries(flags)) addOption(commander, command, name, flag);
   return command;
 }
 
@@ -80,15 +82,20 @@ function convert<F extends Flags>(
  * Reads a command line. Throws `ConfigError` with one line for each flag that is wrong.
  * @param argv the arguments, without the interpreter and the script.
  */
-export function parseFlags<F extends Flags>(program: Program, flags: F, argv: readonly string[]): Parsed<F> {
+export async function parseFlags<F extends Flags>(
+  program: Program,
+  flags: F,
+  argv: readonly string[],
+): Promise<Parsed<F>> {
+  const commander = await import('commander'); // Only binaries need it.
   let printed = '';
-  const command = createCommand(program, flags, (text) => {
+  const command = createCommand(commander, program, flags, (text) => {
     printed += text;
   });
   try {
     command.parse(argv.map(dashed), { from: 'user' });
   } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
+    if (!(error instanceof commander.CommanderError)) throw error;
     if (error.exitCode === 0) return { kind: 'print', text: printed };
     throw new ConfigError(`${error.message.replace(/^error: /, '')}; --help lists the flags`);
   }

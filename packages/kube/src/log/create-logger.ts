@@ -1,8 +1,8 @@
-import { createRequire } from 'node:module';
 import type { Writable } from 'node:stream';
 import type { DestinationStream, Logger as PinoLogger } from 'pino';
 import { errorText } from '../error-text.ts';
 import { KubeError } from '../errors.ts';
+import { load } from '../lazy.ts';
 import type { Logger } from '../logger.ts';
 import type { LogLevel } from './memory-logger.ts';
 
@@ -34,7 +34,7 @@ const wrap = (pino: PinoLogger): Logger => ({
 
 /** A logger over pino, which is loaded here and not before: libraries and tests do without. */
 export function createLogger(options: LoggerOptions): Logger {
-  const pino = createRequire(import.meta.url)('pino') as typeof import('pino');
+  const pino = load('pino') as typeof import('pino');
   const destination: DestinationStream = options.destination ?? pino.destination({ dest: 2, sync: true });
   const logger = pino.pino(
     {

@@ -1,5 +1,6 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Counter, Registry } from 'prom-client';
 import type { RequestSample } from '../client/exchange.ts';
+import { load } from '../lazy.ts';
 import type { QueueMetrics } from '../queue/create-controller.ts';
 import { templated } from './template.ts';
 
@@ -27,7 +28,13 @@ const QUEUE_BUCKETS = Array.from({ length: 10 }, (_, i) => 10 ** (i - 8));
 /** 1 ms to 512 ms, doubling, as Go MCM's client. */
 const REQUEST_BUCKETS = Array.from({ length: 10 }, (_, i) => 0.001 * 2 ** i);
 
-function createQueueMetrics(registry: Registry, prefix: string): QueueMetrics {
+type Prometheus = typeof import('prom-client');
+
+function createQueueMetrics(
+  { Counter, Gauge, Histogram }: Prometheus,
+  registry: Registry,
+  prefix: string,
+): QueueMetrics {
   const name = (rest: string): string => `${prefix}workqueue_${rest}`;
   const common = { labelNames: ['name' as const], registers: [registry] };
   const queues = new Map<string, Parameters<QueueMetrics>[1]>();
@@ -78,7 +85,11 @@ function createQueueMetrics(registry: Registry, prefix: string): QueueMetrics {
   };
 }
 
-function createReflectorMetrics(registry: Registry, prefix: string): Metrics['reflectors'] {
+function createReflectorMetrics(
+  { Counter, Gauge }: Prometheus,
+  registry: Registry,
+  prefix: string,
+): Metrics['reflectors'] {
   const counter = (rest: string, help: string): Counter<'name'> =>
     new Counter({ name: `${prefix}reflector_${rest}`, help, labelNames: ['name'], registers: [registry] });
   const lists = counter('lists_total', 'Lists of a resource');
@@ -100,7 +111,7 @@ function createReflectorMetrics(registry: Registry, prefix: string): Metrics['re
   };
 }
 
-function createRequestMetrics(registry: Registry): Metrics['requests'] {
+function createRequestMetrics({ Counter, Histogram }: Prometheus, registry: Registry): Metrics['requests'] {
   const total = new Counter({
     name: 'rest_client_requests_total',
     help: 'Requests by code, method and host',
@@ -122,7 +133,7 @@ function createRequestMetrics(registry: Registry): Metrics['requests'] {
 }
 
 /** What the standard Go and Node collectors call these; read when scraped, so that an idle process stays idle. */
-function addProcessMetrics(registry: Registry): void {
+function addProcessMetrics({ Gauge }: Prometheus, registry: Registry): void {
   const gauge = (name: string, help: string, value: () => number): void => {
     new Gauge({
       name,
@@ -146,13 +157,14 @@ function addProcessMetrics(registry: Registry): void {
 /** A registry of its own, with the queue, reflector, client and process metrics of Kubernetes controllers. */
 export function createMetrics(options: MetricsOptions = {}): Metrics {
   const prefix = options.prefix ?? '';
-  const registry = new Registry();
-  addProcessMetrics(registry);
+  const prometheus = load('prom-client') as Prometheus;
+  const registry = new prometheus.Registry();
+  addProcessMetrics(prometheus, registry);
   return {
     registry,
-    queues: createQueueMetrics(registry, prefix),
-    reflectors: createReflectorMetrics(registry, prefix),
-    requests: createRequestMetrics(registry),
+    queues: createQueueMetrics(prometheus, registry, prefix),
+    reflectors: createReflectorMetrics(prometheus, registry, prefix),
+    requests: createRequestMetrics(prometheus, registry),
     scrape: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };
 }

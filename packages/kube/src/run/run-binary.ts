@@ -320,7 +320,11 @@ export async function runBinary<const F extends Flags>(
   host: Host = processHost(hostname()),
 ): Promise<number> {
   try {
-    const parsed = parseFlags(definition, { ...commonFlags(definition.defaults), ...definition.flags }, host.argv);
+    const parsed = await parseFlags(
+      definition,
+      { ...commonFlags(definition.defaults), ...definition.flags },
+      host.argv,
+    );
     if (parsed.kind === 'print') {
       host.print(parsed.text.trimEnd());
       return 0;

@@ -1,5 +1,6 @@
-import { type Dispatcher, Pool, ProxyAgent } from 'undici';
+import type { Dispatcher } from 'undici';
 import { type ClusterConfig, ConfigError } from '../credentials/cluster-config.ts';
+import { load } from '../lazy.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../transport.ts';
 
 export interface UndiciTransportOptions extends ClusterConfig {
@@ -37,6 +38,7 @@ function tls(options: UndiciTransportOptions) {
 }
 
 function dispatcher(options: UndiciTransportOptions, origin: string, connections: number | null): Dispatcher {
+  const { Pool, ProxyAgent } = load('undici') as typeof import('undici');
   // Time limits are the client's, on its own clock.
   const common = { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, allowH2: false, connections };
   if (options.proxyUrl !== undefined) {
