@@ -1,0 +1,50 @@
+import { disruption } from './disruption/index.ts';
+import { garbageCollector } from './garbage-collector/index.ts';
+import { namespaceController } from './namespace/index.ts';
+import { type Controller, type ControllerEnvironment, runControllers } from './runtime/controller.ts';
+import { scheduler } from './scheduler/index.ts';
+import { deploymentController } from './workloads/deployment.ts';
+import { replicaSetController } from './workloads/replica-set.ts';
+
+export type { PlaneClient } from './runtime/api.ts';
+export type { ControllerEnvironment } from './runtime/controller.ts';
+
+/** All controllers. Those that look at everything come last: they share the caches of the others. */
+const CONTROLLERS: readonly Controller[] = [
+  disruption,
+  scheduler,
+  replicaSetController,
+  deploymentController,
+  namespaceController,
+  garbageCollector,
+];
+
+/** The names by which controllers are chosen. */
+export const controllerNames: readonly string[] = CONTROLLERS.map(({ name }) => name);
+
+/** Controllers that are chosen and not started yet. */
+export interface Controllers {
+  readonly names: readonly string[];
+  /** Runs them until the signal is aborted; resolves when they have seen all that is there. */
+  start(signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * The controllers of the control plane over its own API. `chosen`: true for all, false for none, or their names.
+ * @throws Error for a name that no controller has
+ */
+export function builtinControllers(
+  environment: ControllerEnvironment,
+  chosen: boolean | readonly string[] = true,
+): Controllers {
+  const names = chosen === true ? controllerNames : chosen === false ? [] : chosen;
+  const unknown = names.filter((name) => !controllerNames.includes(name));
+  if (unknown.length > 0) {
+    throw new Error(`no controller is named ${unknown.join(', ')}; there are ${controllerNames.join(', ')}`);
+  }
+  const running = CONTROLLERS.filter(({ name }) => names.includes(name));
+  return {
+    names,
+    start: (signal) => (running.length === 0 ? Promise.resolve() : runControllers(running, environment, signal)),
+  };
+}

@@ -1,0 +1,163 @@
+import { items, look, type Plain, text } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
+import { allowing } from '../runtime/api.ts';
+import type { Controller, ControllerContext } from '../runtime/controller.ts';
+import { keyOf, splitKey } from '../runtime/informer.ts';
+import { conditionOf, isDying, isTerminal, nodeNameOf, timestamp } from '../runtime/objects.ts';
+import { CLAIMS, NODES, PODS, STORAGE_CLASSES, VOLUMES } from '../runtime/resources.ts';
+import { obstacle, unschedulableMessage } from './fit.ts';
+import { Usage } from './resources.ts';
+import { reachesVolumes, SELECTED_NODE, volumeNeeds } from './volumes.ts';
+
+const SCHEDULER = 'default-scheduler';
+
+/** Whether a pod waits for this scheduler. */
+const isPending = (pod: ApiObject): boolean =>
+  nodeNameOf(pod) === '' &&
+  !isDying(pod) &&
+  !isTerminal(pod) &&
+  text(look(pod, 'spec'), 'schedulerName') === SCHEDULER &&
+  items(look(pod, 'spec'), 'schedulingGates').length === 0;
+
+/** What of a node the scheduler looks at: a heartbeat changes none of it. */
+const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
+  jsonEquals(node['spec'], old['spec']) &&
+  jsonEquals(node.metadata.labels, old.metadata.labels) &&
+  jsonEquals(look(node, 'status')['allocatable'], look(old, 'status')['allocatable']);
+
+/** Where a pod goes, or why it goes nowhere. */
+type Decision = { readonly node: ApiObject } | { readonly why: string };
+
+/** The node with the fewest pods of those that can take the pod. */
+export function chooseNode(
+  pod: ApiObject,
+  nodes: Iterable<ApiObject>,
+  volumes: readonly ApiObject[],
+  usage: Usage,
+): Decision {
+  const reasons: string[] = [];
+  let best: ApiObject | undefined;
+  let fewest = Number.POSITIVE_INFINITY;
+  let seen = 0;
+  for (const node of nodes) {
+    if (isDying(node)) continue;
+    seen++;
+    const why =
+      obstacle(pod, node, usage) ??
+      (reachesVolumes(volumes, node) ? undefined : 'node(s) had volume node affinity conflict');
+    if (why !== undefined) {
+      reasons.push(why);
+      continue;
+    }
+    const pods = usage.used(node.metadata.name ?? '', 'pods');
+    if (pods < fewest) {
+      fewest = pods;
+      best = node;
+    }
+  }
+  return best === undefined ? { why: unschedulableMessage(seen, reasons) } : { node: best };
+}
+
+function setup({ api, clock, informer, queue }: ControllerContext): void {
+  const pods = informer(PODS);
+  const nodes = informer(NODES);
+  const claims = informer(CLAIMS);
+  const volumes = informer(VOLUMES);
+  const classes = informer(STORAGE_CLASSES);
+  const usage = new Usage();
+  /** Pods that found no place: looked at again when something changes that may give them one. */
+  const waiting = new Set<string>();
+
+  const reportUnschedulable = async (key: string, pod: ApiObject, message: string): Promise<void> => {
+    waiting.add(key);
+    const old = conditionOf(pod, 'PodScheduled');
+    if (old?.['status'] === 'False' && old['reason'] === 'Unschedulable' && old['message'] === message) return;
+    const condition: Plain = {
+      type: 'PodScheduled',
+      status: 'False',
+      lastProbeTime: null,
+      lastTransitionTime: old?.['status'] === 'False' ? old['lastTransitionTime'] : timestamp(clock.now()),
+      reason: 'Unschedulable',
+      message,
+    };
+    const others = items(look(pod, 'status'), 'conditions').filter(({ type }) => type !== 'PodScheduled');
+    const { resourceVersion } = pod.metadata;
+    const patch = { metadata: { resourceVersion }, status: { conditions: [...others, condition] } };
+    await allowing(api.patch(PODS, { ...splitKey(key), subresource: 'status' }, patch), 404, 409);
+  };
+
+  const bind = async (key: string, pod: ApiObject, node: string): Promise<void> => {
+    const { namespace, name } = splitKey(key);
+    const { uid = '' } = pod.metadata;
+    usage.put(pod, node);
+    const binding = {
+      apiVersion: 'v1',
+      kind: 'Binding',
+      metadata: { name, namespace, uid },
+      target: { apiVersion: 'v1', kind: 'Node', name: node },
+    };
+    try {
+      await api.create(PODS, binding, { namespace, name, subresource: 'binding' });
+    } catch (error) {
+      usage.remove(uid);
+      // The pod has gone, or someone else has bound it.
+      await allowing(Promise.reject(error), 404, 409);
+    }
+  };
+
+  const work = queue(async (key) => {
+    const pod = pods.get(key);
+    waiting.delete(key);
+    if (pod === undefined || !isPending(pod) || usage.nodeOf(pod.metadata.uid ?? '') !== undefined) return;
+    const needs = volumeNeeds(pod, { claims, volumes, classes });
+    if (needs.blocked !== undefined) {
+      return reportUnschedulable(key, pod, `0/${nodes.size} nodes are available: ${needs.blocked}.`);
+    }
+    const decision = chooseNode(pod, nodes.all(), needs.volumes, usage);
+    if ('why' in decision) return reportUnschedulable(key, pod, decision.why);
+    const node = decision.node.metadata.name ?? '';
+    if (needs.waiting.length === 0) return bind(key, pod, node);
+    // The claims are bound for this node first; their events bring the pod back.
+    waiting.add(key);
+    for (const { metadata } of needs.waiting) {
+      if (metadata.annotations?.[SELECTED_NODE] !== undefined) continue;
+      const place = { namespace: metadata.namespace, name: metadata.name };
+      await allowing(api.patch(CLAIMS, place, { metadata: { annotations: { [SELECTED_NODE]: node } } }), 404);
+    }
+  });
+
+  const retryAll = (): void => {
+    for (const key of waiting) work.add(key);
+  };
+  pods.onChange(({ type, object, old }) => {
+    const { uid = '' } = object.metadata;
+    const node = nodeNameOf(object);
+    if (type === 'deleted' || isTerminal(object)) {
+      const had = usage.nodeOf(uid) !== undefined;
+      usage.remove(uid);
+      waiting.delete(keyOf(object));
+      if (had) retryAll();
+    } else if (node !== '') {
+      if (usage.nodeOf(uid) !== undefined && usage.nodeOf(uid) !== node) usage.remove(uid);
+      usage.put(object, node);
+      waiting.delete(keyOf(object));
+    } else if (isPending(object)) {
+      // Its own status alone gives a waiting pod no better chance.
+      const changed = old === undefined || !jsonEquals(object['spec'], old['spec']);
+      if (changed || !waiting.has(keyOf(object))) work.add(keyOf(object));
+    }
+  });
+  nodes.onChange(({ type, object, old }) => {
+    if (type === 'updated' && old !== undefined && sameForScheduling(object, old)) return;
+    retryAll();
+  });
+  for (const cache of [claims, volumes, classes]) cache.onChange(retryAll);
+}
+
+/**
+ * Gives pending pods a node: taints, selectors, affinity, resources and volumes are looked at; of the nodes that will do, the
+ * one with the fewest pods is taken. Nothing is preempted.
+ * @see kubernetes pkg/scheduler
+ */
+export const scheduler: Controller = { name: 'scheduler', setup };

@@ -1,0 +1,85 @@
+import { items, look, text } from '../../kinds/plain.ts';
+import { quantityNanos } from '../../kinds/quantity.ts';
+import type { ApiObject } from '../../object.ts';
+
+/** Amounts by resource name, in thousandths (so that `100m` of CPU is a whole number). */
+export type Amounts = ReadonlyMap<string, number>;
+
+const milli = (quantity: unknown): number => Number(quantityNanos(quantity) / 1_000_000n);
+
+function add(to: Map<string, number>, amounts: Readonly<Record<string, unknown>>): void {
+  for (const [name, quantity] of Object.entries(amounts)) to.set(name, (to.get(name) ?? 0) + milli(quantity));
+}
+
+const known = new WeakMap<ApiObject, Amounts>();
+
+/** What a pod asks for: the sum of its containers, or its largest init container, plus overhead; and one place. */
+export function requestsOf(pod: ApiObject): Amounts {
+  const found = known.get(pod);
+  if (found !== undefined) return found;
+  const spec = look(pod, 'spec');
+  const sum = new Map<string, number>();
+  for (const container of items(spec, 'containers')) add(sum, look(container, 'resources', 'requests'));
+  for (const container of items(spec, 'initContainers')) {
+    const requests = look(container, 'resources', 'requests');
+    // An init container that restarts always is a sidecar and stays.
+    if (text(container, 'restartPolicy') === 'Always') add(sum, requests);
+    else for (const [name, quantity] of Object.entries(requests)) sum.set(name, Math.max(sum.get(name) ?? 0, milli(quantity)));
+  }
+  add(sum, look(spec, 'overhead'));
+  sum.set('pods', 1000);
+  known.set(pod, sum);
+  return sum;
+}
+
+/** What a node offers; a node that does not say is taken to have room. */
+export function allocatableOf(node: ApiObject): Amounts {
+  const found = known.get(node);
+  if (found !== undefined) return found;
+  const amounts = new Map<string, number>();
+  add(amounts, look(node, 'status', 'allocatable'));
+  known.set(node, amounts);
+  return amounts;
+}
+
+/** How much of each resource is asked for on each node, kept as pods come and go. */
+export class Usage {
+  readonly #nodes = new Map<string, Map<string, number>>();
+  readonly #pods = new Map<string, { readonly node: string; readonly amounts: Amounts }>();
+
+  /** A pod takes its place on a node; said again it changes nothing. */
+  put(pod: ApiObject, node: string): void {
+    const { uid = '' } = pod.metadata;
+    if (this.#pods.has(uid)) return;
+    const amounts = requestsOf(pod);
+    this.#pods.set(uid, { node, amounts });
+    this.#add(node, amounts, 1);
+  }
+
+  remove(uid: string): void {
+    const place = this.#pods.get(uid);
+    if (place === undefined) return;
+    this.#pods.delete(uid);
+    this.#add(place.node, place.amounts, -1);
+  }
+
+  /** The node on which a pod has its place. */
+  nodeOf(uid: string): string | undefined {
+    return this.#pods.get(uid)?.node;
+  }
+
+  used(node: string, resource: string): number {
+    return this.#nodes.get(node)?.get(resource) ?? 0;
+  }
+
+  #add(node: string, amounts: Amounts, sign: 1 | -1): void {
+    const used = this.#nodes.get(node) ?? new Map<string, number>();
+    this.#nodes.set(node, used);
+    for (const [resource, amount] of amounts) {
+      const now = (used.get(resource) ?? 0) + sign * amount;
+      if (now === 0) used.delete(resource);
+      else used.set(resource, now);
+    }
+    if (used.size === 0) this.#nodes.delete(node);
+  }
+}

@@ -1,0 +1,17 @@
+/** Letters that spell no words (`rand.SafeEncodeString`). */
+const LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
+
+/** A short name for a pod template: the FNV-1a hash of its JSON with sorted keys, in safe letters. */
+export function templateHash(template: unknown): string {
+  const text = sorted(template);
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193) >>> 0;
+  return [...String(hash)].map((digit) => LETTERS.charAt(digit.charCodeAt(0) % LETTERS.length)).join('');
+}
+
+function sorted(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(sorted).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${sorted(item)}`).join()}}`;
+}

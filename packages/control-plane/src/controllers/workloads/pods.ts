@@ -1,0 +1,157 @@
+import { look, number, type Plain } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { type Api, allowing } from '../runtime/api.ts';
+import type { Informer } from '../runtime/informer.ts';
+import { controllerOf, isActive, isDying, isReady, nodeNameOf, ownerReference, phaseOf, transitionOf } from '../runtime/objects.ts';
+import { PODS } from '../runtime/resources.ts';
+
+/** A pod as its template describes it, made by `owner`. */
+export function podOf(owner: ApiObject, template: Plain): Plain {
+  const { labels, annotations, finalizers } = look(template, 'metadata');
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      generateName: `${owner.metadata.name}-`,
+      ...(labels === undefined ? {} : { labels }),
+      ...(annotations === undefined ? {} : { annotations }),
+      ...(finalizers === undefined ? {} : { finalizers }),
+      ownerReferences: [ownerReference(owner)],
+    },
+    spec: look(template, 'spec'),
+  };
+}
+
+/** Whether a pod has been ready for as long as its owner asks for, and when it will be. */
+export function availability(pod: ApiObject, minReadySeconds: number, now: Date): { available: boolean; at?: Date } {
+  if (!isReady(pod)) return { available: false };
+  if (minReadySeconds === 0) return { available: true };
+  const since = transitionOf(pod, 'Ready');
+  if (since === undefined) return { available: false };
+  const at = new Date(since.getTime() + minReadySeconds * 1000);
+  return at <= now ? { available: true } : { available: false, at };
+}
+
+const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
+const PHASES = ['Pending', 'Unknown', 'Running'];
+
+/** What says that a pod is the lesser loss: the smaller of the first difference goes first. */
+function worth(pod: ApiObject): readonly number[] {
+  return [
+    nodeNameOf(pod) === '' ? 0 : 1,
+    PHASES.indexOf(phaseOf(pod)),
+    isReady(pod) ? 1 : 0,
+    Number(pod.metadata.annotations?.[DELETION_COST] ?? 0),
+    // The longer ready and the older, the more it is worth.
+    -(transitionOf(pod, 'Ready')?.getTime() ?? 0),
+    -new Date(pod.metadata.creationTimestamp ?? 0).getTime(),
+  ];
+}
+
+/** Pods in the order in which they are given up (`ActivePodsWithRanks`). */
+export function byWorth(pods: readonly ApiObject[]): ApiObject[] {
+  const ranked = pods.map((pod) => ({ pod, worth: worth(pod) }));
+  ranked.sort((a, b) => {
+    for (const [index, value] of a.worth.entries()) {
+      const other = b.worth[index] ?? 0;
+      if (value !== other) return value - other;
+    }
+    return (a.pod.metadata.name ?? '') < (b.pod.metadata.name ?? '') ? -1 : 1;
+  });
+  return ranked.map(({ pod }) => pod);
+}
+
+/**
+ * The pods of owners as a controller knows them: those in the cache, and what it did itself that the cache has not seen
+ * yet. So no pod is made twice because a watch is late.
+ */
+export class OwnedPods {
+  readonly #api: Api;
+  readonly #of: (uid: string) => ApiObject[];
+  readonly #pods: Informer;
+  /** Made and not yet seen, by owner; deleted and not yet seen to be dying. */
+  readonly #made = new Map<string, Map<string, ApiObject>>();
+  readonly #deleted = new Set<string>();
+
+  constructor(api: Api, pods: Informer) {
+    this.#api = api;
+    this.#pods = pods;
+    this.#of = pods.index((pod) => {
+      const owner = controllerOf(pod);
+      return owner === undefined ? [] : [owner.uid];
+    });
+    pods.onChange(({ type, object }) => {
+      const owner = controllerOf(object);
+      const { uid = '' } = object.metadata;
+      if (owner !== undefined) this.#made.get(owner.uid)?.delete(uid);
+      if (type === 'deleted' || isDying(object)) this.#deleted.delete(uid);
+    });
+  }
+
+  /** All pods of an owner, dying and ended ones as well. */
+  all(owner: ApiObject): ApiObject[] {
+    const { uid = '' } = owner.metadata;
+    return [...this.#of(uid), ...(this.#made.get(uid)?.values() ?? [])];
+  }
+
+  /** Those that run or will run. */
+  active(owner: ApiObject): ApiObject[] {
+    return this.all(owner).filter((pod) => isActive(pod) && !this.#deleted.has(pod.metadata.uid ?? ''));
+  }
+
+  /** Makes a pod of the owner. @throws ApiError */
+  async create(owner: ApiObject, pod: Plain): Promise<ApiObject> {
+    const { uid = '', namespace = '' } = owner.metadata;
+    const made = await this.#api.create(PODS, pod, { namespace });
+    const { name = '' } = made.metadata;
+    const seen = this.#pods.get(`${namespace}/${name}`)?.metadata.uid === made.metadata.uid;
+    if (!seen) {
+      const known = this.#made.get(uid) ?? new Map<string, ApiObject>();
+      this.#made.set(uid, known.set(made.metadata.uid ?? '', made));
+    }
+    return made;
+  }
+
+  /** Deletes a pod, unless it has gone or been replaced. */
+  async delete(pod: ApiObject): Promise<void> {
+    const { uid = '', namespace, name } = pod.metadata;
+    if (this.#deleted.has(uid)) return;
+    this.#deleted.add(uid);
+    try {
+      await allowing(this.#api.delete(PODS, { namespace, name }, { preconditions: { uid } }), 404, 409);
+    } catch (error) {
+      this.#deleted.delete(uid);
+      throw error;
+    }
+    const cached = this.#pods.get(`${namespace}/${name}`);
+    if (cached === undefined || cached.metadata.uid !== uid || isDying(cached)) this.#deleted.delete(uid);
+  }
+
+  /** What is known of an owner that has gone is forgotten. */
+  forget(uid: string): void {
+    this.#made.delete(uid);
+  }
+}
+
+/** Counts that every set of pods reports. */
+export function countPods(
+  pods: readonly ApiObject[],
+  minReadySeconds: number,
+  now: Date,
+): { ready: number; available: number; lookAgainAt: Date | undefined } {
+  let ready = 0;
+  let available = 0;
+  let lookAgainAt: Date | undefined;
+  for (const pod of pods) {
+    if (!isReady(pod)) continue;
+    ready++;
+    const state = availability(pod, minReadySeconds, now);
+    if (state.available) available++;
+    else if (state.at !== undefined && (lookAgainAt === undefined || state.at < lookAgainAt)) lookAgainAt = state.at;
+  }
+  return { ready, available, lookAgainAt };
+}
+
+export const minReadySecondsOf = (object: ApiObject): number => number(look(object, 'spec'), 'minReadySeconds') ?? 0;
+
+export const replicasOf = (object: ApiObject): number => number(look(object, 'spec'), 'replicas') ?? 1;

@@ -1,0 +1,98 @@
+import { look, number, text } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { scaled } from '../runtime/objects.ts';
+import { replicasOf } from './pods.ts';
+
+/** How a deployment's replica sets should be scaled: only those that change. */
+export interface Scaling {
+  readonly set: ApiObject;
+  readonly replicas: number;
+}
+
+/** A deployment with its sets; `fresh` has the deployment's template. */
+export interface RolloutView {
+  readonly deployment: ApiObject;
+  readonly fresh: ApiObject;
+  readonly old: readonly ApiObject[];
+  /** Whether pods of old sets are still there, dying ones included. */
+  readonly oldPodsLeft: boolean;
+}
+
+const availableOf = (set: ApiObject): number => number(look(set, 'status'), 'availableReplicas') ?? 0;
+
+const sum = (sets: readonly ApiObject[], count: (set: ApiObject) => number): number =>
+  sets.reduce((total, set) => total + count(set), 0);
+
+/** maxSurge and maxUnavailable as numbers of pods; both zero would never end, so one may then be unavailable. */
+export function bounds(deployment: ApiObject): { surge: number; unavailable: number } {
+  const { maxSurge, maxUnavailable } = look(deployment, 'spec', 'strategy', 'rollingUpdate');
+  const replicas = replicasOf(deployment);
+  const surge = scaled(maxSurge ?? 0, replicas, true);
+  const unavailable = scaled(maxUnavailable ?? 0, replicas, false);
+  if (surge === 0 && unavailable === 0) return { surge, unavailable: 1 };
+  return { surge, unavailable: Math.min(unavailable, replicas) };
+}
+
+/** Unready pods of old sets first, then as many ready ones as may be missing. */
+function shrinkOld({ deployment, fresh, old }: RolloutView): Scaling[] {
+  const { unavailable } = bounds(deployment);
+  const least = replicasOf(deployment) - unavailable;
+  const all = [...old, fresh];
+  const newUnavailable = replicasOf(fresh) - availableOf(fresh);
+  let allowed = sum(all, replicasOf) - least - Math.max(0, newUnavailable);
+  const wanted = new Map(old.map((set) => [set, replicasOf(set)]));
+  if (allowed <= 0) return old.map((set) => ({ set, replicas: replicasOf(set) }));
+  const byAge = [...old].sort((a, b) => age(a) - age(b));
+  for (const set of byAge) {
+    if (allowed <= 0) break;
+    const unready = replicasOf(set) - availableOf(set);
+    const gone = Math.min(allowed, Math.max(0, unready));
+    wanted.set(set, replicasOf(set) - gone);
+    allowed -= gone;
+  }
+  let spare = sum(all, availableOf) - least;
+  for (const set of byAge) {
+    if (spare <= 0) break;
+    const left = wanted.get(set) ?? 0;
+    const gone = Math.min(spare, left);
+    wanted.set(set, left - gone);
+    spare -= gone;
+  }
+  return old.map((set) => ({ set, replicas: wanted.get(set) ?? 0 }));
+}
+
+const age = (set: ApiObject): number => new Date(set.metadata.creationTimestamp ?? 0).getTime();
+
+function growNew({ deployment, fresh, old }: RolloutView): number {
+  const wanted = replicasOf(deployment);
+  const now = replicasOf(fresh);
+  if (now >= wanted) return wanted;
+  const room = wanted + bounds(deployment).surge - sum([...old, fresh], replicasOf);
+  return Math.min(wanted, now + Math.max(0, room));
+}
+
+/** What the next step of a rollout is (`rolloutRolling`, `rolloutRecreate`, or proportional scaling when paused). */
+export function planRollout(view: RolloutView): Scaling[] {
+  const { deployment, fresh, old, oldPodsLeft } = view;
+  const spec = look(deployment, 'spec');
+  const changed = (plan: readonly Scaling[]): Scaling[] =>
+    plan.filter(({ set, replicas }) => replicasOf(set) !== replicas);
+  const wanted = replicasOf(deployment);
+  const running = old.filter((set) => replicasOf(set) > 0);
+  if (spec['paused'] === true) {
+    // A paused rollout only follows the size, when there is one set to follow it.
+    if (running.length === 0) return changed([{ set: fresh, replicas: wanted }]);
+    const [only] = running;
+    return running.length === 1 && replicasOf(fresh) === 0 && only !== undefined
+      ? changed([{ set: only, replicas: wanted }])
+      : [];
+  }
+  if (text(look(spec, 'strategy'), 'type') === 'Recreate') {
+    const stop = changed(old.map((set) => ({ set, replicas: 0 })));
+    if (stop.length > 0 || oldPodsLeft) return stop;
+    return changed([{ set: fresh, replicas: wanted }]);
+  }
+  const grow = changed([{ set: fresh, replicas: growNew(view) }]);
+  if (grow.length > 0) return grow;
+  return changed(shrinkOld(view));
+}
