@@ -1,22 +1,23 @@
-import type { Clock } from './clock.ts';
+import { Authenticator, staticTokens } from './auth/authenticator.ts';
+import { type Authorizer, basicVerdict } from './auth/authorizer.ts';
+import { administrator } from './auth/user.ts';
+import { type CertificateAuthority, createAuthority } from './certificates/authority.ts';
+import { renderKubeconfig } from './certificates/kubeconfig.ts';
+import { type Clock, realClock } from './clock.ts';
+import { builtinKinds } from './kinds/index.ts';
 import type { ApiObject } from './object.ts';
+import { ensureObject, ensureSystemObjects } from './registry/bootstrap.ts';
+import { CrdLifecycle, withCrdStrategy } from './registry/crd-lifecycle.ts';
+import { KindRegistry } from './registry/kind-registry.ts';
+import { namespaceLifecycle } from './registry/lifecycle.ts';
+import { type Call, Registry } from './registry/registry.ts';
+import { fromFetch, toFetch } from './server/fetch.ts';
+import { Handler, type RequestLogEntry } from './server/handler.ts';
+import { type Listener, listen } from './server/listener.ts';
+import { MemoryStore } from './store/memory-store.ts';
+import type { Store } from './store/store.ts';
 
-/** One answered request, as the request log has it. */
-export interface RequestLogEntry {
-  /** RFC 3339, when the answer was complete (for a watch: when it ended). */
-  readonly time: string;
-  readonly method: string;
-  readonly path: string;
-  /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; '' outside resources. */
-  readonly verb: string;
-  readonly resource: string;
-  readonly subresource: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly userAgent: string;
-  readonly code: number;
-  readonly ms: number;
-}
+export type { RequestLogEntry } from './server/handler.ts';
 
 export interface ControlPlaneOptions {
   /** Where time comes from; default: the wall clock. */
@@ -33,6 +34,8 @@ export interface ControlPlaneOptions {
   readonly crds?: readonly object[];
   /** Token of the administrator; default: a fresh random one (with a folder: the one kept there). */
   readonly adminToken?: string;
+  /** Whether a request in process without credentials is the administrator's (default), or anonymous. */
+  readonly trustInProcess?: boolean;
   /** Called once for every answered request. */
   readonly requestLog?: (entry: RequestLogEntry) => void;
   /** How long a change stays known to watches and pages, in milliseconds; default 5 minutes. */
@@ -42,12 +45,13 @@ export interface ControlPlaneOptions {
 /** A running control plane. */
 export interface ControlPlane {
   /**
-   * Answers one request in process. Needs no credentials: a request without an `Authorization` header is the administrator's. Watches are streams of JSON
-   * lines that end with the request's signal.
+   * Answers one request in process. A request without an `Authorization` header is the administrator's. Watches are
+   * streams of JSON lines that end with the request's signal.
    */
   fetch(request: Request): Promise<Response>;
   /** A kubeconfig (YAML) with the CA and the administrator's token. Without a socket its server is `https://127.0.0.1`. */
   kubeconfig(): string;
+  /** `https://127.0.0.1:PORT`; undefined without a socket. */
   readonly url: string | undefined;
   readonly adminToken: string;
   /** The CA's certificate (PEM); undefined without a socket. */
@@ -56,9 +60,57 @@ export interface ControlPlane {
   close(): Promise<void>;
 }
 
-/** An object as a client may hand it in. */
-export type AnyObject = Partial<ApiObject> & { kind: string; apiVersion: string };
+const systemCall: Call = { user: administrator, userAgent: 'kube-apiserver', warn: () => undefined };
 
-export function startControlPlane(_options: ControlPlaneOptions = {}): Promise<ControlPlane> {
-  return Promise.reject(new Error('the server is not linked yet'));
+const hexToken = (random: () => number): string =>
+  Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join('');
+
+/** Starts a control plane in this process. @throws Error in one sentence when the port or the store cannot be had */
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  const clock = options.clock ?? realClock;
+  const random = options.random ?? Math.random;
+  const store: Store = new MemoryStore(clock, options.historyMs === undefined ? {} : { maxAgeMs: options.historyMs });
+  const kinds = new KindRegistry(builtinKinds.map(withCrdStrategy));
+  const registry = new Registry({ store, kinds, clock, random });
+  registry.admission.add(namespaceLifecycle(registry));
+  await ensureSystemObjects(registry, systemCall);
+  const crds = new CrdLifecycle(registry);
+  crds.start();
+  for (const crd of options.crds ?? []) await ensureObject(registry, systemCall, crd as ApiObject);
+  crds.sync();
+
+  const adminToken = options.adminToken ?? hexToken(random);
+  const authenticator = new Authenticator(
+    [staticTokens(new Map([[adminToken, administrator]]))],
+    options.trustInProcess !== false,
+  );
+  const authorize: Authorizer = (access) => basicVerdict(access) ?? { allowed: false, reason: '' };
+  const handler = new Handler({ registry, authenticator, authorize, clock, requestLog: options.requestLog });
+
+  let listener: Listener | undefined;
+  let authority: CertificateAuthority | undefined;
+  if (options.port !== undefined) {
+    authority = createAuthority(clock.now());
+    const { key, certificate } = authority.issueServer(['127.0.0.1', 'localhost', 'kubernetes.default.svc']);
+    listener = await listen(handler, { port: options.port, key, certificate, caCertificate: authority.certificate });
+  }
+  const url = listener === undefined ? undefined : `https://127.0.0.1:${listener.port}`;
+  return {
+    fetch: async (request) => toFetch(await handler.handle(fromFetch(request, true)), request),
+    kubeconfig: () =>
+      renderKubeconfig({
+        server: url ?? 'https://127.0.0.1',
+        token: adminToken,
+        caCertificate: authority?.certificate,
+      }),
+    url,
+    adminToken,
+    caCertificate: authority?.certificate,
+    close: async () => {
+      crds.stop();
+      await listener?.close();
+      await store.settled();
+      store.close();
+    },
+  };
 }

@@ -62,6 +62,8 @@ export interface PageOptions {
 export interface Store {
   /** The revision of the last write. */
   revision(): number;
+  /** The revision up to which every change is durable and known to the listeners. */
+  deliveredRevision(): number;
   /** The oldest revision from which every later change of this resource is still known. */
   compactedRevision(resource: string): number;
   get(resource: string, namespace: string, name: string): StoredRecord | undefined;

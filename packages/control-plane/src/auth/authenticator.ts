@@ -1,0 +1,57 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { unauthorized } from '../registry/errors.ts';
+import type { ServerRequest } from '../server/exchange.ts';
+import { AUTHENTICATED, administrator, anonymous, type UserInfo } from './user.ts';
+
+/** Finds the user of a bearer token; undefined: not one of its tokens. */
+export type TokenReader = (token: string) => UserInfo | undefined;
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** A reader of fixed tokens. */
+export function staticTokens(tokens: ReadonlyMap<string, UserInfo>): TokenReader {
+  const known = [...tokens].map(([token, user]) => ({ hash: digest(token), user }));
+  return (token) => {
+    const hash = digest(token);
+    return known.find((entry) => timingSafeEqual(entry.hash, hash))?.user;
+  };
+}
+
+/** Who sends a request: by bearer token, client certificate, or from inside the process. */
+export class Authenticator {
+  readonly #readers: TokenReader[];
+  /** Without credentials a request from inside the process is the administrator's. */
+  readonly #trustInside: boolean;
+
+  constructor(readers: TokenReader[], trustInside: boolean) {
+    this.#readers = readers;
+    this.#trustInside = trustInside;
+  }
+
+  /** @throws StatusError 401 for a token that nobody knows */
+  authenticate(request: ServerRequest): UserInfo {
+    const header = request.header('authorization');
+    if (header !== undefined && /^bearer /i.test(header)) {
+      const token = header.slice('bearer '.length).trim();
+      if (token !== '') {
+        const user = this.identify(token);
+        if (user === undefined) throw unauthorized();
+        return user;
+      }
+    }
+    const { certificate } = request;
+    if (certificate !== undefined && certificate.commonName !== '') {
+      return { name: certificate.commonName, groups: [...certificate.organizations, AUTHENTICATED] };
+    }
+    return request.trusted && this.#trustInside && header === undefined ? administrator : anonymous;
+  }
+
+  /** The user of a token. */
+  identify(token: string): UserInfo | undefined {
+    for (const reader of this.#readers) {
+      const user = reader(token);
+      if (user !== undefined) return user;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,17 @@
+/** Who sends a request, as `authentication.k8s.io` `UserInfo` has it. */
+export interface UserInfo {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export const MASTERS = 'system:masters';
+export const AUTHENTICATED = 'system:authenticated';
+export const UNAUTHENTICATED = 'system:unauthenticated';
+
+/** The administrator of the plane: may do everything. */
+export const administrator: UserInfo = { name: 'kubernetes-admin', groups: [MASTERS, AUTHENTICATED] };
+
+/** Who sends no credentials. */
+export const anonymous: UserInfo = { name: 'system:anonymous', groups: [UNAUTHENTICATED] };

@@ -1,0 +1,160 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { isIPv4 } from 'node:net';
+import * as der from './der.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const YEAR_MS = 365 * DAY_MS;
+const CA_NAME: Subject = { commonName: 'mcm control plane' };
+
+const OID = {
+  ecdsaWithSha256: '1.2.840.10045.4.3.2',
+  commonName: '2.5.4.3',
+  organization: '2.5.4.10',
+  keyUsage: '2.5.29.15',
+  subjectAltName: '2.5.29.17',
+  basicConstraints: '2.5.29.19',
+  extendedKeyUsage: '2.5.29.37',
+  serverAuth: '1.3.6.1.5.5.7.3.1',
+  clientAuth: '1.3.6.1.5.5.7.3.2',
+} as const;
+
+/** A key and its certificate, PEM. */
+export interface KeyPair {
+  readonly key: string;
+  readonly certificate: string;
+}
+
+/** Whom a certificate is for: for Kubernetes the user's name and groups. */
+export interface Subject {
+  readonly commonName: string;
+  readonly organizations?: readonly string[];
+}
+
+/** The plane's own certificate authority. */
+export interface CertificateAuthority extends KeyPair {
+  /** A server certificate for these host names and IPv4 addresses, valid for a year. */
+  issueServer(hosts: readonly string[]): KeyPair;
+  /** A client certificate for a public key (PEM, SPKI). */
+  issueClient(subject: Subject, publicKey: string, validMs: number): string;
+  /** A client certificate with a key of its own, valid for a year. */
+  issueClientPair(subject: Subject): KeyPair;
+}
+
+interface Certificate {
+  readonly subject: Subject;
+  readonly publicKey: KeyObject;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  readonly extensions: readonly Buffer[];
+}
+
+const algorithm = der.sequence(der.oid(OID.ecdsaWithSha256));
+
+const attribute = (type: string, text: string): Buffer => der.set(der.sequence(der.oid(type), der.utf8(text)));
+
+const nameOf = ({ commonName, organizations = [] }: Subject): Buffer =>
+  der.sequence(
+    ...organizations.map((organization) => attribute(OID.organization, organization)),
+    attribute(OID.commonName, commonName),
+  );
+
+const extension = (id: string, critical: boolean, content: Buffer): Buffer =>
+  der.sequence(der.oid(id), ...(critical ? [der.boolean(true)] : []), der.octets(content));
+
+/** Bits of KeyUsage from the left: 0 digitalSignature, 2 keyEncipherment, 5 keyCertSign. */
+function keyUsage(...positions: number[]): Buffer {
+  const byte = positions.reduce((sum, position) => sum | (0x80 >> position), 0);
+  const unused = 7 - Math.max(...positions);
+  return extension(OID.keyUsage, true, der.bits(Buffer.from([byte]), unused));
+}
+
+const extendedKeyUsage = (usage: string): Buffer =>
+  extension(OID.extendedKeyUsage, false, der.sequence(der.oid(usage)));
+
+const alternativeNames = (hosts: readonly string[]): Buffer =>
+  extension(
+    OID.subjectAltName,
+    false,
+    der.sequence(
+      ...hosts.map((host) =>
+        isIPv4(host) ? der.implicit(7, Buffer.from(host.split('.').map(Number))) : der.implicit(2, Buffer.from(host)),
+      ),
+    ),
+  );
+
+const pem = (label: string, bytes: Buffer): string =>
+  `-----BEGIN ${label}-----\n${(bytes.toString('base64').match(/.{1,64}/g) ?? []).join('\n')}\n-----END ${label}-----\n`;
+
+const exportKey = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+function serial(): Buffer {
+  const bytes = randomBytes(16);
+  // Positive, and never with a leading zero byte.
+  bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x01;
+  return bytes;
+}
+
+function issue(signer: KeyObject, { subject, publicKey, notBefore, notAfter, extensions }: Certificate): string {
+  const body = der.sequence(
+    der.explicit(0, der.integer(2)),
+    der.integer(serial()),
+    algorithm,
+    nameOf(CA_NAME),
+    der.sequence(der.time(notBefore), der.time(notAfter)),
+    nameOf(subject),
+    publicKey.export({ type: 'spki', format: 'der' }),
+    der.explicit(3, der.sequence(...extensions)),
+  );
+  return pem('CERTIFICATE', der.sequence(body, algorithm, der.bits(sign('sha256', body, signer))));
+}
+
+const generate = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+
+/** An authority of a key and a certificate that were kept. `now`: when its certificates begin to be valid. */
+export function openAuthority(pair: KeyPair, now: Date): CertificateAuthority {
+  const signer = createPrivateKey(pair.key);
+  const begin = new Date(now.getTime() - DAY_MS);
+  const client = (subject: Subject, publicKey: KeyObject, validMs: number): string =>
+    issue(signer, {
+      subject,
+      publicKey,
+      notBefore: begin,
+      notAfter: new Date(now.getTime() + validMs),
+      extensions: [keyUsage(0), extendedKeyUsage(OID.clientAuth)],
+    });
+  return {
+    ...pair,
+    issueServer(hosts) {
+      const { privateKey, publicKey } = generate();
+      const certificate = issue(signer, {
+        subject: { commonName: 'kube-apiserver' },
+        publicKey,
+        notBefore: begin,
+        notAfter: new Date(now.getTime() + YEAR_MS),
+        extensions: [keyUsage(0, 2), extendedKeyUsage(OID.serverAuth), alternativeNames(hosts)],
+      });
+      return { key: exportKey(privateKey), certificate };
+    },
+    issueClient: (subject, publicKey, validMs) => client(subject, createPublicKey(publicKey), validMs),
+    issueClientPair(subject) {
+      const { privateKey, publicKey } = generate();
+      return { key: exportKey(privateKey), certificate: client(subject, publicKey, YEAR_MS) };
+    },
+  };
+}
+
+/** A new authority, valid for ten years. */
+export function createAuthority(now: Date): CertificateAuthority {
+  const { privateKey, publicKey } = generate();
+  const certificate = issue(privateKey, {
+    subject: CA_NAME,
+    publicKey,
+    notBefore: new Date(now.getTime() - DAY_MS),
+    notAfter: new Date(now.getTime() + 10 * YEAR_MS),
+    extensions: [
+      extension(OID.basicConstraints, true, der.sequence(der.boolean(true))),
+      keyUsage(0, 5),
+    ],
+  });
+  return openAuthority({ key: exportKey(privateKey), certificate }, now);
+}

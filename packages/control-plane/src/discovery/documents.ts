@@ -1,0 +1,207 @@
+import { createHash } from 'node:crypto';
+import { apiVersionOf, type KindDefinition } from '../kinds/kind.ts';
+import type { KindRegistry, ServedGroup } from '../registry/kind-registry.ts';
+
+const DEFAULT_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
+const PART_VERBS = ['get', 'patch', 'update'];
+
+interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** A subresource as discovery shows it. */
+export interface SubresourceFacts {
+  readonly name: string;
+  readonly verbs: readonly string[];
+  /** The kind of its bodies where it is not the resource's own. */
+  readonly kind?: GroupVersionKind;
+}
+
+const get = (kind: string): Omit<SubresourceFacts, 'name'> => ({
+  verbs: ['get'],
+  kind: { group: '', version: 'v1', kind },
+});
+const connect = (kind: string): Omit<SubresourceFacts, 'name'> => ({
+  verbs: ['create', 'get'],
+  kind: { group: '', version: 'v1', kind },
+});
+const ALL_METHODS = ['create', 'delete', 'get', 'patch', 'update'];
+
+/** Verbs and kinds of subresources that are no part of their object. */
+const SUBRESOURCES: Readonly<Record<string, Omit<SubresourceFacts, 'name'>>> = {
+  'pods/attach': connect('PodAttachOptions'),
+  'pods/binding': { verbs: ['create'], kind: { group: '', version: 'v1', kind: 'Binding' } },
+  'pods/eviction': { verbs: ['create'], kind: { group: 'policy', version: 'v1', kind: 'Eviction' } },
+  'pods/exec': connect('PodExecOptions'),
+  'pods/log': { verbs: ['get'] },
+  'pods/portforward': connect('PodPortForwardOptions'),
+  'pods/proxy': { verbs: ALL_METHODS, kind: { group: '', version: 'v1', kind: 'PodProxyOptions' } },
+  'nodes/proxy': { verbs: ALL_METHODS, kind: { group: '', version: 'v1', kind: 'NodeProxyOptions' } },
+  'services/proxy': { verbs: ALL_METHODS, kind: { group: '', version: 'v1', kind: 'ServiceProxyOptions' } },
+  'namespaces/finalize': { verbs: ['update'] },
+  'serviceaccounts/token': {
+    verbs: ['create'],
+    kind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },
+  },
+  'pods/metrics': get('PodMetrics'),
+};
+
+const SCALE: GroupVersionKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
+
+/** The subresources of a kind; built-in kinds have them by name, custom ones status first. */
+export function subresourcesOf(kind: KindDefinition): SubresourceFacts[] {
+  const facts: SubresourceFacts[] = [];
+  if (kind.subresources?.status === true) facts.push({ name: 'status', verbs: PART_VERBS });
+  if (kind.subresources?.scale !== undefined) facts.push({ name: 'scale', verbs: PART_VERBS, kind: SCALE });
+  for (const name of kind.otherSubresources ?? []) {
+    facts.push({ name, ...(SUBRESOURCES[`${kind.plural}/${name}`] ?? { verbs: PART_VERBS }) });
+  }
+  return kind.custom ? facts : facts.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Verbs of the main resource, in the order in which the real server lists them. */
+export const verbsOf = (kind: KindDefinition): readonly string[] =>
+  kind.verbs ?? (kind.custom ? CUSTOM_VERBS : DEFAULT_VERBS);
+
+/** A short hash of where a resource is stored, by which clients notice a change of it. */
+export const storageVersionHash = (kind: KindDefinition): string =>
+  createHash('sha256')
+    .update(`${kind.group}/${kind.version}/${kind.kind}`)
+    .digest()
+    .subarray(0, 8)
+    .toString('base64');
+
+const groupOf = (group: ServedGroup): Record<string, unknown> => {
+  const versions = group.versions.map((version) => ({ groupVersion: `${group.name}/${version}`, version }));
+  return { name: group.name, versions, preferredVersion: versions[0] };
+};
+
+/** `/api` */
+export const apiVersions = (serverAddress: string): Record<string, unknown> => ({
+  kind: 'APIVersions',
+  versions: ['v1'],
+  serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
+});
+
+/** `/apis` */
+export const apiGroupList = (kinds: KindRegistry): Record<string, unknown> => ({
+  kind: 'APIGroupList',
+  apiVersion: 'v1',
+  groups: kinds
+    .groups()
+    .filter(({ name }) => name !== '')
+    .map(groupOf),
+});
+
+/** `/apis/GROUP`; undefined: not served. */
+export function apiGroup(kinds: KindRegistry, name: string): Record<string, unknown> | undefined {
+  const group = kinds.groups().find((one) => one.name === name && name !== '');
+  return group === undefined ? undefined : { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(group) };
+}
+
+function legacyEntries(kind: KindDefinition): Record<string, unknown>[] {
+  const main = {
+    name: kind.plural,
+    singularName: kind.singular,
+    namespaced: kind.namespaced,
+    kind: kind.kind,
+    verbs: verbsOf(kind),
+    ...(kind.shortNames === undefined || kind.shortNames.length === 0 ? {} : { shortNames: kind.shortNames }),
+    ...(kind.categories === undefined || kind.categories.length === 0 ? {} : { categories: kind.categories }),
+    ...(verbsOf(kind).includes('list') ? { storageVersionHash: storageVersionHash(kind) } : {}),
+  };
+  const parts = subresourcesOf(kind).map((part) => ({
+    name: `${kind.plural}/${part.name}`,
+    singularName: '',
+    namespaced: kind.namespaced,
+    ...(part.kind === undefined || part.kind.group === kind.group
+      ? {}
+      : { group: part.kind.group, version: part.kind.version }),
+    kind: part.kind?.kind ?? kind.kind,
+    verbs: part.verbs,
+  }));
+  return [main, ...parts];
+}
+
+/** `/api/v1` and `/apis/GROUP/VERSION`; undefined: not served. */
+export function apiResourceList(
+  kinds: KindRegistry,
+  group: string,
+  version: string,
+): Record<string, unknown> | undefined {
+  if (!kinds.hasGroupVersion(group, version)) return undefined;
+  const served = [...kinds.of(group, version)];
+  if (served.every(({ kind }) => !kind.custom)) served.sort((a, b) => (a.kind.plural < b.kind.plural ? -1 : 1));
+  return {
+    kind: 'APIResourceList',
+    apiVersion: 'v1',
+    groupVersion: apiVersionOf({ group, version }),
+    resources: served.flatMap(({ kind }) => legacyEntries(kind)),
+  };
+}
+
+/** Media types of the aggregated documents. */
+export const AGGREGATED = {
+  v2: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList',
+  v2beta1: 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList',
+} as const;
+
+/** The aggregated document that an Accept header asks for: v2 wins wherever it stands. */
+export function aggregatedVersion(accept: string): keyof typeof AGGREGATED | undefined {
+  if (!accept.includes('apidiscovery.k8s.io')) return undefined;
+  for (const version of ['v2', 'v2beta1'] as const) {
+    for (const clause of accept.split(',')) {
+      const parameters = new Set(clause.split(';').map((part) => part.trim()));
+      const wanted = ['application/json', 'g=apidiscovery.k8s.io', `v=${version}`, 'as=APIGroupDiscoveryList'];
+      if (wanted.every((part) => parameters.has(part))) return version;
+    }
+  }
+  return undefined;
+}
+
+function aggregatedResource(kind: KindDefinition): Record<string, unknown> {
+  const own = kind.custom ? { group: kind.group, version: kind.version } : { group: '', version: '' };
+  const parts = subresourcesOf(kind).map((part) => ({
+    subresource: part.name,
+    responseKind:
+      part.kind === undefined || (part.kind.group === kind.group && !kind.custom)
+        ? { ...own, kind: part.kind?.kind ?? kind.kind }
+        : part.kind,
+    verbs: part.verbs,
+  }));
+  return {
+    resource: kind.plural,
+    responseKind: { ...own, kind: kind.kind },
+    scope: kind.namespaced ? 'Namespaced' : 'Cluster',
+    singularResource: kind.singular,
+    verbs: verbsOf(kind),
+    ...(kind.shortNames === undefined || kind.shortNames.length === 0 ? {} : { shortNames: kind.shortNames }),
+    ...(kind.categories === undefined || kind.categories.length === 0 ? {} : { categories: kind.categories }),
+    ...(parts.length === 0 ? {} : { subresources: parts }),
+  };
+}
+
+/** `/api` (core) or `/apis` (all others) in one document. */
+export function aggregatedDiscovery(
+  kinds: KindRegistry,
+  core: boolean,
+  version: keyof typeof AGGREGATED,
+): Record<string, unknown> {
+  const groups = kinds.groups().filter(({ name }) => (name === '') === core);
+  return {
+    kind: 'APIGroupDiscoveryList',
+    apiVersion: `apidiscovery.k8s.io/${version}`,
+    metadata: {},
+    items: groups.map(({ name, versions }) => ({
+      metadata: core ? { creationTimestamp: null } : { name, creationTimestamp: null },
+      versions: versions.map((one) => {
+        const served = [...kinds.of(name, one)];
+        if (served.every(({ kind }) => !kind.custom)) served.sort((a, b) => (a.kind.plural < b.kind.plural ? -1 : 1));
+        return { version: one, resources: served.map(({ kind }) => aggregatedResource(kind)), freshness: 'Current' };
+      }),
+    })),
+  };
+}

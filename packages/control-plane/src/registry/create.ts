@@ -1,0 +1,143 @@
+import type { ApiObject } from '../object.ts';
+import { trackUpdate } from '../patch/index.ts';
+import type { StatusCause } from '../status.ts';
+import { alreadyExists, badRequest, internal, invalid } from './errors.ts';
+import type { ServedKind } from './kind-registry.ts';
+import { dedupOwners, metaCauses } from './metadata.ts';
+import { formatTime, renderObject } from './object-text.ts';
+import type { WriteOptions } from './options.ts';
+import type { Call, Registry, Target, Written } from './registry.ts';
+
+/** Letters of a generated suffix: no vowels and no digits that look like them. */
+const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
+const SUFFIX_LENGTH = 5;
+const MAX_GENERATED_PREFIX = 63 - SUFFIX_LENGTH;
+/** How often a taken generated name is replaced by another. */
+const NAME_ATTEMPTS = 8;
+
+function generateName(prefix: string, random: () => number): string {
+  const start = prefix.slice(0, MAX_GENERATED_PREFIX);
+  const letter = () => SUFFIX_LETTERS.charAt(Math.floor(random() * SUFFIX_LETTERS.length));
+  return start + Array.from({ length: SUFFIX_LENGTH }, letter).join('');
+}
+
+/** The namespace of the body must be that of the path; it is filled in when absent. */
+export function matchNamespace(object: ApiObject, target: Target): void {
+  const { metadata } = object;
+  if (!target.served.kind.namespaced) {
+    if (metadata.namespace !== undefined && metadata.namespace !== '') {
+      throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+    }
+    return;
+  }
+  if (metadata.namespace === undefined || metadata.namespace === '') metadata.namespace = target.namespace;
+  else if (metadata.namespace !== target.namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+}
+
+/**
+ * Adds the manager of this write to the managed fields. With `schema`-less kinds too. The status of a kind whose main resource does not write it
+ * belongs to nobody.
+ */
+export function track(
+  registry: Registry,
+  served: ServedKind,
+  live: ApiObject | undefined,
+  updated: ApiObject,
+  options: WriteOptions,
+  subresource: string,
+): void {
+  const { kind } = served;
+  const ignoresStatus = subresource === '' && kind.subresources?.status === true;
+  const seen = (object: ApiObject): ApiObject => {
+    if (!ignoresStatus || object['status'] === undefined) return object;
+    const { status: _status, ...rest } = object;
+    return rest;
+  };
+  updated.metadata.managedFields = trackUpdate({
+    ...(live === undefined ? {} : { live: seen(live) }),
+    updated: seen(updated),
+    manager: options.fieldManager,
+    ...(kind.schema === undefined ? {} : { schema: kind.schema }),
+    subresource,
+    now: registry.now(),
+    kind,
+  });
+}
+
+/** Every cause that a new object gives. */
+function causesOf(registry: Registry, call: Call, served: ServedKind, object: ApiObject, subresource: string): StatusCause[] {
+  const context = { now: registry.now(), subresource, userName: call.user.name };
+  return [
+    ...metaCauses(served.kind, object.metadata),
+    ...(served.kind.validate?.(object, context) ?? []),
+    ...(served.schema?.validate(object) ?? []),
+  ];
+}
+
+/** Fields that only the server sets, before the kind's own preparation. */
+function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject): void {
+  const { metadata } = object;
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+  delete metadata.selfLink;
+  metadata.uid = registry.uid();
+  metadata.creationTimestamp = formatTime(registry.now());
+  if (served.kind.hasGeneration === true || served.kind.custom) metadata.generation = 1;
+  else delete metadata.generation;
+}
+
+/**
+ * Creates an object from a decoded and defaulted body. `managed`: its managedFields stand already (server-side apply).
+ * @throws StatusError 400, 403, 409, 422 or 500
+ */
+export async function createObject(
+  registry: Registry,
+  call: Call,
+  target: Target,
+  object: ApiObject,
+  options: WriteOptions,
+  managed = false,
+): Promise<Written> {
+  const { served } = target;
+  const { kind } = served;
+  const { metadata } = object;
+  matchNamespace(object, target);
+  if (metadata.resourceVersion !== undefined && metadata.resourceVersion !== '' && metadata.resourceVersion !== '0') {
+    throw internal('resourceVersion should not be set on objects to be created');
+  }
+  delete metadata.resourceVersion;
+  const repeated = dedupOwners(object);
+  if (repeated !== undefined) call.warn(repeated);
+  if (!managed) track(registry, served, undefined, object, options, '');
+
+  const given = metadata.name ?? '';
+  const attributes = registry.attributes(call, target, {
+    operation: 'CREATE',
+    object,
+    old: undefined,
+    dryRun: options.dryRun,
+    name: given,
+  });
+  const admitted = (await registry.admission.admit(attributes)) ?? object;
+  const context = { now: registry.now(), subresource: '', userName: call.user.name };
+  prepareMeta(registry, served, admitted);
+  kind.prepareForCreate?.(admitted, context);
+
+  const generated = given === '' && (metadata.generateName ?? '') !== '';
+  for (let attempt = 1; ; attempt++) {
+    if (generated) admitted.metadata.name = generateName(metadata.generateName ?? '', registry.random);
+    const causes = causesOf(registry, call, served, admitted, '');
+    if (causes.length > 0) throw invalid(kind, admitted.metadata.name ?? '', causes);
+    await registry.admission.validate({ ...attributes, name: admitted.metadata.name ?? '', object: admitted });
+    const name = admitted.metadata.name ?? '';
+    const existing = registry.store.get(served.resource, admitted.metadata.namespace ?? '', name);
+    if (existing === undefined) break;
+    if (generated && attempt < NAME_ATTEMPTS) continue;
+    const dying = registry.parse(served, existing).metadata.deletionTimestamp !== undefined;
+    throw alreadyExists(kind, name, dying ? 'object is being deleted: ' : '');
+  }
+  if (options.dryRun) return { text: renderObject(admitted, undefined), created: true };
+  return { text: served.textOf(registry.put(served, admitted)), created: true };
+}

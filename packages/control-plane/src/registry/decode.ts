@@ -1,0 +1,252 @@
+import { parse as parseYaml } from 'yaml';
+import { apiVersionOf } from '../kinds/kind.ts';
+import type { ApiObject } from '../object.ts';
+import { badRequest, invalid, invalidValue } from './errors.ts';
+import type { KindRegistry, ServedKind } from './kind-registry.ts';
+import { META_FIELDS } from './object-text.ts';
+import type { WriteOptions } from './options.ts';
+
+type Plain = Record<string, unknown>;
+
+const isPlain = (value: unknown): value is Plain =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Go's words for what is wrong with a JSON text; V8's are different, so the text is read once more for them. */
+export function jsonProblem(text: string): string {
+  const trimmed = text.trimStart();
+  if (trimmed === '') return 'unexpected end of JSON input';
+  for (const literal of ['null', 'true', 'false']) {
+    if (trimmed[0] !== literal[0]) continue;
+    for (let at = 1; at < literal.length; at++) {
+      const character = trimmed[at];
+      if (character === undefined) return 'unexpected end of JSON input';
+      if (character !== literal[at]) {
+        return `invalid character '${character}' in literal ${literal} (expecting '${literal[at]}')`;
+      }
+    }
+  }
+  try {
+    JSON.parse(text);
+    return '';
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const at = /at position (\d+)/.exec(message);
+    const character = at === null ? undefined : text[Number(at[1])];
+    if (character === undefined || /end of|Unterminated/.test(message)) return 'unexpected end of JSON input';
+    return `invalid character '${character}' ${jsonContext(text, Number(at?.[1] ?? 0))}`;
+  }
+}
+
+/** What Go expected where the text went wrong, as far as the character before tells. */
+function jsonContext(text: string, at: number): string {
+  const before = text.slice(0, at).trimEnd().at(-1);
+  switch (before) {
+    case undefined:
+      return 'looking for beginning of value';
+    case '{':
+      return 'looking for beginning of object key string';
+    case ',':
+      return /\{[^[\]]*$/.test(text.slice(0, at))
+        ? 'looking for beginning of object key string'
+        : 'looking for beginning of value';
+    case ':':
+    case '[':
+      return 'looking for beginning of value';
+    default:
+      return /"\s*$/.test(text.slice(0, at)) ? 'after object key:value pair' : 'after top-level value';
+  }
+}
+
+/** The head of a body, as an error shows it: quoted text when printable JSON, else hexadecimal. */
+function excerpt(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes.subarray(0, 30)).toString('utf8');
+  const shown = /^\s*\{/.test(text) ? text : Buffer.from(bytes).toString('hex').slice(0, 60);
+  return bytes.length > 30 ? `${shown} ...` : shown;
+}
+
+const unrecognized = (kind: string, why: string, bytes: Uint8Array): Error =>
+  badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${excerpt(bytes)})`);
+
+/** A body as plain JSON. YAML is read by the rules of version 1.1, as Go's library does (`y` is true). */
+export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): Plain {
+  const text = Buffer.from(bytes).toString('utf8');
+  let value: unknown;
+  if (mediaType === 'application/yaml') {
+    try {
+      value = parseYaml(text, { version: '1.1', merge: true, maxAliasCount: 100, logLevel: 'silent' });
+    } catch (error) {
+      const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+      throw badRequest(`error converting YAML to JSON: yaml: ${why}`);
+    }
+  } else {
+    try {
+      value = JSON.parse(text);
+    } catch {
+      throw unrecognized(kind, `couldn't get version/kind; json parse error: ${jsonProblem(text)}`, bytes);
+    }
+  }
+  if (isPlain(value)) return value;
+  const type = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+  throw unrecognized(
+    kind,
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${value === null ? 'null' : type} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+    bytes,
+  );
+}
+
+/** apiVersion and kind must be those of the URL. Fills them in where a built-in kind may leave them out. */
+function checkType(body: Plain, served: ServedKind, kinds: KindRegistry, bytes: Uint8Array): void {
+  const { kind } = served;
+  const apiVersion = body['apiVersion'];
+  const name = body['kind'];
+  if (kind.custom) {
+    const shown = JSON.stringify(body);
+    if (typeof name !== 'string' || name === '') {
+      throw unrecognized(kind.kind, `Object 'Kind' is missing in '${shown}'`, bytes);
+    }
+    if (typeof apiVersion !== 'string' || apiVersion === '') {
+      throw unrecognized(kind.kind, `Object 'apiVersion' is missing in '${shown}'`, bytes);
+    }
+    if (apiVersion !== served.apiVersion) {
+      throw badRequest(
+        `the API version in the data (${apiVersion}) does not match the expected API version (${served.apiVersion})`,
+      );
+    }
+    if (name !== kind.kind) {
+      const objectName = isPlain(body['metadata']) ? String(body['metadata']['name'] ?? '') : '';
+      throw invalid({ group: kind.group, kind: name }, objectName, [
+        invalidValue('kind', name, `must be ${kind.kind}`),
+      ]);
+    }
+    return;
+  }
+  const given = { apiVersion: apiVersion ?? '', kind: name ?? '' };
+  if (given.apiVersion === '') given.apiVersion = served.apiVersion;
+  if (given.kind === '') given.kind = kind.kind;
+  if (given.apiVersion !== served.apiVersion || given.kind !== kind.kind) {
+    const version = String(given.apiVersion).split('/').at(-1) ?? '';
+    const known = kinds.byKind(String(given.apiVersion), String(given.kind));
+    const target = `${kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '')}.${kind.kind}`;
+    const why =
+      known === undefined
+        ? `no kind "${given.kind}" is registered for version "${given.apiVersion}" in scheme "pkg/runtime/scheme.go:111"`
+        : `converting (${version}.${given.kind}) to (${target}): unknown conversion`;
+    throw badRequest(`${given.kind} in version "${version}" cannot be handled as a ${kind.kind}: ${why}`);
+  }
+  body['apiVersion'] = served.apiVersion;
+  body['kind'] = kind.kind;
+}
+
+const META_TYPES: Readonly<Record<string, string>> = {
+  name: 'string',
+  generateName: 'string',
+  namespace: 'string',
+  uid: 'string',
+  resourceVersion: 'string',
+  creationTimestamp: 'string',
+  deletionTimestamp: 'string',
+  selfLink: 'string',
+  generation: 'number',
+  deletionGracePeriodSeconds: 'number',
+};
+const GO_TYPES: Readonly<Record<string, string>> = { string: 'string', number: 'int64' };
+
+const goKind = (value: unknown): string =>
+  Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+
+/** Types of the metadata, which are Go's before any schema is asked. */
+function checkMeta(body: Plain, { kind }: ServedKind): void {
+  const fail = (value: unknown, path: string, type: string): Error => {
+    // The unstructured decoder of custom kinds starts at ObjectMeta, the typed one at the object.
+    const shown = kind.custom ? path : `metadata.${path}`;
+    return badRequest(
+      `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: json: cannot unmarshal ${goKind(value)} into Go struct field ObjectMeta.${shown} of type ${type}`,
+    );
+  };
+  const meta = body['metadata'] ?? {};
+  if (!isPlain(meta)) {
+    throw badRequest(
+      `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: json: cannot unmarshal ${goKind(meta)} into Go struct field ${kind.kind}.metadata of type v1.ObjectMeta`,
+    );
+  }
+  body['metadata'] = meta;
+  for (const [field, value] of Object.entries(meta)) {
+    if (value === null) {
+      delete meta[field];
+      continue;
+    }
+    const type = META_TYPES[field];
+    if (type !== undefined && typeof value !== type) throw fail(value, field, GO_TYPES[type] ?? type);
+    if (field === 'labels' || field === 'annotations') {
+      if (!isPlain(value)) throw fail(value, field, 'map[string]string');
+      for (const [key, item] of Object.entries(value)) {
+        if (item === null) value[key] = '';
+        else if (typeof item !== 'string') throw fail(item, field, 'string');
+      }
+    }
+    if (field === 'finalizers') {
+      if (!Array.isArray(value)) throw fail(value, field, '[]string');
+      for (const item of value) if (typeof item !== 'string') throw fail(item, field, 'string');
+    }
+    if (field === 'ownerReferences' || field === 'managedFields') {
+      if (!Array.isArray(value) || !value.every(isPlain)) throw fail(value, field, '[]v1.OwnerReference');
+    }
+  }
+}
+
+/** Drops unknown metadata fields and returns their paths. Mutates. */
+function pruneMeta(meta: Plain): string[] {
+  const unknown = Object.keys(meta).filter((field) => !META_FIELDS.has(field));
+  for (const field of unknown) delete meta[field];
+  return unknown.map((field) => `metadata.${field}`);
+}
+
+/** What strict field validation says of unknown fields. */
+export const strictMessage = (unknown: readonly string[]): string =>
+  `strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`;
+
+/**
+ * Makes an object of a body: type, metadata types, unknown fields (dropped; warned of or refused as asked), defaults.
+ * @throws StatusError 400 or 422
+ */
+export function decodeObject(
+  body: Plain,
+  bytes: Uint8Array,
+  served: ServedKind,
+  kinds: KindRegistry,
+  options: WriteOptions,
+  warn: (message: string) => void,
+): ApiObject {
+  checkType(body, served, kinds, bytes);
+  checkMeta(body, served);
+  const object = body as ApiObject;
+  const unknown = normalize(object, served);
+  if (unknown.length > 0) {
+    if (options.fieldValidation === 'Strict') {
+      const { kind, version } = served.kind;
+      throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${strictMessage(unknown)}`);
+    }
+    if (options.fieldValidation === 'Warn') for (const field of unknown) warn(`unknown field "${field}"`);
+  }
+  return object;
+}
+
+/** Prunes and defaults an object in place; returns the paths of what was unknown. */
+export function normalize(object: ApiObject, served: ServedKind): string[] {
+  const unknown = pruneMeta(object.metadata as Plain);
+  const { schema } = served;
+  if (schema !== undefined) {
+    unknown.push(...schema.prune(object));
+    schema.setDefaults(object);
+  }
+  served.kind.setDefaults?.(object);
+  return unknown;
+}
+
+/** Checks the metadata of what a patch has made. */
+export function checkPatched(object: ApiObject, served: ServedKind): void {
+  checkMeta(object as Plain, served);
+}
+
+export const sameVersion = (object: ApiObject, served: ServedKind): boolean =>
+  object.apiVersion === apiVersionOf(served.kind) && object.kind === served.kind.kind;

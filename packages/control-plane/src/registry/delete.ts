@@ -1,0 +1,172 @@
+import type { ApiObject } from '../object.ts';
+import type { StoredRecord } from '../store/store.ts';
+import { conflict, MODIFIED, notFound, preconditionFailed } from './errors.ts';
+import { jsonEquals, formatTime, renderObject } from './object-text.ts';
+import type { DeleteOptions } from './options.ts';
+import type { Call, Registry, Target } from './registry.ts';
+import { hasSpecFinalizers } from './update.ts';
+
+/** What a delete did: the object is gone, or marked and still there. */
+export interface Deleted {
+  readonly gone: boolean;
+  /** The object's last state, or its present one, in the version that was asked for. */
+  readonly text: string;
+  readonly object: ApiObject;
+}
+
+const ORPHAN = 'orphan';
+const FOREGROUND = 'foregroundDeletion';
+const ATTEMPTS = 8;
+
+/**
+ * Deletes one object, or marks it: when it has finalizers, is given time (pods), or its dependents come first.
+ * @throws StatusError 403, 404 or 409
+ */
+export async function deleteObject(
+  registry: Registry,
+  call: Call,
+  target: Target,
+  options: DeleteOptions,
+): Promise<Deleted> {
+  const { served } = target;
+  for (let attempt = 1; ; attempt++) {
+    const record = registry.store.get(served.resource, target.namespace, target.name);
+    if (record === undefined) throw notFound(served.kind, target.name);
+    const old = registry.parse(served, record);
+    checkPreconditions(target, old, options);
+    await registry.admission.validate(
+      registry.attributes(call, target, { operation: 'DELETE', object: undefined, old, dryRun: options.dryRun }),
+    );
+    if (registry.store.get(served.resource, target.namespace, target.name) === record) {
+      return finish(registry, target, record, old, options);
+    }
+    if (attempt >= ATTEMPTS) throw conflict(served.kind, target.name, MODIFIED);
+  }
+}
+
+function checkPreconditions({ served: { kind } }: Target, old: ApiObject, { preconditions }: DeleteOptions): void {
+  const { uid, resourceVersion, name = '' } = old.metadata;
+  if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
+    throw preconditionFailed(
+      kind,
+      name,
+      `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
+    );
+  }
+  if (preconditions?.resourceVersion !== undefined && preconditions.resourceVersion !== resourceVersion) {
+    throw preconditionFailed(
+      kind,
+      name,
+      `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`,
+    );
+  }
+}
+
+/** The synchronous end of a delete: nothing comes between what was read and what is written. */
+function finish(
+  registry: Registry,
+  target: Target,
+  record: StoredRecord,
+  old: ApiObject,
+  options: DeleteOptions,
+): Deleted {
+  const { served } = target;
+  const object = registry.parse(served, record);
+  if (served.kind.kind === 'Namespace' && !served.kind.custom && old.metadata.deletionTimestamp === undefined) {
+    return terminateNamespace(registry, target, object, options);
+  }
+  const grace = applyGrace(registry, target, object, options);
+  if (grace === 'pending') return { gone: false, text: served.textOf(record), object };
+  const finalizers = finalizersFor(object, options, served.kind.defaultPropagation);
+  object.metadata.finalizers = finalizers;
+  const waits = finalizers.length > 0 || hasSpecFinalizers(object);
+  if (grace === 'none' && waits && !hasSpecFinalizers(object)) markAsDeleting(registry, object);
+  const marked = grace === 'given' || waits;
+  const unchanged = jsonEquals(JSON.parse(renderObject(object, undefined)), JSON.parse(renderObject(old, undefined)));
+  const gone = !waits && (object.metadata.deletionGracePeriodSeconds ?? 0) <= 0;
+  if (options.dryRun) return { gone, text: renderObject(object, undefined), object };
+  let current = record;
+  if (marked && !unchanged) current = registry.put(served, object);
+  if (gone) current = registry.remove(served, object);
+  return { gone, text: served.textOf(current), object: registry.parse(served, current) };
+}
+
+/** The first delete of a namespace only marks it; the namespace controller empties it and deletes it again. */
+function terminateNamespace(
+  registry: Registry,
+  { served }: Target,
+  object: ApiObject,
+  options: DeleteOptions,
+): Deleted {
+  object.metadata.deletionTimestamp = formatTime(registry.now());
+  object['status'] = { ...(object['status'] as object | undefined), phase: 'Terminating' };
+  if (options.dryRun) return { gone: false, text: renderObject(object, undefined), object };
+  const record = registry.put(served, object);
+  return { gone: false, text: served.textOf(record), object: registry.parse(served, record) };
+}
+
+/**
+ * Graceful deletion (rest.BeforeDelete). `pending`: is being deleted already and nothing changes; `given`: the object now
+ * carries its time; `none`: this kind knows no grace.
+ */
+function applyGrace(
+  registry: Registry,
+  { served: { kind } }: Target,
+  object: ApiObject,
+  options: DeleteOptions,
+): 'pending' | 'given' | 'none' {
+  if (kind.gracePeriodSeconds === undefined) return 'none';
+  const { metadata } = object;
+  const asked = options.gracePeriodSeconds;
+  if (metadata.deletionTimestamp !== undefined) {
+    const before = metadata.deletionGracePeriodSeconds;
+    if (before === undefined) return 'none';
+    if (asked === undefined || asked >= before) return 'pending';
+    const start = Date.parse(metadata.deletionTimestamp) - before * 1000;
+    const period = Math.max(asked, 0);
+    metadata.deletionTimestamp = formatTime(new Date(start + period * 1000));
+    metadata.deletionGracePeriodSeconds = period;
+    return 'given';
+  }
+  const own = kind.gracePeriodSeconds(object);
+  let period = own === 0 ? 0 : (asked ?? own);
+  if (period < 0) period = 1;
+  metadata.deletionTimestamp = formatTime(new Date(registry.now().getTime() + period * 1000));
+  metadata.deletionGracePeriodSeconds = period;
+  if ((metadata.generation ?? 0) > 0) metadata.generation = (metadata.generation ?? 0) + 1;
+  return 'given';
+}
+
+/** The finalizers that the propagation policy asks for, in place of those of an earlier one. */
+function finalizersFor(
+  object: ApiObject,
+  options: DeleteOptions,
+  usual: 'Background' | 'Foreground' | 'Orphan' = 'Background',
+): string[] {
+  const before = object.metadata.finalizers ?? [];
+  let policy = options.propagationPolicy;
+  if (policy === undefined) {
+    if (before.includes(ORPHAN)) policy = 'Orphan';
+    else if (before.includes(FOREGROUND)) policy = 'Foreground';
+    else policy = usual;
+  }
+  const wanted = policy === 'Orphan' ? ORPHAN : policy === 'Foreground' ? FOREGROUND : undefined;
+  if (wanted !== undefined && before.includes(wanted)) {
+    return before.filter((finalizer) => finalizer === wanted || (finalizer !== ORPHAN && finalizer !== FOREGROUND));
+  }
+  const others = before.filter((finalizer) => finalizer !== ORPHAN && finalizer !== FOREGROUND);
+  return wanted === undefined ? others : [...others, wanted];
+}
+
+/** Deletion without grace of an object that must wait. Twice changes nothing. */
+function markAsDeleting(registry: Registry, object: ApiObject): void {
+  const { metadata } = object;
+  const now = registry.now();
+  if (metadata.deletionGracePeriodSeconds === undefined && (metadata.generation ?? 0) > 0) {
+    metadata.generation = (metadata.generation ?? 0) + 1;
+  }
+  if (metadata.deletionTimestamp === undefined || Date.parse(metadata.deletionTimestamp) > now.getTime()) {
+    metadata.deletionTimestamp = formatTime(now);
+  }
+  metadata.deletionGracePeriodSeconds = 0;
+}

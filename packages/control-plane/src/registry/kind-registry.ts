@@ -1,0 +1,129 @@
+import { apiVersionOf, type KindDefinition, resourceId } from '../kinds/kind.ts';
+import { type CompiledSchema, compileSchema } from '../schema/index.ts';
+import type { StoredRecord } from '../store/store.ts';
+
+/** A kind in one version, ready to serve. */
+export class ServedKind {
+  readonly kind: KindDefinition;
+  readonly apiVersion: string;
+  /** Where its objects are in the store; all versions of a resource share it. */
+  readonly resource: string;
+  #schema: CompiledSchema | undefined;
+
+  constructor(kind: KindDefinition) {
+    this.kind = kind;
+    this.apiVersion = apiVersionOf(kind);
+    this.resource = kind.storedAs?.resource ?? resourceId(kind);
+  }
+
+  /** Compiled at first use: there are many kinds, and most are never asked for. */
+  get schema(): CompiledSchema | undefined {
+    if (this.kind.schema === undefined) return undefined;
+    this.#schema ??= compileSchema(this.kind.schema, { celRules: true });
+    return this.#schema;
+  }
+
+  /** The stored text in this version. With conversion strategy `None` only the apiVersion differs. */
+  textOf(record: StoredRecord): string {
+    const decode = this.kind.storedAs?.decode;
+    if (decode !== undefined) return JSON.stringify(decode(JSON.parse(record.json)));
+    const start = `{"apiVersion":"${this.apiVersion}",`;
+    if (record.json.startsWith(start)) return record.json;
+    return `${start}${record.json.slice(record.json.indexOf('"kind":'))}`;
+  }
+}
+
+/** One API group and its versions, best first. */
+export interface ServedGroup {
+  readonly name: string;
+  readonly versions: readonly string[];
+}
+
+/** `v2` before `v1` before `v1beta2` before `v1alpha1` before anything else by name (apimachinery's version order). */
+export function compareVersions(a: string, b: string): number {
+  const rank = (version: string): [number, number, number] => {
+    const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
+    if (match === null) return [-1, 0, 0];
+    const stage = match[2] === undefined ? 2 : match[2] === 'beta' ? 1 : 0;
+    return [stage, Number(match[1]), Number(match[3] ?? 0)];
+  };
+  const [left, right] = [rank(a), rank(b)];
+  for (const index of [0, 1, 2] as const) if (left[index] !== right[index]) return right[index] - left[index];
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Every kind that is served: the built-in ones for good, those of CRDs as these come and go. */
+export class KindRegistry {
+  readonly #served = new Map<string, ServedKind>();
+  readonly #custom = new Map<string, readonly ServedKind[]>();
+  readonly #listeners = new Set<() => void>();
+  #groups: ServedGroup[] | undefined;
+
+  constructor(builtin: readonly KindDefinition[]) {
+    for (const kind of builtin) this.#add(new ServedKind(kind));
+  }
+
+  find(group: string, version: string, plural: string): ServedKind | undefined {
+    return this.#served.get(`${group}/${version}/${plural}`);
+  }
+
+  /** A kind by its apiVersion and name, e.g. for owner references. */
+  byKind(apiVersion: string, kind: string): ServedKind | undefined {
+    for (const served of this.#served.values()) {
+      if (served.kind.kind === kind && served.apiVersion === apiVersion) return served;
+    }
+    return undefined;
+  }
+
+  all(): readonly ServedKind[] {
+    return [...this.#served.values()];
+  }
+
+  /** All kinds of one group version. */
+  of(group: string, version: string): readonly ServedKind[] {
+    return this.all().filter(({ kind }) => kind.group === group && kind.version === version);
+  }
+
+  hasGroupVersion(group: string, version: string): boolean {
+    return this.groups().some(({ name, versions }) => name === group && versions.includes(version));
+  }
+
+  /** Built-in groups in their order, then those of CRDs by name. */
+  groups(): readonly ServedGroup[] {
+    if (this.#groups !== undefined) return this.#groups;
+    const versions = new Map<string, Set<string>>();
+    const custom = new Set<string>();
+    for (const { kind } of this.#served.values()) {
+      const known = versions.get(kind.group) ?? new Set();
+      if (known.size === 0 && kind.custom) custom.add(kind.group);
+      versions.set(kind.group, known.add(kind.version));
+    }
+    const names = [...versions.keys()];
+    const ordered = [...names.filter((name) => !custom.has(name)), ...names.filter((name) => custom.has(name)).sort()];
+    this.#groups = ordered.map((name) => ({ name, versions: [...(versions.get(name) ?? [])].sort(compareVersions) }));
+    return this.#groups;
+  }
+
+  /** Serves the kinds of a CRD in place of those it had; none: serves it no longer. */
+  setCustom(crdName: string, kinds: readonly KindDefinition[]): void {
+    for (const served of this.#custom.get(crdName) ?? []) this.#served.delete(keyOf(served.kind));
+    const served = kinds.map((kind) => new ServedKind(kind));
+    if (served.length === 0) this.#custom.delete(crdName);
+    else this.#custom.set(crdName, served);
+    for (const one of served) this.#add(one);
+    this.#groups = undefined;
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  /** Calls `listener` whenever what is served changes. Returns the way out. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #add(served: ServedKind): void {
+    this.#served.set(keyOf(served.kind), served);
+  }
+}
+
+const keyOf = (kind: KindDefinition): string => `${kind.group}/${kind.version}/${kind.plural}`;

@@ -1,0 +1,42 @@
+import type { AdmissionPlugin } from './admission.ts';
+import { forbidden, notFound } from './errors.ts';
+import type { Registry } from './registry.ts';
+
+const NAMESPACES = '/namespaces';
+/** Namespaces that cannot be deleted. */
+const IMMORTAL = new Set(['default', 'kube-system', 'kube-public']);
+
+/** Admission that keeps content out of namespaces which are absent or going (NamespaceLifecycle). */
+export const namespaceLifecycle = (registry: Registry): AdmissionPlugin => ({
+  name: 'NamespaceLifecycle',
+  admit: ({ operation, served, namespace, name, object }) => {
+    if (operation !== 'CREATE' || !served.kind.namespaced || served.kind.verbs?.includes('list') === false) {
+      return undefined;
+    }
+    const record = registry.store.get(NAMESPACES, '', namespace);
+    if (record === undefined) throw notFound({ group: '', plural: 'namespaces' }, namespace);
+    // Cheap on the way of every create: only a dying namespace carries the word.
+    if (!record.json.includes('"deletionTimestamp"')) return undefined;
+    const { metadata } = JSON.parse(record.json) as { metadata: { deletionTimestamp?: string } };
+    if (metadata.deletionTimestamp === undefined) return undefined;
+    const given = name === '' ? (object?.metadata.name ?? '') : name;
+    throw forbidden(
+      served.kind,
+      given,
+      `unable to create new content in namespace ${namespace} because it is being terminated`,
+      [
+        {
+          reason: 'NamespaceTerminating',
+          message: `namespace ${namespace} is being terminated`,
+          field: 'metadata.namespace',
+        },
+      ],
+    );
+  },
+  validate: ({ operation, served, name }) => {
+    if (operation === 'DELETE' && served.resource === NAMESPACES && IMMORTAL.has(name)) {
+      throw forbidden(served.kind, name, 'this namespace may not be deleted');
+    }
+    return undefined;
+  },
+});

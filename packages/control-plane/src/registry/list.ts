@@ -1,0 +1,187 @@
+import { sleep } from '../clock.ts';
+import { StatusError } from '../status.ts';
+import type { RecordPage, StoredRecord } from '../store/store.ts';
+import { badRequest, expired, internal, tooLargeResourceVersion } from './errors.ts';
+import { parseFieldSelector } from './field-selector.ts';
+import type { ServedKind } from './kind-registry.ts';
+import { parseLabelSelector } from './label-selector.ts';
+import type { ListOptions } from './options.ts';
+import type { Registry, Target } from './registry.ts';
+
+/** How long a resourceVersion of the future is waited for. */
+const FUTURE_WAIT_MS = 3000;
+
+/** Chosen records of a list, with what its metadata says. */
+export interface ListResult {
+  readonly records: readonly StoredRecord[];
+  readonly resourceVersion: number;
+  readonly continue: string;
+  readonly remainingItemCount: number | undefined;
+}
+
+/** Decides whether a record is meant by both selectors. undefined: every one is. */
+export interface Selection {
+  readonly matches: ((record: StoredRecord) => boolean) | undefined;
+  /** The only name that can match. */
+  readonly name: string | undefined;
+}
+
+/** @throws StatusError 400 */
+export function parseSelection(served: ServedKind, options: ListOptions, name = ''): Selection {
+  const labels = parseLabelSelector(options.labelSelector);
+  const fields = parseFieldSelector(served.kind, options.fieldSelector);
+  const pinned = name === '' ? fields?.name : name;
+  if (labels === undefined && fields === undefined && name === '') return { matches: undefined, name: pinned };
+  return {
+    matches: (record) =>
+      (name === '' || record.name === name) &&
+      (labels === undefined || labels(record.labels)) &&
+      (fields === undefined || fields.matches(record)),
+    name: pinned,
+  };
+}
+
+interface ContinueToken {
+  readonly v: 'meta.k8s.io/v1';
+  readonly rv: number;
+  readonly start: string;
+}
+
+const encodeToken = (rv: number, last: StoredRecord): string => {
+  const token: ContinueToken = { v: 'meta.k8s.io/v1', rv, start: `${last.namespace}/${last.name}\u0000` };
+  return Buffer.from(JSON.stringify(token)).toString('base64url');
+};
+
+function decodeToken(text: string): { rv: number; namespace: string; name: string } {
+  try {
+    const token = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Partial<ContinueToken>;
+    const [namespace, name] = (token.start ?? '').replace(/\u0000$/, '').split('/');
+    if (token.v === 'meta.k8s.io/v1' && Number.isInteger(token.rv) && namespace !== undefined && name !== undefined) {
+      return { rv: Number(token.rv), namespace, name };
+    }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw badRequest('continue key is not valid: illegal base64 data or unexpected content');
+}
+
+const INCONSISTENT =
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
+
+/** A resourceVersion as a number. @throws StatusError 400 in a list, 500 in a get or a watch */
+export function parseResourceVersion(text: string, failure: 400 | 500): number | undefined {
+  if (text === '') return undefined;
+  if (/^\d{1,20}$/.test(text)) return Number(text);
+  const why = `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`;
+  if (failure === 500) throw internal(`resourceVersion: Invalid value: ${JSON.stringify(text)}: ${why}`);
+  throw badRequest(`resourceVersion: Invalid value: ${JSON.stringify(text)}: ${why}`);
+}
+
+/** Waits for a version that is not there yet. @throws StatusError 504 when it does not come */
+export async function awaitVersion(registry: Registry, version: number | undefined, asked: string): Promise<void> {
+  if (version === undefined || version <= registry.store.revision()) return;
+  await sleep(registry.clock, FUTURE_WAIT_MS);
+  if (version > registry.store.revision()) throw tooLargeResourceVersion(asked, registry.store.revision());
+}
+
+/**
+ * One page of a resource: from the present, from the snapshot of a first page, or from an exact version.
+ * @throws StatusError 400, 410, 422 or 504
+ */
+export async function listRecords(registry: Registry, target: Target, options: ListOptions): Promise<ListResult> {
+  const { served } = target;
+  const selection = parseSelection(served, options);
+  const version = parseResourceVersion(options.resourceVersion, 400);
+  const token = options.continue === '' ? undefined : decodeToken(options.continue);
+  if (token !== undefined && version !== undefined && version !== 0) {
+    throw badRequest('specifying resource version is not allowed when using continue');
+  }
+  await awaitVersion(registry, version, options.resourceVersion);
+  const exact =
+    version !== undefined &&
+    version > 0 &&
+    (options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && options.limit > 0));
+  // A continue token with rv -1 goes on from the present, after an expired one.
+  const at = token === undefined ? (exact ? version : undefined) : token.rv < 0 ? undefined : token.rv;
+  // Pages with resourceVersion=0 come from the cache of the real server, which knows no limit.
+  const limit = options.limit > 0 && options.resourceVersion !== '0' ? options.limit : undefined;
+  const current = registry.store.revision();
+  const namespace = target.namespace === '' ? undefined : target.namespace;
+  const find = (page: { after?: { namespace: string; name: string } | undefined; limit?: number | undefined }) => {
+    try {
+      return registry.store.list(served.resource, { ...page, namespace, revision: at });
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw compacted(token, registry.store.revision());
+    }
+  };
+  const page = select(find, selection, token, limit, namespace === undefined ? undefined : { registry, target, at });
+  const last = page.records.at(-1);
+  const more = page.remaining > 0 && last !== undefined;
+  return {
+    records: page.records,
+    resourceVersion: at ?? current,
+    continue: more ? encodeToken(at ?? current, last) : '',
+    remainingItemCount: more && selection.matches === undefined ? page.remaining : undefined,
+  };
+}
+
+type Find = (page: { after?: { namespace: string; name: string } | undefined; limit?: number | undefined }) => RecordPage;
+
+function select(
+  find: Find,
+  { matches, name }: Selection,
+  after: { namespace: string; name: string } | undefined,
+  limit: number | undefined,
+  direct: { registry: Registry; target: Target; at: number | undefined } | undefined,
+): RecordPage {
+  if (matches === undefined) return find({ after, limit });
+  if (name !== undefined && direct !== undefined && direct.at === undefined && after === undefined) {
+    const record = direct.registry.store.get(direct.target.served.resource, direct.target.namespace, name);
+    return { records: record !== undefined && matches(record) ? [record] : [], remaining: 0 };
+  }
+  const { records } = find({ after });
+  const chosen: StoredRecord[] = [];
+  for (const record of records) {
+    if (!matches(record)) continue;
+    if (limit !== undefined && chosen.length === limit) return { records: chosen, remaining: 1 };
+    chosen.push(record);
+  }
+  return { records: chosen, remaining: 0 };
+}
+
+function compacted(token: { namespace: string; name: string } | undefined, current: number): Error {
+  if (token === undefined) return expired('The resourceVersion for the provided list is too old.');
+  const failure = new StatusError({ message: INCONSISTENT, reason: 'Expired', code: 410 });
+  const start = `${token.namespace}/${token.name}\u0000`;
+  failure.status.metadata['continue'] = Buffer.from(
+    JSON.stringify({ v: 'meta.k8s.io/v1', rv: -1, start }),
+  ).toString('base64url');
+  failure.status.metadata['resourceVersion'] = String(current);
+  return failure;
+}
+
+/** The text of an item in a list: built-in kinds leave apiVersion and kind out. */
+export function itemText(served: ServedKind, record: StoredRecord): string {
+  const text = served.textOf(record);
+  if (served.kind.custom) return text;
+  const prefix = `{"apiVersion":"${served.apiVersion}","kind":"${served.kind.kind}",`;
+  return text.startsWith(prefix) ? `{${text.slice(prefix.length)}` : text;
+}
+
+/** The metadata of a list, as both sorts of kinds write it. */
+export function listMeta(served: ServedKind, result: ListResult): Record<string, unknown> {
+  const meta: Record<string, unknown> = { resourceVersion: String(result.resourceVersion) };
+  if (result.continue !== '' || served.kind.custom) meta['continue'] = result.continue;
+  if (result.remainingItemCount !== undefined) meta['remainingItemCount'] = result.remainingItemCount;
+  return meta;
+}
+
+/** The text of a whole list. Items are stored texts: nothing is parsed. */
+export function listText(served: ServedKind, result: ListResult): string {
+  const items = result.records.map((record) => itemText(served, record)).join(',');
+  const head = served.kind.custom
+    ? `{"apiVersion":"${served.apiVersion}","kind":"${served.kind.listKind}"`
+    : `{"kind":"${served.kind.listKind}","apiVersion":"${served.apiVersion}"`;
+  return `${head},"metadata":${JSON.stringify(listMeta(served, result))},"items":[${items}]}`;
+}

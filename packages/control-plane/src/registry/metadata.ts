@@ -1,0 +1,197 @@
+import type { KindDefinition } from '../kinds/kind.ts';
+import type { ApiObject, ObjectMeta, OwnerReference } from '../object.ts';
+import type { StatusCause } from '../status.ts';
+import { forbiddenValue, invalidValue, requiredValue, tooLong, unsupportedValue } from './errors.ts';
+import { labelProblems, labelValueProblems, qualifiedNameProblems, subdomainProblems } from './names.ts';
+import { jsonEquals } from './object-text.ts';
+
+const ANNOTATIONS_LIMIT = 256 * 1024;
+const STANDARD_FINALIZERS = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
+
+function labelCauses(labels: Readonly<Record<string, string>> | undefined): StatusCause[] {
+  const causes: StatusCause[] = [];
+  for (const [key, value] of Object.entries(labels ?? {})) {
+    for (const problem of qualifiedNameProblems(key)) causes.push(invalidValue('metadata.labels', key, problem));
+    for (const problem of labelValueProblems(value)) causes.push(invalidValue('metadata.labels', value, problem));
+  }
+  return causes;
+}
+
+function annotationCauses(annotations: Readonly<Record<string, string>> | undefined): StatusCause[] {
+  const causes: StatusCause[] = [];
+  let size = 0;
+  for (const [key, value] of Object.entries(annotations ?? {})) {
+    // Keys are compared in lower case: annotations were case-insensitive once.
+    for (const problem of qualifiedNameProblems(key.toLowerCase())) {
+      causes.push(invalidValue('metadata.annotations', key, problem));
+    }
+    size += Buffer.byteLength(key) + Buffer.byteLength(value);
+  }
+  if (size > ANNOTATIONS_LIMIT) causes.push(tooLong('metadata.annotations', ANNOTATIONS_LIMIT));
+  return causes;
+}
+
+const ownerShown = (owner: OwnerReference): OwnerReference => owner;
+
+function ownerCauses(owners: readonly OwnerReference[] | undefined): StatusCause[] {
+  const causes: StatusCause[] = [];
+  const path = 'metadata.ownerReferences';
+  let controller: OwnerReference | undefined;
+  for (const owner of owners ?? []) {
+    if ((owner.apiVersion ?? '') === '') {
+      causes.push(invalidValue(`${path}.apiVersion`, '', 'version must not be empty'));
+    }
+    if ((owner.kind ?? '') === '') causes.push(invalidValue(`${path}.kind`, '', 'must not be empty'));
+    if ((owner.name ?? '') === '') causes.push(invalidValue(`${path}.name`, '', 'must not be empty'));
+    if ((owner.uid ?? '') === '') causes.push(invalidValue(`${path}.uid`, '', 'must not be empty'));
+    if (owner.kind === 'Event' && owner.apiVersion === 'v1') {
+      causes.push(invalidValue(path, ownerShown(owner), '/v1, Kind=Event is disallowed from being an owner'));
+    }
+    if (owner.controller !== true) continue;
+    if (controller !== undefined) {
+      causes.push(
+        invalidValue(
+          path,
+          owners,
+          `Only one reference can have Controller set to true. Found "true" in references for ${controller.kind}/${controller.name} and ${owner.kind}/${owner.name}`,
+        ),
+      );
+    }
+    controller = owner;
+  }
+  return causes;
+}
+
+function finalizerCauses(finalizers: readonly string[] | undefined, custom: boolean): StatusCause[] {
+  const causes: StatusCause[] = [];
+  for (const finalizer of finalizers ?? []) {
+    for (const problem of qualifiedNameProblems(finalizer)) {
+      causes.push(invalidValue('metadata.finalizers', finalizer, problem));
+    }
+    if (!custom && !finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
+      causes.push(
+        invalidValue(
+          'metadata.finalizers',
+          finalizer,
+          'name is neither a standard finalizer name nor is it fully qualified',
+        ),
+      );
+    }
+  }
+  const names = new Set(finalizers ?? []);
+  if (names.has('orphan') && names.has('foregroundDeletion')) {
+    causes.push(
+      invalidValue('metadata.finalizers', finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'),
+    );
+  }
+  return causes;
+}
+
+/** Causes that the metadata of a new object gives (apimachinery's `ValidateObjectMeta`). */
+export function metaCauses(kind: KindDefinition, meta: ObjectMeta): StatusCause[] {
+  const causes: StatusCause[] = [];
+  const nameProblems = kind.validateName ?? subdomainProblems;
+  if (meta.generateName !== undefined && meta.generateName !== '') {
+    // A prefix may end in a dash; the suffix stands in for it.
+    const prefix = meta.generateName.endsWith('-') ? `${meta.generateName.slice(0, -1)}a` : meta.generateName;
+    for (const problem of nameProblems(prefix)) {
+      causes.push(invalidValue('metadata.generateName', meta.generateName, problem));
+    }
+  }
+  if (meta.name === undefined || meta.name === '') {
+    causes.push(requiredValue('metadata.name', 'name or generateName is required'));
+  } else {
+    for (const problem of nameProblems(meta.name)) causes.push(invalidValue('metadata.name', meta.name, problem));
+  }
+  if (kind.namespaced) {
+    if (meta.namespace === undefined || meta.namespace === '') causes.push(requiredValue('metadata.namespace'));
+    else {
+      for (const problem of labelProblems(meta.namespace)) {
+        causes.push(invalidValue('metadata.namespace', meta.namespace, problem));
+      }
+    }
+  } else if (meta.namespace !== undefined && meta.namespace !== '') {
+    causes.push(forbiddenValue('metadata.namespace', 'not allowed on this type'));
+  }
+  causes.push(...commonCauses(kind, meta));
+  return causes;
+}
+
+function commonCauses(kind: KindDefinition, meta: ObjectMeta): StatusCause[] {
+  return [
+    ...labelCauses(meta.labels),
+    ...annotationCauses(meta.annotations),
+    ...ownerCauses(meta.ownerReferences),
+    ...finalizerCauses(meta.finalizers, kind.custom),
+    ...managedFieldsCauses(meta),
+  ];
+}
+
+function managedFieldsCauses(meta: ObjectMeta): StatusCause[] {
+  const causes: StatusCause[] = [];
+  for (const [index, entry] of (meta.managedFields ?? []).entries()) {
+    const path = `metadata.managedFields[${index}]`;
+    if (entry.operation !== 'Apply' && entry.operation !== 'Update') {
+      causes.push(invalidValue(`${path}.operation`, entry.operation ?? '', 'must be `Apply` or `Update`'));
+    }
+    if (entry.fieldsType !== undefined && entry.fieldsType !== 'FieldsV1') {
+      causes.push(unsupportedValue(`${path}.fieldsType`, entry.fieldsType, ['FieldsV1']));
+    }
+  }
+  return causes;
+}
+
+const IMMUTABLE: readonly (keyof ObjectMeta)[] = [
+  'name',
+  'namespace',
+  'uid',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+];
+
+/** Causes that a change of the metadata gives (`ValidateObjectMetaUpdate`, and finalizers of a dying object). */
+export function metaUpdateCauses(kind: KindDefinition, meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
+  const causes: StatusCause[] = [];
+  if (old.deletionTimestamp !== undefined) {
+    const before = new Set(old.finalizers ?? []);
+    const added = (meta.finalizers ?? []).filter((finalizer) => !before.has(finalizer));
+    if (added.length > 0) {
+      const list = added.map((finalizer) => JSON.stringify(finalizer)).join(', ');
+      causes.push(
+        forbiddenValue(
+          'metadata.finalizers',
+          `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`,
+        ),
+      );
+    }
+  }
+  for (const field of IMMUTABLE) {
+    const value = meta[field];
+    if (!jsonEquals(value ?? undefined, old[field] ?? undefined)) {
+      causes.push(invalidValue(`metadata.${field}`, value ?? '', 'field is immutable'));
+    }
+  }
+  causes.push(...commonCauses(kind, meta));
+  return causes;
+}
+
+/** Removes repeated owners by uid, and says which were repeated. Mutates. */
+export function dedupOwners(object: ApiObject): string | undefined {
+  const owners = object.metadata.ownerReferences;
+  if (owners === undefined || owners.length < 2) return undefined;
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  const kept: OwnerReference[] = [];
+  for (const owner of owners) {
+    if (seen.has(owner.uid) && kept.some((other) => jsonEquals(other, owner))) {
+      repeated.add(owner.uid);
+      continue;
+    }
+    seen.add(owner.uid);
+    kept.push(owner);
+  }
+  if (repeated.size === 0) return undefined;
+  object.metadata.ownerReferences = kept;
+  return `.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${[...repeated].join(', ')}`;
+}

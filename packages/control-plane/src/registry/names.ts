@@ -1,0 +1,66 @@
+/** Rules for names, labels and values, with the sentences of the real server (apimachinery's `validation`). */
+
+const DNS1123_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const DNS1123_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const QUALIFIED_NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
+const LABEL_VALUE = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
+
+const SUBDOMAIN_RULE =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const LABEL_RULE =
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const NAME_RULE =
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const VALUE_RULE =
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
+/** What is wrong with a DNS subdomain, the form of most names. [] when fine. */
+export function subdomainProblems(name: string): string[] {
+  const problems: string[] = [];
+  if (name.length > 253) problems.push('must be no more than 253 characters');
+  if (!DNS1123_SUBDOMAIN.test(name)) problems.push(SUBDOMAIN_RULE);
+  return problems;
+}
+
+/** What is wrong with a DNS label, the form of namespace names. */
+export function labelProblems(name: string): string[] {
+  const problems: string[] = [];
+  if (name.length > 63) problems.push('must be no more than 63 characters');
+  if (!DNS1123_LABEL.test(name)) {
+    problems.push(DNS1123_SUBDOMAIN.test(name) ? 'must not contain dots' : LABEL_RULE);
+  }
+  return problems;
+}
+
+/** What is wrong with a name that only has to fit into a path. */
+export function pathSegmentProblems(name: string): string[] {
+  if (name === '.' || name === '..') return [`may not be '${name}'`];
+  return ['/', '%'].filter((character) => name.includes(character)).map((character) => `may not contain '${character}'`);
+}
+
+/** What is wrong with the key of a label or an annotation. */
+export function qualifiedNameProblems(key: string): string[] {
+  const parts = key.split('/');
+  if (parts.length > 2) {
+    return [`a valid label key ${NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
+  }
+  const problems: string[] = [];
+  const prefix = parts.length === 2 ? parts[0] : undefined;
+  const name = parts.at(-1) ?? '';
+  if (prefix !== undefined) {
+    if (prefix === '') problems.push('prefix part must be non-empty');
+    else problems.push(...subdomainProblems(prefix).map((problem) => `prefix part ${problem}`));
+  }
+  if (name === '') problems.push('name part must be non-empty');
+  else if (name.length > 63) problems.push('name part must be no more than 63 bytes');
+  if (!QUALIFIED_NAME.test(name)) problems.push(`name part ${NAME_RULE}`);
+  return problems;
+}
+
+/** What is wrong with the value of a label. */
+export function labelValueProblems(value: string): string[] {
+  const problems: string[] = [];
+  if (value.length > 63) problems.push('must be no more than 63 bytes');
+  if (!LABEL_VALUE.test(value)) problems.push(VALUE_RULE);
+  return problems;
+}

@@ -1,0 +1,224 @@
+import type { StatusCause } from '../status.ts';
+import { badRequest, invalid, invalidValue, requiredValue, unsupportedValue } from './errors.ts';
+
+/** What the query of a write says. */
+export interface WriteOptions {
+  readonly dryRun: boolean;
+  readonly fieldManager: string;
+  readonly fieldValidation: 'Ignore' | 'Warn' | 'Strict';
+  readonly force: boolean;
+}
+
+type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteOptions' | 'ListOptions';
+
+const invalidOptions = (kind: OptionsKind, causes: readonly StatusCause[]) =>
+  invalid({ group: 'meta.k8s.io', kind }, '', causes);
+
+const FIELD_VALIDATIONS = ['Ignore', 'Warn', 'Strict'] as const;
+const MANAGER_LIMIT = 128;
+
+export function dryRunCauses(values: readonly string[]): StatusCause[] {
+  return values.every((value) => value === 'All') ? [] : [unsupportedValue('dryRun', [...values], ['All'])];
+}
+
+/** A Go bool of the query, as `strconv.ParseBool` reads it there: all but absent, `0` and `false` is true. */
+export const isTrue = (value: string | null): boolean => value !== null && value !== '0' && value !== 'false';
+
+/** @throws StatusError 400 in the words of strconv. */
+export function parseInteger(value: string | null): number | undefined {
+  if (value === null || value === '') return undefined;
+  if (!/^[-+]?\d+$/.test(value)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
+  return Number(value);
+}
+
+/** The part of the user agent that names a manager when the query names none. */
+export const managerOf = (userAgent: string): string => userAgent.split('/')[0] || 'unknown';
+
+/**
+ * Reads `dryRun`, `fieldManager`, `fieldValidation` and `force`.
+ * @throws StatusError 422 of the options' kind.
+ */
+export function parseWriteOptions(
+  kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
+  query: URLSearchParams,
+  userAgent: string,
+  applying = false,
+): WriteOptions {
+  const dryRun = query.getAll('dryRun');
+  const fieldManager = query.get('fieldManager') ?? '';
+  const fieldValidation = query.get('fieldValidation') ?? '';
+  const force = query.get('force');
+  const causes: StatusCause[] = [];
+  if (kind === 'PatchOptions') {
+    if (applying && fieldManager === '') {
+      causes.push(requiredValue('fieldManager', 'is required for apply patch'));
+    } else if (!applying && force !== null) {
+      causes.push({
+        reason: 'FieldValueForbidden',
+        message: 'Forbidden: may not be specified for non-apply patch',
+        field: 'force',
+      });
+    }
+  }
+  if (fieldManager.length > MANAGER_LIMIT) {
+    causes.push({
+      reason: 'FieldValueTooLong',
+      message: `Too long: may not be more than ${MANAGER_LIMIT} bytes`,
+      field: 'fieldManager',
+    });
+  }
+  const unprintable = [...fieldManager].findIndex((character) => !/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character));
+  if (unprintable >= 0) {
+    causes.push(invalidValue('fieldManager', fieldManager, 'should only contain printable characters'));
+  }
+  causes.push(...dryRunCauses(dryRun));
+  const known = FIELD_VALIDATIONS.find((value) => value === fieldValidation);
+  if (fieldValidation !== '' && known === undefined) {
+    causes.push(unsupportedValue('fieldValidation', fieldValidation, FIELD_VALIDATIONS));
+  }
+  if (causes.length > 0) throw invalidOptions(kind, causes);
+  return {
+    dryRun: dryRun.length > 0,
+    fieldManager: fieldManager === '' ? managerOf(userAgent) : fieldManager,
+    fieldValidation: known ?? 'Warn',
+    force: isTrue(force),
+  };
+}
+
+/** What a list or a watch asks for. */
+export interface ListOptions {
+  readonly labelSelector: string;
+  readonly fieldSelector: string;
+  readonly limit: number;
+  readonly continue: string;
+  readonly resourceVersion: string;
+  readonly resourceVersionMatch: string;
+  readonly timeoutSeconds: number | undefined;
+  readonly allowWatchBookmarks: boolean;
+  readonly sendInitialEvents: boolean | undefined;
+  readonly watch: boolean;
+}
+
+/** @throws StatusError 400 for numbers that are none. */
+export function parseListOptions(query: URLSearchParams): ListOptions {
+  const sendInitialEvents = query.get('sendInitialEvents');
+  return {
+    labelSelector: query.get('labelSelector') ?? '',
+    fieldSelector: query.get('fieldSelector') ?? '',
+    limit: Math.max(0, parseInteger(query.get('limit')) ?? 0),
+    continue: query.get('continue') ?? '',
+    resourceVersion: query.get('resourceVersion') ?? '',
+    resourceVersionMatch: query.get('resourceVersionMatch') ?? '',
+    timeoutSeconds: parseInteger(query.get('timeoutSeconds')),
+    allowWatchBookmarks: isTrue(query.get('allowWatchBookmarks')),
+    sendInitialEvents: sendInitialEvents === null ? undefined : isTrue(sendInitialEvents),
+    watch: isTrue(query.get('watch')),
+  };
+}
+
+const forbiddenCause = (field: string, message: string): StatusCause => ({
+  reason: 'FieldValueForbidden',
+  message: `Forbidden: ${message}`,
+  field,
+});
+
+/** Combinations that `ValidateListOptions` refuses. @throws StatusError 422 */
+export function checkListOptions(options: ListOptions): void {
+  const { resourceVersion, resourceVersionMatch: match, sendInitialEvents } = options;
+  const causes: StatusCause[] = options.watch ? watchCauses(options) : [];
+  if (!options.watch) {
+    if (match !== '') {
+      if (resourceVersion === '') {
+        causes.push(
+          forbiddenCause('resourceVersionMatch', 'resourceVersionMatch is forbidden unless resourceVersion is provided'),
+        );
+      }
+      if (options.continue !== '') {
+        causes.push(forbiddenCause('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'));
+      }
+      if (match !== 'Exact' && match !== 'NotOlderThan') {
+        causes.push(unsupportedValue('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']));
+      }
+      if (match === 'Exact' && resourceVersion === '0') {
+        causes.push(
+          forbiddenCause('resourceVersionMatch', 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'),
+        );
+      }
+    }
+    if (sendInitialEvents !== undefined) {
+      causes.push(forbiddenCause('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
+    }
+  }
+  if (causes.length > 0) throw invalidOptions('ListOptions', causes);
+}
+
+function watchCauses({ sendInitialEvents, resourceVersionMatch: match, ...options }: ListOptions): StatusCause[] {
+  const causes: StatusCause[] = [];
+  if (sendInitialEvents !== undefined && match !== 'NotOlderThan') {
+    causes.push(
+      forbiddenCause(
+        'resourceVersionMatch',
+        'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+      ),
+    );
+  }
+  if (sendInitialEvents === undefined && match !== '') {
+    causes.push(
+      forbiddenCause(
+        'resourceVersionMatch',
+        'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+      ),
+    );
+  }
+  if (options.continue !== '') causes.push(forbiddenCause('continue', 'continue is forbidden for watch'));
+  return causes;
+}
+
+/** Options of a delete, from its body and its query. */
+export interface DeleteOptions {
+  readonly dryRun: boolean;
+  readonly gracePeriodSeconds: number | undefined;
+  readonly propagationPolicy: 'Orphan' | 'Background' | 'Foreground' | undefined;
+  readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
+}
+
+const POLICIES = ['Foreground', 'Background', 'Orphan'] as const;
+
+/**
+ * Reads delete options. The body, when there is one, wins over the query as a whole.
+ * @throws StatusError 422 for wrong values.
+ */
+export function parseDeleteOptions(query: URLSearchParams, body: Record<string, unknown> | undefined): DeleteOptions {
+  const read = (field: string): unknown => {
+    if (body !== undefined) return body[field] ?? undefined;
+    return query.get(field) ?? undefined;
+  };
+  const grace = read('gracePeriodSeconds');
+  const orphan = read('orphanDependents');
+  const policy = read('propagationPolicy');
+  const dryRunValues = body === undefined ? query.getAll('dryRun') : stringsOf(body['dryRun']);
+  const causes: StatusCause[] = [];
+  const known = POLICIES.find((value) => value === policy);
+  if (orphan !== undefined && policy !== undefined) {
+    causes.push(
+      invalidValue('propagationPolicy', policy, 'orphanDependents and deletionPropagation cannot be both set'),
+    );
+  }
+  if (policy !== undefined && known === undefined) {
+    causes.push(unsupportedValue('propagationPolicy', policy, [...POLICIES, 'nil']));
+  }
+  causes.push(...dryRunCauses(dryRunValues));
+  if (causes.length > 0) throw invalidOptions('DeleteOptions', causes);
+  const preconditions = body?.['preconditions'];
+  return {
+    dryRun: dryRunValues.length > 0,
+    gracePeriodSeconds: typeof grace === 'number' ? grace : parseInteger((grace as string | undefined) ?? null),
+    propagationPolicy:
+      orphan === undefined ? known : orphan === true || orphan === 'true' || orphan === '1' ? 'Orphan' : 'Background',
+    preconditions:
+      typeof preconditions === 'object' && preconditions !== null ? (preconditions as { uid?: string }) : undefined,
+  };
+}
+
+const stringsOf = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];

@@ -1,0 +1,144 @@
+import type { ApiObject, JsonObject } from '../object.ts';
+import { applyJsonPatch, applyMergePatch, applyStrategicMergePatch, serverSideApply } from '../patch/index.ts';
+import { StatusError } from '../status.ts';
+import { checkPatched, jsonProblem, normalize, parseBody, strictMessage } from './decode.ts';
+import { badRequest } from './errors.ts';
+import type { ServedKind } from './kind-registry.ts';
+import { renderObject } from './object-text.ts';
+import type { WriteOptions } from './options.ts';
+import type { Call, Registry, Target, Written } from './registry.ts';
+import { type Transformation, updateObject } from './update.ts';
+
+export type PatchType =
+  | 'application/json-patch+json'
+  | 'application/merge-patch+json'
+  | 'application/strategic-merge-patch+json'
+  | 'application/apply-patch+yaml';
+
+/** The types that a kind understands, in the order of the refusal of others. */
+export const patchTypesOf = (served: ServedKind): readonly PatchType[] =>
+  served.kind.custom
+    ? ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']
+    : [
+        'application/json-patch+json',
+        'application/merge-patch+json',
+        'application/strategic-merge-patch+json',
+        'application/apply-patch+yaml',
+      ];
+
+function parsePatch(bytes: Uint8Array): unknown {
+  const text = Buffer.from(bytes).toString('utf8');
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw badRequest(`error decoding patch: ${jsonProblem(text)}`);
+  }
+}
+
+const isPlain = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A function from the live object to the patched one, not yet decoded. */
+export function patcher(type: PatchType, bytes: Uint8Array, served: ServedKind): (target: JsonObject) => JsonObject {
+  const patch = parsePatch(bytes);
+  if (type === 'application/json-patch+json') return (target) => applyJsonPatch(target, patch);
+  if (!isPlain(patch)) {
+    const type_ = Array.isArray(patch) ? 'array' : typeof patch;
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${type_} into Go value of type map[string]interface {}`,
+    );
+  }
+  if (type === 'application/merge-patch+json') return (target) => applyMergePatch(target, patch);
+  return (target) => applyStrategicMergePatch(target, patch, served.kind.schema ?? {});
+}
+
+/** A refusal of the decoded result of a patch shows the whole of it. */
+export const invalidPatch = (object: ApiObject, why: string): StatusError => {
+  const message = `Invalid value: ${JSON.stringify(renderObject(object, undefined))}: ${why}`;
+  return new StatusError({
+    message: ` "" is invalid: patch: ${message}`,
+    reason: 'Invalid',
+    details: { causes: [{ reason: 'FieldValueInvalid', message, field: 'patch' }] },
+    code: 422,
+  });
+};
+
+/** Reads what a patch has made as an object of its kind: unknown fields, metadata types, defaults. */
+function decodePatched(patched: JsonObject, served: ServedKind, call: Call, options: WriteOptions): ApiObject {
+  const object = patched as unknown as ApiObject;
+  checkPatched(object, served);
+  object.apiVersion = served.apiVersion;
+  object.kind = served.kind.kind;
+  const shown = options.fieldValidation === 'Strict' ? structuredClone(object) : object;
+  const unknown = normalize(object, served);
+  if (unknown.length > 0) {
+    if (options.fieldValidation === 'Strict') throw invalidPatch(shown, strictMessage(unknown));
+    if (options.fieldValidation === 'Warn') for (const field of unknown) call.warn(`unknown field "${field}"`);
+  }
+  return object;
+}
+
+/**
+ * JSON, merge and strategic merge patches, and server-side apply, of an object or its status.
+ * @throws StatusError 400, 404, 409, 415, 422 or 500
+ */
+export function patchObject(
+  registry: Registry,
+  call: Call,
+  target: Target,
+  type: PatchType,
+  bytes: Uint8Array,
+  options: WriteOptions,
+): Promise<Written> {
+  const { served } = target;
+  if (type === 'application/apply-patch+yaml') return applyObject(registry, call, target, bytes, options);
+  let patch: ((target: JsonObject) => JsonObject) | undefined;
+  let warned = false;
+  // A patch that is done again after a lost race must not warn again.
+  const quiet: Call = { ...call, warn: (message) => (warned ? undefined : call.warn(message)) };
+  const transformation: Transformation = {
+    next: (live) => {
+      patch ??= patcher(type, bytes, served);
+      const object = decodePatched(patch(live as unknown as JsonObject), served, quiet, options);
+      warned = true;
+      return object;
+    },
+  };
+  return updateObject(registry, call, target, transformation, options);
+}
+
+function applyObject(
+  registry: Registry,
+  call: Call,
+  target: Target,
+  bytes: Uint8Array,
+  options: WriteOptions,
+): Promise<Written> {
+  const { served } = target;
+  const read = (): ApiObject => {
+    const applied = parseBody(bytes, 'application/yaml', served.kind.kind) as unknown as ApiObject;
+    checkPatched(applied, served);
+    return applied;
+  };
+  const apply = (live: ApiObject | undefined): ApiObject => {
+    const merged = serverSideApply({
+      ...(live === undefined ? {} : { live }),
+      applied: read(),
+      manager: options.fieldManager,
+      force: options.force,
+      ...(served.kind.schema === undefined ? {} : { schema: served.kind.schema }),
+      subresource: target.subresource,
+      now: registry.now(),
+      kind: served.kind,
+    });
+    normalize(merged, served);
+    return merged;
+  };
+  return updateObject(
+    registry,
+    call,
+    target,
+    { next: (live) => apply(live), ...(target.subresource === '' ? { create: () => apply(undefined) } : {}), managed: true },
+    options,
+  );
+}

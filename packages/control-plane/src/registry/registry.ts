@@ -1,0 +1,122 @@
+import type { UserInfo } from '../auth/user.ts';
+import type { Clock } from '../clock.ts';
+import type { ApiObject } from '../object.ts';
+import type { Store, StoredRecord } from '../store/store.ts';
+import { type AdmissionAttributes, AdmissionChain } from './admission.ts';
+import { internal } from './errors.ts';
+import { fieldsOf } from './field-selector.ts';
+import type { KindRegistry, ServedKind } from './kind-registry.ts';
+import { renderObject } from './object-text.ts';
+
+/** etcd's limit of a request, with room for what surrounds the object. */
+const STORE_LIMIT = 1.5 * 1024 * 1024;
+
+/** Who asks, and where warnings go. */
+export interface Call {
+  readonly user: UserInfo;
+  readonly userAgent: string;
+  /** Adds a warning to the answer. */
+  readonly warn: (message: string) => void;
+}
+
+/** One object (or, without a name, one collection) of one served kind. */
+export interface Target {
+  readonly served: ServedKind;
+  /** '' for cluster-scoped kinds and for all namespaces. */
+  readonly namespace: string;
+  readonly name: string;
+  /** '' for the main resource. */
+  readonly subresource: string;
+}
+
+/** The result of a write: the text in the version that was asked for. */
+export interface Written {
+  readonly text: string;
+  readonly created: boolean;
+}
+
+/** Everything that the operations on objects share. */
+export class Registry {
+  readonly store: Store;
+  readonly kinds: KindRegistry;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly admission = new AdmissionChain();
+
+  constructor(parts: { store: Store; kinds: KindRegistry; clock: Clock; random: () => number }) {
+    this.store = parts.store;
+    this.kinds = parts.kinds;
+    this.clock = parts.clock;
+    this.random = parts.random;
+  }
+
+  now(): Date {
+    return this.clock.now();
+  }
+
+  /** The object of a record in the version of `served`. A copy of its own: the caller may change it. */
+  parse(served: ServedKind, record: StoredRecord): ApiObject {
+    const object = JSON.parse(record.json) as ApiObject;
+    const decode = served.kind.storedAs?.decode;
+    if (decode !== undefined) return decode(object);
+    object.apiVersion = served.apiVersion;
+    return object;
+  }
+
+  /** Writes an object. @throws StatusError 500 when it is larger than the store takes. */
+  put(served: ServedKind, object: ApiObject): StoredRecord {
+    const { metadata } = object;
+    const encode = served.kind.storedAs?.encode;
+    return this.store.put(served.resource, {
+      namespace: metadata.namespace ?? '',
+      name: metadata.name ?? '',
+      labels: metadata.labels,
+      fields: fieldsOf(served.kind, object),
+      render: (revision) => limited(renderObject(encode === undefined ? object : encode({ ...object }), revision)),
+    });
+  }
+
+  /** Removes an object; watches get its last state under the new revision. */
+  remove(served: ServedKind, object: ApiObject): StoredRecord {
+    const { metadata } = object;
+    const encode = served.kind.storedAs?.encode;
+    return this.store.delete(served.resource, {
+      namespace: metadata.namespace ?? '',
+      name: metadata.name ?? '',
+      labels: metadata.labels,
+      fields: fieldsOf(served.kind, object),
+      render: (revision) => renderObject(encode === undefined ? object : encode({ ...object }), revision),
+    });
+  }
+
+  /** The revision up to which listeners have been told everything. */
+  deliveredRevision(): number {
+    return this.store.deliveredRevision();
+  }
+
+  attributes(
+    call: Call,
+    target: Target,
+    write: Pick<AdmissionAttributes, 'operation' | 'object' | 'old' | 'dryRun'> & { name?: string },
+  ): AdmissionAttributes {
+    const { served, namespace, subresource } = target;
+    const name = write.name ?? target.name;
+    return { ...write, served, namespace, name, subresource, user: call.user, warn: call.warn };
+  }
+
+  uid(): string {
+    const bytes = Uint8Array.from({ length: 16 }, () => Math.floor(this.random() * 256));
+    bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+    bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+    const hex = Buffer.from(bytes).toString('hex');
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  }
+}
+
+function limited(text: string): string {
+  // Only a text of a third of the limit can be longer in bytes than the limit.
+  if (text.length > STORE_LIMIT / 3 && Buffer.byteLength(text) > STORE_LIMIT) {
+    throw internal('etcdserver: request is too large');
+  }
+  return text;
+}

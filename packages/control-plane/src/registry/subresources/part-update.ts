@@ -1,0 +1,36 @@
+import { decodeObject } from '../decode.ts';
+import { methodNotAllowed, notFound } from '../errors.ts';
+import { patchObject, type PatchType } from '../patch.ts';
+import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
+import { updateObject } from '../update.ts';
+
+/**
+ * Subresources that write a part of their object as `status` does: the kind's `prepareForUpdate` keeps all but that part,
+ * by the subresource's name. Get, update and patch.
+ */
+export async function partUpdate(request: SubresourceRequest): Promise<SubresourceAnswer> {
+  const { registry, target, call, method } = request;
+  const { served } = target;
+  if (method === 'GET') {
+    const record = registry.store.get(served.resource, target.namespace, target.name);
+    if (record === undefined) throw notFound(served.kind, target.name);
+    return { status: 200, text: served.textOf(record) };
+  }
+  if (method === 'PUT') {
+    const options = request.options('UpdateOptions');
+    const next = async () => {
+      const { plain, bytes } = await request.readBody(served.kind.kind);
+      return decodeObject(plain, bytes, served, registry.kinds, options, call.warn);
+    };
+    return { status: 200, text: (await updateObject(registry, call, target, { next }, options)).text };
+  }
+  if (method === 'PATCH') {
+    const type = request.contentType as PatchType;
+    const options = request.options('PatchOptions', type === 'application/apply-patch+yaml');
+    return {
+      status: 200,
+      text: (await patchObject(registry, call, target, type, await request.body(), options)).text,
+    };
+  }
+  throw methodNotAllowed();
+}

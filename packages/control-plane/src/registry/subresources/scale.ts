@@ -1,0 +1,130 @@
+import type { ApiObject, JsonObject } from '../../object.ts';
+import { applyJsonPatch, applyMergePatch } from '../../patch/index.ts';
+import { checkPatched, jsonProblem } from '../decode.ts';
+import { badRequest, invalid, invalidValue, methodNotAllowed, notFound } from '../errors.ts';
+import type { ServedKind } from '../kind-registry.ts';
+import { copyJson } from '../object-text.ts';
+import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
+import { updateObject } from '../update.ts';
+
+const SCALE = { group: 'autoscaling', kind: 'Scale' };
+
+/** `.spec.replicas` → `['spec', 'replicas']`. */
+const steps = (path: string): string[] => path.split('.').filter((step) => step !== '');
+
+function read(object: ApiObject, path: string): unknown {
+  let value: unknown = object;
+  for (const step of steps(path)) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = (value as Record<string, unknown>)[step];
+  }
+  return value;
+}
+
+function write(object: ApiObject, path: string, value: number): void {
+  const way = steps(path);
+  const last = way.pop();
+  if (last === undefined) return;
+  let at = object as Record<string, unknown>;
+  for (const step of way) {
+    const next = at[step];
+    if (typeof next !== 'object' || next === null) at[step] = {};
+    at = at[step] as Record<string, unknown>;
+  }
+  at[last] = value;
+}
+
+/** A label selector of a spec as the text of a query. */
+function selectorText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'object' || value === null) return '';
+  const { matchLabels, matchExpressions } = value as {
+    matchLabels?: Record<string, string>;
+    matchExpressions?: { key: string; operator: string; values?: string[] }[];
+  };
+  const plain = matchLabels === undefined && matchExpressions === undefined ? (value as Record<string, string>) : {};
+  const terms = Object.entries(matchLabels ?? plain).map(([key, item]) => `${key}=${item}`);
+  for (const { key, operator, values = [] } of matchExpressions ?? []) {
+    if (operator === 'Exists') terms.push(key);
+    else if (operator === 'DoesNotExist') terms.push(`!${key}`);
+    else terms.push(`${key} ${operator === 'In' ? 'in' : 'notin'} (${[...values].sort().join(',')})`);
+  }
+  return terms.sort().join(',');
+}
+
+/** The `Scale` view of an object. Zero replicas are left out of the spec, as Go's omitempty has it. */
+export function scaleOf({ kind }: ServedKind, object: ApiObject): JsonObject {
+  const paths = kind.subresources?.scale;
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+  const replicas = Number(read(object, paths?.specReplicasPath ?? '') ?? 0);
+  const selector = paths?.labelSelectorPath === undefined ? '' : selectorText(read(object, paths.labelSelectorPath));
+  return {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    metadata: copyJson({ name, namespace, uid, resourceVersion, creationTimestamp }) as JsonObject,
+    spec: replicas === 0 ? {} : { replicas },
+    status: {
+      replicas: Number(read(object, paths?.statusReplicasPath ?? '') ?? 0),
+      ...(selector === '' ? {} : { selector }),
+    },
+  };
+}
+
+function parsePatch(bytes: Uint8Array): unknown {
+  const text = Buffer.from(bytes).toString('utf8');
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw badRequest(`error decoding patch: ${jsonProblem(text)}`);
+  }
+}
+
+function patched(current: JsonObject, type: string, bytes: Uint8Array): JsonObject {
+  const patch = parsePatch(bytes);
+  if (type === 'application/json-patch+json') return applyJsonPatch(current, patch);
+  // A Scale has no lists, so a strategic merge patch and an applied object are merge patches of it.
+  return applyMergePatch(current, patch as JsonObject);
+}
+
+/** `…/scale`: get, update and patch of the number of replicas. */
+export async function scale(request: SubresourceRequest): Promise<SubresourceAnswer> {
+  const { registry, target, call, method } = request;
+  const { served } = target;
+  const paths = served.kind.subresources?.scale;
+  if (paths === undefined) throw notFound(served.kind, target.name);
+  if (method === 'GET') {
+    const record = registry.store.get(served.resource, target.namespace, target.name);
+    if (record === undefined) throw notFound(served.kind, target.name);
+    return { status: 200, body: scaleOf(served, registry.parse(served, record)) };
+  }
+  if (method !== 'PUT' && method !== 'PATCH') throw methodNotAllowed();
+  const options = request.options(
+    method === 'PUT' ? 'UpdateOptions' : 'PatchOptions',
+    request.contentType === 'application/apply-patch+yaml',
+  );
+  const sent = method === 'PUT' ? (await request.readBody('Scale')).plain : undefined;
+  const bytes = method === 'PATCH' ? await request.body() : undefined;
+  const next = (live: ApiObject): ApiObject => {
+    const current = scaleOf(served, live);
+    const wanted = (
+      bytes === undefined ? (sent ?? {}) : patched(current, request.contentType, bytes)
+    ) as unknown as ApiObject;
+    checkPatched(wanted, served);
+    const replicas = (wanted['spec'] as { replicas?: unknown } | undefined)?.replicas ?? 0;
+    if (typeof replicas !== 'number' || !Number.isInteger(replicas)) {
+      throw badRequest('Scale in version "v1" cannot be handled as a Scale: spec.replicas must be an integer');
+    }
+    if (replicas < 0) {
+      const cause = invalidValue('spec.replicas', replicas, 'must be greater than or equal to 0');
+      throw invalid(SCALE, target.name, [cause]);
+    }
+    const { uid, resourceVersion, name } = wanted.metadata;
+    if (uid !== undefined) live.metadata.uid = uid;
+    if (resourceVersion !== undefined && resourceVersion !== '') live.metadata.resourceVersion = resourceVersion;
+    if (name !== undefined) live.metadata.name = name;
+    write(live, paths.specReplicasPath, replicas);
+    return live;
+  };
+  const { text } = await updateObject(registry, call, target, { next }, options);
+  return { status: 200, body: scaleOf(served, JSON.parse(text) as ApiObject) };
+}

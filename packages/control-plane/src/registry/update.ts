@@ -1,0 +1,222 @@
+import type { ApiObject } from '../object.ts';
+import type { StatusCause } from '../status.ts';
+import type { StoredRecord } from '../store/store.ts';
+import { createObject, matchNamespace, track } from './create.ts';
+import { badRequest, conflict, internal, invalid, invalidValue, MODIFIED, notFound } from './errors.ts';
+import type { ServedKind } from './kind-registry.ts';
+import { dedupOwners, metaUpdateCauses } from './metadata.ts';
+import { jsonEquals, renderObject } from './object-text.ts';
+import type { WriteOptions } from './options.ts';
+import type { Call, Registry, Target, Written } from './registry.ts';
+
+/** What makes the new object out of the one that is there. */
+export interface Transformation {
+  /**
+   * The new object; `live` may be changed, `old` not. undefined for `live`: there is none (only asked when `mayCreate`).
+   */
+  readonly next: (live: ApiObject, old: ApiObject) => ApiObject | Promise<ApiObject>;
+  /** Makes the object that is created when there is none. */
+  readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
+  /** The managedFields of what `next` gives stand already. */
+  readonly managed?: boolean;
+  /** The caller pinned no version itself, so a write that lost a race is done again. */
+  readonly name?: string;
+}
+
+/** How often a write that lost a race is done again. */
+const ATTEMPTS = 8;
+
+/**
+ * Changes one object: read, transform, prepare, admit, validate, write — again when another write came between.
+ * @throws StatusError 400, 404, 409, 422 or 500
+ */
+export async function updateObject(
+  registry: Registry,
+  call: Call,
+  target: Target,
+  transformation: Transformation,
+  options: WriteOptions,
+): Promise<Written> {
+  const { served } = target;
+  for (let attempt = 1; ; attempt++) {
+    const record = registry.store.get(served.resource, target.namespace, target.name);
+    if (record === undefined) {
+      if (transformation.create === undefined) throw notFound(served.kind, target.name);
+      const object = await transformation.create();
+      object.metadata.name ??= target.name;
+      return createObject(registry, call, target, object, options, transformation.managed);
+    }
+    const written = await attemptUpdate(registry, call, target, transformation, options, record);
+    if (written !== undefined) return written;
+    if (attempt >= ATTEMPTS) throw conflict(served.kind, target.name, MODIFIED);
+  }
+}
+
+async function attemptUpdate(
+  registry: Registry,
+  call: Call,
+  target: Target,
+  transformation: Transformation,
+  options: WriteOptions,
+  record: StoredRecord,
+): Promise<Written | undefined> {
+  const { served, subresource } = target;
+  const { kind } = served;
+  const old = registry.parse(served, record);
+  let updated = await transformation.next(registry.parse(served, record), old);
+  checkIdentity(updated, old, target);
+  const repeated = dedupOwners(updated);
+  if (repeated !== undefined) call.warn(repeated);
+  if (transformation.managed !== true) track(registry, served, old, updated, options, subresource);
+  const attributes = registry.attributes(call, target, {
+    operation: 'UPDATE',
+    object: updated,
+    old,
+    dryRun: options.dryRun,
+  });
+  updated = (await registry.admission.admit(attributes)) ?? updated;
+  prepare(registry, call, served, subresource, updated, old);
+  const causes = causesOf(registry, call, served, subresource, updated, old);
+  if (causes.length > 0) throw invalid(kind, target.name, causes);
+  await registry.admission.validate({ ...attributes, object: updated });
+
+  if (registry.store.get(served.resource, target.namespace, target.name) !== record) return undefined;
+  if (isFinished(updated, old)) {
+    if (options.dryRun) return { text: renderObject(updated, undefined), created: false };
+    return { text: served.textOf(registry.remove(served, updated)), created: false };
+  }
+  updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
+  if (jsonEquals(strip(updated), strip(old))) return { text: served.textOf(record), created: false };
+  if (options.dryRun) return { text: renderObject(updated, undefined), created: false };
+  return { text: served.textOf(registry.put(served, updated)), created: false };
+}
+
+/** What a comparison of two states looks at. Empty lists of the metadata count as absent. */
+function strip(object: ApiObject): ApiObject {
+  return JSON.parse(renderObject(object, undefined)) as ApiObject;
+}
+
+/** The name, namespace, uid and version in the body must be those of the object. Fills in what is absent. */
+function checkIdentity(updated: ApiObject, old: ApiObject, target: Target): void {
+  const { kind } = target.served;
+  const meta = updated.metadata;
+  meta.name ??= target.name;
+  if (meta.name === '') meta.name = target.name;
+  if (meta.name !== target.name) {
+    throw badRequest(`the name of the object (${meta.name}) does not match the name on the URL (${target.name})`);
+  }
+  matchNamespace(updated, target);
+  const version = meta.resourceVersion ?? '';
+  if (version !== '' && !/^\d+$/.test(version)) {
+    throw internal(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
+  }
+  if (version === '' || version === '0') {
+    if (kind.requiresResourceVersion === true || kind.custom) {
+      throw invalid(kind, target.name, [invalidValue('metadata.resourceVersion', 0, 'must be specified for an update')]);
+    }
+    meta.resourceVersion = old.metadata.resourceVersion ?? '';
+  }
+  if (meta.uid !== undefined && meta.uid !== '' && meta.uid !== old.metadata.uid) {
+    throw conflict(
+      kind,
+      target.name,
+      `StorageError: invalid object, Code: 4, Key: ${storageKey(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${meta.uid}, UID in object meta: ${old.metadata.uid}`,
+    );
+  }
+  if (meta.resourceVersion !== old.metadata.resourceVersion) throw conflict(kind, target.name, MODIFIED);
+}
+
+/** etcd's key, as errors show it. */
+function storageKey({ served: { kind }, namespace, name }: Target): string {
+  const resource = kind.group === '' || !kind.custom ? kind.plural : `${kind.group}/${kind.plural}`;
+  return ['/registry', resource, namespace, name].filter((part) => part !== '').join('/');
+}
+
+/** What an update keeps of the old object, whatever the client sent. */
+function prepare(
+  registry: Registry,
+  call: Call,
+  served: ServedKind,
+  subresource: string,
+  updated: ApiObject,
+  old: ApiObject,
+): void {
+  const { kind } = served;
+  const meta = updated.metadata;
+  const before = old.metadata;
+  meta.uid = before.uid ?? '';
+  meta.creationTimestamp = before.creationTimestamp ?? null;
+  if (before.generation === undefined) delete meta.generation;
+  else meta.generation = before.generation;
+  if (before.deletionTimestamp === undefined) delete meta.deletionTimestamp;
+  else meta.deletionTimestamp = before.deletionTimestamp;
+  if (before.deletionGracePeriodSeconds === undefined) delete meta.deletionGracePeriodSeconds;
+  else meta.deletionGracePeriodSeconds = before.deletionGracePeriodSeconds;
+  if (subresource === 'status') keepAllButStatus(served, updated, old);
+  else if (subresource === '' && kind.subresources?.status === true) {
+    if (old['status'] === undefined) delete updated['status'];
+    else updated['status'] = old['status'];
+  }
+  kind.prepareForUpdate?.(updated, old, { now: registry.now(), subresource, userName: call.user.name });
+  if ((kind.hasGeneration === true || kind.custom) && subresource !== 'status' && bumps(served, updated, old)) {
+    meta.generation = (before.generation ?? 0) + 1;
+  }
+}
+
+/** A status write leaves everything else alone; of the metadata, built-in kinds say themselves what stays. */
+function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObject): void {
+  const { status } = updated;
+  for (const field of Object.keys(updated)) {
+    if (field !== 'metadata' && field !== 'status' && !Object.hasOwn(old, field)) delete updated[field];
+  }
+  for (const [field, value] of Object.entries(old)) {
+    if (field !== 'metadata' && field !== 'status') updated[field] = value;
+  }
+  if (status === undefined) delete updated['status'];
+  if (!kind.custom) return;
+  const { managedFields, resourceVersion } = updated.metadata;
+  updated.metadata = { ...old.metadata };
+  if (managedFields !== undefined) updated.metadata.managedFields = managedFields;
+  if (resourceVersion !== undefined) updated.metadata.resourceVersion = resourceVersion;
+}
+
+/** Whether something beside the metadata (and a status with a subresource of its own) has changed. */
+function bumps({ kind }: ServedKind, updated: ApiObject, old: ApiObject): boolean {
+  const keepsStatus = kind.subresources?.status === true || !kind.custom;
+  const body = ({ metadata: _metadata, status, ...rest }: ApiObject) => (keepsStatus ? rest : { ...rest, status });
+  return !jsonEquals(body(updated), body(old));
+}
+
+function causesOf(
+  registry: Registry,
+  call: Call,
+  served: ServedKind,
+  subresource: string,
+  updated: ApiObject,
+  old: ApiObject,
+): StatusCause[] {
+  const context = { now: registry.now(), subresource, userName: call.user.name };
+  // Both the generic step and every kind's strategy look at the metadata there, so its causes come twice.
+  const meta = metaUpdateCauses(served.kind, updated.metadata, old.metadata);
+  return [
+    ...meta,
+    ...meta,
+    ...(served.kind.validateUpdate?.(updated, old, context) ?? []),
+    ...(served.schema?.validate(updated, old) ?? []),
+  ];
+}
+
+/** A dying object goes with its last finalizer, once it has no time left (pods) and its own finalizers are gone (namespaces). */
+function isFinished(updated: ApiObject, old: ApiObject): boolean {
+  const { metadata } = updated;
+  if (old.metadata.deletionTimestamp === undefined || (metadata.finalizers ?? []).length > 0) return false;
+  if (old.metadata.deletionGracePeriodSeconds !== 0) return false;
+  return !hasSpecFinalizers(updated);
+}
+
+/** Namespaces carry finalizers in their spec too. */
+export function hasSpecFinalizers(object: ApiObject): boolean {
+  if (object.kind !== 'Namespace' || object.apiVersion !== 'v1') return false;
+  const spec = object['spec'] as { finalizers?: unknown[] } | undefined;
+  return (spec?.finalizers ?? []).length > 0;
+}

@@ -1,0 +1,301 @@
+import type { Timer } from '../clock.ts';
+import type { Sink } from '../server/exchange.ts';
+import type { Status } from '../status.ts';
+import type { StoredRecord, StoreEvent } from '../store/store.ts';
+import type { ServedKind } from './kind-registry.ts';
+import { awaitVersion, parseResourceVersion, parseSelection, type Selection } from './list.ts';
+import type { ListOptions } from './options.ts';
+import type { Registry, Target } from './registry.ts';
+
+/** Changes that a client which does not read may lag behind before its watch is closed. */
+const MAX_QUEUED_EVENTS = 16_384;
+const BOOKMARK_EVERY_MS = 60_000;
+/** A watch with a timeout gets a last bookmark this long before it ends. */
+const LAST_BOOKMARK_MS = 2_000;
+/** Without a timeout of the client's a watch lasts between this and twice this. */
+const MIN_TIMEOUT_MS = 1_800_000;
+
+type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+
+/** How a watch shows its objects: whole, as metadata, or as table rows. `first`: nothing was sent before. */
+export interface WatchFormat {
+  /** Equal keys give equal texts, so that one text serves all watchers; undefined: not to be shared. */
+  readonly shareKey: string | undefined;
+  object(text: string, first: boolean): string;
+  bookmark(resourceVersion: string, initialEventsEnd: boolean): string;
+}
+
+const encoder = new TextEncoder();
+
+/** One event on the wire. */
+export const frame = (type: EventType, object: string): Uint8Array =>
+  encoder.encode(`{"type":"${type}","object":${object}}\n`);
+
+/** Frames of the last events, so that an event is serialised once however many watch. */
+const shared = new WeakMap<StoreEvent, Map<string, Uint8Array>>();
+
+function sharedFrame(event: StoreEvent, key: string, make: () => Uint8Array): Uint8Array {
+  let frames = shared.get(event);
+  if (frames === undefined) {
+    frames = new Map();
+    shared.set(event, frames);
+  }
+  let bytes = frames.get(key);
+  if (bytes === undefined) {
+    bytes = make();
+    frames.set(key, bytes);
+  }
+  return bytes;
+}
+
+/** A prepared watch; `run` sends it to a sink. */
+export interface Watch {
+  run(sink: Sink): void;
+}
+
+/**
+ * Prepares a watch: everything that may refuse it happens here, before the first byte.
+ * @throws StatusError 400, 422, 500 or 504
+ */
+export async function openWatch(
+  registry: Registry,
+  target: Target,
+  options: ListOptions,
+  format: WatchFormat,
+): Promise<Watch> {
+  const { served } = target;
+  const selection = parseSelection(served, options, target.name);
+  const version = parseResourceVersion(options.resourceVersion, 500);
+  await awaitVersion(registry, version, options.resourceVersion);
+  // Without a version (or with 0) a watch begins with what there is, unless it says otherwise.
+  const fresh = version === undefined || version === 0;
+  const initial = options.sendInitialEvents ?? fresh;
+  return {
+    run: (sink) =>
+      new Watcher(registry, target, selection, options, format, sink).start(initial ? 'state' : fresh ? 'now' : version),
+  };
+}
+
+type Queued = () => Uint8Array | undefined;
+
+/** One running watch. Frames wait as thunks: what is never sent is never serialised. */
+class Watcher {
+  readonly #registry: Registry;
+  readonly #served: ServedKind;
+  readonly #namespace: string;
+  readonly #selection: Selection;
+  readonly #options: ListOptions;
+  readonly #format: WatchFormat;
+  readonly #sink: Sink;
+  readonly #timers = new Set<Timer>();
+  #queue: Queued[] = [];
+  #head = 0;
+  #events = 0;
+  #seen = 0;
+  #sent = false;
+  #blocked = false;
+  #ending = false;
+  #closed = false;
+  #unsubscribe: (() => void) | undefined;
+
+  constructor(
+    registry: Registry,
+    target: Target,
+    selection: Selection,
+    options: ListOptions,
+    format: WatchFormat,
+    sink: Sink,
+  ) {
+    this.#registry = registry;
+    this.#served = target.served;
+    this.#namespace = target.namespace;
+    this.#selection = selection;
+    this.#options = options;
+    this.#format = format;
+    this.#sink = sink;
+  }
+
+  start(from: 'state' | 'now' | number): void {
+    const { store } = this.#registry;
+    this.#sink.onClose(() => this.#close());
+    this.#sink.onDrain(() => {
+      this.#blocked = false;
+      this.#pump();
+    });
+    if (from === 'state') this.#sendState();
+    else if (from === 'now') this.#seen = store.revision();
+    else if (!this.#replay(from)) return;
+    this.#unsubscribe = store.subscribe(this.#served.resource, (event) => this.#onEvent(event));
+    this.#schedule();
+    this.#pump();
+  }
+
+  #sendState(): void {
+    const { store } = this.#registry;
+    const { resource } = this.#served;
+    const namespace = this.#namespace === '' ? undefined : this.#namespace;
+    this.#seen = store.revision();
+    const { name, matches } = this.#selection;
+    let records: readonly StoredRecord[];
+    if (name !== undefined && (namespace !== undefined || !this.#served.kind.namespaced)) {
+      const record = store.get(resource, this.#namespace, name);
+      records = record === undefined ? [] : [record];
+    } else records = store.list(resource, { namespace }).records;
+    for (const record of records) {
+      if (matches !== undefined && !matches(record)) continue;
+      this.#queue.push(() => frame('ADDED', this.#show(this.#served.textOf(record))));
+    }
+    if (this.#options.allowWatchBookmarks) this.#queue.push(() => this.#bookmark(this.#seen, true));
+  }
+
+  /** Sends the past after a version; false when it is not known any more and the watch has ended. */
+  #replay(version: number): boolean {
+    const { store } = this.#registry;
+    const events = store.since(this.#served.resource, version);
+    if (events === undefined) {
+      const oldest = store.compactedRevision(this.#served.resource);
+      this.#queue.push(() => frame('ERROR', JSON.stringify(tooOld(version, oldest))));
+      this.#ending = true;
+      this.#pump();
+      return false;
+    }
+    this.#seen = version;
+    for (const event of events) this.#enqueue(event);
+    return true;
+  }
+
+  #onEvent(event: StoreEvent): void {
+    this.#enqueue(event);
+    this.#pump();
+  }
+
+  #enqueue(event: StoreEvent): void {
+    // Events that the initial state or the replay has covered come again when they become durable.
+    if (event.revision <= this.#seen) return;
+    this.#seen = event.revision;
+    const queued = this.#translate(event);
+    if (queued === undefined) return;
+    this.#events++;
+    if (this.#events > MAX_QUEUED_EVENTS) {
+      // As the real server does: a client that cannot keep up has to begin anew.
+      this.#queue = [];
+      this.#head = 0;
+      this.#ending = true;
+      return;
+    }
+    this.#queue.push(() => {
+      this.#events--;
+      return queued();
+    });
+  }
+
+  /** What an event is to somebody who sees only the selected objects. */
+  #translate(event: StoreEvent): Queued | undefined {
+    if (this.#namespace !== '' && event.record.namespace !== this.#namespace) return undefined;
+    const { matches } = this.#selection;
+    const { record, previous } = event;
+    const before = previous !== undefined && (matches === undefined || matches(previous));
+    const after = event.type !== 'DELETED' && (matches === undefined || matches(record));
+    if (!before && !after) return undefined;
+    if (after) return () => this.#eventFrame(event, before ? 'MODIFIED' : 'ADDED', record);
+    if (event.type === 'DELETED') return () => this.#eventFrame(event, 'DELETED', record);
+    return () => {
+      // Left the selection: its last selected state, under the version of the change.
+      const object = JSON.parse(previous?.json ?? '{}') as { metadata: { resourceVersion: string } };
+      object.metadata.resourceVersion = String(event.revision);
+      const json = JSON.stringify(object);
+      return frame('DELETED', this.#show(this.#served.textOf({ ...record, json })));
+    };
+  }
+
+  #eventFrame(event: StoreEvent, type: EventType, record: StoredRecord): Uint8Array {
+    const make = () => frame(type, this.#show(this.#served.textOf(record)));
+    const { shareKey } = this.#format;
+    return shareKey === undefined ? make() : sharedFrame(event, `${type} ${shareKey}`, make);
+  }
+
+  #show(text: string): string {
+    const shown = this.#format.object(text, !this.#sent);
+    this.#sent = true;
+    return shown;
+  }
+
+  #bookmark(revision: number, initialEventsEnd: boolean): Uint8Array {
+    return frame('BOOKMARK', this.#format.bookmark(String(revision), initialEventsEnd));
+  }
+
+  #pump(): void {
+    while (!this.#blocked && !this.#closed && this.#head < this.#queue.length) {
+      const bytes = this.#queue[this.#head]?.();
+      this.#head++;
+      if (bytes !== undefined && !this.#sink.write(bytes)) this.#blocked = true;
+    }
+    if (this.#head === this.#queue.length) {
+      this.#queue = [];
+      this.#head = 0;
+      if (this.#ending && !this.#closed) {
+        this.#sink.end();
+        this.#close();
+      }
+    } else if (this.#head > 1024) {
+      this.#queue = this.#queue.slice(this.#head);
+      this.#head = 0;
+    }
+  }
+
+  /** Timers of the end and of bookmarks. */
+  #schedule(): void {
+    const { timeoutSeconds, allowWatchBookmarks } = this.#options;
+    const lasts =
+      timeoutSeconds !== undefined && timeoutSeconds > 0
+        ? timeoutSeconds * 1000
+        : MIN_TIMEOUT_MS * (1 + this.#registry.random());
+    this.#after(lasts, () => {
+      this.#ending = true;
+      this.#pump();
+    });
+    if (!allowWatchBookmarks) return;
+    if (lasts > LAST_BOOKMARK_MS) this.#after(lasts - LAST_BOOKMARK_MS, () => this.#sendBookmark());
+    const tick = (): void => {
+      this.#after(BOOKMARK_EVERY_MS, () => {
+        this.#sendBookmark();
+        tick();
+      });
+    };
+    if (lasts > BOOKMARK_EVERY_MS) tick();
+  }
+
+  #sendBookmark(): void {
+    // Everything up to here has been delivered: listeners are called in the order of revisions.
+    const revision = Math.max(this.#seen, this.#registry.deliveredRevision());
+    this.#queue.push(() => this.#bookmark(revision, false));
+    this.#pump();
+  }
+
+  #after(ms: number, fn: () => void): void {
+    const timer = this.#registry.clock.setTimeout(() => {
+      this.#timers.delete(timer);
+      if (!this.#closed) fn();
+    }, ms);
+    this.#timers.add(timer);
+  }
+
+  #close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#unsubscribe?.();
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+    this.#queue = [];
+  }
+}
+
+const tooOld = (asked: number, oldest: number): Status => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message: `too old resource version: ${asked} (${oldest})`,
+  reason: 'Expired',
+  code: 410,
+});

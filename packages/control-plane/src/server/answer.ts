@@ -1,0 +1,57 @@
+import { gzipSync } from 'node:zlib';
+import { stringify as stringifyYaml } from 'yaml';
+import type { Status } from '../status.ts';
+import type { ServerRequest, ServerResponse } from './exchange.ts';
+import type { Format } from './negotiate.ts';
+
+/** Answers below this many bytes are not compressed. */
+const GZIP_FROM = 128 * 1024;
+
+const sortKeys = (_key: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value;
+
+/** Writes a JSON text in the form that was agreed. */
+export function answerText(text: string, format: Format, request: ServerRequest, status = 200): ServerResponse {
+  let body = text;
+  if (format.mediaType === 'application/yaml') {
+    body = stringifyYaml(JSON.parse(JSON.stringify(JSON.parse(text), sortKeys)), { lineWidth: 0, indentSeq: false });
+  } else if (format.pretty) body = JSON.stringify(JSON.parse(text), null, 2);
+  return compressed(body, format.mediaType, request, status);
+}
+
+export function answerJson(value: unknown, format: Format, request: ServerRequest, status = 200): ServerResponse {
+  return answerText(JSON.stringify(value), format, request, status);
+}
+
+/** Compresses what is large, when asked. */
+export function compressed(
+  body: string,
+  contentType: string,
+  request: ServerRequest,
+  status = 200,
+): ServerResponse {
+  const headers: Record<string, string> = { 'content-type': contentType };
+  if (body.length >= GZIP_FROM && /\bgzip\b/.test(request.header('accept-encoding') ?? '')) {
+    headers['content-encoding'] = 'gzip';
+    headers['vary'] = 'Accept-Encoding';
+    return { status, headers, body: gzipSync(body, { level: 1 }) };
+  }
+  return { status, headers, body };
+}
+
+export const answerPlain = (text: string, status = 200): ServerResponse => ({
+  status,
+  headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' },
+  body: text,
+});
+
+export const pageNotFound = (): ServerResponse => answerPlain('404 page not found\n', 404);
+
+export function answerStatus(status: Status, format: Format, request: ServerRequest): ServerResponse {
+  const answer = answerJson(status, format, request, status.code ?? 500);
+  const retryAfter = status.details?.retryAfterSeconds;
+  if (retryAfter === undefined) return answer;
+  return { ...answer, headers: { ...answer.headers, 'retry-after': String(retryAfter) } };
+}

@@ -1,0 +1,37 @@
+/** A request, whatever it came by. */
+export interface ServerRequest {
+  readonly method: string;
+  /** The path as it was sent, still escaped, without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  header(name: string): string | undefined;
+  /** The whole body. @throws StatusError 413 beyond 3 MiB */
+  body(): Promise<Uint8Array>;
+  /** Aborted when the client goes away. */
+  readonly signal: AbortSignal;
+  /** Came from inside the process: without credentials it is the administrator's. */
+  readonly trusted: boolean;
+  /** What a TLS client certificate that our CA has signed says of its owner. */
+  readonly certificate?: { readonly commonName: string; readonly organizations: readonly string[] } | undefined;
+}
+
+/** Where a stream writes to. */
+export interface Sink {
+  /** False: wait for `onDrain` before the next. */
+  write(chunk: Uint8Array): boolean;
+  onDrain(listener: () => void): void;
+  /** The client is gone, or the stream has ended. */
+  onClose(listener: () => void): void;
+  end(): void;
+}
+
+/** An answer: a text, bytes, or a stream that goes on. */
+export interface ServerResponse {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly warnings?: readonly string[];
+  readonly body: string | Uint8Array | ((sink: Sink) => void);
+}
+
+/** The largest body that is read, in bytes. */
+export const BODY_LIMIT = 3 * 1024 * 1024;

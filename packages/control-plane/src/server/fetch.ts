@@ -1,0 +1,102 @@
+import { StatusError } from '../status.ts';
+import { BODY_LIMIT, type ServerRequest, type ServerResponse, type Sink } from './exchange.ts';
+
+/** 413 for a body beyond the limit. */
+export const tooLarge = (): StatusError =>
+  new StatusError({
+    message: `Request entity too large: limit is ${BODY_LIMIT}`,
+    reason: 'RequestEntityTooLarge',
+    code: 413,
+  });
+
+/** A WHATWG request as the handler reads it. `trusted`: without credentials it is the administrator's. */
+export function fromFetch(request: Request, trusted: boolean): ServerRequest {
+  const { url } = request;
+  const start = url.indexOf('/', url.indexOf('//') + 2);
+  const hash = url.indexOf('#');
+  const target = start < 0 ? '/' : url.slice(start, hash < 0 ? undefined : hash);
+  const mark = target.indexOf('?');
+  let query: URLSearchParams | undefined;
+  return {
+    method: request.method,
+    path: mark < 0 ? target : target.slice(0, mark),
+    get query() {
+      query ??= new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
+      return query;
+    },
+    header: (name) => request.headers.get(name) ?? undefined,
+    body: async () => {
+      if (Number(request.headers.get('content-length') ?? 0) > BODY_LIMIT) throw tooLarge();
+      if (request.body === null) return new Uint8Array();
+      const bytes = new Uint8Array(await request.arrayBuffer());
+      if (bytes.length > BODY_LIMIT) throw tooLarge();
+      return bytes;
+    },
+    signal: request.signal,
+    trusted,
+  };
+}
+
+/** How many bytes of a stream wait for their reader before the writer is told to wait. */
+const HIGH_WATER_MARK = 256 * 1024;
+
+function streamOf(run: (sink: Sink) => void, signal: AbortSignal): ReadableStream<Uint8Array> {
+  const drains: (() => void)[] = [];
+  const closes: (() => void)[] = [];
+  let closed = false;
+  const close = (): void => {
+    if (closed) return;
+    closed = true;
+    for (const listener of closes) listener();
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const abort = (): void => {
+          if (closed) return;
+          close();
+          controller.error(signal.reason);
+        };
+        if (signal.aborted) {
+          abort();
+          return;
+        }
+        signal.addEventListener('abort', abort, { once: true });
+        closes.push(() => signal.removeEventListener('abort', abort));
+        run({
+          write(chunk) {
+            if (closed) return true;
+            controller.enqueue(chunk);
+            return (controller.desiredSize ?? 1) > 0;
+          },
+          onDrain: (listener) => drains.push(listener),
+          onClose: (listener) => closes.push(listener),
+          end() {
+            if (closed) return;
+            close();
+            controller.close();
+          },
+        });
+      },
+      pull() {
+        for (const listener of drains) listener();
+      },
+      cancel: close,
+    },
+    { highWaterMark: HIGH_WATER_MARK, size: (chunk) => chunk?.byteLength ?? 0 },
+  );
+}
+
+/** The handler's answer as a WHATWG response. */
+export function toFetch(response: ServerResponse, request: Request): Response {
+  const headers = new Headers(response.headers);
+  for (const warning of response.warnings ?? []) headers.append('warning', warningHeader(warning));
+  const { body, status } = response;
+  if (request.method === 'HEAD') return new Response(null, { status, headers });
+  if (typeof body === 'function') return new Response(streamOf(body, request.signal), { status, headers });
+  return new Response(body as string | Uint8Array<ArrayBuffer>, { status, headers });
+}
+
+/** A warning as its header carries it (RFC 7234, code 299, no agent). */
+export const warningHeader = (text: string): string =>
+  `299 - "${text.replace(/[\\"]/g, '\\$&').replace(/[^\x20-\x7e]/g, (character) => encodeURIComponent(character))}"`;

@@ -1,0 +1,156 @@
+import type { Authenticator } from '../auth/authenticator.ts';
+import type { Access, Authorizer } from '../auth/authorizer.ts';
+import type { UserInfo } from '../auth/user.ts';
+import type { Clock } from '../clock.ts';
+import { badRequest, internal } from '../registry/errors.ts';
+import type { Registry } from '../registry/registry.ts';
+import { type Status, StatusError } from '../status.ts';
+import { answerStatus } from './answer.ts';
+import type { ServerRequest, ServerResponse } from './exchange.ts';
+import { plainFormat } from './negotiate.ts';
+import { answerPath } from './path-handler.ts';
+import { parsePath, type RequestInfo } from './request-info.ts';
+import { ResourceHandler, verbOf } from './resource-handler.ts';
+
+/** One answered request, as the request log has it. */
+export interface RequestLogEntry {
+  /** RFC 3339, when the answer began. */
+  readonly time: string;
+  readonly method: string;
+  readonly path: string;
+  /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; '' outside resources. */
+  readonly verb: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly userAgent: string;
+  readonly code: number;
+  /** Milliseconds until the answer was ready (of a watch: until it was open). */
+  readonly ms: number;
+}
+
+export interface HandlerParts {
+  readonly registry: Registry;
+  readonly authenticator: Authenticator;
+  readonly authorize: Authorizer;
+  readonly clock: Clock;
+  /** Changes the user of a request that impersonates another. */
+  readonly impersonate?: (request: ServerRequest, user: UserInfo, access: Omit<Access, 'user'>) => UserInfo;
+  readonly requestLog?: ((entry: RequestLogEntry) => void) | undefined;
+}
+
+/** Names of the flow schema and priority level that every request is said to belong to. */
+const FLOW_SCHEMA_UID = '6b9a1f8e-8f5c-4b0a-9a52-3f5d9ee0c5a1';
+const PRIORITY_LEVEL_UID = '0d3c7c2e-5a57-4a44-8f0e-7a5d4b7bb3f2';
+
+/** From request to answer: authentication, authorization, routing, and a Status for every failure. */
+export class Handler {
+  readonly #parts: HandlerParts;
+  readonly #resources: ResourceHandler;
+
+  constructor(parts: HandlerParts) {
+    this.#parts = parts;
+    this.#resources = new ResourceHandler(parts.registry);
+  }
+
+  /** Never rejects. */
+  async handle(request: ServerRequest): Promise<ServerResponse> {
+    const { clock, requestLog } = this.#parts;
+    const start = clock.now().getTime();
+    const warnings: string[] = [];
+    let info: RequestInfo | undefined;
+    let response: ServerResponse;
+    try {
+      info = parsePath(request.path);
+      response = await this.#answer(request, info, warnings);
+    } catch (error) {
+      response = answerStatus(statusOf(error), plainFormat(request), request);
+    }
+    if (requestLog !== undefined) {
+      const now = clock.now();
+      requestLog({
+        time: now.toISOString(),
+        method: request.method,
+        path: request.path,
+        verb: info?.isResource === true ? verbOf(request, info) : '',
+        resource: info?.resource ?? '',
+        subresource: info?.subresource ?? '',
+        namespace: info?.namespace ?? '',
+        name: info?.name ?? '',
+        userAgent: request.header('user-agent') ?? '',
+        code: response.status,
+        ms: now.getTime() - start,
+      });
+    }
+    return { ...response, headers: { ...this.#commonHeaders(request), ...response.headers }, warnings };
+  }
+
+  #commonHeaders(request: ServerRequest): Record<string, string> {
+    return {
+      'audit-id': request.header('audit-id') ?? this.#parts.registry.uid(),
+      'cache-control': 'no-cache, private',
+      'x-kubernetes-pf-flowschema-uid': FLOW_SCHEMA_UID,
+      'x-kubernetes-pf-prioritylevel-uid': PRIORITY_LEVEL_UID,
+    };
+  }
+
+  async #answer(request: ServerRequest, info: RequestInfo, warnings: string[]): Promise<ServerResponse> {
+    const { registry, authenticator, authorize, impersonate } = this.#parts;
+    let user = authenticator.authenticate(request);
+    const access = {
+      verb: info.isResource ? verbOf(request, info) : request.method.toLowerCase(),
+      path: info.isResource ? '' : request.path,
+      group: info.group,
+      version: info.version,
+      resource: info.resource,
+      subresource: info.subresource,
+      namespace: info.namespace,
+      name: info.name,
+    };
+    user = impersonate?.(request, user, access) ?? user;
+    const verdict = authorize({ ...access, user });
+    if (!verdict.allowed) throw refusal({ ...access, user }, verdict.reason);
+    if (!info.isResource) return answerPath(request, info, registry, user);
+    const seen = new Set<string>();
+    const warn = (message: string): void => {
+      if (seen.has(message)) return;
+      seen.add(message);
+      warnings.push(message);
+    };
+    const userAgent = request.header('user-agent') ?? '';
+    return this.#resources.handle(request, info, { user, userAgent, warn });
+  }
+}
+
+/** The 403 of the authorizer. */
+export function refusal(access: Access, reason: string): StatusError {
+  const { user, verb, path, group, resource, subresource, namespace, name } = access;
+  const because = reason === '' ? '' : `: ${reason}`;
+  if (path !== '') {
+    return new StatusError({
+      message: `forbidden: User ${JSON.stringify(user.name)} cannot ${verb} path ${JSON.stringify(path)}${because}`,
+      reason: 'Forbidden',
+      details: {},
+      code: 403,
+    });
+  }
+  const qualified = group === '' ? resource : `${resource}.${group}`;
+  const part = subresource === '' ? resource : `${resource}/${subresource}`;
+  const scope = namespace === '' ? 'at the cluster scope' : `in the namespace ${JSON.stringify(namespace)}`;
+  return new StatusError({
+    message: `${qualified}${name === '' ? '' : ` ${JSON.stringify(name)}`} is forbidden: User ${JSON.stringify(user.name)} cannot ${verb} resource ${JSON.stringify(part)} in API group ${JSON.stringify(group)} ${scope}${because}`,
+    reason: 'Forbidden',
+    details: { ...(name === '' ? {} : { name }), ...(group === '' ? {} : { group }), kind: resource },
+    code: 403,
+  });
+}
+
+/** What a failure is answered with. What nobody has foreseen is a 500 that names it. */
+function statusOf(error: unknown): Status {
+  if (error instanceof StatusError) return error.status;
+  if (error instanceof RangeError && /call stack/.test(error.message)) {
+    return badRequest('the object is nested too deeply').status;
+  }
+  return internal(error instanceof Error ? `internal error: ${error.message}` : 'internal error').status;
+}

@@ -1,0 +1,158 @@
+import type { IncomingMessage, ServerResponse as NodeResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { BODY_LIMIT, type ServerRequest, type ServerResponse, type Sink } from './exchange.ts';
+import { tooLarge, warningHeader } from './fetch.ts';
+import type { Handler } from './handler.ts';
+
+export interface ListenOptions {
+  readonly port: number;
+  readonly key: string;
+  readonly certificate: string;
+  readonly caCertificate: string;
+}
+
+/** A running HTTPS listener. */
+export interface Listener {
+  readonly port: number;
+  /** Ends open requests and stops. */
+  close(): Promise<void>;
+}
+
+function readBody(message: IncomingMessage): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    if (Number(message.headers['content-length'] ?? 0) > BODY_LIMIT) {
+      message.resume();
+      reject(tooLarge());
+      return;
+    }
+    const chunks: Buffer[] = [];
+    let size = 0;
+    message.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= BODY_LIMIT) chunks.push(chunk);
+      else reject(tooLarge());
+    });
+    message.on('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
+    message.on('error', reject);
+  });
+}
+
+function certificateOf(socket: Socket): ServerRequest['certificate'] {
+  const tls = socket as TLSSocket;
+  if (!tls.authorized) return undefined;
+  const subject = tls.getPeerCertificate().subject as { CN?: string | string[]; O?: string | string[] } | undefined;
+  if (subject === undefined) return undefined;
+  const list = (value: string | string[] | undefined): string[] =>
+    value === undefined ? [] : Array.isArray(value) ? value : [value];
+  return { commonName: list(subject.CN)[0] ?? '', organizations: list(subject.O) };
+}
+
+/** Certificates are read once a connection. */
+const certificates = new WeakMap<Socket, { value: ServerRequest['certificate'] }>();
+
+function fromNode(message: IncomingMessage, response: NodeResponse): ServerRequest {
+  const target = message.url ?? '/';
+  const mark = target.indexOf('?');
+  let query: URLSearchParams | undefined;
+  let body: Promise<Uint8Array> | undefined;
+  const gone = new AbortController();
+  response.on('close', () => gone.abort());
+  return {
+    method: message.method ?? 'GET',
+    path: mark < 0 ? target : target.slice(0, mark),
+    get query() {
+      query ??= new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
+      return query;
+    },
+    header: (name) => {
+      const value = message.headers[name];
+      return Array.isArray(value) ? value.join(', ') : value;
+    },
+    body: () => {
+      body ??= readBody(message);
+      return body;
+    },
+    signal: gone.signal,
+    trusted: false,
+    get certificate() {
+      let known = certificates.get(message.socket);
+      if (known === undefined) {
+        known = { value: certificateOf(message.socket) };
+        certificates.set(message.socket, known);
+      }
+      return known.value;
+    },
+  };
+}
+
+function send(answer: ServerResponse, response: NodeResponse): void {
+  const headers: Record<string, string | string[] | number> = { ...answer.headers };
+  if (answer.warnings !== undefined && answer.warnings.length > 0) {
+    headers['warning'] = answer.warnings.map(warningHeader);
+  }
+  const { body } = answer;
+  if (typeof body === 'function') {
+    response.writeHead(answer.status, headers);
+    response.flushHeaders();
+    body(sinkOf(response));
+    return;
+  }
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  headers['content-length'] = bytes.length;
+  response.writeHead(answer.status, headers);
+  response.end(response.req.method === 'HEAD' ? undefined : bytes);
+}
+
+function sinkOf(response: NodeResponse): Sink {
+  return {
+    write: (chunk) => response.write(chunk),
+    onDrain: (listener) => response.on('drain', listener),
+    onClose: (listener) => {
+      response.on('close', listener);
+    },
+    end: () => response.end(),
+  };
+}
+
+/** Serves a handler over HTTPS on the loopback address. @throws when the port cannot be had */
+export async function listen(handler: Handler, options: ListenOptions): Promise<Listener> {
+  const server: Server = createServer({
+    key: options.key,
+    cert: options.certificate,
+    ca: options.caCertificate,
+    requestCert: true,
+    rejectUnauthorized: false,
+    keepAliveTimeout: 120_000,
+  });
+  server.on('request', (message: IncomingMessage, response: NodeResponse) => {
+    message.socket.setNoDelay(true);
+    // A client that goes away while it is answered is no failure of ours.
+    response.on('error', () => response.destroy());
+    void handler.handle(fromNode(message, response)).then((answer) => {
+      if (!response.destroyed) send(answer, response);
+    });
+  });
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy());
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, '127.0.0.1', () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}

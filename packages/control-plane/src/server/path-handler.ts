@@ -1,0 +1,139 @@
+import type { UserInfo } from '../auth/user.ts';
+import {
+  AGGREGATED,
+  aggregatedDiscovery,
+  aggregatedVersion,
+  apiGroup,
+  apiGroupList,
+  apiResourceList,
+  apiVersions,
+} from '../discovery/documents.ts';
+import { openApiV2, openApiV3, openApiV3Index } from '../openapi/index.ts';
+import { methodNotAllowed, unknownResource } from '../registry/errors.ts';
+import type { Registry } from '../registry/registry.ts';
+import { answerJson, answerPlain, compressed, pageNotFound } from './answer.ts';
+import type { ServerRequest, ServerResponse } from './exchange.ts';
+import { negotiate } from './negotiate.ts';
+import type { RequestInfo } from './request-info.ts';
+
+/** What `/version` answers: the server whose behaviour this is. */
+export const VERSION = {
+  major: '1',
+  minor: '36',
+  emulationMajor: '1',
+  emulationMinor: '36',
+  minCompatibilityMajor: '1',
+  minCompatibilityMinor: '35',
+  gitVersion: 'v1.36.3',
+  gitCommit: '$Format:%H$',
+  gitTreeState: '',
+  buildDate: '1970-01-01T00:00:00Z',
+  goVersion: 'go1.26.8',
+  compiler: 'gc',
+  platform: 'linux/amd64',
+} as const;
+
+const HEALTH = new Set(['healthz', 'livez', 'readyz']);
+
+/** Answers paths outside of the resources. @throws StatusError */
+export function answerPath(
+  request: ServerRequest,
+  info: RequestInfo,
+  registry: Registry,
+  _user: UserInfo,
+): ServerResponse {
+  const [first = '', second, third] = info.segments;
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    if (['api', 'apis', 'version'].includes(first)) throw methodNotAllowed();
+    return pageNotFound();
+  }
+  if (HEALTH.has(first)) return answerPlain('ok');
+  switch (first) {
+    case 'version':
+      return second === undefined ? answerJson(VERSION, jsonFormat(request), request) : pageNotFound();
+    case 'api':
+    case 'apis':
+      return discovery(request, info, registry, first, second, third);
+    case 'openapi':
+      return openApi(request, info.segments.slice(1), registry);
+    case '':
+      return answerJson({ paths: ['/api', '/apis', '/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version'] }, jsonFormat(request), request);
+    default:
+      return pageNotFound();
+  }
+}
+
+const jsonFormat = (request: ServerRequest) => negotiate(request, { by: 'router', as: [], streams: false });
+
+function discovery(
+  request: ServerRequest,
+  info: RequestInfo,
+  registry: Registry,
+  first: string,
+  second: string | undefined,
+  third: string | undefined,
+): ServerResponse {
+  const { kinds } = registry;
+  if (second === undefined) {
+    const version = aggregatedVersion(request.header('accept') ?? '');
+    if (version !== undefined) {
+      const text = JSON.stringify(aggregatedDiscovery(kinds, first === 'api', version));
+      return compressed(text, AGGREGATED[version], request);
+    }
+    const format = jsonFormat(request);
+    const document = first === 'api' ? apiVersions(request.header('host') ?? '') : apiGroupList(kinds);
+    return answerJson(document, format, request);
+  }
+  if (first === 'apis' && third === undefined) {
+    const group = apiGroup(kinds, second);
+    return group === undefined ? pageNotFound() : answerJson(group, jsonFormat(request), request);
+  }
+  const group = first === 'api' ? '' : second;
+  const version = first === 'api' ? second : (third ?? '');
+  const list = apiResourceList(kinds, group, version);
+  if (list !== undefined) return answerJson(list, jsonFormat(request), request);
+  // The router knows the group prefixes of built-in kinds, so it answers below them.
+  if (kinds.all().some(({ kind }) => kind.group === group && !kind.custom) && !info.isResource) throw unknownResource();
+  return pageNotFound();
+}
+
+/** Documents are made at the first request after a change of the kinds. */
+const documents = new WeakMap<Registry, Map<string, string>>();
+
+function cached(registry: Registry, path: string, make: () => unknown): string {
+  let known = documents.get(registry);
+  if (known === undefined) {
+    const fresh = new Map<string, string>();
+    registry.kinds.onChange(() => fresh.clear());
+    documents.set(registry, fresh);
+    known = fresh;
+  }
+  let text = known.get(path);
+  if (text === undefined) {
+    text = JSON.stringify(make());
+    known.set(path, text);
+  }
+  return text;
+}
+
+function openApi(request: ServerRequest, [version, ...path]: readonly string[], registry: Registry): ServerResponse {
+  const kinds = registry.kinds.all().map(({ kind }) => kind);
+  if (version === 'v2' && path.length === 0) {
+    const text = cached(registry, 'v2', () => openApiV2(kinds));
+    return compressed(text, 'application/json', request);
+  }
+  if (version !== 'v3') return pageNotFound();
+  if (path.length === 0) {
+    return compressed(
+      cached(registry, 'v3', () => openApiV3Index(kinds)),
+      'text/plain; charset=utf-8',
+      request,
+    );
+  }
+  const [prefix, second = '', third = ''] = path;
+  const group = prefix === 'apis' ? second : '';
+  const groupVersion = prefix === 'apis' ? third : second;
+  if (!registry.kinds.hasGroupVersion(group, groupVersion)) return pageNotFound();
+  const text = cached(registry, path.join('/'), () => openApiV3(kinds, group, groupVersion));
+  return compressed(text, 'application/json', request);
+}

@@ -1,0 +1,85 @@
+import { badRequest } from '../registry/errors.ts';
+
+/** What a path names. */
+export interface RequestInfo {
+  readonly isResource: boolean;
+  /** Decoded, without empty segments. */
+  readonly segments: readonly string[];
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  /** Whether the path goes through `namespaces/NAME`. */
+  readonly hasNamespace: boolean;
+  readonly resource: string;
+  readonly name: string;
+  readonly subresource: string;
+  /** Segments beyond the subresource. */
+  readonly rest: readonly string[];
+  /** By the deprecated `/watch/` prefix. */
+  readonly watchPrefix: boolean;
+}
+
+const NOTHING = {
+  isResource: false,
+  group: '',
+  version: '',
+  namespace: '',
+  hasNamespace: false,
+  resource: '',
+  name: '',
+  subresource: '',
+  rest: [],
+  watchPrefix: false,
+} as const;
+
+function decode(segment: string): string {
+  if (!segment.includes('%')) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw badRequest(`the path holds an invalid escape: ${segment}`);
+  }
+}
+
+/** Reads a path as apiserver's RequestInfoFactory does. */
+export function parsePath(path: string): RequestInfo {
+  const segments = path
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map(decode);
+  const base = { ...NOTHING, segments };
+  const [prefix, ...tail] = segments;
+  let group = '';
+  if (prefix === 'apis') group = tail.shift() ?? '';
+  else if (prefix !== 'api') return base;
+  const version = tail.shift();
+  if (version === undefined || tail.length === 0) return { ...base, group, version: version ?? '' };
+  const watchPrefix = tail[0] === 'watch' && tail.length > 1;
+  if (watchPrefix) tail.shift();
+  let namespace = '';
+  let hasNamespace = false;
+  // `namespaces/NAME`, `namespaces/NAME/status` and `…/finalize` are about the namespace itself.
+  if (tail[0] === 'namespaces' && tail.length > 2 && !(tail.length === 3 && isNamespaceSubresource(group, tail[2]))) {
+    namespace = tail[1] ?? '';
+    hasNamespace = true;
+    tail.splice(0, 2);
+  }
+  const [resource = '', name = '', subresource = '', ...rest] = tail;
+  const ownNamespace = resource === 'namespaces' && group === '' ? name : namespace;
+  return {
+    isResource: true,
+    segments,
+    group,
+    version,
+    namespace: hasNamespace ? namespace : ownNamespace,
+    hasNamespace,
+    resource,
+    name,
+    subresource,
+    rest,
+    watchPrefix,
+  };
+}
+
+const isNamespaceSubresource = (group: string, segment: string | undefined): boolean =>
+  group === '' && (segment === 'status' || segment === 'finalize');

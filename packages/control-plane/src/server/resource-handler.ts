@@ -1,0 +1,410 @@
+import type { ApiObject } from '../object.ts';
+import { createObject } from '../registry/create.ts';
+import { decodeObject, jsonProblem, parseBody } from '../registry/decode.ts';
+import { deleteObject } from '../registry/delete.ts';
+import { badRequest, methodNotAllowed, notFound, notSupported, unknownResource } from '../registry/errors.ts';
+import type { ServedKind } from '../registry/kind-registry.ts';
+import { awaitVersion, listRecords, parseResourceVersion } from '../registry/list.ts';
+import {
+  checkListOptions,
+  isTrue,
+  parseDeleteOptions,
+  parseListOptions,
+  parseWriteOptions,
+  type WriteOptions,
+} from '../registry/options.ts';
+import { type PatchType, patchObject, patchTypesOf } from '../registry/patch.ts';
+import type { Call, Registry, Target, Written } from '../registry/registry.ts';
+import { findSubresource } from '../registry/subresource.ts';
+import { updateObject } from '../registry/update.ts';
+import { openWatch } from '../registry/watch.ts';
+import type { StoredRecord } from '../store/store.ts';
+import { decodeProtobuf } from '../protobuf/index.ts';
+import { answerJson, answerText, pageNotFound } from './answer.ts';
+import type { ServerRequest, ServerResponse } from './exchange.ts';
+import { bodyType, type Format, negotiate, unsupportedBody, unsupportedByRouter } from './negotiate.ts';
+import type { RequestInfo } from './request-info.ts';
+import { type ViewOptions, viewList, viewObject, watchFormat } from './view.ts';
+
+const JSON_TYPES = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
+
+/** Kinds whose delete answers the object also when it is gone. */
+const RETURNS_DELETED = new Set([
+  '/pods',
+  '/namespaces',
+  '/persistentvolumes',
+  '/persistentvolumeclaims',
+  '/podtemplates',
+  '/resourcequotas',
+  '/serviceaccounts',
+  '/services',
+  'storage.k8s.io/storageclasses',
+  'storage.k8s.io/csidrivers',
+  'storage.k8s.io/csinodes',
+  'storage.k8s.io/csistoragecapacities',
+  'storage.k8s.io/volumeattachments',
+]);
+
+/** Everything about one request that the operations pass along. */
+interface Context {
+  readonly request: ServerRequest;
+  readonly info: RequestInfo;
+  readonly served: ServedKind;
+  readonly target: Target;
+  readonly call: Call;
+}
+
+/** The verb of a request, as authorization and the request log name it. */
+export function verbOf(request: ServerRequest, info: RequestInfo): string {
+  switch (request.method) {
+    case 'POST':
+      return 'create';
+    case 'PUT':
+      return 'update';
+    case 'PATCH':
+      return 'patch';
+    case 'DELETE':
+      return info.name === '' ? 'deletecollection' : 'delete';
+    case 'GET':
+    case 'HEAD': {
+      if (info.watchPrefix || isTrue(request.query.get('watch'))) return 'watch';
+      return info.name === '' ? 'list' : 'get';
+    }
+    default:
+      return request.method.toLowerCase();
+  }
+}
+
+/** Answers requests for objects: `/api/v1/…` and `/apis/GROUP/VERSION/…`. */
+export class ResourceHandler {
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  /** @throws StatusError with the refusal */
+  async handle(request: ServerRequest, info: RequestInfo, call: Call): Promise<ServerResponse> {
+    const { kinds } = this.#registry;
+    const served = kinds.find(info.group, info.version, info.resource);
+    const misplaced = served !== undefined && info.hasNamespace && !served.kind.namespaced;
+    if (served === undefined || misplaced || info.rest.length > 1) {
+      return this.#unknown(info);
+    }
+    const { kind } = served;
+    const target: Target = {
+      served,
+      namespace: kind.namespaced ? info.namespace : '',
+      name: info.name,
+      subresource: info.subresource,
+    };
+    const context: Context = { request, info, served, target, call };
+    if (kind.namespaced && !info.hasNamespace) {
+      if (info.name !== '') return this.#unknown(info);
+      if (request.method !== 'GET' && request.method !== 'HEAD') {
+        if (kind.custom) return pageNotFound();
+        throw methodNotAllowed();
+      }
+    }
+    if (info.subresource !== '') return this.#subresource(context);
+    return info.name === '' ? this.#collection(context) : this.#item(context);
+  }
+
+  #unknown(info: RequestInfo): ServerResponse {
+    const builtin = this.#registry.kinds
+      .groups()
+      .some((group) => group.name === info.group && this.#isBuiltin(info.group));
+    if (builtin) throw unknownResource();
+    return pageNotFound();
+  }
+
+  #isBuiltin(group: string): boolean {
+    return this.#registry.kinds.all().some(({ kind }) => kind.group === group && !kind.custom);
+  }
+
+  async #collection(context: Context): Promise<ServerResponse> {
+    const { request, served } = context;
+    const { kind } = served;
+    const verbs = kind.verbs;
+    const offers = (verb: string): boolean => verbs === undefined || verbs.includes(verb);
+    switch (request.method) {
+      case 'GET':
+        if (offers('list')) return this.#listOrWatch(context);
+        break;
+      case 'HEAD':
+        if (kind.custom) return this.#listOrWatch(context);
+        break;
+      case 'POST':
+        if (offers('create')) return this.#create(context);
+        break;
+      case 'DELETE':
+        if (offers('deletecollection')) return this.#deleteCollection(context);
+        break;
+      case 'PUT':
+      case 'PATCH':
+        if (kind.custom) throw badRequest('name must be provided');
+        break;
+      default:
+    }
+    throw methodNotAllowed();
+  }
+
+  async #item(context: Context): Promise<ServerResponse> {
+    const { request, served } = context;
+    const { kind } = served;
+    const verbs = kind.verbs;
+    const offers = (verb: string): boolean => verbs === undefined || verbs.includes(verb);
+    switch (request.method) {
+      case 'GET':
+        if (context.info.watchPrefix || isTrue(request.query.get('watch'))) return this.#listOrWatch(context);
+        if (offers('get')) return this.#get(context);
+        break;
+      case 'HEAD':
+        if (kind.custom) return this.#get(context);
+        break;
+      case 'PUT':
+        if (offers('update')) return this.#update(context);
+        break;
+      case 'PATCH':
+        if (offers('patch')) return this.#patch(context);
+        break;
+      case 'DELETE':
+        if (offers('delete')) return this.#delete(context);
+        break;
+      case 'POST':
+        if (kind.custom) return this.#create(context);
+        break;
+      default:
+    }
+    throw methodNotAllowed();
+  }
+
+  async #subresource(context: Context): Promise<ServerResponse> {
+    const { request, served, target, call, info } = context;
+    const { kind } = served;
+    if (info.subresource === 'status' && kind.subresources?.status === true && info.rest.length === 0) {
+      switch (request.method) {
+        case 'GET':
+          return this.#get(context);
+        case 'PUT':
+          return this.#update(context);
+        case 'PATCH':
+          return this.#patch(context);
+        case 'DELETE':
+          if (kind.custom) throw notSupported(kind, 'delete');
+          throw methodNotAllowed();
+        default:
+          throw methodNotAllowed();
+      }
+    }
+    const subresource = findSubresource(served, info.subresource);
+    if (subresource === undefined) {
+      if (kind.custom) throw notFound(kind, target.name);
+      throw unknownResource();
+    }
+    const format = this.#negotiate(context, [], false);
+    const answer = await subresource({
+      registry: this.#registry,
+      target,
+      call,
+      method: request.method,
+      query: request.query,
+      contentType: bodyType(request),
+      body: () => request.body(),
+      readBody: async (kindName) => this.#readPlain(context, kindName),
+      options: (kindOfOptions, applying) =>
+        parseWriteOptions(kindOfOptions, request.query, call.userAgent, applying),
+    });
+    await this.#registry.store.settled();
+    if (answer.text !== undefined) return answerText(answer.text, format, request, answer.status);
+    return answerJson(answer.body, format, request, answer.status);
+  }
+
+  #negotiate({ request, served }: Context, as: readonly NonNullable<Format['as']>[], streams: boolean): Format {
+    return negotiate(request, { by: served.kind.custom ? 'handler' : 'router', as, streams });
+  }
+
+  #view(context: Context, format: Format): ViewOptions {
+    return { served: context.served, format, query: context.request.query, now: this.#registry.now() };
+  }
+
+  async #get(context: Context): Promise<ServerResponse> {
+    const { request, served, target } = context;
+    const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'], false);
+    const asked = request.query.get('resourceVersion') ?? '';
+    await awaitVersion(this.#registry, parseResourceVersion(asked, 500), asked);
+    const record = this.#registry.store.get(served.resource, target.namespace, target.name);
+    if (record === undefined) throw notFound(served.kind, target.name);
+    await this.#registry.store.settled();
+    return answerText(viewObject(served.textOf(record), this.#view(context, format)), format, request);
+  }
+
+  async #listOrWatch(context: Context): Promise<ServerResponse> {
+    const { request, info, target } = context;
+    const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'], true);
+    const parsed = parseListOptions(request.query);
+    const options = info.watchPrefix ? { ...parsed, watch: true } : parsed;
+    checkListOptions(options);
+    await this.#registry.store.settled();
+    const view = this.#view(context, format);
+    if (options.watch) {
+      const watch = await openWatch(this.#registry, target, options, watchFormat(view));
+      return {
+        status: 200,
+        headers: { 'content-type': 'application/json' },
+        body: (sink) => watch.run(sink),
+      };
+    }
+    const result = await listRecords(this.#registry, target, options);
+    return answerText(viewList(result, view), format, request);
+  }
+
+  /** A body as plain JSON, whatever it was written in. @throws StatusError 400, 413 or 415 */
+  async #readPlain(context: Context, kindName: string): Promise<{ plain: Record<string, unknown>; bytes: Uint8Array }> {
+    const { request, served } = context;
+    const type = bodyType(request);
+    if (type !== '' && !JSON_TYPES.includes(type)) throw unsupportedBody(JSON_TYPES);
+    const bytes = await request.body();
+    if (type === 'application/vnd.kubernetes.protobuf') {
+      const { kinds } = this.#registry;
+      const resolve = (apiVersion: string, kind: string) => kinds.byKind(apiVersion, kind)?.kind;
+      try {
+        return { plain: decodeProtobuf(bytes, resolve), bytes };
+      } catch (error) {
+        throw badRequest(
+          `the body cannot be decoded as a protobuf ${served.kind.kind}: ${error instanceof Error ? error.message : String(error)}`,
+        );
+      }
+    }
+    return { plain: parseBody(bytes, type === '' ? 'application/json' : type, kindName), bytes };
+  }
+
+  async #readObject(context: Context, options: WriteOptions): Promise<ApiObject> {
+    const { served, call } = context;
+    const { plain, bytes } = await this.#readPlain(context, served.kind.kind);
+    return decodeObject(plain, bytes, served, this.#registry.kinds, options, call.warn);
+  }
+
+  async #written(context: Context, format: Format, written: Written): Promise<ServerResponse> {
+    await this.#registry.store.settled();
+    const text = viewObject(written.text, this.#view(context, format));
+    return answerText(text, format, context.request, written.created ? 201 : 200);
+  }
+
+  async #create(context: Context): Promise<ServerResponse> {
+    const { request, target, call } = context;
+    const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata'], false);
+    const options = parseWriteOptions('CreateOptions', request.query, call.userAgent);
+    const object = await this.#readObject(context, options);
+    return this.#written(context, format, await createObject(this.#registry, call, target, object, options));
+  }
+
+  async #update(context: Context): Promise<ServerResponse> {
+    const { request, served, target, call } = context;
+    const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata'], false);
+    const options = parseWriteOptions('UpdateOptions', request.query, call.userAgent);
+    const { plain, bytes } = await this.#readPlain(context, served.kind.kind);
+    const decode = (body: Record<string, unknown>, warn: Call['warn']) =>
+      decodeObject(body, bytes, served, this.#registry.kinds, options, warn);
+    let first: ApiObject | undefined = decode(plain, call.warn);
+    const next = async (): Promise<ApiObject> => {
+      const object = first ?? decode((await this.#readPlain(context, served.kind.kind)).plain, () => undefined);
+      // An attempt changes the object, so a later one reads the body again.
+      first = undefined;
+      return object;
+    };
+    const creates = served.kind.createOnUpdate === true && target.subresource === '';
+    const transformation = creates ? { next, create: next } : { next };
+    const written = await updateObject(this.#registry, call, target, transformation, options);
+    return this.#written(context, format, written);
+  }
+
+  async #patch(context: Context): Promise<ServerResponse> {
+    const { request, served, target, call } = context;
+    const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata'], false);
+    const type = patchType(served, request);
+    const options = parseWriteOptions(
+      'PatchOptions',
+      request.query,
+      call.userAgent,
+      type === 'application/apply-patch+yaml',
+    );
+    const bytes = await request.body();
+    return this.#written(context, format, await patchObject(this.#registry, call, target, type, bytes, options));
+  }
+
+  async #deleteOptions({ request }: Context) {
+    const bytes = await request.body();
+    if (bytes.length === 0) return parseDeleteOptions(request.query, undefined);
+    const type = bodyType(request);
+    let plain: Record<string, unknown>;
+    if (type === 'application/yaml' || type === 'application/vnd.kubernetes.protobuf') {
+      plain =
+        type === 'application/yaml'
+          ? parseBody(bytes, type, 'DeleteOptions')
+          : decodeProtobuf(bytes, () => undefined);
+    } else {
+      const text = Buffer.from(bytes).toString('utf8');
+      try {
+        plain = JSON.parse(text) as Record<string, unknown>;
+      } catch {
+        throw badRequest(`couldn't get version/kind; json parse error: ${jsonProblem(text)}`);
+      }
+    }
+    const { kind = 'DeleteOptions', apiVersion } = plain;
+    if (kind !== 'DeleteOptions') {
+      throw badRequest(
+        `no kind "${kind}" is registered for version "${apiVersion ?? ''}" in scheme "pkg/runtime/scheme.go:111"`,
+      );
+    }
+    return parseDeleteOptions(request.query, plain);
+  }
+
+  async #delete(context: Context): Promise<ServerResponse> {
+    const { request, served, target, call } = context;
+    const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata'], false);
+    const options = await this.#deleteOptions(context);
+    const deleted = await deleteObject(this.#registry, call, target, options);
+    await this.#registry.store.settled();
+    if (deleted.gone && !RETURNS_DELETED.has(served.resource)) {
+      const { group, plural } = served.kind;
+      const { name = '', uid = '' } = deleted.object.metadata;
+      const details = { name, ...(group === '' ? {} : { group }), kind: plural, uid };
+      return answerJson({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details }, format, request);
+    }
+    return answerText(viewObject(deleted.text, this.#view(context, format)), format, request);
+  }
+
+  async #deleteCollection(context: Context): Promise<ServerResponse> {
+    const { request, target, call } = context;
+    const format = this.#negotiate(context, ['Table', 'PartialObjectMetadataList'], false);
+    const listOptions = { ...parseListOptions(request.query), watch: false };
+    checkListOptions(listOptions);
+    const options = await this.#deleteOptions(context);
+    const listed = await listRecords(this.#registry, target, { ...listOptions, limit: 0 });
+    const records: StoredRecord[] = [];
+    for (const record of listed.records) {
+      const one: Target = { ...target, namespace: record.namespace, name: record.name };
+      try {
+        const deleted = await deleteObject(this.#registry, call, one, options);
+        records.push({ ...record, json: deleted.gone ? record.json : deleted.text });
+      } catch (error) {
+        // Gone meanwhile: somebody else has deleted it.
+        if (!isNotFound(error)) throw error;
+      }
+    }
+    await this.#registry.store.settled();
+    return answerText(viewList({ ...listed, records }, this.#view(context, format)), format, request);
+  }
+}
+
+const isNotFound = (error: unknown): boolean =>
+  error instanceof Error && 'status' in error && (error.status as { code?: number }).code === 404;
+
+/** @throws StatusError 415 in the words of the router or of the handler */
+export function patchType(served: ServedKind, request: ServerRequest): PatchType {
+  const type = bodyType(request);
+  const known = patchTypesOf(served).find((one) => one === type);
+  if (known !== undefined) return known;
+  throw served.kind.custom ? unsupportedBody(patchTypesOf(served)) : unsupportedByRouter();
+}

@@ -1,0 +1,147 @@
+import type { ApiObject } from '../object.ts';
+import type { ServedKind } from '../registry/kind-registry.ts';
+import { type ListResult, listMeta, listText } from '../registry/list.ts';
+import type { WatchFormat } from '../registry/watch.ts';
+import { StatusError } from '../status.ts';
+import { toTable } from '../table/index.ts';
+import type { Format } from './negotiate.ts';
+
+type IncludeObject = 'None' | 'Metadata' | 'Object';
+
+/** What a view needs to know beside the objects. */
+export interface ViewOptions {
+  readonly served: ServedKind;
+  readonly format: Format;
+  readonly query: URLSearchParams;
+  readonly now: Date;
+}
+
+const wrongForm = (message: string): StatusError => new StatusError({ message, reason: 'NotAcceptable', code: 406 });
+
+/** Go's name of the type, as refusals show it. */
+const goType = ({ kind }: ServedKind, list: boolean): string => {
+  if (kind.custom) return list ? '*unstructured.UnstructuredList' : '*unstructured.Unstructured';
+  const group = kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '');
+  return `*${group}.${list ? kind.listKind : kind.kind}`;
+};
+
+const INCLUDES: readonly string[] = ['None', 'Metadata', 'Object'];
+
+function includeObject(query: URLSearchParams): IncludeObject {
+  const asked = query.get('includeObject') ?? '';
+  if (asked === '') return 'Metadata';
+  if (!INCLUDES.includes(asked)) {
+    throw new StatusError({
+      message: `unrecognized includeObject value: ${JSON.stringify(asked)}`,
+      reason: 'BadRequest',
+      code: 400,
+    });
+  }
+  return asked as IncludeObject;
+}
+
+function table(
+  { served, format, query, now }: ViewOptions,
+  objects: readonly ApiObject[],
+  meta: Record<string, unknown> | undefined,
+): Record<string, unknown> {
+  const made = toTable(served.kind, objects, {
+    now,
+    includeObject: includeObject(query),
+    ...(meta === undefined ? {} : { listMeta: meta }),
+  });
+  return format.version === 'v1' ? made : { ...made, apiVersion: `meta.k8s.io/${format.version}` };
+}
+
+const partial = (object: ApiObject, version: Format['version'], annotations?: Record<string, string>) => ({
+  kind: 'PartialObjectMetadata',
+  apiVersion: `meta.k8s.io/${version}`,
+  metadata: annotations === undefined ? object.metadata : { ...object.metadata, annotations },
+});
+
+/** One object in the form that was agreed, as JSON text. @throws StatusError 406 */
+export function viewObject(text: string, options: ViewOptions): string {
+  const { served, format } = options;
+  if (format.as === undefined) return text;
+  const object = JSON.parse(text) as ApiObject;
+  if (format.as === 'Table') {
+    const { resourceVersion } = object.metadata;
+    return JSON.stringify(table(options, [object], resourceVersion === undefined ? {} : { resourceVersion }));
+  }
+  if (format.as === 'PartialObjectMetadataList') {
+    throw wrongForm(
+      `you requested PartialObjectMetadataList, but the requested object is not a list (${goType(served, false)})`,
+    );
+  }
+  return JSON.stringify(partial(object, format.version));
+}
+
+/** A list in the form that was agreed, as JSON text. @throws StatusError 406 */
+export function viewList(result: ListResult, options: ViewOptions): string {
+  const { served, format } = options;
+  if (format.as === undefined) return listText(served, result);
+  if (format.as === 'PartialObjectMetadata') {
+    throw wrongForm(`you requested PartialObjectMetadata, but the requested object is a list (${goType(served, true)})`);
+  }
+  const objects = result.records.map((record) => JSON.parse(served.textOf(record)) as ApiObject);
+  const { continue: next, ...rest } = listMeta(served, result);
+  const meta = next === '' || next === undefined ? rest : { ...rest, continue: next };
+  if (format.as === 'Table') return JSON.stringify(table(options, objects, meta));
+  return JSON.stringify({
+    kind: 'PartialObjectMetadataList',
+    apiVersion: `meta.k8s.io/${format.version}`,
+    metadata: meta,
+    items: objects.map((object) => partial(object, format.version)),
+  });
+}
+
+const INITIAL_EVENTS_END = { 'k8s.io/initial-events-end': 'true' };
+
+/** How the events of a watch are shown. */
+export function watchFormat(options: ViewOptions): WatchFormat {
+  const { served, format } = options;
+  const { kind } = served;
+  if (format.as === 'Table') return tableFormat(options);
+  if (format.as !== undefined) {
+    return {
+      shareKey: `partial ${format.version} ${served.apiVersion}`,
+      object: (text) => JSON.stringify(partial(JSON.parse(text) as ApiObject, format.version)),
+      bookmark: (resourceVersion, end) =>
+        JSON.stringify({
+          kind: 'PartialObjectMetadata',
+          apiVersion: `meta.k8s.io/${format.version}`,
+          metadata: { resourceVersion, ...(end ? { annotations: INITIAL_EVENTS_END } : {}) },
+        }),
+    };
+  }
+  return {
+    shareKey: served.apiVersion,
+    object: (text) => text,
+    bookmark: (resourceVersion, end) =>
+      JSON.stringify({
+        kind: kind.kind,
+        apiVersion: served.apiVersion,
+        metadata: { resourceVersion, ...(end ? { annotations: INITIAL_EVENTS_END } : {}) },
+        ...kind.zeroValue,
+      }),
+  };
+}
+
+function tableFormat(options: ViewOptions): WatchFormat {
+  const bare = (made: Record<string, unknown>, first: boolean) =>
+    JSON.stringify(first ? made : { ...made, columnDefinitions: null });
+  return {
+    shareKey: undefined,
+    object: (text, first) => {
+      const object = JSON.parse(text) as ApiObject;
+      const { resourceVersion = '' } = object.metadata;
+      return bare(table(options, [object], { resourceVersion }), first);
+    },
+    bookmark: (resourceVersion, end) => {
+      const { served } = options;
+      const metadata = { resourceVersion, ...(end ? { annotations: INITIAL_EVENTS_END } : {}) };
+      const object: ApiObject = { kind: served.kind.kind, apiVersion: served.apiVersion, metadata };
+      return bare(table(options, [object], { resourceVersion }), false);
+    },
+  };
+}

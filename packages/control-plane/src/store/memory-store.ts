@@ -1,0 +1,141 @@
+import type { Clock } from '../clock.ts';
+import { History, type HistoryLimits } from './history.ts';
+import { ResourceTable } from './resource-table.ts';
+import type { PageOptions, RecordDraft, RecordPage, Store, StoredRecord, StoreEvent, StoreListener } from './store.ts';
+
+const DEFAULT_LIMITS: HistoryLimits = { maxAgeMs: 5 * 60_000, maxEvents: 20_000 };
+
+interface Resource {
+  readonly table: ResourceTable;
+  readonly history: History;
+  readonly listeners: Set<StoreListener>;
+}
+
+/**
+ * The store in memory. A durable store is this one with a journal behind it: it overrides `journal` and holds events back
+ * until they are safe.
+ */
+export class MemoryStore implements Store {
+  readonly #clock: Clock;
+  readonly #limits: HistoryLimits;
+  readonly #resources = new Map<string, Resource>();
+  #revision: number;
+  readonly #firstRevision: number;
+
+  constructor(clock: Clock, limits: Partial<HistoryLimits> = {}, revision = 1) {
+    this.#clock = clock;
+    this.#limits = { ...DEFAULT_LIMITS, ...limits };
+    this.#revision = revision;
+    this.#firstRevision = revision;
+  }
+
+  revision(): number {
+    return this.#revision;
+  }
+
+  deliveredRevision(): number {
+    return this.#revision;
+  }
+
+  compactedRevision(resource: string): number {
+    return this.#resource(resource).history.compactedRevision;
+  }
+
+  get(resource: string, namespace: string, name: string): StoredRecord | undefined {
+    return this.#resources.get(resource)?.table.get(namespace, name);
+  }
+
+  list(resource: string, options: PageOptions = {}): RecordPage {
+    const { table, history } = this.#resource(resource);
+    if (options.revision === undefined) return table.page(options);
+    const changes = history.since(options.revision);
+    if (changes === undefined) throw new RangeError(`revision ${options.revision} has been compacted`);
+    return (changes.length === 0 ? table : table.before(changes)).page(options);
+  }
+
+  count(resource: string): number {
+    return this.#resources.get(resource)?.table.size ?? 0;
+  }
+
+  put(resource: string, draft: RecordDraft): StoredRecord {
+    const record = this.#record(draft);
+    const previous = this.#resource(resource).table.set(record);
+    this.#emit(resource, previous === undefined ? 'ADDED' : 'MODIFIED', record, previous);
+    return record;
+  }
+
+  delete(resource: string, draft: RecordDraft): StoredRecord {
+    const { table } = this.#resource(resource);
+    const previous = table.get(draft.namespace, draft.name);
+    if (previous === undefined) throw new Error(`${resource} ${draft.namespace}/${draft.name} is not there to delete`);
+    const record = this.#record(draft);
+    table.delete(draft.namespace, draft.name);
+    this.#emit(resource, 'DELETED', record, previous);
+    return record;
+  }
+
+  settled(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  since(resource: string, revision: number): readonly StoreEvent[] | undefined {
+    return this.#resource(resource).history.since(revision);
+  }
+
+  subscribe(resource: string, listener: StoreListener): () => void {
+    const { listeners } = this.#resource(resource);
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }
+
+  close(): void {
+    for (const resource of this.#resources.values()) resource.listeners.clear();
+  }
+
+  /** Takes up a record that a journal has kept. No event, no history. */
+  protected restore(resource: string, record: StoredRecord): void {
+    this.#resource(resource).table.set(record);
+  }
+
+  /** Called once for each write, in order; `deliver` makes the event known and must be called in the same order. */
+  protected journal(_event: StoreEvent, deliver: () => void): void {
+    deliver();
+  }
+
+  #record(draft: RecordDraft): StoredRecord {
+    const revision = this.#revision + 1;
+    // The counter moves only when the text could be made.
+    const json = draft.render(revision);
+    this.#revision = revision;
+    const { namespace, name, labels, fields } = draft;
+    return { namespace, name, revision, json, labels, fields };
+  }
+
+  #emit(
+    name: string,
+    type: StoreEvent['type'],
+    record: StoredRecord,
+    previous: StoredRecord | undefined,
+  ): void {
+    const resource = this.#resource(name);
+    const time = this.#clock.now().getTime();
+    const event: StoreEvent = { type, resource: name, revision: record.revision, time, record, previous };
+    resource.history.add(event);
+    this.journal(event, () => {
+      for (const listener of [...resource.listeners]) listener(event);
+    });
+  }
+
+  #resource(name: string): Resource {
+    let resource = this.#resources.get(name);
+    if (resource === undefined) {
+      resource = {
+        table: new ResourceTable(),
+        history: new History(this.#limits, this.#firstRevision),
+        listeners: new Set(),
+      };
+      this.#resources.set(name, resource);
+    }
+    return resource;
+  }
+}
