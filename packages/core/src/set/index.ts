@@ -1,1 +1,17 @@
-export {};
+export {
+  BY_CONTROLLER,
+  BY_NODE,
+  type ControllerContext,
+  machineIndexes,
+  machineSetIndexes,
+  NOBODY,
+  type NodeAccess,
+  projectMachine,
+  projectNode,
+} from './caches.ts';
+export { chooseForDeletion, deletionOrder } from './deletion-order.ts';
+export { mayDeleteFailed, planAutoPreservation } from './preservation.ts';
+export { createSetController, INVALID_SPEC, SetReconciler } from './reconciler.ts';
+export { BURST, planReplicas, type ReplicaPlan, type SetSnapshot } from './replicas.ts';
+export { compileSelector, isEmptySelector, type LabelMap, type Matcher } from './selector.ts';
+export { nextMachineNames } from './slots.ts';

@@ -1,0 +1,91 @@
+import { Annotations, Labels, type Machine, type MachineSet, Taints, TRUE_LOWER } from '@mcm/api';
+import type { Node, Taint } from '@mcm/kube';
+import { isTerminating } from '../set/machines.ts';
+import type { NodeMarks } from './plan.ts';
+
+/** What is to be on a node; absent: left as it is. */
+interface Wanted {
+  taint?: boolean;
+  protect?: boolean;
+}
+
+/** A merge patch of one node. */
+export interface NodePatch {
+  readonly node: Node;
+  readonly body: object;
+}
+
+const OURS = Taints.PreferNoSchedule;
+const isOurs = (taint: Taint): boolean => taint.key === OURS.key && taint.effect === OURS.effect;
+
+/** The taints to write, or undefined when they are as wanted. One with another value is replaced. */
+function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
+  const taints = node.spec.taints ?? [];
+  const found = taints.find(isOurs);
+  if (wanted ? found?.value === OURS.value : found === undefined) return undefined;
+  const others = taints.filter((taint) => !isOurs(taint));
+  const next = wanted ? [...others, { ...OURS }] : others;
+  return next.length > 0 ? next : null;
+}
+
+/** The annotations to write, or undefined. A protection that somebody else put there is not taken off. */
+function annotationsFor(node: Node, wanted: boolean): Record<string, string | null> | undefined {
+  const { [Annotations.ScaleDownDisabled]: disabled, [Annotations.ScaleDownDisabledByMCM]: byUs } =
+    node.metadata.annotations ?? {};
+  if (wanted) {
+    if (disabled === TRUE_LOWER && byUs === TRUE_LOWER) return undefined;
+    return { [Annotations.ScaleDownDisabled]: TRUE_LOWER, [Annotations.ScaleDownDisabledByMCM]: TRUE_LOWER };
+  }
+  if (byUs === undefined) return undefined;
+  return { [Annotations.ScaleDownDisabled]: null, [Annotations.ScaleDownDisabledByMCM]: null };
+}
+
+function patchOf(node: Node, { taint, protect }: Wanted): NodePatch | undefined {
+  const taints = taint === undefined ? undefined : taintsFor(node, taint);
+  const annotations = protect === undefined ? undefined : annotationsFor(node, protect);
+  if (taints === undefined && annotations === undefined) return undefined;
+  return {
+    node,
+    body: {
+      metadata: {
+        // The list of taints is written whole: never over a change that the cache does not show yet.
+        ...(taints === undefined ? {} : { resourceVersion: node.metadata.resourceVersion }),
+        ...(annotations === undefined ? {} : { annotations }),
+      },
+      ...(taints === undefined ? {} : { spec: { taints } }),
+    },
+  };
+}
+
+/**
+ * Patches that bring the marks of a rollout onto the nodes and off again, one for each node that differs. Machines
+ * without a node, or whose node the cache does not have, are left for later; deleting ones for good. The protection of
+ * a preserved machine's node is the machine controller's and stays.
+ *
+ * @param protection Whether nodes are protected from the autoscaler (`--autoscaler-scaledown-annotation-during-rollout`).
+ */
+export function nodePatches(
+  marks: NodeMarks,
+  machinesOf: (set: MachineSet) => readonly Machine[],
+  nodeOf: (name: string) => Node | undefined,
+  options: { readonly protection: boolean },
+): NodePatch[] {
+  const wanted = new Map<string, Wanted>();
+  const want = (sets: readonly MachineSet[], change: Wanted, applies: (machine: Machine) => boolean = () => true) => {
+    for (const machine of sets.flatMap(machinesOf)) {
+      const node = machine.metadata.labels?.[Labels.Node];
+      if (node && !isTerminating(machine) && applies(machine)) wanted.set(node, { ...wanted.get(node), ...change });
+    }
+  };
+  want(marks.untaint, { taint: false });
+  want(marks.taint, { taint: true });
+  if (options.protection) {
+    want(marks.unprotect, { protect: false }, (machine) => !machine.status?.currentStatus?.preserveExpiryTime);
+    want(marks.protect, { protect: true });
+  }
+  return [...wanted].flatMap(([name, change]) => {
+    const node = nodeOf(name);
+    const patch = node && patchOf(node, change);
+    return patch ? [patch] : [];
+  });
+}

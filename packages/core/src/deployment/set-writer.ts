@@ -1,0 +1,77 @@
+import { EventReasons, type MachineDeployment, type MachineSet, machineSets } from '@mcm/api';
+import { controllerOf, type Draft, isAlreadyExists, isForbidden, isNotFound, type ResourceClient } from '@mcm/kube';
+import type { ControllerContext } from '../set/caches.ts';
+import { inParallel } from '../set/slow-start.ts';
+import { sameTemplate } from './template-hash.ts';
+
+/** What came of making a set. */
+export type SetCreation =
+  | { readonly kind: 'created'; readonly set: MachineSet }
+  /** The name belongs to a set of another template or owner: another hash is needed. */
+  | { readonly kind: 'collision' }
+  | { readonly kind: 'failed'; readonly error: unknown; readonly namespaceTerminating: boolean };
+
+const PARALLEL = 16;
+
+const isNamespaceTerminating = (error: unknown): boolean =>
+  isForbidden(error) && (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
+
+/** Writes the sets of deployments and tells the cache. */
+export class SetWriter {
+  readonly #context: ControllerContext;
+  readonly #client: ResourceClient<MachineSet>;
+
+  constructor(context: ControllerContext) {
+    this.#context = context;
+    this.#client = context.client.resource(machineSets, context.namespace);
+  }
+
+  /** Makes a set, or finds the one that an earlier try made. */
+  async create(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
+    try {
+      return this.#made(await this.#client.create(draft, { signal }));
+    } catch (error) {
+      if (isAlreadyExists(error)) return this.#existing(deployment, draft, signal);
+      this.#context.recorder.event(deployment, 'Warning', EventReasons.MachineSetCreateError, messageOf(error));
+      return { kind: 'failed', error, namespaceTerminating: isNamespaceTerminating(error) };
+    }
+  }
+
+  async #existing(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
+    // A live read: taking a set for ours, or not, decides whether another one with machines is made.
+    const existing = await this.#client.get(draft.metadata.name ?? '', { signal });
+    const ours = controllerOf(existing)?.uid === deployment.metadata.uid;
+    const usable = ours && sameTemplate(existing.spec.template, deployment.spec.template);
+    return usable ? this.#made(existing) : { kind: 'collision' };
+  }
+
+  #made(set: MachineSet): SetCreation {
+    this.#context.sets.recordWrite(set);
+    return { kind: 'created', set };
+  }
+
+  /** Writes a set whole; a conflict means that somebody else wrote it meanwhile, and is thrown. */
+  async update(set: MachineSet, signal: AbortSignal): Promise<MachineSet> {
+    const written = await this.#client.update(set, { signal });
+    this.#context.sets.recordWrite(written);
+    return written;
+  }
+
+  async patch(set: MachineSet, body: object, signal: AbortSignal): Promise<void> {
+    const written = await this.#client.patch(set.metadata.name, { type: 'merge', body }, { signal });
+    this.#context.sets.recordWrite(written);
+  }
+
+  /** Deletes the sets that are not being deleted yet; throws the first failure after all were tried. */
+  async delete(sets: readonly MachineSet[], signal: AbortSignal): Promise<void> {
+    const alive = sets.filter((set) => set.metadata.deletionTimestamp === undefined);
+    const errors = await inParallel(alive, PARALLEL, async ({ metadata: { name, uid } }) => {
+      const lingering = await this.#client.delete(name, { preconditions: { uid }, signal });
+      if (lingering !== undefined) this.#context.sets.recordWrite(lingering);
+    });
+    const failure = errors.find((error) => !isNotFound(error));
+    if (failure !== undefined) throw failure;
+  }
+}
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

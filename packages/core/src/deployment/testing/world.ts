@@ -1,0 +1,319 @@
+import {
+  crds,
+  Labels,
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
+import {
+  type Clock,
+  createClient,
+  createInformer,
+  createMemoryLogger,
+  createRecorder,
+  type Draft,
+  type EventObject,
+  events,
+  handlerTransport,
+  type Informer,
+  ignoreNotFound,
+  type KubeObject,
+  type Node,
+  namespaces,
+  nodes,
+  seededRandom,
+  VirtualClock,
+} from '@mcm/kube';
+import { createOvershootController } from '../../safety/overshoot.ts';
+import {
+  type ControllerContext,
+  machineIndexes,
+  machineSetIndexes,
+  projectMachine,
+  projectNode,
+} from '../../set/caches.ts';
+import { createSetController } from '../../set/reconciler.ts';
+import { createDeploymentController } from '../reconciler.ts';
+
+export const NAMESPACE = 'test';
+const FINALIZER = 'machine.sapcloud.io/machine-controller-manager';
+
+/** The embedded control plane as far as a world needs it. Handed in by the test: this room may not depend on it. */
+export interface Plane {
+  fetch(request: Request): Promise<Response>;
+  close(): Promise<void>;
+}
+
+export type StartPlane = (options: {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly crds: readonly object[];
+  readonly controllers: boolean;
+}) => Promise<Plane>;
+
+/** How the machines of a world live. */
+export interface WorldOptions {
+  readonly seed?: number;
+  /** From creation to Running, in milliseconds; a function for each machine; undefined: never. */
+  readonly birthMs?: (machine: Machine, index: number) => number | undefined;
+  /** From the request to delete until the machine is gone. */
+  readonly deathMs?: (machine: Machine, index: number) => number;
+  readonly safetyUp?: number;
+  readonly safetyDown?: number;
+  /** Changes an answer of the server to the controllers, or throws instead of it. */
+  readonly fault?: (request: Request, answer: () => Promise<Response>) => Promise<Response>;
+}
+
+/** A machine controller that knows time only: machines run after a while, and are gone a while after their deletion. */
+class MachineKeeper {
+  readonly #world: World;
+  readonly #options: WorldOptions;
+  readonly #seen = new Set<string>();
+  readonly #dying = new Set<string>();
+  #born = 0;
+  #died = 0;
+
+  constructor(world: World, options: WorldOptions) {
+    this.#world = world;
+    this.#options = options;
+  }
+
+  look(machine: Machine): void {
+    const { uid, name, deletionTimestamp } = machine.metadata;
+    if (deletionTimestamp !== undefined && !this.#dying.has(uid)) {
+      this.#dying.add(uid);
+      const ms = this.#options.deathMs?.(machine, this.#died++) ?? 100;
+      this.#later(ms, () => this.#bury(name));
+    } else if (!this.#seen.has(uid) && machine.status?.currentStatus?.phase === undefined) {
+      this.#seen.add(uid);
+      const ms = this.#options.birthMs ? this.#options.birthMs(machine, this.#born++) : 100;
+      if (ms !== undefined) this.#later(ms, () => this.#raise(name));
+    }
+  }
+
+  #later(ms: number, act: () => Promise<unknown>): void {
+    this.#world.clock.setTimeout(() => void act().catch((error: unknown) => this.#world.problems.push(error)), ms);
+  }
+
+  async #raise(name: string): Promise<void> {
+    const { keeper } = this.#world;
+    const resource = keeper.resource(machines, NAMESPACE);
+    const existing = await ignoreNotFound(resource.get(name));
+    if (existing === undefined || existing.metadata.deletionTimestamp !== undefined) return;
+    await keeper.resource(nodes).create({ metadata: { name }, spec: {} });
+    await resource.patch(name, { type: 'merge', body: { metadata: { labels: { [Labels.Node]: name } } } });
+    await this.#world.setPhase(name, 'Running');
+  }
+
+  async #bury(name: string): Promise<void> {
+    const { keeper } = this.#world;
+    await ignoreNotFound(keeper.resource(nodes).delete(name));
+    await ignoreNotFound(
+      keeper.resource(machines, NAMESPACE).patch(name, { type: 'merge', body: { metadata: { finalizers: null } } }),
+    );
+  }
+}
+
+/**
+ * The real controllers of this room over the real API server, in one process on a virtual clock. What is missing is the
+ * machine controller; its place is taken by one that only keeps time.
+ */
+export class World implements AsyncDisposable {
+  readonly clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
+  readonly log = createMemoryLogger();
+  /** What went wrong in the world itself. */
+  readonly problems: unknown[] = [];
+  /** Writes of the controllers: `POST machines`, `PUT machinesets/status`, … and how many. */
+  readonly writes = new Map<string, number>();
+  readonly keeper;
+  readonly context: ControllerContext;
+  readonly #plane;
+  readonly #stop = new AbortController();
+  #running: Promise<unknown>[] = [];
+
+  static async start(startPlane: StartPlane, options: WorldOptions = {}): Promise<World> {
+    const world: World = new World(startPlane, options);
+    await world.#begin(options);
+    return world;
+  }
+
+  private constructor(startPlane: StartPlane, options: WorldOptions) {
+    const random = seededRandom(options.seed ?? 1);
+    this.#plane = startPlane({ clock: this.clock, random: () => random.next(), crds, controllers: false });
+    const answer = async (request: Request) => (await this.#plane).fetch(request);
+    const faulty = async (request: Request) => {
+      this.#count(request);
+      return options.fault ? options.fault(request, () => answer(request)) : answer(request);
+    };
+    const shared = { clock: this.clock, random: seededRandom(7), log: this.log };
+    this.keeper = createClient({ transport: handlerTransport(answer), userAgent: 'keeper', clock: this.clock });
+    const client = createClient({ transport: handlerTransport(faulty), userAgent: 'mcm', clock: this.clock });
+    const runtime = { ...shared, namespace: NAMESPACE, freeze: true };
+    this.context = {
+      client,
+      namespace: NAMESPACE,
+      deployments: createInformer<MachineDeployment>(client, machineDeployments, runtime),
+      sets: createInformer<MachineSet>(client, machineSets, { ...runtime, indexes: machineSetIndexes }),
+      machines: createInformer<Machine>(client, machines, {
+        ...runtime,
+        indexes: machineIndexes,
+        project: projectMachine,
+      }),
+      nodes: {
+        client,
+        informer: createInformer<Node>(client, nodes, { ...shared, freeze: true, project: projectNode }),
+      },
+      recorder: createRecorder({ client, component: 'machine-controller-manager', ...shared }),
+      ...shared,
+    };
+  }
+
+  #count(request: Request): void {
+    if (request.method === 'GET') return;
+    const path = new URL(request.url).pathname.split('/').slice(3);
+    const rest = path[1] === 'namespaces' ? path.slice(3) : path;
+    const parts = rest[0] === 'v1' || rest[0] === 'v1alpha1' ? rest.slice(1) : rest;
+    const kind = parts[0] === 'namespaces' ? parts.slice(2) : parts;
+    const what = `${request.method} ${[kind[0], ...kind.slice(2)].join('/')}`;
+    this.writes.set(what, (this.writes.get(what) ?? 0) + 1);
+  }
+
+  async #begin(options: WorldOptions): Promise<void> {
+    await this.#plane;
+    await this.keeper.resource(namespaces).create({ metadata: { name: NAMESPACE } });
+    const controllers = [
+      createSetController(this.context, { concurrency: 10 }),
+      createDeploymentController(this.context, { concurrency: 10, protectNodesDuringRollout: true }),
+      createOvershootController(this.context, {
+        safetyUp: options.safetyUp ?? 2,
+        safetyDown: options.safetyDown ?? 1,
+        periodMs: 60_000,
+        concurrency: 1,
+      }),
+    ];
+    const watched = createInformer<Machine>(this.keeper, machines, {
+      clock: this.clock,
+      random: seededRandom(3),
+      log: this.log,
+      namespace: NAMESPACE,
+    });
+    const keeper = new MachineKeeper(this, options);
+    watched.onChange(({ object, type }) => type !== 'deleted' && keeper.look(object));
+    const { deployments, sets, machines: machineCache, nodes: nodeCache } = this.context;
+    const informers: { run(signal: AbortSignal): Promise<void> }[] = [watched, deployments, sets, machineCache];
+    if (nodeCache) informers.push(nodeCache.informer);
+    this.#running = [...informers, ...controllers].map((part) => part.run(this.#stop.signal));
+    await this.clock.settle();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new Error('the test is over'));
+    await this.clock.settle();
+    await Promise.all(this.#running);
+    await (await this.#plane).close();
+    if (this.problems.length > 0) throw new AggregateError(this.problems, 'the world broke');
+  }
+
+  /** Lets time pass. */
+  async pass(seconds: number): Promise<void> {
+    await this.clock.advance(seconds * 1000);
+  }
+
+  async until(done: () => boolean | Promise<boolean>, seconds: number): Promise<number> {
+    return this.clock.runUntil(done, { maxMs: seconds * 1000 });
+  }
+
+  /** A deployment `pool` of the class `small`, RollingUpdate with surge 1. */
+  async deploy(
+    replicas: number,
+    spec: Partial<MachineDeployment['spec']> = {},
+    metadata: Partial<KubeObject['metadata']> = {},
+  ): Promise<void> {
+    const draft: Draft<MachineDeployment> = {
+      metadata: { name: 'pool', ...metadata },
+      spec: {
+        replicas,
+        selector: { matchLabels: { app: 'pool' } },
+        template: { metadata: { labels: { app: 'pool' } }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+        strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+        ...spec,
+      },
+    };
+    await this.keeper.resource(machineDeployments, NAMESPACE).create(draft);
+  }
+
+  async change(body: object): Promise<void> {
+    await this.keeper.resource(machineDeployments, NAMESPACE).patch('pool', { type: 'merge', body });
+  }
+
+  changeClass(name: string): Promise<void> {
+    return this.change({ spec: { template: { spec: { class: { name } } } } });
+  }
+
+  async setPhase(name: string, phase: string, more: object = {}): Promise<void> {
+    await this.keeper
+      .resource(machines, NAMESPACE)
+      .patch(
+        name,
+        { type: 'merge', body: { status: { currentStatus: { phase }, ...more } } },
+        { subresource: 'status' },
+      );
+  }
+
+  async deployment(): Promise<MachineDeployment> {
+    return this.keeper.resource(machineDeployments, NAMESPACE).get('pool');
+  }
+
+  async sets(): Promise<readonly MachineSet[]> {
+    return (await this.keeper.resource(machineSets, NAMESPACE).list()).items;
+  }
+
+  async machines(): Promise<readonly Machine[]> {
+    return (await this.keeper.resource(machines, NAMESPACE).list()).items;
+  }
+
+  async nodes(): Promise<readonly Node[]> {
+    return (await this.keeper.resource(nodes).list()).items;
+  }
+
+  async events(): Promise<readonly EventObject[]> {
+    await this.context.recorder.flush();
+    return (await this.keeper.resource(events, NAMESPACE).list()).items;
+  }
+
+  /** `<class>:<replicas>` of every set, by class. */
+  async sizes(): Promise<string> {
+    const sets = await this.sets();
+    return sets
+      .map((set) => `${set.spec.template.spec.class.name}:${set.spec.replicas ?? 0}`)
+      .sort()
+      .join(' ');
+  }
+
+  /** Whether the deployment's status says that all is done. */
+  async complete(): Promise<boolean> {
+    const { spec, status, metadata } = await this.deployment();
+    const wanted = spec.replicas ?? 0;
+    return (
+      status?.observedGeneration === metadata.generation &&
+      (status?.updatedReplicas ?? 0) === wanted &&
+      (status?.replicas ?? 0) === wanted &&
+      (status?.availableReplicas ?? 0) === wanted &&
+      (await this.machines()).length === wanted
+    );
+  }
+
+  totalWrites(): number {
+    return [...this.writes.values()].reduce((a, b) => a + b, 0);
+  }
+
+  /** Machines keep their finalizer until the keeper buries them. */
+  readonly finalizer = FINALIZER;
+
+  informerOf(): Informer<Machine> {
+    return this.context.machines;
+  }
+}

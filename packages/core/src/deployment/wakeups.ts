@@ -1,0 +1,102 @@
+import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
+import { type Change, type Controller, controllerOf, type Key, keyOf, makeKey } from '@mcm/kube';
+import { BY_NODE, type ControllerContext, changedBeyondStatus } from '../set/caches.ts';
+import { isAvailable, isReady, phaseOf } from '../set/machines.ts';
+import { compileSelector } from '../set/selector.ts';
+import { semanticEqual } from '../set/semantic-equal.ts';
+import { setOf } from '../set/wakeups.ts';
+
+/**
+ * How long a deployment waits for more machines to become ready or vanish before it looks. Each look may scale a set,
+ * and each scaling is a write: ten machines that join within this time cost one.
+ */
+const SWARM_MS = 150;
+
+/** The deployment that controls the set, if the cache has it. */
+export function deploymentOf(
+  set: MachineSet,
+  { deployments }: Pick<ControllerContext, 'deployments'>,
+): MachineDeployment | undefined {
+  const controller = controllerOf(set);
+  if (controller?.kind !== 'MachineDeployment') return undefined;
+  const deployment = deployments.store.get(makeKey(set.metadata.namespace, controller.name));
+  return deployment?.metadata.uid === controller.uid ? deployment : undefined;
+}
+
+function matchingDeployments(set: MachineSet, { deployments }: ControllerContext): Key[] {
+  return deployments.store
+    .list()
+    .filter((deployment) => {
+      try {
+        return compileSelector(deployment.spec.selector)(set.metadata.labels);
+      } catch {
+        // An invalid selector selects nothing; the deployment itself says what is wrong with it.
+        return false;
+      }
+    })
+    .map(keyOf);
+}
+
+function interested(set: MachineSet, context: ControllerContext): Key[] {
+  if (controllerOf(set) === undefined) return matchingDeployments(set, context);
+  const deployment = deploymentOf(set, context);
+  return deployment ? [keyOf(deployment)] : [];
+}
+
+/** Keys of deployments that a change of a set concerns (sheet 1.1). Counts in a set's status concern nobody. */
+export function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerContext): Key[] {
+  const { object } = change;
+  if (change.type === 'deleted') return controllerOf(object) === undefined ? [] : interested(object, context);
+  if (change.type === 'added') return interested(object, context);
+  const { old } = change;
+  const conditionsChanged = !semanticEqual(old.status?.machineSetCondition, object.status?.machineSetCondition);
+  const emptied = (old.status?.replicas ?? 0) > 0 && (object.status?.replicas ?? 0) === 0;
+  if (!changedBeyondStatus(old, object) && !conditionsChanged && !emptied) return [];
+  const moved = controllerOf(old)?.uid !== controllerOf(object)?.uid;
+  return moved ? [...interested(old, context), ...interested(object, context)] : interested(object, context);
+}
+
+/** Whether a machine's change can move a rollout or what the deployment says. */
+function matters(old: Machine, machine: Machine): boolean {
+  return (
+    isAvailable(old) !== isAvailable(machine) ||
+    isReady(old) !== isReady(machine) ||
+    phaseOf(old) !== phaseOf(machine) ||
+    old.status?.lastOperation?.state !== machine.status?.lastOperation?.state ||
+    old.status?.currentStatus?.preserveExpiryTime !== machine.status?.currentStatus?.preserveExpiryTime ||
+    changedBeyondStatus(old, machine)
+  );
+}
+
+function deploymentOfMachine(machine: Machine, context: ControllerContext): Key[] {
+  const set = setOf(machine, context);
+  const deployment = set && deploymentOf(set, context);
+  return deployment ? [keyOf(deployment)] : [];
+}
+
+/** Wires the deployment controller to what it must hear of. */
+export function wakeDeployments(controller: Controller, context: ControllerContext): void {
+  const soon = (keys: readonly Key[]): [] => {
+    for (const key of keys) controller.enqueue(key, SWARM_MS);
+    return [];
+  };
+  controller.watch(context.deployments, (change) =>
+    change.type === 'updated' && !changedBeyondStatus(change.old, change.object) ? [] : [change.key],
+  );
+  controller.watch(context.sets, (change) => deploymentsOfSetChange(change, context));
+  controller.watch(context.machines, (change) =>
+    change.type === 'updated' && !matters(change.old, change.object)
+      ? []
+      : soon(deploymentOfMachine(change.object, context)),
+  );
+  if (context.nodes === undefined) return;
+  controller.watch(context.nodes.informer, (change) =>
+    change.type !== 'added'
+      ? []
+      : soon(
+          context.machines.store
+            .byIndex(BY_NODE, change.object.metadata.name)
+            .flatMap((m) => deploymentOfMachine(m, context)),
+        ),
+  );
+}

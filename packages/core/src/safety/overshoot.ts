@@ -1,0 +1,275 @@
+import {
+  Annotations,
+  ConditionReasons,
+  EventReasons,
+  isFrozen,
+  Labels,
+  type Machine,
+  type MachineDeployment,
+  MachineDeploymentConditions,
+  type MachineSet,
+  machineDeployments,
+  machineSets,
+  TRUE,
+} from '@mcm/api';
+import {
+  type Controller,
+  createController,
+  done,
+  isNotFound,
+  keyOf,
+  type Outcome,
+  type ResourceClient,
+} from '@mcm/kube';
+import { type IntOrPercent, resolveIntOrPercent } from '../deployment/limits.ts';
+import { deploymentOf } from '../deployment/wakeups.ts';
+import { BY_CONTROLLER, type ControllerContext, controllerParts } from '../set/caches.ts';
+import {
+  type AnyCondition,
+  findCondition,
+  setDeploymentCondition,
+  setSetCondition,
+  withoutCondition,
+} from '../set/conditions.ts';
+import { setOf } from '../set/wakeups.ts';
+
+const FROZEN = MachineDeploymentConditions.Frozen;
+
+/** Options of the overshooting check. */
+export interface OvershootOptions {
+  /** Machines above replicas and surge at which a set is frozen (`--safety-up`). */
+  readonly safetyUp: number;
+  /** How far below that number it is thawed (`--safety-down`). */
+  readonly safetyDown: number;
+  /** How soon a frozen set is looked at again without an event (`--machine-safety-overshooting-period`). */
+  readonly periodMs: number;
+}
+
+/** Freeze at `upper` machines or more, thaw at `lower` or fewer. */
+export interface Thresholds {
+  readonly upper: number;
+  readonly lower: number;
+}
+
+/**
+ * The numbers at which a set is frozen and thawed (sheet 8.1, A). The surge is the one that the spec names, whatever
+ * the strategy; a deployment without any counts as surge 0, where the original's check fails for every set after it
+ * (BUG-9 of the sheet).
+ */
+export function thresholds(
+  set: MachineSet,
+  deployment: MachineDeployment | undefined,
+  options: Pick<OvershootOptions, 'safetyUp' | 'safetyDown'>,
+): Thresholds {
+  const replicas = deployment?.spec.replicas ?? 0;
+  const { rollingUpdate, inPlaceUpdate } = deployment?.spec.strategy ?? {};
+  const maxSurge: IntOrPercent | undefined = (rollingUpdate ?? inPlaceUpdate)?.maxSurge;
+  const surge = resolveIntOrPercent(maxSurge, replicas, 'up') ?? 0;
+  const upper = (deployment ? replicas + surge : 2 * (set.spec.replicas ?? 0)) + options.safetyUp;
+  return { upper, lower: upper - options.safetyDown };
+}
+
+/** What is to be done about a set. */
+export type Verdict = 'freeze' | 'thaw' | 'leave';
+
+/** Whether the object carries the label or the condition: half a freeze is one to be finished or undone. */
+const hasMark = (object: MachineSet | MachineDeployment, conditions: readonly AnyCondition[] | undefined): boolean =>
+  isFrozen(object) || findCondition(conditions ?? [], FROZEN) !== undefined;
+
+const asksForThaw = (object: MachineSet | MachineDeployment | undefined): boolean =>
+  object?.metadata.annotations?.[Annotations.Unfreeze] !== undefined;
+
+/**
+ * Decides whether a set stops making machines. A request to unfreeze, on the set or its deployment, thaws it once; when
+ * there are still too many machines it is frozen again by the next look.
+ */
+export function judgeSet(
+  set: MachineSet,
+  deployment: MachineDeployment | undefined,
+  machines: number,
+  limits: Thresholds,
+): Verdict {
+  const marked = hasMark(set, set.status?.machineSetCondition);
+  if (asksForThaw(set) || (asksForThaw(deployment) && marked)) return 'thaw';
+  const complete = isFrozen(set) && findCondition(set.status?.machineSetCondition ?? [], FROZEN) !== undefined;
+  if (machines >= limits.upper && !complete) return 'freeze';
+  return marked && machines <= limits.lower ? 'thaw' : 'leave';
+}
+
+/** Freezes sets that have far too many machines, and their deployments with them; thaws them when that is over. */
+export class OvershootReconciler {
+  readonly #context: ControllerContext;
+  readonly #options: OvershootOptions;
+  readonly #sets: ResourceClient<MachineSet>;
+  readonly #deployments: ResourceClient<MachineDeployment>;
+
+  constructor(context: ControllerContext, options: OvershootOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#sets = context.client.resource(machineSets, context.namespace);
+    this.#deployments = context.client.resource(machineDeployments, context.namespace);
+  }
+
+  /** Keys are `set/<namespace>/<name>` and `deployment/<namespace>/<name>`. */
+  readonly reconcile = async (key: string, signal: AbortSignal): Promise<Outcome> => {
+    const slash = key.indexOf('/');
+    const object = key.slice(slash + 1);
+    if (key.slice(0, slash) === 'set') return this.#lookAtSet(object, signal);
+    return this.#lookAtDeployment(object, signal);
+  };
+
+  async #lookAtSet(key: string, signal: AbortSignal): Promise<Outcome> {
+    const set = this.#context.sets.store.get(key);
+    if (set === undefined || set.metadata.deletionTimestamp !== undefined) return done;
+    const deployment = deploymentOf(set, this.#context);
+    const machines = this.#context.machines.store.byIndex(BY_CONTROLLER, set.metadata.uid).length;
+    const limits = thresholds(set, deployment, this.#options);
+    const verdict = judgeSet(set, deployment, machines, limits);
+    if (verdict === 'leave') return done;
+    if (verdict === 'freeze') await this.#freezeSet(set, machines, limits, signal);
+    else await this.#thawSet(set, machines, limits, signal);
+    return done;
+  }
+
+  async #freezeSet(set: MachineSet, machines: number, { upper }: Thresholds, signal: AbortSignal): Promise<void> {
+    const message = `The number of machines backing MachineSet "${set.metadata.name}" is ${machines}, which is ${upper} or more: no machine is added until it falls`;
+    const change = {
+      type: FROZEN,
+      status: 'True',
+      reason: ConditionReasons.OverShootingReplicaCount,
+      message,
+    } as const;
+    const conditions = setSetCondition(set.status?.machineSetCondition ?? [], change, this.#context.clock.now());
+    await this.#writeSet(set, conditions, { labels: { [Labels.Freeze]: TRUE } }, signal);
+    if (!isFrozen(set)) this.#context.recorder.event(set, 'Normal', EventReasons.FrozeMachineSet, message);
+  }
+
+  async #thawSet(set: MachineSet, machines: number, { upper }: Thresholds, signal: AbortSignal): Promise<void> {
+    const conditions = withoutCondition(set.status?.machineSetCondition ?? [], FROZEN);
+    const marked = hasMark(set, set.status?.machineSetCondition);
+    await this.#writeSet(
+      set,
+      conditions,
+      { labels: { [Labels.Freeze]: null }, annotations: { [Annotations.Unfreeze]: null } },
+      signal,
+    );
+    if (!marked) return;
+    const because = machines < upper ? `it has ${machines} machines` : 'its annotation asks for it';
+    this.#context.recorder.event(
+      set,
+      'Normal',
+      EventReasons.UnfrozeMachineSet,
+      `Machines are added to MachineSet "${set.metadata.name}" again: ${because}`,
+    );
+  }
+
+  /** Status first, then the label, as in the original: the label is the brake, the condition explains it. */
+  async #writeSet(
+    set: MachineSet,
+    conditions: readonly AnyCondition[],
+    metadata: object,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { sets } = this.#context;
+    const { name, uid } = set.metadata;
+    if (conditions.length !== (set.status?.machineSetCondition ?? []).length) {
+      const status = {
+        ...set.status,
+        machineSetCondition: conditions as NonNullable<NonNullable<MachineSet['status']>['machineSetCondition']>,
+      };
+      sets.recordWrite(await this.#sets.update({ ...set, status }, { subresource: 'status', signal }));
+    }
+    sets.recordWrite(
+      await this.#sets.patch(name, { type: 'merge', body: { metadata: { uid, ...metadata } } }, { signal }),
+    );
+  }
+
+  /** A deployment is frozen exactly while one of its sets is (sheet 8.1, B and C). */
+  async #lookAtDeployment(key: string, signal: AbortSignal): Promise<Outcome> {
+    const deployment = this.#context.deployments.store.get(key);
+    if (deployment === undefined || deployment.metadata.deletionTimestamp !== undefined) return done;
+    const sets = this.#context.sets.store.byIndex(BY_CONTROLLER, deployment.metadata.uid);
+    const frozen = sets.find((set) => hasMark(set, set.status?.machineSetCondition));
+    const stored: readonly AnyCondition[] = deployment.status?.conditions ?? [];
+    const condition = findCondition(stored, FROZEN);
+    if (frozen !== undefined && !asksForThaw(deployment)) {
+      if (isFrozen(deployment) && condition !== undefined) return done;
+      const reason =
+        findCondition(frozen.status?.machineSetCondition ?? [], FROZEN)?.reason ??
+        ConditionReasons.MachineDeploymentStateSync;
+      const message = `MachineSet "${frozen.metadata.name}" of this deployment is frozen`;
+      const conditions = setDeploymentCondition(
+        stored,
+        { type: FROZEN, status: 'True', reason, message },
+        this.#context.clock.now(),
+      );
+      await this.#writeDeployment(deployment, conditions, { labels: { [Labels.Freeze]: TRUE } }, signal);
+    } else if (hasMark(deployment, stored) || asksForThaw(deployment)) {
+      // The sets are thawed by their own look, which the annotation calls; it goes when they have been.
+      if (frozen !== undefined) for (const set of sets) await this.#lookAtSet(keyOf(set), signal);
+      const metadata = { labels: { [Labels.Freeze]: null }, annotations: { [Annotations.Unfreeze]: null } };
+      const newest = this.#context.deployments.store.get(key) ?? deployment;
+      await this.#writeDeployment(newest, withoutCondition(stored, FROZEN), metadata, signal);
+    }
+    return done;
+  }
+
+  async #writeDeployment(
+    deployment: MachineDeployment,
+    conditions: readonly AnyCondition[],
+    metadata: object,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { deployments } = this.#context;
+    const { name, uid } = deployment.metadata;
+    try {
+      if (conditions.length !== (deployment.status?.conditions ?? []).length) {
+        const status = {
+          ...deployment.status,
+          conditions: conditions as NonNullable<NonNullable<MachineDeployment['status']>['conditions']>,
+        };
+        deployments.recordWrite(
+          await this.#deployments.update({ ...deployment, status }, { subresource: 'status', signal }),
+        );
+      }
+      const body = { metadata: { uid, ...metadata } };
+      deployments.recordWrite(await this.#deployments.patch(name, { type: 'merge', body }, { signal }));
+    } catch (error) {
+      // A deployment that has gone has nothing to be frozen.
+      if (!isNotFound(error)) throw error;
+    }
+  }
+}
+
+const keyOfSet = (set: MachineSet): string => `set/${keyOf(set)}`;
+const keyOfDeployment = (deployment: MachineDeployment): string => `deployment/${keyOf(deployment)}`;
+
+function keysAroundSet(set: MachineSet, context: ControllerContext): string[] {
+  const deployment = deploymentOf(set, context);
+  return deployment ? [keyOfSet(set), keyOfDeployment(deployment)] : [keyOfSet(set)];
+}
+
+/** The overshooting check as a controller: it looks when machines appear or go and when numbers change, not by a clock. */
+export function createOvershootController(
+  context: ControllerContext,
+  options: OvershootOptions & { readonly concurrency: number },
+): Controller {
+  const reconciler = new OvershootReconciler(context, options);
+  const controller = createController({
+    name: 'overshoot-safety',
+    concurrency: options.concurrency,
+    reconcile: reconciler.reconcile,
+    ...controllerParts(context),
+  });
+  controller.watch(context.machines, (change) => {
+    if (change.type === 'updated') return [];
+    const set = setOf(change.object as Machine, context);
+    return set ? [keyOfSet(set)] : [];
+  });
+  controller.watch(context.sets, (change) => keysAroundSet(change.object, context));
+  controller.watch(context.deployments, (change) => [
+    keyOfDeployment(change.object),
+    ...context.sets.store.byIndex(BY_CONTROLLER, change.object.metadata.uid).map(keyOfSet),
+  ]);
+  return controller;
+}

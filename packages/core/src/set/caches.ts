@@ -1,0 +1,109 @@
+import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import {
+  type Clock,
+  controllerOf,
+  type EventRecorder,
+  type Informer,
+  type KubeClient,
+  type KubeObject,
+  type Logger,
+  type Node,
+  type QueueMetrics,
+  type Random,
+} from '@mcm/kube';
+
+/** Index of machines and sets by the uid of their controller; {@link NOBODY} for those without one. */
+export const BY_CONTROLLER = 'controller';
+
+/** Value of {@link BY_CONTROLLER} for objects without a controller. */
+export const NOBODY = '';
+
+/** Index of machines by the name of their node. */
+export const BY_NODE = 'node';
+
+const byController = (object: KubeObject): readonly string[] => [controllerOf(object)?.uid ?? NOBODY];
+
+const byNode = (machine: Machine): readonly string[] => {
+  const node = machine.metadata.labels?.[Labels.Node];
+  return node ? [node] : [];
+};
+
+/** Indexes that the informer of machines needs for these controllers. */
+export const machineIndexes = { [BY_CONTROLLER]: byController, [BY_NODE]: byNode } as const;
+
+/** Indexes that the informer of sets needs. */
+export const machineSetIndexes = { [BY_CONTROLLER]: byController } as const;
+
+/** What is kept of a machine: not the copies of its node's conditions and addresses, which nobody here reads. */
+export function projectMachine(machine: Machine): Machine {
+  if (machine.status === undefined) return machine;
+  const { conditions: _conditions, addresses: _addresses, ...status } = machine.status;
+  return { ...machine, status };
+}
+
+/** What is kept of a node: its marks. */
+export function projectNode(node: Node): Node {
+  const { name, uid, resourceVersion, creationTimestamp, labels, annotations } = node.metadata;
+  const { taints, unschedulable } = node.spec;
+  return {
+    apiVersion: node.apiVersion,
+    kind: node.kind,
+    metadata: {
+      name,
+      uid,
+      resourceVersion,
+      creationTimestamp,
+      ...(labels === undefined ? {} : { labels }),
+      ...(annotations === undefined ? {} : { annotations }),
+    },
+    spec: { ...(taints === undefined ? {} : { taints }), ...(unschedulable === undefined ? {} : { unschedulable }) },
+  };
+}
+
+/** The target cluster's nodes; absent without a target cluster. */
+export interface NodeAccess {
+  readonly client: KubeClient;
+  readonly informer: Informer<Node>;
+}
+
+/** What the controllers of deployments, sets and overshooting share: caches, clients and walls. */
+export interface ControllerContext {
+  readonly client: KubeClient;
+  /** The only namespace they look at. */
+  readonly namespace: string;
+  readonly deployments: Informer<MachineDeployment>;
+  readonly sets: Informer<MachineSet>;
+  readonly machines: Informer<Machine>;
+  readonly nodes: NodeAccess | undefined;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** Reports the queues of the controllers; absent: nobody does. */
+  readonly metrics?: QueueMetrics;
+}
+
+/** What `createController` needs of the context. */
+export const controllerParts = ({ clock, random, log, metrics }: ControllerContext) => ({
+  clock,
+  random,
+  log,
+  ...(metrics === undefined ? {} : { metrics }),
+});
+
+/** Whether more than the status changed: what a spec's reconciler wants to hear of. */
+export const changedBeyondStatus = (old: KubeObject, object: KubeObject): boolean =>
+  old.metadata.generation !== object.metadata.generation ||
+  old.metadata.deletionTimestamp !== object.metadata.deletionTimestamp ||
+  !sameJson(old.metadata.labels, object.metadata.labels) ||
+  !sameJson(old.metadata.annotations, object.metadata.annotations) ||
+  !sameJson(old.metadata.finalizers, object.metadata.finalizers) ||
+  !sameJson(old.metadata.ownerReferences, object.metadata.ownerReferences);
+
+const sameJson = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
+
+/**
+ * Whether a deletion must wait because the garbage collector is still taking the owner's references off its children:
+ * `kubectl delete --cascade=orphan` must not delete what it was told to keep.
+ */
+export const isOrphaning = (object: KubeObject): boolean => object.metadata.finalizers?.includes('orphan') === true;

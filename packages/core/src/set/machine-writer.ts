@@ -1,0 +1,144 @@
+import { EventReasons, type Machine, type MachineSet, machines as machineResource } from '@mcm/api';
+import { controllerOf, isAlreadyExists, isConflict, isNotFound, KubeError, type ResourceClient } from '@mcm/kube';
+import type { ControllerContext } from './caches.ts';
+import type { PendingDeletions } from './expectations.ts';
+import { newMachine } from './new-machine.ts';
+import { inParallel, slowStart } from './slow-start.ts';
+
+/** Requests of one set that may be on their way at once. */
+const PARALLEL = 32;
+/** Names in one event; an event of a hundred names helps nobody. */
+const NAMES_IN_EVENT = 10;
+
+/** What came of a number of creations or deletions. */
+export interface WriteResult {
+  readonly succeeded: number;
+  readonly error: unknown;
+}
+
+const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const listed = (names: readonly string[]): string =>
+  names.length > NAMES_IN_EVENT
+    ? `${names.slice(0, NAMES_IN_EVENT).join(', ')} and ${names.length - NAMES_IN_EVENT} more`
+    : names.join(', ');
+
+const noun = (names: readonly string[]): string => (names.length === 1 ? 'Machine' : `${names.length} Machines`);
+
+/** Whether the server may have done what it did not confirm in time. */
+export const mayHaveHappened = (error: unknown): boolean =>
+  error instanceof KubeError && (error.code === 0 || error.code === 504);
+
+/** Makes and deletes machines of sets, and says so in events: one for a batch, not one a machine. */
+export class MachineWriter {
+  readonly #context: ControllerContext;
+  readonly #client: ResourceClient<Machine>;
+
+  constructor(context: ControllerContext) {
+    this.#context = context;
+    this.#client = context.client.resource(machineResource, context.namespace);
+  }
+
+  /**
+   * Makes the machines with a slow start. A name that this set's machine has already is a success: an earlier creation
+   * whose answer was lost, or that the cache does not show yet.
+   *
+   * @param taken Gets the names that belong to somebody else.
+   */
+  async create(
+    set: MachineSet,
+    names: readonly string[],
+    taken: Set<string>,
+    signal: AbortSignal,
+  ): Promise<WriteResult> {
+    const made: string[] = [];
+    const { succeeded, error } = await slowStart(names, async (name) => {
+      if (await this.#createOne(set, name, taken, signal)) made.push(name);
+    });
+    const { recorder } = this.#context;
+    if (made.length > 0) {
+      recorder.event(set, 'Normal', EventReasons.SuccessfulCreate, `Created ${noun(made)}: ${listed(made)}`);
+    }
+    if (error !== undefined && !mayHaveHappened(error)) {
+      recorder.event(set, 'Warning', EventReasons.FailedCreate, `Error creating: ${message(error)}`);
+    }
+    return { succeeded, error };
+  }
+
+  async #createOne(set: MachineSet, name: string, taken: Set<string>, signal: AbortSignal): Promise<boolean> {
+    const { machines, log } = this.#context;
+    try {
+      machines.recordWrite(await this.#client.create(newMachine(set, name), { signal }));
+      return true;
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      // A live read: whose machine this is decides whether another one is made.
+      const existing = await this.#client.get(name, { signal });
+      if (controllerOf(existing)?.uid === set.metadata.uid) {
+        log.info('The machine had been created already', { set: set.metadata.name, machine: name });
+        machines.recordWrite(existing);
+        return false;
+      }
+      taken.add(name);
+      throw new Error(`the name ${name} belongs to a machine that this set does not control`, { cause: error });
+    }
+  }
+
+  /** Deletes the machines, all of them in parallel; what is deleted or gone already is a success. */
+  async delete(
+    set: MachineSet,
+    doomed: readonly Machine[],
+    pending: PendingDeletions,
+    signal: AbortSignal,
+  ): Promise<WriteResult> {
+    const gone: string[] = [];
+    const errors = await inParallel(doomed, PARALLEL, async (machine) => {
+      await this.#deleteOne(machine, pending, signal);
+      gone.push(machine.metadata.name);
+    });
+    const { recorder } = this.#context;
+    if (gone.length > 0) {
+      gone.sort();
+      recorder.event(set, 'Normal', EventReasons.SuccessfulDelete, `Deleted ${noun(gone)}: ${listed(gone)}`);
+    }
+    const [error] = errors;
+    if (error !== undefined) {
+      recorder.event(set, 'Warning', EventReasons.FailedDelete, `Error deleting: ${message(error)}`);
+    }
+    return { succeeded: gone.length, error };
+  }
+
+  async #deleteOne(machine: Machine, pending: PendingDeletions, signal: AbortSignal): Promise<void> {
+    const { name, uid } = machine.metadata;
+    pending.note(uid, 'unanswered');
+    try {
+      const lingering = await this.#client.delete(name, { preconditions: { uid }, signal });
+      pending.note(uid, 'asked');
+      if (lingering !== undefined) this.#context.machines.recordWrite(lingering);
+    } catch (error) {
+      // Gone, or another machine of the same name: the one that was meant is not there any more.
+      if (isNotFound(error) || isConflict(error)) return pending.note(uid, 'asked');
+      if (!mayHaveHappened(error)) pending.forget(uid);
+      throw error;
+    }
+  }
+
+  /** Writes part of a machine, and tells the cache. */
+  async patch(machine: Machine, body: object, signal: AbortSignal): Promise<Machine> {
+    const written = await this.#client.patch(machine.metadata.name, { type: 'merge', body }, { signal });
+    this.#context.machines.recordWrite(written);
+    return this.#context.machines.store.get(`${written.metadata.namespace ?? ''}/${written.metadata.name}`) ?? written;
+  }
+
+  /** The same for many; goes on after failures and throws the first. A machine that is gone is no failure. */
+  async patchAll(
+    patches: readonly { readonly machine: Machine; readonly body: object }[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const errors = await inParallel(patches, PARALLEL, async ({ machine, body }) => {
+      await this.patch(machine, body, signal);
+    });
+    const failure = errors.find((error) => !isNotFound(error));
+    if (failure !== undefined) throw failure;
+  }
+}

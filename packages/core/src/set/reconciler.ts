@@ -1,0 +1,294 @@
+import {
+  Annotations,
+  Finalizers,
+  type Machine,
+  type MachineSet,
+  MachineSetConditions,
+  machineSets,
+  PreserveValues,
+} from '@mcm/api';
+import {
+  again,
+  type Controller,
+  createController,
+  done,
+  ignoreNotFound,
+  isNotFound,
+  keyOf,
+  type Outcome,
+  type ResourceClient,
+} from '@mcm/kube';
+import { printViolations, validateSet } from '../deployment/validation.ts';
+import { BY_CONTROLLER, type ControllerContext, controllerParts, isOrphaning, NOBODY } from './caches.ts';
+import { adoptionPatch, claim, releasePatch } from './claim.ts';
+import { findCondition, setSetCondition, withoutCondition } from './conditions.ts';
+import { PendingDeletions } from './expectations.ts';
+import { MachineWriter, mayHaveHappened, type WriteResult } from './machine-writer.ts';
+import { effectiveCreationTimeout } from './new-machine.ts';
+import { Pace } from './pace.ts';
+import { planAutoPreservation } from './preservation.ts';
+import { planReplicas } from './replicas.ts';
+import { compileSelector } from './selector.ts';
+import { nextMachineNames } from './slots.ts';
+import { countMachines, type ReplicaFailure, setStatus, setStatusDiffers } from './status.ts';
+import { machineSpecPatch } from './template-sync.ts';
+import { wakeSets } from './wakeups.ts';
+
+/** A status that only counts on towards its goal is written at most so often. */
+const STATUS_INTERVAL_MS = 1_000;
+
+/** A condition type of ours: the spec is not one that a controller can act on. */
+export const INVALID_SPEC = 'InvalidSpec';
+
+/** What the controller remembers of a set between passes; all of it is found again after a restart. */
+interface Memory {
+  readonly uid: string;
+  readonly pending: PendingDeletions;
+  /** Names that belong to machines of others. */
+  readonly taken: Set<string>;
+}
+
+/** Keeps every MachineSet at its number of machines (sheet 7.2). */
+export class SetReconciler {
+  readonly #context: ControllerContext;
+  readonly #sets: ResourceClient<MachineSet>;
+  readonly #writer: MachineWriter;
+  readonly #memory = new Map<string, Memory>();
+  readonly #pace = new Pace(STATUS_INTERVAL_MS);
+
+  constructor(context: ControllerContext) {
+    this.#context = context;
+    this.#sets = context.client.resource(machineSets, context.namespace);
+    this.#writer = new MachineWriter(context);
+  }
+
+  readonly reconcile = async (key: string, signal: AbortSignal): Promise<Outcome> => {
+    const stored = this.#context.sets.store.get(key);
+    if (stored === undefined) {
+      this.#memory.delete(key);
+      this.#pace.forget(key);
+      return done;
+    }
+    const violations = validateSet(stored);
+    if (violations.length > 0) return this.#refuse(stored, printViolations(violations), signal);
+    if (stored.metadata.deletionTimestamp !== undefined) return this.#delete(key, stored, signal);
+    const set = await this.#ensureFinalizer(stored, signal);
+    const machines = await this.#claim(set, signal);
+    await this.#syncMachines(set, machines, signal);
+    const failure = await this.#manageReplicas(set, signal);
+    const outcome = await this.#writeStatus(key, set, failure?.shown, signal);
+    if (failure !== undefined) throw failure.error;
+    return outcome;
+  };
+
+  #machinesOf(set: MachineSet): readonly Machine[] {
+    return this.#context.machines.store.byIndex(BY_CONTROLLER, set.metadata.uid);
+  }
+
+  #memoryOf(set: MachineSet): Memory {
+    const key = keyOf(set);
+    const known = this.#memory.get(key);
+    if (known?.uid === set.metadata.uid) return known;
+    const fresh: Memory = { uid: set.metadata.uid, pending: new PendingDeletions(), taken: new Set() };
+    this.#memory.set(key, fresh);
+    return fresh;
+  }
+
+  /** Says on the object what is wrong with it, once, and touches nothing. The original says it in its log only. */
+  async #refuse(set: MachineSet, problem: string, signal: AbortSignal): Promise<Outcome> {
+    const old = set.status?.machineSetCondition ?? [];
+    const known = findCondition(old, INVALID_SPEC as never);
+    if (known?.message === problem) return done;
+    this.#context.recorder.event(set, 'Warning', INVALID_SPEC, problem);
+    const change = { type: INVALID_SPEC, status: 'True', reason: 'ValidationFailed', message: problem } as const;
+    const conditions = setSetCondition(withoutCondition(old, INVALID_SPEC as never), change, this.#context.clock.now());
+    await this.#putStatus(set, { ...set.status, machineSetCondition: conditions as typeof old }, signal);
+    return done;
+  }
+
+  async #ensureFinalizer(set: MachineSet, signal: AbortSignal): Promise<MachineSet> {
+    const { finalizers = [], resourceVersion, uid, name } = set.metadata;
+    if (finalizers.includes(Finalizers.MachineControllerManager)) return set;
+    const body = {
+      metadata: { uid, resourceVersion, finalizers: [...finalizers, Finalizers.MachineControllerManager] },
+    };
+    const written = await this.#sets.patch(name, { type: 'merge', body }, { signal });
+    this.#context.sets.recordWrite(written);
+    return written;
+  }
+
+  /** Adopts and releases; the machines that the set controls afterwards. */
+  async #claim(set: MachineSet, signal: AbortSignal): Promise<readonly Machine[]> {
+    const { store } = this.#context.machines;
+    const owner = { uid: set.metadata.uid, deleting: false };
+    const matches = compileSelector(set.spec.selector);
+    const { owned, adopt, release } = claim(owner, matches, [
+      ...this.#machinesOf(set),
+      ...store.byIndex(BY_CONTROLLER, NOBODY),
+    ]);
+    if (adopt.length > 0) await this.#assertAlive(set, adopt, signal);
+    await this.#writer.patchAll(
+      [
+        ...adopt.map((machine) => ({ machine, body: adoptionPatch(set, machine) })),
+        ...release.map((machine) => ({ machine, body: releasePatch(set.metadata.uid, machine) })),
+      ],
+      signal,
+    );
+    return adopt.length + release.length > 0 ? this.#machinesOf(set) : owned;
+  }
+
+  /** A live read: a set that is being deleted, or a namesake, must not take machines that it would then delete. */
+  async #assertAlive(set: MachineSet, wanted: readonly Machine[], signal: AbortSignal): Promise<void> {
+    const { name, uid } = set.metadata;
+    const live = await this.#sets.get(name, { signal });
+    if (live.metadata.uid === uid && live.metadata.deletionTimestamp === undefined) return;
+    const machines = wanted.map((machine) => machine.metadata.name).join(', ');
+    throw new Error(`${name} is gone or being deleted and may not adopt ${machines}`);
+  }
+
+  /** Writes what flows from the template to machines in place, and the marks of automatic preservation. */
+  async #syncMachines(set: MachineSet, machines: readonly Machine[], signal: AbortSignal): Promise<void> {
+    const bodies = new Map<Machine, { spec?: object; metadata?: object }>();
+    const ownCreationTimeout = effectiveCreationTimeout(set) !== undefined;
+    for (const machine of machines) {
+      const spec = machineSpecPatch(set.spec.template.spec, machine, { ownCreationTimeout });
+      if (spec !== undefined) bodies.set(machine, { spec });
+    }
+    const { preserve, stop } = planAutoPreservation(machines, set.spec.autoPreserveFailedMachineMax ?? 0);
+    const annotate = (machine: Machine, value: string | null) =>
+      bodies.set(machine, { ...bodies.get(machine), metadata: { annotations: { [Annotations.Preserve]: value } } });
+    for (const machine of preserve) annotate(machine, PreserveValues.AutoPreserved);
+    for (const machine of stop) annotate(machine, null);
+    await this.#writer.patchAll(
+      [...bodies].map(([machine, body]) => ({ machine, body })),
+      signal,
+    );
+  }
+
+  async #manageReplicas(
+    set: MachineSet,
+    signal: AbortSignal,
+  ): Promise<{ shown: ReplicaFailure | undefined; error: unknown } | undefined> {
+    const { clock, nodes, log } = this.#context;
+    const { pending, taken } = this.#memoryOf(set);
+    const machines = this.#machinesOf(set);
+    const plan = planReplicas({
+      set,
+      machines,
+      deleting: pending.settle(machines),
+      nodeAnnotations: (name) =>
+        nodes?.informer.store.get(name)?.metadata.annotations ?? (nodes?.informer.store.get(name) ? {} : undefined),
+      now: clock.now(),
+    });
+    const doomed = [...new Set([...plan.doomed, ...pending.unanswered(machines)])];
+    if (plan.create > 0) {
+      log.info('Creating machines', { set: set.metadata.name, count: plan.create, because: plan.because });
+      const names = nextMachineNames(
+        set.metadata,
+        [...machines.map(({ metadata }) => metadata.name), ...taken],
+        plan.create,
+      );
+      const failure = failureOf('create', await this.#writer.create(set, names, taken, signal));
+      if (failure) return failure;
+    }
+    if (doomed.length === 0) return undefined;
+    log.info('Deleting machines', { set: set.metadata.name, count: doomed.length, because: plan.because });
+    return failureOf('delete', await this.#writer.delete(set, doomed, pending, signal));
+  }
+
+  async #delete(key: string, set: MachineSet, signal: AbortSignal): Promise<Outcome> {
+    const { uid, finalizers = [] } = set.metadata;
+    if (!finalizers.includes(Finalizers.MachineControllerManager) || isOrphaning(set)) return done;
+    const { pending } = this.#memoryOf(set);
+    const matches = compileSelector(set.spec.selector);
+    const { owned } = claim({ uid, deleting: true }, matches, this.#machinesOf(set));
+    if (owned.length === 0) {
+      await this.#removeFinalizer(set, signal);
+      return done;
+    }
+    const deleting = pending.settle(owned);
+    const unanswered = new Set(pending.unanswered(owned));
+    const doomed = owned.filter(
+      (machine) =>
+        machine.metadata.deletionTimestamp === undefined &&
+        (!deleting.has(machine.metadata.uid) || unanswered.has(machine)),
+    );
+    const failure = failureOf('delete', await this.#writer.delete(set, doomed, pending, signal));
+    const outcome = await this.#writeStatus(key, set, failure?.shown, signal);
+    if (failure !== undefined) throw failure.error;
+    return outcome;
+  }
+
+  async #removeFinalizer(set: MachineSet, signal: AbortSignal): Promise<void> {
+    const { name, uid, resourceVersion, finalizers = [] } = set.metadata;
+    const rest = finalizers.filter((finalizer) => finalizer !== Finalizers.MachineControllerManager);
+    const body = { metadata: { uid, resourceVersion, finalizers: rest } };
+    await ignoreNotFound(this.#sets.patch(name, { type: 'merge', body }, { signal }));
+  }
+
+  /** Writes the status if it says something new: at once where the set has arrived or failed, else now and then. */
+  async #writeStatus(
+    key: string,
+    acted: MachineSet,
+    failure: ReplicaFailure | undefined,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const now = this.#context.clock.now();
+    // Written onto the newest object that we know: its resourceVersion moves while machines are being made.
+    const newest = this.#context.sets.store.get(key) ?? acted;
+    const counts = countMachines(acted, this.#machinesOf(acted));
+    const status = setStatus(
+      { ...newest, spec: acted.spec, metadata: { ...newest.metadata, generation: acted.metadata.generation ?? 0 } },
+      counts,
+      failure,
+      now,
+    );
+    const conditions = withoutCondition(status.machineSetCondition ?? [], INVALID_SPEC as never);
+    const wanted = { ...status, machineSetCondition: conditions };
+    if (!setStatusDiffers(newest.status, wanted)) return done;
+    const wanting = acted.spec.replicas ?? 0;
+    const arrived = counts.available === wanting && counts.replicas === wanting;
+    const told = (newest.status?.observedGeneration ?? 0) < (wanted.observedGeneration ?? 0) || failure !== undefined;
+    const waitMs = arrived || told ? 0 : this.#pace.waitMs(key, now);
+    if (waitMs > 0) return again(waitMs);
+    await this.#putStatus(newest, wanted, signal);
+    this.#pace.wrote(key, now);
+    return done;
+  }
+
+  async #putStatus(set: MachineSet, status: NonNullable<MachineSet['status']>, signal: AbortSignal): Promise<void> {
+    try {
+      const written = await this.#sets.update({ ...set, status }, { subresource: 'status', signal });
+      this.#context.sets.recordWrite(written);
+    } catch (error) {
+      // The last machine and the set's own finalizer may go while the status is on its way.
+      if (!isNotFound(error)) throw error;
+    }
+  }
+}
+
+function failureOf(
+  during: ReplicaFailure['during'],
+  { error }: WriteResult,
+): { shown: ReplicaFailure | undefined; error: unknown } | undefined {
+  if (error === undefined) return undefined;
+  // A request without an answer may have succeeded: it is repeated, and nobody is told of a failure (sheet 7.6).
+  if (mayHaveHappened(error)) return { shown: undefined, error };
+  return { shown: { during, message: error instanceof Error ? error.message : String(error) }, error };
+}
+
+/** The controller of MachineSets over the context's caches. */
+export function createSetController(context: ControllerContext, options: { readonly concurrency: number }): Controller {
+  const reconciler = new SetReconciler(context);
+  const controller = createController({
+    name: 'machineset',
+    concurrency: options.concurrency,
+    reconcile: reconciler.reconcile,
+    ...controllerParts(context),
+  });
+  wakeSets(controller, context);
+  return controller;
+}
+
+/** Condition types that the set controller writes. */
+export const SET_CONDITIONS = [MachineSetConditions.ReplicaFailure, INVALID_SPEC] as const;

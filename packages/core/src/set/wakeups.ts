@@ -1,0 +1,72 @@
+import type { Machine, MachineSet } from '@mcm/api';
+import { type Change, type Controller, controllerOf, type Key, keyOf, makeKey } from '@mcm/kube';
+import { type ControllerContext, changedBeyondStatus } from './caches.ts';
+import { phaseOf } from './machines.ts';
+import { compileSelector, isEmptySelector } from './selector.ts';
+
+/** Machines change in swarms: a set looks at them together. */
+const SWARM_MS = 20;
+
+/** The set that controls the machine, if the cache has it: namesakes with another uid are not it. */
+export function setOf(machine: Machine, { sets }: Pick<ControllerContext, 'sets'>): MachineSet | undefined {
+  const controller = controllerOf(machine);
+  if (controller?.kind !== 'MachineSet') return undefined;
+  const set = sets.store.get(makeKey(machine.metadata.namespace, controller.name));
+  return set?.metadata.uid === controller.uid ? set : undefined;
+}
+
+/** Whether a change of a machine can change what its set or deployment does or says. */
+export function machineMatters(old: Machine, machine: Machine): boolean {
+  const lastFailure = ({ status }: Machine) =>
+    status?.lastOperation?.state === 'Failed' ? status.lastOperation.description : undefined;
+  return (
+    phaseOf(old) !== phaseOf(machine) ||
+    old.status?.currentStatus?.preserveExpiryTime !== machine.status?.currentStatus?.preserveExpiryTime ||
+    lastFailure(old) !== lastFailure(machine) ||
+    changedBeyondStatus(old, machine)
+  );
+}
+
+function matchingSets(machine: Machine, { sets }: ControllerContext): Key[] {
+  return sets.store
+    .list()
+    .filter((set) => {
+      try {
+        return !isEmptySelector(set.spec.selector) && compileSelector(set.spec.selector)(machine.metadata.labels);
+      } catch {
+        // An invalid selector selects nothing; the set itself says what is wrong with it.
+        return false;
+      }
+    })
+    .map(keyOf);
+}
+
+function interestedSets(machine: Machine, context: ControllerContext): Key[] {
+  if (controllerOf(machine) === undefined) return matchingSets(machine, context);
+  const set = setOf(machine, context);
+  return set ? [keyOf(set)] : [];
+}
+
+/** Keys of sets that a change of a machine concerns (sheet 7.1). */
+export function setsOfMachineChange(change: Change<Machine>, context: ControllerContext): Key[] {
+  const { object } = change;
+  if (change.type !== 'updated') {
+    return change.type === 'deleted' && controllerOf(object) === undefined ? [] : interestedSets(object, context);
+  }
+  if (!machineMatters(change.old, object)) return [];
+  const moved = controllerOf(change.old)?.uid !== controllerOf(object)?.uid;
+  return moved
+    ? [...interestedSets(change.old, context), ...interestedSets(object, context)]
+    : interestedSets(object, context);
+}
+
+/** Wires the set controller to what it must hear of. */
+export function wakeSets(controller: Controller, context: ControllerContext): void {
+  controller.watch(context.sets, (change) =>
+    change.type === 'updated' && !changedBeyondStatus(change.old, change.object) ? [] : [change.key],
+  );
+  controller.watch(context.machines, (change) => {
+    for (const key of setsOfMachineChange(change, context)) controller.enqueue(key, SWARM_MS);
+    return [];
+  });
+}
