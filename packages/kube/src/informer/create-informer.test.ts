@@ -4,7 +4,7 @@ import { VirtualClock } from '../clock/virtual-clock.ts';
 import type { Change } from '../informer.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
 import { seededRandom } from '../random.ts';
-import { type Answer, ScriptedStream, scriptedTransport } from '../testing/scripted-server.ts';
+import { type Answer, ScriptedStream, scriptedTransport, status } from '../testing/scripted-server.ts';
 import type { TransportRequest } from '../transport.ts';
 import { type Node, nodes } from '../types/core.ts';
 import { createInformer } from './create-informer.ts';
@@ -66,4 +66,227 @@ describe('informer', () => {
     await t.end();
     expect(stream.closed).toBe(true);
   });
+});
+
+describe('what goes wrong', () => {
+  const warnings = (t: ReturnType<typeof setUp>) =>
+    t.log.lines.filter((line) => line.level === 'warn').map((line) => line.message);
+
+  test('a dropped watch goes on from the last event', async () => {
+    const first = new ScriptedStream();
+    const second = new ScriptedStream();
+    const t = setUp([list(10, [node('a', 1)])], [{ stream: first }, { stream: second }]);
+    await t.clock.settle();
+    first.event('MODIFIED', node('a', 14));
+    first.fail(new Error('ECONNRESET'));
+    await t.clock.advance(1000);
+    expect(parameter(t.transport.requests.at(-1), 'resourceVersion')).toBe('14');
+    second.event('MODIFIED', node('a', 15));
+    await t.clock.settle();
+    expect(t.changes).toEqual(['added a@1', 'updated a@14', 'updated a@15']);
+    await t.end();
+  });
+
+  test('half a line at the end of a stream is not an event', async () => {
+    const first = new ScriptedStream();
+    const second = new ScriptedStream();
+    const t = setUp([list(10, [])], [{ stream: first }, { stream: second }]);
+    await t.clock.advance(2000);
+    first.send('{"type":"ADDED","object":{"metadata":{"name":"half"');
+    first.end();
+    await t.clock.settle();
+    expect(t.changes).toEqual([]);
+    expect(parameter(t.transport.requests.at(-1), 'resourceVersion')).toBe('10');
+    await t.end();
+  });
+
+  test('410 leads to a list, and the difference is told', async () => {
+    const first = new ScriptedStream();
+    const t = setUp(
+      [list(10, [node('stays', 1), node('goes', 2)]), list(30, [node('stays', 1), node('comes', 25)])],
+      [{ stream: first }, { stream: new ScriptedStream() }],
+    );
+    await t.clock.settle();
+    first.event('ERROR', { kind: 'Status', code: 410, message: 'too old resource version' });
+    await t.clock.settle(); // At once: no timer has to fire.
+    expect(t.changes).toEqual(['added stays@1', 'added goes@2', 'added comes@25', 'deleted goes@2']);
+    expect(warnings(t)).toEqual([]);
+    await t.end();
+  });
+
+  test('a server that answers every watch with 410 is not stormed', async () => {
+    const t = setUp([list(10, [])], [status(410, 'Expired', 'no')]);
+    await t.clock.advance(60_000);
+    expect(t.transport.requests.length).toBeLessThan(40);
+    expect(warnings(t).length).toBe(1);
+    await t.end();
+  });
+
+  test('pages that expire are asked for again, and in the end in one piece', async () => {
+    const expired = status(410, 'Expired', 'continue token expired');
+    const t = setUp(
+      [
+        list(10, [node('a', 1)], 'x'),
+        expired,
+        list(11, [node('a', 1)], 'x'),
+        expired,
+        list(12, [node('a', 1), node('b', 2)]),
+      ],
+      [{ stream: new ScriptedStream() }],
+      { pageSize: 1 },
+    );
+    await t.clock.advance(5000);
+    expect(t.informer.synced).toBe(true);
+    expect(t.names()).toEqual(['a', 'b']);
+    expect(t.transport.requests.filter((r) => !isWatch(r)).map((r) => parameter(r, 'limit'))).toEqual([
+      '1',
+      '1',
+      '1',
+      '1',
+      null,
+    ]);
+    await t.end();
+  });
+
+  test('429 is waited out', async () => {
+    const busy: Answer = {
+      status: 429,
+      headers: { 'retry-after': '7' },
+      json: { kind: 'Status', code: 429, message: 'busy' },
+    };
+    const t = setUp([list(10, [])], [busy, { stream: new ScriptedStream() }]);
+    await t.clock.advance(6900);
+    expect(t.transport.requests.filter(isWatch).length).toBe(1);
+    await t.clock.advance(2000);
+    expect(t.transport.requests.filter(isWatch).length).toBe(2);
+    await t.end();
+  });
+
+  test('a watch that goes silent is opened anew, where it stopped', async () => {
+    const second = new ScriptedStream();
+    const t = setUp([list(10, [])], [{ stream: new ScriptedStream() }, { stream: second }], { silenceLimitMs: 90_000 });
+    await t.clock.advance(89_000);
+    expect(t.informer.silentForMs()).toBe(89_000);
+    await t.clock.advance(2000);
+    expect(parameter(t.transport.requests.at(-1), 'resourceVersion')).toBe('10');
+    expect(t.transport.requests.filter(isWatch).length).toBe(2);
+    expect(warnings(t)).toEqual(['watch went silent, opening it anew']);
+    second.event('BOOKMARK', { metadata: { resourceVersion: '60' } });
+    await t.clock.advance(10);
+    expect(t.informer.silentForMs()).toBe(10);
+    await t.end();
+  });
+
+  test('bookmarks keep the watch alive', async () => {
+    const stream = new ScriptedStream();
+    const t = setUp([list(10, [])], [{ stream }], { silenceLimitMs: 90_000 });
+    for (let minute = 1; minute <= 10; minute++) {
+      await t.clock.advance(60_000);
+      stream.event('BOOKMARK', { metadata: { resourceVersion: String(10 + minute) } });
+    }
+    expect(t.transport.requests.filter(isWatch).length).toBe(1);
+    await t.end();
+  });
+
+  test('a minute without a server: attempts get rarer, two lines say it all, and nothing is lost', async () => {
+    const first = new ScriptedStream();
+    const gone: Answer = { fail: new Error('connect ECONNREFUSED') };
+    const last = new ScriptedStream();
+    let down = false;
+    const answers: Answer[] = [{ stream: first }];
+    const t = setUp([list(10, [node('a', 1)])], answers);
+    await t.clock.advance(5000);
+    answers.splice(0, 1, gone);
+    down = true;
+    first.fail(new Error('ECONNRESET'));
+    await t.clock.advance(60_000);
+    expect(down && t.informer.store.size).toBe(1);
+    const attempts = t.transport.requests.filter(isWatch).length - 1;
+    expect(attempts).toBeGreaterThan(5);
+    expect(attempts).toBeLessThan(25);
+    answers.splice(0, 1, { stream: last });
+    await t.clock.advance(16_000);
+    last.event('MODIFIED', node('a', 20));
+    await t.clock.settle();
+    expect(t.changes).toEqual(['added a@1', 'updated a@20']);
+    expect(warnings(t).length).toBeLessThanOrEqual(2); // ECONNRESET, then ECONNREFUSED.
+    expect(t.log.lines.filter((line) => line.level === 'info').map((line) => line.message)).toEqual([
+      'list and watch of nodes works again',
+    ]);
+    await t.end();
+  });
+
+  test('a server that closes every watch at once is not stormed', async () => {
+    const closed = new ScriptedStream();
+    closed.end();
+    const t = setUp([list(10, [])], [{ stream: closed }]);
+    await t.clock.advance(60_000);
+    expect(t.transport.requests.length).toBeLessThan(25);
+    await t.end();
+  });
+
+  test('a list that is refused is tried until it works', async () => {
+    const t = setUp(
+      [status(403, 'Forbidden', 'no'), status(403, 'Forbidden', 'no'), list(10, [])],
+      [{ stream: new ScriptedStream() }],
+    );
+    await t.clock.settle();
+    expect(t.informer.synced).toBe(false);
+    await t.clock.advance(2000);
+    expect(t.informer.synced).toBe(true);
+    expect(warnings(t)).toEqual(['list and watch of nodes failed, trying again until it works']);
+    await t.end();
+  });
+});
+
+describe('what is kept', () => {
+  test('managed fields are dropped and the projection decides the rest, for writes of our own too', async () => {
+    const t = setUp(
+      [list(10, [{ ...node('a', 1), metadata: { ...node('a', 1).metadata, managedFields: [{}] } }])],
+      ['never'],
+      {
+        project: ({ apiVersion, kind, metadata }) => ({ apiVersion, kind, metadata, spec: { providerID: 'kept' } }),
+      },
+    );
+    await t.clock.settle();
+    expect(t.informer.store.get('a')?.metadata).not.toHaveProperty('managedFields');
+    t.informer.recordWrite({ ...node('a', 12), spec: { providerID: 'dropped' } });
+    expect(t.informer.store.get('a')?.spec).toEqual({ providerID: 'kept' });
+    await t.end();
+  });
+
+  test('a write to a shared object throws when objects are frozen', async () => {
+    const t = setUp([list(10, [node('a', 1)])], ['never']);
+    await t.clock.settle();
+    const shared = t.informer.store.get('a');
+    expect(() => {
+      if (shared !== undefined) shared.metadata.labels = {};
+    }).toThrow(TypeError);
+    await t.end();
+  });
+
+  test('handlers hear what is there already, and one that throws harms nobody', async () => {
+    const t = setUp([list(10, [node('a', 1)])], ['never']);
+    await t.clock.settle();
+    const heard: string[] = [];
+    t.informer.onChange(() => {
+      throw new Error('handler');
+    });
+    const stop = t.informer.onChange((change) => heard.push(change.key));
+    t.informer.recordWrite(node('b', 11));
+    stop();
+    t.informer.recordWrite(node('c', 12));
+    expect(heard).toEqual(['a', 'b']);
+    expect(t.log.lines.filter((line) => line.level === 'error').length).toBe(3);
+    await t.end();
+  });
+});
+
+test('whenSynced ends with its signal', async () => {
+  const t = setUp(['never'], ['never']);
+  const stop = new AbortController();
+  const waiting = t.informer.whenSynced(stop.signal);
+  stop.abort(new Error('enough'));
+  await expect(waiting).rejects.toThrow('enough');
+  await t.end();
 });
