@@ -1,1 +1,9 @@
-export {};
+export { machineControllerManager } from './binary.ts';
+export {
+  type Controllers,
+  createControllers,
+  DEFAULT_SETTINGS,
+  type ManagerSettings,
+  type Surroundings,
+} from './controllers.ts';
+export { type RunningManager, runManager } from './run.ts';

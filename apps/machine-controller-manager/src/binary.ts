@@ -1,0 +1,43 @@
+import { type BinaryDefinition, booleanFlag, durationFlag, integerFlag } from '@mcm/kube';
+import { createControllers, DEFAULT_SETTINGS } from './controllers.ts';
+
+const flags = {
+  'safety-up': integerFlag({
+    min: 0,
+    default: DEFAULT_SETTINGS.safetyUp,
+    help: 'machines beyond replicas and surge at which a set is frozen',
+  }),
+  'safety-down': integerFlag({
+    min: 0,
+    default: DEFAULT_SETTINGS.safetyDown,
+    help: 'how many machines below that number a frozen set is thawed',
+  }),
+  'machine-safety-overshooting-period': durationFlag({
+    default: DEFAULT_SETTINGS.overshootingPeriodMs,
+    help: 'how often sets are checked for far too many machines, beside the check at each change',
+  }),
+  'autoscaler-scaledown-annotation-during-rollout': booleanFlag({
+    default: DEFAULT_SETTINGS.protectNodesDuringRollout,
+    help: 'keep the cluster autoscaler from removing nodes of a deployment that is rolled out',
+  }),
+} as const;
+
+/** The `machine-controller-manager` binary: flags, Lease and metrics as the original names them. */
+export const machineControllerManager: BinaryDefinition<typeof flags> = {
+  name: 'machine-controller-manager',
+  version: '0.1.0',
+  description: 'Controllers of MachineDeployments and MachineSets, and the check for far too many machines.',
+  defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency },
+  flags,
+  units: ({ control, target, namespace, runtime, metrics, flags: given }) =>
+    createControllers(
+      { control, target, namespace, runtime, metrics: metrics.queues },
+      {
+        concurrency: given['concurrent-syncs'],
+        safetyUp: given['safety-up'],
+        safetyDown: given['safety-down'],
+        overshootingPeriodMs: given['machine-safety-overshooting-period'],
+        protectNodesDuringRollout: given['autoscaler-scaledown-annotation-during-rollout'],
+      },
+    ).units,
+};

@@ -1,0 +1,128 @@
+import {
+  EventSources,
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
+import {
+  type ControllerContext,
+  createDeploymentController,
+  createOvershootController,
+  createSetController,
+  machineIndexes,
+  machineSetIndexes,
+  projectMachine,
+  projectNode,
+} from '@mcm/core';
+import {
+  type Controller,
+  createInformer,
+  createRecorder,
+  type EventRecorder,
+  type InformerRuntime,
+  type KubeClient,
+  type Node,
+  nodes,
+  type QueueMetrics,
+  type Unit,
+} from '@mcm/kube';
+
+/** What the controllers reach the world through. */
+export interface Surroundings {
+  /** The cluster of the machine objects. */
+  readonly control: KubeClient;
+  /** The cluster of the nodes; undefined without one. */
+  readonly target: KubeClient | undefined;
+  /** The namespace of the machine objects. */
+  readonly namespace: string;
+  /** Clock, randomness and log, and what watches caches. */
+  readonly runtime: InformerRuntime;
+  readonly metrics?: QueueMetrics;
+}
+
+/** What an operator may choose. Times in milliseconds. */
+export interface ManagerSettings {
+  /** Objects of one kind worked on at once. */
+  readonly concurrency: number;
+  /** Machines beyond replicas and surge at which a set is frozen. */
+  readonly safetyUp: number;
+  /** How far below that it is thawed. */
+  readonly safetyDown: number;
+  readonly overshootingPeriodMs: number;
+  /** Whether the cluster autoscaler is kept off the nodes of a rollout. */
+  readonly protectNodesDuringRollout: boolean;
+}
+
+/** The defaults of the original's flags. */
+export const DEFAULT_SETTINGS: ManagerSettings = {
+  concurrency: 10,
+  safetyUp: 2,
+  safetyDown: 1,
+  overshootingPeriodMs: 60_000,
+  protectNodesDuringRollout: true,
+};
+
+/** The controllers of this binary. */
+export interface Controllers {
+  readonly units: readonly Unit[];
+  /** True when no controller has anything to do within `withinMs` (default 0). */
+  idle(withinMs?: number): boolean;
+  /** Writes the events that wait. */
+  flush(): Promise<void>;
+}
+
+/** Builds caches and controllers; nothing happens before their units run. */
+export function createControllers(surroundings: Surroundings, settings: ManagerSettings): Controllers {
+  const { control, target, namespace, runtime, metrics } = surroundings;
+  const local = { ...runtime, namespace };
+  const recorderOf = (component: string): EventRecorder => createRecorder({ client: control, component, ...runtime });
+  const recorder = recorderOf(EventSources.MachineControllerManager);
+  const setRecorder = recorderOf(EventSources.MachineSetController);
+  const nodeInformer = target && createInformer<Node>(target, nodes, { ...runtime, project: projectNode });
+  const context: ControllerContext = {
+    client: control,
+    namespace,
+    deployments: createInformer<MachineDeployment>(control, machineDeployments, local),
+    sets: createInformer<MachineSet>(control, machineSets, { ...local, indexes: machineSetIndexes }),
+    machines: createInformer<Machine>(control, machines, {
+      ...local,
+      indexes: machineIndexes,
+      project: projectMachine,
+    }),
+    nodes: target && nodeInformer && { client: target, informer: nodeInformer },
+    recorder,
+    clock: runtime.clock,
+    random: runtime.random,
+    log: runtime.log,
+    ...(metrics === undefined ? {} : { metrics }),
+  };
+  const { concurrency, safetyUp, safetyDown, overshootingPeriodMs: periodMs } = settings;
+  const controllers: readonly Controller[] = [
+    createDeploymentController(context, { concurrency, protectNodesDuringRollout: settings.protectNodesDuringRollout }),
+    createSetController({ ...context, recorder: setRecorder }, { concurrency }),
+    createOvershootController(context, { concurrency, safetyUp, safetyDown, periodMs }),
+  ];
+  const informers = [context.deployments, context.sets, context.machines, ...(nodeInformer ? [nodeInformer] : [])];
+  const needs = [
+    ...[machineDeployments, machineSets, machines].map((definition) => ({ client: control, definition })),
+    ...(target ? [{ client: target, definition: nodes }] : []),
+  ];
+  const flush = async (): Promise<void> => {
+    await Promise.all([recorder.flush(), setRecorder.flush()]);
+  };
+  const units = controllers.map(
+    (controller): Unit => ({
+      name: controller.name,
+      needs,
+      informers,
+      run: async (signal) => {
+        await controller.run(signal);
+        await flush();
+      },
+    }),
+  );
+  return { units, idle: (withinMs) => controllers.every((controller) => controller.idle(withinMs)), flush };
+}

@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+import { runBinary } from '@mcm/kube';
+import { machineControllerManager } from './binary.ts';
+
+process.exit(await runBinary(machineControllerManager));
