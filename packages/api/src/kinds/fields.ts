@@ -73,7 +73,7 @@ const INT_OR_PERCENT_ERROR = 'must be an integer of 0 or more, or a percentage s
 const isDuration = (value: string): boolean =>
   value.length <= 64 && DURATION_PATTERN.test(value) && parseDurationNs(value) !== undefined;
 
-/** A duration in Go's syntax. The rule catches what the pattern cannot: more nanoseconds than an int64 holds. */
+/** A duration in Go's syntax. The rule's bound catches what the pattern cannot: more nanoseconds than an int64 holds. */
 export const duration = (description: string) =>
   crd(
     z.string().refine(isDuration, {
@@ -85,7 +85,7 @@ export const duration = (description: string) =>
       maxLength: 64,
       'x-kubernetes-validations': [
         {
-          rule: `self.matches('${DURATION_PATTERN.source}') && duration(self) >= duration('0s')`,
+          rule: `self.matches('${DURATION_PATTERN.source}') && duration(self) <= duration('2562047h47m16s')`,
           message: DURATION_ERROR,
         },
       ],
