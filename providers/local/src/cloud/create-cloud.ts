@@ -42,7 +42,9 @@ export interface Cloud {
   readonly requests: RequestLog;
   readonly instances: Instances;
   readonly volumes: Volumes;
-  /** Stops timers and closes the store. Instances stay as they are: the next start resumes them. */
+  /** Stops every transition: what instances were doing goes on with the next start. */
+  pause(): void;
+  /** Pauses, and closes the store. */
   close(): void;
 }
 
@@ -68,10 +70,10 @@ export function createCloud(options: CloudOptions): Cloud {
   const store = options.store ?? new MemoryStore();
   const state = new CloudState(store);
   const waiters = new Waiters();
-  const volumes = new Volumes(context, { state, waiters });
-  const instances = new Instances(context, { state, volumes, waiters });
-  const images = new Images(context, state);
   const faults = new Faults(random);
+  const volumes = new Volumes(context, { state, waiters });
+  const instances = new Instances(context, { state, volumes, waiters, faults });
+  const images = new Images(context, state);
   const requests = new RequestLog();
   const app = new Hono();
   guard(app, options.token, log);
@@ -82,15 +84,19 @@ export function createCloud(options: CloudOptions): Cloud {
   adminRoutes(app, { log, faults, requests, kubelets: kubeletControl(host) });
   volumes.resume();
   instances.resume();
+  const pause = (): void => {
+    instances.close();
+    volumes.close();
+  };
   return {
     fetch: async (request) => app.fetch(request),
     faults,
     requests,
     instances,
     volumes,
+    pause,
     close: () => {
-      instances.close();
-      volumes.close();
+      pause();
       store.close();
     },
   };

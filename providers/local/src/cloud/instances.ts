@@ -1,4 +1,5 @@
 import { CloudError, notFound } from './errors.ts';
+import type { Faults } from './faults.ts';
 import { machineType } from './machine-types.ts';
 import type { Instance, InstanceState } from './model.ts';
 import { requireRoom } from './quotas.ts';
@@ -33,13 +34,15 @@ export class Instances {
   readonly #state: CloudState;
   readonly #volumes: Volumes;
   readonly #waiters: Waiters;
+  readonly #faults: Faults;
   #closed = false;
 
-  constructor(context: CloudContext, parts: { state: CloudState; volumes: Volumes; waiters: Waiters }) {
+  constructor(context: CloudContext, parts: { state: CloudState; volumes: Volumes; waiters: Waiters; faults: Faults }) {
     this.#context = context;
     this.#state = parts.state;
     this.#volumes = parts.volumes;
     this.#waiters = parts.waiters;
+    this.#faults = parts.faults;
   }
 
   /** Continues every life where the last process left it. */
@@ -157,7 +160,10 @@ export class Instances {
   }
 
   #boot(instance: Instance, resumed: boolean): void {
-    this.#context.host.boot(instance, machineType(instance.machineType), { resumed });
+    const { name, zone, machineType: type } = instance;
+    const orders = resumed ? [] : this.#faults.decide('instances.boot', { name, zone, machineType: type }).kubelet;
+    const console = (line: string): void => this.appendConsole(instance.id, line);
+    this.#context.host.boot(instance, machineType(type), { resumed, orders, console });
   }
 
   #powerOff(instance: Instance): void {

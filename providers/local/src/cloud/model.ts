@@ -1,3 +1,5 @@
+import type { KubeletBehaviour } from '../kubelet/behaviour.ts';
+
 /** Life of an instance, in order; `terminated` ones are remembered for a while, as real clouds do. */
 export type InstanceState = 'pending' | 'running' | 'shutting-down' | 'terminated';
 
@@ -69,12 +71,20 @@ export interface MachineType {
   readonly gpus: number;
 }
 
-/**
- * What boots with an instance. The cloud tells it when power comes and goes; it knows nothing of what runs there.
- */
+/** What a machine gets at power-on. */
+export interface BootOptions {
+  /** The instance was running already when the cloud's own process started again. */
+  readonly resumed: boolean;
+  /** Behaviour that fault rules order for its kubelet. */
+  readonly orders: readonly KubeletBehaviour[];
+  /** Writes a line to its serial console. */
+  readonly console: (line: string) => void;
+}
+
+/** What boots with an instance. The cloud tells it when power comes and goes; it knows nothing of what runs there. */
 export interface InstanceHost {
-  /** Power on. `resumed`: the instance was running already when the cloud's own process started again. */
-  boot(instance: Instance, machineType: MachineType, options: { readonly resumed: boolean }): void;
+  /** Power on. */
+  boot(instance: Instance, machineType: MachineType, options: BootOptions): void;
   /** Power off; resolves when nothing of the instance is at work any more. */
   halt(instanceId: string): Promise<void>;
   /** The instance is forgotten: whatever was kept for it may go. */

@@ -21,9 +21,9 @@ export interface CallAnswer {
 }
 
 /** A cloud in process on a virtual clock, and a caller of its API. */
-export interface CloudRig {
+export interface CloudRig<C extends Pick<Cloud, 'fetch'> = Cloud> {
   readonly clock: VirtualClock;
-  readonly cloud: Cloud;
+  readonly cloud: C;
   readonly log: MemoryLogger;
   call(
     method: string,
@@ -36,10 +36,17 @@ export interface CloudRig {
   launch(overrides?: object): Promise<ToldInstance>;
 }
 
-export function cloudRig(options: Partial<CloudOptions> & { clock?: VirtualClock } = {}): CloudRig {
+type RigOptions = Partial<CloudOptions> & { clock?: VirtualClock };
+
+export const cloudRig = (options: RigOptions = {}): CloudRig => cloudRigAround(createCloud, options);
+
+export function cloudRigAround<C extends Pick<Cloud, 'fetch'>>(
+  make: (options: CloudOptions) => C,
+  options: RigOptions,
+): CloudRig<C> {
   const clock = options.clock ?? new VirtualClock();
   const log = createMemoryLogger();
-  const cloud = createCloud({ random: seededRandom(7), log, ...options, clock });
+  const cloud = make({ random: seededRandom(7), log, ...options, clock });
   const call: CloudRig['call'] = async (method, path, body, { token = options.token, signal } = {}) => {
     const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const init: RequestInit = { method, headers };

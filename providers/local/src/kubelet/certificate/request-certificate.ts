@@ -1,0 +1,63 @@
+import type { KubeClient, KubeObject, ResourceDefinition } from '@mcm/kube';
+import type { KubeletCertificate } from '../memory.ts';
+import { makeSigningRequest } from './signing-request.ts';
+
+interface CertificateSigningRequest extends KubeObject {
+  spec: { request: string; signerName: string; usages: string[] };
+  status?: {
+    /** Base64 of PEM. */
+    certificate?: string;
+    conditions?: { type: string; status?: string; reason?: string; message?: string }[];
+  };
+}
+
+const signingRequests: ResourceDefinition<CertificateSigningRequest> = {
+  group: 'certificates.k8s.io',
+  version: 'v1',
+  plural: 'certificatesigningrequests',
+  kind: 'CertificateSigningRequest',
+  namespaced: false,
+};
+
+/** Approved and signed by itself where TLS bootstrapping is set up. */
+const SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
+/** One watch lasts this long; nobody may have approved by then, and another one follows. */
+const WATCH_SECONDS = 60;
+
+/**
+ * A client certificate for a node: TLS bootstrapping as the kubelet does it.
+ * @throws {KubeError} and an `Error` when the request is denied
+ */
+export async function requestCertificate(
+  client: KubeClient,
+  nodeName: string,
+  signal: AbortSignal,
+): Promise<KubeletCertificate> {
+  const { key, request } = makeSigningRequest({ organization: 'system:nodes', commonName: `system:node:${nodeName}` });
+  const resource = client.resource(signingRequests);
+  const spec = {
+    request: Buffer.from(request).toString('base64'),
+    signerName: SIGNER,
+    usages: ['digital signature', 'client auth'],
+  };
+  let current = await resource.create({ metadata: { generateName: 'node-csr-' }, spec }, { signal });
+  for (;;) {
+    const certificate = issued(current);
+    if (certificate !== undefined) return { certificate, key };
+    const { name, resourceVersion } = current.metadata;
+    const fieldSelector = `metadata.name=${name}`;
+    const watch = resource.watch({ fieldSelector, resourceVersion, timeoutSeconds: WATCH_SECONDS, signal });
+    for await (const event of watch) {
+      if (event.type !== 'ADDED' && event.type !== 'MODIFIED') continue;
+      if (issued(event.object) !== undefined) break;
+    }
+    current = await resource.get(name, { signal });
+  }
+}
+
+function issued({ metadata, status }: CertificateSigningRequest): string | undefined {
+  const refusal = status?.conditions?.find(({ type }) => type === 'Denied' || type === 'Failed');
+  if (refusal)
+    throw new Error(`certificate request ${metadata.name} was ${refusal.type.toLowerCase()}: ${refusal.message ?? ''}`);
+  return status?.certificate ? Buffer.from(status.certificate, 'base64').toString() : undefined;
+}

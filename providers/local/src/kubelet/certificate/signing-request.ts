@@ -1,0 +1,54 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+
+/** Node's crypto makes keys and signatures but no PKCS #10 requests; this is the little DER that one needs (RFC 2986). */
+const tlv = (tag: number, ...parts: readonly Buffer[]): Buffer => {
+  const body = Buffer.concat(parts);
+  if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);
+  const length = body.length < 0x100 ? [0x81, body.length] : [0x82, body.length >> 8, body.length & 0xff];
+  return Buffer.concat([Buffer.from([tag, ...length]), body]);
+};
+const sequence = (...parts: readonly Buffer[]): Buffer => tlv(0x30, ...parts);
+const set = (...parts: readonly Buffer[]): Buffer => tlv(0x31, ...parts);
+const utf8 = (text: string): Buffer => tlv(0x0c, Buffer.from(text));
+const bits = (bytes: Buffer): Buffer => tlv(0x03, Buffer.from([0]), bytes);
+
+/** Object identifiers in DER: organizationName, commonName, ecdsa-with-SHA256. */
+const ORGANIZATION = Buffer.from('060355040a', 'hex');
+const COMMON_NAME = Buffer.from('0603550403', 'hex');
+const ECDSA_SHA256 = Buffer.from('06082a8648ce3d040302', 'hex');
+const VERSION_1 = Buffer.from('020100', 'hex');
+const NO_ATTRIBUTES = Buffer.from('a000', 'hex');
+
+export interface SigningRequest {
+  /** PEM, `CERTIFICATE REQUEST`. */
+  readonly request: string;
+  /** PEM, PKCS #8. */
+  readonly key: string;
+}
+
+/** A fresh P-256 key and a request for a certificate with the given subject. */
+export function makeSigningRequest(subject: {
+  readonly organization: string;
+  readonly commonName: string;
+}): SigningRequest {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const der = encodeRequest(subject, publicKey, privateKey).toString('base64');
+  const lines = der.match(/.{1,64}/g) ?? [];
+  return {
+    request: ['-----BEGIN CERTIFICATE REQUEST-----', ...lines, '-----END CERTIFICATE REQUEST-----', ''].join('\n'),
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  };
+}
+
+function encodeRequest(
+  subject: { readonly organization: string; readonly commonName: string },
+  publicKey: KeyObject,
+  privateKey: KeyObject,
+): Buffer {
+  const name = sequence(
+    set(sequence(ORGANIZATION, utf8(subject.organization))),
+    set(sequence(COMMON_NAME, utf8(subject.commonName))),
+  );
+  const info = sequence(VERSION_1, name, publicKey.export({ type: 'spki', format: 'der' }), NO_ATTRIBUTES);
+  return sequence(info, sequence(ECDSA_SHA256), bits(sign('sha256', info, privateKey)));
+}

@@ -1,0 +1,81 @@
+import {
+  type Clock,
+  createClient,
+  createInformer,
+  createOutageLog,
+  type Informer,
+  type KubeClient,
+  type Logger,
+  type OutageLog,
+  type Pod,
+  pods,
+  type Random,
+  type Transport,
+} from '@mcm/kube';
+import { projectPod } from './pods/project-pod.ts';
+
+export const KUBELET_USER_AGENT = 'kubelet/v1.36.0 (hollow)';
+
+export interface ConnectionOptions {
+  /** Carries each request's own credentials, or none where the transport has them. */
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/**
+ * One API server, as all kubelets of the process share it: few connections, one watch of pods. A real kubelet watches
+ * its own pods; five hundred of them in a process would be five hundred watches for the same events.
+ */
+export class Connection {
+  readonly outage: OutageLog;
+  readonly #options: ConnectionOptions;
+  readonly #stop = new AbortController();
+  #pods: Informer<Pod> | undefined;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.outage = createOutageLog('talking to the API server', options.clock, options.log);
+  }
+
+  /** A client whose requests carry a token; without one, the transport's own credentials. */
+  client(token?: string): KubeClient {
+    const { transport, clock, random } = this.#options;
+    return createClient({
+      transport: token === undefined ? transport : withToken(transport, token),
+      userAgent: KUBELET_USER_AGENT,
+      clock,
+      random,
+    });
+  }
+
+  /** The shared copy of all pods, by node; its watch starts with the first kubelet that asks, as that one's identity. */
+  pods(client: KubeClient): Informer<Pod> {
+    if (!this.#pods) {
+      const { clock, random, log } = this.#options;
+      const informer = createInformer(client, pods, {
+        clock,
+        random,
+        log,
+        project: projectPod,
+        indexes: { node: (pod) => (pod.spec.nodeName ? [pod.spec.nodeName] : []) },
+      });
+      this.#pods = informer;
+      informer.run(this.#stop.signal).catch((error: unknown) => {
+        if (!this.#stop.signal.aborted) log.error('The watch of pods ended', { error: String(error) });
+      });
+    }
+    return this.#pods;
+  }
+
+  close(): void {
+    this.#stop.abort(new Error('the local cloud stops'));
+  }
+}
+
+/** The same transport, with every request as the token's user. */
+export const withToken =
+  (transport: Transport, token: string): Transport =>
+  (request) =>
+    transport({ ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } });

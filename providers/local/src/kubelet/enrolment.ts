@@ -1,0 +1,120 @@
+import type { KubeClient, Transport } from '@mcm/kube';
+import { requestCertificate } from './certificate/request-certificate.ts';
+import { Connection, type ConnectionOptions } from './connection.ts';
+import type { KubeletCertificate } from './memory.ts';
+import { type BootConfig, UserDataError } from './user-data.ts';
+
+/** An API server, and as whom to talk to it. */
+export interface ApiAddress {
+  readonly server: string;
+  readonly ca?: string;
+  readonly clientCertificate?: KubeletCertificate;
+}
+
+export type ApiTransport = Transport & { close?(): Promise<void> };
+
+/** Ready credentials that all kubelets share. */
+export interface NodeCluster {
+  readonly server: string;
+  /** Carries the shared credentials. */
+  readonly transport: Transport;
+  /** The same server without credentials: bootstrap tokens are proven over it. */
+  readonly bare: Transport;
+}
+
+export interface EnrolmentOptions extends Omit<ConnectionOptions, 'transport'> {
+  readonly nodeCluster?: NodeCluster;
+  readonly connect: (address: ApiAddress) => ApiTransport;
+}
+
+/** How a kubelet talks to its API server from now on. */
+export interface Access {
+  readonly client: KubeClient;
+  readonly connection: Connection;
+  /** To be kept across restarts; a bootstrap token works but once. */
+  readonly certificate?: KubeletCertificate;
+  close(): void;
+}
+
+/**
+ * Turns the bootstrap token of a machine into lasting access. With ready credentials (`--node-kubeconfig`) the token is
+ * proven and the shared connection used; otherwise the kubelet asks for a client certificate, as TLS bootstrapping does.
+ */
+export class Enrolment {
+  readonly #options: EnrolmentOptions;
+  readonly #connections = new Map<string, Connection>();
+
+  constructor(options: EnrolmentOptions) {
+    this.#options = options;
+  }
+
+  /** @throws {UserDataError} when the user data cannot work; any other error may pass */
+  async enrol(
+    nodeName: string,
+    boot: BootConfig,
+    options: {
+      readonly certificate?: KubeletCertificate | undefined;
+      readonly joined: boolean;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<Access> {
+    const { nodeCluster } = this.#options;
+    if (nodeCluster) return this.#shared(nodeCluster, boot, options);
+    const { server, ca, token } = boot;
+    if (server === undefined)
+      throw new UserDataError('user data: server: names no API server, and the cloud knows none');
+    const address = { server, ...(ca === undefined ? {} : { ca }) };
+    const connection = this.#connection(`${server} ${ca}`, () => this.#options.connect(address));
+    const certificate = options.certificate ?? (await this.#bootstrap(connection, nodeName, token, options.signal));
+    // A connection of its own: with TLS, who sends is a property of the connection.
+    const transport = this.#options.connect({ ...address, clientCertificate: certificate });
+    const own = new Connection({ ...this.#options, transport });
+    return {
+      client: own.client(),
+      connection,
+      certificate,
+      close: () => void transport.close?.().catch((error: unknown) => this.#closeFailed(error)),
+    };
+  }
+
+  async #shared(
+    cluster: NodeCluster,
+    boot: BootConfig,
+    { joined, signal }: { readonly joined: boolean; readonly signal: AbortSignal },
+  ): Promise<Access> {
+    const connection = this.#connection('node-kubeconfig', () => cluster.transport);
+    if (boot.token !== undefined && !joined) {
+      const bare = this.#connection('node-kubeconfig, bare', () => cluster.bare);
+      // Answered to anybody whose credentials are good, and to nobody whose credentials are not.
+      await bare.client(boot.token).request('GET', '/version', { signal });
+    }
+    return { client: connection.client(), connection, close: () => undefined };
+  }
+
+  async #bootstrap(
+    connection: Connection,
+    nodeName: string,
+    token: string | undefined,
+    signal: AbortSignal,
+  ): Promise<KubeletCertificate> {
+    if (token === undefined) throw new UserDataError('user data: bootstrapToken: there is none to join with');
+    return requestCertificate(connection.client(token), nodeName, signal);
+  }
+
+  #connection(key: string, transport: () => Transport): Connection {
+    let connection = this.#connections.get(key);
+    if (!connection) {
+      connection = new Connection({ ...this.#options, transport: transport() });
+      this.#connections.set(key, connection);
+    }
+    return connection;
+  }
+
+  #closeFailed(error: unknown): void {
+    this.#options.log.debug('A connection did not close cleanly', { error: String(error) });
+  }
+
+  close(): void {
+    for (const connection of this.#connections.values()) connection.close();
+  }
+}

@@ -1,0 +1,264 @@
+import { startControlPlane } from '@mcm/control-plane';
+import { leases, nodes } from '@mcm/kube';
+import { describe, expect, test } from 'vitest';
+import { MemoryStore } from '../cloud/store/memory-store.ts';
+import { condition, joinRig } from '../testing/join-rig.ts';
+
+const times = { lastHeartbeatTime: '2026-01-01T00:00:00Z', lastTransitionTime: '2026-01-01T00:00:00Z' };
+
+describe('a booting kubelet', () => {
+  test('registers its node with two requests', async () => {
+    await using rig = await joinRig(startControlPlane);
+    const { id } = await rig.launch({ name: 'n-1', machineType: 'small', zone: 'local-b' });
+    await rig.clock.advance(10);
+    const node = await rig.node('n-1');
+    expect(node).toMatchObject({
+      metadata: {
+        labels: {
+          'kubernetes.io/hostname': 'n-1',
+          'node.kubernetes.io/instance-type': 'small',
+          'topology.kubernetes.io/zone': 'local-b',
+        },
+      },
+      spec: { providerID: `local:///local-b/${id}` },
+      status: { capacity: { cpu: '2', memory: '4Gi', pods: '110' }, nodeInfo: { operatingSystem: 'linux' } },
+    });
+    expect(condition(node, 'Ready')).toBe('True');
+    expect(await rig.lease('n-1')).toMatchObject({
+      metadata: { ownerReferences: [{ kind: 'Node', uid: node?.metadata.uid }] },
+      spec: { holderIdentity: 'n-1', leaseDurationSeconds: 40 },
+    });
+    const writes = rig.kubeletRequests().filter(({ method }) => method !== 'GET');
+    expect(writes.map(({ verb, resource }) => `${verb} ${resource}`)).toEqual(['create nodes', 'create leases']);
+  });
+
+  test('writes nothing but its Lease while all is as it was', async () => {
+    await using rig = await joinRig(startControlPlane);
+    await rig.launch({ name: 'n-1' });
+    await rig.clock.advance(10);
+    const before = rig.kubeletRequests().length;
+    await rig.clock.advance(120_000);
+    const since = rig.kubeletRequests().slice(before);
+    expect(new Set(since.map(({ verb, resource }) => `${verb} ${resource}`))).toEqual(new Set(['patch leases']));
+    expect(since.length).toBeGreaterThanOrEqual(12);
+    expect(since.length).toBeLessThanOrEqual(13);
+    await rig.clock.advance(200_000);
+    const beats = rig.kubeletRequests().filter(({ subresource }) => subresource === 'status');
+    expect(beats).toHaveLength(1);
+  });
+
+  test('may be slow to join and slow to be ready', async () => {
+    await using rig = await joinRig(startControlPlane);
+    await rig.launch({ name: 'n-1', userData: 'behaviour: {joinDelay: 30s, readyDelay: 20s}' });
+    await rig.clock.advance(29_000);
+    expect(await rig.node('n-1')).toBeUndefined();
+    await rig.clock.advance(2_000);
+    expect(condition(await rig.node('n-1'), 'Ready')).toBe('False');
+    await rig.clock.advance(20_000);
+    expect(condition(await rig.node('n-1'), 'Ready')).toBe('True');
+  });
+
+  test('never joins if so ordered, until told otherwise', async () => {
+    await using rig = await joinRig(startControlPlane);
+    await rig.call('POST', '/faults', { operation: 'instances.boot', instance: 'bad-*', kubelet: { join: 'never' } });
+    const { id } = await rig.launch({ name: 'bad-1' });
+    await rig.launch({ name: 'good-1' });
+    await rig.clock.advance(600_000);
+    expect([await rig.node('bad-1'), (await rig.node('good-1'))?.metadata.name]).toEqual([undefined, 'good-1']);
+    const { body } = await rig.call('GET', `/v1/instances/${id}/console`);
+    expect(body.output).toContain('this machine does not join');
+    await rig.call('PUT', `/v1/instances/${id}/kubelet`, { join: 'normal' });
+    await rig.clock.advance(1_000);
+    expect(await rig.node('bad-1')).toBeDefined();
+  });
+
+  test('tells on its console why the user data cannot work', async () => {
+    await using rig = await joinRig(startControlPlane);
+    const { id } = await rig.launch({ name: 'n-1', userData: 'taints: [{effect: NoSchedule}]' });
+    await rig.clock.advance(60_000);
+    expect(await rig.node('n-1')).toBeUndefined();
+    const { body } = await rig.call('GET', `/v1/instances/${id}/console`);
+    expect(body.output).toMatch(/user data: taints\.0\.key: /);
+  });
+
+  test('registers with the labels and taints of its user data', async () => {
+    await using rig = await joinRig(startControlPlane);
+    const userData =
+      '#cloud-config\nkubelet:\n  nodeLabels: {pool: a}\n  taints: [{key: dedicated, value: x, effect: NoSchedule}]\n';
+    await rig.launch({ name: 'n-1', userData });
+    await rig.clock.advance(10);
+    const node = await rig.node('n-1');
+    expect(node?.metadata.labels).toMatchObject({ pool: 'a' });
+    expect(node?.spec.taints).toMatchObject([{ key: 'dedicated', value: 'x', effect: 'NoSchedule' }]);
+  });
+
+  test('joins when the API server answers at last', async () => {
+    let down = true;
+    await using rig = await joinRig(startControlPlane, {
+      between: (fetch) => async (request) => {
+        if (down) throw new Error('connect ECONNREFUSED');
+        return fetch(request);
+      },
+    });
+    const { id } = await rig.launch({ name: 'n-1' });
+    await rig.clock.advance(60_000);
+    const { body } = await rig.call('GET', `/v1/instances/${id}/console`);
+    expect(body.output.match(/trying again/g)).toHaveLength(1);
+    down = false;
+    await rig.clock.advance(8_000);
+    expect(condition(await rig.node('n-1'), 'Ready')).toBe('True');
+  });
+
+  test('takes over a node of its name', async () => {
+    await using rig = await joinRig(startControlPlane);
+    await rig.client.resource(nodes).create({ metadata: { name: 'n-1', labels: { old: 'yes' } }, spec: {} });
+    const { id } = await rig.launch({ name: 'n-1', zone: 'local-a' });
+    await rig.clock.advance(10);
+    const node = await rig.node('n-1');
+    expect(node).toMatchObject({
+      spec: { providerID: `local:///local-a/${id}` },
+      metadata: { labels: { old: 'yes' } },
+    });
+    expect(condition(node, 'Ready')).toBe('True');
+  });
+});
+
+describe('a running kubelet', () => {
+  test('tells conditions as ordered, and leaves those of others alone', async () => {
+    await using rig = await joinRig(startControlPlane);
+    const { id } = await rig.launch({ name: 'n-1' });
+    await rig.clock.advance(10);
+    const foreign = { type: 'Terminating', status: 'True' as const, reason: 'x', message: 'y', ...times };
+    await rig.client
+      .resource(nodes)
+      .patch('n-1', { type: 'strategic', body: { status: { conditions: [foreign] } } }, { subresource: 'status' });
+    await rig.call('PUT', `/v1/instances/${id}/kubelet`, { ready: false, conditions: { KernelDeadlock: 'True' } });
+    await rig.clock.advance(10);
+    const node = await rig.node('n-1');
+    expect(['Ready', 'KernelDeadlock', 'Terminating'].map((type) => condition(node, type))).toEqual([
+      'False',
+      'True',
+      'True',
+    ]);
+    await rig.call('PUT', `/v1/instances/${id}/kubelet`, { ready: true });
+    await rig.clock.advance(10);
+    expect(condition(await rig.node('n-1'), 'Ready')).toBe('True');
+  });
+
+  test('goes silent, and comes back with its Lease and status', async () => {
+    await using rig = await joinRig(startControlPlane);
+    const { id } = await rig.launch({ name: 'n-1' });
+    await rig.clock.advance(10);
+    await rig.call('PUT', `/v1/instances/${id}/kubelet`, { silent: true });
+    const before = rig.kubeletRequests().length;
+    await rig.clock.advance(600_000);
+    expect(rig.kubeletRequests().length).toBe(before);
+    const unknown = { type: 'Ready', status: 'Unknown' as const, reason: 'NodeStatusUnknown', message: '', ...times };
+    await rig.client
+      .resource(nodes)
+      .patch('n-1', { type: 'strategic', body: { status: { conditions: [unknown] } } }, { subresource: 'status' });
+    await rig.call('PUT', `/v1/instances/${id}/kubelet`, { silent: false });
+    await rig.clock.advance(10);
+    expect(condition(await rig.node('n-1'), 'Ready')).toBe('True');
+    expect(Date.parse(String((await rig.lease('n-1'))?.spec?.renewTime))).toBeGreaterThan(
+      Date.parse('2026-01-01T00:10:00Z'),
+    );
+  });
+
+  test('that could not reach the server for longer than its Lease tells its status again', async () => {
+    let down = false;
+    await using rig = await joinRig(startControlPlane, {
+      between: (fetch) => async (request) => {
+        if (down) throw new Error('connect ECONNREFUSED');
+        return fetch(request);
+      },
+    });
+    await rig.launch({ name: 'n-1' });
+    await rig.clock.advance(10);
+    down = true;
+    await rig.clock.advance(60_000);
+    down = false;
+    await rig.clock.advance(3_000);
+    expect(rig.kubeletRequests().filter(({ subresource }) => subresource === 'status')).toHaveLength(1);
+    expect(rig.log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toContain(
+      'talking to the API server failed, trying again until it works',
+    );
+  });
+
+  test('does not register again when its node is deleted under it', async () => {
+    await using rig = await joinRig(startControlPlane);
+    await rig.launch({ name: 'n-1' });
+    await rig.clock.advance(10);
+    await rig.client.resource(nodes).delete('n-1');
+    await rig.client.resource(leases, 'kube-node-lease').delete('n-1'); // As the garbage collector does.
+    await rig.clock.advance(700_000);
+    expect([await rig.node('n-1'), await rig.lease('n-1')]).toEqual([undefined, undefined]);
+  });
+
+  test('dies with its instance and leaves the node to others', async () => {
+    await using rig = await joinRig(startControlPlane);
+    const { id } = await rig.launch({ name: 'n-1' });
+    await rig.clock.advance(10);
+    await rig.callAndWait('DELETE', `/v1/instances/${id}?wait=terminated`);
+    const before = rig.kubeletRequests().length;
+    await rig.clock.advance(600_000);
+    expect(await rig.node('n-1')).toBeDefined();
+    expect(rig.kubeletRequests().filter(({ verb }) => !['watch', 'list'].includes(verb)).length).toBeLessThanOrEqual(
+      before,
+    );
+  });
+
+  test('what was on its way when the power went is answered before the instance counts as gone', async () => {
+    const gate = Promise.withResolvers<void>();
+    let held = false;
+    await using rig = await joinRig(startControlPlane, {
+      between: (fetch) => async (request) => {
+        if (request.method === 'POST' && request.url.endsWith('/nodes')) {
+          held = true;
+          await gate.promise;
+        }
+        return fetch(request);
+      },
+    });
+    const { id } = await rig.launch({ name: 'n-1' });
+    await rig.clock.advance(10);
+    expect(held).toBe(true);
+    await rig.call('DELETE', `/v1/instances/${id}`);
+    await rig.clock.advance(1_000);
+    expect((await rig.call('GET', `/v1/instances/${id}`)).body.state).toBe('shutting-down');
+    gate.resolve();
+    await rig.clock.advance(10);
+    expect((await rig.call('GET', `/v1/instances/${id}`)).body.state).toBe('terminated');
+    expect(await rig.lease('n-1')).toBeUndefined();
+  });
+});
+
+describe('a restart of the cloud’s process', () => {
+  test('resumes kubelets without making anything again', async () => {
+    const store = new MemoryStore();
+    await using first = await joinRig(startControlPlane, { store });
+    await first.launch({ name: 'n-1' });
+    await first.clock.advance(10);
+    const uid = (await first.node('n-1'))?.metadata.uid;
+    await first.cloud.close();
+    await first.clock.advance(20_000);
+    const seen = first.kubeletRequests().length;
+    await using second = await joinRig(startControlPlane, { store, plane: first.plane, clock: first.clock });
+    await second.clock.advance(1_000);
+    const since = first.kubeletRequests().slice(seen);
+    expect(since.map(({ verb, resource }) => `${verb} ${resource}`)).toEqual(['get nodes', 'patch leases']);
+    expect((await second.node('n-1'))?.metadata.uid).toBe(uid);
+  });
+
+  test('registers again where the node was deleted meanwhile', async () => {
+    const store = new MemoryStore();
+    await using first = await joinRig(startControlPlane, { store });
+    await first.launch({ name: 'n-1' });
+    await first.clock.advance(10);
+    await first.cloud.close();
+    await first.client.resource(nodes).delete('n-1');
+    await using second = await joinRig(startControlPlane, { store, plane: first.plane, clock: first.clock });
+    await second.clock.advance(3_000);
+    expect(condition(await second.node('n-1'), 'Ready')).toBe('True');
+  });
+});

@@ -1,0 +1,268 @@
+import {
+  backoffMs,
+  type Change,
+  type Clock,
+  ignoreNotFound,
+  isAlreadyExists,
+  type KubeClient,
+  type Logger,
+  type Node,
+  nodes,
+  type Pod,
+  type Random,
+} from '@mcm/kube';
+import type { Instance, MachineType } from '../cloud/model.ts';
+import { type KubeletBehaviour, layerBehaviour } from './behaviour.ts';
+import type { Access, Enrolment } from './enrolment.ts';
+import { LeaseRenewer } from './lease-renewer.ts';
+import { Life } from './life.ts';
+import type { KubeletMemory } from './memory.ts';
+import { draftNode, KUBELET_VERSION, type NodeFacts, nodeLabels, nodeStatus } from './node-object.ts';
+import { PodRunner } from './pods/pod-runner.ts';
+import { StatusReporter } from './status-reporter.ts';
+import { type BootConfig, parseUserData, UserDataError } from './user-data.ts';
+
+export interface KubeletOptions {
+  readonly instance: Instance;
+  readonly machineType: MachineType;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly enrolment: Enrolment;
+  readonly memory: KubeletMemory;
+  /** Behaviour of all kubelets of the process. */
+  readonly defaults: KubeletBehaviour;
+  /** Writes to the machine's serial console. */
+  readonly console: (line: string) => void;
+  /** The kubelet has a node and takes its pods. */
+  readonly onJoined: (kubelet: HollowKubelet, access: Access) => void;
+}
+
+/** How often a kubelet tries to register: 200 ms, doubling up to 7 s in the original. */
+const JOIN_BACKOFF = { baseMs: 200, maxMs: 7_000, jitter: 0.1 };
+
+/** The kubelet of one machine: joins, reports, runs pods; ends with the machine's power. */
+export class HollowKubelet {
+  readonly #options: KubeletOptions;
+  readonly #life: Life;
+  #boot: BootConfig = { behaviour: {} };
+  #behaviour: KubeletBehaviour;
+  #readyFrom = 0;
+  #wake: (() => void) | undefined;
+  #access: Access | undefined;
+  #lease: LeaseRenewer | undefined;
+  #status: StatusReporter | undefined;
+  #runner: PodRunner | undefined;
+
+  constructor(options: KubeletOptions) {
+    this.#options = options;
+    this.#life = new Life(options.clock, (error) =>
+      options.log.error('A hollow kubelet failed', { instance: options.instance.id, error }),
+    );
+    this.#behaviour = options.defaults;
+  }
+
+  get nodeName(): string {
+    return this.#boot.nodeName ?? this.#options.instance.name;
+  }
+
+  get behaviour(): KubeletBehaviour {
+    return this.#behaviour;
+  }
+
+  /** Power on. */
+  start({ resumed }: { readonly resumed: boolean }): void {
+    this.#life.run(async () => {
+      try {
+        await this.#bringUp(resumed);
+      } catch (error) {
+        if (!(error instanceof UserDataError)) throw error;
+        this.#options.console(`kubelet: ${error.message}`);
+      }
+    });
+  }
+
+  /** Changes how the kubelet behaves from now on. */
+  order(behaviour: KubeletBehaviour): void {
+    const { instance, memory } = this.#options;
+    const state = memory.get(instance.id) ?? {};
+    const ordered = layerBehaviour(state.ordered, behaviour);
+    memory.put(instance.id, { ...state, ordered });
+    const wasSilent = this.#behaviour.silent === true;
+    this.#layer();
+    if (behaviour.consoleText !== undefined) this.#print(behaviour.consoleText);
+    this.#wake?.();
+    if (this.#paused()) return;
+    this.#status?.report();
+    // After a silence all is told again: the cluster may have given the node up.
+    if (wasSilent) this.#revive();
+    this.#runner?.reconsider();
+  }
+
+  /** Power off; resolves when no request of this kubelet is under way. */
+  async halt(): Promise<void> {
+    await this.#life.end();
+    this.#access?.close();
+  }
+
+  onPod(change: Change<Pod>): void {
+    this.#runner?.onChange(change);
+  }
+
+  #revive(): void {
+    this.#lease?.start(0);
+    this.#status?.report({ force: true });
+  }
+
+  #layer(): void {
+    const { defaults, instance, memory } = this.#options;
+    this.#behaviour = layerBehaviour(defaults, this.#boot.behaviour, memory.get(instance.id)?.ordered);
+  }
+
+  async #bringUp(resumed: boolean): Promise<void> {
+    const { clock, instance, memory } = this.#options;
+    const state = memory.get(instance.id);
+    const rejoining = resumed && state?.joined === true;
+    this.#boot = parseUserData(instance.userData);
+    this.#layer();
+    if (!resumed) this.#greet();
+    await this.#mayJoin();
+    if (!rejoining) await this.#life.pause(this.#behaviour.joinDelay ?? 0);
+    const certificate = state?.certificate;
+    const access = await this.#untilItWorks('enrol', () =>
+      this.#options.enrolment.enrol(this.nodeName, this.#boot, {
+        certificate,
+        joined: state?.joined === true,
+        signal: this.#life.signal,
+      }),
+    );
+    this.#access = access;
+    this.#remember(access);
+    this.#readyFrom = rejoining ? 0 : clock.now().getTime() + (this.#behaviour.readyDelay ?? 0);
+    const node = await this.#untilItWorks('register', () => this.#register(access.client, rejoining));
+    await this.#untilItWorks('lease', () => this.#holdLease(access, node, rejoining));
+    this.#run(access, node);
+  }
+
+  #greet(): void {
+    const { console, instance, machineType } = this.#options;
+    const { name, cpus, memoryGi } = machineType;
+    console(`Booting ${instance.image} on ${name} (${cpus} cpus, ${memoryGi} GiB) in ${instance.zone}`);
+    if (this.#behaviour.consoleText !== undefined) this.#print(this.#behaviour.consoleText);
+    if (this.#behaviour.join === 'never') console('kubelet: disabled, this machine does not join');
+  }
+
+  #print(text: string): void {
+    for (const line of text.split('\n')) this.#options.console(line);
+  }
+
+  #remember({ certificate }: Access): void {
+    const { instance, memory } = this.#options;
+    const state = memory.get(instance.id) ?? {};
+    if (certificate && state.certificate !== certificate) memory.put(instance.id, { ...state, certificate });
+  }
+
+  /** Waits while the kubelet is told not to join, or to do nothing. */
+  async #mayJoin(): Promise<void> {
+    this.#life.ending.throwIfAborted();
+    while (this.#behaviour.join === 'never' || this.#paused()) {
+      const woken = Promise.withResolvers<void>();
+      this.#wake = woken.resolve;
+      const onEnd = (): void => woken.reject(this.#life.ending.reason);
+      this.#life.ending.addEventListener('abort', onEnd, { once: true });
+      await woken.promise.finally(() => this.#life.ending.removeEventListener('abort', onEnd));
+    }
+  }
+
+  async #untilItWorks<T>(what: string, attempt: () => Promise<T>): Promise<T> {
+    const { console, random } = this.#options;
+    let said = '';
+    for (let failures = 1; ; failures++) {
+      await this.#mayJoin();
+      try {
+        return await attempt();
+      } catch (error) {
+        if (error instanceof UserDataError || this.#life.over) throw error;
+        const text = error instanceof Error ? error.message : String(error);
+        if (text !== said) console(`kubelet: ${what} failed, trying again: ${text}`);
+        said = text;
+      }
+      await this.#life.pause(backoffMs(JOIN_BACKOFF, failures, random));
+    }
+  }
+
+  /** Creates the Node, or makes one of that name ours, as a starting kubelet does. */
+  async #register(client: KubeClient, rejoining: boolean): Promise<Node> {
+    const { clock, console } = this.#options;
+    const resource = client.resource(nodes);
+    const { signal } = this.#life;
+    // A kubelet that was registered before looks first: most often all is as it left it.
+    const known = rejoining ? await ignoreNotFound(resource.get(this.nodeName, { signal })) : undefined;
+    if (known) return known;
+    try {
+      const node = await resource.create(draftNode(this.#facts(), clock.now(), this.#ready()), { signal });
+      console(`kubelet ${KUBELET_VERSION}: registered node ${this.nodeName}`);
+      return node;
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+    const { spec, metadata } = draftNode(this.#facts(), clock.now(), this.#ready());
+    const existing = await resource.get(this.nodeName, { signal });
+    const body = {
+      metadata: { labels: metadata.labels ?? nodeLabels(this.#facts()) },
+      ...(existing.spec.providerID ? {} : { spec: { providerID: spec.providerID } }),
+    };
+    await resource.patch(this.nodeName, { type: 'merge', body }, { signal });
+    const status = nodeStatus(this.#facts(), clock.now(), this.#ready());
+    console(`kubelet ${KUBELET_VERSION}: took over node ${this.nodeName}`);
+    return resource.patch(this.nodeName, { type: 'strategic', body: { status } }, { subresource: 'status', signal });
+  }
+
+  async #holdLease(access: Access, node: Node, rejoining: boolean): Promise<void> {
+    const { clock, random } = this.#options;
+    const { client, connection } = access;
+    this.#lease ??= new LeaseRenewer({
+      ...{ client, clock, random, life: this.#life, nodeName: this.nodeName, outage: connection.outage },
+      paused: () => this.#paused(),
+      onRecovered: () => this.#status?.report({ force: true }),
+      findNode: async () => {
+        const found = await ignoreNotFound(client.resource(nodes).get(this.nodeName, { signal: this.#life.signal }));
+        return found?.metadata.uid;
+      },
+    });
+    if (rejoining) return this.#lease.start(0);
+    await this.#lease.create(node.metadata.uid);
+    this.#lease.start();
+  }
+
+  #run(access: Access, node: Node): void {
+    const { clock, random, instance, memory } = this.#options;
+    const { client, connection } = access;
+    const common = { client, clock, life: this.#life, outage: connection.outage, paused: () => this.#paused() };
+    const runner = new PodRunner({ ...common, hostIp: instance.privateIp, behaviour: () => this.#behaviour });
+    this.#runner = runner;
+    this.#status = new StatusReporter(
+      { ...common, random, facts: () => this.#facts(), ready: () => this.#ready(), volumesInUse: () => undefined },
+      node,
+    );
+    const state = memory.get(instance.id) ?? {};
+    if (state.joined !== true) memory.put(instance.id, { ...state, joined: true });
+    this.#options.onJoined(this, access);
+    this.#status.report();
+    const wait = this.#readyFrom - clock.now().getTime();
+    if (wait > 0) this.#life.after(wait, () => this.#status?.report());
+  }
+
+  #facts(): NodeFacts {
+    const { instance, machineType } = this.#options;
+    return { name: this.nodeName, instance, machineType, boot: this.#boot, behaviour: this.#behaviour };
+  }
+
+  #ready(): boolean {
+    return this.#behaviour.ready !== false && this.#options.clock.now().getTime() >= this.#readyFrom;
+  }
+
+  #paused(): boolean {
+    return this.#behaviour.silent === true;
+  }
+}

@@ -1,0 +1,23 @@
+import type { KubeletBehaviour } from './behaviour.ts';
+
+/** A kubelet's own credentials, as its disk would keep them. PEM. */
+export interface KubeletCertificate {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** What of a kubelet outlives the cloud's process. */
+export interface KubeletState {
+  /** It has registered its Node. */
+  readonly joined?: boolean;
+  readonly certificate?: KubeletCertificate;
+  /** Ordered for this instance, by a fault rule at boot or through the API. */
+  readonly ordered?: KubeletBehaviour;
+}
+
+/** Keeps kubelets' states by instance id; durable when `put` returns. */
+export interface KubeletMemory {
+  get(instanceId: string): KubeletState | undefined;
+  put(instanceId: string, state: KubeletState): void;
+  remove(instanceId: string): void;
+}

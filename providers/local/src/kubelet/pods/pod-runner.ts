@@ -1,0 +1,202 @@
+import { type Change, type Clock, isConflict, isNotFound, type KubeClient, keyOf, type Pod, pods } from '@mcm/kube';
+import type { KubeletBehaviour } from '../behaviour.ts';
+import type { Life } from '../life.ts';
+import { type PodStep, planPod } from './plan-pod.ts';
+import { endedStatus, readyStatus, runningStatus } from './pod-status.ts';
+
+export interface PodRunnerOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly life: Life;
+  readonly hostIp: string;
+  readonly behaviour: () => KubeletBehaviour;
+  /** True while the kubelet does nothing. */
+  readonly paused: () => boolean;
+  /** Every request's outcome, for one log line an outage. */
+  readonly outage: { failed(error: unknown): void; worked(): void };
+  /** A pod has come, gone, or ended: volumes follow. */
+  readonly onPods?: () => void;
+}
+
+interface Tracked {
+  pod: Pod;
+  readonly podIp: string;
+  deletionSeenAt: number | undefined;
+  removed: boolean;
+  busy: boolean;
+  failures: number;
+  timer: { cancel(): void } | undefined;
+}
+
+const RETRY_MS = 1_000;
+const MAX_RETRY_MS = 30_000;
+/** Killed by SIGKILL or ended on SIGTERM: what a container that was told to go reports. */
+const TOLD_TO_END = { phase: 'Failed', exitCode: 137 } as const;
+
+/** Runs the pods of one node. One request at a time for each pod; the next step follows from what the watch tells. */
+export class PodRunner {
+  readonly #options: PodRunnerOptions;
+  readonly #pods = new Map<string, Tracked>();
+  readonly #addresses = new Set<number>();
+
+  constructor(options: PodRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Pods on the node whose containers have not ended. */
+  running(): Pod[] {
+    return [...this.#pods.values()].flatMap(({ pod }) =>
+      pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed' ? [] : [pod],
+    );
+  }
+
+  /** A change of a pod that is, or was, bound to this node. */
+  onChange(change: Change<Pod>): void {
+    const key = keyOf(change.object);
+    if (change.type === 'deleted') this.#forget(key);
+    else this.#observe(key, change.object);
+    this.#options.onPods?.();
+  }
+
+  /** Looks at every pod again: the kubelet's behaviour has changed. */
+  reconsider(): void {
+    for (const tracked of this.#pods.values()) this.#consider(tracked);
+  }
+
+  #observe(key: string, pod: Pod): void {
+    let tracked = this.#pods.get(key);
+    // The same name with another uid is another pod.
+    if (tracked && tracked.pod.metadata.uid !== pod.metadata.uid) {
+      this.#forget(key);
+      tracked = undefined;
+    }
+    if (tracked) {
+      // The watch may still tell of a state before our own last write.
+      if (isNewer(tracked.pod, pod)) return;
+      tracked.pod = pod;
+    } else {
+      tracked = this.#track(pod);
+      this.#pods.set(key, tracked);
+    }
+    if (pod.metadata.deletionTimestamp !== undefined) tracked.deletionSeenAt ??= this.#now();
+    this.#consider(tracked);
+  }
+
+  #track(pod: Pod): Tracked {
+    const podIp = pod.spec.hostNetwork === true ? this.#options.hostIp : this.#address(pod);
+    return { pod, podIp, deletionSeenAt: undefined, removed: false, busy: false, failures: 0, timer: undefined };
+  }
+
+  /** Next free address of the node's own /24, beside the nodes' 10.180.0.0/16; after a restart the pod's old one. */
+  #address(pod: Pod): string {
+    const [, , third = '0', fourth = '0'] = this.#options.hostIp.split('.');
+    const prefix = `10.${(Number(third) % 64) + 181}.${fourth}.`;
+    const known = pod.status?.podIP;
+    if (typeof known === 'string' && known.startsWith(prefix)) {
+      this.#addresses.add(Number(known.slice(prefix.length)));
+      return known;
+    }
+    let host = 2;
+    while (this.#addresses.has(host) && host < 254) host += 1;
+    this.#addresses.add(host);
+    return `${prefix}${host}`;
+  }
+
+  #forget(key: string): void {
+    const tracked = this.#pods.get(key);
+    if (!tracked) return;
+    tracked.timer?.cancel();
+    this.#addresses.delete(Number(tracked.podIp.split('.')[3]));
+    this.#pods.delete(key);
+  }
+
+  #consider(tracked: Tracked): void {
+    const { behaviour, life, paused } = this.#options;
+    if (tracked.busy || life.over || paused()) return;
+    tracked.timer?.cancel();
+    tracked.timer = undefined;
+    const now = this.#now();
+    const { pod, deletionSeenAt, removed } = tracked;
+    const step = planPod({ pod, behaviour: behaviour(), now, deletionSeenAt, removed });
+    if (step.do === 'nothing') return;
+    if (step.do === 'wait') tracked.timer = life.after(step.until - now, () => this.#consider(tracked));
+    else this.#perform(tracked, step);
+  }
+
+  #perform(tracked: Tracked, step: PodStep): void {
+    const { life, outage } = this.#options;
+    tracked.busy = true;
+    life.run(async () => {
+      let again = 0;
+      try {
+        await this.#request(tracked, step);
+        tracked.failures = 0;
+        outage.worked();
+      } catch (error) {
+        // Of a pod that is gone or another by now the watch will tell: no outage.
+        if (!isNotFound(error) && !isConflict(error) && !life.over) outage.failed(error);
+        again = Math.min(RETRY_MS * 2 ** tracked.failures, MAX_RETRY_MS);
+        tracked.failures += 1;
+      } finally {
+        tracked.busy = false;
+      }
+      if (this.#pods.get(keyOf(tracked.pod)) !== tracked) return;
+      if (again > 0) tracked.timer = life.after(again, () => this.#consider(tracked));
+      else this.#consider(tracked);
+    });
+  }
+
+  async #request(tracked: Tracked, step: PodStep): Promise<void> {
+    const { client, clock, life, hostIp } = this.#options;
+    const { metadata } = tracked.pod;
+    const now = clock.now();
+    if (step.do === 'remove') {
+      tracked.removed = true;
+      const preconditions = { uid: metadata.uid };
+      try {
+        await client
+          .resource(pods, metadata.namespace)
+          .delete(metadata.name, { gracePeriodSeconds: 0, preconditions, signal: life.signal });
+      } catch (error) {
+        tracked.removed = false;
+        throw error;
+      }
+      return;
+    }
+    const status = statusFor(tracked.pod, step, { hostIp, podIp: tracked.podIp }, now);
+    if (!status) return;
+    const body = { metadata: { uid: metadata.uid }, status };
+    const answer = await client
+      .resource(pods, metadata.namespace)
+      .patch(metadata.name, { type: 'strategic', body }, { subresource: 'status', signal: life.signal });
+    // Our own write is the newest state known until the watch tells more.
+    if (answer.metadata.uid === metadata.uid && isNewer(answer, tracked.pod)) tracked.pod = answer;
+  }
+
+  #now(): number {
+    return this.#options.clock.now().getTime();
+  }
+}
+
+const isNewer = (one: Pod, other: Pod): boolean =>
+  Number(one.metadata.resourceVersion) > Number(other.metadata.resourceVersion);
+
+function statusFor(
+  pod: Pod,
+  step: PodStep,
+  place: { readonly hostIp: string; readonly podIp: string },
+  now: Date,
+): object | undefined {
+  switch (step.do) {
+    case 'start':
+      return runningStatus(pod, place, step.ready, now);
+    case 'becomeReady':
+      return readyStatus(pod, now);
+    case 'finish':
+      return endedStatus(pod, step, now);
+    case 'reportEnd':
+      return endedStatus(pod, TOLD_TO_END, now);
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,65 @@
+import type { Pod } from '@mcm/kube';
+
+/** Annotations by which a pod tells the hollow kubelet how its containers behave. Durations, or a number for the exit code. */
+export const PodAnnotations = {
+  /** How long the containers run before they end by themselves. */
+  RunFor: 'kubelet.local.mcm/run-for',
+  /** Exit code of containers that end by themselves; default 0. */
+  ExitCode: 'kubelet.local.mcm/exit-code',
+  /** Between the start of the containers and their readiness. */
+  ReadyAfter: 'kubelet.local.mcm/ready-after',
+  /** How long the containers take to end when told to: a duration, `immediate`, or `grace` for the whole grace period. */
+  ShutdownAfter: 'kubelet.local.mcm/shutdown-after',
+} as const;
+
+export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
+const KEPT_ANNOTATIONS: readonly string[] = [...Object.values(PodAnnotations), MIRROR_ANNOTATION];
+
+/** What a kubelet needs of a pod, and no more: the process may hold tens of thousands of them. */
+export function projectPod(pod: Pod): Pod {
+  const { metadata, spec, status } = pod;
+  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds } =
+    metadata;
+  const annotations = Object.fromEntries(
+    KEPT_ANNOTATIONS.flatMap((key) => {
+      const value = metadata.annotations?.[key];
+      return value === undefined ? [] : [[key, value]];
+    }),
+  );
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      ...{ name, uid, resourceVersion, creationTimestamp, annotations },
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+      ...(deletionGracePeriodSeconds === undefined ? {} : { deletionGracePeriodSeconds }),
+      ...(metadata.finalizers === undefined ? {} : { finalizers: metadata.finalizers }),
+      ...(owner === undefined ? {} : { ownerReferences: [owner] }),
+    },
+    spec: {
+      ...pick(spec, ['nodeName', 'restartPolicy', 'hostNetwork']),
+      containers: (spec.containers ?? []).map((container) => ({
+        name: container.name,
+        ...(container.image === undefined ? {} : { image: container.image }),
+      })),
+      initContainers: (spec.initContainers ?? []).map((container) => ({
+        name: container.name,
+        image: container.image,
+        restartPolicy: container.restartPolicy,
+      })),
+      volumes: (spec.volumes ?? []).filter((volume) => volume.persistentVolumeClaim !== undefined),
+    },
+    status: pick(status ?? {}, ['phase', 'podIP', 'startTime', 'conditions', 'containerStatuses']),
+  };
+}
+
+function pick<T extends object, K extends string>(object: T, keys: readonly K[]): { [P in K & keyof T]: T[P] } {
+  const picked: Partial<Record<string, unknown>> = {};
+  for (const key of keys) {
+    const value = (object as Readonly<Record<string, unknown>>)[key];
+    if (value !== undefined) picked[key] = value;
+  }
+  return picked as { [P in K & keyof T]: T[P] };
+}

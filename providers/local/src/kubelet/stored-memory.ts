@@ -1,0 +1,20 @@
+import type { CloudStore } from '../cloud/store/store.ts';
+import type { KubeletMemory, KubeletState } from './memory.ts';
+
+const KIND = 'kubelet';
+
+/** The machines' disks, as far as a kubelet uses them: rows beside the cloud's own in its store. */
+export function storedMemory(store: CloudStore): KubeletMemory {
+  const states = new Map<string, KubeletState>();
+  for (const { kind, id, body } of store.load()) if (kind === KIND) states.set(id, body as KubeletState);
+  return {
+    get: (id) => states.get(id),
+    put: (id, state) => {
+      states.set(id, state);
+      store.put(KIND, id, state);
+    },
+    remove: (id) => {
+      if (states.delete(id)) store.remove(KIND, id);
+    },
+  };
+}

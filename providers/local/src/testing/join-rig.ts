@@ -1,0 +1,114 @@
+import {
+  createClient,
+  handlerTransport,
+  type KubeClient,
+  type Lease,
+  leases,
+  type Node,
+  nodes,
+  type Pod,
+  pods,
+  seededRandom,
+  VirtualClock,
+} from '@mcm/kube';
+import type { CloudOptions } from '../cloud/create-cloud.ts';
+import type { KubeletBehaviour } from '../kubelet/behaviour.ts';
+import { createLocalCloud, type LocalCloud } from '../local-cloud.ts';
+import { type CloudRig, cloudRigAround } from './cloud-rig.ts';
+
+/** An API server in process, as `@mcm/control-plane` starts one: tests hand its `startControlPlane` in. */
+export interface Plane {
+  fetch(request: Request): Promise<Response>;
+  close(): Promise<void>;
+}
+
+export interface LoggedCall {
+  readonly method: string;
+  readonly verb: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly userAgent: string;
+}
+
+export type StartPlane = (options: {
+  readonly clock: VirtualClock;
+  readonly random: () => number;
+  readonly controllers: boolean | readonly string[];
+  readonly requestLog: (entry: LoggedCall) => void;
+}) => Promise<Plane>;
+
+/** A cloud with hollow kubelets that join an in-process API server, all on one virtual clock. */
+export interface JoinRig extends CloudRig<LocalCloud>, AsyncDisposable {
+  readonly plane: Plane;
+  /** The administrator. */
+  readonly client: KubeClient;
+  /** Requests of the kubelets that the API server has answered, without lists and watches. */
+  kubeletRequests(): readonly LoggedCall[];
+  node(name: string): Promise<Node | undefined>;
+  lease(name: string): Promise<Lease | undefined>;
+  pod(name: string): Promise<Pod | undefined>;
+  /** Creates a pod in `default`, bound to a node. */
+  run(nodeName: string, name: string, overrides?: { metadata?: object; spec?: object }): Promise<Pod>;
+}
+
+export interface JoinRigOptions extends Partial<CloudOptions> {
+  readonly clock?: VirtualClock;
+  readonly defaults?: KubeletBehaviour;
+  readonly plane?: Plane;
+  readonly controllers?: boolean | readonly string[];
+  /** Stands between the kubelets and the API server. */
+  readonly between?: (fetch: Plane['fetch']) => Plane['fetch'];
+}
+
+export async function joinRig(startPlane: StartPlane, options: JoinRigOptions = {}): Promise<JoinRig> {
+  const { clock = new VirtualClock(), defaults = {}, between = (fetch) => fetch, ...cloudOptions } = options;
+  const requests: LoggedCall[] = [];
+  const random = seededRandom(11);
+  const plane =
+    options.plane ??
+    (await startPlane({
+      clock,
+      random: () => random.next(),
+      controllers: options.controllers ?? false,
+      requestLog: (entry) => {
+        const streams = ['watch', 'list'].includes(entry.verb);
+        if (entry.userAgent.startsWith('kubelet/') && !streams) requests.push(entry);
+      },
+    }));
+  const transport = handlerTransport(between(plane.fetch));
+  const rig = cloudRigAround(
+    (parts) =>
+      createLocalCloud({
+        ...parts,
+        kubelets: {
+          connect: () => transport,
+          nodeCluster: { server: 'https://127.0.0.1', transport, bare: transport },
+          defaults,
+        },
+      }),
+    { ...cloudOptions, clock },
+  );
+  const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+  const find = async <T>(call: Promise<T>): Promise<T | undefined> => call.catch(() => undefined);
+  return {
+    ...rig,
+    plane,
+    client,
+    kubeletRequests: () => requests,
+    node: (name) => find(client.resource(nodes).get(name)),
+    lease: (name) => find(client.resource(leases, 'kube-node-lease').get(name)),
+    pod: (name) => find(client.resource(pods, 'default').get(name)),
+    run: (nodeName, name, { metadata, spec } = {}) =>
+      client.resource(pods, 'default').create({
+        metadata: { name, ...metadata },
+        spec: { nodeName, containers: [{ name: 'main', image: 'app:1' }], ...spec },
+      }),
+    [Symbol.asyncDispose]: async () => {
+      await rig.cloud.close();
+      if (!options.plane) await plane.close();
+    },
+  };
+}
+
+export const condition = (object: Node | Pod | undefined, type: string): string | undefined =>
+  object?.status?.conditions?.find((each) => each.type === type)?.status;
