@@ -1,7 +1,211 @@
 import type { ApiObject } from '../object.ts';
+import { goQuote, invalid, notSupported, required } from '../schema/causes.ts';
+import { equalJson, goJson, isRecord } from '../schema/json.ts';
 import type { StatusCause } from '../status.ts';
+import { validateConversion } from './conversion.ts';
+import { type Fields, record, records, text, texts } from './fields.ts';
+import { validateNames } from './names.ts';
+import { validateRuleSpecs } from './rules.ts';
+import { validateSchema } from './structural.ts';
+import { validateColumns, validateSelectableFields, validateSubresources } from './subresources.ts';
+import { labelProblems, subdomainProblems } from './words.ts';
 
-/** Judges a CRD as kube-apiserver does. */
-export function validateCrd(_crd: ApiObject, _old?: ApiObject): StatusCause[] {
-  return [];
+const APPROVAL = 'api-approved.kubernetes.io';
+const APPROVAL_DOCS = 'see https://github.com/kubernetes/enhancements/pull/1111';
+
+/** What belongs to a version, or to all of them when they agree. */
+const SHARED = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'];
+
+/**
+ * The server's internal type holds what all versions have in common once, at the top of the spec; complaints name it there
+ * (`spec.validation.openAPIV3Schema…`).
+ */
+function isShared(word: string, versions: readonly Fields[]): boolean {
+  const [first] = versions;
+  return first !== undefined && versions.every((version) => equalJson(version[word], first[word]));
+}
+
+/** A version as Go dumps its structure. */
+function dumpVersion(version: Fields, shared: ReadonlySet<string>): string {
+  const own = (word: string): string => (shared.has(word) ? 'null' : goJson(version[word] ?? null));
+  return [
+    `{"Name":${goQuote(text(version.name))}`,
+    `"Served":${version.served === true}`,
+    `"Storage":${version.storage === true}`,
+    `"Deprecated":${version.deprecated === true}`,
+    `"DeprecationWarning":${goJson(version.deprecationWarning ?? null)}`,
+    `"Schema":${own('schema')}`,
+    `"Subresources":${own('subresources')}`,
+    `"AdditionalPrinterColumns":${own('additionalPrinterColumns')}`,
+    `"SelectableFields":${own('selectableFields')}}`,
+  ].join(',');
+}
+
+function validateGroup(group: string): StatusCause[] {
+  if (group === '') return [required('spec.group')];
+  const problems = subdomainProblems(group);
+  if (problems.length > 0) return problems.map((problem) => invalid('spec.group', group, problem));
+  return group.includes('.') ? [] : [invalid('spec.group', group, 'should be a domain with at least one dot')];
+}
+
+function validateScope(scope: string): StatusCause[] {
+  if (scope === '') return [required('spec.scope')];
+  const scopes = ['Cluster', 'Namespaced'];
+  return scopes.includes(scope) ? [] : [notSupported('spec.scope', scope, scopes)];
+}
+
+/** Schema, subresources, columns and selectable fields of one version, at `path`. */
+function validateContents(
+  version: Fields,
+  words: readonly string[],
+  paths: Readonly<Record<string, string>>,
+): StatusCause[] {
+  const causes: StatusCause[] = [];
+  const at = (word: string): string => paths[word] ?? word;
+  const schema = record(version.schema).openAPIV3Schema;
+  for (const word of words) {
+    if (word === 'schema' && isRecord(schema)) {
+      const found = validateSchema(schema, at(word));
+      causes.push(...(found.length > 0 ? found : validateRuleSpecs(schema, at(word))));
+    } else if (word === 'subresources') {
+      causes.push(...validateSubresources(record(version[word]), at(word)));
+    } else if (word === 'additionalPrinterColumns') {
+      causes.push(...validateColumns(version[word], at(word)));
+    } else if (word === 'selectableFields') {
+      causes.push(...validateSelectableFields(version[word], schema, at(word)));
+    }
+  }
+  return causes;
+}
+
+function validateVersion(version: Fields, at: number, own: readonly string[]): StatusCause[] {
+  const path = `spec.versions[${at}]`;
+  const name = text(version.name);
+  const causes = labelProblems(name).map((problem) => invalid(`${path}.name`, name, problem));
+  const warning = version.deprecationWarning;
+  if (typeof warning === 'string') {
+    const field = `${path}.deprecationWarning`;
+    if (version.deprecated !== true) causes.push(invalid(field, warning, 'can only be set for deprecated versions'));
+    if (warning.trim() === '') causes.push(invalid(field, warning, 'must not be empty'));
+  }
+  const paths = {
+    schema: `${path}.schema.openAPIV3Schema`,
+    subresources: `${path}.subresources`,
+    additionalPrinterColumns: `${path}.additionalPrinterColumns`,
+    selectableFields: `${path}.selectableFields`,
+  };
+  return [...causes, ...validateContents(version, own, paths)];
+}
+
+function validateVersions(versions: readonly Fields[]): StatusCause[] {
+  const shared = new Set(SHARED.filter((word) => isShared(word, versions)));
+  const own = SHARED.filter((word) => !shared.has(word));
+  const causes = versions.flatMap((version, at) => validateVersion(version, at, own));
+  const dump = `[${versions.map((version) => dumpVersion(version, shared)).join(',')}]`;
+  const complain = (detail: string): void => {
+    causes.push({ reason: 'FieldValueInvalid', message: `Invalid value: ${dump}: ${detail}`, field: 'spec.versions' });
+  };
+  if (new Set(versions.map((version) => version.name)).size !== versions.length) {
+    complain('must contain unique version names');
+  }
+  if (versions.filter((version) => version.storage === true).length !== 1) {
+    complain('must have exactly one version marked as storage version');
+  }
+  versions.forEach((version, at) => {
+    if (isRecord(record(version.schema).openAPIV3Schema)) return;
+    causes.push(required(`spec.versions[${at}].schema.openAPIV3Schema`, 'schemas are required'));
+  });
+  const [first] = versions;
+  if (first === undefined) return causes;
+  const paths = {
+    schema: 'spec.validation.openAPIV3Schema',
+    subresources: 'spec.subresources',
+    additionalPrinterColumns: 'spec.additionalPrinterColumns',
+    selectableFields: 'spec.selectableFields',
+  };
+  return [...causes, ...validateContents(first, [...shared], paths)];
+}
+
+function validateStoredVersions(crd: ApiObject, versions: readonly Fields[]): StatusCause[] {
+  const field = 'status.storedVersions';
+  const stored = texts(record(crd.status).storedVersions);
+  if (stored.length === 0) return [invalid(field, null, 'must have at least one stored version')];
+  const names = versions.map((version) => text(version.name));
+  const causes: StatusCause[] = [];
+  for (const version of versions) {
+    const name = text(version.name);
+    if (version.storage === true && !stored.includes(name)) {
+      causes.push(invalid(field, stored, `must have the storage version ${name}`));
+    }
+  }
+  stored.forEach((name, at) => {
+    if (names.includes(name)) return;
+    const words = `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`;
+    causes.push(invalid(`${field}[${at}]`, name, words));
+  });
+  return causes;
+}
+
+const isProtected = (group: string): boolean => /(?:^|\.)(?:k8s|kubernetes)\.io$/.test(group);
+
+/** Groups of the Kubernetes project need a sign that their API was reviewed. */
+function validateApproval(crd: ApiObject, group: string): StatusCause[] {
+  if (!isProtected(group)) return [];
+  const field = `metadata.annotations[${APPROVAL}]`;
+  const value = crd.metadata.annotations?.[APPROVAL];
+  if (value === undefined || value === '') {
+    return [required(field, `protected groups must have approval annotation "${APPROVAL}", ${APPROVAL_DOCS}`)];
+  }
+  if (value.startsWith('unapproved') || (URL.canParse(value) && new URL(value).host !== '')) return [];
+  const words = `protected groups must have approval annotation "${APPROVAL}" with either a URL or a reason starting with "unapproved", ${APPROVAL_DOCS}`;
+  return [invalid(field, value, words)];
+}
+
+function isEstablished(crd: ApiObject): boolean {
+  return records(record(crd.status).conditions).some(
+    (condition) => condition.type === 'Established' && condition.status === 'True',
+  );
+}
+
+/** What may not change: group and plural never, scope and kind once the CRD is established. */
+function validateImmutable(spec: Fields, crd: ApiObject, old: ApiObject): StatusCause[] {
+  const before = record(old.spec);
+  const names = record(spec.names);
+  const oldNames = record(before.names);
+  const fields: [string, unknown, unknown][] = [];
+  if (isEstablished(old)) {
+    fields.push(['spec.scope', spec.scope, before.scope], ['spec.names.kind', names.kind, oldNames.kind]);
+  }
+  fields.push(['spec.group', spec.group, before.group], ['spec.names.plural', names.plural, oldNames.plural]);
+  return crd === old
+    ? []
+    : fields.flatMap(([field, now, then]) => (now === then ? [] : [invalid(field, now, 'field is immutable')]));
+}
+
+/** Judges a CRD as kube-apiserver does, with its field names and words; `old` is what an update replaces. */
+export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
+  const spec = record(crd.spec);
+  const names = record(spec.names);
+  const group = text(spec.group);
+  const versions = records(spec.versions);
+  const causes: StatusCause[] = [];
+  const wanted = `${text(names.plural)}.${group}`;
+  const name = crd.metadata.name ?? '';
+  if (name !== wanted) causes.push(invalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group'));
+  if (old !== undefined && equalJson(spec, old.spec)) return [...causes, ...validateStoredVersions(crd, versions)];
+  causes.push(...validateGroup(group), ...validateScope(text(spec.scope)));
+  if (spec.preserveUnknownFields === true) {
+    const words =
+      'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead';
+    causes.push(invalid('spec.preserveUnknownFields', true, words));
+  }
+  causes.push(
+    ...validateVersions(versions),
+    ...validateNames(names, 'spec.names'),
+    ...validateConversion(record(spec.conversion), 'spec.conversion'),
+    ...(old === undefined ? [] : validateImmutable(spec, crd, old)),
+    ...validateStoredVersions(crd, versions),
+    ...validateApproval(crd, group),
+  );
+  return causes;
 }

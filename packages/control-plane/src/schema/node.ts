@@ -188,20 +188,24 @@ export class SchemaNode {
     return this.#has('lists', (node) => node.listType === 'map' || node.listType === 'set' || node.embedded);
   }
 
-  /** A schema that holds itself is taken to have what is asked for: that costs a walk, never a wrong answer. */
+  /** Looks at everything that can be reached from here once: a schema may hold itself. */
   #has(what: string, test: (node: SchemaNode) => boolean): boolean {
+    let found = this.#below.get(what);
+    if (found === undefined) {
+      found = this.#reaches(what, test, new Set());
+      this.#below.set(what, found);
+    }
+    return found;
+  }
+
+  #reaches(what: string, test: (node: SchemaNode) => boolean, seen: Set<SchemaNode>): boolean {
     const known = this.#below.get(what);
     if (known !== undefined) return known;
-    this.#below.set(what, true);
-    let found = test(this);
-    for (const child of found ? [] : this.#children()) {
-      if (child.#has(what, test)) {
-        found = true;
-        break;
-      }
-    }
-    this.#below.set(what, found);
-    return found;
+    if (seen.has(this)) return false;
+    seen.add(this);
+    if (test(this)) return true;
+    for (const child of this.#children()) if (child.#reaches(what, test, seen)) return true;
+    return false;
   }
 
   *#children(): Generator<SchemaNode> {

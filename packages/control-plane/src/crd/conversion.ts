@@ -1,0 +1,50 @@
+import { forbidden, invalid, notSupported, required } from '../schema/causes.ts';
+import { isRecord } from '../schema/json.ts';
+import type { StatusCause } from '../status.ts';
+import { type Fields, record, text, texts } from './fields.ts';
+
+const KNOWN_REVIEWS = ['v1', 'v1beta1'];
+
+/** Judges `spec.conversion`. Field names are those of the server's internal type, where the webhook's fields stand one level up. */
+export function validateConversion(conversion: Fields, path: string): StatusCause[] {
+  const strategy = text(conversion.strategy);
+  const webhook = record(conversion.webhook);
+  const config = webhook.clientConfig;
+  const reviews = texts(webhook.conversionReviewVersions);
+  if (strategy !== 'None' && strategy !== 'Webhook') {
+    return [notSupported(`${path}.strategy`, strategy, ['None', 'Webhook'])];
+  }
+  const causes: StatusCause[] = [];
+  if (strategy === 'None') {
+    const only = 'should not be set when strategy is not set to Webhook';
+    if (isRecord(config)) causes.push(forbidden(`${path}.webhookClientConfig`, only));
+    if (reviews.length > 0) causes.push(forbidden(`${path}.conversionReviewVersions`, only));
+    return causes;
+  }
+  causes.push(...validateClientConfig(config, `${path}.webhookClientConfig`));
+  if (reviews.length === 0) causes.push(required(`${path}.conversionReviewVersions`));
+  else if (!reviews.some((version) => KNOWN_REVIEWS.includes(version))) {
+    causes.push(
+      invalid(`${path}.conversionReviewVersions`, reviews, `must include at least one of ${KNOWN_REVIEWS.join(', ')}`),
+    );
+  }
+  return causes;
+}
+
+function validateClientConfig(config: unknown, path: string): StatusCause[] {
+  if (!isRecord(config)) return [required(path, 'required when strategy is set to Webhook')];
+  const hasUrl = typeof config.url === 'string';
+  const service = config.service;
+  if (hasUrl === isRecord(service)) return [required(path, 'exactly one of url or service is required')];
+  if (hasUrl) {
+    const url = text(config.url);
+    return url.startsWith('https://')
+      ? []
+      : [invalid(path, url, "'https' is the only allowed URL scheme; desired format: https://host[/path]")];
+  }
+  const causes: StatusCause[] = [];
+  const fields = record(service);
+  if (text(fields.name) === '') causes.push(required(`${path}.service.name`));
+  if (text(fields.namespace) === '') causes.push(required(`${path}.service.namespace`));
+  return causes;
+}

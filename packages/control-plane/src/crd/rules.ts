@@ -1,0 +1,218 @@
+import type { JsonSchema } from '../kinds/kind.ts';
+import { forbidden, invalid, notSupported, required } from '../schema/causes.ts';
+import { CelCompileError } from '../schema/cel/ast.ts';
+import { compileCel, type Program } from '../schema/cel/compile.ts';
+import { costMessage, maxSize, RULE_COST_LIMIT, SCHEMA_COST_LIMIT } from '../schema/cel/cost.ts';
+import { isRecord, own } from '../schema/json.ts';
+import { nodeOf, type RuleSpec } from '../schema/node.ts';
+import { ruleVariables } from '../schema/rules.ts';
+import type { StatusCause } from '../status.ts';
+import { type Fields, record, text } from './fields.ts';
+import { childrenOf } from './structural.ts';
+
+const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
+
+const MAX_MESSAGE = 2048;
+
+/** How many of the dearest rules are named when all together are too dear, and what share of the limit makes a rule one of them. */
+const NAMED_CONTRIBUTORS = 4;
+const CONTRIBUTION = 0.01;
+
+interface Place {
+  readonly path: string;
+  /** How often the schema can occur in an object. */
+  readonly cardinality: number;
+  /** The list or map above whose items have no counterpart in the old object; undefined: there is none. */
+  readonly uncorrelatable: string | undefined;
+  readonly isResource: boolean;
+}
+
+interface Total {
+  cost: number;
+  readonly contributors: { readonly field: string; readonly cost: number }[];
+}
+
+/** A rule as Go dumps its structure. */
+function dump(spec: RuleSpec): string {
+  const quote = (value: unknown): string =>
+    JSON.stringify(value).replace(/[<>&]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const fields: [string, unknown][] = [
+    ['Rule', spec.rule ?? ''],
+    ['Message', spec.message ?? ''],
+    ['MessageExpression', spec.messageExpression ?? ''],
+    ['Reason', spec.reason ?? null],
+    ['FieldPath', spec.fieldPath ?? ''],
+    ['OptionalOldSelf', spec.optionalOldSelf ?? null],
+  ];
+  return `{${fields.map(([name, value]) => `"${name}":${quote(value)}`).join(',')}}`;
+}
+
+const invalidRule = (field: string, spec: RuleSpec, detail: string): StatusCause => ({
+  reason: 'FieldValueInvalid',
+  message: `Invalid value: ${dump(spec)}: ${detail}`,
+  field,
+});
+
+/** `.a.b['c d']` names a field below the schema. */
+function isFieldPath(path: string, schema: Fields): boolean {
+  if (!/^(?:\.[A-Za-z_][A-Za-z0-9_]*|\['(?:[^'\\]|\\.)+'\])+$/.test(path)) return false;
+  let node = schema;
+  for (const [, plain, quoted] of path.matchAll(/\.([A-Za-z_][A-Za-z0-9_]*)|\['((?:[^'\\]|\\.)+)'\]/g)) {
+    const name = plain ?? (quoted ?? '').replace(/\\(.)/g, '$1');
+    const next = own(record(node.properties), name) ?? node.additionalProperties;
+    if (!isRecord(next)) return false;
+    node = next;
+  }
+  return true;
+}
+
+function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
+  const { message } = spec;
+  const causes: StatusCause[] = [];
+  if (message !== undefined && message !== '') {
+    const at = `${field}.message`;
+    if (message.trim() === '') causes.push(invalid(at, message, 'message must be non-empty if specified'));
+    else if (/[\r\n]/.test(message)) causes.push(invalid(at, message, 'must not contain line breaks'));
+    else if (Buffer.byteLength(message) > MAX_MESSAGE) {
+      causes.push({
+        reason: 'FieldValueTooLong',
+        message: `Too long: may not be more than ${MAX_MESSAGE} bytes`,
+        field: at,
+      });
+    }
+  } else if (/[\r\n]/.test(text(spec.rule).trim()) && text(spec.messageExpression) === '') {
+    causes.push(required(`${field}.message`, 'message must be specified if rule contains line breaks'));
+  }
+  if (spec.messageExpression !== undefined && spec.messageExpression !== '' && spec.messageExpression.trim() === '') {
+    causes.push(required(`${field}.messageExpression`, 'messageExpression must be non-empty if specified'));
+  }
+  return causes;
+}
+
+/** What can be said of a rule without compiling it. */
+function validateSpec(spec: RuleSpec, schema: Fields, field: string): StatusCause[] {
+  const causes: StatusCause[] = [];
+  if (text(spec.rule).trim() === '') causes.push(required(`${field}.rule`, 'rule is not specified'));
+  causes.push(...validateMessage(spec, field));
+  if (spec.reason !== undefined && !REASONS.includes(spec.reason)) {
+    causes.push(notSupported(`${field}.reason`, spec.reason, REASONS));
+  }
+  if (spec.fieldPath !== undefined && spec.fieldPath !== '' && !isFieldPath(spec.fieldPath, schema)) {
+    causes.push(invalid(`${field}.fieldPath`, spec.fieldPath, 'must be a valid path'));
+  }
+  return causes;
+}
+
+function compile(source: string, spec: RuleSpec, schema: Fields, isResource: boolean): Program | string {
+  try {
+    return compileCel(source, ruleVariables(nodeOf(schema as JsonSchema), spec, isResource));
+  } catch (error) {
+    if (!(error instanceof CelCompileError)) throw error;
+    return `compilation failed: ${error.message}`;
+  }
+}
+
+function addCost(program: Program, field: string, what: string, place: Place, total: Total): StatusCause[] {
+  const cost = program.cost * place.cardinality;
+  total.cost += cost;
+  total.contributors.push({ field, cost });
+  return cost > RULE_COST_LIMIT ? [forbidden(field, costMessage(what, cost, RULE_COST_LIMIT))] : [];
+}
+
+function validateProgram(spec: RuleSpec, schema: Fields, field: string, place: Place, total: Total): StatusCause[] {
+  const at = `${field}.rule`;
+  const program = compile(spec.rule, spec, schema, place.isResource);
+  if (typeof program === 'string') return [invalidRule(at, spec, program)];
+  if (program.type.kind !== 'bool' && program.type.kind !== 'dyn') {
+    return [invalidRule(at, spec, 'cel expression must evaluate to a bool')];
+  }
+  const causes = addCost(program, at, 'estimated rule cost', place, total);
+  const usesOld = program.uses.has('oldSelf');
+  if (usesOld && place.uncorrelatable !== undefined) {
+    const words = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`;
+    causes.push(invalid(at, spec.rule, words));
+  }
+  if (spec.optionalOldSelf !== undefined && !usesOld) {
+    causes.push(
+      invalid(`${field}.optionalOldSelf`, spec.optionalOldSelf, 'may not be set if oldSelf is not used in rule'),
+    );
+  }
+  return [...causes, ...validateMessageExpression(spec, schema, field, place, total)];
+}
+
+function validateMessageExpression(
+  spec: RuleSpec,
+  schema: Fields,
+  field: string,
+  place: Place,
+  total: Total,
+): StatusCause[] {
+  const source = text(spec.messageExpression);
+  if (source === '') return [];
+  const at = `${field}.messageExpression`;
+  const program = compile(source, spec, schema, place.isResource);
+  if (typeof program === 'string')
+    return [invalidRule(at, spec, program.replace(/^compilation/, 'messageExpression compilation'))];
+  if (program.type.kind !== 'string' && program.type.kind !== 'dyn') {
+    return [invalidRule(at, spec, 'messageExpression must evaluate to a string')];
+  }
+  return addCost(program, at, 'estimated messageExpression cost', place, total);
+}
+
+function childPlace(
+  schema: Fields,
+  child: { readonly path: string; readonly level: string },
+  place: Place,
+  path: string,
+): Place {
+  const isProperty = child.path.includes('.properties[', path.length);
+  const node = nodeOf(schema as JsonSchema);
+  const correlates = isProperty || (child.level === 'items' ? node.listType === 'map' : node.mapType !== 'atomic');
+  return {
+    path: child.path,
+    cardinality: isProperty ? place.cardinality : place.cardinality * maxSize(node),
+    uncorrelatable: place.uncorrelatable ?? (correlates ? undefined : path),
+    isResource: false,
+  };
+}
+
+function visit(schema: Fields, place: Place, total: Total): StatusCause[] {
+  const causes: StatusCause[] = [];
+  const { path } = place;
+  for (const child of childrenOf(schema, path)) {
+    causes.push(...visit(child.schema, childPlace(schema, child, place, path), total));
+  }
+  const rules = schema['x-kubernetes-validations'];
+  if (!Array.isArray(rules)) return causes;
+  const specs = rules.map((rule) => record(rule) as unknown as RuleSpec);
+  const field = (at: number): string => `${path}.x-kubernetes-validations[${at}]`;
+  specs.forEach((spec, at) => {
+    causes.push(...validateSpec(spec, schema, field(at)));
+  });
+  // Rules of a schema with other faults are not compiled: what that says would only confuse.
+  if (causes.length > 0) return causes;
+  const isResource = place.isResource || schema['x-kubernetes-embedded-resource'] === true;
+  specs.forEach((spec, at) => {
+    causes.push(...validateProgram(spec, schema, field(at), { ...place, isResource }, total));
+  });
+  return causes;
+}
+
+/** Judges the CEL rules of a schema: their form, that they compile, and what they may cost. */
+export function validateRuleSpecs(schema: Fields, path: string): StatusCause[] {
+  const total: Total = { cost: 0, contributors: [] };
+  const causes = visit(schema, { path, cardinality: 1, uncorrelatable: undefined, isResource: true }, total);
+  if (total.cost <= SCHEMA_COST_LIMIT) return causes;
+  const dearest = total.contributors
+    .filter(({ cost }) => cost >= SCHEMA_COST_LIMIT * CONTRIBUTION)
+    .sort((a, b) => b.cost - a.cost)
+    .slice(0, NAMED_CONTRIBUTORS);
+  for (const { field } of dearest) {
+    causes.push(
+      forbidden(field, 'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema'),
+    );
+  }
+  const what = 'x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema';
+  causes.push(forbidden(path, costMessage(what, total.cost, SCHEMA_COST_LIMIT)));
+  return causes;
+}

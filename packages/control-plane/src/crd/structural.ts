@@ -1,0 +1,318 @@
+import type { JsonSchema } from '../kinds/kind.ts';
+import { forbidden, invalid, NO_FIELD, notSupported, required } from '../schema/causes.ts';
+import { isRecord } from '../schema/json.ts';
+import { goRegExp, nodeOf } from '../schema/node.ts';
+import { pruneValue } from '../schema/prune.ts';
+import { validateValue } from '../schema/validate.ts';
+import type { StatusCause } from '../status.ts';
+import { type Fields, record, text, texts } from './fields.ts';
+
+const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
+const UNSUPPORTED = ['definitions', 'dependencies', 'patternProperties', 'additionalItems'];
+const MAX_DEPTH = 1000;
+
+/** A schema of a schema with its place. */
+interface Child {
+  readonly schema: Fields;
+  readonly path: string;
+  readonly level: 'field' | 'items';
+}
+
+/** The structural children: properties, additionalProperties and items. */
+export function childrenOf(schema: Fields, path: string): Child[] {
+  const children: Child[] = [];
+  for (const [name, property] of Object.entries(record(schema.properties))) {
+    children.push({ schema: record(property), path: `${path}.properties[${name}]`, level: 'field' });
+  }
+  if (isRecord(schema.additionalProperties)) {
+    children.push({ schema: schema.additionalProperties, path: `${path}.additionalProperties`, level: 'field' });
+  }
+  if (isRecord(schema.items)) children.push({ schema: schema.items, path: `${path}.items`, level: 'items' });
+  return children;
+}
+
+/** Schemas in allOf, anyOf, oneOf and not. */
+function junctorsOf(schema: Fields, path: string): { schema: Fields; path: string }[] {
+  const found: { schema: Fields; path: string }[] = [];
+  for (const word of ['allOf', 'anyOf', 'oneOf']) {
+    const list = schema[word];
+    if (!Array.isArray(list)) continue;
+    list.forEach((entry, at) => {
+      found.push({ schema: record(entry), path: `${path}.${word}[${at}]` });
+    });
+  }
+  if (isRecord(schema.not)) found.push({ schema: schema.not, path: `${path}.not` });
+  return found;
+}
+
+/** What kube-apiserver supports of JSON schema at all, structural or not. */
+function validateWords(schema: Fields, path: string, causes: StatusCause[], depth = 0): void {
+  if (depth > MAX_DEPTH) {
+    causes.push(invalid(path, '', 'schema is nested too deep'));
+    return;
+  }
+  if (schema.uniqueItems === true) {
+    causes.push(
+      forbidden(
+        `${path}.uniqueItems`,
+        'uniqueItems cannot be set to true since the runtime complexity becomes quadratic',
+      ),
+    );
+  }
+  if (schema.additionalProperties === false) {
+    causes.push(forbidden(`${path}.additionalProperties`, 'additionalProperties cannot be set to false'));
+  } else if (schema.additionalProperties !== undefined && Object.keys(record(schema.properties)).length > 0) {
+    causes.push(forbidden(`${path}.additionalProperties`, 'additionalProperties and properties are mutual exclusive'));
+  }
+  if (Array.isArray(schema.items)) {
+    causes.push(forbidden(`${path}.items`, 'items must be a schema object and not an array'));
+  }
+  if (schema.$ref !== undefined) causes.push(forbidden(`${path}.$ref`, '$ref is not supported'));
+  for (const word of UNSUPPORTED) {
+    if (schema[word] !== undefined) causes.push(forbidden(`${path}.${word}`, `${word} is not supported`));
+  }
+  const type = text(schema.type);
+  if (type !== '' && !TYPES.includes(type)) {
+    causes.push(
+      type === 'null'
+        ? forbidden(`${path}.type`, 'type cannot be set to null, use nullable as an alternative')
+        : notSupported(`${path}.type`, type, TYPES),
+    );
+  }
+  const pattern = text(schema.pattern);
+  if (pattern !== '' && goRegExp(pattern) === undefined) {
+    causes.push(invalid(`${path}.pattern`, pattern, "must be a valid regular expression, but isn't"));
+  }
+  for (const child of [...childrenOf(schema, path), ...junctorsOf(schema, path)]) {
+    validateWords(child.schema, child.path, causes, depth + 1);
+  }
+}
+
+const TYPE_WORDS = {
+  root: 'must not be empty at the root',
+  field: 'must not be empty for specified object fields',
+  items: 'must not be empty for specified array items',
+};
+
+function validateExtensions(schema: Fields, path: string, causes: StatusCause[]): void {
+  const type = text(schema.type);
+  const listType = schema['x-kubernetes-list-type'];
+  const keys = texts(schema['x-kubernetes-list-map-keys']);
+  if (listType !== undefined) {
+    const at = `${path}.x-kubernetes-list-type`;
+    if (type !== 'array')
+      causes.push(invalid(`${path}.type`, type, 'must be array if x-kubernetes-list-type is specified'));
+    else if (listType !== 'atomic' && listType !== 'set' && listType !== 'map') {
+      causes.push(notSupported(at, listType, ['atomic', 'map', 'set']));
+    } else if (listType === 'map') validateListMap(schema, path, keys, causes);
+    else if (listType === 'set') validateSet(schema, path, causes);
+  }
+  if (keys.length > 0 && listType !== 'map') {
+    causes.push(
+      invalid(
+        `${path}.x-kubernetes-list-type`,
+        listType ?? null,
+        'must be map if x-kubernetes-list-map-keys is non-empty',
+      ),
+    );
+  }
+  const mapType = schema['x-kubernetes-map-type'];
+  if (mapType !== undefined) {
+    if (type !== 'object')
+      causes.push(invalid(`${path}.type`, type, 'must be object if x-kubernetes-map-type is specified'));
+    else if (mapType !== 'atomic' && mapType !== 'granular') {
+      causes.push(notSupported(`${path}.x-kubernetes-map-type`, mapType, ['atomic', 'granular']));
+    }
+  }
+  if (schema['x-kubernetes-preserve-unknown-fields'] === false) {
+    causes.push(invalid(`${path}.x-kubernetes-preserve-unknown-fields`, false, 'must be true or undefined'));
+  }
+  if (schema['x-kubernetes-embedded-resource'] === true) {
+    if (type !== 'object')
+      causes.push(invalid(`${path}.type`, type, 'must be object if x-kubernetes-embedded-resource is true'));
+    if (
+      schema['x-kubernetes-preserve-unknown-fields'] !== true &&
+      Object.keys(record(schema.properties)).length === 0
+    ) {
+      causes.push(
+        required(
+          `${path}.properties`,
+          'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields',
+        ),
+      );
+    }
+  }
+}
+
+function validateListMap(schema: Fields, path: string, keys: readonly string[], causes: StatusCause[]): void {
+  if (keys.length === 0) {
+    causes.push(required(`${path}.x-kubernetes-list-map-keys`, 'must not be empty if x-kubernetes-list-type is map'));
+  }
+  const items = record(schema.items);
+  if (text(items.type) !== 'object') {
+    causes.push(
+      invalid(`${path}.items.type`, text(items.type), "must be object if parent array's x-kubernetes-list-type is map"),
+    );
+    return;
+  }
+  const seen = new Set<string>();
+  for (const key of keys) {
+    const property = record(items.properties)[key];
+    const at = `${path}.x-kubernetes-list-map-keys`;
+    if (!isRecord(property)) {
+      causes.push(invalid(at, keys, 'entries must all be names of item properties'));
+      continue;
+    }
+    if (seen.has(key)) causes.push(invalid(at, keys, 'must not contain duplicate entries'));
+    seen.add(key);
+    const field = `${path}.items.properties[${key}]`;
+    if (property.type === 'array' || property.type === 'object') {
+      causes.push(
+        invalid(
+          `${field}.type`,
+          property.type,
+          "must be a scalar type if parent array's x-kubernetes-list-type is map",
+        ),
+      );
+    }
+    if (!texts(items.required).includes(key) && property.default === undefined) {
+      causes.push(
+        required(
+          `${field}.default`,
+          'this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property',
+        ),
+      );
+    }
+    if (property.nullable === true) {
+      causes.push(
+        forbidden(`${field}.nullable`, 'this property is in x-kubernetes-list-map-keys, so it cannot be nullable'),
+      );
+    }
+  }
+}
+
+function validateSet(schema: Fields, path: string, causes: StatusCause[]): void {
+  const items = record(schema.items);
+  if (items.nullable === true)
+    causes.push(forbidden(`${path}.items.nullable`, 'cannot be nullable when x-kubernetes-list-type is set'));
+  if (items.type === 'object' && items['x-kubernetes-map-type'] !== 'atomic') {
+    causes.push(
+      invalid(
+        `${path}.items.x-kubernetes-map-type`,
+        items['x-kubernetes-map-type'] ?? null,
+        'must be atomic as item of a list with x-kubernetes-list-type=set',
+      ),
+    );
+  }
+  if (
+    items.type === 'array' &&
+    items['x-kubernetes-list-type'] !== undefined &&
+    items['x-kubernetes-list-type'] !== 'atomic'
+  ) {
+    causes.push(
+      invalid(
+        `${path}.items.x-kubernetes-list-type`,
+        items['x-kubernetes-list-type'],
+        'must be atomic as item of a list with x-kubernetes-list-type=set',
+      ),
+    );
+  }
+}
+
+/** Inside allOf, anyOf, oneOf and not only values are judged: what shapes an object must stand in the structural part. */
+const VALUE_ONLY = ['type', 'default', 'nullable', 'additionalProperties', 'title', 'description'];
+
+function validateJunctor(schema: Fields, path: string, structure: Fields, causes: StatusCause[]): void {
+  const intOrString = structure['x-kubernetes-int-or-string'] === true;
+  for (const word of VALUE_ONLY) {
+    if (schema[word] === undefined) continue;
+    if (word === 'type' && intOrString && (schema[word] === 'integer' || schema[word] === 'string')) continue;
+    causes.push(forbidden(`${path}.${word}`, 'must be empty to be structural'));
+  }
+  for (const word of Object.keys(schema)) {
+    if (word.startsWith('x-kubernetes-') && word !== 'x-kubernetes-validations') {
+      causes.push(forbidden(`${path}.${word}`, 'must be undefined to be structural'));
+    }
+  }
+  const properties = record(structure.properties);
+  for (const [name, property] of Object.entries(record(schema.properties))) {
+    const below = `${path}.properties[${name}]`;
+    const counterpart = properties[name];
+    if (isRecord(counterpart)) validateJunctor(record(property), below, counterpart, causes);
+    else if (structure.additionalProperties === undefined) {
+      causes.push(
+        required(below.replace(/\.(?:(?:allOf|anyOf|oneOf)\[\d+\]|not)/g, ''), `because it is defined in ${below}`),
+      );
+    }
+  }
+  if (isRecord(schema.items)) validateJunctor(schema.items, `${path}.items`, record(structure.items), causes);
+  for (const inner of junctorsOf(schema, path)) validateJunctor(inner.schema, inner.path, structure, causes);
+}
+
+function validateDefault(schema: Fields, path: string, causes: StatusCause[]): void {
+  if (schema.default === undefined) return;
+  const node = nodeOf(schema as JsonSchema);
+  const field = `${path}.default`;
+  const found: string[] = [];
+  pruneValue(schema.default, node, { path: '', resource: node.embedded, keep: true, found });
+  if (found.length > 0) {
+    causes.push(invalid(field, schema.default, 'must not have unknown fields'));
+    return;
+  }
+  if (schema.default === null && node.nullable) return;
+  for (const cause of validateValue(schema.default, node)) {
+    const below = cause.field === NO_FIELD || cause.field === undefined ? field : `${field}.${cause.field}`;
+    causes.push({ ...cause, field: below });
+  }
+}
+
+function validateStructure(
+  schema: Fields,
+  path: string,
+  level: 'root' | 'field' | 'items',
+  causes: StatusCause[],
+): void {
+  const type = text(schema.type);
+  const intOrString = schema['x-kubernetes-int-or-string'] === true;
+  if (type === '' && !intOrString && schema['x-kubernetes-preserve-unknown-fields'] !== true) {
+    causes.push(required(`${path}.type`, TYPE_WORDS[level]));
+  } else if (intOrString && type !== '') {
+    causes.push(invalid(`${path}.type`, type, 'must be empty if x-kubernetes-int-or-string is true'));
+  }
+  if (level === 'root' && type !== '' && type !== 'object') {
+    causes.push(invalid(`${path}.type`, type, 'must be object at the root'));
+  }
+  if (type === 'array' && schema.items === undefined) {
+    causes.push(required(`${path}.items`, 'must be specified'));
+  }
+  validateExtensions(schema, path, causes);
+  if (level === 'root' || schema['x-kubernetes-embedded-resource'] === true) validateMetadata(schema, path, causes);
+  for (const { schema: junctor, path: at } of junctorsOf(schema, path)) validateJunctor(junctor, at, schema, causes);
+  validateDefault(schema, path, causes);
+  for (const child of childrenOf(schema, path)) validateStructure(child.schema, child.path, child.level, causes);
+}
+
+const PLAIN_META = new Set(['type', 'description', 'properties']);
+
+function validateMetadata(schema: Fields, path: string, causes: StatusCause[]): void {
+  const metadata = record(schema.properties).metadata;
+  if (!isRecord(metadata)) return;
+  const names = Object.keys(record(metadata.properties));
+  const plain = Object.keys(metadata).every((word) => PLAIN_META.has(word));
+  if (plain && names.every((name) => name === 'name' || name === 'generateName')) return;
+  causes.push(
+    forbidden(
+      `${path}.properties[metadata]`,
+      'must not specify anything other than name and generateName, but metadata is implicitly specified',
+    ),
+  );
+}
+
+/** Judges a schema: what JSON schema words it uses, then whether it is structural. CEL rules are judged elsewhere. */
+export function validateSchema(schema: Fields, path: string): StatusCause[] {
+  const causes: StatusCause[] = [];
+  validateWords(schema, path, causes);
+  // What no structural schema can be read from is complained about once.
+  if (causes.length === 0) validateStructure(schema, path, 'root', causes);
+  return causes;
+}
