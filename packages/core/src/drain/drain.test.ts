@@ -293,7 +293,7 @@ const pdb = (
   expected: number,
   healthy: number,
   allowed: number,
-  disrupted: object = {},
+  disrupted: Record<string, string> = {},
   observed = 1,
 ): PodDisruptionBudget => ({
   apiVersion: 'policy/v1',

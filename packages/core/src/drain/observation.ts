@@ -74,6 +74,10 @@ export interface DrainMemory {
   readonly moves: ReadonlyMap<string, VolumeMove>;
   /** When no pod was left that has to go. */
   readonly emptySince?: Date;
+  /** VolumeAttachments that were deleted after a forced drain. */
+  readonly detachAsked?: ReadonlySet<string>;
+  /** Cordoning failed; a forced drain does without. */
+  readonly cordonFailed?: boolean;
 }
 
 export const NO_DRAIN_MEMORY: DrainMemory = { attempts: new Map(), moves: new Map() };

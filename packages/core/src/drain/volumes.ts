@@ -34,7 +34,8 @@ export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
   const empty = o.pods.every((pod) => verdictOf(pod).pod === 'stay');
   const emptySince = empty ? (memory.emptySince ?? now) : undefined;
   if (!changed && emptySince === memory.emptySince) return memory;
-  return { attempts: memory.attempts, moves, ...(emptySince ? { emptySince } : {}) };
+  const { emptySince: _, ...rest } = memory;
+  return { ...rest, moves, ...(emptySince ? { emptySince } : {}) };
 }
 
 /** The move that begins when a pod with volumes was asked to go. */

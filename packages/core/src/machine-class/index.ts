@@ -1,1 +1,1 @@
-export {};
+export { planFinalizer } from './reconciler.ts';

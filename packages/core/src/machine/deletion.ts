@@ -121,7 +121,8 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.hasTarget || !o.node || !o.drain || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;
   const drain = planDrain(o.drain, now);
   const terminating = o.node.status?.conditions?.some(({ type }) => type === 'Terminating');
-  if (!o.node.spec.unschedulable || !terminating) {
+  const skip = drain.forced && o.drain.memory.cordonFailed;
+  if (!skip && (!o.node.spec.unschedulable || !terminating)) {
     return act('no new pods may come', { do: 'cordon', reason: terminationReason(o), tolerant: drain.forced });
   }
   if (drain.evict.length > 0 || drain.remove.length > 0) {
@@ -130,7 +131,12 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
     return act('pods may go now', ...evict, ...remove);
   }
   if (drain.drained) return undefined;
-  return { actions: describeDrain(o, drain, now), next: nextAt(drain.lookAgainAt), because: becauseOf(drain) };
+  return {
+    actions: describeDrain(o, drain, now),
+    next: nextAt(drain.lookAgainAt),
+    because: becauseOf(drain),
+    budgets: drain.blockers.flatMap(({ budget }) => (budget ? [budget] : [])),
+  };
 }
 
 const becauseOf = ({ blockers, leaving }: DrainPlan): string =>
@@ -162,7 +168,10 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.hasTarget || !o.node || !o.drain || hasReached(o.machine.status, 'deleteVm')) return undefined;
   const forced = planDrain(o.drain, now).forced || hasReached(o.machine.status, 'deleteVolumeAttachments');
   if (!forced) return undefined;
-  const names = o.drain.attachments.flatMap(({ name, deleting }) => (name && !deleting ? [name] : []));
+  const asked = o.drain.memory.detachAsked;
+  const names = o.drain.attachments.flatMap(({ name, deleting }) =>
+    name && !deleting && !asked?.has(name) ? [name] : [],
+  );
   return names.length > 0
     ? act('volumes are attached after a forced drain', { do: 'deleteAttachments', names })
     : undefined;

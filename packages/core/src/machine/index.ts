@@ -1,1 +1,6 @@
-export {};
+export { isHealthy } from './conditions.ts';
+export { nextStep } from './next-step.ts';
+export type { CallKind, CallOutcome, MachineObservation } from './observation.ts';
+export type { Action, Plan } from './plan.ts';
+export { MACHINE_DEFAULTS, type MachineDefaults, type MachineSettings, settingsOf } from './settings.ts';
+export { asksForToken, renderUserData } from './user-data.ts';

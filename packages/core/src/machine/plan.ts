@@ -44,6 +44,8 @@ export interface Plan {
   readonly next: Next;
   /** One sentence for the log. */
   readonly because: string;
+  /** Keys of the PodDisruptionBudgets whose change is waited for. */
+  readonly budgets?: readonly string[];
 }
 
 export const wait = (because: string, ...instants: readonly (Date | undefined)[]): Plan => ({

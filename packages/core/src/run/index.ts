@@ -1,1 +1,1 @@
-export {};
+export { buildMachineController, type MachineController, type MachineControllerOptions } from './build.ts';

@@ -1,3 +1,4 @@
+export { isOrphan, ORPHAN_DEFAULTS, type OrphanOptions, planNodeMark } from './orphans.ts';
 export {
   createOvershootController,
   judgeSet,
@@ -7,3 +8,4 @@ export {
   thresholds,
   type Verdict,
 } from './overshoot.ts';
+export { REACHABILITY_DEFAULTS, type ReachabilityTimings, stepReachability } from './reachability.ts';

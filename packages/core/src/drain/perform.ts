@@ -1,0 +1,88 @@
+import { ignoreNotFound, isTooManyRequests, type KubeClient, KubeError, pods } from '@mcm/kube';
+import type { MachineMemory } from '../machine/memory.ts';
+import type { MachineObservation } from '../machine/observation.ts';
+import { budgetVersions } from './budgets.ts';
+import { forcedKey } from './drain.ts';
+import type { Attempt, DrainPod, PodRef } from './observation.ts';
+import { beginMove } from './volumes.ts';
+
+interface DrainScope {
+  readonly o: MachineObservation;
+  readonly memory: MachineMemory;
+  readonly now: Date;
+  readonly signal: AbortSignal;
+}
+
+/** Requests at once for one node: a drain of hundreds of pods must not crowd out the others. */
+const PARALLEL = 20;
+
+async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const queue = [...items];
+  const worker = async (): Promise<void> => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(PARALLEL, queue.length) }, worker));
+}
+
+/** The observed pods by uid: what a reference in a plan stands for. */
+const observed = ({ o }: DrainScope): ReadonlyMap<string, DrainPod> =>
+  new Map((o.drain?.pods ?? []).map((pod) => [pod.uid, pod]));
+
+function note({ memory }: DrainScope, key: string, attempt: Omit<Attempt, 'count'>): void {
+  const before = memory.drain.attempts.get(key);
+  const count = before?.result === attempt.result ? before.count + 1 : 1;
+  const attempts = new Map(memory.drain.attempts).set(key, { ...attempt, count });
+  memory.drain = { ...memory.drain, attempts };
+}
+
+/** Asks the API server to evict pods, and remembers what it answered. Only a lost connection or a stop throws. */
+export async function evictPods(client: KubeClient, refs: readonly PodRef[], scope: DrainScope): Promise<void> {
+  const known = observed(scope);
+  await inParallel(refs, async (ref) => {
+    const pod = known.get(ref.uid);
+    const attempt = { at: scope.now, budgets: pod ? budgetVersions(pod) : '' };
+    try {
+      await ignoreNotFound(evict(client, ref, scope.signal));
+      note(scope, ref.uid, { ...attempt, result: 'asked', message: '' });
+      const move = pod && beginMove(pod);
+      if (move) {
+        const moves = new Map(scope.memory.drain.moves).set(ref.uid, move);
+        scope.memory.drain = { ...scope.memory.drain, moves };
+      }
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      const { message, retryAfterMs } = error;
+      const result = isTooManyRequests(error) ? 'blocked' : 'failed';
+      note(scope, ref.uid, { ...attempt, result, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+    }
+  });
+}
+
+const evict = (client: KubeClient, { namespace, name, uid }: PodRef, signal: AbortSignal): Promise<unknown> =>
+  client.resource(pods, namespace).createSubresource(
+    name,
+    'eviction',
+    {
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name, namespace },
+      deleteOptions: { preconditions: { uid } },
+    },
+    { signal },
+  );
+
+/** Deletes pods without grace, and remembers what became of it. */
+export async function deletePods(client: KubeClient, refs: readonly PodRef[], scope: DrainScope): Promise<void> {
+  await inParallel(refs, async (ref) => {
+    const { namespace, name, uid } = ref;
+    const attempt = { at: scope.now, budgets: '' };
+    try {
+      const options = { gracePeriodSeconds: 0, preconditions: { uid }, signal: scope.signal };
+      await ignoreNotFound(client.resource(pods, namespace).delete(name, options));
+      note(scope, forcedKey(ref), { ...attempt, result: 'asked', message: '' });
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      note(scope, forcedKey(ref), { ...attempt, result: 'failed', message: error.message });
+    }
+  });
+}

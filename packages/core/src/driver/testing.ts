@@ -1,0 +1,181 @@
+import { z } from 'zod';
+import { type DriverDefinition, defineDriver } from './define-driver.ts';
+import type { CreatedInstance, Instance } from './driver.ts';
+import { type MachineCode, MachineError } from './errors.ts';
+
+/** A VM of the fake cloud. */
+export interface FakeVm {
+  readonly providerId: string;
+  readonly nodeName: string;
+  readonly machineName: string;
+  /** UID of its Machine: what makes a repeated create find it. */
+  readonly uid: string;
+  readonly userData: string;
+  readonly createdAt?: string;
+  initialized: boolean;
+}
+
+export type FakeMethod = 'create' | 'initialize' | 'status' | 'delete' | 'list';
+
+/** A failure to come. `after`: the call takes effect and its answer is lost. */
+export interface FakeFailure {
+  readonly code: MachineCode;
+  readonly message?: string;
+  readonly retryAfterMs?: number;
+  readonly after?: boolean;
+}
+
+export interface FakeCloudOptions {
+  /** Whether VMs need `initialize`; default false: the driver has none. */
+  readonly initializes?: boolean;
+  /** Called at the beginning of each call and before each answer: a test waits, throws or kills here. */
+  readonly gate?: (method: FakeMethod, point: 'before' | 'after', machineName: string) => Promise<void> | void;
+  /** Node name of a machine's VM; default the machine's name. */
+  readonly nodeName?: (machineName: string) => string;
+  /** When a VM is made or gone, for a kubelet to be played. */
+  readonly onCreated?: (vm: FakeVm) => void;
+  readonly onDeleted?: (vm: FakeVm) => void;
+  /** RFC 3339 time of now, for `createdAt`. */
+  readonly now?: () => string;
+}
+
+const spec = z.looseObject({ size: z.string().optional() });
+const credentials = z.looseObject({ userData: z.string().optional() });
+
+export type FakeDriver = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
+
+/**
+ * A cloud in memory, for tests of whatever uses a driver: it keeps VMs as a cloud does (whatever driver asks), and fails
+ * as it is told to. Assert on `vms` and `made`, not on calls.
+ */
+export class FakeCloud {
+  readonly #options: FakeCloudOptions;
+  readonly #vms = new Map<string, FakeVm>();
+  readonly #failures = new Map<FakeMethod, FakeFailure[]>();
+  /** Every VM ever made, by its machine's UID: more than one for a UID is the fault that must not be. */
+  readonly made: FakeVm[] = [];
+  /** Calls so far, by method. */
+  readonly calls: Record<FakeMethod, number> = { create: 0, initialize: 0, status: 0, delete: 0, list: 0 };
+  #next = 0;
+
+  constructor(options: FakeCloudOptions = {}) {
+    this.#options = options;
+  }
+
+  get vms(): readonly FakeVm[] {
+    return [...this.#vms.values()];
+  }
+
+  /** The next calls of a method fail, one failure each. */
+  fail(method: FakeMethod, ...failures: readonly FakeFailure[]): this {
+    this.#failures.set(method, [...(this.#failures.get(method) ?? []), ...failures]);
+    return this;
+  }
+
+  /** Takes all failures to come back. */
+  recover(): void {
+    this.#failures.clear();
+  }
+
+  /** Puts a VM there without anybody's asking. */
+  plant(machineName: string, createdAt?: string): FakeVm {
+    return this.#make(machineName, `planted-${this.#next}`, '', createdAt);
+  }
+
+  /** Takes a VM away behind everybody's back. */
+  lose(machineName: string): void {
+    for (const [id, vm] of this.#vms) if (vm.machineName === machineName) this.#vms.delete(id);
+  }
+
+  #make(machineName: string, uid: string, userData: string, createdAt = this.#options.now?.()): FakeVm {
+    const vm: FakeVm = {
+      providerId: `fake:///zone/vm-${this.#next++}`,
+      nodeName: this.#options.nodeName?.(machineName) ?? machineName,
+      machineName,
+      uid,
+      userData,
+      initialized: !this.#options.initializes,
+      ...(createdAt === undefined ? {} : { createdAt }),
+    };
+    this.#vms.set(vm.providerId, vm);
+    this.made.push(vm);
+    return vm;
+  }
+
+  async #call<T>(method: FakeMethod, machineName: string, effect: () => T): Promise<T> {
+    this.calls[method]++;
+    await this.#options.gate?.(method, 'before', machineName);
+    const failure = this.#failures.get(method)?.shift();
+    if (failure && !failure.after) throw failureError(failure);
+    const result = effect();
+    await this.#options.gate?.(method, 'after', machineName);
+    if (failure) throw failureError(failure);
+    return result;
+  }
+
+  #find(uid: string, providerId: string | undefined): FakeVm | undefined {
+    const byId = providerId ? this.#vms.get(providerId) : undefined;
+    return byId ?? this.vms.find((vm) => vm.uid === uid);
+  }
+
+  /** A driver for this cloud. Any number of processes may use one each. */
+  driver(): FakeDriver {
+    const { initializes } = this.#options;
+    const base: FakeDriver = {
+      name: 'fake',
+      providerSpec: spec,
+      credentialsSchema: credentials,
+      create: ({ machine, userData }) =>
+        this.#call('create', machine.metadata.name, (): CreatedInstance => {
+          const known = this.#find(machine.metadata.uid, undefined);
+          if (known) return instance(known);
+          const vm = this.#make(machine.metadata.name, machine.metadata.uid, userData);
+          this.#options.onCreated?.(vm);
+          return instance(vm);
+        }),
+      status: ({ machine }) =>
+        this.#call('status', machine.metadata.name, () => {
+          const vm = this.#find(machine.metadata.uid, machine.spec.providerID);
+          if (!vm) throw new MachineError('NotFound', `no VM of machine ${machine.metadata.name}`);
+          if (!vm.initialized) throw new MachineError('Uninitialized', `VM ${vm.providerId} is not initialised`);
+          return instance(vm);
+        }),
+      delete: ({ machine }) =>
+        this.#call('delete', machine.metadata.name, () => {
+          const vm = this.#find(machine.metadata.uid, machine.spec.providerID);
+          if (!vm) return undefined;
+          this.#vms.delete(vm.providerId);
+          this.#options.onDeleted?.(vm);
+          return {};
+        }),
+      list: () =>
+        this.#call('list', '', () =>
+          this.vms.map(({ providerId, machineName, createdAt }) => ({
+            providerId,
+            machineName,
+            ...(createdAt === undefined ? {} : { createdAt }),
+          })),
+        ),
+    };
+    if (!initializes) return defineDriver(base);
+    return defineDriver({
+      ...base,
+      initialize: ({ machine }) =>
+        this.#call('initialize', machine.metadata.name, () => {
+          const vm = this.#find(machine.metadata.uid, machine.spec.providerID);
+          if (!vm) throw new MachineError('NotFound', `no VM of machine ${machine.metadata.name}`);
+          vm.initialized = true;
+          return instance(vm);
+        }),
+    });
+  }
+}
+
+const instance = ({ providerId, nodeName }: FakeVm): Instance => ({
+  providerId,
+  nodeName,
+  addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+});
+
+const failureError = ({ code, message, retryAfterMs }: FakeFailure): MachineError =>
+  new MachineError(code, message ?? `the cloud says: ${code}`, retryAfterMs === undefined ? {} : { retryAfterMs });

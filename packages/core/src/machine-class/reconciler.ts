@@ -1,0 +1,80 @@
+import { Finalizers, type MachineClass, machineClasses } from '@mcm/api';
+import {
+  type Clock,
+  done,
+  ignoreNotFound,
+  type Key,
+  type KubeClient,
+  type KubeObject,
+  type Logger,
+  type Outcome,
+  type ResourceDefinition,
+  secrets,
+  splitKey,
+} from '@mcm/kube';
+import type { Caches } from '../machine/caches.ts';
+
+export interface ClassReconcilerOptions {
+  readonly client: KubeClient;
+  readonly caches: Pick<Caches, 'machines' | 'classes' | 'secrets'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Whether a finalizer is to be added, removed or left. A deleting object gets none: the API server would refuse it. */
+export function planFinalizer(object: KubeObject, finalizer: string, users: number): 'add' | 'remove' | 'leave' {
+  const has = object.metadata.finalizers?.includes(finalizer) ?? false;
+  if (users === 0) return has ? 'remove' : 'leave';
+  return has || object.metadata.deletionTimestamp ? 'leave' : 'add';
+}
+
+/** Writes the object's finalizer list with one added or removed; the version makes a change by others in between a conflict. */
+async function writeFinalizer<T extends KubeObject>(
+  client: KubeClient,
+  definition: ResourceDefinition<T>,
+  object: T,
+  finalizer: string,
+  verb: 'add' | 'remove',
+): Promise<T | undefined> {
+  const { name, namespace, uid, resourceVersion, finalizers = [] } = object.metadata;
+  const others = finalizers.filter((other) => other !== finalizer);
+  const wanted = verb === 'add' ? [...others, finalizer].sort() : others;
+  const body = { metadata: { uid, resourceVersion, finalizers: wanted } };
+  return ignoreNotFound(client.resource(definition, namespace).patch(name, { type: 'merge', body }));
+}
+
+/**
+ * Keeps a class as long as machines refer to it, those being deleted included: without it their VMs cannot be deleted.
+ * Source: machine-controller-manager, pkg/util/provider/machinecontroller/machineclass.go.
+ */
+export const createClassReconcile =
+  ({ client, caches, log }: ClassReconcilerOptions) =>
+  async (key: Key): Promise<Outcome> => {
+    const found = caches.classes.store.get(key);
+    if (!found) return done;
+    const users = caches.machines.store
+      .byIndex('class', splitKey(key).name)
+      .filter(({ spec }) => spec.class.kind === 'MachineClass').length;
+    const verb = planFinalizer(found, Finalizers.MachineControllerManager, users);
+    if (found.metadata.deletionTimestamp && users > 0) {
+      log.info('MachineClass is to be deleted but machines still refer to it', { class: key, machines: users });
+    }
+    if (verb === 'leave') return done;
+    const finalizer = Finalizers.MachineControllerManager;
+    const answer = await writeFinalizer<MachineClass>(client, machineClasses, found, finalizer, verb);
+    if (answer) caches.classes.recordWrite(answer);
+    return done;
+  };
+
+/** Keeps a Secret as long as a class refers to it. Source: secret.go. */
+export const createSecretReconcile =
+  ({ client, caches }: ClassReconcilerOptions) =>
+  async (key: Key): Promise<Outcome> => {
+    const found = caches.secrets.store.get(key);
+    if (!found) return done;
+    const verb = planFinalizer(found, Finalizers.Secret, caches.classes.store.byIndex('secret', key).length);
+    if (verb === 'leave') return done;
+    const answer = await writeFinalizer(client, secrets, found, Finalizers.Secret, verb);
+    if (answer) caches.secrets.recordWrite(answer);
+    return done;
+  };

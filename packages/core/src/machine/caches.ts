@@ -1,0 +1,107 @@
+import { Labels, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
+import {
+  createInformer,
+  type Informer,
+  type InformerRuntime,
+  type KubeClient,
+  type KubeObject,
+  type Node,
+  nodes,
+  type PersistentVolumeClaim,
+  type Pod,
+  type PodDisruptionBudget,
+  persistentVolumeClaims,
+  podDisruptionBudgets,
+  pods,
+  type Secret,
+  secrets,
+  type VolumeAttachment,
+  volumeAttachments,
+} from '@mcm/kube';
+import { secretKeysOf } from '../driver/credentials.ts';
+import { projectClaim, projectNode, projectPod } from './projections.ts';
+import { replacementGroup } from './replacements.ts';
+
+/** Live copies of what is in the target cluster. */
+export interface TargetCaches {
+  /** Indexes: `machine` (name in the node's label). */
+  readonly nodes: Informer<Node>;
+  /** Indexes: `node`. */
+  readonly pods: Informer<Pod>;
+  readonly claims: Informer<PersistentVolumeClaim>;
+  /** Indexes: `node`, `volume`. */
+  readonly attachments: Informer<VolumeAttachment>;
+  /** Indexes: `namespace`. */
+  readonly budgets: Informer<PodDisruptionBudget>;
+}
+
+/** Live copies of everything that the machine controller reads. */
+export interface Caches {
+  /** Indexes: `node` (label), `class`, `group` (of replacements), `unhealthyGroup` (the same, unhealthy ones only). */
+  readonly machines: Informer<Machine>;
+  /** Indexes: `secret` (key of a Secret that it refers to). */
+  readonly classes: Informer<MachineClass>;
+  readonly secrets: Informer<Secret>;
+  /** Undefined with `--target-kubeconfig=none`. */
+  readonly target: TargetCaches | undefined;
+}
+
+const isUnhealthy = ({ status }: Machine): boolean =>
+  status?.currentStatus?.phase === 'Unknown' || status?.currentStatus?.phase === 'InPlaceUpdateFailed';
+
+const present = (value: string | undefined): readonly string[] => (value ? [value] : []);
+
+export interface CacheOptions {
+  readonly control: KubeClient;
+  readonly target: KubeClient | undefined;
+  readonly namespace: string;
+  readonly runtime: InformerRuntime;
+}
+
+export function createCaches({ control, target, namespace, runtime }: CacheOptions): Caches {
+  return {
+    machines: createInformer(control, machines, {
+      ...runtime,
+      namespace,
+      indexes: {
+        node: (machine) => present(machine.metadata.labels?.[Labels.Node]),
+        class: (machine) => present(machine.spec.class.name),
+        group: (machine) => [replacementGroup(machine)],
+        unhealthyGroup: (machine) => (isUnhealthy(machine) ? [replacementGroup(machine)] : []),
+      },
+    }),
+    classes: createInformer(control, machineClasses, { ...runtime, namespace, indexes: { secret: secretKeysOf } }),
+    secrets: createInformer(control, secrets, { ...runtime, namespace }),
+    target: target && targetCaches(target, runtime),
+  };
+}
+
+const targetCaches = (client: KubeClient, runtime: InformerRuntime): TargetCaches => ({
+  nodes: createInformer(client, nodes, {
+    ...runtime,
+    project: projectNode,
+    indexes: { machine: (node) => present(node.metadata.labels?.[Labels.MachineName]) },
+  }),
+  pods: createInformer(client, pods, {
+    ...runtime,
+    project: projectPod,
+    indexes: { node: (pod) => present(pod.spec.nodeName) },
+    pageSize: 250,
+  }),
+  claims: createInformer(client, persistentVolumeClaims, { ...runtime, project: projectClaim }),
+  attachments: createInformer(client, volumeAttachments, {
+    ...runtime,
+    indexes: {
+      node: (attachment) => [attachment.spec.nodeName],
+      volume: (attachment) => present(attachment.spec.source.persistentVolumeName),
+    },
+  }),
+  budgets: createInformer(client, podDisruptionBudgets, {
+    ...runtime,
+    indexes: { namespace: (budget) => present(budget.metadata.namespace) },
+  }),
+});
+
+/** Every informer, to be run. */
+export const informersOf = ({ target, ...control }: Caches): readonly Informer<KubeObject>[] =>
+  [...Object.values(control), ...Object.values(target ?? {})] as unknown as Informer<KubeObject>[];

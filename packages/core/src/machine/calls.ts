@@ -1,0 +1,120 @@
+import type { Machine } from '@mcm/api';
+import type { Clock, Logger } from '@mcm/kube';
+import { MachineError } from '../driver/errors.ts';
+import type { CallKind, CallMemory, CallOutcome } from './observation.ts';
+
+/** What a call yields when it succeeds. */
+export type CallResult = Extract<CallOutcome, { ok: true }>;
+
+export interface CallsOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Wakes the machine: its call has ended. */
+  readonly wake: (machine: Machine) => void;
+  /** Calls under way at once, of those that make VMs and of those that delete them apart: neither holds up the other. */
+  readonly limit?: number;
+}
+
+const DEFAULT_LIMIT = 500;
+
+/** At most `limit` at once; the rest wait in the order in which they came. */
+class Lane {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(limit: number) {
+    this.#free = limit;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free++;
+    }
+  }
+}
+
+const NOTHING: CallMemory = {};
+
+/**
+ * The driver calls of all machines. A call goes on while no reconcile waits for it, and wakes its machine when it
+ * settles; so a slow cloud holds up nobody else. One call at a time for each machine's UID: a `create` and a `delete`
+ * of one machine never overlap.
+ */
+export class DriverCalls {
+  readonly #options: CallsOptions;
+  readonly #memory = new Map<string, CallMemory>();
+  readonly #making: Lane;
+  readonly #deleting: Lane;
+  readonly #forgotten = new Set<string>();
+
+  constructor(options: CallsOptions) {
+    this.#options = options;
+    this.#making = new Lane(options.limit ?? DEFAULT_LIMIT);
+    this.#deleting = new Lane(options.limit ?? DEFAULT_LIMIT);
+  }
+
+  /** What is known of the machine's calls. */
+  of(uid: string): CallMemory {
+    return this.#memory.get(uid) ?? NOTHING;
+  }
+
+  /** Number of calls under way or waiting for a place. */
+  get running(): number {
+    let count = 0;
+    for (const { running } of this.#memory.values()) if (running) count++;
+    return count;
+  }
+
+  /** Begins a call. @throws when one of the machine is under way */
+  start(machine: Machine, kind: CallKind, inputs: string, work: () => Promise<CallResult>): void {
+    const { uid, name } = machine.metadata;
+    const memory = this.of(uid);
+    if (memory.running) throw new Error(`machine ${name}: ${kind} asked for while ${memory.running.kind} is under way`);
+    this.#forgotten.delete(uid);
+    this.#memory.set(uid, { ...memory, running: { kind, since: this.#options.clock.now() } });
+    const lane = kind === 'delete' ? this.#deleting : this.#making;
+    void lane
+      .run(work)
+      .catch((thrown: unknown): CallOutcome => ({ ok: false, error: MachineError.from(thrown) }))
+      .then((outcome) => this.#settle(machine, kind, inputs, outcome));
+  }
+
+  /** The machine is gone. What a call of it under way brings is dropped. */
+  forget(uid: string): void {
+    if (this.of(uid).running) this.#forgotten.add(uid);
+    else this.#memory.delete(uid);
+  }
+
+  #settle(machine: Machine, kind: CallKind, inputs: string, outcome: CallOutcome): void {
+    const { uid, name, namespace = '' } = machine.metadata;
+    if (this.#forgotten.delete(uid)) {
+      this.#memory.delete(uid);
+      return;
+    }
+    const { last, created } = this.of(uid);
+    const before = last?.kind === kind && !last.outcome.ok ? last.failures : 0;
+    const failures = outcome.ok ? 0 : before + 1;
+    const made = kind === 'create' && outcome.ok ? outcome.instance : created;
+    const settled = { kind, at: this.#options.clock.now(), outcome, failures, inputs };
+    this.#memory.set(uid, { last: settled, ...(made ? { created: made } : {}) });
+    this.#log(`${namespace}/${name}`, kind, outcome, failures);
+    this.#options.wake(machine);
+  }
+
+  #log(machine: string, call: CallKind, outcome: CallOutcome, failures: number): void {
+    const { log } = this.#options;
+    if (outcome.ok) {
+      log.debug('Driver call ended', { machine, call });
+      return;
+    }
+    const fields = { machine, call, code: outcome.error.code, error: outcome.error.message, failures };
+    if (failures === 1) log.warn('Driver call failed', fields);
+    else log.debug('Driver call still fails', fields);
+  }
+}

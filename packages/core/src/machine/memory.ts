@@ -1,0 +1,27 @@
+import { type DrainMemory, NO_DRAIN_MEMORY } from '../drain/observation.ts';
+
+/** What this process keeps of one machine between reconciles. Losing it costs time, never a VM. */
+export interface MachineMemory {
+  drain: DrainMemory;
+  /** UID of the Node that was deleted, so that a cache that has not heard of it yet does not bring it back. */
+  releasedNode?: string;
+  /** A Node of the machine vanished while we watched. */
+  nodeVanished?: boolean;
+}
+
+/** Memory by UID of the machine. */
+export class MachineMemories {
+  readonly #byUid = new Map<string, MachineMemory>();
+
+  of(uid: string): MachineMemory {
+    const known = this.#byUid.get(uid);
+    if (known) return known;
+    const fresh: MachineMemory = { drain: NO_DRAIN_MEMORY };
+    this.#byUid.set(uid, fresh);
+    return fresh;
+  }
+
+  forget(uid: string): void {
+    this.#byUid.delete(uid);
+  }
+}

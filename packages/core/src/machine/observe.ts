@@ -1,0 +1,116 @@
+import { Labels, type Machine } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { NO_DRAIN_MEMORY } from '../drain/observation.ts';
+import { observeDrain } from '../drain/observe.ts';
+import type { DriverInvoker } from '../driver/invoker.ts';
+import { isNodeOf, pointsTo } from '../node/instance.ts';
+import type { Caches } from './caches.ts';
+import type { DriverCalls } from './calls.ts';
+import type { MachineMemory } from './memory.ts';
+import type { MachineObservation } from './observation.ts';
+import { countReplacements, replacementGroup } from './replacements.ts';
+import { type MachineDefaults, settingsOf } from './settings.ts';
+import { asksForToken } from './user-data.ts';
+
+export interface ObserveOptions {
+  readonly caches: Caches;
+  readonly invoker: DriverInvoker;
+  readonly calls: DriverCalls;
+  readonly defaults: () => MachineDefaults;
+  readonly frozen: () => boolean;
+  /** Machines of the group, other than this one, that are being marked Failed right now. */
+  readonly reserved: (group: string, uid: string) => number;
+  readonly volumeWindow: number;
+}
+
+/** One snapshot of what the decision about a machine needs. Reads caches only. */
+export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptions, now: Date): MachineObservation {
+  const { caches, invoker, calls } = o;
+  const settings = settingsOf(machine, o.defaults());
+  const callMemory = calls.of(machine.metadata.uid);
+  const node = nodeOf(machine, memory, caches);
+  const machineClass = invoker.classOf(machine);
+  const created = callMemory.created?.nodeName;
+  const nodeOfCreated = created ? caches.target?.nodes.store.get(created) : undefined;
+  const deleting = machine.metadata.deletionTimestamp !== undefined;
+  if (deleting && !node) memory.drain = NO_DRAIN_MEMORY;
+  const drain =
+    deleting && node && caches.target
+      ? observeDrain({
+          machine,
+          settings,
+          node,
+          caches: caches.target,
+          memory: memory.drain,
+          volumeWindow: o.volumeWindow,
+          now,
+        })
+      : undefined;
+  if (drain) memory.drain = drain.memory;
+  return {
+    machine,
+    settings,
+    inputs: invoker.inputsOf(machine),
+    asksForToken: userDataAsks(machine, invoker),
+    hasTarget: caches.target !== undefined,
+    frozen: o.frozen(),
+    calls: callMemory,
+    driver: invoker.can,
+    replacementsInProgress: replacements(machine, o),
+    ...(machineClass ? { machineClass } : {}),
+    ...(node ? { node } : {}),
+    ...(nodeOfCreated ? { nodeOfCreated } : {}),
+    ...(memory.nodeVanished && !node ? { nodeWasDeleted: true } : {}),
+    ...(drain ? { drain } : {}),
+  };
+}
+
+/** Only asked around a join, and the answer is kept with the decoded Secret's text. */
+const userDataAsks = (machine: Machine, invoker: DriverInvoker): boolean => {
+  if (machine.status?.currentStatus?.phase === 'Running') return false;
+  return asksForToken(invoker.userDataOf(machine) ?? '');
+};
+
+function replacements(machine: Machine, { caches, reserved }: ObserveOptions): number {
+  const phase = machine.status?.currentStatus?.phase;
+  if (phase !== 'Unknown' && phase !== 'InPlaceUpdateFailed') return 0;
+  const group = replacementGroup(machine);
+  const others = caches.machines.store.byIndex('group', group);
+  return (
+    countReplacements(others.filter(({ metadata }) => metadata.uid !== machine.metadata.uid)) +
+    reserved(group, machine.metadata.uid)
+  );
+}
+
+/**
+ * The machine's Node: the one its label names; a machine without the label is found by the Node's label back. A Node
+ * that another machine has the better claim to is not this one's.
+ */
+function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node | undefined {
+  if (!caches.target) return undefined;
+  const { store } = caches.target.nodes;
+  const name = machine.metadata.labels?.[Labels.Node];
+  const candidates = name ? [store.get(name)] : store.byIndex('machine', machine.metadata.name);
+  return candidates.find(
+    (node) => node && node.metadata.uid !== memory.releasedNode && isMine(machine, node, Boolean(name), caches),
+  );
+}
+
+function isMine(machine: Machine, node: Node, named: boolean, caches: Caches): boolean {
+  if (!isNodeOf(machine, node)) return false;
+  if (!named) return pointsTo(node, machine);
+  const claims = caches.machines.store.byIndex('node', node.metadata.name);
+  if (claims.length <= 1) return true;
+  return bestClaim(claims, node).metadata.uid === machine.metadata.uid;
+}
+
+/** Of several machines that name one Node: the one it points back to, else the one whose VM it is, else the oldest. */
+function bestClaim(claims: readonly Machine[], node: Node): Machine {
+  const ranked = claims.toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));
+  const byId = node.spec.providerID
+    ? ranked.find((machine) => machine.spec.providerID && isNodeOf(machine, node))
+    : undefined;
+  const best = byId ?? ranked.find((machine) => pointsTo(node, machine)) ?? ranked[0];
+  if (!best) throw new Error('a claim is asked for among none');
+  return best;
+}

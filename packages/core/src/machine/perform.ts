@@ -1,0 +1,299 @@
+import {
+  Annotations,
+  DEFAULT_MACHINE_PRIORITY,
+  Finalizers,
+  formatTime,
+  Labels,
+  type Machine,
+  machines,
+} from '@mcm/api';
+import {
+  type EventRecorder,
+  errorText,
+  ignoreNotFound,
+  type KubeClient,
+  type Logger,
+  type Node,
+  nodes,
+  type ResourceClient,
+  volumeAttachments,
+} from '@mcm/kube';
+import { deletePods, evictPods } from '../drain/perform.ts';
+import type { Instance } from '../driver/driver.ts';
+import type { DriverInvoker } from '../driver/invoker.ts';
+import type { NodePatch } from '../node/sync.ts';
+import type { Caches } from './caches.ts';
+import type { CallResult, DriverCalls } from './calls.ts';
+import type { MachineMemory } from './memory.ts';
+import { mergeDiff } from './merge-diff.ts';
+import type { CallKind, MachineObservation } from './observation.ts';
+import type { Action } from './plan.ts';
+import type { BootstrapTokenIssuer } from './tokens.ts';
+import { asksForToken, renderUserData } from './user-data.ts';
+
+export interface PerformerOptions {
+  readonly control: KubeClient;
+  readonly target: KubeClient | undefined;
+  readonly caches: Caches;
+  readonly invoker: DriverInvoker;
+  readonly calls: DriverCalls;
+  readonly tokens: BootstrapTokenIssuer | undefined;
+  readonly recorder: EventRecorder;
+  readonly log: Logger;
+}
+
+/** What an action is carried out on. */
+export interface Scope {
+  readonly o: MachineObservation;
+  readonly memory: MachineMemory;
+  readonly now: Date;
+  readonly signal: AbortSignal;
+}
+
+/** Carries planned actions out. Answers go into the caches at once, so the next look sees its own writes. */
+export class Performer {
+  readonly #options: PerformerOptions;
+
+  constructor(options: PerformerOptions) {
+    this.#options = options;
+  }
+
+  async perform(action: Action, scope: Scope): Promise<void> {
+    const { machine } = scope.o;
+    switch (action.do) {
+      case 'addFinalizer':
+        return this.#setFinalizers(
+          scope,
+          [...(machine.metadata.finalizers ?? []), Finalizers.MachineControllerManager].sort(),
+        );
+      case 'removeFinalizer':
+        return this.#finish(scope);
+      case 'call':
+        return this.#call(scope, action.call);
+      case 'record':
+        return this.#record(scope, action.instance);
+      case 'labelNode':
+        return this.#patchMachine(scope, { metadata: { labels: { [Labels.Node]: action.nodeName } } });
+      case 'writeStatus':
+        return this.#writeStatus(scope, action);
+      case 'syncNode':
+        return this.#syncNode(scope, action.patch);
+      case 'deleteToken':
+        return this.#options.tokens?.remove(machine);
+      case 'deleteMachine':
+        return this.#deleteMachine(scope);
+      case 'cordon':
+        return this.#cordon(scope, action.reason, action.tolerant);
+      case 'evict':
+        return evictPods(this.#target(), action.pods, scope);
+      case 'deletePods':
+        return deletePods(this.#target(), action.pods, scope);
+      case 'deleteAttachments':
+        return this.#deleteAttachments(scope, action.names);
+      case 'releaseNode':
+        return this.#releaseNode(scope);
+      default:
+        return assertNever(action);
+    }
+  }
+
+  #target(): KubeClient {
+    const { target } = this.#options;
+    if (!target) throw new Error('an action on nodes was planned without a target cluster');
+    return target;
+  }
+
+  #machines({ o }: Scope): ResourceClient<Machine> {
+    return this.#options.control.resource(machines, o.machine.metadata.namespace);
+  }
+
+  #nodes(): ResourceClient<Node> {
+    return this.#target().resource(nodes);
+  }
+
+  /** A merge patch of the machine with this UID; a new machine of the same name is refused by the server. */
+  async #patchMachine(scope: Scope, body: { readonly metadata?: object; readonly spec?: object }): Promise<void> {
+    const { name, uid } = scope.o.machine.metadata;
+    const patch = { ...body, metadata: { ...body.metadata, uid } };
+    const answer = await this.#machines(scope).patch(name, { type: 'merge', body: patch }, { signal: scope.signal });
+    this.#options.caches.machines.recordWrite(answer);
+  }
+
+  /** Lists are written whole, so the version they were computed from goes with them. */
+  #setFinalizers(scope: Scope, finalizers: readonly string[]): Promise<void> {
+    const { resourceVersion } = scope.o.machine.metadata;
+    return this.#patchMachine(scope, { metadata: { finalizers, resourceVersion } });
+  }
+
+  async #finish(scope: Scope): Promise<void> {
+    const { machine } = scope.o;
+    if (this.#options.tokens?.issued(machine)) await this.#options.tokens.remove(machine);
+    const others = (machine.metadata.finalizers ?? []).filter((name) => name !== Finalizers.MachineControllerManager);
+    await ignoreNotFound(this.#setFinalizers(scope, others));
+  }
+
+  async #record(scope: Scope, { providerId, nodeName }: Instance): Promise<void> {
+    const { machine, hasTarget } = scope.o;
+    const labels = hasTarget && nodeName ? { labels: { [Labels.Node]: nodeName } } : {};
+    const annotations = machine.metadata.annotations?.[Annotations.Priority]
+      ? {}
+      : { annotations: { [Annotations.Priority]: String(DEFAULT_MACHINE_PRIORITY) } };
+    await this.#patchMachine(scope, { metadata: { ...labels, ...annotations }, spec: { providerID: providerId } });
+  }
+
+  async #writeStatus(scope: Scope, action: Extract<Action, { do: 'writeStatus' }>): Promise<void> {
+    const { machine } = scope.o;
+    const status = mergeDiff(machine.status, action.status);
+    if (!status) return;
+    const { name, uid, resourceVersion } = machine.metadata;
+    const body = { metadata: { uid, resourceVersion }, status };
+    const options = { subresource: 'status', signal: scope.signal };
+    const answer = await this.#machines(scope).patch(name, { type: 'merge', body }, options);
+    this.#options.caches.machines.recordWrite(answer);
+    if (action.event) {
+      const { type, reason, message } = action.event;
+      this.#options.recorder.event(machine, type, reason, message);
+    }
+  }
+
+  async #deleteMachine(scope: Scope): Promise<void> {
+    const { name, uid } = scope.o.machine.metadata;
+    const options = { preconditions: { uid }, signal: scope.signal };
+    await ignoreNotFound(this.#machines(scope).delete(name, options));
+    this.#options.log.info('Node is being deleted, so its machine is', { machine: name });
+  }
+
+  /** Labels, annotations and finalizers are merged by the server; taints are a list as a whole and need the version. */
+  async #syncNode(scope: Scope, patch: NodePatch): Promise<void> {
+    const { node } = scope.o;
+    if (!node) return;
+    const { name, uid, resourceVersion } = node.metadata;
+    if (patch.main) {
+      const main: { readonly metadata?: object; readonly spec?: object } = patch.main;
+      const version = main.spec ? { resourceVersion } : {};
+      const body = { ...main, metadata: { ...main.metadata, uid, ...version } };
+      const answer = await this.#nodes().patch(name, { type: 'strategic', body }, { signal: scope.signal });
+      this.#recordNode(answer);
+    }
+    if (patch.status) {
+      const options = { subresource: 'status', signal: scope.signal };
+      this.#recordNode(await this.#nodes().patch(name, { type: 'merge', body: patch.status }, options));
+    }
+  }
+
+  #recordNode(node: Node): void {
+    this.#options.caches.target?.nodes.recordWrite(node);
+  }
+
+  /** No new pods, and everybody can see why. Two writes: spec and status are apart. */
+  async #cordon(scope: Scope, reason: 'ScaleDown' | 'Unhealthy', tolerant: boolean): Promise<void> {
+    const { node } = scope.o;
+    if (!node) return;
+    const { name } = node.metadata;
+    const { signal } = scope;
+    const time = formatTime(scope.now);
+    const message =
+      reason === 'Unhealthy'
+        ? 'Machine Controller is terminating failed machine'
+        : 'Machine Controller is scaling down machine';
+    const times = { lastHeartbeatTime: time, lastTransitionTime: time };
+    const conditions = [{ type: 'Terminating', status: 'True', reason, message, ...times }];
+    const writes: Promise<Node | undefined>[] = [];
+    if (!node.status?.conditions?.some(({ type }) => type === 'Terminating')) {
+      const body = { status: { conditions } };
+      writes.push(
+        ignoreNotFound(this.#nodes().patch(name, { type: 'strategic', body }, { subresource: 'status', signal })),
+      );
+    }
+    if (!node.spec.unschedulable) {
+      const body = { spec: { unschedulable: true } };
+      writes.push(ignoreNotFound(this.#nodes().patch(name, { type: 'merge', body }, { signal })));
+    }
+    const results = await Promise.allSettled(writes);
+    for (const result of results) {
+      if (result.status === 'fulfilled' && result.value) this.#recordNode(result.value);
+    }
+    const refused = results.find((result) => result.status === 'rejected');
+    if (!refused) return;
+    if (!tolerant) throw refused.reason;
+    scope.memory.drain = { ...scope.memory.drain, cordonFailed: true };
+    this.#options.log.warn('Cordon failed; the drain is forced and goes on', {
+      node: name,
+      error: errorText(refused.reason),
+    });
+  }
+
+  async #deleteAttachments(scope: Scope, names: readonly string[]): Promise<void> {
+    const client = this.#target().resource(volumeAttachments);
+    const results = await Promise.allSettled(
+      names.map((name) => ignoreNotFound(client.delete(name, { signal: scope.signal }))),
+    );
+    const asked = new Set([...(scope.memory.drain.detachAsked ?? []), ...names]);
+    scope.memory.drain = { ...scope.memory.drain, detachAsked: asked };
+    for (const result of results) {
+      if (result.status === 'rejected') {
+        this.#options.log.warn('VolumeAttachment was not deleted', { error: errorText(result.reason) });
+      }
+    }
+  }
+
+  /** The VM is gone: its Node follows, if it is still the same Node. */
+  async #releaseNode(scope: Scope): Promise<void> {
+    const { node } = scope.o;
+    if (!node) return;
+    const { name, uid, resourceVersion, finalizers = [], deletionTimestamp } = node.metadata;
+    const { signal } = scope;
+    if (finalizers.includes(Finalizers.Node)) {
+      const others = finalizers.filter((finalizer) => finalizer !== Finalizers.Node);
+      const body = { metadata: { uid, resourceVersion, finalizers: others } };
+      const answer = await ignoreNotFound(this.#nodes().patch(name, { type: 'merge', body }, { signal }));
+      if (answer) this.#recordNode(answer);
+    }
+    if (!deletionTimestamp) await ignoreNotFound(this.#nodes().delete(name, { preconditions: { uid }, signal }));
+    scope.memory.releasedNode = uid;
+  }
+
+  #call({ o }: Scope, call: CallKind): void {
+    this.#options.calls.start(o.machine, call, o.inputs, () => this.#invoke(o, call));
+  }
+
+  async #invoke(o: MachineObservation, call: CallKind): Promise<CallResult> {
+    const { invoker } = this.#options;
+    const { machine } = o;
+    switch (call) {
+      case 'create': {
+        const created = await invoker.create(machine, (userData) => this.#render(o, userData));
+        const { lastKnownState, ...instance } = created;
+        return { ok: true, instance, ...(lastKnownState === undefined ? {} : { lastKnownState }) };
+      }
+      case 'initialize':
+        return { ok: true, instance: await invoker.initialize(machine) };
+      case 'status':
+        return { ok: true, instance: await invoker.status(machine) };
+      case 'delete': {
+        const gone = await invoker.delete(withProviderId(machine, o.calls.created));
+        return { ok: true, ...(gone?.lastKnownState === undefined ? {} : { lastKnownState: gone.lastKnownState }) };
+      }
+      default:
+        return assertNever(call);
+    }
+  }
+
+  async #render(o: MachineObservation, userData: string): Promise<string> {
+    const { tokens } = this.#options;
+    const machineName = o.machine.metadata.name;
+    if (!tokens || !asksForToken(userData)) return renderUserData(userData, { machineName });
+    const bootstrapToken = await tokens.ensure(o.machine, o.settings.creationTimeoutMs);
+    return renderUserData(userData, { machineName, bootstrapToken });
+  }
+}
+
+/** A VM that was made but never recorded is deleted by the id it has. */
+const withProviderId = (machine: Machine, created: Instance | undefined): Machine =>
+  machine.spec.providerID || !created
+    ? machine
+    : { ...machine, spec: { ...machine.spec, providerID: created.providerId } };
+
+function assertNever(value: never): never {
+  throw new Error(`not handled: ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,111 @@
+import { Annotations } from '@mcm/api';
+import {
+  controllerOf,
+  type Node,
+  type ObjectMeta,
+  type OwnerReference,
+  type PersistentVolumeClaim,
+  type Pod,
+  type PodVolume,
+} from '@mcm/kube';
+
+/** What is kept of each object in the caches of the target cluster. Their size decides this process's memory. */
+
+/** Strings that come with every pod are stored once. */
+const pool = new Map<string, string>();
+const POOL_LIMIT = 10_000;
+
+function shared(text: string): string {
+  const known = pool.get(text);
+  if (known !== undefined) return known;
+  if (pool.size < POOL_LIMIT) pool.set(text, text);
+  return text;
+}
+
+const sharedMap = (map: Record<string, string>): Record<string, string> => {
+  const result: Record<string, string> = {};
+  for (const [key, value] of Object.entries(map)) result[shared(key)] = shared(value);
+  return result;
+};
+
+function owner(object: { readonly metadata: ObjectMeta }): OwnerReference[] | undefined {
+  const reference = controllerOf(object);
+  if (!reference) return undefined;
+  const { apiVersion, kind, name, uid } = reference;
+  return [
+    { apiVersion: shared(apiVersion), kind: shared(kind), name: shared(name), uid: shared(uid), controller: true },
+  ];
+}
+
+const volume = ({ name, persistentVolumeClaim, emptyDir, ephemeral }: PodVolume): PodVolume | undefined => {
+  if (persistentVolumeClaim) return { name, persistentVolumeClaim: { claimName: persistentVolumeClaim.claimName } };
+  if (emptyDir) return { name: shared(name), emptyDir: {} };
+  return ephemeral ? { name, ephemeral: {} } : undefined;
+};
+
+/** A pod as drains need it: identity, owner, labels for budgets, volumes, phase, readiness. */
+export function projectPod(pod: Pod): Pod {
+  const { metadata, spec, status } = pod;
+  const owners = owner(pod);
+  const volumes = (spec.volumes ?? []).map(volume).filter((kept) => kept !== undefined);
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  const mirror = metadata.annotations?.[Annotations.MirrorPod];
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: metadata.name,
+      namespace: shared(metadata.namespace ?? ''),
+      uid: metadata.uid,
+      resourceVersion: metadata.resourceVersion,
+      creationTimestamp: metadata.creationTimestamp,
+      ...(metadata.deletionTimestamp ? { deletionTimestamp: metadata.deletionTimestamp } : {}),
+      ...(metadata.labels ? { labels: sharedMap(metadata.labels) } : {}),
+      ...(mirror === undefined ? {} : { annotations: { [Annotations.MirrorPod]: mirror } }),
+      ...(owners ? { ownerReferences: owners } : {}),
+    },
+    spec: {
+      ...(spec.nodeName ? { nodeName: shared(spec.nodeName) } : {}),
+      ...(spec.priority === undefined ? {} : { priority: spec.priority }),
+      ...(spec.terminationGracePeriodSeconds === undefined
+        ? {}
+        : { terminationGracePeriodSeconds: spec.terminationGracePeriodSeconds }),
+      ...(volumes.length > 0 ? { volumes } : {}),
+    },
+    status: {
+      phase: shared(status?.phase ?? ''),
+      ...(ready ? { conditions: [{ type: 'Ready', status: ready.status }] } : {}),
+    },
+  };
+}
+
+/** A node without its images and the facts about its kernel. */
+export function projectNode(node: Node): Node {
+  const { capacity, conditions, volumesAttached } = node.status ?? {};
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: node.metadata,
+    spec: node.spec,
+    status: {
+      ...(capacity ? { capacity } : {}),
+      ...(conditions ? { conditions } : {}),
+      ...(volumesAttached ? { volumesAttached } : {}),
+    },
+  };
+}
+
+const identity = ({ name, namespace, uid, resourceVersion, creationTimestamp }: ObjectMeta): ObjectMeta => ({
+  name,
+  ...(namespace === undefined ? {} : { namespace }),
+  uid,
+  resourceVersion,
+  creationTimestamp,
+});
+
+export const projectClaim = (claim: PersistentVolumeClaim): PersistentVolumeClaim => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolumeClaim',
+  metadata: identity(claim.metadata),
+  spec: claim.spec.volumeName === undefined ? {} : { volumeName: claim.spec.volumeName },
+});

@@ -1,0 +1,123 @@
+import type { Machine } from '@mcm/api';
+import { again, type Clock, done, errorText, isConflict, type Key, type Logger, type Outcome } from '@mcm/kube';
+import type { DrainObservation } from '../drain/observation.ts';
+import type { MachineMemories } from './memory.ts';
+import { nextStep } from './next-step.ts';
+import { type ObserveOptions, observe } from './observe.ts';
+import type { Performer } from './perform.ts';
+import type { Action, Plan } from './plan.ts';
+import { replacementGroup } from './replacements.ts';
+import { withOperation } from './status.ts';
+
+export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved'> {
+  readonly memories: MachineMemories;
+  readonly performer: Performer;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Told which budgets, and which volumes on their way to other nodes, a machine's drain waits for. */
+  readonly waitFor: (key: Key, budgets: readonly string[], volumes: readonly string[]) => void;
+}
+
+/** A plan that keeps finding something to do is looked at anew by the queue, so that it cannot hold a worker. */
+const MAX_ROUNDS = 12;
+
+/** Looks, decides, acts, until there is nothing to do at once. Nothing sleeps in here. */
+export class MachineReconciler {
+  readonly #options: MachineReconcilerOptions;
+  readonly #observeOptions: ObserveOptions;
+  /** Machines being marked Failed, by group: caches do not show them before the write is answered. */
+  readonly #reserved = new Map<string, Set<string>>();
+
+  constructor(options: MachineReconcilerOptions) {
+    this.#options = options;
+    this.#observeOptions = {
+      ...options,
+      reserved: (group, uid) => [...(this.#reserved.get(group) ?? [])].filter((other) => other !== uid).length,
+    };
+  }
+
+  readonly reconcile = async (key: Key, signal: AbortSignal): Promise<Outcome> => {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      signal.throwIfAborted();
+      const machine = this.#options.caches.machines.store.get(key);
+      if (!machine) return done;
+      const outcome = await this.#round(key, machine, signal);
+      if (outcome) return outcome;
+    }
+    return again(0);
+  };
+
+  /** One look; undefined when another should follow at once. */
+  async #round(key: Key, machine: Machine, signal: AbortSignal): Promise<Outcome | undefined> {
+    const { clock, memories, log, waitFor } = this.#options;
+    const now = clock.now();
+    const memory = memories.of(machine.metadata.uid);
+    const o = observe(machine, memory, this.#observeOptions, now);
+    const plan = nextStep(o, now);
+    if (plan.actions.length > 0) {
+      log.debug('Machine step', {
+        machine: key,
+        actions: plan.actions.map((action) => action.do),
+        because: plan.because,
+      });
+    }
+    waitFor(key, plan.budgets ?? [], o.drain ? travelling(o.drain) : []);
+    const group = marksFailed(machine, plan) ? replacementGroup(machine) : undefined;
+    if (group) this.#reserve(group, machine.metadata.uid);
+    try {
+      for (const action of plan.actions) await this.#perform(action, { o, memory, now, signal });
+    } finally {
+      if (group) this.#reserved.get(group)?.delete(machine.metadata.uid);
+    }
+    if (plan.actions.some((action) => action.do === 'removeFinalizer')) return done;
+    if (plan.next.kind === 'continue') return undefined;
+    if (plan.next.kind === 'wait') return done;
+    // A deadline counts as passed strictly after its instant.
+    return again(Math.max(plan.next.instant.getTime() - clock.now().getTime(), 0) + 1);
+  }
+
+  #reserve(group: string, uid: string): void {
+    const reserved = this.#reserved.get(group) ?? new Set();
+    this.#reserved.set(group, reserved.add(uid));
+  }
+
+  /** What goes wrong on the way out of a drain or at the Node stands in the status, in the original's words. */
+  async #perform(action: Action, scope: Parameters<Performer['perform']>[1]): Promise<void> {
+    const { performer } = this.#options;
+    try {
+      await performer.perform(action, scope);
+    } catch (error) {
+      const description =
+        scope.signal.aborted || isConflict(error)
+          ? undefined
+          : describeFailure(action, scope.o.node?.metadata.name, error);
+      const old = scope.o.machine.status?.lastOperation?.description;
+      if (description && description !== old) {
+        const operation = { description, state: 'Failed', type: 'Delete' } as const;
+        const status = withOperation(scope.o.machine.status, operation, scope.now);
+        const event = { type: 'Warning', reason: 'DeletionBlocked', message: description } as const;
+        await performer.perform({ do: 'writeStatus', status, event }, scope);
+      }
+      throw error;
+    }
+  }
+}
+
+const travelling = ({ memory, attachedElsewhere }: DrainObservation): readonly string[] =>
+  [...memory.moves.values()]
+    .flatMap(({ volumes, returns }) => (returns ? volumes : []))
+    .filter((volume) => !attachedElsewhere.has(volume));
+
+const marksFailed = ({ status }: Machine, plan: Plan): boolean =>
+  status?.currentStatus?.phase !== 'Failed' &&
+  plan.actions.some((action) => action.do === 'writeStatus' && action.status.currentStatus?.phase === 'Failed');
+
+function describeFailure(action: Action, node: string | undefined, error: unknown): string | undefined {
+  if (action.do === 'cordon') {
+    return `Drain failed due to failure in update of node conditions - ${errorText(error)}. Will retry in next sync. Initiate node drain`;
+  }
+  if (action.do === 'releaseNode') {
+    return `Deletion of Node Object "${node ?? ''}" failed due to error: ${errorText(error)}. Initiate node object deletion`;
+  }
+  return undefined;
+}

@@ -1,0 +1,91 @@
+import { BootstrapTokens, type Machine } from '@mcm/api';
+import {
+  type Clock,
+  errorText,
+  ignoreNotFound,
+  isAlreadyExists,
+  type KubeClient,
+  type Logger,
+  type Random,
+  type ResourceClient,
+  type Secret,
+  secrets,
+} from '@mcm/kube';
+import { draftToken, extendToken, tokenOf, tokenSecretName } from './bootstrap-token.ts';
+
+/** Bootstrap tokens of machines in the target cluster. */
+export interface BootstrapTokenIssuer {
+  /** The machine's token, valid for at least its creation timeout. */
+  ensure(machine: Machine, creationTimeoutMs: number): Promise<string>;
+  /** Deletes the token. Never throws: what is left expires by itself. */
+  remove(machine: Machine): Promise<void>;
+  /** Whether this process issued a token for the machine. */
+  issued(machine: Machine): boolean;
+}
+
+export interface TokenIssuerOptions {
+  readonly client: KubeClient;
+  readonly extraGroups: string;
+  readonly clock: Clock;
+  /** A source fit for secrets. */
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+class Issuer implements BootstrapTokenIssuer {
+  readonly #options: TokenIssuerOptions;
+  readonly #secrets: ResourceClient<Secret>;
+  /** By UID of the machine: a creation that is tried again must not ask the API server for its token each time. */
+  readonly #issued = new Map<string, { readonly token: string; readonly until: number }>();
+
+  constructor(options: TokenIssuerOptions) {
+    this.#options = options;
+    this.#secrets = options.client.resource(secrets, BootstrapTokens.Namespace);
+  }
+
+  async ensure(machine: Machine, creationTimeoutMs: number): Promise<string> {
+    const now = this.#options.clock.now();
+    const known = this.#issued.get(machine.metadata.uid);
+    if (known && known.until > now.getTime()) return known.token;
+    const token = await this.#make(machine, creationTimeoutMs, now);
+    this.#issued.set(machine.metadata.uid, { token, until: now.getTime() + creationTimeoutMs / 2 });
+    return token;
+  }
+
+  async #make(machine: Machine, creationTimeoutMs: number, now: Date): Promise<string> {
+    const { extraGroups, random } = this.#options;
+    const draft = draftToken(machine, { now, creationTimeoutMs, extraGroups, random });
+    try {
+      return this.#read(await this.#secrets.create(draft));
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+    // Live: Secrets of kube-system are in no cache, and this one was made by an earlier run or for an earlier try.
+    const found = await this.#secrets.get(tokenSecretName(machine));
+    const extension = extendToken(found, { now, creationTimeoutMs });
+    if (!extension) return this.#read(found);
+    return this.#read(await this.#secrets.patch(found.metadata.name, { type: 'merge', body: extension }));
+  }
+
+  #read(secret: Secret): string {
+    const token = tokenOf(secret);
+    if (token) return token;
+    throw new Error(`Secret ${secret.metadata.namespace}/${secret.metadata.name} holds no bootstrap token; delete it`);
+  }
+
+  async remove(machine: Machine): Promise<void> {
+    this.#issued.delete(machine.metadata.uid);
+    try {
+      await ignoreNotFound(this.#secrets.delete(tokenSecretName(machine)));
+    } catch (error) {
+      const fields = { machine: machine.metadata.name, error: errorText(error) };
+      this.#options.log.warn('Bootstrap token was not deleted; it expires by itself', fields);
+    }
+  }
+
+  issued(machine: Machine): boolean {
+    return this.#issued.has(machine.metadata.uid);
+  }
+}
+
+export const createTokenIssuer = (options: TokenIssuerOptions): BootstrapTokenIssuer => new Issuer(options);

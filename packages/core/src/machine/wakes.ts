@@ -1,0 +1,115 @@
+import { Labels, type Machine } from '@mcm/api';
+import {
+  type Change,
+  type Key,
+  keyOf,
+  makeKey,
+  type Node,
+  type Pod,
+  type PodDisruptionBudget,
+  type VolumeAttachment,
+} from '@mcm/kube';
+import { isNodeOf } from '../node/instance.ts';
+import type { Caches } from './caches.ts';
+import { conditionsDiffer, mirrored } from './conditions.ts';
+import type { MachineMemories } from './memory.ts';
+import { jsonEquals } from './merge-diff.ts';
+import { replacementGroup } from './replacements.ts';
+import { WaitingLists } from './waiting-lists.ts';
+
+/** Which machines a change of something else concerns. Each costs what it concerns, never what the fleet counts. */
+export class Wakes {
+  readonly #caches: Caches;
+  readonly #memories: MachineMemories;
+  readonly #namespace: string;
+  readonly #byBudget = new WaitingLists();
+  readonly #byVolume = new WaitingLists();
+
+  constructor(caches: Caches, memories: MachineMemories, namespace: string) {
+    this.#caches = caches;
+    this.#memories = memories;
+    this.#namespace = namespace;
+  }
+
+  /** A machine concerns itself, and unhealthy ones of its group when it no longer stands in their way. */
+  readonly machine = (change: Change<Machine>): readonly Key[] => {
+    if (change.type === 'deleted') this.waitFor(change.key, [], []);
+    if (change.type !== 'deleted' && change.type !== 'updated') return [change.key];
+    const before = change.type === 'updated' ? change.old : change.object;
+    const after = change.type === 'updated' ? change.object.status?.currentStatus : undefined;
+    if (change.type === 'updated' && before.status?.currentStatus?.phase === after?.phase) return [change.key];
+    const waiting = this.#caches.machines.store.byIndex('unhealthyGroup', replacementGroup(change.object));
+    return [change.key, ...waiting.map(keyOf)];
+  };
+
+  readonly node = (change: Change<Node>): readonly Key[] => {
+    if (change.type === 'updated' && !nodeMatters(change.old, change.object)) return [];
+    const { name, labels } = change.object.metadata;
+    const named = this.#caches.machines.store.byIndex('node', name);
+    if (change.type === 'deleted') this.#noteVanished(named, change.object);
+    const back = labels?.[Labels.MachineName];
+    const keys = named.map(keyOf);
+    return back ? [...keys, makeKey(this.#namespace, back)] : keys;
+  };
+
+  #noteVanished(machines: readonly Machine[], node: Node): void {
+    for (const machine of machines) {
+      if (machine.metadata.deletionTimestamp || !isNodeOf(machine, node)) continue;
+      this.#memories.of(machine.metadata.uid).nodeVanished = true;
+    }
+  }
+
+  readonly pod = (change: Change<Pod>): readonly Key[] => {
+    const { nodeName } = change.object.spec;
+    return nodeName ? this.#deletingOn(nodeName) : [];
+  };
+
+  readonly attachment = (change: Change<VolumeAttachment>): readonly Key[] => {
+    const { nodeName, source } = change.object.spec;
+    const volume = source.persistentVolumeName;
+    const elsewhere = volume ? this.#caches.target?.attachments.store.byIndex('volume', volume) : undefined;
+    const nodes = new Set([nodeName, ...(elsewhere ?? []).map(({ spec }) => spec.nodeName)]);
+    return [
+      ...[...nodes].flatMap((node) => this.#deletingOn(node)),
+      ...(volume ? this.#byVolume.waitingFor(volume) : []),
+    ];
+  };
+
+  #deletingOn(nodeName: string): readonly Key[] {
+    const machines = this.#caches.machines.store.byIndex('node', nodeName);
+    return machines.filter(({ metadata }) => metadata.deletionTimestamp).map(keyOf);
+  }
+
+  /** As many of the waiting machines as the budget has room for: the others would only be refused. */
+  readonly budget = (change: Change<PodDisruptionBudget>): readonly Key[] => {
+    const waiting = this.#byBudget.waitingFor(change.key);
+    if (waiting.length === 0) return [];
+    const { status } = change.object;
+    const judged = status?.observedGeneration === change.object.metadata.generation;
+    if (change.type === 'deleted' || !judged) return waiting;
+    return this.#byBudget.takeTurns(change.key, Math.max(status?.disruptionsAllowed ?? 0, 0));
+  };
+
+  /** A machine's drain waits for these budgets, and for these volumes to be attached elsewhere, and for no others. */
+  waitFor(key: Key, budgets: readonly string[], volumes: readonly string[]): void {
+    this.#byBudget.set(key, budgets);
+    this.#byVolume.set(key, volumes);
+  }
+
+  /** Machines of a class. */
+  ofClass(name: string): readonly Key[] {
+    return this.#caches.machines.store.byIndex('class', name).map(keyOf);
+  }
+}
+
+/** Whether anything that decisions read has changed: a heartbeat alone has not. */
+const nodeMatters = (before: Node, after: Node): boolean =>
+  before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
+  before.spec.providerID !== after.spec.providerID ||
+  before.spec.unschedulable !== after.spec.unschedulable ||
+  conditionsDiffer(mirrored(before.status?.conditions ?? []), after.status?.conditions ?? []) ||
+  !jsonEquals(before.metadata.labels, after.metadata.labels) ||
+  !jsonEquals(before.metadata.annotations, after.metadata.annotations) ||
+  !jsonEquals(before.metadata.finalizers, after.metadata.finalizers) ||
+  !jsonEquals(before.spec.taints, after.spec.taints) ||
+  !jsonEquals(before.status?.capacity, after.status?.capacity);

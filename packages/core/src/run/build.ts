@@ -1,0 +1,230 @@
+import type { Machine, MachineClass } from '@mcm/api';
+import {
+  type Change,
+  type Clock,
+  type Controller,
+  createController,
+  type EventRecorder,
+  type Informer,
+  type InformerRuntime,
+  type Key,
+  type KubeClient,
+  type KubeObject,
+  keyOf,
+  type Logger,
+  makeKey,
+  type QueueMetrics,
+  type Random,
+} from '@mcm/kube';
+import { secretKeysOf } from '../driver/credentials.ts';
+import type { DriverDefinition } from '../driver/define-driver.ts';
+import { createInvoker, type DriverTimeouts, type InvokerOptions } from '../driver/invoker.ts';
+import { type Caches, createCaches, informersOf } from '../machine/caches.ts';
+import { DriverCalls } from '../machine/calls.ts';
+import { MachineMemories } from '../machine/memory.ts';
+import { Performer } from '../machine/perform.ts';
+import { MachineReconciler } from '../machine/reconciler.ts';
+import { MACHINE_DEFAULTS, type MachineDefaults } from '../machine/settings.ts';
+import { createTokenIssuer } from '../machine/tokens.ts';
+import { Wakes } from '../machine/wakes.ts';
+import { createClassReconcile, createSecretReconcile } from '../machine-class/reconciler.ts';
+import { createOrphanReconcile, ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans.ts';
+import { createReachability, REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../safety/reachability.ts';
+
+export interface MachineControllerOptions<Spec, Credentials> {
+  readonly driver: DriverDefinition<Spec, Credentials>;
+  /** The cluster of the machine objects. */
+  readonly control: KubeClient;
+  /** The cluster of the nodes; undefined: machines without nodes. */
+  readonly target: KubeClient | undefined;
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** A source fit for secrets, for bootstrap tokens. */
+  readonly secretRandom: Random;
+  readonly log: Logger;
+  readonly recorder: EventRecorder;
+  readonly runtime?: Partial<InformerRuntime>;
+  readonly defaults?: MachineDefaults;
+  /** Keys that each controller works on at once; default 50. */
+  readonly concurrency?: number;
+  readonly bootstrapTokenExtraGroups?: string;
+  readonly timeouts?: DriverTimeouts;
+  readonly orphans?: OrphanOptions;
+  readonly reachability?: ReachabilityTimings;
+  /** Pods with volumes of one node on their way at once; default 1. */
+  readonly volumeWindow?: number;
+  readonly queueMetrics?: QueueMetrics;
+  readonly observeCall?: InvokerOptions<Spec, Credentials>['observe'];
+}
+
+/** The machine controller of one provider: every controller of its process. */
+export interface MachineController {
+  readonly caches: Caches;
+  readonly informers: readonly Informer<KubeObject>[];
+  readonly controllers: readonly Controller[];
+  /** Whether API servers were out of reach for so long that nothing is judged. */
+  readonly frozen: () => boolean;
+  /** Runs informers and controllers until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Runs the controllers only, for a host that runs the informers. */
+  runControllers(signal: AbortSignal): Promise<void>;
+  /** True when no key and no driver call is under way or due within `withinMs`. */
+  idle(withinMs?: number): boolean;
+}
+
+export function buildMachineController<Spec, Credentials>(
+  options: MachineControllerOptions<Spec, Credentials>,
+): MachineController {
+  const { control, target, namespace, clock, random, log, recorder } = options;
+  const runtime: InformerRuntime = { clock, random, log, ...options.runtime };
+  const caches = createCaches({ control, target, namespace, runtime });
+  const stop = new AbortController();
+  const invoker = createInvoker({
+    driver: options.driver,
+    caches,
+    clock,
+    log,
+    stop: stop.signal,
+    ...(options.timeouts ? { timeouts: options.timeouts } : {}),
+    ...(options.observeCall ? { observe: options.observeCall } : {}),
+  });
+  const extraGroups = options.bootstrapTokenExtraGroups ?? '';
+  const tokens = target && createTokenIssuer({ client: target, extraGroups, clock, random: options.secretRandom, log });
+  const memories = new MachineMemories();
+  const wakes = new Wakes(caches, memories, namespace);
+  const defaults = options.defaults ?? MACHINE_DEFAULTS;
+  const controller = (name: string, reconcile: Parameters<typeof createController>[0]['reconcile']): Controller =>
+    createController({
+      name,
+      concurrency: options.concurrency ?? 50,
+      reconcile,
+      clock,
+      random,
+      log,
+      ...(options.queueMetrics ? { metrics: options.queueMetrics } : {}),
+    });
+
+  const calls: DriverCalls = new DriverCalls({
+    clock,
+    log,
+    wake: (machine) => machineController.enqueue(keyOf(machine)),
+  });
+  const reachability = createReachability({
+    caches,
+    control,
+    target,
+    namespace,
+    clock,
+    log,
+    timings: options.reachability ?? REACHABILITY_DEFAULTS,
+    wake: (key) => machineController.enqueue(key),
+  });
+  const performer = new Performer({ control, target, caches, invoker, calls, tokens, recorder, log });
+  const reconciler = new MachineReconciler({
+    caches,
+    invoker,
+    calls,
+    defaults: () => defaults,
+    frozen: reachability.frozen,
+    volumeWindow: options.volumeWindow ?? 1,
+    memories,
+    performer,
+    clock,
+    log,
+    waitFor: (key, budgets, volumes) => wakes.waitFor(key, budgets, volumes),
+  });
+  const machineController = controller('machine', reconciler.reconcile);
+  const classController = controller('machineclass', createClassReconcile({ client: control, caches, clock, log }));
+  const secretController = controller('secret', createSecretReconcile({ client: control, caches, clock, log }));
+  const orphans = createOrphanReconcile({
+    caches,
+    invoker,
+    control,
+    target,
+    namespace,
+    clock,
+    log,
+    defaults,
+    options: options.orphans ?? ORPHAN_DEFAULTS,
+  });
+  const orphanController = controller('machinesafetyorphanvms', orphans.reconcile);
+  const safetyController = controller('machinesafetyapiserver', reachability.reconcile);
+
+  machineController.watch(caches.machines, (change) => {
+    if (change.type === 'deleted') forget(change.object);
+    return wakes.machine(change);
+  });
+  machineController.watch(caches.classes, (change) =>
+    classMatters(change) ? wakes.ofClass(change.object.metadata.name) : [],
+  );
+  machineController.watch(caches.secrets, (change) =>
+    caches.classes.store.byIndex('secret', change.key).flatMap(({ metadata }) => wakes.ofClass(metadata.name)),
+  );
+  if (caches.target) {
+    machineController.watch(caches.target.nodes, wakes.node);
+    machineController.watch(caches.target.pods, wakes.pod);
+    machineController.watch(caches.target.budgets, wakes.budget);
+    machineController.watch(caches.target.attachments, wakes.attachment);
+    machineController.watch(caches.target.claims, () => []);
+  }
+  classController.watch(caches.classes, (change) => [change.key]);
+  classController.watch(caches.machines, classOfMachine);
+  secretController.watch(caches.secrets, (change) => [change.key]);
+  secretController.watch(caches.classes, secretsOfClass);
+  for (const informer of [caches.machines, caches.classes, caches.secrets])
+    orphanController.watch<never>(informer as never, () => []);
+  if (caches.target) orphanController.watch(caches.target.nodes, () => []);
+  orphanController.watch(caches.machines, (change) => (orphans.concerns(change) ? [orphans.key] : []));
+
+  function forget({ metadata }: Machine): void {
+    calls.forget(metadata.uid);
+    memories.forget(metadata.uid);
+  }
+
+  const controllers = [
+    machineController,
+    classController,
+    secretController,
+    orphanController,
+    ...(target ? [safetyController] : []),
+  ];
+  const informers = informersOf(caches);
+  const runControllers = async (signal: AbortSignal): Promise<void> => {
+    if (signal.aborted) stop.abort(signal.reason);
+    signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true });
+    orphanController.enqueue(orphans.key, orphans.firstAfterMs);
+    if (target) safetyController.enqueue(reachability.key, reachability.firstAfterMs);
+    await Promise.all(controllers.map((each) => each.run(signal)));
+  };
+  return {
+    caches,
+    informers,
+    controllers,
+    frozen: reachability.frozen,
+    runControllers,
+    run: async (signal) => {
+      await Promise.all([...informers.map((informer) => informer.run(signal)), runControllers(signal)]);
+    },
+    idle: (withinMs) =>
+      calls.running === 0 &&
+      [machineController, classController, secretController].every((each) => each.idle(withinMs)),
+  };
+}
+
+/** A class's finalizer is no news to its machines. */
+const classMatters = (change: Change<MachineClass>): boolean =>
+  change.type !== 'updated' || change.old.metadata.generation !== change.object.metadata.generation;
+
+/** Machines come and go: only then does a class's number of users change. */
+function classOfMachine(change: Change<Machine>): readonly Key[] {
+  const keyOfClass = ({ metadata, spec }: Machine): Key => makeKey(metadata.namespace, spec.class.name ?? '');
+  if (change.type !== 'updated') return [keyOfClass(change.object)];
+  const [before, now] = [keyOfClass(change.old), keyOfClass(change.object)];
+  return before === now ? [] : [before, now];
+}
+
+function secretsOfClass(change: Change<MachineClass>): readonly Key[] {
+  const before = change.type === 'updated' ? secretKeysOf(change.old) : [];
+  return [...new Set([...before, ...secretKeysOf(change.object)])];
+}

@@ -1,0 +1,80 @@
+import { Annotations } from '@mcm/api';
+import { expect, test } from 'vitest';
+import type { ListedInstance } from '../driver/driver.ts';
+import { at, machine, NOON, node } from '../machine/testing.ts';
+import { confirmOrphans, isOrphan, planNodeMark } from './orphans.ts';
+
+const vm: ListedInstance = { providerId: 'testmachine-ip1', machineName: 'testmachine_1' };
+const minute = 60_000;
+
+test.each([
+  ['S-O6 no machine', undefined, true],
+  ['S-O7 CrashLoopBackOff', machine({ status: { currentStatus: { phase: 'CrashLoopBackOff' } } }), false],
+  ['no phase yet', machine(), false],
+  [
+    'S-O9 its own VM',
+    machine({ spec: { providerID: 'testmachine-ip1' }, status: { currentStatus: { phase: 'Running' } } }),
+    false,
+  ],
+  [
+    'another VM is on record',
+    machine({ spec: { providerID: 'other' }, status: { currentStatus: { phase: 'Running' } } }),
+    true,
+  ],
+  ['Failed without a VM on record', machine({ status: { currentStatus: { phase: 'Failed' } } }), true],
+  [
+    'being deleted: it deletes its VM itself',
+    machine({ metadata: { deletionTimestamp: at(0) }, status: { currentStatus: { phase: 'Terminating' } } }),
+    false,
+  ],
+])('%s', (_row, owner, orphan) => {
+  expect(isOrphan(vm, owner)).toBe(orphan);
+});
+
+test('incident 15: a VM is no orphan at first sight, nor a young one', () => {
+  const seen = new Map([[vm.providerId, new Date(at(-5))]]);
+  expect(confirmOrphans([vm], new Map(), NOON, 5 * minute)).toEqual({ confirmed: [], nextAt: new Date(at(5)) });
+  expect(confirmOrphans([vm], seen, NOON, 5 * minute).confirmed).toEqual([vm]);
+  const young = { ...vm, createdAt: at(-4) };
+  expect(confirmOrphans([young], seen, NOON, 5 * minute)).toEqual({ confirmed: [], nextAt: new Date(at(1)) });
+});
+
+const held = { finalizers: ['node.machine.sapcloud.io/machine-controller'] };
+const marked = { annotations: { [Annotations.NotManagedByMCM]: '1' } };
+
+test.each<[row: string, metadata: object, age: number, owners: number, patch: object | undefined]>([
+  [
+    'S-O10 21 min old, no machine',
+    {},
+    21,
+    0,
+    { metadata: { uid: 'uid-fakeNode-0', annotations: { [Annotations.NotManagedByMCM]: '1' } } },
+  ],
+  [
+    'S-O10 the same with our finalizer',
+    held,
+    21,
+    0,
+    {
+      metadata: {
+        uid: 'uid-fakeNode-0',
+        annotations: { [Annotations.NotManagedByMCM]: '1' },
+        finalizers: [],
+        resourceVersion: '1',
+      },
+    },
+  ],
+  ['S-O11 19 min old, no machine', {}, 19, 0, undefined],
+  [
+    'S-O14 marked, one machine',
+    marked,
+    21,
+    1,
+    { metadata: { uid: 'uid-fakeNode-0', annotations: { [Annotations.NotManagedByMCM]: null } } },
+  ],
+  ['S-O15 two machines', marked, 21, 2, undefined],
+  ['marked already', marked, 21, 0, undefined],
+])('%s', (_row, metadata, age, owners, patch) => {
+  const n = node({ metadata: { ...metadata, creationTimestamp: at(-age) } });
+  expect(planNodeMark(n, owners, NOON, 20 * minute)).toEqual(patch);
+});
