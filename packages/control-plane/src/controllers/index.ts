@@ -1,6 +1,10 @@
 import { disruption } from './disruption/index.ts';
 import { garbageCollector } from './garbage-collector/index.ts';
+import { rootCaPublisher, serviceAccounts } from './namespace/accounts.ts';
 import { namespaceController } from './namespace/index.ts';
+import { taintEviction } from './node/eviction.ts';
+import { nodeLifecycle } from './node/lifecycle.ts';
+import { podGarbageCollector } from './node/pod-gc.ts';
 import { type Controller, type ControllerEnvironment, runControllers } from './runtime/controller.ts';
 import { scheduler } from './scheduler/index.ts';
 import { deploymentController } from './workloads/deployment.ts';
@@ -15,6 +19,11 @@ const CONTROLLERS: readonly Controller[] = [
   scheduler,
   replicaSetController,
   deploymentController,
+  nodeLifecycle,
+  taintEviction,
+  podGarbageCollector,
+  serviceAccounts,
+  rootCaPublisher,
   namespaceController,
   garbageCollector,
 ];

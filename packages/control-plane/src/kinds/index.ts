@@ -1,3 +1,6 @@
+export { builtinAdmission } from './admission/index.ts';
+export { systemObjects } from './bootstrap.ts';
+
 import { defineReview } from './define.ts';
 import { clusterKinds } from './groups/cluster.ts';
 import { coreKinds } from './groups/core.ts';

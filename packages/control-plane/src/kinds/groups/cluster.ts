@@ -8,6 +8,7 @@ import {
 import { eventStorage, eventStrategy } from '../core/event.ts';
 import { defineKind, defineReview, fieldsAt } from '../define.ts';
 import type { KindDefinition } from '../kind.ts';
+import { pathSegmentProblems } from '../../registry/names.ts';
 
 const namespaced = true;
 const clusterScoped = { namespaced: false } as const;
@@ -26,7 +27,13 @@ const admission = (kind: string, plural: string, more: Partial<KindDefinition> =
   });
 
 const rbac = (kind: string, plural: string, isNamespaced: boolean): KindDefinition =>
-  defineKind({ group: 'rbac.authorization.k8s.io', kind, plural, namespaced: isNamespaced });
+  defineKind({
+    group: 'rbac.authorization.k8s.io',
+    kind,
+    plural,
+    namespaced: isNamespaced,
+    validateName: pathSegmentProblems,
+  });
 
 const accessReview = (kind: string, plural: string, isNamespaced = false): KindDefinition =>
   defineReview({ group: 'authorization.k8s.io', kind, plural, namespaced: isNamespaced });

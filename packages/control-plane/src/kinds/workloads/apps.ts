@@ -128,6 +128,7 @@ export const replicaSetStrategy = strategy({
 const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
 
 function defaultDaemonSet(object: ApiObject): void {
+  if (object.metadata.annotations?.[TEMPLATE_GENERATION] === undefined) annotateGeneration(object, 1);
   const spec = child(object, 'spec');
   spec['revisionHistoryLimit'] ??= 10;
   defaultTemplate(spec);

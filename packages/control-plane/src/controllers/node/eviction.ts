@@ -1,0 +1,85 @@
+import { items, look, number, type Plain } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { allowing } from '../runtime/api.ts';
+import type { Controller, ControllerContext } from '../runtime/controller.ts';
+import { keyOf, splitKey } from '../runtime/informer.ts';
+import { isDying, nodeNameOf, timestamp } from '../runtime/objects.ts';
+import { NODES, PODS } from '../runtime/resources.ts';
+import { tolerates } from '../scheduler/fit.ts';
+
+const expelling = (node: ApiObject | undefined): Plain[] =>
+  items(look(node, 'spec'), 'taints').filter(({ effect }) => effect === 'NoExecute');
+
+/**
+ * When a pod has to leave its node: `now` for a taint that it does not tolerate, later for one that it tolerates for a while, undefined
+ * for never.
+ */
+export function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date): Date | undefined {
+  const tolerations = items(look(pod, 'spec'), 'tolerations');
+  let first: number | undefined;
+  for (const taint of taints) {
+    const matching = tolerations.filter((toleration) => tolerates(toleration, taint));
+    if (matching.length === 0) return now;
+    // Of several tolerations the shortest counts; one without an end does not shorten.
+    const seconds = Math.min(
+      ...matching.map((toleration) => number(toleration, 'tolerationSeconds') ?? Number.POSITIVE_INFINITY),
+    );
+    if (seconds === Number.POSITIVE_INFINITY) continue;
+    const added = taint['timeAdded'];
+    const since = typeof added === 'string' ? new Date(added).getTime() : now.getTime();
+    const at = since + Math.max(0, seconds) * 1000;
+    first = Math.min(first ?? at, at);
+  }
+  return first === undefined ? undefined : new Date(first);
+}
+
+function setup({ api, clock, informer, queue }: ControllerContext): void {
+  const nodes = informer(NODES);
+  const pods = informer(PODS);
+  const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
+
+  const evict = async (key: string, pod: ApiObject): Promise<void> => {
+    const place = splitKey(key);
+    const condition: Plain = {
+      type: 'DisruptionTarget',
+      status: 'True',
+      lastProbeTime: null,
+      lastTransitionTime: timestamp(clock.now()),
+      reason: 'DeletionByTaintManager',
+      message: 'Taint manager: deleting due to NoExecute taint',
+    };
+    const others = items(look(pod, 'status'), 'conditions').filter(({ type }) => type !== condition['type']);
+    const patch = { metadata: { uid: pod.metadata.uid }, status: { conditions: [...others, condition] } };
+    await allowing(api.patch(PODS, { ...place, subresource: 'status' }, patch), 404, 409);
+    await allowing(api.delete(PODS, place, { preconditions: { uid: pod.metadata.uid ?? '' } }), 404, 409);
+  };
+
+  const work = queue(async (key) => {
+    const pod = pods.get(key);
+    if (pod === undefined || isDying(pod)) return;
+    const taints = expelling(nodes.get(nodeNameOf(pod)));
+    if (taints.length === 0) return;
+    const now = clock.now();
+    const at = leavesAt(pod, taints, now);
+    if (at === undefined) return;
+    if (at <= now) return evict(key, pod);
+    work.addAt(key, at);
+  });
+
+  nodes.onChange(({ type, object, old }) => {
+    if (type === 'deleted') return;
+    const taints = expelling(object);
+    if (taints.length === 0 || JSON.stringify(taints) === JSON.stringify(expelling(old))) return;
+    for (const pod of podsOn(object.metadata.name ?? '')) work.add(keyOf(pod));
+  });
+  pods.onChange(({ type, object, old }) => {
+    if (type === 'deleted' || (old !== undefined && nodeNameOf(old) === nodeNameOf(object))) return;
+    if (expelling(nodes.get(nodeNameOf(object))).length > 0) work.add(keyOf(object));
+  });
+}
+
+/**
+ * Deletes pods that do not tolerate a NoExecute taint of their node, or no longer do.
+ * @see kubernetes pkg/controller/tainteviction
+ */
+export const taintEviction: Controller = { name: 'taint-eviction', setup };

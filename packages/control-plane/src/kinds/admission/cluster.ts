@@ -1,0 +1,58 @@
+import type { AdmissionPlugin } from '../../registry/admission.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { child, items } from '../plain.ts';
+import { lookupAll } from './lookup.ts';
+
+const NOT_READY = 'node.kubernetes.io/not-ready';
+
+/** TaintNodesByCondition: nothing is placed on a new node before it has said that it is ready. */
+export const nodeTaintAdmission: AdmissionPlugin = {
+  name: 'TaintNodesByCondition',
+  admit({ operation, served, subresource, object: node }) {
+    if (node === undefined || operation !== 'CREATE' || subresource !== '' || served.resource !== '/nodes') {
+      return undefined;
+    }
+    const spec = child(node, 'spec');
+    const taints = items(spec, 'taints');
+    if (taints.some(({ key, effect }) => key === NOT_READY && effect === 'NoSchedule')) return undefined;
+    spec['taints'] = [...taints, { key: NOT_READY, effect: 'NoSchedule' }];
+    return undefined;
+  },
+};
+
+const PROTECTION: Readonly<Record<string, string>> = {
+  '/persistentvolumes': 'kubernetes.io/pv-protection',
+  '/persistentvolumeclaims': 'kubernetes.io/pvc-protection',
+};
+
+/** StorageObjectInUseProtection: volumes and claims do not go while something uses them. */
+export const storageProtectionAdmission: AdmissionPlugin = {
+  name: 'StorageObjectInUseProtection',
+  admit({ operation, served, subresource, object }) {
+    const finalizer = PROTECTION[served.resource];
+    if (object === undefined || finalizer === undefined || operation !== 'CREATE' || subresource !== '') {
+      return undefined;
+    }
+    const { finalizers = [] } = object.metadata;
+    if (!finalizers.includes(finalizer)) object.metadata.finalizers = [...finalizers, finalizer];
+    return undefined;
+  },
+};
+
+const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
+
+/** DefaultStorageClass: a claim that names no class gets the newest of the default ones. */
+export const defaultStorageClassAdmission = (registry: Registry): AdmissionPlugin => ({
+  name: 'DefaultStorageClass',
+  admit({ operation, served, subresource, object: claim }) {
+    if (claim === undefined || operation !== 'CREATE' || subresource !== '') return undefined;
+    if (served.resource !== '/persistentvolumeclaims') return undefined;
+    const spec = child(claim, 'spec');
+    if (spec['storageClassName'] !== undefined) return undefined;
+    const [newest] = lookupAll(registry, 'storage.k8s.io/v1', 'StorageClass')
+      .filter(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true')
+      .sort((a, b) => ((a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? 1 : -1));
+    if (newest !== undefined) spec['storageClassName'] = newest.metadata.name;
+    return undefined;
+  },
+});

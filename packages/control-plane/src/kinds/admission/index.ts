@@ -1,0 +1,17 @@
+import type { AdmissionPlugin } from '../../registry/admission.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { defaultStorageClassAdmission, nodeTaintAdmission, storageProtectionAdmission } from './cluster.ts';
+import { priorityAdmission, serviceAccountAdmission, tolerationAdmission } from './pods.ts';
+
+/**
+ * The admission plugins of built-in kinds in the order of kube-apiserver. They come after NamespaceLifecycle and before
+ * webhooks.
+ */
+export const builtinAdmission = (registry: Registry): readonly AdmissionPlugin[] => [
+  serviceAccountAdmission(registry),
+  nodeTaintAdmission,
+  priorityAdmission(registry),
+  tolerationAdmission,
+  defaultStorageClassAdmission(registry),
+  storageProtectionAdmission,
+];
