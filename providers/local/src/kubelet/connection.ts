@@ -5,7 +5,10 @@ import {
   createOutageLog,
   type Informer,
   type KubeClient,
+  type KubeObject,
   type Logger,
+  type Node,
+  nodes,
   type OutageLog,
   type Pod,
   pods,
@@ -33,6 +36,7 @@ export class Connection {
   readonly #options: ConnectionOptions;
   readonly #stop = new AbortController();
   #pods: Informer<Pod> | undefined;
+  #nodes: Informer<Node> | undefined;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -52,21 +56,29 @@ export class Connection {
 
   /** The shared copy of all pods, by node; its watch starts with the first kubelet that asks, as that one's identity. */
   pods(client: KubeClient): Informer<Pod> {
-    if (!this.#pods) {
-      const { clock, random, log } = this.#options;
-      const informer = createInformer(client, pods, {
-        clock,
-        random,
-        log,
+    const { clock, random, log } = this.#options;
+    this.#pods ??= this.#run(
+      createInformer(client, pods, {
+        ...{ clock, random, log },
         project: projectPod,
         indexes: { node: (pod) => (pod.spec.nodeName ? [pod.spec.nodeName] : []) },
-      });
-      this.#pods = informer;
-      informer.run(this.#stop.signal).catch((error: unknown) => {
-        if (!this.#stop.signal.aborted) log.error('The watch of pods ended', { error: String(error) });
-      });
-    }
+      }),
+    );
     return this.#pods;
+  }
+
+  /** The shared copy of all nodes, for what others tell a kubelet through its Node. */
+  nodes(client: KubeClient): Informer<Node> {
+    const { clock, random, log } = this.#options;
+    this.#nodes ??= this.#run(createInformer(client, nodes, { clock, random, log }));
+    return this.#nodes;
+  }
+
+  #run<T extends KubeObject>(informer: Informer<T>): Informer<T> {
+    informer.run(this.#stop.signal).catch((error: unknown) => {
+      if (!this.#stop.signal.aborted) this.#options.log.error('A watch of the kubelets ended', { error });
+    });
+    return informer;
   }
 
   close(): void {

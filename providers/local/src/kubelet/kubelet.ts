@@ -19,8 +19,10 @@ import { Life } from './life.ts';
 import type { KubeletMemory } from './memory.ts';
 import { draftNode, KUBELET_VERSION, type NodeFacts, nodeLabels, nodeStatus } from './node-object.ts';
 import { PodRunner } from './pods/pod-runner.ts';
+import { StaticPods } from './pods/static-pods.ts';
 import { StatusReporter } from './status-reporter.ts';
 import { type BootConfig, parseUserData, UserDataError } from './user-data.ts';
+import { VolumeManager } from './volumes/volume-manager.ts';
 
 export interface KubeletOptions {
   readonly instance: Instance;
@@ -53,6 +55,7 @@ export class HollowKubelet {
   #lease: LeaseRenewer | undefined;
   #status: StatusReporter | undefined;
   #runner: PodRunner | undefined;
+  #statics: StaticPods | undefined;
 
   constructor(options: KubeletOptions) {
     this.#options = options;
@@ -107,6 +110,7 @@ export class HollowKubelet {
 
   onPod(change: Change<Pod>): void {
     this.#runner?.onChange(change);
+    this.#statics?.onChange(change);
   }
 
   #revive(): void {
@@ -239,15 +243,39 @@ export class HollowKubelet {
     const { clock, random, instance, memory } = this.#options;
     const { client, connection } = access;
     const common = { client, clock, life: this.#life, outage: connection.outage, paused: () => this.#paused() };
-    const runner = new PodRunner({ ...common, hostIp: instance.privateIp, behaviour: () => this.#behaviour });
+    const { outage } = connection;
+    const volumes = new VolumeManager({
+      ...{ client, life: this.#life, nodeName: this.nodeName, outage },
+      nodes: () => connection.nodes(client),
+      onChange: () => {
+        this.#status?.report();
+        runner.reconsider();
+      },
+    });
+    const runner = new PodRunner({
+      ...common,
+      hostIp: instance.privateIp,
+      behaviour: () => this.#behaviour,
+      onPods: () => volumes.sync(runner.running()),
+      volumesAttached: (pod) => volumes.attached(pod),
+    });
     this.#runner = runner;
+    this.#life.ending.addEventListener('abort', () => volumes.close(), { once: true });
+    this.#statics = new StaticPods({ client, life: this.#life, node, outage, staticPods: this.#boot.staticPods ?? [] });
     this.#status = new StatusReporter(
-      { ...common, random, facts: () => this.#facts(), ready: () => this.#ready(), volumesInUse: () => undefined },
+      {
+        ...common,
+        random,
+        facts: () => this.#facts(),
+        ready: () => this.#ready(),
+        volumesInUse: () => volumes.inUse(),
+      },
       node,
     );
     const state = memory.get(instance.id) ?? {};
     if (state.joined !== true) memory.put(instance.id, { ...state, joined: true });
     this.#options.onJoined(this, access);
+    this.#statics.start();
     this.#status.report();
     const wait = this.#readyFrom - clock.now().getTime();
     if (wait > 0) this.#life.after(wait, () => this.#status?.report());

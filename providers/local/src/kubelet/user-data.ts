@@ -1,6 +1,7 @@
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { type KubeletBehaviour, kubeletBehaviour } from './behaviour.ts';
+import type { StaticPod } from './pods/static-pods.ts';
 
 /** What a machine's user data tells its kubelet. */
 export interface BootConfig {
@@ -14,6 +15,8 @@ export interface BootConfig {
   readonly nodeName?: string;
   readonly nodeLabels?: Readonly<Record<string, string>>;
   readonly taints?: readonly { readonly key: string; readonly value?: string | undefined; readonly effect: string }[];
+  /** Pods that the machine runs by itself. */
+  readonly staticPods?: readonly StaticPod[];
   readonly behaviour: KubeletBehaviour;
 }
 
@@ -31,6 +34,9 @@ const settings = z.looseObject({
   nodeLabels: z.record(z.string(), z.string()).optional(),
   taints: z
     .array(z.looseObject({ key: z.string().min(1), value: z.string().optional(), effect: z.string().min(1) }))
+    .optional(),
+  staticPods: z
+    .array(z.looseObject({ name: z.string().min(1), namespace: z.string().optional(), image: z.string().optional() }))
     .optional(),
   behaviour: kubeletBehaviour.optional(),
 });
@@ -79,6 +85,7 @@ function fromSettings(found: z.infer<typeof settings>): BootConfig {
     ...(nodeName === undefined ? {} : { nodeName }),
     ...(nodeLabels === undefined ? {} : { nodeLabels }),
     ...(taints === undefined ? {} : { taints }),
+    ...(found.staticPods === undefined ? {} : { staticPods: found.staticPods }),
     behaviour: found.behaviour ?? {},
   };
 }

@@ -1,7 +1,7 @@
 import type { Pod } from '@mcm/kube';
 import { parseDuration } from '../../duration.ts';
 import type { KubeletBehaviour } from '../behaviour.ts';
-import { PodAnnotations } from './project-pod.ts';
+import { MIRROR_ANNOTATION, PodAnnotations } from './project-pod.ts';
 
 /** What a kubelet does next about one pod of its node. */
 export type PodStep =
@@ -26,6 +26,8 @@ export interface PodView {
   readonly deletionSeenAt: number | undefined;
   /** The last word was said for this pod already. */
   readonly removed: boolean;
+  /** All volumes of the pod are attached to the node. */
+  readonly volumesAttached: boolean;
 }
 
 /** Jobs' containers run this long unless their pod says otherwise. */
@@ -38,7 +40,7 @@ export function planPod(view: PodView): PodStep {
   const phase = pod.status?.phase ?? 'Pending';
   if (phase === 'Succeeded' || phase === 'Failed') return { do: 'nothing' };
   const readyAfter = duration(pod, PodAnnotations.ReadyAfter) ?? view.behaviour.podReadyDelay ?? 0;
-  if (phase !== 'Running') return { do: 'start', ready: readyAfter <= 0 };
+  if (phase !== 'Running') return view.volumesAttached ? { do: 'start', ready: readyAfter <= 0 } : { do: 'nothing' };
   return planRunning(view, readyAfter);
 }
 
@@ -65,7 +67,8 @@ function finish(pod: Pod): PodStep {
 function planTermination(view: PodView, deletionTimestamp: string): PodStep {
   const { pod, now, removed } = view;
   const phase = pod.status?.phase ?? 'Pending';
-  const runs = phase === 'Running';
+  // A mirror's containers are not the API's: only the object goes.
+  const runs = phase === 'Running' && pod.metadata.annotations?.[MIRROR_ANNOTATION] === undefined;
   const endsAt = runs ? terminationEnd(view, Date.parse(deletionTimestamp)) : now;
   if (now < endsAt) return { do: 'wait', until: endsAt };
   // Held by a finalizer, the object outlives the last word; its end must be readable then (Jobs count it).

@@ -15,7 +15,8 @@ export interface PodRunnerOptions {
   /** Every request's outcome, for one log line an outage. */
   readonly outage: { failed(error: unknown): void; worked(): void };
   /** A pod has come, gone, or ended: volumes follow. */
-  readonly onPods?: () => void;
+  readonly onPods: () => void;
+  readonly volumesAttached: (pod: Pod) => boolean;
 }
 
 interface Tracked {
@@ -55,7 +56,7 @@ export class PodRunner {
     const key = keyOf(change.object);
     if (change.type === 'deleted') this.#forget(key);
     else this.#observe(key, change.object);
-    this.#options.onPods?.();
+    this.#options.onPods();
   }
 
   /** Looks at every pod again: the kubelet's behaviour has changed. */
@@ -111,13 +112,17 @@ export class PodRunner {
   }
 
   #consider(tracked: Tracked): void {
-    const { behaviour, life, paused } = this.#options;
+    const { behaviour, life, paused, volumesAttached } = this.#options;
     if (tracked.busy || life.over || paused()) return;
     tracked.timer?.cancel();
     tracked.timer = undefined;
     const now = this.#now();
     const { pod, deletionSeenAt, removed } = tracked;
-    const step = planPod({ pod, behaviour: behaviour(), now, deletionSeenAt, removed });
+    const step = planPod({
+      ...{ pod, now, deletionSeenAt, removed },
+      behaviour: behaviour(),
+      volumesAttached: volumesAttached(pod),
+    });
     if (step.do === 'nothing') return;
     if (step.do === 'wait') tracked.timer = life.after(step.until - now, () => this.#consider(tracked));
     else this.#perform(tracked, step);

@@ -1,0 +1,132 @@
+import {
+  type Informer,
+  ignoreNotFound,
+  type KubeClient,
+  type Node,
+  type PersistentVolume,
+  type Pod,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '@mcm/kube';
+import type { Life } from '../life.ts';
+
+export interface VolumeManagerOptions {
+  readonly client: KubeClient;
+  readonly life: Life;
+  readonly nodeName: string;
+  /** The shared copy of all nodes; asked for only when a pod has a claim. */
+  readonly nodes: () => Informer<Node>;
+  readonly outage: { failed(error: unknown): void; worked(): void };
+  /** Volumes in use, or what is attached, have changed. */
+  readonly onChange: () => void;
+}
+
+const RETRY_MS = 2_000;
+
+/** A claim that a pod of the node uses: its volume's name, undefined while unknown, '' for one that nobody attaches. */
+interface Claim {
+  name: string | undefined;
+  readonly namespace: string;
+  readonly claimName: string;
+}
+
+/**
+ * Which volumes the node's pods use (`status.volumesInUse`, which holds a detach back), and whether those of a pod are
+ * attached (`status.volumesAttached`), without which its containers do not start.
+ */
+export class VolumeManager {
+  readonly #options: VolumeManagerOptions;
+  readonly #claims = new Map<string, Claim>();
+  #stopWatching: (() => void) | undefined;
+
+  constructor(options: VolumeManagerOptions) {
+    this.#options = options;
+  }
+
+  /** The pods whose containers run or are to run, after any change. */
+  sync(pods: readonly Pod[]): void {
+    const wanted = new Set<string>();
+    for (const pod of pods) for (const key of claimsOf(pod)) wanted.add(key);
+    let changed = false;
+    for (const key of this.#claims.keys()) {
+      if (wanted.has(key)) continue;
+      changed = this.#claims.delete(key) || changed;
+    }
+    for (const key of wanted) if (!this.#claims.has(key)) this.#follow(key);
+    if (changed) this.#options.onChange();
+  }
+
+  /** Unique names of the volumes in use, sorted; undefined when there never was one. */
+  inUse(): readonly string[] | undefined {
+    if (!this.#stopWatching) return undefined;
+    const names = [...this.#claims.values()].flatMap(({ name }) => (name ? [name] : []));
+    return [...new Set(names)].sort();
+  }
+
+  /** Whether all volumes of a pod are attached. */
+  attached(pod: Pod): boolean {
+    const keys = claimsOf(pod);
+    if (keys.length === 0) return true;
+    const node = this.#options.nodes().store.get(this.#options.nodeName);
+    const attached = new Set(node?.status?.volumesAttached?.map(({ name }) => name));
+    return keys.every((key) => {
+      const name = this.#claims.get(key)?.name;
+      return name !== undefined && (name === '' || attached.has(name));
+    });
+  }
+
+  close(): void {
+    this.#stopWatching?.();
+  }
+
+  #follow(key: string): void {
+    this.#watchNode();
+    const [namespace = '', claimName = ''] = key.split('/');
+    const claim: Claim = { name: undefined, namespace, claimName };
+    this.#claims.set(key, claim);
+    this.#lookUp(key, claim);
+  }
+
+  #lookUp(key: string, claim: Claim): void {
+    const { life, outage, onChange } = this.#options;
+    life.run(async () => {
+      try {
+        claim.name = await this.#volumeName(claim);
+        outage.worked();
+      } catch (error) {
+        if (!life.over) outage.failed(error);
+      }
+      if (this.#claims.get(key) !== claim) return;
+      // Bound only when its pod was scheduled: it may take a moment.
+      if (claim.name === undefined) life.after(RETRY_MS, () => this.#lookUp(key, claim));
+      else onChange();
+    });
+  }
+
+  async #volumeName({ namespace, claimName }: Claim): Promise<string | undefined> {
+    const { client, life } = this.#options;
+    const { signal } = life;
+    const claim = await ignoreNotFound(client.resource(persistentVolumeClaims, namespace).get(claimName, { signal }));
+    if (!claim?.spec.volumeName) return undefined;
+    const volume = await ignoreNotFound(client.resource(persistentVolumes).get(claim.spec.volumeName, { signal }));
+    return volume && uniqueName(volume);
+  }
+
+  #watchNode(): void {
+    if (this.#stopWatching) return;
+    const { nodeName, nodes, onChange } = this.#options;
+    this.#stopWatching = nodes().onChange(({ key }) => {
+      if (key === nodeName) onChange();
+    });
+  }
+}
+
+/** `namespace/name` of the claims that a pod's volumes name. */
+const claimsOf = (pod: Pod): string[] =>
+  (pod.spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) =>
+    persistentVolumeClaim ? [`${pod.metadata.namespace}/${persistentVolumeClaim.claimName}`] : [],
+  );
+
+/** As the attach/detach controller names CSI volumes; others are not attached by it. */
+const uniqueName = ({ spec }: PersistentVolume): string =>
+  spec.csi ? `kubernetes.io/csi/${spec.csi.driver}^${spec.csi.volumeHandle}` : '';
