@@ -223,9 +223,15 @@ function recreateStep(view: View): Step {
  * visibly, and no machine is replaced on its account.
  */
 function inPlaceStep(view: View): Step {
-  const { sizes, replicas } = view;
+  const { deployment, sizes, replicas } = view;
   if (sizes.old.some((size) => footprint(size) > 0)) {
-    return { condition: IN_PLACE_BLOCKED, because: IN_PLACE_BLOCKED.message };
+    const { message, reason } = IN_PLACE_BLOCKED;
+    const said = findCondition(deployment.status?.conditions ?? [], ROLLOUT_BLOCKED as never)?.reason === reason;
+    return {
+      condition: IN_PLACE_BLOCKED,
+      events: said ? [] : [{ type: 'Warning', reason, message }],
+      because: message,
+    };
   }
   if (!sizes.current) return createStep(view);
   const resize = new Map(sizes.current.replicas === replicas ? [] : [[sizes.current.name, replicas]]);

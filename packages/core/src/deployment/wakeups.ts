@@ -10,7 +10,7 @@ import { setOf } from '../set/wakeups.ts';
  * How long a deployment waits for more machines to become ready or vanish before it looks. Each look may scale a set,
  * and each scaling is a write: ten machines that join within this time cost one.
  */
-const SWARM_MS = 150;
+const SWARM_MS = 200;
 
 /** The deployment that controls the set, if the cache has it. */
 export function deploymentOf(
@@ -50,7 +50,8 @@ export function deploymentsOfSetChange(change: Change<MachineSet>, context: Cont
   if (change.type === 'added') return interested(object, context);
   const { old } = change;
   const conditionsChanged = !semanticEqual(old.status?.machineSetCondition, object.status?.machineSetCondition);
-  const emptied = (old.status?.replicas ?? 0) > 0 && (object.status?.replicas ?? 0) === 0;
+  // An empty set whose status has caught up may be one too many in the history.
+  const emptied = (object.spec.replicas ?? 0) === 0 && (object.status?.replicas ?? 0) === 0;
   if (!changedBeyondStatus(old, object) && !conditionsChanged && !emptied) return [];
   const moved = controllerOf(old)?.uid !== controllerOf(object)?.uid;
   return moved ? [...interested(old, context), ...interested(object, context)] : interested(object, context);

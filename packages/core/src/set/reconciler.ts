@@ -10,6 +10,7 @@ import {
 import {
   again,
   type Controller,
+  controllerOf,
   createController,
   done,
   ignoreNotFound,
@@ -246,10 +247,10 @@ export class SetReconciler {
     const conditions = withoutCondition(status.machineSetCondition ?? [], INVALID_SPEC as never);
     const wanted = { ...status, machineSetCondition: conditions };
     if (!setStatusDiffers(newest.status, wanted)) return done;
+    // A set on its own says at once that it has arrived; one of a deployment is asked by nobody meanwhile.
     const wanting = acted.spec.replicas ?? 0;
-    const arrived = counts.available === wanting && counts.replicas === wanting;
-    const told = (newest.status?.observedGeneration ?? 0) < (wanted.observedGeneration ?? 0) || failure !== undefined;
-    const waitMs = arrived || told ? 0 : this.#pace.waitMs(key, now);
+    const arrived = counts.available === wanting && counts.replicas === wanting && controllerOf(newest) === undefined;
+    const waitMs = arrived || failure !== undefined ? 0 : this.#pace.waitMs(key, now);
     if (waitMs > 0) return again(waitMs);
     await this.#putStatus(newest, wanted, signal);
     this.#pace.wrote(key, now);

@@ -18,7 +18,6 @@ import {
   type EventObject,
   events,
   handlerTransport,
-  type Informer,
   ignoreNotFound,
   type KubeObject,
   type Node,
@@ -132,6 +131,8 @@ export class World implements AsyncDisposable {
   readonly context: ControllerContext;
   readonly #plane;
   readonly #stop = new AbortController();
+  /** A Request that is collected as garbage no longer passes its signal on: open watches would never end. */
+  readonly #watches: Request[] = [];
   #running: Promise<unknown>[] = [];
 
   static async start(startPlane: StartPlane, options: WorldOptions = {}): Promise<World> {
@@ -143,7 +144,10 @@ export class World implements AsyncDisposable {
   private constructor(startPlane: StartPlane, options: WorldOptions) {
     const random = seededRandom(options.seed ?? 1);
     this.#plane = startPlane({ clock: this.clock, random: () => random.next(), crds, controllers: false });
-    const answer = async (request: Request) => (await this.#plane).fetch(request);
+    const answer = async (request: Request) => {
+      if (request.url.includes('watch=true')) this.#watches.push(request);
+      return (await this.#plane).fetch(request);
+    };
     const faulty = async (request: Request) => {
       this.#count(request);
       return options.fault ? options.fault(request, () => answer(request)) : answer(request);
@@ -263,6 +267,25 @@ export class World implements AsyncDisposable {
       );
   }
 
+  async remove(): Promise<void> {
+    await this.keeper.resource(machineDeployments, NAMESPACE).delete('pool');
+  }
+
+  async patchMachine(name: string, body: object): Promise<void> {
+    await this.keeper.resource(machines, NAMESPACE).patch(name, { type: 'merge', body });
+  }
+
+  async deleteMachine(name: string): Promise<void> {
+    await this.keeper.resource(machines, NAMESPACE).delete(name);
+  }
+
+  /** Machines that run and are not going. */
+  available(): number {
+    return this.context.machines.store
+      .list()
+      .filter((m) => m.status?.currentStatus?.phase === 'Running' && m.metadata.deletionTimestamp === undefined).length;
+  }
+
   async deployment(): Promise<MachineDeployment> {
     return this.keeper.resource(machineDeployments, NAMESPACE).get('pool');
   }
@@ -293,16 +316,19 @@ export class World implements AsyncDisposable {
       .join(' ');
   }
 
-  /** Whether the deployment's status says that all is done. */
-  async complete(): Promise<boolean> {
-    const { spec, status, metadata } = await this.deployment();
+  /** Whether the deployment's status says that all is done, and nothing else is left. Reads the caches: it is asked often. */
+  complete(): boolean {
+    const { deployments, machines: cache } = this.context;
+    const deployment = deployments.store.get(`${NAMESPACE}/pool`);
+    if (deployment === undefined) return false;
+    const { spec, status, metadata } = deployment;
     const wanted = spec.replicas ?? 0;
     return (
       status?.observedGeneration === metadata.generation &&
       (status?.updatedReplicas ?? 0) === wanted &&
       (status?.replicas ?? 0) === wanted &&
       (status?.availableReplicas ?? 0) === wanted &&
-      (await this.machines()).length === wanted
+      cache.store.size === wanted
     );
   }
 
@@ -312,8 +338,4 @@ export class World implements AsyncDisposable {
 
   /** Machines keep their finalizer until the keeper buries them. */
   readonly finalizer = FINALIZER;
-
-  informerOf(): Informer<Machine> {
-    return this.context.machines;
-  }
 }
