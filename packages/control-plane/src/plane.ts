@@ -4,6 +4,7 @@ import { administrator } from './auth/user.ts';
 import { type CertificateAuthority, createAuthority } from './certificates/authority.ts';
 import { renderKubeconfig } from './certificates/kubeconfig.ts';
 import { type Clock, realClock } from './clock.ts';
+import { builtinControllers, type PlaneClient } from './controllers/index.ts';
 import { builtinKinds } from './kinds/index.ts';
 import type { ApiObject } from './object.ts';
 import { ensureObject, ensureSystemObjects } from './registry/bootstrap.ts';
@@ -38,6 +39,8 @@ export interface ControlPlaneOptions {
   readonly trustInProcess?: boolean;
   /** Called once for every answered request. */
   readonly requestLog?: (entry: RequestLogEntry) => void;
+  /** Told of work of a controller that failed and will be tried again. */
+  readonly onControllerError?: (controller: string, key: string, error: unknown) => void;
   /** How long a change stays known to watches and pages, in milliseconds; default 5 minutes. */
   readonly historyMs?: number;
 }
@@ -87,6 +90,14 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const authorize: Authorizer = (access) => basicVerdict(access) ?? { allowed: false, reason: '' };
   const handler = new Handler({ registry, authenticator, authorize, clock, requestLog: options.requestLog });
 
+  // The controllers' own requests are neither authenticated nor logged.
+  const inside = new Handler({
+    registry,
+    authenticator: new Authenticator([], true),
+    authorize: () => ({ allowed: true, reason: '' }),
+    clock,
+  });
+
   let listener: Listener | undefined;
   let authority: CertificateAuthority | undefined;
   if (options.port !== undefined) {
@@ -95,6 +106,21 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     listener = await listen(handler, { port: options.port, key, certificate, caCertificate: authority.certificate });
   }
   const url = listener === undefined ? undefined : `https://127.0.0.1:${listener.port}`;
+  const stopping = new AbortController();
+  const client: PlaneClient = {
+    fetch: async (request) => toFetch(await inside.handle(fromFetch(request, true)), request),
+  };
+  const controllers = builtinControllers(
+    {
+      client,
+      clock,
+      random,
+      caCertificate: authority?.certificate,
+      ...(options.onControllerError === undefined ? {} : { onError: options.onControllerError }),
+    },
+    options.controllers ?? true,
+  );
+  await controllers.start(stopping.signal);
   return {
     fetch: async (request) => toFetch(await handler.handle(fromFetch(request, true)), request),
     kubeconfig: () =>
@@ -107,6 +133,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     adminToken,
     caCertificate: authority?.certificate,
     close: async () => {
+      stopping.abort();
       crds.stop();
       await listener?.close();
       await store.settled();

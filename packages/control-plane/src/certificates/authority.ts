@@ -151,10 +151,7 @@ export function createAuthority(now: Date): CertificateAuthority {
     publicKey,
     notBefore: new Date(now.getTime() - DAY_MS),
     notAfter: new Date(now.getTime() + 10 * YEAR_MS),
-    extensions: [
-      extension(OID.basicConstraints, true, der.sequence(der.boolean(true))),
-      keyUsage(0, 5),
-    ],
+    extensions: [extension(OID.basicConstraints, true, der.sequence(der.boolean(true))), keyUsage(0, 5)],
   });
   return openAuthority({ key: exportKey(privateKey), certificate }, now);
 }

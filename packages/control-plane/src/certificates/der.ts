@@ -35,7 +35,8 @@ export function oid(dotted: string): Buffer {
   const bytes = [first * 40 + second];
   for (const arc of rest) {
     const septets = [arc % 128];
-    for (let left = Math.floor(arc / 128); left > 0; left = Math.floor(left / 128)) septets.unshift((left % 128) | 0x80);
+    for (let left = Math.floor(arc / 128); left > 0; left = Math.floor(left / 128))
+      septets.unshift((left % 128) | 0x80);
     bytes.push(...septets);
   }
   return value(0x06, Buffer.from(bytes));

@@ -12,9 +12,7 @@ export interface KubeconfigFacts {
 /** A kubeconfig (YAML) with one context. */
 export function renderKubeconfig({ server, token, caCertificate, name = 'mcm' }: KubeconfigFacts): string {
   const ca =
-    caCertificate === undefined
-      ? {}
-      : { 'certificate-authority-data': Buffer.from(caCertificate).toString('base64') };
+    caCertificate === undefined ? {} : { 'certificate-authority-data': Buffer.from(caCertificate).toString('base64') };
   return stringify(
     {
       apiVersion: 'v1',

@@ -68,11 +68,7 @@ export const verbsOf = (kind: KindDefinition): readonly string[] =>
 
 /** A short hash of where a resource is stored, by which clients notice a change of it. */
 export const storageVersionHash = (kind: KindDefinition): string =>
-  createHash('sha256')
-    .update(`${kind.group}/${kind.version}/${kind.kind}`)
-    .digest()
-    .subarray(0, 8)
-    .toString('base64');
+  createHash('sha256').update(`${kind.group}/${kind.version}/${kind.kind}`).digest().subarray(0, 8).toString('base64');
 
 const groupOf = (group: ServedGroup): Record<string, unknown> => {
   const versions = group.versions.map((version) => ({ groupVersion: `${group.name}/${version}`, version }));

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../object.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { conflict, MODIFIED, notFound, preconditionFailed } from './errors.ts';
-import { jsonEquals, formatTime, renderObject } from './object-text.ts';
+import { formatTime, jsonEquals, renderObject } from './object-text.ts';
 import type { DeleteOptions } from './options.ts';
 import type { Call, Registry, Target } from './registry.ts';
 import { hasSpecFinalizers } from './update.ts';

@@ -41,8 +41,7 @@ export const conflict = (kind: Named, name: string, why: string): StatusError =>
     code: 409,
   });
 
-export const MODIFIED =
-  'the object has been modified; please apply your changes to the latest version and try again';
+export const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again';
 
 /** A 409 of a precondition, which names the kind (`ConfigMap "x"`). */
 export const preconditionFailed = (kind: KindDefinition, name: string, why: string): StatusError =>
@@ -115,8 +114,7 @@ export const forbidden = (kind: Named, name: string, why: string, causes?: Statu
   });
 
 /** 410: what was asked for is compacted. */
-export const expired = (message: string): StatusError =>
-  new StatusError({ message, reason: 'Expired', code: 410 });
+export const expired = (message: string): StatusError => new StatusError({ message, reason: 'Expired', code: 410 });
 
 /** 504: a resourceVersion that does not exist yet. */
 export const tooLargeResourceVersion = (asked: string, current: number): StatusError =>

@@ -58,7 +58,9 @@ function refuse(kind: KindDefinition, field: string): Error {
   // Kinds with a conversion function of their own for field labels speak differently from the default one.
   if (kind.custom) return badRequest(`field label not supported: ${field}`);
   if (known.length > 0) return badRequest(`field label not supported: ${field}`);
-  return badRequest(`${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`);
+  return badRequest(
+    `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
+  );
 }
 
 /**

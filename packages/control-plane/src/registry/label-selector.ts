@@ -174,9 +174,7 @@ class Parser {
     for (const [index, value] of values.entries()) {
       const problems = labelValueProblems(value);
       if (problems.length > 0) {
-        throw this.#fail(
-          `values[${index}][${key}]: Invalid value: ${JSON.stringify(value)}: ${problems.join('; ')}`,
-        );
+        throw this.#fail(`values[${index}][${key}]: Invalid value: ${JSON.stringify(value)}: ${problems.join('; ')}`);
       }
     }
     return requirement;
@@ -216,7 +214,11 @@ export function parseLabelSelector(text: string): LabelSelector | undefined {
 
 interface SelectorObject {
   readonly matchLabels?: Readonly<Record<string, string>>;
-  readonly matchExpressions?: readonly { readonly key: string; readonly operator: string; readonly values?: readonly string[] }[];
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values?: readonly string[];
+  }[];
 }
 
 const EXPRESSION_OPERATORS: Readonly<Record<string, Requirement['operator']>> = {

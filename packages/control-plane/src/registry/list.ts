@@ -126,7 +126,10 @@ export async function listRecords(registry: Registry, target: Target, options: L
   };
 }
 
-type Find = (page: { after?: { namespace: string; name: string } | undefined; limit?: number | undefined }) => RecordPage;
+type Find = (page: {
+  after?: { namespace: string; name: string } | undefined;
+  limit?: number | undefined;
+}) => RecordPage;
 
 function select(
   find: Find,
@@ -154,9 +157,9 @@ function compacted(token: { namespace: string; name: string } | undefined, curre
   if (token === undefined) return expired('The resourceVersion for the provided list is too old.');
   const failure = new StatusError({ message: INCONSISTENT, reason: 'Expired', code: 410 });
   const start = `${token.namespace}/${token.name}\u0000`;
-  failure.status.metadata['continue'] = Buffer.from(
-    JSON.stringify({ v: 'meta.k8s.io/v1', rv: -1, start }),
-  ).toString('base64url');
+  failure.status.metadata['continue'] = Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: -1, start })).toString(
+    'base64url',
+  );
   failure.status.metadata['resourceVersion'] = String(current);
   return failure;
 }

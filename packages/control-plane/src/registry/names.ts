@@ -35,7 +35,9 @@ export function labelProblems(name: string): string[] {
 /** What is wrong with a name that only has to fit into a path. */
 export function pathSegmentProblems(name: string): string[] {
   if (name === '.' || name === '..') return [`may not be '${name}'`];
-  return ['/', '%'].filter((character) => name.includes(character)).map((character) => `may not contain '${character}'`);
+  return ['/', '%']
+    .filter((character) => name.includes(character))
+    .map((character) => `may not contain '${character}'`);
 }
 
 /** What is wrong with the key of a label or an annotation. */

@@ -130,11 +130,16 @@ export function checkListOptions(options: ListOptions): void {
     if (match !== '') {
       if (resourceVersion === '') {
         causes.push(
-          forbiddenCause('resourceVersionMatch', 'resourceVersionMatch is forbidden unless resourceVersion is provided'),
+          forbiddenCause(
+            'resourceVersionMatch',
+            'resourceVersionMatch is forbidden unless resourceVersion is provided',
+          ),
         );
       }
       if (options.continue !== '') {
-        causes.push(forbiddenCause('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'));
+        causes.push(
+          forbiddenCause('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'),
+        );
       }
       if (match !== 'Exact' && match !== 'NotOlderThan') {
         causes.push(unsupportedValue('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']));
@@ -156,10 +161,7 @@ function watchCauses({ sendInitialEvents, resourceVersionMatch: match, ...option
   const causes: StatusCause[] = [];
   if (sendInitialEvents !== undefined && match !== 'NotOlderThan') {
     causes.push(
-      forbiddenCause(
-        'resourceVersionMatch',
-        'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
-      ),
+      forbiddenCause('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'),
     );
   }
   if (sendInitialEvents === undefined && match !== '') {

@@ -1,3 +1,4 @@
+import { DecodeError } from '../kinds/shape.ts';
 import type { ApiObject, JsonObject } from '../object.ts';
 import { applyJsonPatch, applyMergePatch, applyStrategicMergePatch, serverSideApply } from '../patch/index.ts';
 import { StatusError } from '../status.ts';
@@ -70,12 +71,23 @@ function decodePatched(patched: JsonObject, served: ServedKind, call: Call, opti
   object.apiVersion = served.apiVersion;
   object.kind = served.kind.kind;
   const shown = options.fieldValidation === 'Strict' ? structuredClone(object) : object;
-  const unknown = normalize(object, served);
+  const unknown = normalizePatched(object, served);
   if (unknown.length > 0) {
     if (options.fieldValidation === 'Strict') throw invalidPatch(shown, strictMessage(unknown));
     if (options.fieldValidation === 'Warn') for (const field of unknown) call.warn(`unknown field "${field}"`);
   }
   return object;
+}
+
+/** Wrong types are told as a refusal of the patch. */
+function normalizePatched(object: ApiObject, served: ServedKind): string[] {
+  const { apiVersion, kind, metadata, ...body } = object;
+  try {
+    return normalize(object, served);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw invalidPatch({ apiVersion, kind, metadata, ...body }, error.why);
+  }
 }
 
 /**
@@ -138,7 +150,11 @@ function applyObject(
     registry,
     call,
     target,
-    { next: (live) => apply(live), ...(target.subresource === '' ? { create: () => apply(undefined) } : {}), managed: true },
+    {
+      next: (live) => apply(live),
+      ...(target.subresource === '' ? { create: () => apply(undefined) } : {}),
+      managed: true,
+    },
     options,
   );
 }

@@ -112,7 +112,9 @@ function checkIdentity(updated: ApiObject, old: ApiObject, target: Target): void
   }
   if (version === '' || version === '0') {
     if (kind.requiresResourceVersion === true || kind.custom) {
-      throw invalid(kind, target.name, [invalidValue('metadata.resourceVersion', 0, 'must be specified for an update')]);
+      throw invalid(kind, target.name, [
+        invalidValue('metadata.resourceVersion', 0, 'must be specified for an update'),
+      ]);
     }
     meta.resourceVersion = old.metadata.resourceVersion ?? '';
   }
@@ -202,7 +204,7 @@ function causesOf(
     ...meta,
     ...meta,
     ...(served.kind.validateUpdate?.(updated, old, context) ?? []),
-    ...(served.schema?.validate(updated, old) ?? []),
+    ...(served.kind.custom ? (served.schema?.validate(updated, old) ?? []) : []),
   ];
 }
 

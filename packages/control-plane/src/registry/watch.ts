@@ -72,7 +72,9 @@ export async function openWatch(
   const initial = options.sendInitialEvents ?? fresh;
   return {
     run: (sink) =>
-      new Watcher(registry, target, selection, options, format, sink).start(initial ? 'state' : fresh ? 'now' : version),
+      new Watcher(registry, target, selection, options, format, sink).start(
+        initial ? 'state' : fresh ? 'now' : version,
+      ),
   };
 }
 

@@ -26,12 +26,7 @@ export function answerJson(value: unknown, format: Format, request: ServerReques
 }
 
 /** Compresses what is large, when asked. */
-export function compressed(
-  body: string,
-  contentType: string,
-  request: ServerRequest,
-  status = 200,
-): ServerResponse {
+export function compressed(body: string, contentType: string, request: ServerRequest, status = 200): ServerResponse {
   const headers: Record<string, string> = { 'content-type': contentType };
   if (body.length >= GZIP_FROM && /\bgzip\b/.test(request.header('accept-encoding') ?? '')) {
     headers['content-encoding'] = 'gzip';

@@ -17,6 +17,7 @@ export function fromFetch(request: Request, trusted: boolean): ServerRequest {
   const target = start < 0 ? '/' : url.slice(start, hash < 0 ? undefined : hash);
   const mark = target.indexOf('?');
   let query: URLSearchParams | undefined;
+  let body: Promise<Uint8Array> | undefined;
   return {
     method: request.method,
     path: mark < 0 ? target : target.slice(0, mark),
@@ -25,16 +26,21 @@ export function fromFetch(request: Request, trusted: boolean): ServerRequest {
       return query;
     },
     header: (name) => request.headers.get(name) ?? undefined,
-    body: async () => {
-      if (Number(request.headers.get('content-length') ?? 0) > BODY_LIMIT) throw tooLarge();
-      if (request.body === null) return new Uint8Array();
-      const bytes = new Uint8Array(await request.arrayBuffer());
-      if (bytes.length > BODY_LIMIT) throw tooLarge();
-      return bytes;
+    body: () => {
+      body ??= readBody(request);
+      return body;
     },
     signal: request.signal,
     trusted,
   };
+}
+
+async function readBody(request: Request): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length') ?? 0) > BODY_LIMIT) throw tooLarge();
+  if (request.body === null) return new Uint8Array();
+  const bytes = new Uint8Array(await request.arrayBuffer());
+  if (bytes.length > BODY_LIMIT) throw tooLarge();
+  return bytes;
 }
 
 /** How many bytes of a stream wait for their reader before the writer is told to wait. */

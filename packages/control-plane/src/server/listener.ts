@@ -34,7 +34,9 @@ function readBody(message: IncomingMessage): Promise<Uint8Array> {
       if (size <= BODY_LIMIT) chunks.push(chunk);
       else reject(tooLarge());
     });
-    message.on('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
+    message.on('end', () =>
+      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
+    );
     message.on('error', reject);
   });
 }

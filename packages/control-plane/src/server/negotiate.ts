@@ -1,5 +1,5 @@
 import { StatusError } from '../status.ts';
-import { type ServerRequest } from './exchange.ts';
+import type { ServerRequest } from './exchange.ts';
 
 /** How an answer is written. */
 export interface Format {

@@ -57,7 +57,11 @@ export function answerPath(
     case 'openapi':
       return openApi(request, info.segments.slice(1), registry);
     case '':
-      return answerJson({ paths: ['/api', '/apis', '/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version'] }, jsonFormat(request), request);
+      return answerJson(
+        { paths: ['/api', '/apis', '/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version'] },
+        jsonFormat(request),
+        request,
+      );
     default:
       return pageNotFound();
   }

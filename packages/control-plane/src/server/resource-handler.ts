@@ -1,4 +1,5 @@
 import type { ApiObject } from '../object.ts';
+import { decodeProtobuf } from '../protobuf/index.ts';
 import { createObject } from '../registry/create.ts';
 import { decodeObject, jsonProblem, parseBody } from '../registry/decode.ts';
 import { deleteObject } from '../registry/delete.ts';
@@ -19,7 +20,6 @@ import { findSubresource } from '../registry/subresource.ts';
 import { updateObject } from '../registry/update.ts';
 import { openWatch } from '../registry/watch.ts';
 import type { StoredRecord } from '../store/store.ts';
-import { decodeProtobuf } from '../protobuf/index.ts';
 import { answerJson, answerText, pageNotFound } from './answer.ts';
 import type { ServerRequest, ServerResponse } from './exchange.ts';
 import { bodyType, type Format, negotiate, unsupportedBody, unsupportedByRouter } from './negotiate.ts';
@@ -212,8 +212,7 @@ export class ResourceHandler {
       contentType: bodyType(request),
       body: () => request.body(),
       readBody: async (kindName) => this.#readPlain(context, kindName),
-      options: (kindOfOptions, applying) =>
-        parseWriteOptions(kindOfOptions, request.query, call.userAgent, applying),
+      options: (kindOfOptions, applying) => parseWriteOptions(kindOfOptions, request.query, call.userAgent, applying),
     });
     await this.#registry.store.settled();
     if (answer.text !== undefined) return answerText(answer.text, format, request, answer.status);
@@ -340,9 +339,7 @@ export class ResourceHandler {
     let plain: Record<string, unknown>;
     if (type === 'application/yaml' || type === 'application/vnd.kubernetes.protobuf') {
       plain =
-        type === 'application/yaml'
-          ? parseBody(bytes, type, 'DeleteOptions')
-          : decodeProtobuf(bytes, () => undefined);
+        type === 'application/yaml' ? parseBody(bytes, type, 'DeleteOptions') : decodeProtobuf(bytes, () => undefined);
     } else {
       const text = Buffer.from(bytes).toString('utf8');
       try {
@@ -370,7 +367,11 @@ export class ResourceHandler {
       const { group, plural } = served.kind;
       const { name = '', uid = '' } = deleted.object.metadata;
       const details = { name, ...(group === '' ? {} : { group }), kind: plural, uid };
-      return answerJson({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details }, format, request);
+      return answerJson(
+        { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details },
+        format,
+        request,
+      );
     }
     return answerText(viewObject(deleted.text, this.#view(context, format)), format, request);
   }

@@ -81,7 +81,9 @@ export function viewList(result: ListResult, options: ViewOptions): string {
   const { served, format } = options;
   if (format.as === undefined) return listText(served, result);
   if (format.as === 'PartialObjectMetadata') {
-    throw wrongForm(`you requested PartialObjectMetadata, but the requested object is a list (${goType(served, true)})`);
+    throw wrongForm(
+      `you requested PartialObjectMetadata, but the requested object is a list (${goType(served, true)})`,
+    );
   }
   const objects = result.records.map((record) => JSON.parse(served.textOf(record)) as ApiObject);
   const { continue: next, ...rest } = listMeta(served, result);

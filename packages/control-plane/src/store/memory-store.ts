@@ -111,12 +111,7 @@ export class MemoryStore implements Store {
     return { namespace, name, revision, json, labels, fields };
   }
 
-  #emit(
-    name: string,
-    type: StoreEvent['type'],
-    record: StoredRecord,
-    previous: StoredRecord | undefined,
-  ): void {
+  #emit(name: string, type: StoreEvent['type'], record: StoredRecord, previous: StoredRecord | undefined): void {
     const resource = this.#resource(name);
     const time = this.#clock.now().getTime();
     const event: StoreEvent = { type, resource: name, revision: record.revision, time, record, previous };

@@ -1,6 +1,6 @@
 import { decodeObject } from '../decode.ts';
 import { methodNotAllowed, notFound } from '../errors.ts';
-import { patchObject, type PatchType } from '../patch.ts';
+import { type PatchType, patchObject } from '../patch.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
 import { updateObject } from '../update.ts';
 

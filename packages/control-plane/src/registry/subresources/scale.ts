@@ -106,9 +106,9 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
   const bytes = method === 'PATCH' ? await request.body() : undefined;
   const next = (live: ApiObject): ApiObject => {
     const current = scaleOf(served, live);
-    const wanted = (
-      bytes === undefined ? (sent ?? {}) : patched(current, request.contentType, bytes)
-    ) as unknown as ApiObject;
+    const wanted = (bytes === undefined
+      ? (sent ?? {})
+      : patched(current, request.contentType, bytes)) as unknown as ApiObject;
     checkPatched(wanted, served);
     const replicas = (wanted['spec'] as { replicas?: unknown } | undefined)?.replicas ?? 0;
     if (typeof replicas !== 'number' || !Number.isInteger(replicas)) {
