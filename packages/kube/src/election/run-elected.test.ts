@@ -1,0 +1,228 @@
+import { startControlPlane } from '@mcm/control-plane';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createClient } from '../client/create-client.ts';
+import { sleep } from '../clock.ts';
+import { createMemoryLogger } from '../log/memory-logger.ts';
+import { serve } from '../testing/serve.ts';
+import type { Transport } from '../transport.ts';
+import { leases } from '../types/groups.ts';
+import { type ElectionTimings, runElected } from './run-elected.ts';
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+async function setUp() {
+  const p = await serve(startControlPlane);
+  closers.push(() => p.server.close());
+  const resource = p.client.resource(leases, 'default');
+  const spec = async () => (await resource.get('lock')).spec;
+  const leading = new Set<string>();
+  let most = 0;
+
+  /** A process that stands for election; `cut` takes its network away. */
+  function candidate(
+    identity: string,
+    options: { timings?: ElectionTimings; lead?: (signal: AbortSignal) => Promise<void> } = {},
+  ) {
+    const stop = new AbortController();
+    const network = { up: true, hangs: false };
+    const transport: Transport = (request) => {
+      if (network.hangs) {
+        return new Promise((_, reject) =>
+          request.signal?.addEventListener('abort', () => reject(request.signal?.reason)),
+        );
+      }
+      return network.up ? p.transport(request) : Promise.reject(new Error('ECONNREFUSED'));
+    };
+    const log = createMemoryLogger();
+    let leftAt: number | undefined;
+    const work = async (signal: AbortSignal): Promise<void> => {
+      leading.add(identity);
+      most = Math.max(most, leading.size);
+      await new Promise<void>((resolve) => {
+        if (signal.aborted) resolve();
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      leading.delete(identity);
+      leftAt = p.clock.now().getTime();
+    };
+    const end = runElected(
+      {
+        client: createClient({ transport, userAgent: identity, clock: p.clock }),
+        lease: { namespace: 'default', name: 'lock' },
+        identity,
+        ...(options.timings === undefined ? {} : { timings: options.timings }),
+        clock: p.clock,
+        random: p.random,
+        log,
+        signal: stop.signal,
+      },
+      options.lead ?? work,
+    );
+    end.catch(() => undefined); // Read by the tests that expect it.
+    return { stop: () => stop.abort(new Error('stop')), network, end, log, leftAt: () => leftAt };
+  }
+  return { ...p, resource, spec, candidate, leading, most: () => most };
+}
+
+describe('election', () => {
+  test('the record is what client-go writes, and a release is found at once', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.settle();
+    expect(await t.spec()).toEqual({
+      holderIdentity: 'a',
+      leaseDurationSeconds: 15,
+      acquireTime: '2026-01-01T00:00:00.000000Z',
+      renewTime: '2026-01-01T00:00:00.000000Z',
+      leaseTransitions: 0,
+    });
+    await t.clock.advance(4000);
+    expect(await t.spec()).toMatchObject({
+      acquireTime: '2026-01-01T00:00:00.000000Z',
+      renewTime: '2026-01-01T00:00:04.000000Z',
+    });
+    a.stop();
+    await t.clock.settle();
+    expect(await a.end).toBe('stopped');
+    expect(await t.spec()).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1, leaseTransitions: 0 });
+    const b = t.candidate('b');
+    await t.clock.settle();
+    expect(await t.spec()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
+    b.stop();
+    await b.end;
+    expect(t.clock.pending).toBe(0);
+  });
+
+  test('one renewal costs one write and no read', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.settle();
+    t.writes.length = 0;
+    await t.clock.advance(60_000);
+    expect(t.writes.length).toBe(30);
+    a.stop();
+    await a.end;
+  });
+
+  test('of many candidates one leads at a time, also when leaders vanish', async () => {
+    const t = await setUp();
+    const all = ['a', 'b', 'c', 'd'].map((identity) => t.candidate(identity));
+    for (let round = 0; round < 4; round++) {
+      await t.clock.advance(40_000);
+      expect(t.leading.size).toBe(1);
+      const [leader] = t.leading;
+      const index = ['a', 'b', 'c', 'd'].indexOf(leader ?? '');
+      const one = all[index];
+      if (round % 2 === 0 && one !== undefined) one.network.up = false;
+      else one?.stop();
+    }
+    await t.clock.advance(40_000);
+    expect(t.most()).toBe(1);
+    for (const each of all) each.stop();
+    await t.clock.advance(10_000);
+    expect(t.leading.size).toBe(0);
+  });
+
+  test('a leader that cannot renew stops at its deadline, before anybody else may begin', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.settle();
+    const b = t.candidate('b');
+    await t.clock.advance(20_000);
+    const cutAt = t.clock.now().getTime();
+    a.network.up = false;
+    await t.clock.advance(30_000);
+    expect(await a.end).toBe('lost');
+    expect((a.leftAt() ?? 0) - cutAt).toBeLessThanOrEqual(10_000);
+    expect([...t.leading]).toEqual(['b']);
+    expect(t.most()).toBe(1);
+    expect(a.log.lines.filter((line) => line.level === 'warn').length).toBe(1);
+    b.stop();
+    await b.end;
+  });
+
+  test('a renewal that hangs does not move the deadline', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.advance(3000);
+    a.network.hangs = true;
+    await t.clock.advance(12_000);
+    expect(await a.end).toBe('lost');
+    expect(new Date(a.leftAt() ?? 0).toISOString()).toBe('2026-01-01T00:00:12.000Z'); // Renewed last after 2 s.
+  });
+
+  test('a leader that sees another holder stops at once', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.settle();
+    const lease = await t.resource.get('lock');
+    await t.resource.update({
+      ...lease,
+      spec: { ...lease.spec, holderIdentity: 'usurper', renewTime: '2026-01-01T00:00:01.000000Z' },
+    });
+    const before = t.clock.now().getTime();
+    await t.clock.advance(2000);
+    expect(await a.end).toBe('lost');
+    expect((a.leftAt() ?? 0) - before).toBeLessThanOrEqual(2000);
+    expect((await t.spec())?.holderIdentity).toBe('usurper');
+  });
+
+  test("a lease of client-go's that nobody renews is taken after its own duration", async () => {
+    const t = await setUp();
+    await t.resource.create({
+      metadata: { name: 'lock' },
+      spec: {
+        holderIdentity: 'go',
+        leaseDurationSeconds: 30,
+        acquireTime: '2020-01-01T00:00:00.000000Z',
+        renewTime: '2020-01-01T00:00:00.000000Z',
+        leaseTransitions: 4,
+      },
+    });
+    const a = t.candidate('a');
+    await t.clock.advance(29_000);
+    expect(t.leading.size).toBe(0); // However old the renewTime: clocks of two machines are not compared.
+    await t.clock.advance(6000);
+    expect(await t.spec()).toMatchObject({ holderIdentity: 'a', leaseTransitions: 5, leaseDurationSeconds: 15 });
+    a.stop();
+    await a.end;
+  });
+
+  test('the lease is kept until the last step of the work has ended', async () => {
+    const t = await setUp();
+    const a = t.candidate('a', {
+      lead: async (signal) => {
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+        await sleep(t.clock, 30_000);
+      },
+    });
+    const b = t.candidate('b');
+    await t.clock.advance(5000);
+    a.stop();
+    await t.clock.advance(29_000);
+    expect(t.leading.size).toBe(0);
+    await t.clock.advance(10_000);
+    expect([...t.leading]).toEqual(['b']);
+    b.stop();
+    await b.end;
+  });
+
+  test('a failure of the work releases the lease and is thrown', async () => {
+    const t = await setUp();
+    const a = t.candidate('a', { lead: () => Promise.reject(new Error('bug')) });
+    await t.clock.settle();
+    await expect(a.end).rejects.toThrow('bug');
+    expect((await t.spec())?.holderIdentity).toBe('');
+  });
+
+  test.each([
+    [{ leaseMs: 10_000, renewDeadlineMs: 10_000, retryMs: 2000 }, 'lease duration'],
+    [{ leaseMs: 15_000, renewDeadlineMs: 2000, retryMs: 2000 }, 'renew deadline'],
+  ])('timings that would let two lead are refused: %o', async (timings, words) => {
+    const t = await setUp();
+    await expect(t.candidate('a', { timings }).end).rejects.toThrow(words);
+  });
+});

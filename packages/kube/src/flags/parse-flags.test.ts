@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+import { commonFlags } from './common-flags.ts';
+import { formatDuration, parseDuration } from './duration.ts';
+import { durationFlag, listFlag } from './flag.ts';
+import { parseFlags } from './parse-flags.ts';
+
+const program = { name: 'demo', version: '1.2.3', description: 'A demo.' };
+const flags = {
+  ...commonFlags({ port: 10_258, concurrency: 10 }),
+  'machine-drain-timeout': durationFlag({ default: 7_200_000, help: 'h' }),
+  'node-conditions': listFlag({ default: ['A'], help: 'h' }),
+};
+
+async function run(...argv: string[]) {
+  const parsed = await parseFlags(program, flags, argv);
+  if (parsed.kind !== 'run') throw new Error(parsed.text);
+  return parsed;
+}
+
+describe('flags', () => {
+  test('have their defaults', async () => {
+    const { values, warnings } = await run();
+    expect(values).toMatchObject({
+      port: 10_258,
+      'leader-elect': true,
+      'leader-elect-lease-duration': 15_000,
+      'kube-api-qps': 0,
+      'machine-drain-timeout': 7_200_000,
+      'node-conditions': ['A'],
+      namespace: 'default',
+    });
+    expect(warnings).toEqual([]);
+  });
+
+  test.each([
+    [['--port=8080'], 'port', 8080],
+    [['--port', '8080'], 'port', 8080],
+    [['--leader-elect=false'], 'leader-elect', false],
+    [['--leader-elect', 'false'], 'leader-elect', false],
+    [['--leader-elect'], 'leader-elect', true],
+    [['--machine_drain_timeout=1h30m'], 'machine-drain-timeout', 5_400_000],
+    [['--node-conditions=A, B,,'], 'node-conditions', ['A', 'B']],
+    [['-v', '4'], 'v', 4],
+    [['--v=4'], 'v', 4],
+    [['--kube-api-qps=2.5'], 'kube-api-qps', 2.5],
+    [['--control-kubeconfig=/a_b/c'], 'control-kubeconfig', '/a_b/c'],
+  ])('%j', async (argv, name, value) => {
+    expect((await run(...argv)).values).toHaveProperty(name, value);
+  });
+
+  test('old names work and say so', async () => {
+    const { values, warnings } = await run('--concurrent-node-syncs=7', '--address=127.0.0.1');
+    expect(values).toMatchObject({ 'concurrent-syncs': 7, 'bind-address': '127.0.0.1' });
+    expect(warnings).toEqual([
+      '--address is deprecated: use --bind-address',
+      '--concurrent-node-syncs is deprecated: it never was about nodes; use --concurrent-syncs',
+    ]);
+    expect((await run('--concurrent-node-syncs=7', '--concurrent-syncs=8')).values['concurrent-syncs']).toBe(8);
+  });
+
+  test('what deployments pass to Go MCM is accepted', async () => {
+    const { warnings } = await run(
+      '--cloud-provider=x',
+      '--min-resync-period=12h',
+      '--kube-api-content-type=application/json',
+    );
+    expect(warnings.length).toBe(3);
+  });
+
+  test('everything that is wrong is said at once, by name', async () => {
+    await expect(
+      run('--port=99999', '--leader-elect=maybe', '--machine-drain-timeout=20', '--kube-api-qps=-1'),
+    ).rejects.toThrow(
+      [
+        '--port must be an integer from 0 to 65535, not "99999"',
+        '--kube-api-qps must be a number of at least 0, not "-1"',
+        '--leader-elect must be true or false, not "maybe"',
+        '--machine-drain-timeout must be a duration with a unit, such as 90s, 20m or 1h30m, not "20"',
+      ].join('\n'),
+    );
+  });
+
+  test.each([
+    [['--prot=1'], "unknown option '--prot=1'"],
+    [['stray'], 'too many arguments'],
+    [['--leader-elect-resource-lock=endpoints'], 'must be one of leases'],
+  ])('%j is refused', async (argv, words) => {
+    await expect(run(...argv)).rejects.toThrow(words);
+  });
+
+  test('help and version are printed', async () => {
+    expect(await parseFlags(program, flags, ['--version'])).toEqual({ kind: 'print', text: '1.2.3\n' });
+    const help = await parseFlags(program, flags, ['--help']);
+    expect(help).toMatchObject({ kind: 'print', text: expect.stringContaining('--machine-drain-timeout <duration>') });
+    expect(help).toMatchObject({ text: expect.stringContaining('(default 2h0m0s)') });
+  });
+});
+
+test.each([
+  ['20m', 1_200_000, '20m0s'],
+  ['1h30m', 5_400_000, '1h30m0s'],
+  ['1.5s', 1500, '1.5s'],
+  ['250ms', 250, '250ms'],
+  ['0', 0, '0s'],
+  ['-1m', -60_000, '-1m0s'],
+  ['.5h', 1_800_000, '30m0s'],
+])('duration %s', (text, ms, shown) => {
+  expect(parseDuration(text)).toBe(ms);
+  expect(formatDuration(ms)).toBe(shown);
+});
+
+test.each(['', '20', 'm', '1d', '1 h', '1h-5m', 'NaN', '1e3s'])('%j is no duration', (text) => {
+  expect(parseDuration(text)).toBeUndefined();
+});

@@ -1,0 +1,294 @@
+import { describe, expect, test } from 'vitest';
+import { VirtualClock } from '../clock/virtual-clock.ts';
+import { sleep } from '../clock.ts';
+import { again, done, type Outcome, type Reconcile } from '../controller.ts';
+import { KubeError } from '../errors.ts';
+import { createMemoryLogger } from '../log/memory-logger.ts';
+import { seededRandom } from '../random.ts';
+import { type ControllerOptions, createController } from './create-controller.ts';
+import type { QueueObserver } from './work-queue.ts';
+
+/** A controller whose reconcile notes key and time before it does what the test says. */
+function setUp(reconcile: Reconcile = async () => done, options: Partial<ControllerOptions> = {}) {
+  const clock = new VirtualClock();
+  const started = clock.now().getTime();
+  const log = createMemoryLogger();
+  const calls: string[] = [];
+  const controller = createController({
+    name: 'test',
+    concurrency: 1,
+    clock,
+    random: seededRandom(7),
+    log,
+    reconcile: (key, signal) => {
+      calls.push(`${key}@${clock.now().getTime() - started}`);
+      return reconcile(key, signal);
+    },
+    ...options,
+  });
+  const stop = new AbortController();
+  const running = controller.run(stop.signal);
+  const end = async () => {
+    stop.abort(new Error('test over'));
+    await running;
+    expect(clock.pending).toBe(0);
+  };
+  const levels = () =>
+    log.lines.filter((line) => line.level !== 'debug').map((line) => `${line.level}: ${line.message}`);
+  return { clock, calls, controller, stop, running, end, levels };
+}
+
+const failing = (times: number, error: unknown): Reconcile => {
+  let left = times;
+  return async () => {
+    if (left-- > 0) throw error;
+    return done;
+  };
+};
+
+describe('keys', () => {
+  test('wait once each, in order', async () => {
+    const t = setUp();
+    for (const key of ['a', 'b', 'a', 'c', 'b']) t.controller.enqueue(key);
+    await t.clock.settle();
+    expect(t.calls).toEqual(['a@0', 'b@0', 'c@0']);
+    await t.end();
+  });
+
+  test('the earliest of several requests wins, and an earlier look makes the later needless', async () => {
+    const t = setUp();
+    t.controller.enqueue('a', 500);
+    t.controller.enqueue('a', 100);
+    t.controller.enqueue('a', 300);
+    t.controller.enqueue('b', 200);
+    t.controller.enqueue('b');
+    await t.clock.advance(1000);
+    expect(t.calls).toEqual(['b@0', 'a@100']);
+    await t.end();
+  });
+
+  test('thousands of delayed keys share one timer', async () => {
+    const t = setUp();
+    for (let i = 0; i < 5000; i++) t.controller.enqueue(`k${i}`, 1000 + (i % 10) * 1000);
+    await t.clock.settle();
+    expect(t.clock.pending).toBe(1);
+    await t.clock.advance(10_000);
+    expect(t.calls.length).toBe(5000);
+    expect(t.calls.at(-1)).toBe('k4999@10000');
+    await t.end();
+  });
+
+  test('one key is never worked on twice at once; what happens meanwhile is looked at afterwards', async () => {
+    const t = setUp(
+      async () => {
+        await sleep(t.clock, 100);
+        return done;
+      },
+      { concurrency: 5 },
+    );
+    t.controller.enqueue('a');
+    await t.clock.advance(50);
+    t.controller.enqueue('a');
+    t.controller.enqueue('a');
+    t.controller.enqueue('b');
+    await t.clock.advance(1000);
+    expect(t.calls).toEqual(['a@0', 'b@50', 'a@100']);
+    await t.end();
+  });
+
+  test('no more than `concurrency` are worked on at once', async () => {
+    let running = 0;
+    let most = 0;
+    const t = setUp(
+      async () => {
+        most = Math.max(most, ++running);
+        await sleep(t.clock, 10);
+        running--;
+        return done;
+      },
+      { concurrency: 3 },
+    );
+    for (let i = 0; i < 10; i++) t.controller.enqueue(`k${i}`);
+    await t.clock.advance(1000);
+    expect(most).toBe(3);
+    expect(t.calls.length).toBe(10);
+    await t.end();
+  });
+
+  test('`again` comes back after its time, and an event before replaces it', async () => {
+    const outcomes: Outcome[] = [again(1000), again(5000), done];
+    const t = setUp(async () => outcomes.shift() ?? done);
+    t.controller.enqueue('a');
+    await t.clock.advance(1500);
+    t.controller.enqueue('a');
+    await t.clock.advance(60_000);
+    expect(t.calls).toEqual(['a@0', 'a@1000', 'a@1500']);
+    await t.end();
+  });
+});
+
+describe('failures', () => {
+  test('back off, longer each time, and are logged once', async () => {
+    const t = setUp(failing(5, new Error('cloud is down')));
+    t.controller.enqueue('a');
+    await t.clock.advance(60_000);
+    const at = t.calls.map((call) => Number(call.split('@')[1]));
+    const waits = at.slice(1).map((time, i) => time - (at[i] ?? 0));
+    waits.forEach((wait, i) => {
+      expect(wait).toBeLessThanOrEqual(50 * 2 ** i);
+      expect(wait).toBeGreaterThanOrEqual(25 * 2 ** i);
+    });
+    expect(waits.length).toBe(5);
+    expect(t.levels()).toEqual(['error: Reconcile failed, trying again with back-off', 'info: Reconcile works again']);
+    await t.end();
+  });
+
+  test('success forgets them', async () => {
+    const t = setUp(failing(1, new Error('once')));
+    t.controller.enqueue('a');
+    await t.clock.advance(100);
+    t.controller.enqueue('a');
+    await t.clock.advance(100);
+    expect(t.calls.length).toBe(3);
+    await t.end();
+  });
+
+  test('a conflict comes back soon and is no error', async () => {
+    const t = setUp(failing(3, new KubeError('modified', { code: 409, reason: 'Conflict' })));
+    t.controller.enqueue('a');
+    await t.clock.advance(100);
+    expect(t.calls.length).toBe(4);
+    expect(t.levels()).toEqual([]);
+    await t.end();
+  });
+
+  test('the server decides when it said so', async () => {
+    const t = setUp(failing(1, new KubeError('busy', { code: 429, retryAfterMs: 7000 })));
+    t.controller.enqueue('a');
+    await t.clock.advance(20_000);
+    expect(t.calls).toEqual(['a@0', 'a@7000']);
+    await t.end();
+  });
+
+  test('a synchronous throw is contained like any other, and no other key suffers', async () => {
+    const t = setUp((key) => {
+      if (key === 'bad') throw new TypeError('bug');
+      return Promise.resolve(done);
+    });
+    t.controller.enqueue('bad');
+    t.controller.enqueue('good');
+    await t.clock.settle();
+    expect(t.calls).toEqual(['bad@0', 'good@0']);
+    await t.end();
+  });
+});
+
+describe('life', () => {
+  test('keys wait for the caches', async () => {
+    const clock = new VirtualClock();
+    const synced = Promise.withResolvers<void>();
+    const calls: string[] = [];
+    const controller = createController({
+      name: 'test',
+      concurrency: 1,
+      clock,
+      random: seededRandom(1),
+      log: createMemoryLogger(),
+      reconcile: async (key) => {
+        calls.push(key);
+        return done;
+      },
+    });
+    controller.watch(
+      {
+        whenSynced: () => synced.promise,
+        onChange: () => () => undefined,
+        store: { get: () => undefined, list: () => [], byIndex: () => [], size: 0 },
+        synced: false,
+        run: async () => undefined,
+        recordWrite: () => undefined,
+        silentForMs: () => 0,
+      },
+      () => [],
+    );
+    controller.enqueue('a');
+    const stop = new AbortController();
+    const running = controller.run(stop.signal);
+    await clock.settle();
+    expect(calls).toEqual([]);
+    synced.resolve();
+    await clock.settle();
+    expect(calls).toEqual(['a']);
+    stop.abort();
+    await running;
+  });
+
+  test('idle knows of waiting, delayed and running keys', async () => {
+    const t = setUp(async () => {
+      await sleep(t.clock, 10);
+      return done;
+    });
+    await t.clock.settle();
+    expect(t.controller.idle()).toBe(true);
+    t.controller.enqueue('a');
+    expect(t.controller.idle()).toBe(false);
+    await t.clock.advance(10);
+    expect(t.controller.idle()).toBe(true);
+    t.controller.enqueue('a', 5000);
+    expect([t.controller.idle(), t.controller.idle(4999), t.controller.idle(5000)]).toEqual([true, true, false]);
+    await t.end();
+  });
+
+  test('a stop lets the running reconcile end, tells it so, and starts no other', async () => {
+    let told = false;
+    const t = setUp(async (_key, signal) => {
+      await sleep(t.clock, 100);
+      told = signal.aborted;
+      throw new Error('abandoned');
+    });
+    t.controller.enqueue('a');
+    t.controller.enqueue('b');
+    t.controller.enqueue('c', 10_000);
+    await t.clock.advance(50);
+    t.stop.abort(new Error('stop'));
+    let ended = false;
+    void t.running.then(() => {
+      ended = true;
+    });
+    await t.clock.settle();
+    expect(ended).toBe(false);
+    await t.clock.advance(50);
+    expect([ended, told]).toEqual([true, true]);
+    expect(t.calls).toEqual(['a@0']);
+    expect(t.levels()).toEqual([]);
+    expect(t.clock.pending).toBe(0);
+  });
+
+  test('metrics see additions, waits, work and retries', async () => {
+    const seen: string[] = [];
+    const observer: QueueObserver = {
+      added: () => seen.push('added'),
+      started: (ms) => seen.push(`waited ${ms}`),
+      finished: (ms) => seen.push(`worked ${ms}`),
+      retried: () => seen.push('retried'),
+    };
+    const outcomes = [true, false];
+    const t = setUp(
+      async () => {
+        await sleep(t.clock, 5);
+        if (outcomes.shift()) throw new Error('first');
+        return done;
+      },
+      { metrics: () => observer },
+    );
+    t.controller.enqueue('a');
+    t.controller.enqueue('a');
+    await t.clock.advance(1000);
+    expect(seen).toEqual(['added', 'waited 0', 'retried', 'worked 5', 'added', 'waited 0', 'worked 5']);
+    await t.end();
+  });
+
+  test('concurrency must make sense', () => {
+    expect(() => setUp(undefined, { concurrency: 0 })).toThrow('concurrency must be an integer of at least 1');
+  });
+});

@@ -1,0 +1,38 @@
+import { createClient } from '../client/create-client.ts';
+import { VirtualClock } from '../clock/virtual-clock.ts';
+import type { Clock } from '../clock.ts';
+import { createMemoryLogger } from '../log/memory-logger.ts';
+import { seededRandom } from '../random.ts';
+import { handlerTransport } from '../transports/handler.ts';
+
+/** What a test's API server is started with: `startControlPlane` fits. */
+export interface ServeOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly controllers: false;
+  readonly requestLog: (entry: { readonly method: string; readonly path: string; readonly code: number }) => void;
+}
+
+interface Served {
+  fetch(request: Request): Promise<Response>;
+  close(): Promise<void>;
+}
+
+/** An API server in this process, on a virtual clock. The server is given by the test, since no source here may import one. */
+export async function serve<S extends Served>(start: (options: ServeOptions) => Promise<S>) {
+  const clock = new VirtualClock();
+  const random = seededRandom(1);
+  /** Requests that changed something: `PATCH /api/v1/…`. */
+  const writes: string[] = [];
+  const server = await start({
+    clock,
+    random: () => random.next(),
+    controllers: false,
+    requestLog: ({ method, path, code }) => {
+      if (method !== 'GET' && code < 400) writes.push(`${method} ${path.split('?', 1)[0]}`);
+    },
+  });
+  const transport = handlerTransport((request) => server.fetch(request));
+  const client = createClient({ transport, userAgent: 'test', clock });
+  return { clock, server, transport, client, random, log: createMemoryLogger(), writes };
+}
