@@ -10,4 +10,4 @@ export {
   type PodRef,
   type VolumeMove,
 } from './observation.ts';
-export { POD_FILTERS, type PodFilter, type Verdict, verdictOf } from './pod-filters.ts';
+export { POD_FILTERS, type PodFilter, type Verdict as PodVerdict, verdictOf } from './pod-filters.ts';

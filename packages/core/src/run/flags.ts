@@ -1,0 +1,134 @@
+import { DEFAULT_NODE_CONDITIONS } from '@mcm/api';
+import { durationFlag, type FlagValues, integerFlag, listFlag, textFlag } from '@mcm/kube';
+import { DRIVER_TIMEOUTS, type DriverTimeouts } from '../driver/invoker.ts';
+import { MACHINE_DEFAULTS, type MachineDefaults } from '../machine/settings.ts';
+import { ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans.ts';
+import { REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../safety/reachability.ts';
+
+/** The flags of a machine controller beside the common ones: the original's names and defaults, then our own. */
+export const machineFlags = {
+  'machine-creation-timeout': durationFlag({
+    default: MACHINE_DEFAULTS.creationTimeoutMs,
+    help: 'from creation until the node must have joined',
+  }),
+  'machine-health-timeout': durationFlag({
+    default: MACHINE_DEFAULTS.healthTimeoutMs,
+    help: 'after this long unhealthy a machine is Failed',
+  }),
+  'machine-drain-timeout': durationFlag({
+    default: MACHINE_DEFAULTS.drainTimeoutMs,
+    help: 'after this long a drain is forced',
+  }),
+  'machine-inplace-update-timeout': durationFlag({
+    default: MACHINE_DEFAULTS.inPlaceUpdateTimeoutMs,
+    help: 'limit of an in-place update',
+  }),
+  'machine-preserve-timeout': durationFlag({
+    default: MACHINE_DEFAULTS.preserveTimeoutMs,
+    help: 'length of a preservation',
+  }),
+  'machine-max-evict-retries': integerFlag({
+    min: 0,
+    default: MACHINE_DEFAULTS.maxEvictRetries,
+    help: 'evictions tried for a pod, one every 20 s, before it is deleted',
+  }),
+  'machine-pv-detach-timeout': durationFlag({
+    default: MACHINE_DEFAULTS.volumeDetachTimeoutMs,
+    help: 'how long a drain waits for a volume to come off the node',
+  }),
+  'machine-pv-reattach-timeout': durationFlag({
+    default: MACHINE_DEFAULTS.volumeReattachTimeoutMs,
+    help: 'how long a drain waits for a volume to be attached elsewhere before the next pod with volumes leaves',
+  }),
+  'machine-safety-orphan-vms-period': durationFlag({
+    default: ORPHAN_DEFAULTS.periodMs,
+    minMs: 1,
+    help: 'time between two searches for VMs and nodes without a machine',
+  }),
+  'machine-safety-apiserver-statuscheck-period': durationFlag({
+    default: REACHABILITY_DEFAULTS.periodMs,
+    minMs: 1,
+    help: 'time between two checks that the API servers are in reach',
+  }),
+  'machine-safety-apiserver-statuscheck-timeout': durationFlag({
+    default: REACHABILITY_DEFAULTS.timeoutMs,
+    minMs: 1,
+    help: 'out of reach for longer than this, machines are not judged until they are back',
+  }),
+  'node-conditions': listFlag({
+    default: DEFAULT_NODE_CONDITIONS.split(','),
+    help: 'node condition types that make a machine unhealthy unless False',
+  }),
+  'bootstrap-token-auth-extra-groups': textFlag({
+    default: '',
+    help: 'comma-separated groups that bootstrap tokens authenticate to as well',
+  }),
+  'resource-exhausted-retry': durationFlag({
+    default: MACHINE_DEFAULTS.resourceExhaustedRetryMs,
+    help: 'wait after a creation that failed with ResourceExhausted; 0 means 10m',
+  }),
+  'machine-unresponsive-node-timeout': durationFlag({
+    default: MACHINE_DEFAULTS.unresponsiveNodeMs,
+    help: 'NotReady, or its file system read-only, for longer than this, the pods of a node that is deleted are force-deleted',
+  }),
+  'drain-volume-window': integerFlag({
+    min: 1,
+    default: 1,
+    help: 'pods with volumes of one node on their way to other nodes at once',
+  }),
+  'orphan-policy': textFlag({
+    default: ORPHAN_DEFAULTS.policy,
+    oneOf: ['delete', 'report'],
+    help: 'what becomes of VMs without a machine',
+  }),
+  'orphan-max-deletions-per-hour': integerFlag({
+    min: 0,
+    default: ORPHAN_DEFAULTS.maxPerHour,
+    help: 'VMs without a machine deleted within an hour at most',
+  }),
+  'driver-call-timeout': durationFlag({
+    default: DRIVER_TIMEOUTS.create,
+    minMs: 1000,
+    help: 'the longest that a creation or deletion at the cloud may take before it is tried again',
+  }),
+} as const;
+
+export type MachineFlagValues = FlagValues<typeof machineFlags>;
+
+/** What no single flag can know is wrong. */
+export const checkMachineFlags = (flags: MachineFlagValues): readonly string[] =>
+  flags['machine-safety-apiserver-statuscheck-period'] < flags['machine-safety-apiserver-statuscheck-timeout']
+    ? ['--machine-safety-apiserver-statuscheck-period must be at least --machine-safety-apiserver-statuscheck-timeout']
+    : [];
+
+export const defaultsOf = (flags: MachineFlagValues): MachineDefaults => ({
+  creationTimeoutMs: flags['machine-creation-timeout'],
+  healthTimeoutMs: flags['machine-health-timeout'],
+  drainTimeoutMs: flags['machine-drain-timeout'],
+  inPlaceUpdateTimeoutMs: flags['machine-inplace-update-timeout'],
+  preserveTimeoutMs: flags['machine-preserve-timeout'],
+  maxEvictRetries: flags['machine-max-evict-retries'],
+  unhealthyConditionTypes: flags['node-conditions'],
+  volumeDetachTimeoutMs: flags['machine-pv-detach-timeout'],
+  volumeReattachTimeoutMs: flags['machine-pv-reattach-timeout'],
+  resourceExhaustedRetryMs: flags['resource-exhausted-retry'],
+  unresponsiveNodeMs: flags['machine-unresponsive-node-timeout'],
+});
+
+export const orphanOptionsOf = (flags: MachineFlagValues): OrphanOptions => ({
+  ...ORPHAN_DEFAULTS,
+  periodMs: flags['machine-safety-orphan-vms-period'],
+  maxPerHour: flags['orphan-max-deletions-per-hour'],
+  policy: flags['orphan-policy'] === 'report' ? 'report' : 'delete',
+});
+
+export const reachabilityOf = (flags: MachineFlagValues): ReachabilityTimings => ({
+  periodMs: flags['machine-safety-apiserver-statuscheck-period'],
+  timeoutMs: flags['machine-safety-apiserver-statuscheck-timeout'],
+});
+
+export const timeoutsOf = (flags: MachineFlagValues): DriverTimeouts => ({
+  ...DRIVER_TIMEOUTS,
+  create: flags['driver-call-timeout'],
+  delete: flags['driver-call-timeout'],
+});

@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import { machineClasses, machines } from '@mcm/api';
+import {
+  type BinaryContext,
+  type BinaryDefinition,
+  nodes,
+  persistentVolumeClaims,
+  podDisruptionBudgets,
+  pods,
+  type Random,
+  runBinary,
+  secrets,
+  type Unit,
+  volumeAttachments,
+} from '@mcm/kube';
+import type { DriverDefinition } from '../driver/define-driver.ts';
+import { buildMachineController } from './build.ts';
+import { checkMachineFlags, defaultsOf, machineFlags, orphanOptionsOf, reachabilityOf, timeoutsOf } from './flags.ts';
+
+/** Name of the Lease and of the event source: the original's, so that the two never work at once. */
+const NAME = 'machine-controller';
+
+/** Randomness that nobody can guess. */
+const secretRandom: Random = { next: () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48 };
+
+type MachineFlags = typeof machineFlags;
+
+/** The `machine-controller` binary around a driver. */
+export const machineControllerBinary = <Spec, Credentials>(
+  driver: DriverDefinition<Spec, Credentials>,
+  version = '0.1.0',
+): BinaryDefinition<MachineFlags> => ({
+  name: `${NAME}-${driver.name}`,
+  version,
+  description: `Machine controller of the ${driver.name} provider: makes, watches, drains and deletes machines.`,
+  leaseName: NAME,
+  metricsPrefix: 'mcm_',
+  defaults: { port: 10_259, concurrency: 50 },
+  flags: machineFlags,
+  check: checkMachineFlags,
+  units: (context) => [unitOf(driver, context)],
+});
+
+function unitOf<Spec, Credentials>(
+  driver: DriverDefinition<Spec, Credentials>,
+  context: BinaryContext<MachineFlags>,
+): Unit {
+  const { control, target, namespace, clock, random, log, recorder, metrics, runtime, flags } = context;
+  const controller = buildMachineController({
+    driver,
+    control,
+    target,
+    namespace,
+    clock,
+    random,
+    secretRandom,
+    log,
+    recorder,
+    runtime,
+    defaults: defaultsOf(flags),
+    concurrency: flags['concurrent-syncs'],
+    bootstrapTokenExtraGroups: flags['bootstrap-token-auth-extra-groups'],
+    timeouts: timeoutsOf(flags),
+    orphans: orphanOptionsOf(flags),
+    reachability: reachabilityOf(flags),
+    volumeWindow: flags['drain-volume-window'],
+    queueMetrics: metrics.queues,
+  });
+  const inTarget = [nodes, pods, podDisruptionBudgets, persistentVolumeClaims, volumeAttachments];
+  return {
+    name: NAME,
+    needs: [
+      ...[machines, machineClasses, secrets].map((definition) => ({ client: control, definition })),
+      ...(target ? inTarget.map((definition) => ({ client: target, definition })) : []),
+    ],
+    informers: controller.informers,
+    run: async (signal) => {
+      await controller.runControllers(signal);
+      await recorder.flush();
+    },
+  };
+}
+
+/**
+ * Runs a provider's machine controller as this process, and ends the process with its exit code: 0 after a request to
+ * end, 1 when it cannot start or lost its lease. To be called from a provider's `main` and nowhere else.
+ */
+export async function runMachineController<Spec, Credentials>(
+  driver: DriverDefinition<Spec, Credentials>,
+  options: { readonly version?: string } = {},
+): Promise<never> {
+  process.exit(await runBinary(machineControllerBinary(driver, options.version)));
+}

@@ -1,0 +1,200 @@
+import { type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
+import {
+  createClient,
+  createMemoryLogger,
+  createRecorder,
+  type Draft,
+  handlerTransport,
+  type KubeClient,
+  type MemoryLogger,
+  type Node,
+  nodes,
+  type Pod,
+  pods,
+  secrets,
+  seededRandom,
+  type Transport,
+  type VirtualClock,
+} from '@mcm/kube';
+import { FakeCloud, type FakeCloudOptions, type FakeVm } from '../driver/testing.ts';
+import { buildMachineController, type MachineController, type MachineControllerOptions } from './build.ts';
+
+/** Tests of the whole machine controller over a control plane in this process, on a virtual clock. */
+
+export const NAMESPACE = 'default';
+
+export interface RigOptions {
+  readonly clock: VirtualClock;
+  readonly plane: { fetch(request: Request): Promise<Response> };
+  readonly seed?: number;
+  readonly cloud?: Omit<FakeCloudOptions, 'onCreated' | 'onDeleted'>;
+  /** Milliseconds until a VM's node joins; undefined: never. Default 0. */
+  readonly joinAfterMs?: number | undefined;
+  /** Wraps the controller's own requests, for faults. */
+  readonly wrap?: (transport: Transport) => Transport;
+  readonly controller?: Partial<MachineControllerOptions<never, never>>;
+  /** False: `--target-kubeconfig=none`. */
+  readonly target?: boolean;
+}
+
+/** The user agent of the controller under test, by which its requests are counted. */
+export const USER_AGENT = 'machine-controller-test';
+
+const READY = [
+  { type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: '2026-01-01T00:00:00Z' },
+] as const;
+
+export class Rig {
+  readonly clock: VirtualClock;
+  readonly admin: KubeClient;
+  readonly cloud: FakeCloud;
+  readonly log: MemoryLogger = createMemoryLogger();
+  readonly #options: RigOptions;
+  #stop = new AbortController();
+  #running: Promise<unknown> = Promise.resolve();
+  controller: MachineController | undefined;
+
+  constructor(options: RigOptions) {
+    this.#options = options;
+    this.clock = options.clock;
+    this.admin = this.#client('test', handlerTransport(options.plane.fetch));
+    this.cloud = new FakeCloud({
+      ...options.cloud,
+      now: () => this.clock.now().toISOString(),
+      onCreated: (vm) => this.#boot(vm),
+    });
+  }
+
+  #client(userAgent: string, transport: Transport): KubeClient {
+    return createClient({ transport, userAgent, clock: this.clock, random: seededRandom(this.#options.seed ?? 1) });
+  }
+
+  #boot(vm: FakeVm): void {
+    const { joinAfterMs = 'joinAfterMs' in this.#options ? undefined : 0 } = this.#options;
+    if (joinAfterMs === undefined) return;
+    this.clock.setTimeout(() => {
+      if (this.cloud.vms.includes(vm)) void this.join(vm);
+    }, joinAfterMs);
+  }
+
+  /** The VM's kubelet registers its Node, and reports it Ready. */
+  async join({ nodeName, providerId }: Pick<FakeVm, 'nodeName' | 'providerId'>): Promise<void> {
+    const client = this.admin.resource(nodes);
+    await client.create({ metadata: { name: nodeName }, spec: { providerID: providerId } });
+    await this.conditions(nodeName, READY);
+  }
+
+  async conditions(nodeName: string, conditions: readonly object[]): Promise<void> {
+    const body = { status: { conditions } };
+    await this.admin.resource(nodes).patch(nodeName, { type: 'merge', body }, { subresource: 'status' });
+  }
+
+  /** Starts a controller, as a new process would. */
+  start(): void {
+    const { plane, wrap = (transport) => transport, controller, target, seed = 1 } = this.#options;
+    this.#stop = new AbortController();
+    const client = this.#client(USER_AGENT, wrap(handlerTransport(plane.fetch)));
+    const { clock, log } = this;
+    const random = seededRandom(seed);
+    const built = buildMachineController({
+      driver: this.cloud.driver(),
+      control: client,
+      target: target === false ? undefined : client,
+      namespace: NAMESPACE,
+      clock,
+      random,
+      secretRandom: random,
+      log,
+      recorder: createRecorder({ client, component: 'machine-controller', clock, log }),
+      runtime: { freeze: true },
+      ...(controller as object),
+    });
+    this.controller = built;
+    this.#running = built.run(this.#stop.signal);
+  }
+
+  /** Ends it without letting it finish anything. */
+  async kill(): Promise<void> {
+    this.#stop.abort(new Error('killed'));
+    await this.#running.catch(() => undefined);
+  }
+
+  async createClass(
+    name = 'small',
+    userData = 'hello <<MACHINE_NAME>>',
+    change: Partial<MachineClass> = {},
+  ): Promise<void> {
+    const data = { userData: Buffer.from(userData).toString('base64') };
+    await this.admin.resource(secrets, NAMESPACE).create({ metadata: { name, namespace: NAMESPACE }, data });
+    const draft = {
+      metadata: { name, namespace: NAMESPACE },
+      providerSpec: {},
+      secretRef: { name, namespace: NAMESPACE },
+      ...change,
+    };
+    await this.admin.resource<MachineClass>(machineClasses, NAMESPACE).create(draft as Draft<MachineClass>);
+  }
+
+  /** A machine as the MachineSet controller makes it: finalizer and priority are there from the start. */
+  async createMachine(
+    name: string,
+    spec: Partial<Machine['spec']> = {},
+    metadata: Partial<Machine['metadata']> = {},
+  ): Promise<Machine> {
+    return this.admin.resource<Machine>(machines, NAMESPACE).create({
+      metadata: {
+        name,
+        namespace: NAMESPACE,
+        finalizers: ['machine.sapcloud.io/machine-controller-manager'],
+        annotations: { 'machinepriority.machine.sapcloud.io': '3' },
+        ...metadata,
+      },
+      spec: { class: { kind: 'MachineClass', name: 'small' }, ...spec },
+    });
+  }
+
+  async deleteMachine(name: string): Promise<void> {
+    await this.admin.resource<Machine>(machines, NAMESPACE).delete(name);
+  }
+
+  async machine(name: string): Promise<Machine | undefined> {
+    const all = await this.machines();
+    return all.find(({ metadata }) => metadata.name === name);
+  }
+
+  async machines(): Promise<readonly Machine[]> {
+    return (await this.admin.resource<Machine>(machines, NAMESPACE).list()).items;
+  }
+
+  async nodes(): Promise<readonly Node[]> {
+    return (await this.admin.resource(nodes).list()).items;
+  }
+
+  async phase(name: string): Promise<string | undefined> {
+    return (await this.machine(name))?.status?.currentStatus?.phase;
+  }
+
+  async description(name: string): Promise<string> {
+    return (await this.machine(name))?.status?.lastOperation?.description ?? '';
+  }
+
+  async createPod(name: string, nodeName: string, labels: Record<string, string> = {}): Promise<void> {
+    const client = this.admin.resource(pods, NAMESPACE);
+    const draft: Draft<Pod> = {
+      metadata: { name, namespace: NAMESPACE, labels },
+      spec: { nodeName, containers: [{ name: 'main', image: 'pause' }], terminationGracePeriodSeconds: 30 },
+    };
+    await client.create(draft);
+    const body = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
+    await client.patch(name, { type: 'merge', body }, { subresource: 'status' });
+  }
+
+  async podNames(): Promise<readonly string[]> {
+    return (await this.admin.resource(pods, NAMESPACE).list()).items.map(({ metadata }) => metadata.name);
+  }
+
+  /** Runs until `done`, or fails after `maxMs` of virtual time. */
+  until(done: () => Promise<boolean>, maxMs = 3_600_000): Promise<number> {
+    return this.clock.runUntil(done, { maxMs });
+  }
+}
