@@ -1,3 +1,4 @@
+import { fieldDoc, modelDoc } from './docs.ts';
 import { listFacts, mapFacts, quantityFields, scalarDefaults, wholeFacts } from './facts.ts';
 import definitionData from './generated/definitions.json' with { type: 'json' };
 import type { JsonSchema } from './kind.ts';
@@ -37,7 +38,7 @@ function schemaOfType(type: string): JsonSchema {
 /** `io.k8s.api.core.v1.Container` → `core.v1.Container`, the name under which `facts.ts` knows it. */
 const factName = (id: string): string => id.split('.').slice(-3).join('.');
 
-function fieldSchema(owner: string, field: string, type: string): JsonSchema {
+function fieldSchema(model: string, owner: string, field: string, type: string): JsonSchema {
   const path = `${owner}.${field}`;
   const schema = schemaOfType(quantityFields.get(path) ?? type);
   const facts: JsonSchema = {};
@@ -48,8 +49,9 @@ function fieldSchema(owner: string, field: string, type: string): JsonSchema {
   if (map !== undefined) Object.assign(facts, map);
   const value = scalarDefaults.get(path);
   if (value !== undefined) facts.default = value;
+  defineLazily(facts, 'description', () => fieldDoc(model, field));
   // A shared definition stays shared: what belongs to the field alone goes onto a copy.
-  return Object.keys(facts).length === 0 ? schema : Object.defineProperties({}, descriptorsOf(schema, facts));
+  return Object.defineProperties({}, descriptorsOf(schema, facts));
 }
 
 function descriptorsOf(schema: JsonSchema, facts: JsonSchema): PropertyDescriptorMap {
@@ -78,9 +80,10 @@ function buildDefinition(model: string): JsonSchema {
   if (Object.keys(fields).length === 0 && whole === undefined) return { $id: id, ...scalars.object };
   const schema: JsonSchema = { $id: id, type: 'object', ...whole };
   if (required !== undefined) schema.required = [...required];
+  defineLazily(schema, 'description', () => modelDoc(model));
   defineLazily(schema, 'properties', () => {
     const properties: Record<string, JsonSchema> = {};
-    for (const [field, type] of Object.entries(fields)) properties[field] = fieldSchema(owner, field, type);
+    for (const [field, type] of Object.entries(fields)) properties[field] = fieldSchema(model, owner, field, type);
     return properties;
   });
   return schema;

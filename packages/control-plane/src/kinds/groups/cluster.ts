@@ -1,3 +1,6 @@
+import { attachmentColumns, bindingColumns, certificateRequestColumns, csiDriverColumns, csiNodeColumns, leaseColumns, priorityClassColumns, storageClassColumns, webhookColumns } from '../columns/cluster.ts';
+import { viewedAs } from '../columns/column.ts';
+import { eventColumns } from '../columns/core.ts';
 import {
   csiDriverStrategy,
   csiNodeStrategy,
@@ -7,7 +10,7 @@ import {
 } from '../cluster/storage.ts';
 import { eventStorage, eventStrategy } from '../core/event.ts';
 import { defineKind, defineReview, fieldsAt } from '../define.ts';
-import type { KindDefinition } from '../kind.ts';
+import type { KindDefinition, PrinterColumn } from '../kind.ts';
 import { pathSegmentProblems } from '../../registry/names.ts';
 
 const namespaced = true;
@@ -26,13 +29,19 @@ const admission = (kind: string, plural: string, more: Partial<KindDefinition> =
     ...more,
   });
 
-const rbac = (kind: string, plural: string, isNamespaced: boolean): KindDefinition =>
+const rbac = (
+  kind: string,
+  plural: string,
+  isNamespaced: boolean,
+  columns?: readonly PrinterColumn[],
+): KindDefinition =>
   defineKind({
     group: 'rbac.authorization.k8s.io',
     kind,
     plural,
     namespaced: isNamespaced,
     validateName: pathSegmentProblems,
+    ...(columns === undefined ? {} : { columns }),
   });
 
 const accessReview = (kind: string, plural: string, isNamespaced = false): KindDefinition =>
@@ -44,8 +53,8 @@ const regarding = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVe
 
 /** Kinds that run the cluster itself: extension, admission, access, leases, events, network, storage, scheduling. */
 export const clusterKinds: readonly KindDefinition[] = [
-  admission('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations'),
-  admission('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations'),
+  admission('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations', { columns: webhookColumns }),
+  admission('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations', { columns: webhookColumns }),
   admission('ValidatingAdmissionPolicy', 'validatingadmissionpolicies', { subresources: status }),
   admission('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings'),
   admission('MutatingAdmissionPolicy', 'mutatingadmissionpolicies'),
@@ -81,7 +90,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   accessReview('SubjectAccessReview', 'subjectaccessreviews'),
   defineKind({
     group: 'certificates.k8s.io',
-    kind: 'CertificateSigningRequest',
+    kind: 'CertificateSigningRequest', columns: certificateRequestColumns,
     plural: 'certificatesigningrequests',
     shortNames: ['csr'],
     subresources: status,
@@ -91,7 +100,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'coordination.k8s.io',
-    kind: 'Lease',
+    kind: 'Lease', columns: leaseColumns,
     plural: 'leases',
     createOnUpdate: true,
     requiresResourceVersion: true,
@@ -102,6 +111,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     group: 'events.k8s.io',
     kind: 'Event',
     model: 'EventsV1Event',
+    columns: viewedAs(eventStorage.encode, eventColumns),
     ...eventStrategy,
     storedAs: eventStorage,
     plural: 'events',
@@ -150,21 +160,21 @@ export const clusterKinds: readonly KindDefinition[] = [
     namespaced,
   }),
   defineKind({ group: 'node.k8s.io', kind: 'RuntimeClass', plural: 'runtimeclasses', ...clusterScoped }),
-  rbac('ClusterRoleBinding', 'clusterrolebindings', false),
+  rbac('ClusterRoleBinding', 'clusterrolebindings', false, bindingColumns),
   rbac('ClusterRole', 'clusterroles', false),
-  rbac('RoleBinding', 'rolebindings', true),
+  rbac('RoleBinding', 'rolebindings', true, bindingColumns),
   rbac('Role', 'roles', true),
   defineKind({
     group: 'scheduling.k8s.io',
-    kind: 'PriorityClass',
+    kind: 'PriorityClass', columns: priorityClassColumns,
     ...priorityClassStrategy,
     plural: 'priorityclasses',
     shortNames: ['pc'],
     hasGeneration: true,
     ...clusterScoped,
   }),
-  defineKind({ group: 'storage.k8s.io', kind: 'CSIDriver', ...csiDriverStrategy, plural: 'csidrivers', ...clusterScoped }),
-  defineKind({ group: 'storage.k8s.io', kind: 'CSINode', ...csiNodeStrategy, plural: 'csinodes', ...clusterScoped }),
+  defineKind({ group: 'storage.k8s.io', kind: 'CSIDriver', columns: csiDriverColumns, ...csiDriverStrategy, plural: 'csidrivers', ...clusterScoped }),
+  defineKind({ group: 'storage.k8s.io', kind: 'CSINode', columns: csiNodeColumns, ...csiNodeStrategy, plural: 'csinodes', ...clusterScoped }),
   defineKind({
     group: 'storage.k8s.io',
     kind: 'CSIStorageCapacity',
@@ -174,7 +184,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'storage.k8s.io',
-    kind: 'StorageClass',
+    kind: 'StorageClass', columns: storageClassColumns,
     ...storageClassStrategy,
     plural: 'storageclasses',
     shortNames: ['sc'],
@@ -182,7 +192,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'storage.k8s.io',
-    kind: 'VolumeAttachment',
+    kind: 'VolumeAttachment', columns: attachmentColumns,
     ...volumeAttachmentStrategy,
     plural: 'volumeattachments',
     subresources: status,

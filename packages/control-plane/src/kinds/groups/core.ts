@@ -1,3 +1,5 @@
+import { claimColumns, configMapColumns, endpointColumns, eventColumns, limitRangeColumns, namespaceColumns, nodeColumns, quotaColumns, replicationControllerColumns, secretColumns, serviceAccountColumns, serviceColumns, volumeColumns } from '../columns/core.ts';
+import { podColumns } from '../columns/pod.ts';
 import { configMapStrategy, secretStrategy } from '../core/config.ts';
 import { coreEventStrategy } from '../core/event.ts';
 import { namespaceStrategy } from '../core/namespace.ts';
@@ -30,10 +32,10 @@ export const coreKinds: readonly KindDefinition[] = [
     verbs: ['get', 'list'],
     ...clusterScoped,
   }),
-  defineKind({ group: '', kind: 'ConfigMap', ...configMapStrategy, plural: 'configmaps', shortNames: ['cm'], namespaced }),
+  defineKind({ group: '', kind: 'ConfigMap', columns: configMapColumns, ...configMapStrategy, plural: 'configmaps', shortNames: ['cm'], namespaced }),
   defineKind({
     group: '',
-    kind: 'Endpoints',
+    kind: 'Endpoints', columns: endpointColumns,
     plural: 'endpoints',
     singular: 'endpoints',
     shortNames: ['ep'],
@@ -41,7 +43,7 @@ export const coreKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: '',
-    kind: 'Event',
+    kind: 'Event', columns: eventColumns,
     ...coreEventStrategy,
     model: 'CoreV1Event',
     plural: 'events',
@@ -49,10 +51,10 @@ export const coreKinds: readonly KindDefinition[] = [
     namespaced,
     selectableFields: fieldsAt(...involvedObject, 'reason', 'reportingComponent', 'source', 'type'),
   }),
-  defineKind({ group: '', kind: 'LimitRange', plural: 'limitranges', shortNames: ['limits'], namespaced }),
+  defineKind({ group: '', kind: 'LimitRange', columns: limitRangeColumns, plural: 'limitranges', shortNames: ['limits'], namespaced }),
   defineKind({
     group: '',
-    kind: 'Namespace',
+    kind: 'Namespace', columns: namespaceColumns,
     ...namespaceStrategy,
     plural: 'namespaces',
     shortNames: ['ns'],
@@ -64,7 +66,7 @@ export const coreKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: '',
-    kind: 'Node',
+    kind: 'Node', columns: nodeColumns,
     ...nodeStrategy,
     plural: 'nodes',
     shortNames: ['no'],
@@ -75,7 +77,7 @@ export const coreKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: '',
-    kind: 'PersistentVolume',
+    kind: 'PersistentVolume', columns: volumeColumns,
     ...volumeStrategy,
     plural: 'persistentvolumes',
     shortNames: ['pv'],
@@ -84,7 +86,7 @@ export const coreKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: '',
-    kind: 'PersistentVolumeClaim',
+    kind: 'PersistentVolumeClaim', columns: claimColumns,
     ...claimStrategy,
     plural: 'persistentvolumeclaims',
     shortNames: ['pvc'],
@@ -93,7 +95,7 @@ export const coreKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: '',
-    kind: 'Pod',
+    kind: 'Pod', columns: podColumns,
     ...podStrategy,
     plural: 'pods',
     shortNames: ['po'],
@@ -127,7 +129,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({ group: '', kind: 'PodTemplate', plural: 'podtemplates', hasGeneration: true, namespaced }),
   defineKind({
     group: '',
-    kind: 'ReplicationController',
+    kind: 'ReplicationController', columns: replicationControllerColumns,
     plural: 'replicationcontrollers',
     shortNames: ['rc'],
     categories: ['all'],
@@ -138,16 +140,16 @@ export const coreKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: '',
-    kind: 'ResourceQuota',
+    kind: 'ResourceQuota', columns: quotaColumns,
     plural: 'resourcequotas',
     shortNames: ['quota'],
     subresources: status,
     namespaced,
   }),
-  defineKind({ group: '', kind: 'Secret', ...secretStrategy, plural: 'secrets', selectableFields: fieldsAt('type'), namespaced }),
+  defineKind({ group: '', kind: 'Secret', columns: secretColumns, ...secretStrategy, plural: 'secrets', selectableFields: fieldsAt('type'), namespaced }),
   defineKind({
     group: '',
-    kind: 'Service',
+    kind: 'Service', columns: serviceColumns,
     ...serviceStrategy,
     plural: 'services',
     shortNames: ['svc'],
@@ -159,7 +161,7 @@ export const coreKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: '',
-    kind: 'ServiceAccount',
+    kind: 'ServiceAccount', columns: serviceAccountColumns,
     plural: 'serviceaccounts',
     shortNames: ['sa'],
     otherSubresources: ['token'],

@@ -1,3 +1,4 @@
+import { budgetColumns, cronJobColumns, daemonSetColumns, deploymentColumns, jobColumns, replicaSetColumns, revisionColumns, statefulSetColumns } from '../columns/workloads.ts';
 import { defineKind, fieldsAt } from '../define.ts';
 import type { KindDefinition } from '../kind.ts';
 import {
@@ -24,14 +25,14 @@ const scale = {
 export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'apps',
-    kind: 'ControllerRevision',
+    kind: 'ControllerRevision', columns: revisionColumns,
     ...controllerRevisionStrategy,
     plural: 'controllerrevisions',
     namespaced,
   }),
   defineKind({
     group: 'apps',
-    kind: 'DaemonSet',
+    kind: 'DaemonSet', columns: daemonSetColumns,
     ...daemonSetStrategy,
     plural: 'daemonsets',
     shortNames: ['ds'],
@@ -42,7 +43,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'apps',
-    kind: 'Deployment',
+    kind: 'Deployment', columns: deploymentColumns,
     ...deploymentStrategy,
     plural: 'deployments',
     shortNames: ['deploy'],
@@ -53,7 +54,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'apps',
-    kind: 'ReplicaSet',
+    kind: 'ReplicaSet', columns: replicaSetColumns,
     ...replicaSetStrategy,
     plural: 'replicasets',
     shortNames: ['rs'],
@@ -65,7 +66,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'apps',
-    kind: 'StatefulSet',
+    kind: 'StatefulSet', columns: statefulSetColumns,
     ...statefulSetStrategy,
     plural: 'statefulsets',
     shortNames: ['sts'],
@@ -77,7 +78,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'batch',
-    kind: 'CronJob',
+    kind: 'CronJob', columns: cronJobColumns,
     ...cronJobStrategy,
     plural: 'cronjobs',
     shortNames: ['cj'],
@@ -88,7 +89,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'batch',
-    kind: 'Job',
+    kind: 'Job', columns: jobColumns,
     ...jobStrategy,
     plural: 'jobs',
     categories,
@@ -111,7 +112,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'policy',
-    kind: 'PodDisruptionBudget',
+    kind: 'PodDisruptionBudget', columns: budgetColumns,
     ...budgetStrategy,
     plural: 'poddisruptionbudgets',
     shortNames: ['pdb'],

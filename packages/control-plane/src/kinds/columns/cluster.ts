@@ -1,0 +1,146 @@
+import type { ApiObject } from '../../object.ts';
+import type { PrinterColumn } from '../kind.ts';
+import { items, look, strings, text } from '../plain.ts';
+import { AGE, column, countAt, NAME, NONE, shownAt, textAt, wide } from './column.ts';
+
+export const leaseColumns: readonly PrinterColumn[] = [
+  NAME,
+  column('Holder', (lease) => textAt(lease, 'spec.holderIdentity'), { doc: ['V1LeaseSpec', 'holderIdentity'] }),
+  AGE,
+];
+
+export const priorityClassColumns: readonly PrinterColumn[] = [
+  NAME,
+  column('Value', (object) => countAt(object, 'value'), { type: 'integer', doc: ['V1PriorityClass', 'value'] }),
+  column('Global-Default', (object) => object['globalDefault'] === true, {
+    type: 'boolean',
+    doc: ['V1PriorityClass', 'globalDefault'],
+  }),
+  AGE,
+  column('PreemptionPolicy', (object) => text(object, 'preemptionPolicy'), { doc: ['V1PriorityClass', 'preemptionPolicy'] }),
+];
+
+const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
+
+export const storageClassColumns: readonly PrinterColumn[] = [
+  column(
+    'Name',
+    (object) => {
+      const { name = '', annotations = {} } = object.metadata;
+      return annotations[DEFAULT_CLASS] === 'true' ? `${name} (default)` : name;
+    },
+    { doc: ['V1ObjectMeta', 'name'] },
+  ),
+  column('Provisioner', (object) => text(object, 'provisioner'), { doc: ['V1StorageClass', 'provisioner'] }),
+  column('ReclaimPolicy', (object) => text(object, 'reclaimPolicy'), { doc: ['V1StorageClass', 'reclaimPolicy'] }),
+  column('VolumeBindingMode', (object) => text(object, 'volumeBindingMode'), {
+    doc: ['V1StorageClass', 'volumeBindingMode'],
+  }),
+  column('AllowVolumeExpansion', (object) => object['allowVolumeExpansion'] === true, {
+    doc: ['V1StorageClass', 'allowVolumeExpansion'],
+  }),
+  AGE,
+];
+
+export const attachmentColumns: readonly PrinterColumn[] = [
+  NAME,
+  column('Attacher', (object) => textAt(object, 'spec.attacher'), { doc: ['V1VolumeAttachmentSpec', 'attacher'] }),
+  column('PV', (object) => textAt(object, 'spec.source.persistentVolumeName'), {
+    doc: ['V1VolumeAttachmentSource', 'persistentVolumeName'],
+  }),
+  column('Node', (object) => textAt(object, 'spec.nodeName'), { doc: ['V1VolumeAttachmentSpec', 'nodeName'] }),
+  column('Attached', (object) => look(object, 'status')['attached'] === true, {
+    type: 'boolean',
+    doc: ['V1VolumeAttachmentStatus', 'attached'],
+  }),
+  AGE,
+];
+
+export const csiNodeColumns: readonly PrinterColumn[] = [
+  NAME,
+  column('Drivers', (object) => items(look(object, 'spec'), 'drivers').length, {
+    type: 'integer',
+    doc: 'Drivers indicates the number of CSI drivers registered on the node',
+  }),
+  AGE,
+];
+
+const flag = (name: string, field: string): PrinterColumn =>
+  column(name, (object) => look(object, 'spec')[field] === true, { type: 'boolean', doc: ['V1CSIDriverSpec', field] });
+
+export const csiDriverColumns: readonly PrinterColumn[] = [
+  NAME,
+  flag('AttachRequired', 'attachRequired'),
+  flag('PodInfoOnMount', 'podInfoOnMount'),
+  flag('StorageCapacity', 'storageCapacity'),
+  column('TokenRequests', (object) => items(look(object, 'spec'), 'tokenRequests').map((one) => text(one, 'audience')).join(',') || '<unset>', {
+    doc: ['V1CSIDriverSpec', 'tokenRequests'],
+  }),
+  flag('RequiresRepublish', 'requiresRepublish'),
+  column('Modes', (object) => strings(look(object, 'spec'), 'volumeLifecycleModes').join(',') || NONE, {
+    doc: ['V1CSIDriverSpec', 'volumeLifecycleModes'],
+  }),
+  AGE,
+];
+
+function requestCondition(request: ApiObject): string {
+  const types = items(look(request, 'status'), 'conditions').map((one) => text(one, 'type'));
+  const words = ['Approved', 'Denied', 'Failed'].filter((type) => types.includes(type));
+  if (words.length === 0) words.push('Pending');
+  if (textAt(request, 'status.certificate') !== '') words.push('Issued');
+  return words.join(',');
+}
+
+/** What the signer's name says of itself; the printer still has the words of an older version. */
+const SIGNER_DOC =
+  'Requested signer for the request. It is a qualified name in the form: `scope-hostname.io/name`. If empty, it will be defaulted:\n 1. If it\'s a kubelet client certificate, it is assigned\n    "kubernetes.io/kube-apiserver-client-kubelet".\n 2. If it\'s a kubelet serving certificate, it is assigned\n    "kubernetes.io/kubelet-serving".\n 3. Otherwise, it is assigned "kubernetes.io/legacy-unknown".\nDistribution of trust for signers happens out of band. You can select on this field using `spec.signerName`.';
+
+const DURATION_DOC =
+  'expirationSeconds is the requested duration of validity of the issued certificate. The certificate signer may issue a certificate with a different validity duration so a client must check the delta between the notBefore and and notAfter fields in the issued certificate to determine the actual duration.\n\nThe v1.22+ in-tree implementations of the well-known Kubernetes signers will honor this field as long as the requested duration is not greater than the maximum duration they will honor per the --cluster-signing-duration CLI flag to the Kubernetes controller manager.\n\nCertificate signers may not honor this field for various reasons:\n\n  1. Old signer that is unaware of the field (such as the in-tree\n     implementations prior to v1.22)\n  2. Signer whose configured maximum is shorter than the requested duration\n  3. Signer whose configured minimum is longer than the requested duration\n\nThe minimum valid value for expirationSeconds is 600, i.e. 10 minutes.';
+
+export const certificateRequestColumns: readonly PrinterColumn[] = [
+  NAME,
+  AGE,
+  column('SignerName', (request) => textAt(request, 'spec.signerName', NONE), { doc: SIGNER_DOC }),
+  column('Requestor', (request) => textAt(request, 'spec.username'), { doc: 'Base64-encoded PKCS#10 CSR data' }),
+  column('RequestedDuration', (request) => shownDuration(request), { doc: DURATION_DOC }),
+  column('Condition', requestCondition, { doc: 'Conditions applied to the request, such as approval or denial.' }),
+];
+
+/** Seconds in the largest units, as kubectl shows spans: `24h`, `10m`. */
+function shownDuration(request: ApiObject): string {
+  const seconds = Number(shownAt(request, 'spec.expirationSeconds', ''));
+  if (!(seconds > 0)) return NONE;
+  if (seconds < 120) return `${seconds}s`;
+  if (seconds < 3 * 3600) return `${Math.trunc(seconds / 60)}m`;
+  return seconds < 48 * 3600 ? `${Math.trunc(seconds / 3600)}h` : `${Math.trunc(seconds / 86_400)}d`;
+}
+
+const subjects = (kind: string) => (binding: ApiObject) =>
+  items(binding, 'subjects')
+    .filter((subject) => subject['kind'] === kind)
+    .map((subject) => {
+      const namespace = text(subject, 'namespace');
+      return kind === 'ServiceAccount' ? `${namespace}/${text(subject, 'name')}` : text(subject, 'name');
+    })
+    .join(', ');
+
+export const bindingColumns: readonly PrinterColumn[] = [
+  NAME,
+  column('Role', (binding) => `${textAt(binding, 'roleRef.kind')}/${textAt(binding, 'roleRef.name')}`, {
+    doc: 'RoleRef can only reference a Role in the current namespace or ClusterRole in the global namespace.',
+  }),
+  AGE,
+  wide('Users', subjects('User'), { doc: 'Users in the roleBinding' }),
+  wide('Groups', subjects('Group'), { doc: 'Groups in the roleBinding' }),
+  wide('ServiceAccounts', subjects('ServiceAccount'), { doc: 'ServiceAccounts in the roleBinding' }),
+];
+
+export const webhookColumns: readonly PrinterColumn[] = [
+  NAME,
+  column('Webhooks', (object) => items(object, 'webhooks').length, {
+    type: 'integer',
+    doc: 'Webhooks indicates the number of webhooks registered in this configuration',
+  }),
+  AGE,
+];

@@ -1,0 +1,101 @@
+import type { ApiObject } from '../../object.ts';
+import { ageOf } from '../../table/age.ts';
+import { fieldDoc } from '../docs.ts';
+import type { PrinterColumn } from '../kind.ts';
+import { look, text } from '../plain.ts';
+
+type Cell = NonNullable<PrinterColumn['value']>;
+
+interface Extra {
+  /** 1: only with `-o wide`. */
+  readonly priority?: number;
+  readonly type?: PrinterColumn['type'];
+  /** The column's words, or the model and field whose documentation has them. */
+  readonly doc?: string | readonly [model: string, field: string];
+}
+
+/** A column of a built-in kind. */
+export function column(name: string, value: Cell, { priority, type = 'string', doc = '' }: Extra = {}): PrinterColumn {
+  return {
+    name,
+    type,
+    value,
+    ...(priority === undefined ? {} : { priority }),
+    get description(): string {
+      return typeof doc === 'string' ? doc : fieldDoc(doc[0], doc[1]);
+    },
+  };
+}
+
+/** A column that is only shown with `-o wide`. */
+export const wide = (name: string, value: Cell, extra: Extra = {}): PrinterColumn =>
+  column(name, value, { ...extra, priority: 1 });
+
+/** The name, where it is not the first column by itself. */
+export const NAME: PrinterColumn = { name: 'Name', type: 'string', format: 'name', value: (object) => object.metadata.name ?? '' };
+
+export const AGE: PrinterColumn = column(
+  'Age',
+  (object, now) => ageOf(object.metadata.creationTimestamp, now),
+  { doc: ['V1ObjectMeta', 'creationTimestamp'] },
+);
+
+/** A time in the object as an age. */
+export const ageAt = (time: unknown, now: Date): string => ageOf(time, now);
+
+export const NONE = '<none>';
+
+/** The string at a path, or `otherwise`. */
+export function textAt(object: ApiObject, path: string, otherwise = ''): string {
+  const steps = path.split('.');
+  const last = steps.pop() ?? '';
+  return text(look(object, ...steps), last) || otherwise;
+}
+
+/** The value at a path as text, or `otherwise`. */
+export function shownAt(object: ApiObject, path: string, otherwise: string): string {
+  const steps = path.split('.');
+  const last = steps.pop() ?? '';
+  const value = look(object, ...steps)[last];
+  return value === undefined || value === null || value === '' ? otherwise : String(value);
+}
+
+/** The number at a path; 0 when there is none. */
+export function countAt(object: ApiObject, path: string): number {
+  return Number(shownAt(object, path, '0'));
+}
+
+/** `a=b,c=d`, or `<none>`. */
+export function shownLabels(labels: Readonly<Record<string, unknown>>): string {
+  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  return pairs.length === 0 ? NONE : pairs.sort().join(',');
+}
+
+const OPERATORS: Readonly<Record<string, string>> = { In: 'in', NotIn: 'notin' };
+
+/** A label selector as text, or `<none>`. */
+export function shownSelector(selector: unknown): string {
+  const parts = Object.entries(look(selector, 'matchLabels')).map(([key, value]) => `${key}=${value}`);
+  const expressions = look({ selector }, 'selector')['matchExpressions'];
+  for (const expression of Array.isArray(expressions) ? expressions : []) {
+    const { key, operator, values } = expression as { key: string; operator: string; values?: string[] };
+    if (operator === 'Exists') parts.push(key);
+    else if (operator === 'DoesNotExist') parts.push(`!${key}`);
+    else parts.push(`${key} ${OPERATORS[operator] ?? operator} (${[...(values ?? [])].sort().join(',')})`);
+  }
+  return parts.length === 0 ? NONE : parts.sort().join(',');
+}
+
+/** Columns of another form of the same objects. */
+export const viewedAs = (
+  view: (object: ApiObject) => ApiObject,
+  columns: readonly PrinterColumn[],
+): readonly PrinterColumn[] =>
+  columns.map((one) => {
+    const { value } = one;
+    if (value === undefined) return one;
+    return {
+      ...one,
+      value: (object, now) => value(view(object), now),
+    };
+  });
