@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type MachineClass, USER_DATA_KEY } from '@mcm/api';
 import { makeKey, type Secret } from '@mcm/kube';
 import { MachineError } from './errors.ts';
@@ -34,6 +35,20 @@ function decode(secret: Secret): ClassSecrets {
   const result = { data, problems };
   decodedSecrets.set(secret, result);
   return result;
+}
+
+const versions = new WeakMap<Secret, string>();
+
+/** Says whether a Secret's data has changed; its metadata (our finalizer) does not count. */
+export function dataVersion(secret: Secret): string {
+  const known = versions.get(secret);
+  if (known !== undefined) return known;
+  const version = createHash('sha256')
+    .update(JSON.stringify(secret.data ?? {}))
+    .digest('base64url')
+    .slice(0, 16);
+  versions.set(secret, version);
+  return version;
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Machine, MachineClass } from '@mcm/api';
-import { type Clock, type Logger, makeKey } from '@mcm/kube';
+import { type Clock, type Logger, makeKey, type Secret } from '@mcm/kube';
 import type { z } from 'zod';
 import type { Caches } from '../machine/caches.ts';
-import { type ClassSecrets, readSecrets, redact, secretKeysOf, userDataOf } from './credentials.ts';
+import { type ClassSecrets, dataVersion, readSecrets, redact, secretKeysOf, userDataOf } from './credentials.ts';
 import { withDeadline } from './deadline.ts';
 import type { DriverDefinition } from './define-driver.ts';
 import type { CreatedInstance, DriverRequest, Instance, ListedInstance } from './driver.ts';
@@ -144,7 +144,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       list: driver.list !== undefined,
     },
     classOf,
-    inputsOf: (machine) => inputs(classOf(machine), (key) => caches.secrets.store.get(key)?.metadata.resourceVersion),
+    inputsOf: (machine) => inputs(classOf(machine), (key) => caches.secrets.store.get(key)),
     userDataOf: (machine) => {
       const machineClass = classOf(machine);
       return machineClass && secretsOf(machineClass).data.userData;
@@ -173,11 +173,14 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
   };
 }
 
+const secretVersion = (key: string, secret: Secret | undefined): string =>
+  `${key}@${secret ? dataVersion(secret) : ''}`;
+
 /** Metadata writes of a class (its finalizer) do not count: its generation does not change with them. */
-function inputs(machineClass: MachineClass | undefined, version: (key: string) => string | undefined): string {
+function inputs(machineClass: MachineClass | undefined, find: (key: string) => Secret | undefined): string {
   if (!machineClass) return 'no class';
   const { uid, generation = 0 } = machineClass.metadata;
-  return [`${uid}:${generation}`, ...secretKeysOf(machineClass).map((key) => `${key}@${version(key) ?? ''}`)].join(' ');
+  return [`${uid}:${generation}`, ...secretKeysOf(machineClass).map((key) => secretVersion(key, find(key)))].join(' ');
 }
 
 /** The error without secrets, and without its cause, which may hold the whole request. */

@@ -91,6 +91,20 @@ function planCompletion(o: MachineObservation, now: Date): Plan {
   }
 }
 
+/**
+ * A node may join and make its machine Running although initialising the VM fails, as with the original. The driver is
+ * asked again all the same, until it succeeds.
+ */
+export function planLateInitialization(o: MachineObservation, now: Date): Plan | undefined {
+  const { last, running } = o.calls;
+  if (running || last?.kind !== 'initialize' || last.outcome.ok) return undefined;
+  const { error } = last.outcome;
+  if (error.code === 'Unimplemented' || o.machine.status?.currentStatus?.phase !== 'Running') return undefined;
+  const retryAt = new Date(last.at.getTime() + retryAfter(INITIALIZE_RETRY[error.code], error, last.failures));
+  if (now < retryAt) return wait('initialising the VM failed', retryAt);
+  return act('initialising is tried again', { do: 'call', call: 'initialize' });
+}
+
 /** A new process cannot know whether the VM was initialised: the cloud can. */
 function planLookup(o: MachineObservation, last: SettledCall, initialize: Plan, now: Date): Plan {
   if (last.outcome.ok) return act('initialised', pending(o, now));

@@ -1,7 +1,7 @@
 import { Finalizers } from '@mcm/api';
 import { isNodeOf } from '../node/instance.ts';
 import { planNodeSync } from '../node/sync.ts';
-import { isBeingCreated, planCreation } from './creation.ts';
+import { isBeingCreated, planCreation, planLateInitialization } from './creation.ts';
 import { planDeletion } from './deletion.ts';
 import { planHealth } from './health.ts';
 import type { MachineObservation } from './observation.ts';
@@ -20,7 +20,7 @@ export function nextStep(o: MachineObservation, now: Date): Plan {
   }
   const upkeep = planUpkeep(o, now);
   if (upkeep.actions.length > 0) return upkeep;
-  return isBeingCreated(o) ? planCreation(o, now) : upkeep;
+  return isBeingCreated(o) ? planCreation(o, now) : (planLateInitialization(o, now) ?? upkeep);
 }
 
 const isOwnNodeDeleting = ({ machine, node }: MachineObservation): boolean =>

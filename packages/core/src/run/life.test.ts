@@ -1,8 +1,8 @@
-import { crds } from '@mcm/api';
+import { crds, machineClasses } from '@mcm/api';
 import { type RequestLogEntry, startControlPlane } from '@mcm/control-plane';
-import { VirtualClock } from '@mcm/kube';
+import { nodes, secrets, VirtualClock } from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
-import { Rig, type RigOptions, USER_AGENT } from './testing.ts';
+import { NAMESPACE, Rig, type RigOptions, USER_AGENT } from './testing.ts';
 
 const cleanUp: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -65,4 +65,217 @@ test('a machine is born with three writes of its own and one of its node, withou
   const n = (await r.nodes())[0];
   expect(n?.metadata.labels?.['node.gardener.cloud/machine-name']).toBe('m-1');
   expect(n?.metadata.finalizers).toEqual(['node.machine.sapcloud.io/machine-controller']);
+});
+
+const started = async (options: Partial<RigOptions> = {}): Promise<{ rig: Rig; requests: RequestLogEntry[] }> => {
+  const made = await rig(options);
+  await made.rig.createClass();
+  made.rig.start();
+  return made;
+};
+
+const gone = (r: Rig, name: string) => async (): Promise<boolean> => (await r.machine(name)) === undefined;
+const running = (r: Rig, name: string) => async (): Promise<boolean> => (await r.phase(name)) === 'Running';
+
+test('an empty machine dies with six writes, without a read', async () => {
+  const { rig: r, requests } = await started();
+  await r.createMachine('m-1');
+  await r.until(running(r, 'm-1'));
+  await r.clock.advance(10_000);
+  requests.length = 0;
+  await r.deleteMachine('m-1');
+  await r.until(gone(r, 'm-1'), 5_000);
+  await r.clock.advance(10_000);
+  const machine = '/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machines/m-1';
+  expect(writes(requests).filter((line) => line.includes('m-1'))).toEqual([
+    `PATCH ${machine}/status`,
+    'PATCH /api/v1/nodes/m-1/status',
+    'PATCH /api/v1/nodes/m-1',
+    'PATCH /api/v1/nodes/m-1',
+    'DELETE /api/v1/nodes/m-1',
+    `PATCH ${machine}`,
+  ]);
+  expect(mine(requests).filter((entry) => entry.method === 'GET' && !entry.path.includes('watch'))).toEqual([]);
+  expect(r.cloud.vms).toEqual([]);
+  expect(await r.nodes()).toEqual([]);
+});
+
+test('class and Secret are held while they are used, and let go afterwards', async () => {
+  const { rig: r } = await started();
+  await r.createMachine('m-1');
+  await r.until(running(r, 'm-1'));
+  const finalizers = async (): Promise<(string[] | undefined)[]> => {
+    const [c] = (await r.admin.resource(machineClasses, NAMESPACE).list()).items;
+    const [s] = (await r.admin.resource(secrets, NAMESPACE).list()).items;
+    return [c?.metadata.finalizers, s?.metadata.finalizers];
+  };
+  expect(await finalizers()).toEqual([
+    ['machine.sapcloud.io/machine-controller-manager'],
+    ['machine.sapcloud.io/machine-controller'],
+  ]);
+  await r.deleteMachine('m-1');
+  await r.until(gone(r, 'm-1'));
+  await r.until(async () => (await finalizers())[0] === undefined || (await finalizers())[0]?.length === 0);
+  await r.admin.resource(machineClasses, NAMESPACE).delete('small');
+  await r.until(async () => ((await finalizers())[1] ?? []).length === 0);
+});
+
+test('a quota is waited for as long as the flag says, and a mended class ends the wait at once', async () => {
+  const { rig: r } = await started();
+  r.cloud.fail('create', { code: 'ResourceExhausted', message: 'no more cores' }, { code: 'InvalidArgument' });
+  await r.createMachine('m-1');
+  await r.until(async () => (await r.phase('m-1')) === 'CrashLoopBackOff');
+  expect((await r.machine('m-1'))?.status?.lastOperation).toMatchObject({
+    description: 'Cloud provider message - machine codes error: code = [ResourceExhausted] message = [no more cores]',
+    errorCode: 'ResourceExhausted',
+    state: 'Failed',
+    type: 'Create',
+  });
+  await r.clock.advance(599_000);
+  expect(r.cloud.calls.create).toBe(1);
+  await r.clock.advance(2_000);
+  expect(r.cloud.calls.create).toBe(2);
+  await r.until(async () => (await r.machine('m-1'))?.status?.lastOperation?.errorCode === 'InvalidArgument');
+  const body = { providerSpec: { size: 'large' } };
+  await r.admin.resource(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
+  await r.until(running(r, 'm-1'), 5_000);
+  expect(r.cloud.made).toHaveLength(1);
+  expect((await r.machine('m-1'))?.status?.lastOperation?.errorCode).toBeUndefined();
+});
+
+test('a class that does not exist, or a Secret, is named; the machine is made when they come', async () => {
+  const { rig: r } = await rig();
+  r.start();
+  await r.createMachine('m-1');
+  await r.until(async () =>
+    (await r.description('m-1')).includes('MachineClass "small" does not exist in namespace default'),
+  );
+  await r.createClass();
+  await r.until(running(r, 'm-1'), 5_000);
+});
+
+test('a bootstrap token is made only if asked for, and deleted when the machine has joined', async () => {
+  const { rig: r } = await rig({ joinAfterMs: 60_000 });
+  await r.createClass('small', 'token=<<BOOTSTRAP_TOKEN>>');
+  r.start();
+  await r.createMachine('m');
+  await r.until(async () => (await r.phase('m')) === 'Pending');
+  const tokens = async () => (await r.admin.resource(secrets, 'kube-system').list()).items;
+  const [token] = await tokens();
+  expect(token?.type).toBe('bootstrap.kubernetes.io/token');
+  const decode = (key: string): string => Buffer.from(token?.data?.[key] ?? '', 'base64').toString();
+  expect(r.cloud.vms[0]?.userData).toBe(`token=${decode('token-id')}.${decode('token-secret')}`);
+  expect(decode('token-secret')).toMatch(/^[0-9a-z]{16}$/);
+  await r.until(running(r, 'm'));
+  expect(await tokens()).toEqual([]);
+});
+
+test('incident 5: a deletion waits for the creation under way, and leaves nothing behind', async () => {
+  let release = (): void => undefined;
+  const { rig: r } = await started({
+    joinAfterMs: undefined,
+    cloud: {
+      gate: (method, point) =>
+        method === 'create' && point === 'before'
+          ? new Promise<void>((resolve) => {
+              release = resolve;
+            })
+          : undefined,
+    },
+  });
+  await r.createMachine('m-1');
+  await r.until(async () => r.cloud.calls.create === 1);
+  await r.deleteMachine('m-1');
+  await r.clock.advance(60_000);
+  expect(r.cloud.calls.delete).toBe(0);
+  release();
+  await r.until(gone(r, 'm-1'));
+  expect(r.cloud.made).toHaveLength(1);
+  expect(r.cloud.vms).toEqual([]);
+});
+
+test('incident 1: cloud calls that never end hold up no other machine', async () => {
+  const { rig: r } = await started({
+    cloud: {
+      gate: (method, _point, name) =>
+        method === 'create' && name !== 'free' ? new Promise<void>(() => undefined) : undefined,
+    },
+  });
+  for (let i = 0; i < 100; i++) await r.createMachine(`stuck-${i}`);
+  await r.until(async () => r.cloud.calls.create === 100);
+  await r.createMachine('free');
+  await r.until(running(r, 'free'), 1_000);
+});
+
+test('S-C8 a VM whose name an older Node bears is given back', async () => {
+  const { rig: r } = await rig({ cloud: { nodeName: () => 'taken' }, joinAfterMs: undefined });
+  await r.join({ nodeName: 'taken', providerId: 'fake:///zone/elsewhere' });
+  await r.createClass();
+  r.start();
+  await r.createMachine('m-1');
+  await r.until(async () => (await r.phase('m-1')) === 'Failed');
+  expect(await r.description('m-1')).toBe('VM using old node obj');
+  expect(r.cloud.vms).toEqual([]);
+  expect((await r.machine('m-1'))?.spec.providerID).toBeUndefined();
+  await r.clock.advance(3_600_000);
+  expect(r.cloud.made).toHaveLength(1);
+});
+
+test('S-C11 S-D19 without a target cluster: Available, addresses, and straight to the VM when it goes', async () => {
+  const { rig: r } = await started({ target: false, joinAfterMs: undefined });
+  await r.createMachine('m-1');
+  await r.until(async () => (await r.phase('m-1')) === 'Available');
+  const m = await r.machine('m-1');
+  expect(m?.metadata.labels?.node).toBeUndefined();
+  expect(m?.status?.addresses).toEqual([
+    { type: 'Hostname', address: 'm-1' },
+    { type: 'InternalIP', address: '10.0.0.1' },
+  ]);
+  await r.deleteMachine('m-1');
+  await r.until(gone(r, 'm-1'), 5_000);
+  expect(r.cloud.vms).toEqual([]);
+});
+
+test('a VM that needs initialising gets it, and a failure says so', async () => {
+  const { rig: r } = await started({ cloud: { initializes: true } });
+  r.cloud.fail('initialize', { code: 'Internal' });
+  await r.createMachine('m-1');
+  await r.until(async () => (await r.description('m-1')).endsWith('Initialize VM Instance'));
+  expect((await r.machine('m-1'))?.status?.lastOperation?.errorCode).toBe('Internal');
+  await r.until(async () => r.cloud.vms[0]?.initialized === true, 10_000);
+  await r.until(running(r, 'm-1'), 10_000);
+});
+
+test('S-D27 a VM that cannot be deleted says so in the words of the original, and goes when the cloud is well', async () => {
+  const { rig: r } = await started();
+  await r.createMachine('m-1');
+  await r.until(running(r, 'm-1'));
+  r.cloud.fail('delete', { code: 'Unavailable' }, { code: 'PermissionDenied' });
+  await r.deleteMachine('m-1');
+  await r.until(async () => (await r.description('m-1')).includes('[Unavailable]'));
+  expect(await r.description('m-1')).toBe(
+    'VM deletion failed due to - machine codes error: code = [Unavailable] message = [the cloud says: Unavailable]. However, will re-try in the next resync. Initiate VM deletion',
+  );
+  await r.until(async () => (await r.description('m-1')).includes('Aborting operation. Initiate VM deletion'), 10_000);
+  await r.until(gone(r, 'm-1'), 601_000);
+});
+
+test('a Node that somebody deletes takes its machine along', async () => {
+  const { rig: r } = await started();
+  await r.createMachine('m-1');
+  await r.until(running(r, 'm-1'));
+  await r.clock.advance(1_000);
+  await r.admin.resource(nodes).delete('m-1');
+  await r.until(gone(r, 'm-1'), 5_000);
+  expect(r.cloud.vms).toEqual([]);
+});
+
+test('quiet means no requests', async () => {
+  const { rig: r, requests } = await started();
+  for (let i = 0; i < 5; i++) await r.createMachine(`m-${i}`);
+  await r.until(async () => (await r.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
+  await r.clock.advance(120_000);
+  requests.length = 0;
+  await r.clock.advance(50_000);
+  expect(mine(requests).filter((entry) => !entry.path.includes('watch'))).toEqual([]);
 });
