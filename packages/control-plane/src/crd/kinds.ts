@@ -54,11 +54,33 @@ export interface CustomKindDefinition extends KindDefinition {
   readonly storage: boolean;
 }
 
-function deprecation(crd: ApiObject, version: Fields, names: Fields): string | undefined {
+/** Order of versions: stable before beta before alpha, higher numbers first; other names last. Positive: `a` is the better one. */
+export function compareVersions(a: string, b: string): number {
+  const rank = (name: string): readonly number[] => {
+    const parts = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(name);
+    if (parts === null) return [0, 0, 0];
+    return [parts[2] === undefined ? 3 : parts[2] === 'beta' ? 2 : 1, Number(parts[1]), Number(parts[3] ?? 0)];
+  };
+  const [x, y] = [rank(a), rank(b)];
+  for (let at = 0; at < 3; at++) {
+    const difference = (x[at] ?? 0) - (y[at] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return a < b ? 1 : a > b ? -1 : 0;
+}
+
+function deprecation(spec: Fields, version: Fields, names: Fields): string | undefined {
   if (version.deprecated !== true) return undefined;
-  const own = text(version.deprecationWarning);
-  const group = text(record(crd.spec).group);
-  return own === '' ? `${group}/${text(version.name)} ${text(names.kind)} is deprecated` : own;
+  const given = text(version.deprecationWarning);
+  if (given !== '') return given;
+  const name = text(version.name);
+  const full = (other: string): string => `${text(spec.group)}/${other} ${text(names.kind)}`;
+  const [best] = records(spec.versions)
+    .filter((other) => other.served === true && other.deprecated !== true)
+    .map((other) => text(other.name))
+    .filter((other) => compareVersions(other, name) > 0)
+    .sort((x, y) => compareVersions(y, x));
+  return best === undefined ? `${full(name)} is deprecated` : `${full(name)} is deprecated; use ${full(best)}`;
 }
 
 /** The names that a CRD has been granted, or those that it asks for while its status has none. */
@@ -79,7 +101,7 @@ export function kindsOfCrd(crd: ApiObject): CustomKindDefinition[] {
     if (version.served !== true) continue;
     const schema = record(version.schema).openAPIV3Schema;
     const subresources = subresourcesOf(version);
-    const deprecationWarning = deprecation(crd, version, names);
+    const deprecationWarning = deprecation(spec, version, names);
     kinds.push({
       group: text(spec.group),
       version: text(version.name),

@@ -126,7 +126,7 @@ function validateVersions(versions: readonly Fields[]): StatusCause[] {
   return [...causes, ...validateContents(first, [...shared], paths)];
 }
 
-function validateStoredVersions(crd: ApiObject, versions: readonly Fields[]): StatusCause[] {
+function validateStoredVersions(crd: ApiObject, versions: readonly Fields[], joins = false): StatusCause[] {
   const field = 'status.storedVersions';
   const stored = texts(record(crd.status).storedVersions);
   if (stored.length === 0) return [invalid(field, null, 'must have at least one stored version')];
@@ -134,7 +134,7 @@ function validateStoredVersions(crd: ApiObject, versions: readonly Fields[]): St
   const causes: StatusCause[] = [];
   for (const version of versions) {
     const name = text(version.name);
-    if (version.storage === true && !stored.includes(name)) {
+    if (version.storage === true && !stored.includes(name) && !joins) {
       causes.push(invalid(field, stored, `must have the storage version ${name}`));
     }
   }
@@ -204,7 +204,8 @@ export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
     ...validateNames(names, 'spec.names'),
     ...validateConversion(record(spec.conversion), 'spec.conversion'),
     ...(old === undefined ? [] : validateImmutable(spec, crd, old)),
-    ...validateStoredVersions(crd, versions),
+    // A new storage version joins the stored ones with the update itself.
+    ...validateStoredVersions(crd, versions, old !== undefined),
     ...validateApproval(crd, group),
   );
   return causes;

@@ -2,6 +2,14 @@ import { apiVersionOf, type KindDefinition } from '../../kinds/kind.ts';
 import { roundTrip } from '../../kinds/shape.ts';
 import type { ApiObject } from '../../object.ts';
 
+/** Kinds whose Go types are not among those that `shape.ts` knows. */
+const FURTHER: Readonly<Record<string, Record<string, unknown>>> = {
+  'apiextensions.k8s.io/CustomResourceDefinition': {
+    spec: { group: '', names: { plural: '', kind: '' }, scope: '', versions: null },
+    status: { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: null },
+  },
+};
+
 const skeletons = new WeakMap<KindDefinition, ApiObject>();
 
 /**
@@ -11,7 +19,12 @@ const skeletons = new WeakMap<KindDefinition, ApiObject>();
 export function emptyObject(kind: KindDefinition): ApiObject {
   let object = skeletons.get(kind);
   if (object === undefined) {
-    object = { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata: {} };
+    object = {
+      apiVersion: apiVersionOf(kind),
+      kind: kind.kind,
+      metadata: {},
+      ...FURTHER[`${kind.group}/${kind.kind}`],
+    };
     if (kind.model !== undefined) roundTrip(object, kind.model);
     skeletons.set(kind, object);
   }

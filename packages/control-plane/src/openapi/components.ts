@@ -1,0 +1,225 @@
+import { readFileSync } from 'node:fs';
+import definitions from '../kinds/generated/definitions.json' with { type: 'json' };
+import type { JsonSchema, KindDefinition } from '../kinds/kind.ts';
+import { definitionSchema } from '../kinds/schemas.ts';
+import type { Json, JsonObject } from '../object.ts';
+import { cloneJson, isRecord, put } from '../schema/json.ts';
+import { schemaName } from './names.ts';
+
+interface Texts {
+  readonly text: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+let texts: Readonly<Record<string, Texts>> | undefined;
+
+/** The documentation of built-in fields is large and asked for by few: it is read when a document is first made. */
+function textsOf(model: string): Texts | undefined {
+  texts ??= JSON.parse(
+    readFileSync(new URL('../kinds/generated/descriptions.json', import.meta.url), 'utf8'),
+  ) as Readonly<Record<string, Texts>>;
+  return texts[model];
+}
+
+const modelOfId: ReadonlyMap<string, string> = new Map(
+  Object.entries(definitions).map(([model, { id }]) => [id, model]),
+);
+
+const META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
+const LIST_META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta';
+
+const FIELD_TEXTS: Readonly<Record<string, string>> = {
+  apiVersion:
+    'APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources',
+  kind: 'Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds',
+  metadata:
+    "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+};
+
+const GVK = 'x-kubernetes-group-version-kind';
+
+/** How a document refers to a shared definition. */
+export interface Dialect {
+  readonly prefix: '#/components/schemas/' | '#/definitions/';
+}
+
+export const V3: Dialect = { prefix: '#/components/schemas/' };
+export const V2: Dialect = { prefix: '#/definitions/' };
+
+/** Gathers the schemas that a document needs: kinds, and the definitions they refer to, each once. */
+export class Components {
+  readonly schemas: JsonObject = {};
+  private readonly dialect: Dialect;
+  private readonly open: string[] = [];
+
+  constructor(dialect: Dialect) {
+    this.dialect = dialect;
+  }
+
+  /** Adds a kind and its list. */
+  add(kind: KindDefinition): void {
+    const name = schemaName(kind);
+    if (kind.schema?.$id !== undefined && modelOfId.has(name)) this.need(name);
+    else put(this.schemas, name, this.customSchema(kind));
+    this.drain();
+    const schema = this.schemas[name];
+    if (!isRecord(schema)) return;
+    const entry = { group: kind.group, kind: kind.kind, version: kind.version };
+    const known = schema[GVK];
+    schema[GVK] = [...(Array.isArray(known) ? known : []), entry];
+    this.addList(kind, name);
+  }
+
+  private addList(kind: KindDefinition, name: string): void {
+    const list = `${name.slice(0, name.lastIndexOf('.'))}.${kind.listKind}`;
+    this.need(LIST_META);
+    this.drain();
+    put(this.schemas, list, {
+      description: `${kind.listKind} is a list of ${kind.kind}`,
+      type: 'object',
+      required: ['items'],
+      properties: {
+        apiVersion: { description: FIELD_TEXTS.apiVersion ?? '', type: 'string' },
+        items: { description: `List of ${kind.plural}.`, type: 'array', items: this.reference(name) },
+        kind: { description: FIELD_TEXTS.kind ?? '', type: 'string' },
+        metadata: { description: FIELD_TEXTS.metadata ?? '', ...this.reference(LIST_META) },
+      },
+      [GVK]: [{ group: kind.group, kind: kind.listKind, version: kind.version }],
+    });
+  }
+
+  /** A reference to a definition, which comes into the document as well. */
+  reference(name: string): JsonObject {
+    const $ref = `${this.dialect.prefix}${name}`;
+    return this.dialect === V2 ? { $ref } : { allOf: [{ $ref }] };
+  }
+
+  private need(name: string): void {
+    if (Object.hasOwn(this.schemas, name)) return;
+    this.schemas[name] = {};
+    this.open.push(name);
+  }
+
+  private drain(): void {
+    for (let name = this.open.pop(); name !== undefined; name = this.open.pop()) {
+      const model = modelOfId.get(name);
+      if (model !== undefined) this.schemas[name] = this.definition(model);
+    }
+  }
+
+  private definition(model: string): JsonObject {
+    const schema = definitionSchema(model);
+    const docs = textsOf(model);
+    const made = this.body(schema);
+    if (docs !== undefined && docs.text !== '') made.description = docs.text;
+    const properties = made.properties;
+    if (docs !== undefined && isRecord(properties)) {
+      for (const [field, text] of Object.entries(docs.fields)) {
+        const property = properties[field];
+        if (isRecord(property) && text !== '') properties[field] = { description: text, ...property };
+      }
+    }
+    return made;
+  }
+
+  /** A schema where it is used: a reference for shared definitions, with what the place says of it. */
+  private use(schema: JsonSchema): JsonObject {
+    const { $id } = schema;
+    if ($id === undefined || !modelOfId.has($id)) return this.body(schema);
+    this.need($id);
+    const base = definitionSchema(modelOfId.get($id) ?? '');
+    const made = this.reference($id);
+    for (const word of Object.keys(schema)) {
+      if ((word.startsWith('x-kubernetes-') || word === 'default') && base[word] === undefined) {
+        made[word] = cloneJson(schema[word]) as Json;
+      }
+    }
+    return made;
+  }
+
+  /** Items of lists and maps carry the zero value of their Go type as default. */
+  private element(schema: JsonSchema): JsonObject {
+    const made = this.use(schema);
+    const zero = zeroOf(schema);
+    return zero === undefined || made.default !== undefined ? made : { ...made, default: zero };
+  }
+
+  private body(schema: JsonSchema, isCustom = false): JsonObject {
+    const made: JsonObject = {};
+    for (const word of Object.keys(schema)) {
+      if (word === '$id') continue;
+      const value = schema[word];
+      if (word === 'properties' && isRecord(value)) {
+        const properties: JsonObject = {};
+        for (const name of Object.keys(value)) {
+          const property = value[name] as JsonSchema;
+          put(properties, name, isCustom ? (cloneJson(property) as Json) : this.use(property));
+        }
+        made[word] = properties;
+      } else if (!isCustom && (word === 'items' || word === 'additionalProperties') && isRecord(value)) {
+        made[word] = this.element(value as JsonSchema);
+      } else if (value !== undefined) {
+        made[word] = cloneJson(value) as Json;
+      }
+    }
+    if (made['x-kubernetes-int-or-string'] === true && !isCustom) {
+      made.oneOf = [{ type: 'integer' }, { type: 'string' }];
+      delete made['x-kubernetes-int-or-string'];
+    }
+    return made;
+  }
+
+  /** The schema of a custom kind, with the fields that every object has. */
+  private customSchema(kind: KindDefinition): JsonObject {
+    const made = kind.schema === undefined ? { type: 'object' as Json } : this.body(kind.schema, true);
+    this.need(META);
+    const properties = isRecord(made.properties) ? made.properties : {};
+    made.properties = {
+      ...properties,
+      apiVersion: { description: FIELD_TEXTS.apiVersion ?? '', type: 'string' },
+      kind: { description: FIELD_TEXTS.kind ?? '', type: 'string' },
+      metadata: { description: FIELD_TEXTS.metadata ?? '', ...this.reference(META) },
+    };
+    return this.dialect === V2 ? (withoutV3Words(made) as JsonObject) : made;
+  }
+}
+
+function zeroOf(schema: JsonSchema): Json | undefined {
+  if (schema.$id !== undefined || schema.type === 'object')
+    return schema.additionalProperties === undefined ? {} : undefined;
+  switch (schema.type) {
+    case 'string':
+      return schema.format === 'byte' ? undefined : '';
+    case 'integer':
+    case 'number':
+      return 0;
+    case 'boolean':
+      return false;
+    default:
+      return undefined;
+  }
+}
+
+/** Words of a schema that OpenAPI v2 does not know, or that its clients would read wrongly. */
+const V3_WORDS = new Set(['oneOf', 'anyOf', 'allOf', 'not', 'nullable', 'default']);
+
+function withoutV3Words(schema: Json): Json {
+  if (!isRecord(schema)) return schema;
+  if (schema['x-kubernetes-preserve-unknown-fields'] === true && schema.properties === undefined) {
+    const { type: _type, items: _items, ...rest } = schema;
+    return rest as JsonObject;
+  }
+  const made: JsonObject = {};
+  for (const word of Object.keys(schema)) {
+    if (V3_WORDS.has(word)) continue;
+    const value = schema[word] as Json;
+    if (word === 'properties' && isRecord(value)) {
+      const properties: JsonObject = {};
+      for (const name of Object.keys(value)) put(properties, name, withoutV3Words(value[name] as Json));
+      made[word] = properties;
+    } else {
+      made[word] = word === 'items' || word === 'additionalProperties' ? withoutV3Words(value) : value;
+    }
+  }
+  return made;
+}

@@ -1,0 +1,33 @@
+import type { KindDefinition } from '../kinds/kind.ts';
+
+/** The name of a kind's schema in the documents: its definition's own, or for a custom kind the group reversed. */
+export function schemaName(kind: KindDefinition): string {
+  const id = kind.schema?.$id;
+  if (id !== undefined) return id;
+  const group = kind.group === '' ? 'core' : kind.group.split('.').reverse().join('.');
+  return `${kind.custom ? '' : 'io.k8s.api.'}${group}.${kind.version}.${kind.kind}`;
+}
+
+const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** `battery.example.dev/v1` → `BatteryExampleDevV1`; groups of Kubernetes go without `.k8s.io`. */
+function groupWord(kind: KindDefinition): string {
+  const group = kind.group === '' ? 'core' : kind.custom ? kind.group : kind.group.replace(/\.k8s\.io$/, '');
+  return `${group.split(/[.-]/).map(capital).join('')}${capital(kind.version)}`;
+}
+
+/** `readCoreV1NamespacedPodStatus`. */
+export function operationId(verb: string, kind: KindDefinition, scope: '' | 'Namespaced', suffix = ''): string {
+  return `${verb}${groupWord(kind)}${scope}${kind.kind}${suffix}`;
+}
+
+/** The tag that groups the operations of a group version, e.g. `apps_v1`. */
+export function tagOf(kind: KindDefinition): string {
+  const word = groupWord(kind);
+  const group = word.slice(0, word.length - kind.version.length);
+  return `${group.charAt(0).toLowerCase()}${group.slice(1)}_${kind.version}`;
+}
+
+/** `/api/v1` or `/apis/group/version`. */
+export const rootPath = (group: string, version: string): string =>
+  group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
