@@ -40,7 +40,7 @@ export type ElectionEnd = 'stopped' | 'lost';
 /** Tries to acquire follow each other after `retryMs` times 1 to 2.2, as client-go's JitterFactor has it. */
 const ACQUIRE_JITTER = 1.2;
 /** A release must not hold up the end of the process. */
-const RELEASE_LIMIT_MS = 3000;
+const RELEASE_LIMIT_MS = 2000;
 
 function checkTimings({ leaseMs, renewDeadlineMs, retryMs }: ElectionTimings): void {
   if (!(leaseMs > renewDeadlineMs)) {

@@ -63,7 +63,7 @@ export interface BinaryDefinition<F extends Flags> extends Program {
 }
 
 /** How long reconciles may go on after a request to end; then they are abandoned: each of their steps can be done again. */
-const RECONCILE_GRACE_MS = 5000;
+const RECONCILE_GRACE_MS = 4000;
 const FLUSH_LIMIT_MS = 1000;
 
 const levelOf = (flags: FlagValues<CommonFlags>): LogLevel | 'silent' =>

@@ -1,0 +1,273 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createClient } from '../client/create-client.ts';
+import { realClock } from '../clock.ts';
+import { integerFlag } from '../flags/flag.ts';
+import { seededRandom } from '../random.ts';
+import { handlerTransport } from '../transports/handler.ts';
+import { configMaps } from '../types/core.ts';
+import { leases } from '../types/groups.ts';
+import { chooseSources } from './clusters.ts';
+import type { Host } from './host.ts';
+import { type BinaryContext, type BinaryDefinition, runBinary } from './run-binary.ts';
+import type { Unit } from './units.ts';
+
+const flags = { 'safety-up': integerFlag({ min: 0, default: 2, help: 'h' }) };
+type Demo = BinaryDefinition<typeof flags>;
+
+let plane: ControlPlane;
+let folder: string;
+let kubeconfig: string;
+const requests: string[] = [];
+beforeAll(async () => {
+  plane = await startControlPlane({
+    port: 0,
+    controllers: false,
+    requestLog: ({ method, path, userAgent }) => requests.push(`${userAgent}: ${method} ${path.split('?', 1)[0]}`),
+  });
+  folder = await mkdtemp(join(tmpdir(), 'run-binary '));
+  kubeconfig = join(folder, 'kubeconfig');
+  await writeFile(kubeconfig, plane.kubeconfig());
+});
+beforeEach(() => {
+  requests.length = 0;
+});
+afterAll(async () => {
+  await plane.close();
+  await rm(folder, { recursive: true });
+});
+
+const client = () =>
+  createClient({ transport: handlerTransport((request) => plane.fetch(request)), userAgent: 'test', clock: realClock });
+
+/** A process of which the test holds every string. */
+function fakeHost(argv: readonly string[], identity = 'me') {
+  const printed: string[] = [];
+  const complaints: string[] = [];
+  const exits: number[] = [];
+  let stop: ((reason: string) => void) | undefined;
+  const ready = Promise.withResolvers<string>();
+  const host: Host = {
+    argv: ['--port=0', '--bind-address=127.0.0.1', '--log-level=silent', ...argv],
+    env: {},
+    clock: realClock,
+    random: seededRandom(3),
+    identity,
+    print: (line) => {
+      printed.push(line);
+      if (line.startsWith('ready ')) ready.resolve(line.slice('ready '.length));
+    },
+    complain: (line) => complaints.push(line),
+    onStopRequest: (callback) => {
+      stop = callback;
+    },
+    exit: (code) => exits.push(code),
+  };
+  return { host, printed, complaints, exits, ready: ready.promise, stop: (reason = 'SIGTERM') => stop?.(reason) };
+}
+
+const untilAbort = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+/** A binary whose one unit says when it began. */
+function demo(change: Partial<Demo> = {}) {
+  const began = Promise.withResolvers<BinaryContext<typeof flags>>();
+  const definition: Demo = {
+    name: 'demo',
+    version: '1.2.3',
+    description: 'A demo.',
+    defaults: { port: 10_258, concurrency: 10 },
+    flags,
+    metricsPrefix: 'mcm_',
+    units: (context): Unit[] => [
+      {
+        name: 'only',
+        needs: [{ client: context.control, definition: configMaps }],
+        informers: [],
+        run: async (signal) => {
+          began.resolve(context);
+          await untilAbort(signal);
+          context.recorder.event(
+            {
+              apiVersion: 'v1',
+              kind: 'ConfigMap',
+              metadata: { name: 'c', namespace: 'default', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
+            },
+            'Normal',
+            'Stopped',
+            'the last words',
+          );
+        },
+      },
+    ],
+    ...change,
+  };
+  return { definition, began: began.promise };
+}
+
+describe('a binary', () => {
+  test('from start to SIGTERM: ready line, health, lease, last events, exit 0', async () => {
+    const { definition, began } = demo();
+    const t = fakeHost([`--target-kubeconfig=${kubeconfig}`, '--safety-up=5']);
+    const exit = runBinary(definition, t.host);
+    const address = await t.ready;
+    const context = await began;
+    expect(context.flags).toMatchObject({ 'safety-up': 5, port: 0 });
+    expect(context.target).toBeDefined();
+
+    const get = async (path: string) => {
+      const response = await fetch(address + path);
+      return { status: response.status, text: await response.text() };
+    };
+    expect(await get('/healthz')).toEqual({ status: 200, text: 'OK' });
+    expect((await get('/readyz?verbose')).text).toBe(
+      [
+        '[+]configuration ok',
+        '[+]health-server ok',
+        '[+]control-api-server ok',
+        '[+]target-api-server ok',
+        '[+]leader-election leading',
+        '[+]controller/only ok',
+        'readyz check passed',
+        '',
+      ].join('\n'),
+    );
+    expect((await get('/metrics')).text).toContain(
+      'rest_client_requests_total{code="200",method="GET",host="127.0.0.1:',
+    );
+    expect((await get('/nope')).status).toBe(404);
+    expect((await client().resource(leases, 'default').get('demo')).spec?.holderIdentity).toBe('me');
+
+    t.stop();
+    expect(await exit).toBe(0);
+    expect((await client().resource(leases, 'default').get('demo')).spec?.holderIdentity).toBe('');
+    expect(requests).toContain(
+      'demo/1.2.3 (leader-election): POST /apis/coordination.k8s.io/v1/namespaces/default/leases',
+    );
+    expect(requests).toContain('demo/1.2.3 (events): POST /api/v1/namespaces/default/events');
+    expect(t.printed).toEqual([`ready ${address}`]);
+    expect(t.complaints).toEqual([]);
+    await expect(fetch(`${address}/healthz`)).rejects.toThrow();
+  });
+
+  test('without election it works at once, and a second request to end exits at once', async () => {
+    const hang = Promise.withResolvers<void>();
+    const { definition } = demo({
+      units: () => [{ name: 'hangs', needs: [], informers: [], run: () => hang.promise }],
+    });
+    const t = fakeHost([`--target-kubeconfig=${kubeconfig}`, '--leader-elect=false']);
+    const exit = runBinary(definition, t.host);
+    await t.ready;
+    t.stop('SIGINT');
+    expect(t.exits).toEqual([]);
+    t.stop('SIGINT');
+    expect(t.exits).toEqual([1]);
+    hang.resolve();
+    expect(await exit).toBe(0);
+    expect(requests.filter((request) => request.includes('leases'))).toEqual([]);
+  });
+
+  test('losing the lease ends the process with 1', async () => {
+    const { definition, began } = demo();
+    const t = fakeHost([
+      `--target-kubeconfig=${kubeconfig}`,
+      '--leader-elect-lease-duration=1s',
+      '--leader-elect-renew-deadline=100ms',
+      '--leader-elect-retry-period=20ms',
+    ]);
+    const exit = runBinary(definition, t.host);
+    await began;
+    await client()
+      .resource(leases, 'default')
+      .patch('demo', {
+        type: 'merge',
+        body: {
+          spec: { holderIdentity: 'usurper', leaseDurationSeconds: 60, renewTime: '2026-01-01T00:00:01.000000Z' },
+        },
+      });
+    expect(await exit).toBe(1);
+    expect(t.complaints).toEqual(['demo: the lease was lost, ending so that two never work at once']);
+    await client().resource(leases, 'default').delete('demo');
+  });
+
+  test('waits for an API server that is not there, says so in /readyz, and ends when told', async () => {
+    const away = join(folder, 'away');
+    await writeFile(away, plane.kubeconfig().replace(plane.url ?? '', 'https://127.0.0.1:1'));
+    const t = fakeHost([`--target-kubeconfig=${away}`, '--port=0']);
+    const listening = Promise.withResolvers<void>();
+    const { definition } = demo();
+    const exit = runBinary(definition, {
+      ...t.host,
+      random: {
+        next: () => {
+          listening.resolve(); // Drawn for the first back-off.
+          return 0.5;
+        },
+      },
+    });
+    await listening.promise;
+    t.stop();
+    expect(await exit).toBe(0);
+    expect(t.printed).toEqual([]);
+  });
+
+  test('a busy port is one sentence', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const address = other.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const t = fakeHost([`--target-kubeconfig=${kubeconfig}`, `--port=${port}`]);
+    expect(await runBinary(demo().definition, t.host)).toBe(1);
+    expect(t.complaints).toEqual([`demo: --port: ${port} on 127.0.0.1 is in use; choose another, or 0 for any`]);
+    other.close();
+  });
+
+  test.each([
+    [['--safety-up=x'], ['demo: --safety-up must be an integer of at least 0, not "x"']],
+    [
+      ['--leader-elect-lease-duration=5s'],
+      ['demo: --leader-elect-lease-duration must be longer than --leader-elect-renew-deadline'],
+    ],
+    [
+      ['--kube-api-qps=5', '--kube-api-burst=0'],
+      ['demo: --kube-api-burst must be at least 1 when --kube-api-qps is set'],
+    ],
+    [['--target-kubeconfig=/nope'], ['demo: --target-kubeconfig=/nope: kubeconfig /nope cannot be read (ENOENT)']],
+    [
+      [],
+      [
+        'demo: --target-kubeconfig (absent, which means inClusterConfig): this is not a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; give the path of a kubeconfig',
+      ],
+    ],
+    [
+      ['--target-kubeconfig=none'],
+      ['demo: --target-kubeconfig=none needs --control-kubeconfig: a path or "inClusterConfig"'],
+    ],
+  ])('%j exits with 1 and says why', async (argv, complaints) => {
+    const t = fakeHost(argv);
+    expect(await runBinary(demo().definition, t.host)).toBe(1);
+    expect(t.complaints).toEqual(complaints);
+  });
+
+  test('--version prints and exits with 0', async () => {
+    const t = fakeHost(['--version']);
+    expect(await runBinary(demo().definition, t.host)).toBe(0);
+    expect(t.printed).toEqual(['1.2.3']);
+  });
+});
+
+test.each([
+  ['', '', { target: 'inClusterConfig', control: 'inClusterConfig' }],
+  ['/t', '', { target: '/t', control: '/t' }],
+  ['/t', 'inClusterConfig', { target: '/t', control: 'inClusterConfig' }],
+  ['none', '/c', { target: undefined, control: '/c' }],
+])('target %j and control %j', (targetKubeconfig, controlKubeconfig, expected) => {
+  expect(chooseSources({ targetKubeconfig, controlKubeconfig })).toEqual(expected);
+});

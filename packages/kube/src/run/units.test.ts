@@ -1,0 +1,118 @@
+import { startControlPlane } from '@mcm/control-plane';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { KubeObject, ResourceDefinition } from '../objects.ts';
+import { serve } from '../testing/serve.ts';
+import { nodes } from '../types/core.ts';
+import { discoverResources } from './api-server.ts';
+import { type Unit, UnitRunner } from './units.ts';
+
+const things: ResourceDefinition<KubeObject> = {
+  group: 'example.com',
+  version: 'v1',
+  plural: 'things',
+  kind: 'Thing',
+  namespaced: true,
+};
+const customResourceDefinitions: ResourceDefinition<KubeObject & { spec: object }> = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+  namespaced: false,
+};
+const thingsCrd = {
+  metadata: { name: 'things.example.com' },
+  spec: {
+    group: 'example.com',
+    scope: 'Namespaced',
+    names: { plural: 'things', singular: 'thing', kind: 'Thing', listKind: 'ThingList' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
+};
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+async function setUp() {
+  const p = await serve(startControlPlane);
+  closers.push(() => p.server.close());
+  const running: string[] = [];
+  const runs = { nodes: 0, things: 0 };
+  const untilAbort = (signal: AbortSignal) =>
+    new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  const informer = (name: 'nodes' | 'things') => ({
+    synced: true,
+    run: (signal: AbortSignal) => {
+      runs[name]++;
+      return untilAbort(signal);
+    },
+  });
+  const shared = informer('nodes');
+  const unit = (name: string, definitions: ResourceDefinition<KubeObject>[], change: Partial<Unit> = {}): Unit => ({
+    name,
+    needs: definitions.map((definition) => ({ client: p.client, definition })),
+    informers: definitions.map((definition) => (definition === things ? informer('things') : shared)),
+    run: async (signal) => {
+      running.push(name);
+      await untilAbort(signal);
+    },
+    ...change,
+  });
+  const start = (units: Unit[]) => {
+    const stop = new AbortController();
+    const runner = new UnitRunner({ units, clock: p.clock, random: p.random, log: p.log });
+    return { runner, done: runner.run(stop.signal), stop: () => stop.abort(new Error('stop')) };
+  };
+  return { ...p, running, runs, unit, start };
+}
+
+describe('units', () => {
+  test('a unit starts when its kinds are there; what is missing is said once, shown, and looked for', async () => {
+    const t = await setUp();
+    const { runner, done, stop } = t.start([t.unit('machines', [nodes]), t.unit('sets', [nodes, things])]);
+    await t.clock.settle();
+    expect(t.running).toEqual(['machines']);
+    expect(runner.checks()).toEqual([
+      { name: 'controller/machines', ok: true, detail: 'ok' },
+      { name: 'controller/sets', ok: true, detail: 'waiting for things.example.com/v1 to be installed' },
+    ]);
+    await t.clock.advance(120_000);
+    expect(t.log.lines.filter((line) => line.level === 'warn').length).toBe(1);
+    await t.client.resource(customResourceDefinitions).create(thingsCrd);
+    await t.clock.advance(20_000);
+    expect(t.running).toEqual(['machines', 'sets']);
+    expect(t.runs).toEqual({ nodes: 1, things: 1 });
+    stop();
+    await done;
+    expect(t.clock.pending).toBe(0);
+  });
+
+  test('with nothing that could start it is not ready', async () => {
+    const t = await setUp();
+    const { runner, done, stop } = t.start([t.unit('sets', [things])]);
+    await t.clock.settle();
+    expect(runner.checks()).toEqual([
+      { name: 'controller/sets', ok: false, detail: 'waiting for things.example.com/v1 to be installed' },
+    ]);
+    stop();
+    await done;
+  });
+
+  test('a unit that fails fails the run', async () => {
+    const t = await setUp();
+    const { done, stop } = t.start([t.unit('bad', [nodes], { run: () => Promise.reject(new Error('bug')) })]);
+    await expect(done).rejects.toThrow('bug');
+    stop();
+  });
+});
+
+test('discovery knows groups that are there and those that are not', async () => {
+  const t = await setUp();
+  expect((await discoverResources(t.client, nodes)).has('pods')).toBe(true);
+  expect(await discoverResources(t.client, things)).toEqual(new Set());
+});

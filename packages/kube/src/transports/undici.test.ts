@@ -1,0 +1,141 @@
+import { createServer, type Server } from 'node:http';
+import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createClient } from '../client/create-client.ts';
+import { realClock } from '../clock.ts';
+import { KubeError } from '../errors.ts';
+import { configMaps, nodes } from '../types/core.ts';
+import { type UndiciTransport, type UndiciTransportOptions, undiciTransport } from './undici.ts';
+
+let plane: ControlPlane;
+const transports: UndiciTransport[] = [];
+beforeAll(async () => {
+  plane = await startControlPlane({ port: 0, controllers: false });
+});
+afterEach(async () => {
+  for (const transport of transports.splice(0)) await transport.close();
+});
+afterAll(() => plane.close());
+
+function connect(change: Partial<UndiciTransportOptions> = {}) {
+  const transport = undiciTransport({
+    server: plane.url ?? '',
+    ...(plane.caCertificate === undefined ? {} : { ca: plane.caCertificate }),
+    token: plane.adminToken,
+    ...change,
+  });
+  transports.push(transport);
+  return createClient({ transport, userAgent: 'test', clock: realClock });
+}
+
+const failure = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+describe('over HTTPS', () => {
+  test('requests and watches are answered', async () => {
+    const resource = connect().resource(configMaps, 'default');
+    const seen: string[] = [];
+    const { metadata } = await resource.list();
+    const stop = new AbortController();
+    const watching = (async () => {
+      for await (const event of resource.watch({ resourceVersion: metadata.resourceVersion, signal: stop.signal })) {
+        seen.push(event.type);
+        if (event.type === 'DELETED') stop.abort(new Error('seen enough'));
+      }
+    })();
+    await resource.create({ metadata: { name: 'a' }, data: { k: 'grüße' } });
+    expect((await resource.get('a')).data).toEqual({ k: 'grüße' });
+    await resource.patch('a', { type: 'merge', body: { data: { k: '2' } } });
+    await resource.delete('a');
+    await expect(watching).rejects.toThrow('seen enough');
+    expect(seen).toEqual(['ADDED', 'MODIFIED', 'DELETED']);
+  });
+
+  test('a server that the CA does not know is not talked to', async () => {
+    const error = await failure(connect({ ca: '' }).resource(nodes).list());
+    expect(error).toMatchObject({ code: 0 });
+    expect(String(error)).toMatch(/certificate/);
+  });
+
+  test('a wrong token is 401, and the next request asks for a new one', async () => {
+    let forgotten = 0;
+    const tokens = ['wrong', plane.adminToken];
+    const client = connect({
+      authorization: async () => `Bearer ${tokens[Math.min(forgotten, 1)]}`,
+      forgetAuthorization: () => {
+        forgotten++;
+      },
+    });
+    expect(await failure(client.resource(nodes).list())).toMatchObject({ code: 401 });
+    expect((await client.resource(nodes).list()).items).toEqual([]);
+    expect(forgotten).toBe(1);
+  });
+
+  test('many requests share a bounded number of connections', async () => {
+    const resource = connect({ connections: 2 }).resource(configMaps, 'default');
+    const names = Array.from({ length: 40 }, (_, i) => `c${i}`);
+    await Promise.all(names.map((name) => resource.create({ metadata: { name } })));
+    expect((await resource.list()).items.length).toBeGreaterThanOrEqual(40);
+  });
+
+  test('close ends what is under way', async () => {
+    const client = connect();
+    const watching = failure(
+      (async () => {
+        for await (const event of client.resource(nodes).watch({ onOpen: () => void transports[0]?.close() }))
+          return event;
+        return undefined;
+      })(),
+    );
+    expect(await watching).toBeInstanceOf(KubeError);
+  });
+});
+
+describe('connections', () => {
+  async function listen(server: Server): Promise<string> {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
+  }
+
+  test('a read over a connection that the server has closed goes once more, a write does not', async () => {
+    const seen: string[] = [];
+    const server = createServer((request, response) => {
+      seen.push(request.method ?? '');
+      if (seen.length % 2 === 1) request.socket.destroy();
+      else response.end('{}');
+    });
+    const client = connect({ server: await listen(server) });
+    expect(await client.resource(nodes).get('n')).toEqual({});
+    expect(seen).toEqual(['GET', 'GET']);
+    expect(await failure(client.resource(nodes).create({ metadata: { name: 'n' }, spec: {} }))).toMatchObject({
+      code: 0,
+    });
+    expect(seen).toEqual(['GET', 'GET', 'POST']);
+    server.close();
+  });
+
+  test("a path in the server's address comes before every request's", async () => {
+    const paths: string[] = [];
+    const server = createServer((request, response) => {
+      paths.push(request.url ?? '');
+      response.end('{}');
+    });
+    const client = connect({ server: `${await listen(server)}/clusters/one/` });
+    await client.resource(nodes).get('n');
+    expect(paths).toEqual(['/clusters/one/api/v1/nodes/n']);
+    server.close();
+  });
+
+  test('a refused connection is said so', async () => {
+    const error = await failure(connect({ server: 'https://127.0.0.1:1' }).resource(nodes).list());
+    expect(String(error)).toContain('ECONNREFUSED');
+  });
+
+  test('an address that is none is refused', () => {
+    expect(() => undiciTransport({ server: 'api:6443' })).toThrow("the API server's address must be an http(s) URL");
+  });
+});
