@@ -9,15 +9,17 @@ export class PlanRefused extends Error {
 export interface PlanBounds {
   readonly replicas: number;
   readonly surge: number;
+  readonly unavailable: number;
   readonly strategy: string | undefined;
 }
 
 /**
  * The last look before sizes are written: whole non-negative numbers, no growth of the sum beyond replicas + surge,
- * and never a deployment with replicas brought to 0 (incident 10; Recreate empties the old sets by its nature).
+ * and never a deployment with replicas brought to 0 (incident 10), unless that is what the user chose: Recreate, or a last
+ * machine where all may be unavailable.
  * @throws PlanRefused with a sentence that says which bound it broke.
  */
-export function checkPlan(sizes: Sizes, resize: Resize, { replicas, surge, strategy }: PlanBounds): void {
+export function checkPlan(sizes: Sizes, resize: Resize, { replicas, surge, unavailable, strategy }: PlanBounds): void {
   for (const [name, size] of resize) {
     if (!Number.isSafeInteger(size) || size < 0) throw new PlanRefused(`refused to scale ${name} to ${size}`);
   }
@@ -27,7 +29,8 @@ export function checkPlan(sizes: Sizes, resize: Resize, { replicas, surge, strat
   if (after > before && after > replicas + surge) {
     throw new PlanRefused(`refused to grow from ${before} to ${after} machines: ${replicas} + ${surge} are allowed`);
   }
-  if (after === 0 && before > 0 && replicas > 0 && strategy !== 'Recreate') {
+  const allowed = strategy === 'Recreate' || (before === 1 && unavailable >= replicas);
+  if (after === 0 && before > 0 && replicas > 0 && !allowed) {
     throw new PlanRefused(`refused to scale all sets to 0: ${replicas} machines are asked for`);
   }
 }

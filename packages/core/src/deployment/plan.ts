@@ -133,6 +133,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
   checkPlan(view.sizes, resize, {
     replicas: view.replicas,
     surge: view.limits.surge,
+    unavailable: view.limits.unavailable,
     strategy: deployment.spec.strategy?.type,
   });
   return {
@@ -157,7 +158,7 @@ function nextStep(view: View): Step {
     return { ...scalingStep(view), remove, measureProgress: false };
   }
   if (deployment.spec.rollbackTo) return rollbackStep(view, deployment.spec.rollbackTo.revision ?? 0);
-  if (isScalingEvent(sizes, replicas)) return { ...scalingStep(view), measureProgress: false };
+  if (isScalingEvent(sizes, replicas) && !betweenSets(view)) return { ...scalingStep(view), measureProgress: false };
   switch (deployment.spec.strategy?.type) {
     case 'Recreate':
       return withProtection(view, recreateStep(view));
@@ -167,6 +168,13 @@ function nextStep(view: View): Step {
       return withTaints(view, withProtection(view, split.current ? rollingStep(view) : createStep(view)));
   }
 }
+
+/** The last old machine is going and the current set has none yet: the rollout itself waits for the one and makes the other. */
+const betweenSets = ({ deployment, sizes }: View): boolean =>
+  deployment.spec.strategy?.type === 'RollingUpdate' &&
+  sizes.current?.replicas === 0 &&
+  sizes.old.every((size) => size.replicas === 0) &&
+  sizes.old.some((size) => size.actual > 0);
 
 function scalingStep({ deployment, sizes, limits, replicas }: View): Step {
   return planScaling(sizes, {

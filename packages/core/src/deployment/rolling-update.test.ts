@@ -119,6 +119,7 @@ describe('whole rollouts', () => {
         ', ',
       ),
     ],
+    ['one, without surge', { replicas: 1, surge: 0, unavailable: 1 }, '1/0, 0/0, 0/1'],
     ['all at once', { replicas: 3, surge: 0, unavailable: 3 }, '3/0, 1/0, 1/2, 0/2, 0/3'],
   ])('%s', (_title, target, transcript) => {
     expect(rollout(target).join(', ')).toBe(transcript);
@@ -227,7 +228,7 @@ describe('for every history', () => {
         const limit = surge === 0 && unavailable === 0 ? 1 : Math.min(unavailable, replicas);
         const sizes = { current, old };
         const { resize } = planRollingUpdate(sizes, { replicas, surge, unavailable: limit });
-        checkPlan(sizes, resize, { replicas, surge, strategy: 'RollingUpdate' });
+        checkPlan(sizes, resize, { replicas, surge, unavailable: limit, strategy: 'RollingUpdate' });
         const available = (s: SetSize) => Math.min(s.available, s.replicas);
         const now = [current, ...old].reduce((n, s) => n + available(s), 0);
         const then = [current, ...old].reduce(
@@ -256,7 +257,7 @@ describe('for every history', () => {
         const sizes = { current, old };
         const limits = { surge, annotatedSurge: surge, unavailable: Math.min(unavailable, replicas) };
         const { resize } = planScaling(sizes, { replicas, limits, strategy: 'RollingUpdate', statusReplicas: 7 });
-        checkPlan(sizes, resize, { replicas, surge, strategy: 'RollingUpdate' });
+        checkPlan(sizes, resize, { replicas, surge, unavailable: 0, strategy: 'RollingUpdate' });
         const total = [current, ...old].reduce((n, s) => n + (resize.get(s.name) ?? s.replicas), 0);
         if (replicas > 0) expect(total).toBeGreaterThan(0);
         else expect(total).toBe(0);

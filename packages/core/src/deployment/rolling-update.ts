@@ -55,8 +55,8 @@ function reduce(
  * How the old sets may shrink (sheet 3.4): unhealthy machines first, then as many as stay above what must be
  * available. Machines above a set's replicas are on their way out and count neither as available nor as unhealthy.
  *
- * The sum of all sets never falls to 0 by this: with 100 % unavailable allowed, one machine stays until the current
- * set has been scaled (incident 10).
+ * The sum of all sets does not fall from several to 0 by this: with 100 % unavailable allowed, one machine stays until
+ * the current set has been scaled (incident 10). A last one goes if nothing else could ever move.
  */
 export function shrinkOld({ current, old }: Sizes, { replicas, unavailable }: RolloutTarget): Resize {
   const active = old.filter(isActive).toSorted(oldestSizeFirst);
@@ -64,7 +64,7 @@ export function shrinkOld({ current, old }: Sizes, { replicas, unavailable }: Ro
   const total = sum(all, (size) => size.replicas);
   const minAvailable = replicas - unavailable;
   const joining = current ? current.replicas - steadyAvailable(current) : 0;
-  const floor = replicas > 0 ? 1 : 0;
+  const floor = replicas > 0 && total > 1 ? 1 : 0;
   const budget = Math.min(total - minAvailable - joining, total - floor);
   if (active.length === 0 || budget <= 0) return new Map();
 

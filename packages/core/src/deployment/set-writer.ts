@@ -1,6 +1,7 @@
 import { EventReasons, type MachineDeployment, type MachineSet, machineSets } from '@mcm/api';
 import { controllerOf, type Draft, isAlreadyExists, isForbidden, isNotFound, type ResourceClient } from '@mcm/kube';
 import type { ControllerContext } from '../set/caches.ts';
+import { mayHaveHappened, settled } from '../set/machine-writer.ts';
 import { inParallel } from '../set/slow-start.ts';
 import { sameTemplate } from './template-hash.ts';
 
@@ -32,6 +33,7 @@ export class SetWriter {
       return this.#made(await this.#client.create(draft, { signal }));
     } catch (error) {
       if (isAlreadyExists(error)) return this.#existing(deployment, draft, signal);
+      await this.#lookAfter(draft.metadata.name ?? '', error, signal);
       this.#context.recorder.event(deployment, 'Warning', EventReasons.MachineSetCreateError, messageOf(error));
       return { kind: 'failed', error, namespaceTerminating: isNamespaceTerminating(error) };
     }
@@ -52,9 +54,24 @@ export class SetWriter {
 
   /** Writes a set whole; a conflict means that somebody else wrote it meanwhile, and is thrown. */
   async update(set: MachineSet, signal: AbortSignal): Promise<MachineSet> {
-    const written = await this.#client.update(set, { signal });
-    this.#context.sets.recordWrite(written);
-    return written;
+    try {
+      const written = await this.#client.update(set, { signal });
+      this.#context.sets.recordWrite(written);
+      return written;
+    } catch (error) {
+      await this.#lookAfter(set.metadata.name, error, signal);
+      throw error;
+    }
+  }
+
+  /**
+   * After a write without an answer: a live read, so that the next decision knows of what may have been done. Sizes of
+   * sets are shared out against each other; one that is believed smaller than it is makes the sum too large.
+   */
+  async #lookAfter(name: string, error: unknown, signal: AbortSignal): Promise<void> {
+    if (!mayHaveHappened(error)) return;
+    const found = await settled(this.#client.get(name, { signal }));
+    if (found !== undefined) this.#context.sets.recordWrite(found);
   }
 
   async patch(set: MachineSet, body: object, signal: AbortSignal): Promise<void> {

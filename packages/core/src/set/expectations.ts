@@ -1,5 +1,8 @@
 import type { Machine } from '@mcm/api';
 
+/** `asked`: the server confirmed. `unanswered`: whether it has done it is not known. */
+export type DeletionState = 'asked' | 'unanswered';
+
 /**
  * What we did and the cache does not show yet.
  *
@@ -13,10 +16,10 @@ import type { Machine } from '@mcm/api';
  * cache shows the machine deleting or gone. A restart forgets it; the first complete list then shows the truth.
  */
 export class PendingDeletions {
-  readonly #uids = new Map<string, 'asked' | 'unanswered'>();
+  readonly #uids = new Map<string, DeletionState>();
 
-  /** A deletion was sent. `unanswered`: whether the server has done it is not known. */
-  note(uid: string, state: 'asked' | 'unanswered'): void {
+  /** A deletion was sent. */
+  note(uid: string, state: DeletionState): void {
     this.#uids.set(uid, state);
   }
 
@@ -26,13 +29,13 @@ export class PendingDeletions {
   }
 
   /** Forgets what the cache now shows, and gives what it does not. */
-  settle(machines: readonly Machine[]): ReadonlySet<string> {
-    if (this.#uids.size === 0) return this.#none;
+  settle(machines: readonly Machine[]): ReadonlyMap<string, DeletionState> {
+    if (this.#uids.size === 0) return this.#uids;
     const shown = new Map(machines.map(({ metadata }) => [metadata.uid, metadata.deletionTimestamp]));
     for (const uid of [...this.#uids.keys()]) {
       if (!shown.has(uid) || shown.get(uid) !== undefined) this.#uids.delete(uid);
     }
-    return new Set(this.#uids.keys());
+    return new Map(this.#uids);
   }
 
   /** Machines whose deletion must be sent again because no answer came. */
@@ -40,6 +43,4 @@ export class PendingDeletions {
     if (this.#uids.size === 0) return [];
     return machines.filter(({ metadata }) => this.#uids.get(metadata.uid) === 'unanswered');
   }
-
-  readonly #none: ReadonlySet<string> = new Set();
 }

@@ -29,6 +29,12 @@ const noun = (names: readonly string[]): string => (names.length === 1 ? 'Machin
 export const mayHaveHappened = (error: unknown): boolean =>
   error instanceof KubeError && (error.code === 0 || error.code === 504);
 
+/** The answer, or undefined for none: to be used where the failure that led here is thrown anyway. */
+export const settled = async <T>(promise: Promise<T>): Promise<T | undefined> => {
+  const [result] = await Promise.allSettled([promise]);
+  return result.status === 'fulfilled' ? result.value : undefined;
+};
+
 /** Makes and deletes machines of sets, and says so in events: one for a batch, not one a machine. */
 export class MachineWriter {
   readonly #context: ControllerContext;
@@ -71,6 +77,7 @@ export class MachineWriter {
       machines.recordWrite(await this.#client.create(newMachine(set, name), { signal }));
       return true;
     } catch (error) {
+      if (mayHaveHappened(error)) return this.#lookFor(set, name, error, signal);
       if (!isAlreadyExists(error)) throw error;
       // A live read: whose machine this is decides whether another one is made.
       const existing = await this.#client.get(name, { signal });
@@ -82,6 +89,14 @@ export class MachineWriter {
       taken.add(name);
       throw new Error(`the name ${name} belongs to a machine that this set does not control`, { cause: error });
     }
+  }
+
+  /** After a creation without an answer: a live read, because a machine that is not known of is one too many elsewhere. */
+  async #lookFor(set: MachineSet, name: string, error: unknown, signal: AbortSignal): Promise<boolean> {
+    const found = await settled(this.#client.get(name, { signal }));
+    if (found === undefined || controllerOf(found)?.uid !== set.metadata.uid) throw error;
+    this.#context.machines.recordWrite(found);
+    return true;
   }
 
   /** Deletes the machines, all of them in parallel; what is deleted or gone already is a success. */

@@ -21,10 +21,15 @@ export const isTerminating = (machine: Machine): boolean =>
 
 export const isFailed = (machine: Machine): boolean => phaseOf(machine) === 'Failed';
 
-/** Running, or Available where there is no target cluster. */
-export const isAvailable = (machine: Machine): boolean => isAvailablePhase(phaseOf(machine));
+/**
+ * Running, or Available where there is no target cluster, and there to stay. The original looks at the phase alone, and
+ * itself writes the phase Terminating beside each deletion.
+ */
+export const isAvailable = (machine: Machine): boolean =>
+  machine.metadata.deletionTimestamp === undefined && isAvailablePhase(phaseOf(machine));
 
-export const isReady = (machine: Machine): boolean => isReadyPhase(phaseOf(machine));
+export const isReady = (machine: Machine): boolean =>
+  machine.metadata.deletionTimestamp === undefined && isReadyPhase(phaseOf(machine));
 
 /** Moved here by an in-place update whose hand-over is not finished: the set must not delete it. */
 export const isBeingHandedOver = (machine: Machine): boolean =>

@@ -2,6 +2,7 @@ import { Annotations, Labels, type Machine, type MachineSet, UpdateResults } fro
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chooseForDeletion } from './deletion-order.ts';
+import type { DeletionState } from './expectations.ts';
 import { BURST, planReplicas, type SetSnapshot } from './replicas.ts';
 import { slowStart } from './slow-start.ts';
 import { machine, machinesOf, minutes, NOW, set } from './test-objects.ts';
@@ -9,7 +10,7 @@ import { machine, machinesOf, minutes, NOW, set } from './test-objects.ts';
 const snapshot = (replicas: number, machines: readonly Machine[], change: Partial<SetSnapshot> = {}): SetSnapshot => ({
   set: set('ms', replicas),
   machines,
-  deleting: new Set(),
+  deleting: new Map(),
   nodeAnnotations: () => undefined,
   now: NOW,
   ...change,
@@ -125,9 +126,16 @@ describe('replicas', () => {
   test('BUG-3 a deletion that the cache does not show yet is not asked of a second machine', () => {
     const machines = machinesOf(3, 'Running');
     const first = planReplicas(snapshot(2, machines));
-    const deleting = new Set(first.doomed.map(({ metadata }) => metadata.uid));
+    const deleting = new Map(first.doomed.map(({ metadata }) => [metadata.uid, 'asked' as const]));
     const worse = machines.map((m, i) => (i === 2 ? machine('m2', { phase: 'Unknown' }) : m));
     expect(planReplicas(snapshot(2, worse, { deleting })).doomed).toEqual([]);
+  });
+
+  test('nothing is made for a machine whose deletion got no answer', () => {
+    const machines = machinesOf(2, 'Running');
+    const state = (deletion: DeletionState) => snapshot(2, machines, { deleting: new Map([['uid-m0', deletion]]) });
+    expect(planReplicas(state('unanswered'))).toMatchObject({ create: 0, doomed: [] });
+    expect(planReplicas(state('asked'))).toMatchObject({ create: 1, doomed: [] });
   });
 
   test('never more made than missing, never both, never beyond the burst', () => {
@@ -139,7 +147,9 @@ describe('replicas', () => {
         fc.func(fc.boolean()),
         (replicas, phases, isDeleting) => {
           const machines = phases.map((p, i) => machine(`m${i}`, { phase: p as never }));
-          const deleting = new Set(machines.map((m) => m.metadata.uid).filter((uid) => isDeleting(uid)));
+          const deleting = new Map(
+            machines.filter((m) => isDeleting(m.metadata.uid)).map((m) => [m.metadata.uid, 'asked' as const]),
+          );
           const given = snapshot(replicas, machines, { deleting });
           const alive = machines.filter(
             (m) => m.status?.currentStatus?.phase !== 'Terminating' && !deleting.has(m.metadata.uid),

@@ -1,5 +1,6 @@
 import { Annotations, isFrozen, Labels, type Machine, type MachineSet } from '@mcm/api';
 import { chooseForDeletion } from './deletion-order.ts';
+import type { DeletionState } from './expectations.ts';
 import { isBeingHandedOver, isFailed, isTerminating, markTimeOf, priorityOf } from './machines.ts';
 import { mayDeleteFailed, type NodeAnnotations } from './preservation.ts';
 import { parseTime } from './text.ts';
@@ -12,8 +13,8 @@ export interface SetSnapshot {
   readonly set: MachineSet;
   /** All machines that the set controls. */
   readonly machines: readonly Machine[];
-  /** Uids of machines whose deletion we asked for and the cache does not show yet. */
-  readonly deleting: ReadonlySet<string>;
+  /** Uids of machines whose deletion we sent and the cache does not show yet. */
+  readonly deleting: ReadonlyMap<string, DeletionState>;
   readonly nodeAnnotations: NodeAnnotations;
   readonly now: Date;
 }
@@ -54,7 +55,9 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const alive = survivors(snapshot);
   const removable = alive.filter((machine) => !isBeingHandedOver(machine));
   const wanted = set.spec.replicas ?? 0;
-  const missing = wanted - alive.length;
+  // Whether these go is not known: no other one goes in their place, and none is made for them.
+  const uncertain = [...snapshot.deleting.values()].filter((state) => state === 'unanswered').length;
+  const missing = wanted - alive.length - uncertain;
   if (missing > 0) {
     if (isFrozen(set)) return nothing(`${missing} missing, but the set is frozen`);
     if (set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined) {

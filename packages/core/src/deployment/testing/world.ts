@@ -18,7 +18,9 @@ import {
   type EventObject,
   events,
   handlerTransport,
+  type Informer,
   ignoreNotFound,
+  type KubeClient,
   type KubeObject,
   type Node,
   namespaces,
@@ -63,7 +65,7 @@ export interface WorldOptions {
   readonly safetyUp?: number;
   readonly safetyDown?: number;
   /** Changes an answer of the server to the controllers, or throws instead of it. */
-  readonly fault?: (request: Request, answer: () => Promise<Response>) => Promise<Response>;
+  readonly fault?: (request: Request, answer: () => Promise<Response>, clock: VirtualClock) => Promise<Response>;
 }
 
 /** A machine controller that knows time only: machines run after a while, and are gone a while after their deletion. */
@@ -127,36 +129,58 @@ export class World implements AsyncDisposable {
   readonly problems: unknown[] = [];
   /** Writes of the controllers: `POST machines`, `PUT machinesets/status`, … and how many. */
   readonly writes = new Map<string, number>();
-  readonly keeper;
-  readonly context: ControllerContext;
-  readonly #plane;
+  readonly keeper: KubeClient;
+  context: ControllerContext;
+  /** All machines as the server has them, at once. */
+  readonly truth: Informer<Machine>;
+  readonly #plane: Promise<Plane>;
+  readonly #options: WorldOptions;
   readonly #stop = new AbortController();
+  #stopManager = new AbortController();
   /** A Request that is collected as garbage no longer passes its signal on: open watches would never end. */
   readonly #watches: Request[] = [];
   #running: Promise<unknown>[] = [];
+  #seed = 7;
 
   static async start(startPlane: StartPlane, options: WorldOptions = {}): Promise<World> {
     const world: World = new World(startPlane, options);
-    await world.#begin(options);
+    await world.#begin();
     return world;
   }
 
   private constructor(startPlane: StartPlane, options: WorldOptions) {
     const random = seededRandom(options.seed ?? 1);
+    this.#options = options;
     this.#plane = startPlane({ clock: this.clock, random: () => random.next(), crds, controllers: false });
-    const answer = async (request: Request) => {
-      if (request.url.includes('watch=true')) this.#watches.push(request);
-      return (await this.#plane).fetch(request);
-    };
-    const faulty = async (request: Request) => {
+    this.keeper = createClient({
+      transport: handlerTransport((request) => this.#answer(request)),
+      userAgent: 'keeper',
+      clock: this.clock,
+    });
+    this.truth = createInformer<Machine>(this.keeper, machines, {
+      clock: this.clock,
+      random: seededRandom(3),
+      log: this.log,
+      namespace: NAMESPACE,
+    });
+    this.context = this.#newContext();
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    if (request.url.includes('watch=true')) this.#watches.push(request);
+    return (await this.#plane).fetch(request);
+  }
+
+  #newContext(): ControllerContext {
+    const transport = handlerTransport(async (request) => {
       this.#count(request);
-      return options.fault ? options.fault(request, () => answer(request)) : answer(request);
-    };
-    const shared = { clock: this.clock, random: seededRandom(7), log: this.log };
-    this.keeper = createClient({ transport: handlerTransport(answer), userAgent: 'keeper', clock: this.clock });
-    const client = createClient({ transport: handlerTransport(faulty), userAgent: 'mcm', clock: this.clock });
+      const { fault } = this.#options;
+      return fault ? fault(request, () => this.#answer(request), this.clock) : this.#answer(request);
+    });
+    const shared = { clock: this.clock, random: seededRandom(this.#seed++), log: this.log };
+    const client = createClient({ transport, userAgent: 'mcm', clock: this.clock });
     const runtime = { ...shared, namespace: NAMESPACE, freeze: true };
-    this.context = {
+    return {
       client,
       namespace: NAMESPACE,
       deployments: createInformer<MachineDeployment>(client, machineDeployments, runtime),
@@ -185,37 +209,48 @@ export class World implements AsyncDisposable {
     this.writes.set(what, (this.writes.get(what) ?? 0) + 1);
   }
 
-  async #begin(options: WorldOptions): Promise<void> {
+  async #begin(): Promise<void> {
     await this.#plane;
     await this.keeper.resource(namespaces).create({ metadata: { name: NAMESPACE } });
-    const controllers = [
-      createSetController(this.context, { concurrency: 10 }),
-      createDeploymentController(this.context, { concurrency: 10, protectNodesDuringRollout: true }),
-      createOvershootController(this.context, {
-        safetyUp: options.safetyUp ?? 2,
-        safetyDown: options.safetyDown ?? 1,
-        periodMs: 60_000,
-        concurrency: 1,
-      }),
-    ];
-    const watched = createInformer<Machine>(this.keeper, machines, {
-      clock: this.clock,
-      random: seededRandom(3),
-      log: this.log,
-      namespace: NAMESPACE,
-    });
-    const keeper = new MachineKeeper(this, options);
-    watched.onChange(({ object, type }) => type !== 'deleted' && keeper.look(object));
-    const { deployments, sets, machines: machineCache, nodes: nodeCache } = this.context;
-    const informers: { run(signal: AbortSignal): Promise<void> }[] = [watched, deployments, sets, machineCache];
-    if (nodeCache) informers.push(nodeCache.informer);
-    this.#running = [...informers, ...controllers].map((part) => part.run(this.#stop.signal));
+    const keeper = new MachineKeeper(this, this.#options);
+    this.truth.onChange(({ object, type }) => type !== 'deleted' && keeper.look(object));
+    this.#running.push(this.truth.run(this.#stop.signal));
+    this.#manage();
     await this.clock.settle();
   }
 
+  #manage(): void {
+    const { signal } = this.#stopManager;
+    const { safetyUp = 2, safetyDown = 1 } = this.#options;
+    const { context } = this;
+    const parts: { run(signal: AbortSignal): Promise<void> }[] = [
+      context.deployments,
+      context.sets,
+      context.machines,
+      createSetController(context, { concurrency: 10 }),
+      createDeploymentController(context, { concurrency: 10, protectNodesDuringRollout: true }),
+      createOvershootController(context, { safetyUp, safetyDown, periodMs: 60_000, concurrency: 1 }),
+    ];
+    if (context.nodes) parts.push(context.nodes.informer);
+    this.#running.push(...parts.map((part) => part.run(signal)));
+  }
+
+  /**
+   * The manager dies in the middle of whatever it does, and another one starts with empty caches: later, as its lease
+   * would have it, than what the first had under way has arrived.
+   */
+  async restart(): Promise<void> {
+    this.#stopManager.abort(new Error('killed'));
+    await this.clock.advance(1_000);
+    this.#stopManager = new AbortController();
+    this.context = this.#newContext();
+    this.#manage();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopManager.abort(new Error('the test is over'));
     this.#stop.abort(new Error('the test is over'));
-    await this.clock.settle();
+    await this.clock.advance(60_000);
     await Promise.all(this.#running);
     await (await this.#plane).close();
     if (this.problems.length > 0) throw new AggregateError(this.problems, 'the world broke');

@@ -1,0 +1,184 @@
+import type { Machine } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { type Random, seededRandom, sleep, type VirtualClock } from '@mcm/kube';
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { World } from './testing/world.ts';
+
+/** How the way to the server misbehaves. */
+interface Trouble {
+  /** Share of writes whose answer is lost after they were done, and of those that never arrive. */
+  readonly lost: number;
+  /** Watch events arrive up to so much later. */
+  readonly staleMs: number;
+}
+
+/** Delays every piece of a watch, in order: a cache that is always some way behind. */
+function delayed(response: Response, clock: VirtualClock, random: Random, staleMs: number): Response {
+  if (response.body === null || staleMs === 0) return response;
+  const reader = response.body.getReader();
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) return controller.close();
+      await sleep(clock, random.next() * staleMs);
+      controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  return new Response(stream, { status: response.status, headers: response.headers });
+}
+
+const troubled = (random: Random, { lost, staleMs }: Trouble) =>
+  async function fault(request: Request, answer: () => Promise<Response>, clock: VirtualClock): Promise<Response> {
+    if (request.url.includes('watch=true')) return delayed(await answer(), clock, random, staleMs);
+    if (request.method === 'GET') return answer();
+    await sleep(clock, random.next() * 50);
+    const luck = random.next();
+    if (luck < lost / 2) throw new TypeError('connection refused');
+    const response = await answer();
+    if (luck < lost) throw new TypeError('connection reset');
+    return response;
+  };
+
+type Act =
+  | { readonly do: 'scale'; readonly replicas: number }
+  | { readonly do: 'class'; readonly name: string }
+  | { readonly do: 'pause'; readonly paused: boolean }
+  | { readonly do: 'kill' }
+  | { readonly do: 'fail' | 'delete'; readonly which: number };
+
+const gentle = fc.oneof(
+  fc.record({ do: fc.constant('scale' as const), replicas: fc.integer({ min: 1, max: 8 }) }),
+  fc.record({ do: fc.constant('class' as const), name: fc.constantFrom('small', 'large', 'huge') }),
+  fc.record({ do: fc.constant('kill' as const) }),
+);
+const rough = fc.oneof(
+  gentle,
+  fc.record({ do: fc.constant('pause' as const), paused: fc.boolean() }),
+  fc.record({ do: fc.constantFrom('fail' as const, 'delete' as const), which: fc.nat(20) }),
+);
+
+const history = (acts: fc.Arbitrary<Act>) =>
+  fc.record({
+    seed: fc.nat(),
+    surge: fc.integer({ min: 0, max: 3 }),
+    unavailable: fc.integer({ min: 0, max: 2 }),
+    trouble: fc.record({ lost: fc.constantFrom(0, 0.1, 0.3), staleMs: fc.constantFrom(0, 300, 2_000) }),
+    acts: fc.array(fc.tuple(acts, fc.integer({ min: 10, max: 5_000 })), { maxLength: 8 }),
+  });
+type History = typeof history extends (acts: never) => fc.Arbitrary<infer H> ? H : never;
+
+const terminating = (machine: Machine) => machine.metadata.deletionTimestamp !== undefined;
+const running = (machine: Machine) => machine.status?.currentStatus?.phase === 'Running' && !terminating(machine);
+
+/** What the user asks for, for long enough that nobody may still act on something older. */
+class Wishes {
+  /** Caches are at most so far behind, retries included. */
+  static readonly memoryMs = 15_000;
+  readonly #said: { at: number; replicas: number }[] = [];
+  say(at: Date, replicas: number): void {
+    this.#said.push({ at: at.getTime(), replicas });
+  }
+  #recent(now: Date): number[] {
+    const since = now.getTime() - Wishes.memoryMs;
+    const first = Math.max(
+      0,
+      this.#said.findLastIndex(({ at }) => at <= since),
+    );
+    return this.#said.slice(first).map(({ replicas }) => replicas);
+  }
+  most = (now: Date): number => Math.max(...this.#recent(now));
+  least = (now: Date): number => Math.min(...this.#recent(now));
+}
+
+async function act(world: World, wishes: Wishes, action: Act): Promise<void> {
+  const machines = world.truth.store.list().filter((m) => !terminating(m));
+  const chosen = (which: number) => machines[which % Math.max(machines.length, 1)]?.metadata.name;
+  switch (action.do) {
+    case 'scale':
+      wishes.say(world.clock.now(), action.replicas);
+      return world.change({ spec: { replicas: action.replicas } });
+    case 'class':
+      return world.changeClass(action.name);
+    case 'pause':
+      return world.change({ spec: { paused: action.paused } });
+    case 'kill':
+      return world.restart();
+    case 'fail': {
+      const name = chosen(action.which);
+      return name ? world.setPhase(name, 'Failed') : undefined;
+    }
+    case 'delete': {
+      const name = chosen(action.which);
+      return name ? world.deleteMachine(name) : undefined;
+    }
+  }
+}
+
+async function live({ seed, surge, unavailable, trouble, acts }: History, keepsAvailable: boolean): Promise<void> {
+  const random = seededRandom(seed);
+  const ms = () => 100 + Math.floor(random.next() * 1_000);
+  const faults = { ...trouble };
+  await using world = await World.start(startControlPlane, {
+    seed,
+    birthMs: ms,
+    deathMs: ms,
+    fault: (...args) => troubled(random, faults)(...args),
+  });
+  const wishes = new Wishes();
+  const broken: string[] = [];
+  const atOnce = surge === 0 && unavailable === 0 ? 1 : unavailable;
+  world.truth.onChange((change) => {
+    const now = world.clock.now();
+    const all = world.truth.store.list();
+    const alive = all.filter((m) => !terminating(m)).length;
+    if (change.type === 'added' && alive > wishes.most(now) + surge)
+      broken.push(`${alive} machines, at most ${wishes.most(now)} + ${surge} are allowed`);
+    const given = change.type === 'updated' && running(change.old) && terminating(change.object);
+    const left = all.filter(running).length;
+    if (keepsAvailable && given && left < wishes.least(now) - atOnce)
+      broken.push(`${left} available, at least ${wishes.least(now)} - ${atOnce} must be`);
+  });
+  wishes.say(world.clock.now(), 3);
+  await world.deploy(3, {
+    strategy: {
+      type: 'RollingUpdate',
+      rollingUpdate: { maxSurge: surge, maxUnavailable: surge === 0 && unavailable === 0 ? 1 : unavailable },
+    },
+  });
+  await world.pass(5);
+  for (const [action, pauseMs] of acts) {
+    await act(world, wishes, action);
+    await world.pass(pauseMs / 1000);
+  }
+  faults.lost = 0;
+  await world.change({ spec: { paused: false } });
+  await world.until(
+    () =>
+      world.complete() &&
+      world.truth.store.size === (world.context.deployments.store.get('test/pool')?.spec.replicas ?? 0),
+    600,
+  );
+  await world.pass(30);
+  const before = world.totalWrites();
+  await world.pass(600);
+  expect(world.totalWrites()).toBe(before);
+  expect(broken).toEqual([]);
+}
+
+const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 25), endOnFailure: true };
+
+test('never more machines than replicas + surge, never fewer available than must be, and it ends: lost answers, stale caches, kills', async () => {
+  await fc.assert(
+    fc.asyncProperty(history(gentle), (h) => live(h, true)),
+    runs,
+  );
+}, 120_000);
+
+test('the same with pauses, failures and deletions by hand, but for what is available', async () => {
+  await fc.assert(
+    fc.asyncProperty(history(rough), (h) => live(h, false)),
+    runs,
+  );
+}, 120_000);
