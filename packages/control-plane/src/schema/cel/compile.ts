@@ -444,7 +444,7 @@ class Compiler {
       type,
       cost:
         args.reduce((sum, arg) => sum + arg.cost, 0) + callCost(name, args, (i) => isSizedType(args[i]?.type ?? DYN)),
-      size: node === undefined ? (isSizedType(type) ? resultSize(name, args) : 1) : sizeOf(type, node),
+      size: node === undefined ? (isSizedType(type) ? sizeOfResult(name, args) : 1) : sizeOf(type, node),
       node,
       run: invocation(
         fits.map((fit) => fit.overload),
@@ -488,6 +488,10 @@ class Compiler {
 const MAX_KEY = 0;
 
 const PREDICATES = new Set<Comprehension['macro']>(['all', 'exists', 'exists_one']);
+
+/** A conversion of a dynamic value (int-or-string) keeps its size; any other conversion to a string has none that is known. */
+const sizeOfResult = (name: string, args: readonly Compiled[]): number =>
+  name === 'string' && args[0]?.type.kind === 'dyn' ? args[0].size : resultSize(name, args);
 
 function sizeOf(type: CelType, node: SchemaNode | undefined): number {
   if (node !== undefined) return maxSize(node);

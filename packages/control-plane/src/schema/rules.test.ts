@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonSchema } from '../kinds/kind.ts';
+import type { ApiObject } from '../object.ts';
+import { compileSchema } from './compile.ts';
+
+const objectOf = (spec: unknown): ApiObject => ({ apiVersion: 'g/v1', kind: 'K', metadata: { name: 'x' }, spec });
+const rule = (source: string, more: Record<string, unknown> = {}): JsonSchema => ({
+  'x-kubernetes-validations': [{ rule: source, ...more }],
+});
+const check = (spec: JsonSchema, value: unknown, old?: unknown): string[] =>
+  compileSchema({ type: 'object', properties: { spec } })
+    .validate(objectOf(value), old === undefined ? undefined : objectOf(old))
+    .map((cause) => `${cause.field} ${cause.reason}: ${cause.message}`);
+const text = { type: 'string' };
+const int = { type: 'integer' };
+
+describe('rules', () => {
+  it('say the rule itself when there is no message', () => {
+    const schema = { type: 'object', properties: { a: int }, ...rule('self.a > 1') };
+    expect(check(schema, { a: 1 })).toEqual([
+      'spec FieldValueInvalid: Invalid value: "object": failed rule: self.a > 1',
+    ]);
+    expect(check(schema, { a: 2 })).toEqual([]);
+  });
+
+  it('take message, messageExpression, reason and fieldPath', () => {
+    const more = { messageExpression: "'a is ' + string(self.a)", reason: 'FieldValueForbidden', fieldPath: '.a' };
+    const schema = { type: 'object', properties: { a: int }, ...rule('self.a > 1', more) };
+    expect(check(schema, { a: 1 })).toEqual(['spec.a FieldValueForbidden: Forbidden: a is 1']);
+  });
+
+  it('fall back to the message when the expression gives nothing to show', () => {
+    const schema = { type: 'string', ...rule('false', { message: 'plain', messageExpression: "''" }) };
+    expect(check(schema, 'x')).toEqual(['spec FieldValueInvalid: Invalid value: "x": plain']);
+  });
+
+  it('are not run while the schema is violated, but are for mere limits', () => {
+    const schema = {
+      type: 'object',
+      required: ['b'],
+      properties: { a: { type: 'integer', minimum: 5 } },
+      ...rule('self.a > 1'),
+    };
+    expect(check(schema, { a: 1 })).toHaveLength(3);
+    expect(check(schema, { a: 1 })[2]).toMatch(/some validation rules were not checked/);
+    expect(check({ ...schema, required: [] }, { a: 1 })).toHaveLength(2);
+  });
+
+  it('report an error of evaluation', () => {
+    const schema = { type: 'object', properties: { a: text }, ...rule('self.a == "x"') };
+    expect(check(schema, {})).toEqual([
+      'spec FieldValueInvalid: Invalid value: "object": no such key: a evaluating rule: self.a == "x"',
+    ]);
+  });
+
+  it('name map keys and list items in the path', () => {
+    const map = {
+      type: 'object',
+      additionalProperties: { type: 'string', ...rule('self != "bad"', { message: 'm' }) },
+    };
+    expect(check(map, { k: 'bad' })).toEqual(['spec[k] FieldValueInvalid: Invalid value: "bad": m']);
+    const list = { type: 'array', items: { type: 'string', ...rule('self != "bad"', { message: 'm' }) } };
+    expect(check(list, ['ok', 'bad'])).toEqual(['spec[1] FieldValueInvalid: Invalid value: "bad": m']);
+  });
+});
+
+describe('transition rules', () => {
+  const locked = {
+    type: 'object',
+    properties: { a: { type: 'string', ...rule('self == oldSelf', { message: 'locked' }) } },
+  };
+
+  it('hold between an old and a new value, and not when there is no old one', () => {
+    expect(check(locked, { a: 'x' })).toEqual([]);
+    expect(check(locked, { a: 'x' }, {})).toEqual([]);
+    expect(check(locked, { a: 'y' }, { a: 'x' })).toEqual(['spec.a FieldValueInvalid: Invalid value: "y": locked']);
+  });
+
+  it('with optionalOldSelf run always', () => {
+    const source = '!oldSelf.hasValue() || oldSelf.value() == self';
+    const once = {
+      type: 'object',
+      properties: { a: { type: 'string', ...rule(source, { optionalOldSelf: true, message: 'once' }) } },
+    };
+    expect(check(once, { a: 'x' }, {})).toEqual([]);
+    expect(check(once, { a: 'y' }, { a: 'x' })).toEqual(['spec.a FieldValueInvalid: Invalid value: "y": once']);
+  });
+
+  it('match items of a list-map by key, wherever they stand', () => {
+    const schema = {
+      type: 'array',
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['k'],
+      items: {
+        type: 'object',
+        properties: { k: text, v: { type: 'string', ...rule('self == oldSelf', { message: 'locked' }) } },
+      },
+    };
+    const old = [
+      { k: 'a', v: '1' },
+      { k: 'b', v: '2' },
+    ];
+    expect(
+      check(
+        schema,
+        [
+          { k: 'b', v: '2' },
+          { k: 'c', v: '9' },
+        ],
+        old,
+      ),
+    ).toEqual([]);
+    expect(check(schema, [{ k: 'b', v: '1' }], old)).toEqual([
+      'spec[0].v FieldValueInvalid: Invalid value: "1": locked',
+    ]);
+  });
+
+  it('leave alone what broke a plain rule before and is not touched', () => {
+    const schema = { type: 'object', properties: { a: { type: 'string', ...rule("self == 'x'") }, b: text } };
+    expect(check(schema, { a: 'bad', b: 'new' }, { a: 'bad', b: 'old' })).toEqual([]);
+    expect(check(schema, { a: 'worse' }, { a: 'bad' })).toHaveLength(1);
+  });
+});
