@@ -30,7 +30,7 @@ describe('pruning', () => {
 
   it('drops unknown fields and names them by path, sorted', () => {
     const object = objectOf({ known: 'a', odd: 1, items: [{ a: 'x' }, { b: 'y' }], map: { k: { a: 'x', c: 1 } } });
-    object['junk'] = true;
+    object.junk = true;
     expect(schema.prune(object)).toEqual(['junk', 'spec.items[1].b', 'spec.map.k.c', 'spec.odd']);
     expect(object).toEqual(objectOf({ known: 'a', items: [{ a: 'x' }, {}], map: { k: { a: 'x' } } }));
   });
@@ -38,7 +38,7 @@ describe('pruning', () => {
   it('keeps what a preserving node does not know, yet prunes inside what it knows', () => {
     const object = objectOf({ free: { any: { thing: 1 }, inner: { a: 'x', b: 1 } } });
     expect(schema.prune(object)).toEqual(['spec.free.inner.b']);
-    expect(object['spec']).toEqual({ free: { any: { thing: 1 }, inner: { a: 'x' } } });
+    expect(object.spec).toEqual({ free: { any: { thing: 1 }, inner: { a: 'x' } } });
   });
 
   it('leaves apiVersion, kind and metadata of the object and of embedded resources alone', () => {
@@ -50,13 +50,13 @@ describe('pruning', () => {
   it('finds the same without changing the object', () => {
     const object = objectOf({ odd: 1 });
     expect(schema.unknownFields(object)).toEqual(['spec.odd']);
-    expect(object['spec']).toEqual({ odd: 1 });
+    expect(object.spec).toEqual({ odd: 1 });
   });
 
   it('treats prototype-named keys as any other', () => {
     const object = objectOf(JSON.parse('{"__proto__": {"a": 1}, "constructor": 2}'));
     expect(schema.prune(object)).toEqual(['spec.__proto__', 'spec.constructor']);
-    expect(Object.keys(object['spec'] as object)).toEqual([]);
+    expect(Object.keys(object.spec as object)).toEqual([]);
   });
 });
 
@@ -80,9 +80,9 @@ describe('defaulting', () => {
   });
   const defaulted = (spec: unknown): unknown => {
     const object = objectOf(spec);
-    if (spec === undefined) delete object['spec'];
+    if (spec === undefined) delete object.spec;
     schema.setDefaults(object);
-    return object['spec'];
+    return object.spec;
   };
 
   it('fills a default object and then what is missing in it, but makes no parent without a default', () => {
@@ -102,7 +102,7 @@ describe('defaulting', () => {
 
   it('never shares a default between objects', () => {
     const first = defaulted(undefined) as Record<string, unknown>;
-    first['size'] = 99;
+    first.size = 99;
     expect(defaulted(undefined)).toEqual({ size: 1, note: 'none' });
   });
 });
@@ -232,8 +232,8 @@ describe('validation', () => {
     schema.properties = { child: schema };
     const compiled = compileSchema(schema);
     const object = objectOf(undefined);
-    object['child'] = { child: { odd: 1 } };
-    delete object['spec'];
+    object.child = { child: { odd: 1 } };
+    delete object.spec;
     compiled.setDefaults(object);
     expect(compiled.validate(object)).toEqual([]);
     expect(compiled.prune(object)).toEqual(['child.child.odd']);

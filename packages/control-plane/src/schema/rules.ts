@@ -1,5 +1,5 @@
 import type { StatusCause } from '../status.ts';
-import { duplicate, forbidden, invalid, required } from './causes.ts';
+import { duplicate, forbidden, invalid, NO_FIELD, required } from './causes.ts';
 import { CelCompileError } from './cel/ast.ts';
 import { compileCel, type Declaration, type Program } from './cel/compile.ts';
 import { optionalOf, typeOfNode } from './cel/types.ts';
@@ -11,7 +11,8 @@ import type { RuleSpec, SchemaNode } from './node.ts';
 /** A rule of a schema, ready to run. */
 interface Rule {
   readonly spec: RuleSpec;
-  readonly program: Program;
+  /** A text: why it does not compile. The CRD was stored before anybody checked. */
+  readonly program: Program | string;
   readonly usesOld: boolean;
   readonly message: Program | undefined;
 }
@@ -31,6 +32,15 @@ export function ruleVariables(node: SchemaNode, spec: RuleSpec, isResource: bool
 
 const compiled = new WeakMap<SchemaNode, readonly Rule[]>();
 
+function compileRule(spec: RuleSpec, variables: readonly Declaration[]): Program | string {
+  try {
+    return compileCel(spec.rule, variables);
+  } catch (error) {
+    if (error instanceof CelCompileError) return `rule compile error: compilation failed: ${error.message}`;
+    throw error;
+  }
+}
+
 function compileMessage(spec: RuleSpec, variables: readonly Declaration[]): Program | undefined {
   if (spec.messageExpression === undefined || spec.messageExpression === '') return undefined;
   try {
@@ -47,8 +57,9 @@ function rulesOf(node: SchemaNode, isResource: boolean): readonly Rule[] {
   if (rules === undefined) {
     rules = node.rules.map((spec) => {
       const variables = ruleVariables(node, spec, isResource);
-      const program = compileCel(spec.rule, variables);
-      return { spec, program, usesOld: program.uses.has('oldSelf'), message: compileMessage(spec, variables) };
+      const program = compileRule(spec, variables);
+      const usesOld = typeof program !== 'string' && program.uses.has('oldSelf');
+      return { spec, program, usesOld, message: compileMessage(spec, variables) };
     });
     compiled.set(node, rules);
   }
@@ -142,7 +153,11 @@ function checkRules(
     if (unchanged && !rule.usesOld) continue;
     const before = old === undefined ? NONE : toCel(old, node);
     const values = [self, optional && !(before instanceof Optional) ? new Optional(true, before) : before];
-    const field = path === '' ? '<nil>' : path;
+    const field = path === '' ? NO_FIELD : path;
+    if (typeof rule.program === 'string') {
+      walk.causes.push(invalid(field, shown(value), rule.program));
+      continue;
+    }
     try {
       if (rule.program.run(values) === true) continue;
       const at = fieldOfPath(path, rule.spec.fieldPath);

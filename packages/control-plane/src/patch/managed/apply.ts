@@ -118,7 +118,6 @@ export function serverSideApply(input: ApplyInput): ApiObject {
     result = pruneDropped(result, previous.set, owned, node, true) as ApiObject;
     result.metadata ??= {};
   }
-  if (manager === KUBECTL && live !== undefined) refreshLastApplied(result, input.applied);
 
   const changes = compareObjects(current, result, node, scope);
   const changed = changes.changed ?? EMPTY_SET;
@@ -137,7 +136,10 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   const isSame = previous?.time === time && previous?.apiVersion === self.apiVersion && sameSet(previous.set, claimed);
   const entries = writeEntries([...remaining, isSame ? previous : { ...self, time, set: claimed }]);
   const { managedFields: _old, ...kept } = result.metadata;
-  return { ...result, metadata: entries.length === 0 ? kept : { ...kept, managedFields: entries } };
+  const done: ApiObject = { ...result, metadata: entries.length === 0 ? kept : { ...kept, managedFields: entries } };
+  // The annotation follows the apply without being part of it: nobody's ownership of it is looked at.
+  if (manager === KUBECTL && live !== undefined) refreshLastApplied(done, input.applied);
+  return done;
 }
 
 function withoutFields(owner: Ownership, fields: FieldSet): Ownership {

@@ -70,7 +70,7 @@ export interface Program {
 }
 
 /** Steps of loops that one evaluation may take before it is stopped. */
-const MAX_STEPS = 2_000_000;
+const MAX_STEPS = 1_000_000;
 
 const TYPE_NAMES = new Set([
   'int',

@@ -1,0 +1,390 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonSchema, KindDefinition } from '../../kinds/kind.ts';
+import type { ApiObject, ManagedFieldsEntry } from '../../object.ts';
+import { StatusError } from '../../status.ts';
+import { type ApplyInput, serverSideApply } from './apply.ts';
+import { trackUpdate } from './update.ts';
+
+const schema: JsonSchema = {
+  type: 'object',
+  properties: {
+    spec: {
+      type: 'object',
+      properties: {
+        size: { type: 'integer' },
+        note: { type: 'string' },
+        args: { type: 'array', items: { type: 'string' } },
+        tags: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' },
+        atom: {
+          type: 'object',
+          'x-kubernetes-map-type': 'atomic',
+          properties: { x: { type: 'integer' }, y: { type: 'integer' } },
+        },
+        limits: { type: 'object', additionalProperties: { type: 'string' } },
+        ports: {
+          type: 'array',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['port', 'protocol'],
+          items: {
+            type: 'object',
+            properties: {
+              port: { type: 'integer' },
+              protocol: { type: 'string', default: 'TCP' },
+              name: { type: 'string' },
+            },
+          },
+        },
+      },
+    },
+    status: { type: 'object', properties: { phase: { type: 'string' } } },
+  },
+};
+const kind: KindDefinition = {
+  group: 'g.example',
+  version: 'v1',
+  kind: 'Thing',
+  listKind: 'ThingList',
+  plural: 'things',
+  singular: 'thing',
+  namespaced: true,
+  custom: true,
+  schema,
+  subresources: { status: true },
+};
+
+const at = (second: number): Date => new Date(Date.UTC(2024, 0, 1, 0, 0, second));
+
+type Content = Record<string, unknown> & { metadata?: ApiObject['metadata'] };
+
+const objectOf = (content: Content, metadata: ApiObject['metadata'] = {}): ApiObject => ({
+  apiVersion: 'g.example/v1',
+  kind: 'Thing',
+  ...content,
+  metadata: { name: 'x', ...metadata, ...content.metadata },
+});
+
+/** Creates or changes an object as an updater. */
+function write(
+  live: ApiObject | undefined,
+  content: Content,
+  manager: string,
+  second = 1,
+  subresource = '',
+): ApiObject {
+  const updated = objectOf(content, live === undefined ? { uid: 'u' } : live.metadata);
+  const entries = trackUpdate({
+    ...(live === undefined ? {} : { live }),
+    updated,
+    manager,
+    schema,
+    subresource,
+    now: at(second),
+    kind,
+  });
+  return { ...updated, metadata: { ...updated.metadata, managedFields: entries } };
+}
+
+function apply(
+  live: ApiObject | undefined,
+  content: Content,
+  manager: string,
+  more: Partial<ApplyInput> = {},
+): ApiObject {
+  const applied = objectOf(content);
+  return serverSideApply({
+    ...(live === undefined ? {} : { live }),
+    applied,
+    manager,
+    force: false,
+    schema,
+    subresource: '',
+    now: at(9),
+    kind,
+    ...more,
+  });
+}
+
+const entryOf = (object: ApiObject, manager: string): ManagedFieldsEntry | undefined =>
+  object.metadata.managedFields?.find((entry) => entry.manager === manager);
+const fieldsOf = (object: ApiObject, manager: string): unknown => entryOf(object, manager)?.fieldsV1;
+
+const refusal = (run: () => unknown): StatusError['status'] => {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof StatusError) return error.status;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+};
+
+describe('updates', () => {
+  it('give the creator every field, list items by key and set items by value', () => {
+    const spec = {
+      size: 1,
+      tags: ['a'],
+      args: ['x'],
+      atom: { x: 1 },
+      limits: { cpu: '1' },
+      ports: [{ port: 1, name: 'n' }],
+    };
+    const object = write(undefined, { spec, metadata: { labels: { l: '1' }, finalizers: ['f'] } }, 'm');
+    expect(object.metadata.managedFields).toEqual([
+      {
+        manager: 'm',
+        operation: 'Update',
+        apiVersion: 'g.example/v1',
+        time: '2024-01-01T00:00:01Z',
+        fieldsType: 'FieldsV1',
+        fieldsV1: {
+          'f:metadata': { 'f:finalizers': { '.': {}, 'v:"f"': {} }, 'f:labels': { '.': {}, 'f:l': {} } },
+          'f:spec': {
+            '.': {},
+            'f:args': {},
+            'f:atom': {},
+            'f:limits': { '.': {}, 'f:cpu': {} },
+            'f:ports': { '.': {}, 'k:{"port":1,"protocol":"TCP"}': { '.': {}, 'f:name': {}, 'f:port': {} } },
+            'f:size': {},
+            'f:tags': { '.': {}, 'v:"a"': {} },
+          },
+        },
+      },
+    ]);
+  });
+
+  it('move a field to whom changes it; what is removed belongs to nobody', () => {
+    const first = write(undefined, { spec: { limits: { k: '1', l: '1' } } }, 'a');
+    const second = write(first, { spec: { limits: { k: '2', l: '1' } } }, 'b', 2);
+    expect(fieldsOf(second, 'a')).toEqual({ 'f:spec': { '.': {}, 'f:limits': { '.': {}, 'f:l': {} } } });
+    expect(fieldsOf(second, 'b')).toEqual({ 'f:spec': { 'f:limits': { 'f:k': {} } } });
+    const third = write(second, { spec: { limits: { k: '2' } } }, 'b', 3);
+    expect(fieldsOf(third, 'a')).toEqual({ 'f:spec': { '.': {}, 'f:limits': {} } });
+    expect(entryOf(third, 'b')?.time).toBe('2024-01-01T00:00:02Z');
+  });
+
+  it('that change nothing give the stored entries back as they are', () => {
+    const live = write(undefined, { spec: { size: 1 } }, 'a');
+    const again = trackUpdate({
+      live,
+      updated: structuredClone(live),
+      manager: 'b',
+      schema,
+      subresource: '',
+      now: at(5),
+      kind,
+    });
+    expect(again).toEqual(live.metadata.managedFields);
+  });
+
+  it('of the status are entries of their own and do not touch the spec', () => {
+    const live = write(undefined, { spec: { size: 1 } }, 'a');
+    const next = write(live, { spec: { size: 9 }, status: { phase: 'Up' } }, 'a', 2, 'status');
+    expect(next.metadata.managedFields).toHaveLength(2);
+    expect(next.metadata.managedFields?.[1]).toMatchObject({
+      subresource: 'status',
+      fieldsV1: { 'f:status': { '.': {}, 'f:phase': {} } },
+    });
+  });
+
+  it('may forget all ownership, which then stays forgotten until an apply', () => {
+    const live = write(undefined, { spec: { size: 1 } }, 'a');
+    const reset = objectOf({ spec: { size: 2 } }, { ...live.metadata, managedFields: [{}] });
+    expect(trackUpdate({ live, updated: reset, manager: 'b', schema, subresource: '', now: at(2), kind })).toEqual([]);
+    const bare = objectOf({ spec: { size: 2 } }, { uid: 'u' });
+    expect(
+      trackUpdate({
+        live: bare,
+        updated: objectOf({ spec: { size: 3 } }),
+        manager: 'b',
+        schema,
+        subresource: '',
+        now: at(2),
+        kind,
+      }),
+    ).toEqual([]);
+  });
+
+  it('by more than ten managers fold the oldest into one', () => {
+    let object = write(undefined, { spec: { limits: {} } }, 'm0', 1);
+    const limits: Record<string, string> = {};
+    for (let i = 1; i <= 12; i++) {
+      limits[`k${i}`] = '1';
+      object = write(object, { spec: { limits: { ...limits } } }, `m${i}`, i + 1);
+    }
+    expect(object.metadata.managedFields).toHaveLength(10);
+    expect(entryOf(object, 'ancient-changes')).toBeDefined();
+    expect(entryOf(object, 'm12')).toBeDefined();
+    expect(entryOf(object, 'm1')).toBeUndefined();
+  });
+});
+
+describe('apply', () => {
+  it('creates, and owns exactly what it names', () => {
+    const object = apply(undefined, { spec: { limits: { k: '1' }, ports: [{ port: 1 }] } }, 'a');
+    expect(object.spec).toEqual({ limits: { k: '1' }, ports: [{ port: 1 }] });
+    expect(fieldsOf(object, 'a')).toEqual({
+      'f:spec': {
+        'f:limits': { 'f:k': {} },
+        'f:ports': { 'k:{"port":1,"protocol":"TCP"}': { '.': {}, 'f:port': {} } },
+      },
+    });
+  });
+
+  it('drops what it no longer names, and the container with it when nobody owns anything inside', () => {
+    const first = apply(undefined, { spec: { size: 1, limits: { k: '1', l: '1' } } }, 'a');
+    expect(apply(first, { spec: { size: 1, limits: { k: '1' } } }, 'a').spec).toEqual({ size: 1, limits: { k: '1' } });
+    expect(apply(first, { spec: { size: 1 } }, 'a').spec).toEqual({ size: 1 });
+    const gone = apply(first, {}, 'a');
+    expect(gone.spec).toBeUndefined();
+    expect(gone.metadata.managedFields).toBeUndefined();
+  });
+
+  it('keeps what another manager owns as well', () => {
+    const first = apply(undefined, { spec: { limits: { k: '1' }, ports: [{ port: 1, name: 'n' }] } }, 'a');
+    const second = apply(first, { spec: { limits: { k: '1' }, ports: [{ port: 1 }] } }, 'b');
+    const third = apply(second, { spec: { size: 1 } }, 'a');
+    expect(third.spec).toEqual({ size: 1, limits: { k: '1' }, ports: [{ port: 1 }] });
+    expect(fieldsOf(third, 'a')).toEqual({ 'f:spec': { 'f:size': {} } });
+  });
+
+  it('refuses to change a field of another applier, and takes it by force', () => {
+    const live = apply(undefined, { spec: { limits: { k: '1' } } }, 'a');
+    expect(refusal(() => apply(live, { spec: { limits: { k: '2' } } }, 'b'))).toEqual({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      code: 409,
+      reason: 'Conflict',
+      message: 'Apply failed with 1 conflict: conflict with "a": .spec.limits.k',
+      details: { causes: [{ reason: 'FieldManagerConflict', message: 'conflict with "a"', field: '.spec.limits.k' }] },
+    });
+    const forced = apply(live, { spec: { limits: { k: '2' } } }, 'b', { force: true });
+    expect(forced.metadata.managedFields?.map(({ manager }) => manager)).toEqual(['b']);
+  });
+
+  it('lists conflicts by manager, members of a level before what lies deeper', () => {
+    const live = write(
+      write(undefined, { spec: { size: 1, ports: [{ port: 1, name: 'a' }] } }, 'u1'),
+      { spec: { size: 1, note: 'n', ports: [{ port: 1, name: 'a' }] } },
+      'u2',
+      2,
+    );
+    const { message } = refusal(() =>
+      apply(live, { spec: { size: 2, note: 'm', ports: [{ port: 1, name: 'b' }] } }, 'b'),
+    );
+    expect(message).toBe(
+      'Apply failed with 3 conflicts: conflicts with "u1" using g.example/v1:\n- .spec.size\n- .spec.ports[port=1,protocol="TCP"].name\nconflicts with "u2" using g.example/v1:\n- .spec.note',
+    );
+  });
+
+  it('shares what both agree on; a first apply that changes nothing has no time', () => {
+    const live = write(undefined, { spec: { size: 1, note: 'n' } }, 'u');
+    const object = apply(live, { spec: { size: 1 } }, 'a');
+    expect(entryOf(object, 'a')).not.toHaveProperty('time');
+    expect(fieldsOf(object, 'u')).toEqual(fieldsOf(live, 'u'));
+  });
+
+  it('finds what nobody was recorded for with "before-first-apply"', () => {
+    const live = objectOf({ spec: { size: 1, note: 'n' } }, { uid: 'u' });
+    expect(refusal(() => apply(live, { spec: { size: 2 } }, 'a')).message).toBe(
+      'Apply failed with 1 conflict: conflict with "before-first-apply" using g.example/v1: .spec.size',
+    );
+    const forced = apply(live, { spec: { size: 2 } }, 'a', { force: true });
+    expect(fieldsOf(forced, 'before-first-apply')).toEqual({ 'f:spec': { '.': {}, 'f:note': {} } });
+  });
+
+  it('merges items by key in order, sets by value, and replaces atomic values as one', () => {
+    const live = apply(
+      undefined,
+      { spec: { ports: [{ port: 1 }, { port: 2 }], tags: ['a', 'b'], atom: { x: 1 } } },
+      'a',
+    );
+    const next = apply(
+      live,
+      { spec: { ports: [{ port: 3 }, { port: 2, name: 'n' }], tags: ['c', 'b'], args: ['z'] } },
+      'b',
+    );
+    expect(next.spec).toMatchObject({ tags: ['a', 'c', 'b'], args: ['z'] });
+    expect((next.spec as { ports: { port: number }[] }).ports.map(({ port }) => port)).toEqual([1, 3, 2]);
+    expect(refusal(() => apply(live, { spec: { atom: { y: 2 } } }, 'b')).message).toMatch(/: \.spec\.atom$/);
+  });
+
+  it('never writes the status through the main resource, nor the spec through the status', () => {
+    expect(apply(undefined, { spec: { size: 1 }, status: { phase: 'Up' } }, 'a').status).toBeUndefined();
+    const live = apply(undefined, { spec: { size: 1 } }, 'a');
+    const next = apply(live, { spec: { size: 9 }, status: { phase: 'Up' } }, 's', { subresource: 'status' });
+    expect(next.spec).toEqual({ size: 1 });
+    expect(entryOf(next, 's')).toMatchObject({ subresource: 'status', fieldsV1: { 'f:status': { 'f:phase': {} } } });
+  });
+
+  it.each([
+    [{ bogus: 1 }, '.spec.bogus: field not declared in schema'],
+    [{ size: 'big' }, '.spec.size: expected numeric (int or float), got string'],
+    [{ note: 1 }, '.spec.note: expected string, got &value.valueUnstructured{Value:1}'],
+    [{ ports: [{ port: 1 }, { port: 1 }] }, '.spec.ports: duplicate entries for key [port=1,protocol="TCP"]'],
+    [{ tags: ['a', 'a'] }, '.spec.tags: duplicate entries for key [="a"]'],
+    [{ ports: [{ port: 1, odd: 1 }] }, '.spec.ports[port=1,protocol="TCP"].odd: field not declared in schema'],
+  ])('%j does not fit the schema', (spec, detail) => {
+    expect(refusal(() => apply(undefined, { spec }, 'a'))).toMatchObject({
+      code: 500,
+      message: `failed to create typed patch object (/x; g.example/v1, Kind=Thing): ${detail}`,
+    });
+  });
+
+  it('refuses managed fields in the configuration', () => {
+    expect(refusal(() => apply(undefined, { metadata: { managedFields: [{ manager: 'a' }] } }, 'a')).code).toBe(400);
+  });
+});
+
+describe('kubectl that goes from client-side to server-side apply', () => {
+  const LAST = 'kubectl.kubernetes.io/last-applied-configuration';
+  const configuration = {
+    apiVersion: 'g.example/v1',
+    kind: 'Thing',
+    metadata: { name: 'x' },
+    spec: { size: 1, note: 'n' },
+  };
+  const live = write(
+    undefined,
+    { spec: { size: 1, note: 'changed' }, metadata: { annotations: { [LAST]: JSON.stringify(configuration) } } },
+    'kubectl-client-side-apply',
+  );
+
+  it('takes what it had applied without force, as long as it is unchanged', () => {
+    const object = apply(live, { spec: { size: 2 } }, 'kubectl');
+    expect(object.spec).toMatchObject({ size: 2 });
+    expect(JSON.parse(object.metadata.annotations?.[LAST] ?? '')).toMatchObject({ spec: { size: 2 } });
+    expect(refusal(() => apply(live, { spec: { note: 'mine' } }, 'kubectl')).code).toBe(409);
+  });
+
+  it('is the only manager that may', () => {
+    expect(refusal(() => apply(live, { spec: { size: 2 } }, 'other')).code).toBe(409);
+  });
+});
+
+describe('unusual data', () => {
+  it('keys named like prototypes are fields as any other', () => {
+    const limits = JSON.parse('{"__proto__": "1", "constructor": "2"}');
+    const object = apply(undefined, { spec: { limits } }, 'a');
+    expect(Object.keys((object.spec as { limits: object }).limits)).toEqual(['__proto__', 'constructor']);
+    expect(fieldsOf(object, 'a')).toEqual({ 'f:spec': { 'f:limits': { 'f:__proto__': {}, 'f:constructor': {} } } });
+  });
+
+  it('a kind without schema merges maps by key and lists as one', () => {
+    const { schema: _schema, ...bare } = kind;
+    const run = (live: ApiObject | undefined, spec: unknown, manager: string): ApiObject =>
+      serverSideApply({
+        ...(live === undefined ? {} : { live }),
+        applied: objectOf({ spec }),
+        manager,
+        force: false,
+        subresource: '',
+        now: at(1),
+        kind: bare,
+      });
+    const live = run(undefined, { a: { b: 1 }, list: [1] }, 'a');
+    expect(run(live, { a: { c: 2 } }, 'b').spec).toEqual({ a: { b: 1, c: 2 }, list: [1] });
+    expect(() => run(live, { list: [2] }, 'b')).toThrow(/\.spec\.list$/);
+  });
+});

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../object.ts';
+import { applyMergePatch } from './mergePatch.ts';
+
+describe('applyMergePatch', () => {
+  // The examples of RFC 7386, appendix A, whose target and patch are objects.
+  it.each([
+    [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
+    [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
+    [{ a: 'b' }, { a: null }, {}],
+    [{ a: 'b', b: 'c' }, { a: null }, { b: 'c' }],
+    [{ a: ['b'] }, { a: 'c' }, { a: 'c' }],
+    [{ a: 'c' }, { a: ['b'] }, { a: ['b'] }],
+    [{ a: { b: 'c' } }, { a: { b: 'd', c: null } }, { a: { b: 'd' } }],
+    [{ a: [{ b: 'c' }] }, { a: [1] }, { a: [1] }],
+    [{ e: null }, { a: 1 }, { e: null, a: 1 }],
+    [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+  ] as [JsonObject, JsonObject, JsonObject][])('%j with %j', (target, patch, expected) => {
+    const before = JSON.stringify(target);
+    expect(applyMergePatch(target, patch)).toEqual(expected);
+    expect(JSON.stringify(target)).toBe(before);
+  });
+
+  it('refuses what is no object', () => {
+    expect(() => applyMergePatch({}, [] as unknown as JsonObject)).toThrow(
+      'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}',
+    );
+    expect(() => applyMergePatch({}, null as unknown as JsonObject)).toThrow('Invalid JSON Patch');
+  });
+
+  it('keeps prototype-named keys as data', () => {
+    const patched = applyMergePatch({}, JSON.parse('{"__proto__": {"polluted": 1}}'));
+    expect(JSON.stringify(patched)).toBe('{"__proto__":{"polluted":1}}');
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  });
+});
