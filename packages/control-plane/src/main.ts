@@ -59,6 +59,7 @@ async function start(): Promise<ControlPlane> {
     port: flags.port,
     store: flags.dataDir === undefined ? 'memory' : { dir: flags.dataDir },
     controllers: flags.controllers,
+    onStoreFailure: fail,
     ...(log === undefined ? {} : { requestLog: log.write }),
   });
   if (flags.kubeconfig !== undefined) {

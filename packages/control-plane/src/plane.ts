@@ -1,8 +1,11 @@
-import { Authenticator, staticTokens } from './auth/authenticator.ts';
-import { type Authorizer, basicVerdict } from './auth/authorizer.ts';
+import { randomBytes } from 'node:crypto';
+import { Authenticator } from './auth/authenticator.ts';
+import { setUpAccess } from './auth/index.ts';
 import { administrator } from './auth/user.ts';
 import { type CertificateAuthority, createAuthority } from './certificates/authority.ts';
 import { renderKubeconfig } from './certificates/kubeconfig.ts';
+import { keepAuthority, keepToken } from './certificates/keep.ts';
+import { createSigner } from './certificates/signer.ts';
 import { type Clock, realClock } from './clock.ts';
 import { builtinControllers, type PlaneClient } from './controllers/index.ts';
 import { builtinKinds } from './kinds/index.ts';
@@ -15,6 +18,7 @@ import { type Call, Registry } from './registry/registry.ts';
 import { fromFetch, toFetch } from './server/fetch.ts';
 import { Handler, type RequestLogEntry } from './server/handler.ts';
 import { type Listener, listen } from './server/listener.ts';
+import { FileStore } from './store/file-store.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import type { Store } from './store/store.ts';
 
@@ -41,6 +45,8 @@ export interface ControlPlaneOptions {
   readonly requestLog?: (entry: RequestLogEntry) => void;
   /** Told of work of a controller that failed and will be tried again. */
   readonly onControllerError?: (controller: string, key: string, error: unknown) => void;
+  /** Told once when the store can no longer be written (a full disk); nothing is acknowledged from then on. */
+  readonly onStoreFailure?: (error: Error) => void;
   /** How long a change stays known to watches and pages, in milliseconds; default 5 minutes. */
   readonly historyMs?: number;
 }
@@ -71,8 +77,30 @@ const hexToken = (random: () => number): string =>
 /** Starts a control plane in this process. @throws Error in one sentence when the port or the store cannot be had */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const clock = options.clock ?? realClock;
+  const limits = options.historyMs === undefined ? {} : { maxAgeMs: options.historyMs };
+  const dir = options.store === undefined || options.store === 'memory' ? undefined : options.store.dir;
+  const store: Store =
+    dir === undefined
+      ? new MemoryStore(clock, limits)
+      : FileStore.open(dir, clock, {
+          limits,
+          ...(options.onStoreFailure === undefined ? {} : { onFailure: options.onStoreFailure }),
+        });
+  try {
+    return await serve(options, store, clock, dir);
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
+
+async function serve(
+  options: ControlPlaneOptions,
+  store: Store,
+  clock: Clock,
+  dir: string | undefined,
+): Promise<ControlPlane> {
   const random = options.random ?? Math.random;
-  const store: Store = new MemoryStore(clock, options.historyMs === undefined ? {} : { maxAgeMs: options.historyMs });
   const kinds = new KindRegistry(builtinKinds.map(withCrdStrategy));
   const registry = new Registry({ store, kinds, clock, random });
   registry.admission.add(namespaceLifecycle(registry));
@@ -82,13 +110,10 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   for (const crd of options.crds ?? []) await ensureObject(registry, systemCall, crd as ApiObject);
   crds.sync();
 
-  const adminToken = options.adminToken ?? hexToken(random);
-  const authenticator = new Authenticator(
-    [staticTokens(new Map([[adminToken, administrator]]))],
-    options.trustInProcess !== false,
-  );
-  const authorize: Authorizer = (access) => basicVerdict(access) ?? { allowed: false, reason: '' };
-  const handler = new Handler({ registry, authenticator, authorize, clock, requestLog: options.requestLog });
+  const adminToken =
+    options.adminToken ?? (dir === undefined ? hexToken(random) : keepToken(dir, () => randomBytes(16).toString('hex')));
+  const access = setUpAccess(registry, { adminToken, trustInProcess: options.trustInProcess !== false });
+  const handler = new Handler({ registry, ...access, clock, requestLog: options.requestLog });
 
   // The controllers' own requests are neither authenticated nor logged.
   const inside = new Handler({
@@ -98,12 +123,27 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     clock,
   });
 
+  let made: CertificateAuthority | undefined;
+  /** Without a socket there is one only when a certificate is asked for. */
+  const authorityOf = (): CertificateAuthority => {
+    made ??= dir === undefined ? createAuthority(clock.now()) : keepAuthority(dir, clock.now());
+    return made;
+  };
   let listener: Listener | undefined;
   let authority: CertificateAuthority | undefined;
   if (options.port !== undefined) {
-    authority = createAuthority(clock.now());
+    authority = authorityOf();
     const { key, certificate } = authority.issueServer(['127.0.0.1', 'localhost', 'kubernetes.default.svc']);
-    listener = await listen(handler, { port: options.port, key, certificate, caCertificate: authority.certificate });
+    const { port } = options;
+    listener = await listen(handler, { port, key, certificate, caCertificate: authority.certificate }).catch(
+      (error: NodeJS.ErrnoException) => {
+        throw new Error(
+          error.code === 'EADDRINUSE'
+            ? `port ${port} of 127.0.0.1 is in use by another program`
+            : `port ${port} of 127.0.0.1 cannot be had: ${error.message}`,
+        );
+      },
+    );
   }
   const url = listener === undefined ? undefined : `https://127.0.0.1:${listener.port}`;
   const stopping = new AbortController();
@@ -116,6 +156,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       clock,
       random,
       caCertificate: authority?.certificate,
+      signer: createSigner(authorityOf, clock),
       ...(options.onControllerError === undefined ? {} : { onError: options.onControllerError }),
     },
     options.controllers ?? true,

@@ -1,5 +1,5 @@
 import type { UserInfo } from './user.ts';
-import { AUTHENTICATED, MASTERS, UNAUTHENTICATED } from './user.ts';
+import { MASTERS } from './user.ts';
 
 /** What somebody wants to do. */
 export interface Access {
@@ -24,19 +24,23 @@ export interface Verdict {
 /** Decides whether somebody may do something. */
 export type Authorizer = (access: Access) => Verdict;
 
-const PUBLIC_PATHS = new Set(['/healthz', '/livez', '/readyz', '/version', '/version/']);
-const DISCOVERY = /^\/(api|apis|openapi)(\/|$)/;
+/** Says nothing about an access, or allows it, or (with a reason) has no opinion that allows it. */
+export type PartialAuthorizer = (access: Access) => Verdict | undefined;
 
-/** The rules that hold without any role: masters may everything, everybody may see health and version, users discovery. */
-export function basicVerdict({ user, verb, path }: Access): Verdict | undefined {
-  if (user.groups.includes(MASTERS)) return { allowed: true, reason: '' };
-  const reads = verb === 'get' || verb === 'head';
-  const known = user.groups.includes(AUTHENTICATED);
-  if (path !== '' && reads && (known || user.groups.includes(UNAUTHENTICATED))) {
-    if (PUBLIC_PATHS.has(path)) return { allowed: true, reason: '' };
-    if (known && (DISCOVERY.test(path) || path.startsWith('/healthz/') || path.startsWith('/version'))) {
-      return { allowed: true, reason: '' };
+/** Masters may everything, whatever else is said. */
+export const mastersMay: PartialAuthorizer = ({ user }) =>
+  user.groups.includes(MASTERS) ? { allowed: true, reason: '' } : undefined;
+
+/** Asks one after another; the first that allows decides. The reasons of the others are shown together. */
+export function anyOf(...parts: readonly PartialAuthorizer[]): Authorizer {
+  return (access) => {
+    let reason = '';
+    for (const part of parts) {
+      const verdict = part(access);
+      if (verdict === undefined) continue;
+      if (verdict.allowed) return verdict;
+      if (verdict.reason !== '') reason = reason === '' ? verdict.reason : `${reason}\n${verdict.reason}`;
     }
-  }
-  return undefined;
+    return { allowed: false, reason };
+  };
 }

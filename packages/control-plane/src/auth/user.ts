@@ -8,6 +8,8 @@ export interface UserInfo {
 
 export const MASTERS = 'system:masters';
 export const AUTHENTICATED = 'system:authenticated';
+export const BOOTSTRAPPERS = 'system:bootstrappers';
+export const NODES = 'system:nodes';
 export const UNAUTHENTICATED = 'system:unauthenticated';
 
 /** The administrator of the plane: may do everything. */

@@ -1,5 +1,5 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
-import { isIPv4 } from 'node:net';
+import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { isIP, isIPv4 } from 'node:net';
 import * as der from './der.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -34,10 +34,23 @@ export interface Subject {
 export interface CertificateAuthority extends KeyPair {
   /** A server certificate for these host names and IPv4 addresses, valid for a year. */
   issueServer(hosts: readonly string[]): KeyPair;
-  /** A client certificate for a public key (PEM, SPKI). */
-  issueClient(subject: Subject, publicKey: string, validMs: number): string;
+  /** A certificate for a key and a purpose that were asked for. */
+  issue(leaf: Leaf): string;
   /** A client certificate with a key of its own, valid for a year. */
   issueClientPair(subject: Subject): KeyPair;
+}
+
+/** A certificate that somebody asks for. */
+export interface Leaf {
+  readonly subject: Subject;
+  readonly publicKey: KeyObject;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  /** What the key may be used for. */
+  readonly keyUsages: readonly ('digitalSignature' | 'keyEncipherment')[];
+  readonly extendedKeyUsages: readonly ('serverAuth' | 'clientAuth')[];
+  /** Host names and IP addresses. */
+  readonly hosts: readonly string[];
 }
 
 interface Certificate {
@@ -61,6 +74,8 @@ const nameOf = ({ commonName, organizations = [] }: Subject): Buffer =>
 const extension = (id: string, critical: boolean, content: Buffer): Buffer =>
   der.sequence(der.oid(id), ...(critical ? [der.boolean(true)] : []), der.octets(content));
 
+const KEY_USAGE_BITS = { digitalSignature: 0, keyEncipherment: 2 } as const;
+
 /** Bits of KeyUsage from the left: 0 digitalSignature, 2 keyEncipherment, 5 keyCertSign. */
 function keyUsage(...positions: number[]): Buffer {
   const byte = positions.reduce((sum, position) => sum | (0x80 >> position), 0);
@@ -68,8 +83,20 @@ function keyUsage(...positions: number[]): Buffer {
   return extension(OID.keyUsage, true, der.bits(Buffer.from([byte]), unused));
 }
 
-const extendedKeyUsage = (usage: string): Buffer =>
-  extension(OID.extendedKeyUsage, false, der.sequence(der.oid(usage)));
+const extendedKeyUsage = (...usages: string[]): Buffer =>
+  extension(OID.extendedKeyUsage, false, der.sequence(...usages.map((usage) => der.oid(usage))));
+
+function addressBytes(address: string): Buffer {
+  if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
+  const [head = '', tail] = address.split('::');
+  const groups = (text: string): string[] => (text === '' ? [] : text.split(':'));
+  const left = groups(head);
+  const right = tail === undefined ? [] : groups(tail);
+  const middle = Array.from({ length: 8 - left.length - right.length }, () => '0');
+  const bytes = Buffer.alloc(16);
+  for (const [index, group] of [...left, ...middle, ...right].entries()) bytes.writeUInt16BE(Number.parseInt(group, 16), index * 2);
+  return bytes;
+}
 
 const alternativeNames = (hosts: readonly string[]): Buffer =>
   extension(
@@ -77,7 +104,7 @@ const alternativeNames = (hosts: readonly string[]): Buffer =>
     false,
     der.sequence(
       ...hosts.map((host) =>
-        isIPv4(host) ? der.implicit(7, Buffer.from(host.split('.').map(Number))) : der.implicit(2, Buffer.from(host)),
+        isIP(host) === 0 ? der.implicit(2, Buffer.from(host)) : der.implicit(7, addressBytes(host)),
       ),
     ),
   );
@@ -135,7 +162,15 @@ export function openAuthority(pair: KeyPair, now: Date): CertificateAuthority {
       });
       return { key: exportKey(privateKey), certificate };
     },
-    issueClient: (subject, publicKey, validMs) => client(subject, createPublicKey(publicKey), validMs),
+    issue: ({ keyUsages, extendedKeyUsages, hosts, ...leaf }) =>
+      issue(signer, {
+        ...leaf,
+        extensions: [
+          ...(keyUsages.length === 0 ? [] : [keyUsage(...keyUsages.map((usage) => KEY_USAGE_BITS[usage]))]),
+          ...(extendedKeyUsages.length === 0 ? [] : [extendedKeyUsage(...extendedKeyUsages.map((usage) => OID[usage]))]),
+          ...(hosts.length === 0 ? [] : [alternativeNames(hosts)]),
+        ],
+      }),
     issueClientPair(subject) {
       const { privateKey, publicKey } = generate();
       return { key: exportKey(privateKey), certificate: client(subject, publicKey, YEAR_MS) };

@@ -7,6 +7,7 @@ import { internal } from './errors.ts';
 import { fieldsOf } from './field-selector.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import { renderObject } from './object-text.ts';
+import type { ReviewHandler } from './review.ts';
 
 /** etcd's limit of a request, with room for what surrounds the object. */
 const STORE_LIMIT = 1.5 * 1024 * 1024;
@@ -42,6 +43,8 @@ export class Registry {
   readonly clock: Clock;
   readonly random: () => number;
   readonly admission = new AdmissionChain();
+  /** Kinds that are answered instead of stored, by `group/plural`. */
+  readonly reviews = new Map<string, ReviewHandler>();
 
   constructor(parts: { store: Store; kinds: KindRegistry; clock: Clock; random: () => number }) {
     this.store = parts.store;

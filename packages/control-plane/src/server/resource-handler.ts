@@ -1,6 +1,6 @@
 import type { ApiObject } from '../object.ts';
 import { decodeProtobuf } from '../protobuf/index.ts';
-import { createObject } from '../registry/create.ts';
+import { createObject, matchNamespace, track } from '../registry/create.ts';
 import { decodeObject, jsonProblem, parseBody } from '../registry/decode.ts';
 import { deleteObject } from '../registry/delete.ts';
 import { badRequest, methodNotAllowed, notFound, notSupported, unknownResource } from '../registry/errors.ts';
@@ -291,10 +291,16 @@ export class ResourceHandler {
   }
 
   async #create(context: Context): Promise<ServerResponse> {
-    const { request, target, call } = context;
+    const { request, served, target, call } = context;
     const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata'], false);
     const options = parseWriteOptions('CreateOptions', request.query, call.userAgent);
     const object = await this.#readObject(context, options);
+    const review = this.#registry.reviews.get(served.resource);
+    if (review !== undefined) {
+      if (served.kind.namespaced) matchNamespace(object, target);
+      track(this.#registry, served, undefined, object, options, '');
+      return answerJson(await review({ object, call, target }), format, request, 201);
+    }
     return this.#written(context, format, await createObject(this.#registry, call, target, object, options));
   }
 

@@ -1,0 +1,113 @@
+import type { ApiObject } from '../../object.ts';
+import type { Store, StoredRecord } from '../../store/store.ts';
+import type { UserInfo } from '../user.ts';
+import type { PolicyRule } from './rules.ts';
+import { keysOf, type Subject, subjectKey } from './subjects.ts';
+
+const GROUP = 'rbac.authorization.k8s.io';
+
+/** A binding as it is needed to decide. */
+export interface Binding {
+  readonly kind: 'ClusterRoleBinding' | 'RoleBinding';
+  /** '' for ClusterRoleBindings. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly role: { readonly kind: string; readonly name: string };
+  readonly subjects: readonly Subject[];
+}
+
+/** A binding that a user has, and by which of its subjects. */
+export interface Grant {
+  readonly binding: Binding;
+  readonly subject: Subject;
+}
+
+const placeOf = (namespace: string, name: string): string => `${namespace}/${name}`;
+
+/** Roles and bindings of a cluster, indexed by whom they are for. They follow the store. */
+export class BindingIndex {
+  /** By namespace and name; ClusterRoles in the namespace ''. */
+  readonly #roles = new Map<string, readonly PolicyRule[]>();
+  readonly #bindings = new Map<string, Binding>();
+  /** By namespace ('' for the cluster) and subject. */
+  readonly #grants = new Map<string, Map<string, Grant[]>>();
+
+  constructor(store: Store) {
+    const follow = (plural: string, put: (record: StoredRecord) => void, remove: (record: StoredRecord) => void) => {
+      const resource = `${GROUP}/${plural}`;
+      for (const record of store.list(resource).records) put(record);
+      store.subscribe(resource, ({ type, record }) => (type === 'DELETED' ? remove(record) : put(record)));
+    };
+    for (const plural of ['roles', 'clusterroles']) {
+      follow(
+        plural,
+        (record) => this.#roles.set(placeOf(record.namespace, record.name), rulesOf(record)),
+        (record) => this.#roles.delete(placeOf(record.namespace, record.name)),
+      );
+    }
+    for (const plural of ['rolebindings', 'clusterrolebindings']) {
+      follow(
+        plural,
+        (record) => this.#put(record),
+        (record) => this.#remove(placeOf(record.namespace, record.name)),
+      );
+    }
+  }
+
+  /** The bindings of a user in a namespace, or, for '', in the whole cluster. */
+  *grants(user: UserInfo, namespace: string): Generator<Grant> {
+    const held = this.#grants.get(namespace);
+    if (held === undefined) return;
+    for (const key of keysOf(user)) yield* held.get(key) ?? [];
+  }
+
+  /** The rules of a role; undefined: there is no such role. */
+  rules({ role, namespace }: Pick<Binding, 'role' | 'namespace'>): readonly PolicyRule[] | undefined {
+    return this.#roles.get(placeOf(role.kind === 'Role' ? namespace : '', role.name));
+  }
+
+  #put(record: StoredRecord): void {
+    const place = placeOf(record.namespace, record.name);
+    this.#remove(place);
+    const binding = bindingOf(record);
+    this.#bindings.set(place, binding);
+    const held = this.#grants.get(binding.namespace) ?? new Map<string, Grant[]>();
+    this.#grants.set(binding.namespace, held);
+    for (const subject of binding.subjects) {
+      const key = subjectKey(subject, binding.namespace);
+      if (key === undefined) continue;
+      const grants = held.get(key);
+      if (grants === undefined) held.set(key, [{ binding, subject }]);
+      else grants.push({ binding, subject });
+    }
+  }
+
+  #remove(place: string): void {
+    const binding = this.#bindings.get(place);
+    if (binding === undefined) return;
+    this.#bindings.delete(place);
+    const held = this.#grants.get(binding.namespace);
+    for (const subject of binding.subjects) {
+      const key = subjectKey(subject, binding.namespace) ?? '';
+      const rest = held?.get(key)?.filter((grant) => grant.binding !== binding) ?? [];
+      if (rest.length === 0) held?.delete(key);
+      else held?.set(key, rest);
+    }
+    if (held?.size === 0) this.#grants.delete(binding.namespace);
+  }
+}
+
+const rulesOf = (record: StoredRecord): readonly PolicyRule[] =>
+  ((JSON.parse(record.json) as ApiObject)['rules'] as readonly PolicyRule[] | undefined) ?? [];
+
+function bindingOf({ namespace, name, json }: StoredRecord): Binding {
+  const object = JSON.parse(json) as ApiObject & { roleRef: Binding['role']; subjects?: readonly Subject[] };
+  const { kind, name: role } = object.roleRef;
+  return {
+    kind: namespace === '' ? 'ClusterRoleBinding' : 'RoleBinding',
+    namespace,
+    name,
+    role: { kind, name: role },
+    subjects: object.subjects ?? [],
+  };
+}

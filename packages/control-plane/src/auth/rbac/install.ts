@@ -1,0 +1,20 @@
+import type { ApiObject } from '../../object.ts';
+import { formatTime } from '../../registry/object-text.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { bootstrapPolicy } from './policy.ts';
+
+/**
+ * Writes the roles and bindings that every cluster has, unless they are there already. They go straight into the store: they are known
+ * to be valid, and there are many of them at every start.
+ */
+export function installPolicy(registry: Registry): void {
+  const creationTimestamp = formatTime(registry.now());
+  for (const object of bootstrapPolicy()) {
+    const served = registry.kinds.byKind(object.apiVersion, object.kind);
+    if (served === undefined) continue;
+    const { name = '', namespace = '' } = object.metadata;
+    if (registry.store.get(served.resource, namespace, name) !== undefined) continue;
+    const metadata: ApiObject['metadata'] = { ...object.metadata, uid: registry.uid(), creationTimestamp };
+    registry.put(served, { ...object, metadata });
+  }
+}

@@ -1,0 +1,74 @@
+/** A rule of a role, as `rules` of Roles and ClusterRoles hold it. */
+export interface PolicyRule {
+  readonly verbs: readonly string[];
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly nonResourceURLs?: readonly string[];
+}
+
+/** What a rule is asked about. */
+export interface Attributes {
+  readonly verb: string;
+  /** A path outside of the resources; '' for a resource. */
+  readonly path: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+}
+
+const ANY = '*';
+
+const has = (list: readonly string[] | undefined, value: string): boolean =>
+  list !== undefined && (list.includes(value) || list.includes(ANY));
+
+function coversResource(resources: readonly string[], resource: string, subresource: string): boolean {
+  if (resources.includes(ANY)) return true;
+  if (subresource === '') return resources.includes(resource);
+  return resources.includes(`${resource}/${subresource}`) || resources.includes(`*/${subresource}`);
+}
+
+const coversPath = (urls: readonly string[], path: string): boolean =>
+  urls.some((url) => url === ANY || url === path || (url.endsWith(ANY) && path.startsWith(url.slice(0, -1))));
+
+/** Whether a rule allows this. An empty list of names stands for all names. */
+export function ruleAllows(rule: PolicyRule, wanted: Attributes): boolean {
+  if (!has(rule.verbs, wanted.verb)) return false;
+  if (wanted.path !== '') return coversPath(rule.nonResourceURLs ?? [], wanted.path);
+  if (!has(rule.apiGroups, wanted.group)) return false;
+  if (!coversResource(rule.resources ?? [], wanted.resource, wanted.subresource)) return false;
+  const { resourceNames = [] } = rule;
+  return resourceNames.length === 0 || resourceNames.includes(wanted.name);
+}
+
+/** Cuts a rule into rules of one verb, one group, one resource and one name each. */
+export function* breakDown(rule: PolicyRule): Generator<PolicyRule> {
+  for (const verb of rule.verbs) {
+    for (const url of rule.nonResourceURLs ?? []) yield { verbs: [verb], nonResourceURLs: [url] };
+    for (const group of rule.apiGroups ?? []) {
+      for (const resource of rule.resources ?? []) {
+        const one = { verbs: [verb], apiGroups: [group], resources: [resource] };
+        const { resourceNames = [] } = rule;
+        if (resourceNames.length === 0) yield one;
+        for (const name of resourceNames) yield { ...one, resourceNames: [name] };
+      }
+    }
+  }
+}
+
+/** Whether one of the owner's rules covers a rule that `breakDown` gave. */
+export const isCovered = (owned: readonly PolicyRule[], part: PolicyRule): boolean =>
+  owned.some((rule) => {
+    if (!part.verbs.every((verb) => has(rule.verbs, verb))) return false;
+    const [url] = part.nonResourceURLs ?? [];
+    if (url !== undefined) return coversPath(rule.nonResourceURLs ?? [], url);
+    const [group = ''] = part.apiGroups ?? [];
+    const [full = ''] = part.resources ?? [];
+    const slash = full.indexOf('/');
+    const [resource, subresource] = slash < 0 ? [full, ''] : [full.slice(0, slash), full.slice(slash + 1)];
+    if (!has(rule.apiGroups, group) || !coversResource(rule.resources ?? [], resource, subresource)) return false;
+    const { resourceNames = [] } = rule;
+    const [name] = part.resourceNames ?? [];
+    return resourceNames.length === 0 || (name !== undefined && resourceNames.includes(name));
+  });

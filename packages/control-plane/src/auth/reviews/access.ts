@@ -1,0 +1,98 @@
+import { isPlain, look, type Plain, strings, text } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { invalidValue } from '../../registry/errors.ts';
+import type { ReviewHandler } from '../../registry/review.ts';
+import { tidyMeta } from '../../registry/object-text.ts';
+import type { StatusCause } from '../../status.ts';
+import type { Access, Authorizer } from '../authorizer.ts';
+import type { UserInfo } from '../user.ts';
+import { answered, invalidReview } from './answer.ts';
+
+/** The path part of the attributes as the refusal shows it: a Go structure. */
+const shownPath = (attributes: Plain): Plain => ({ Path: text(attributes, 'path'), Verb: text(attributes, 'verb') });
+
+function attributeCauses(spec: Plain): StatusCause[] {
+  const resource = spec['resourceAttributes'];
+  const path = spec['nonResourceAttributes'];
+  if (isPlain(resource) && isPlain(path)) {
+    const why = 'cannot be specified in combination with resourceAttributes';
+    return [invalidValue('spec.nonResourceAttributes', shownPath(path), why)];
+  }
+  if (isPlain(resource)) return selectorCauses(resource);
+  if (isPlain(path)) return [];
+  const why = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
+  return [invalidValue('spec.resourceAttributes', null, why)];
+}
+
+function selectorCauses(attributes: Plain): StatusCause[] {
+  return ['fieldSelector', 'labelSelector'].flatMap((field) => {
+    const selector = look(attributes, field);
+    const raw = text(selector, 'rawSelector');
+    if (raw === '' || selector['requirements'] === undefined) return [];
+    const why = 'may not specified at the same time as requirements';
+    return [invalidValue(`spec.resourceAttributes.${field}.rawSelector`, raw, why)];
+  });
+}
+
+function subjectCauses(spec: Plain): StatusCause[] {
+  if (text(spec, 'user') !== '' || strings(spec, 'groups').length > 0) return [];
+  return [invalidValue('spec.user', '', 'at least one of user or group must be specified')];
+}
+
+/** Of the metadata only the managed fields, and of a local review its namespace, may be there. */
+function metadataCauses({ metadata }: ApiObject, namespaced: boolean): StatusCause[] {
+  const { managedFields: _managed, namespace, ...rest } = metadata;
+  const others = tidyMeta(namespaced ? rest : { ...rest, ...(namespace === undefined ? {} : { namespace }) });
+  if (Object.keys(others).length === 0) return [];
+  return [invalidValue('metadata', tidyMeta(metadata), namespaced ? 'must be empty except for namespace' : 'must be empty')];
+}
+
+function localCauses({ metadata }: ApiObject, spec: Plain): StatusCause[] {
+  const path = spec['nonResourceAttributes'];
+  if (isPlain(path)) {
+    return [invalidValue('spec.nonResourceAttributes', shownPath(path), 'disallowed on this kind of request')];
+  }
+  const namespace = text(look(spec, 'resourceAttributes'), 'namespace');
+  if (!isPlain(spec['resourceAttributes']) || namespace === metadata.namespace) return [];
+  return [invalidValue('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace')];
+}
+
+function accessOf(user: UserInfo, spec: Plain): Access {
+  const resource = look(spec, 'resourceAttributes');
+  const isPath = isPlain(spec['nonResourceAttributes']);
+  const attributes = isPath ? look(spec, 'nonResourceAttributes') : resource;
+  return {
+    user,
+    verb: text(attributes, 'verb'),
+    path: isPath ? text(attributes, 'path') : '',
+    group: text(resource, 'group'),
+    version: text(resource, 'version'),
+    resource: text(resource, 'resource'),
+    subresource: text(resource, 'subresource'),
+    namespace: text(resource, 'namespace'),
+    name: text(resource, 'name'),
+  };
+}
+
+const subjectOf = (spec: Plain): UserInfo => ({
+  name: text(spec, 'user'),
+  uid: text(spec, 'uid'),
+  groups: strings(spec, 'groups'),
+  extra: look(spec, 'extra') as Record<string, string[]>,
+});
+
+/** The two forms of a review: of whoever asks, or of somebody named in the spec. */
+export function accessReview(authorize: Authorizer, about: 'self' | 'subject' | 'local'): ReviewHandler {
+  return ({ object, call }) => {
+    const spec = look(object, 'spec');
+    const causes = [
+      ...attributeCauses(spec),
+      ...(about === 'self' ? [] : subjectCauses(spec)),
+      ...metadataCauses(object, about === 'local'),
+      ...(about === 'local' ? localCauses(object, spec) : []),
+    ];
+    if (causes.length > 0) throw invalidReview(causes);
+    const { allowed, reason } = authorize(accessOf(about === 'self' ? call.user : subjectOf(spec), spec));
+    return answered(object, { spec, status: { allowed, ...(reason === '' ? {} : { reason }) } });
+  };
+}

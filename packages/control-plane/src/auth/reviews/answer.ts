@@ -1,0 +1,32 @@
+import { tidyMeta } from '../../registry/object-text.ts';
+import { joinCauses } from '../../registry/errors.ts';
+import type { ApiObject } from '../../object.ts';
+import { type StatusCause, StatusError } from '../../status.ts';
+import type { UserInfo } from '../user.ts';
+
+const GROUP = 'authorization.k8s.io';
+
+/** 422 of a review; the real server does not name the kind there. */
+export const invalidReview = (causes: readonly StatusCause[]): StatusError =>
+  new StatusError({
+    message: `.${GROUP} "" is invalid: ${joinCauses(causes)}`,
+    reason: 'Invalid',
+    details: { group: GROUP, causes: [...causes] },
+    code: 422,
+  });
+
+/** The review as it is answered. */
+export const answered = (object: ApiObject, parts: { spec?: unknown; status: unknown }): ApiObject => ({
+  kind: object.kind,
+  apiVersion: object.apiVersion,
+  metadata: tidyMeta(object.metadata),
+  ...parts,
+});
+
+/** `UserInfo` as it travels. */
+export const showUser = ({ name, uid = '', groups, extra }: UserInfo): Record<string, unknown> => ({
+  username: name,
+  ...(uid === '' ? {} : { uid }),
+  ...(groups.length === 0 ? {} : { groups }),
+  ...(extra === undefined || Object.keys(extra).length === 0 ? {} : { extra }),
+});

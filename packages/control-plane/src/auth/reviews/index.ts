@@ -1,0 +1,16 @@
+import type { Registry } from '../../registry/registry.ts';
+import type { Authorizer } from '../authorizer.ts';
+import type { RbacAuthorizer } from '../rbac/authorizer.ts';
+import { accessReview } from './access.ts';
+import { rulesReview } from './rules.ts';
+import { selfReview } from './self.ts';
+
+/** Serves the kinds by which clients ask who they are and what they may do. */
+export function registerReviews(registry: Registry, authorize: Authorizer, rbac: RbacAuthorizer): void {
+  const { reviews } = registry;
+  reviews.set('authorization.k8s.io/selfsubjectaccessreviews', accessReview(authorize, 'self'));
+  reviews.set('authorization.k8s.io/subjectaccessreviews', accessReview(authorize, 'subject'));
+  reviews.set('authorization.k8s.io/localsubjectaccessreviews', accessReview(authorize, 'local'));
+  reviews.set('authorization.k8s.io/selfsubjectrulesreviews', rulesReview(rbac));
+  reviews.set('authentication.k8s.io/selfsubjectreviews', selfReview(() => registry.now()));
+}

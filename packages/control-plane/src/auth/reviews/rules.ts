@@ -1,0 +1,33 @@
+import { look, text } from '../../kinds/plain.ts';
+import { badRequest } from '../../registry/errors.ts';
+import type { ReviewHandler } from '../../registry/review.ts';
+import { joinErrors, type RbacAuthorizer } from '../rbac/authorizer.ts';
+import type { PolicyRule } from '../rbac/rules.ts';
+import { answered } from './answer.ts';
+
+const isPathRule = ({ nonResourceURLs = [] }: PolicyRule): boolean => nonResourceURLs.length > 0;
+
+const resourceRule = ({ verbs, apiGroups, resources, resourceNames }: PolicyRule): PolicyRule => ({
+  verbs,
+  ...(apiGroups === undefined ? {} : { apiGroups }),
+  ...(resources === undefined ? {} : { resources }),
+  ...(resourceNames === undefined ? {} : { resourceNames }),
+});
+
+/** SelfSubjectRulesReview: everything that the user's roles allow in a namespace. Neither spec nor metadata come back. */
+export const rulesReview =
+  (rbac: RbacAuthorizer): ReviewHandler =>
+  ({ object, call }) => {
+    const namespace = text(look(object, 'spec'), 'namespace');
+    if (namespace === '') throw badRequest('no namespace on request');
+    const { rules, errors } = rbac.rulesFor(call.user, namespace);
+    const resourceRules = rules.filter(({ resources = [] }) => resources.length > 0).map(resourceRule);
+    const nonResourceRules = rules.filter(isPathRule).map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs }));
+    const status = {
+      resourceRules,
+      nonResourceRules,
+      incomplete: errors.length > 0,
+      ...(errors.length === 0 ? {} : { evaluationError: joinErrors(errors) }),
+    };
+    return answered({ ...object, metadata: {} }, { spec: {}, status });
+  };

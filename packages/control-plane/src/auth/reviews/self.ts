@@ -1,0 +1,12 @@
+import { formatTime } from '../../registry/object-text.ts';
+import type { ReviewHandler } from '../../registry/review.ts';
+import { answered, showUser } from './answer.ts';
+
+/** SelfSubjectReview: who the server takes the client for. */
+export const selfReview =
+  (now: () => Date): ReviewHandler =>
+  ({ object, call }) =>
+    answered(
+      { ...object, metadata: { creationTimestamp: formatTime(now()) } },
+      { status: { userInfo: showUser(call.user) } },
+    );

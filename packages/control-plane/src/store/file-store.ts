@@ -1,0 +1,256 @@
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { Clock } from '../clock.ts';
+import type { HistoryLimits } from './history.ts';
+import { MemoryStore } from './memory-store.ts';
+import type { StoreEvent } from './store.ts';
+
+const FILE = 'store.sqlite';
+const LOCK = 'lock.sqlite';
+/** `PRAGMA application_id` of our files ("mcmP"), by which foreign ones are told apart. */
+const APPLICATION_ID = 0x6d636d50;
+/** Layout of the tables; a file of a newer one is refused. */
+const LAYOUT = 1;
+
+/** The data folder cannot be used. The message is one sentence for its owner. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
+}
+
+interface Pending {
+  readonly event: StoreEvent;
+  readonly deliver: () => void;
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** A database file, opened and configured. `existing`: it had content before. */
+function openDatabase(path: string): DatabaseSync {
+  const database = new DatabaseSync(path);
+  try {
+    database.exec('PRAGMA busy_timeout = 0');
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Holds the folder for this process; the operating system lets go of it when the process dies, however it dies. */
+function takeLock(dir: string): DatabaseSync {
+  let lock: DatabaseSync | undefined;
+  try {
+    lock = openDatabase(join(dir, LOCK));
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    return lock;
+  } catch (error) {
+    lock?.close();
+    if (/locked|busy/i.test(reasonOf(error))) {
+      throw new StoreError(`the data folder ${dir} is in use by another running control plane`);
+    }
+    throw new StoreError(`the data folder ${dir} cannot be locked: ${reasonOf(error)}`);
+  }
+}
+
+function prepareFolder(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new StoreError(`the data folder ${dir} cannot be made: ${reasonOf(error)}`);
+  }
+}
+
+function readNumber(database: DatabaseSync, pragma: string): number {
+  const row = database.prepare(`PRAGMA ${pragma}`).get();
+  return Number(Object.values(row ?? {})[0] ?? 0);
+}
+
+/** Opens the store file, or makes it. @throws StoreError for what is not ours to touch */
+function openStore(path: string): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    database = openDatabase(path);
+    const application = readNumber(database, 'application_id');
+    const tables = Number(database.prepare('SELECT count(*) AS n FROM sqlite_master').get()?.['n'] ?? 0);
+    if (application !== APPLICATION_ID && (application !== 0 || tables > 0)) {
+      throw new StoreError(`the file ${path} is not a store of a control plane and is left untouched`);
+    }
+    if (application === APPLICATION_ID) {
+      const layout = readNumber(database, 'user_version');
+      if (layout > LAYOUT) {
+        throw new StoreError(`the store ${path} has layout ${layout}, which is newer than this program's ${LAYOUT}`);
+      }
+      const check = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
+      if (check !== 'ok') throw new StoreError(`the store ${path} is damaged: ${check}`);
+    }
+    // NORMAL in WAL mode: what is committed survives the death of the process, at any instant.
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+    if (application !== APPLICATION_ID) {
+      database.exec(`BEGIN;
+        CREATE TABLE object (
+          resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL, revision INTEGER NOT NULL,
+          json TEXT NOT NULL, labels TEXT, fields TEXT, PRIMARY KEY (resource, namespace, name)
+        ) WITHOUT ROWID;
+        CREATE TABLE counter (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL);
+        INSERT INTO counter VALUES (1, 1);
+        PRAGMA application_id = ${APPLICATION_ID};
+        PRAGMA user_version = ${LAYOUT};
+        COMMIT`);
+    }
+    chmodSync(path, 0o600);
+    return database;
+  } catch (error) {
+    database?.close();
+    if (error instanceof StoreError) throw error;
+    if (/not a database|malformed|corrupt/i.test(reasonOf(error))) {
+      throw new StoreError(`the store ${path} is damaged or not a store: ${reasonOf(error)}`);
+    }
+    throw new StoreError(`the store ${path} cannot be opened: ${reasonOf(error)}`);
+  }
+}
+
+const parseMap = (text: unknown): Record<string, string> | undefined =>
+  typeof text === 'string' ? (JSON.parse(text) as Record<string, string>) : undefined;
+
+/**
+ * The store in memory with a file behind it. All writes of one turn of the event loop are one transaction; answers and watch
+ * events wait for it, so nothing is ever seen that a crash could take back.
+ */
+export class FileStore extends MemoryStore {
+  readonly #database: DatabaseSync;
+  readonly #lock: DatabaseSync;
+  readonly #put: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #count: StatementSync;
+  readonly #onFailure: (error: StoreError) => void;
+  #pending: Pending[] = [];
+  #settled: PromiseWithResolvers<void> | undefined;
+  #delivered: number;
+  #failure: StoreError | undefined;
+  #closed = false;
+
+  private constructor(
+    parts: { database: DatabaseSync; lock: DatabaseSync; onFailure: (error: StoreError) => void },
+    clock: Clock,
+    limits: Partial<HistoryLimits>,
+    revision: number,
+  ) {
+    super(clock, limits, revision);
+    this.#database = parts.database;
+    this.#lock = parts.lock;
+    this.#onFailure = parts.onFailure;
+    this.#delivered = revision;
+    this.#put = parts.database.prepare(
+      'INSERT OR REPLACE INTO object (resource, namespace, name, revision, json, labels, fields) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    );
+    this.#delete = parts.database.prepare('DELETE FROM object WHERE resource = ? AND namespace = ? AND name = ?');
+    this.#count = parts.database.prepare('UPDATE counter SET revision = ? WHERE id = 1');
+  }
+
+  /**
+   * Opens the store of a data folder, or makes it. `onFailure` is called once when a commit fails (a full disk): from then on
+   * nothing is acknowledged any more.
+   * @throws StoreError when another process has it, or when it is not ours, damaged or newer
+   */
+  static open(
+    dir: string,
+    clock: Clock,
+    options: { limits?: Partial<HistoryLimits>; onFailure?: (error: StoreError) => void } = {},
+  ): FileStore {
+    prepareFolder(dir);
+    const lock = takeLock(dir);
+    try {
+      const database = openStore(join(dir, FILE));
+      const revision = Number(database.prepare('SELECT revision FROM counter').get()?.['revision'] ?? 1);
+      const onFailure = options.onFailure ?? (() => undefined);
+      const store = new FileStore({ database, lock, onFailure }, clock, options.limits ?? {}, revision);
+      store.#load();
+      return store;
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
+  }
+
+  #load(): void {
+    for (const row of this.#database.prepare('SELECT * FROM object').iterate()) {
+      this.restore(String(row['resource']), {
+        namespace: String(row['namespace']),
+        name: String(row['name']),
+        revision: Number(row['revision']),
+        json: String(row['json']),
+        labels: parseMap(row['labels']),
+        fields: parseMap(row['fields']),
+      });
+    }
+  }
+
+  override deliveredRevision(): number {
+    return this.#delivered;
+  }
+
+  override settled(): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    return this.#settled?.promise ?? Promise.resolve();
+  }
+
+  override close(): void {
+    if (this.#closed) return;
+    this.#commit();
+    this.#closed = true;
+    super.close();
+    this.#database.close();
+    this.#lock.close();
+  }
+
+  protected override journal(event: StoreEvent, deliver: () => void): void {
+    this.#pending.push({ event, deliver });
+    if (this.#settled !== undefined) return;
+    this.#settled = Promise.withResolvers();
+    // Whoever waits handles a failure; without anybody waiting it is no unhandled rejection.
+    this.#settled.promise.catch(() => undefined);
+    setImmediate(() => this.#commit());
+  }
+
+  #commit(): void {
+    const settled = this.#settled;
+    const pending = this.#pending;
+    if (settled === undefined || this.#closed) return;
+    this.#settled = undefined;
+    this.#pending = [];
+    try {
+      this.#write(pending);
+    } catch (error) {
+      this.#failure = new StoreError(`the store cannot be written: ${reasonOf(error)}`);
+      settled.reject(this.#failure);
+      this.#onFailure(this.#failure);
+      return;
+    }
+    for (const { event, deliver } of pending) {
+      this.#delivered = event.revision;
+      deliver();
+    }
+    settled.resolve();
+  }
+
+  #write(pending: readonly Pending[]): void {
+    if (this.#failure !== undefined) throw this.#failure;
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      for (const { event } of pending) {
+        const { namespace, name, revision, json, labels, fields } = event.record;
+        if (event.type === 'DELETED') this.#delete.run(event.resource, namespace, name);
+        else {
+          const kept = [labels, fields].map((map) => (map === undefined ? null : JSON.stringify(map)));
+          this.#put.run(event.resource, namespace, name, revision, json, kept[0] ?? null, kept[1] ?? null);
+        }
+      }
+      this.#count.run(pending.at(-1)?.event.revision ?? this.revision());
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+}
