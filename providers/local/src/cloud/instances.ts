@@ -74,8 +74,10 @@ export class Instances {
     const type = machineType(request.machineType);
     requireRoom(this.#state, { zone: request.zone, cpus: type.cpus, volumes: request.volumes.length });
     const instance = this.#draft(request);
-    this.#state.saveInstance(instance);
-    for (const volume of request.volumes) this.#volumes.createAttached(instance, volume);
+    this.#state.atomically(() => {
+      this.#state.saveInstance(instance);
+      for (const volume of request.volumes) this.#volumes.createAttached(instance, volume);
+    });
     this.#arm(instance);
     return { instance, created: true };
   }
@@ -181,10 +183,12 @@ export class Instances {
 
   #terminated(instance: Instance): void {
     if (this.#closed || instance.state === 'terminated') return;
-    this.#volumes.release(instance.id);
-    instance.terminatedAt = this.#context.clock.now().toISOString();
-    instance.userData = '';
-    this.#enter(instance, 'terminated');
+    this.#state.atomically(() => {
+      this.#volumes.release(instance.id);
+      instance.terminatedAt = this.#context.clock.now().toISOString();
+      instance.userData = '';
+      this.#enter(instance, 'terminated');
+    });
     this.#scheduleForgetting(instance);
   }
 

@@ -29,6 +29,11 @@ export class CloudState {
     else if (kind === 'quotas') this.quotas = body as Quotas;
   }
 
+  /** What `work` saves is durable together; used where one change touches several objects. */
+  atomically(work: () => void): void {
+    this.#store.atomically(work);
+  }
+
   saveInstance(instance: Instance): void {
     this.#store.put('instance', instance.id, instance);
     this.#index(instance);

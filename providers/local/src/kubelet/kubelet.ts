@@ -143,8 +143,10 @@ export class HollowKubelet {
     this.#access = access;
     this.#remember(access);
     this.#readyFrom = rejoining ? 0 : clock.now().getTime() + (this.#behaviour.readyDelay ?? 0);
-    const node = await this.#untilItWorks('register', () => this.#register(access.client, rejoining));
-    await this.#untilItWorks('lease', () => this.#holdLease(access, node, rejoining));
+    // A kubelet that was registered before looks first: most often all is as it left it.
+    const known = rejoining ? await this.#untilItWorks('look', () => this.#findNode(access.client)) : undefined;
+    const node = known ?? (await this.#untilItWorks('register', () => this.#register(access.client)));
+    await this.#untilItWorks('lease', () => this.#holdLease(access, node, known !== undefined));
     this.#run(access, node);
   }
 
@@ -195,14 +197,15 @@ export class HollowKubelet {
     }
   }
 
+  #findNode(client: KubeClient): Promise<Node | undefined> {
+    return ignoreNotFound(client.resource(nodes).get(this.nodeName, { signal: this.#life.signal }));
+  }
+
   /** Creates the Node, or makes one of that name ours, as a starting kubelet does. */
-  async #register(client: KubeClient, rejoining: boolean): Promise<Node> {
+  async #register(client: KubeClient): Promise<Node> {
     const { clock, console } = this.#options;
     const resource = client.resource(nodes);
     const { signal } = this.#life;
-    // A kubelet that was registered before looks first: most often all is as it left it.
-    const known = rejoining ? await ignoreNotFound(resource.get(this.nodeName, { signal })) : undefined;
-    if (known) return known;
     try {
       const node = await resource.create(draftNode(this.#facts(), clock.now(), this.#ready()), { signal });
       console(`kubelet ${KUBELET_VERSION}: registered node ${this.nodeName}`);
@@ -222,19 +225,16 @@ export class HollowKubelet {
     return resource.patch(this.nodeName, { type: 'strategic', body: { status } }, { subresource: 'status', signal });
   }
 
-  async #holdLease(access: Access, node: Node, rejoining: boolean): Promise<void> {
+  async #holdLease(access: Access, node: Node, known: boolean): Promise<void> {
     const { clock, random } = this.#options;
     const { client, connection } = access;
     this.#lease ??= new LeaseRenewer({
       ...{ client, clock, random, life: this.#life, nodeName: this.nodeName, outage: connection.outage },
       paused: () => this.#paused(),
       onRecovered: () => this.#status?.report({ force: true }),
-      findNode: async () => {
-        const found = await ignoreNotFound(client.resource(nodes).get(this.nodeName, { signal: this.#life.signal }));
-        return found?.metadata.uid;
-      },
+      findNode: async () => (await this.#findNode(client))?.metadata.uid,
     });
-    if (rejoining) return this.#lease.start(0);
+    if (known) return this.#lease.start(0);
     await this.#lease.create(node.metadata.uid);
     this.#lease.start();
   }

@@ -16,6 +16,17 @@ export class MemoryStore implements CloudStore {
     this.#rows.delete(`${kind}/${id}`);
   }
 
+  atomically(work: () => void): void {
+    const before = new Map(this.#rows);
+    try {
+      work();
+    } catch (error) {
+      this.#rows.clear();
+      for (const [key, row] of before) this.#rows.set(key, row);
+      throw error;
+    }
+  }
+
   close(): void {
     // Nothing is held open.
   }

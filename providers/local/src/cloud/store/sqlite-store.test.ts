@@ -43,6 +43,21 @@ test('a process that was killed leaves a store that opens', () => {
   rmSync(copy, { recursive: true });
 });
 
+test('what belongs together is there as a whole or not at all', () => {
+  const store = openSqliteStore(dir);
+  const half = () => {
+    store.put('instance', 'i-1', {});
+    throw new Error('the second half failed');
+  };
+  expect(() => store.atomically(half)).toThrow('second half');
+  expect([...store.load()]).toEqual([]);
+  store.atomically(() => store.put('instance', 'i-2', {}));
+  store.close();
+  const again = openSqliteStore(dir);
+  expect([...again.load()].map(({ id }) => id)).toEqual(['i-2']);
+  again.close();
+});
+
 test.each<[string, () => void, RegExp]>([
   ['no database', () => writeFileSync(file(), 'hello '.repeat(100)), /is damaged or no store of local-cloud/],
   [

@@ -119,6 +119,17 @@ class SqliteStore implements CloudStore {
     this.#remove.run(kind, id);
   }
 
+  atomically(work: () => void): void {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      work();
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      this.#database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
   close(): void {
     this.#database.close();
   }

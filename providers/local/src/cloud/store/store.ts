@@ -10,6 +10,8 @@ export interface CloudStore {
   load(): Iterable<StoredRow>;
   put(kind: string, id: string, body: object): void;
   remove(kind: string, id: string): void;
+  /** Everything that `work` puts and removes takes effect together, or none of it when it throws. */
+  atomically(work: () => void): void;
   close(): void;
 }
 
