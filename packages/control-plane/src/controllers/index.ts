@@ -1,3 +1,8 @@
+import { certificateApprover } from './certificates/approve.ts';
+import { certificateCleaner } from './certificates/clean.ts';
+import { certificateSigner } from './certificates/sign.ts';
+import { roleAggregation } from './cluster/role-aggregation.ts';
+import { bootstrapSigner, tokenCleaner } from './cluster/tokens.ts';
 import { disruption } from './disruption/index.ts';
 import { garbageCollector } from './garbage-collector/index.ts';
 import { rootCaPublisher, serviceAccounts } from './namespace/accounts.ts';
@@ -7,6 +12,12 @@ import { nodeLifecycle } from './node/lifecycle.ts';
 import { podGarbageCollector } from './node/pod-gc.ts';
 import { type Controller, type ControllerEnvironment, runControllers } from './runtime/controller.ts';
 import { scheduler } from './scheduler/index.ts';
+import { attachDetach } from './volumes/attach.ts';
+import { volumeBinder } from './volumes/binder.ts';
+import { storageProtection } from './volumes/protection.ts';
+import { daemonSetController } from './workloads/daemon-set.ts';
+import { jobController } from './workloads/job.ts';
+import { statefulSetController } from './workloads/stateful-set.ts';
 import { deploymentController } from './workloads/deployment.ts';
 import { replicaSetController } from './workloads/replica-set.ts';
 
@@ -19,11 +30,23 @@ const CONTROLLERS: readonly Controller[] = [
   scheduler,
   replicaSetController,
   deploymentController,
+  statefulSetController,
+  daemonSetController,
+  jobController,
+  volumeBinder,
+  attachDetach,
+  storageProtection,
+  tokenCleaner,
+  bootstrapSigner,
+  roleAggregation,
   nodeLifecycle,
   taintEviction,
   podGarbageCollector,
   serviceAccounts,
   rootCaPublisher,
+  certificateApprover,
+  certificateSigner,
+  certificateCleaner,
   namespaceController,
   garbageCollector,
 ];

@@ -1,3 +1,4 @@
+import type { Signer } from '../../certificates/signer.ts';
 import type { Clock } from '../../clock.ts';
 import { Api, type PlaneClient, type Resource, resourceKey } from './api.ts';
 import { Directory } from './directory.ts';
@@ -13,6 +14,8 @@ export interface ControllerEnvironment {
   readonly random: () => number;
   /** Certificate of the cluster's authority (PEM), for the config map that every namespace gets. */
   readonly caCertificate?: string | undefined;
+  /** Signs certificates; absent: none are signed. */
+  readonly signer?: Signer | undefined;
   /** Told of work that failed and will be tried again. */
   readonly onError?: (controller: string, key: string, error: unknown) => void;
 }
@@ -23,6 +26,7 @@ export interface ControllerContext {
   readonly clock: Clock;
   readonly random: () => number;
   readonly caCertificate: string | undefined;
+  readonly signer: Signer | undefined;
   readonly signal: AbortSignal;
   /** The shared cache of a resource; it starts when all controllers have asked for theirs. */
   readonly informer: (resource: Resource) => Informer;
@@ -88,6 +92,7 @@ export async function runControllers(
       clock,
       random: environment.random,
       caCertificate: environment.caCertificate,
+      signer: environment.signer,
       signal,
       informer: (resource) => share(resource, withoutManagedFields),
       metadataInformer: (resource) => share(resource, metadataOnly),

@@ -1,3 +1,4 @@
+import { certificateRequestStrategy } from '../../certificates/strategy.ts';
 import { attachmentColumns, bindingColumns, certificateRequestColumns, csiDriverColumns, csiNodeColumns, leaseColumns, priorityClassColumns, storageClassColumns, webhookColumns } from '../columns/cluster.ts';
 import { viewedAs } from '../columns/column.ts';
 import { eventColumns } from '../columns/core.ts';
@@ -91,6 +92,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'certificates.k8s.io',
     kind: 'CertificateSigningRequest', columns: certificateRequestColumns,
+    ...certificateRequestStrategy,
     plural: 'certificatesigningrequests',
     shortNames: ['csr'],
     subresources: status,

@@ -1,0 +1,40 @@
+import { items, look, strings, text } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import type { RequestSpec } from '../../certificates/signer.ts';
+import { allowing, type Api } from '../runtime/api.ts';
+import { timestamp } from '../runtime/objects.ts';
+import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';
+
+export type ConditionType = 'Approved' | 'Denied' | 'Failed';
+
+export const hasCondition = (request: ApiObject, type: ConditionType): boolean =>
+  items(look(request, 'status'), 'conditions').some((condition) => condition['type'] === type);
+
+export const isIssued = (request: ApiObject): boolean => text(look(request, 'status'), 'certificate') !== '';
+
+export function specOf(request: ApiObject): RequestSpec {
+  const spec = look(request, 'spec');
+  const seconds = spec['expirationSeconds'];
+  return {
+    request: text(spec, 'request'),
+    signerName: text(spec, 'signerName'),
+    usages: strings(spec, 'usages'),
+    expirationSeconds: typeof seconds === 'number' ? seconds : undefined,
+  };
+}
+
+/** Adds a condition; another writer's change meanwhile brings the request back by itself. */
+export async function addCondition(
+  api: Api,
+  request: ApiObject,
+  condition: { type: ConditionType; reason: string; message: string },
+  now: Date,
+): Promise<void> {
+  const conditions = [
+    ...items(look(request, 'status'), 'conditions'),
+    { ...condition, status: 'True', lastUpdateTime: timestamp(now), lastTransitionTime: timestamp(now) },
+  ];
+  const updated = { ...request, status: { ...look(request, 'status'), conditions } };
+  const subresource = condition.type === 'Failed' ? 'status' : 'approval';
+  await allowing(api.update(CERTIFICATE_REQUESTS, updated, subresource), 404, 409);
+}

@@ -1,0 +1,37 @@
+import { RefusedRequest } from '../../certificates/signer.ts';
+import { look } from '../../kinds/plain.ts';
+import { allowing } from '../runtime/api.ts';
+import type { Controller, ControllerContext } from '../runtime/controller.ts';
+import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';
+import { addCondition, hasCondition, isIssued, specOf } from './request.ts';
+
+function setup({ api, clock, informer, queue, signer }: ControllerContext): void {
+  if (signer === undefined) return;
+  const requests = informer(CERTIFICATE_REQUESTS);
+  const work = queue(async (name) => {
+    const request = requests.get(name);
+    if (request === undefined || isIssued(request)) return;
+    if (!hasCondition(request, 'Approved') || hasCondition(request, 'Denied') || hasCondition(request, 'Failed')) return;
+    const spec = specOf(request);
+    if (!signer.serves(spec.signerName)) return;
+    let certificate: string;
+    try {
+      certificate = signer.sign(spec);
+    } catch (error) {
+      if (!(error instanceof RefusedRequest)) throw error;
+      const { message } = error;
+      return addCondition(api, request, { type: 'Failed', reason: 'SignerValidationFailure', message }, clock.now());
+    }
+    const status = { ...look(request, 'status'), certificate: Buffer.from(certificate).toString('base64') };
+    await allowing(api.update(CERTIFICATE_REQUESTS, { ...request, status }, 'status'), 404, 409);
+  });
+  requests.onChange(({ type, object }) => {
+    if (type !== 'deleted') work.add(object.metadata.name ?? '');
+  });
+}
+
+/**
+ * Signs approved certificates with the cluster's authority.
+ * @see kubernetes pkg/controller/certificates/signer
+ */
+export const certificateSigner: Controller = { name: 'csrsigning', setup };

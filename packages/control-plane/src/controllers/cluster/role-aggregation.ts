@@ -1,0 +1,40 @@
+import { items, look } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { selectorOf } from '../../registry/label-selector.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
+import { allowing } from '../runtime/api.ts';
+import type { Controller, ControllerContext } from '../runtime/controller.ts';
+import { CLUSTER_ROLES } from '../runtime/resources.ts';
+
+type SelectorSpec = Parameters<typeof selectorOf>[0];
+
+/** The rules of all roles that an aggregating role selects, each once, in the order of the roles' names. */
+export function aggregatedRules(role: ApiObject, roles: readonly ApiObject[]): unknown[] {
+  const rules: unknown[] = [];
+  const byName = [...roles].sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
+  for (const selector of items(look(role, 'aggregationRule'), 'clusterRoleSelectors')) {
+    const selects = selectorOf(selector as SelectorSpec);
+    for (const other of byName) {
+      if (other.metadata.name === role.metadata.name || !selects(other.metadata.labels ?? {})) continue;
+      for (const rule of items(other, 'rules')) if (!rules.some((known) => jsonEquals(known, rule))) rules.push(rule);
+    }
+  }
+  return rules;
+}
+
+function setup({ api, informer, queue }: ControllerContext): void {
+  const roles = informer(CLUSTER_ROLES);
+  const work = queue(async (name) => {
+    const role = roles.get(name);
+    if (role === undefined || role['aggregationRule'] === undefined) return;
+    const rules = aggregatedRules(role, [...roles.all()]);
+    if (jsonEquals(rules, items(role, 'rules'))) return;
+    await allowing(api.patch(CLUSTER_ROLES, { name }, { rules }), 404);
+  });
+  roles.onChange(() => {
+    for (const role of roles.all()) if (role['aggregationRule'] !== undefined) work.add(role.metadata.name ?? '');
+  });
+}
+
+/** Fills in the rules of aggregating ClusterRoles. @see kubernetes pkg/controller/clusterroleaggregation */
+export const roleAggregation: Controller = { name: 'clusterrole-aggregation', setup };
