@@ -1,0 +1,330 @@
+import { describe, expect, it } from 'vitest';
+import type { ApiObject } from '../object.ts';
+import { crdStatus, defaultCrd, initialCrdStatus, kindsOfCrd, validateCrd } from './index.ts';
+
+type Fields = Record<string, unknown>;
+const now = new Date('2024-01-01T00:00:00Z');
+
+const version = (more: Fields = {}): Fields => ({
+  name: 'v1',
+  served: true,
+  storage: true,
+  schema: { openAPIV3Schema: { type: 'object' } },
+  ...more,
+});
+
+function crd(spec: Fields = {}, name = 'things.g.example'): ApiObject {
+  const object: ApiObject = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name },
+    spec: {
+      group: 'g.example',
+      scope: 'Namespaced',
+      names: { plural: 'things', kind: 'Thing' },
+      versions: [version()],
+      ...spec,
+    },
+  };
+  defaultCrd(object);
+  object.status = initialCrdStatus(object);
+  return object;
+}
+
+const problems = (object: ApiObject, old?: ApiObject): string[] =>
+  validateCrd(object, old).map((cause) => `${cause.field}: ${cause.message}`);
+const withSchema = (properties: Fields, root: Fields = {}): ApiObject =>
+  crd({ versions: [version({ schema: { openAPIV3Schema: { type: 'object', properties, ...root } } })] });
+const ROOT = 'spec.validation.openAPIV3Schema';
+
+describe('defaultCrd', () => {
+  it('derives names and the conversion strategy', () => {
+    expect(crd().spec).toMatchObject({
+      names: { plural: 'things', singular: 'thing', kind: 'Thing', listKind: 'ThingList' },
+      conversion: { strategy: 'None' },
+    });
+  });
+});
+
+describe('validateCrd', () => {
+  it('has nothing against a plain one', () => {
+    expect(problems(crd())).toEqual([]);
+  });
+
+  it.each([
+    [
+      crd({}, 'other.g.example'),
+      'metadata.name: Invalid value: "other.g.example": must be spec.names.plural+"."+spec.group',
+    ],
+    [
+      crd({ group: 'nodots' }, 'things.nodots'),
+      'spec.group: Invalid value: "nodots": should be a domain with at least one dot',
+    ],
+    [crd({ scope: 'Galaxy' }), 'spec.scope: Unsupported value: "Galaxy": supported values: "Cluster", "Namespaced"'],
+    [
+      crd({ preserveUnknownFields: true }),
+      'spec.preserveUnknownFields: Invalid value: true: cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
+    ],
+    [
+      crd({ conversion: { strategy: 'Odd' } }),
+      'spec.conversion.strategy: Unsupported value: "Odd": supported values: "None", "Webhook"',
+    ],
+    [
+      crd({ group: 'x.k8s.io' }, 'things.x.k8s.io'),
+      'metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have approval annotation "api-approved.kubernetes.io", see https://github.com/kubernetes/enhancements/pull/1111',
+    ],
+    [
+      crd({ versions: [version({ schema: {} })] }),
+      'spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required',
+    ],
+    [
+      crd({ names: { plural: 'things', kind: 'Thing', listKind: 'Thing' } }),
+      'spec.names.listKind: Invalid value: "Thing": kind and listKind may not be the same',
+    ],
+    [
+      crd({
+        versions: [
+          version({ subresources: { scale: { specReplicasPath: '.status.x', statusReplicasPath: '.status.x' } } }),
+        ],
+      }),
+      'spec.subresources.scale.specReplicasPath: Invalid value: ".status.x": should be a json path under .spec',
+    ],
+    [
+      crd({ versions: [version({ additionalPrinterColumns: [{ name: 'A', type: 'odd', jsonPath: '.a' }] })] }),
+      'spec.additionalPrinterColumns[0].type: Invalid value: "odd": must be one of boolean,date,integer,number,string',
+    ],
+    [
+      crd({ versions: [version({ selectableFields: [{ jsonPath: '.spec.a' }] })] }),
+      'spec.selectableFields[0].jsonPath: Invalid value: ".spec.a": is an invalid path: does not refer to a valid field',
+    ],
+  ])('%#: %s', (object, expected) => {
+    expect(problems(object)).toEqual([expected]);
+  });
+
+  it('wants exactly one storage version, and it stored', () => {
+    expect(problems(crd({ versions: [] }))).toEqual([
+      'spec.versions: Invalid value: []: must have exactly one version marked as storage version',
+      'status.storedVersions: Invalid value: null: must have at least one stored version',
+    ]);
+    expect(problems(crd({ versions: [version(), version({ name: 'v2' })] }))[1]).toBe(
+      'status.storedVersions: Invalid value: ["v1"]: must have the storage version v2',
+    );
+  });
+
+  it('names a version where versions differ, and the spec where they agree', () => {
+    const bad = { openAPIV3Schema: { type: 'object', properties: { a: { type: 'odd' } } } };
+    const types =
+      'Unsupported value: "odd": supported values: "array", "boolean", "integer", "number", "object", "string"';
+    expect(problems(crd({ versions: [version({ schema: bad })] }))).toEqual([`${ROOT}.properties[a].type: ${types}`]);
+    expect(problems(crd({ versions: [version(), version({ name: 'v2', storage: false, schema: bad })] }))).toEqual([
+      `spec.versions[1].schema.openAPIV3Schema.properties[a].type: ${types}`,
+    ]);
+  });
+
+  it('keeps versions that were stored, and what may not change', () => {
+    const old = crd({ versions: [version(), version({ name: 'v2', storage: false })] });
+    old.status = crdStatus(old, [], now);
+    const changed = crd({ versions: [version({ name: 'v2' })], scope: 'Cluster' });
+    changed.status = old.status;
+    expect(problems(changed, old)).toEqual([
+      'spec.scope: Invalid value: "Cluster": field is immutable',
+      expect.stringMatching(
+        /^status\.storedVersions\[0\]: Invalid value: "v1": missing from spec\.versions; v1 was previously a storage version/,
+      ),
+    ]);
+  });
+});
+
+describe('structural schemas', () => {
+  it.each([
+    [
+      { a: { type: 'string', uniqueItems: true } },
+      'properties[a].uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic',
+    ],
+    [{ a: { $ref: '#/x' } }, 'properties[a].$ref: Forbidden: $ref is not supported'],
+    [
+      { a: { type: 'object', additionalProperties: { type: 'string' }, properties: { b: { type: 'string' } } } },
+      'properties[a].additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive',
+    ],
+    [{ a: {} }, 'properties[a].type: Required value: must not be empty for specified object fields'],
+    [
+      { a: { type: 'array', items: {} } },
+      'properties[a].items.type: Required value: must not be empty for specified array items',
+    ],
+    [{ a: { type: 'array' } }, 'properties[a].items: Required value: must be specified'],
+    [
+      { a: { type: 'object', anyOf: [{ type: 'object' }] } },
+      'properties[a].anyOf[0].type: Forbidden: must be empty to be structural',
+    ],
+    [
+      { a: { type: 'object', not: { properties: { b: {} } } } },
+      'properties[a].properties[b]: Required value: because it is defined in spec.validation.openAPIV3Schema.properties[a].not.properties[b]',
+    ],
+    [
+      { metadata: { type: 'object', properties: { labels: { type: 'object' } } } },
+      'properties[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified',
+    ],
+    [
+      { a: { type: 'integer', default: 'x' } },
+      'properties[a].default: Invalid value: "string":  in body must be of type integer: "string"',
+    ],
+    [
+      { a: { type: 'object', properties: {}, default: { c: 'd' } } },
+      'properties[a].default: Invalid value: {"c":"d"}: must not have unknown fields',
+    ],
+    [
+      { a: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'odd' } },
+      'properties[a].x-kubernetes-list-type: Unsupported value: "odd": supported values: "atomic", "map", "set"',
+    ],
+    [
+      {
+        a: {
+          type: 'array',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['k'],
+          items: { type: 'object', properties: { k: { type: 'string' } } },
+        },
+      },
+      'properties[a].items.properties[k].default: Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property',
+    ],
+  ] as [Fields, string][])('%j', (properties, expected) => {
+    expect(problems(withSchema(properties))).toEqual([`${ROOT}.${expected}`]);
+  });
+
+  it('takes int-or-string with its anyOf, nullable defaults and preserved unknowns', () => {
+    const properties = {
+      a: { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] },
+      b: { type: 'string', nullable: true, default: null },
+      c: { 'x-kubernetes-preserve-unknown-fields': true },
+      metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 5 } } },
+    };
+    expect(problems(withSchema(properties))).toEqual([]);
+  });
+});
+
+describe('CEL rules', () => {
+  const rules = (...list: Fields[]): Fields => ({
+    a: { type: 'string', maxLength: 9, 'x-kubernetes-validations': list },
+  });
+  const at = `${ROOT}.properties[a].x-kubernetes-validations[0]`;
+
+  it('must compile to a bool', () => {
+    const dump = (rule: string): string =>
+      `{"Rule":${rule},"Message":"","MessageExpression":"","Reason":null,"FieldPath":"","OptionalOldSelf":null}`;
+    expect(problems(withSchema(rules({ rule: 'self.x > 1' })))).toEqual([
+      `${at}.rule: Invalid value: ${dump('"self.x \\u003e 1"')}: compilation failed: ERROR: <input>:1:5: type 'string' does not support field selection\n | self.x > 1\n | ....^`,
+    ]);
+    expect(problems(withSchema(rules({ rule: 'self' })))).toEqual([
+      `${at}.rule: Invalid value: ${dump('"self"')}: cel expression must evaluate to a bool`,
+    ]);
+  });
+
+  it.each([
+    [{ rule: '' }, '.rule: Required value: rule is not specified'],
+    [
+      { rule: 'true', reason: 'Odd' },
+      '.reason: Unsupported value: "Odd": supported values: "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"',
+    ],
+    [{ rule: 'true', fieldPath: '.c' }, '.fieldPath: Invalid value: ".c": must be a valid path'],
+    [{ rule: 'true', message: 'two\nlines' }, '.message: Invalid value: "two\\nlines": must not contain line breaks'],
+  ])('%j', (rule, expected) => {
+    expect(problems(withSchema(rules(rule)))).toEqual([`${at}${expected}`]);
+  });
+
+  it('may not cost too much', () => {
+    const inner = { type: 'array', items: { type: 'array', items: { type: 'string' } } };
+    const dear = { ...inner, 'x-kubernetes-validations': [{ rule: 'self.all(x, x.all(y, y.matches("a")))' }] };
+    expect(problems(withSchema({ a: dear })).map((problem) => problem.replace(/\(try.*/, ''))).toEqual([
+      `${at}.rule: Forbidden: estimated rule cost exceeds budget by factor of more than 100x `,
+      `${at}.rule: Forbidden: contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema`,
+      `${ROOT}: Forbidden: x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema exceeds budget by factor of more than 100x `,
+    ]);
+    const bounded = {
+      ...dear,
+      maxItems: 5,
+      items: { type: 'array', maxItems: 5, items: { type: 'string', maxLength: 10 } },
+    };
+    expect(problems(withSchema({ a: bounded }))).toEqual([]);
+  });
+
+  it('may use oldSelf only where an old value can be found', () => {
+    const item = { type: 'string', maxLength: 9, 'x-kubernetes-validations': [{ rule: 'self == oldSelf' }] };
+    const list = { type: 'array', maxItems: 9, items: item };
+    expect(problems(withSchema({ a: list }))).toEqual([
+      `${ROOT}.properties[a].items.x-kubernetes-validations[0].rule: Invalid value: "self == oldSelf": oldSelf cannot be used on the uncorrelatable portion of the schema within ${ROOT}.properties[a]`,
+    ]);
+    expect(problems(withSchema({ a: item }))).toEqual([]);
+  });
+});
+
+describe('crdStatus', () => {
+  it('accepts names and establishes', () => {
+    const object = crd();
+    expect(object.status).toEqual({
+      conditions: null,
+      acceptedNames: { plural: '', kind: '' },
+      storedVersions: ['v1'],
+    });
+    const status = crdStatus(object, [object], now);
+    expect(status.acceptedNames).toEqual({ plural: 'things', singular: 'thing', kind: 'Thing', listKind: 'ThingList' });
+    expect(status.conditions?.map(({ type, status: value, reason }) => `${type}=${value} ${reason}`)).toEqual([
+      'NamesAccepted=True NoConflicts',
+      'Established=True InitialNamesAccepted',
+    ]);
+    object.status = status;
+    expect(crdStatus(object, [object], new Date('2030-01-01T00:00:00Z'))).toBe(status);
+  });
+
+  it('does not accept what another CRD of the group has', () => {
+    const first = crd();
+    first.status = crdStatus(first, [], now);
+    const second = crd(
+      { names: { plural: 'others', singular: 'other', kind: 'Thing', listKind: 'ThingList' } },
+      'others.g.example',
+    );
+    const status = crdStatus(second, [first, second], now);
+    expect(status.acceptedNames).toEqual({ plural: 'others', singular: 'other', kind: '' } as never);
+    expect(status.conditions?.[0]).toMatchObject({
+      status: 'False',
+      reason: 'ListKindConflict',
+      message: '"ThingList" is already in use',
+    });
+    expect(status.conditions?.[1]).toMatchObject({ status: 'False', reason: 'NotAccepted' });
+  });
+
+  it('adds a new storage version to the stored ones', () => {
+    const object = crd();
+    object.status = crdStatus(object, [], now);
+    (object.spec as Fields).versions = [version({ storage: false }), version({ name: 'v2' })];
+    expect(crdStatus(object, [], now).storedVersions).toEqual(['v1', 'v2']);
+  });
+});
+
+describe('kindsOfCrd', () => {
+  it('makes a kind of each served version', () => {
+    const object = crd({
+      versions: [
+        version({
+          subresources: { status: {}, scale: { specReplicasPath: '.spec.n', statusReplicasPath: '.status.n' } },
+          additionalPrinterColumns: [{ name: 'N', type: 'integer', jsonPath: '.spec.n' }],
+          selectableFields: [{ jsonPath: '.spec.color' }],
+        }),
+        version({ name: 'v1beta1', storage: false, deprecated: true }),
+        version({ name: 'v1alpha1', storage: false, served: false }),
+      ],
+    });
+    const [v1, beta, ...rest] = kindsOfCrd(object);
+    expect(rest).toEqual([]);
+    expect(v1).toMatchObject({
+      version: 'v1',
+      storage: true,
+      custom: true,
+      namespaced: true,
+      subresources: { status: true, scale: { specReplicasPath: '.spec.n' } },
+    });
+    expect(
+      v1?.selectableFields?.['spec.color']?.({ apiVersion: '', kind: '', metadata: {}, spec: { color: 'red' } }),
+    ).toBe('red');
+    expect(beta?.deprecationWarning).toBe('g.example/v1beta1 Thing is deprecated; use g.example/v1 Thing');
+  });
+});
