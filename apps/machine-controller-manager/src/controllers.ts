@@ -9,6 +9,7 @@ import {
 } from '@mcm/api';
 import {
   type ControllerContext,
+  CreationsUnderWay,
   createDeploymentController,
   createOvershootController,
   createSetController,
@@ -93,6 +94,7 @@ export function createControllers(surroundings: Surroundings, settings: ManagerS
       project: projectMachine,
     }),
     nodes: target && nodeInformer && { client: target, informer: nodeInformer },
+    creations: new CreationsUnderWay(),
     recorder,
     clock: runtime.clock,
     random: runtime.random,

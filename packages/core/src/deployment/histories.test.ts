@@ -160,7 +160,7 @@ async function live({ seed, surge, unavailable, trouble, acts }: History, keepsA
       world.truth.store.size === (world.context.deployments.store.get('test/pool')?.spec.replicas ?? 0),
     600,
   );
-  await world.pass(30);
+  await world.pass(180);
   const before = world.totalWrites();
   await world.pass(600);
   expect(world.totalWrites()).toBe(before);

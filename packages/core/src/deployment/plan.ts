@@ -33,6 +33,8 @@ export interface DeploymentSnapshot {
   readonly sets: readonly MachineSet[];
   /** Machines by the uid of the set that controls them. */
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
+  /** Machines of a set, by its uid, that are being made and are not among the machines yet. */
+  readonly creating: (setUid: string) => number;
   readonly now: Date;
 }
 
@@ -105,7 +107,8 @@ function viewOf(snapshot: DeploymentSnapshot): View {
     counts: countMachines(set, machines.get(set.metadata.uid) ?? []),
   });
   const counted = { current: current && count(current), old: split.old.map(count) };
-  const size = ({ set, counts }: CountedSet) => sizeOf(set, counts);
+  const size = ({ set, counts }: CountedSet) =>
+    sizeOf(set, { available: counts.available, replicas: counts.replicas + snapshot.creating(set.metadata.uid) });
   const limits = limitsOf(deployment);
   const status = deploymentStatus(deployment, counted, limits.unavailable, now);
   return {

@@ -100,6 +100,7 @@ export class DeploymentReconciler {
     const plan = planRollout({
       deployment: scaled,
       sets,
+      creating: (uid) => this.#context.creations.of(uid),
       machines: new Map(sets.map((set) => [set.metadata.uid, this.#machinesOf(set)])),
       now: this.#context.clock.now(),
     });

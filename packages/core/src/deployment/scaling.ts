@@ -1,6 +1,7 @@
 import type { Limits } from './limits.ts';
 import {
   allOf,
+  footprint,
   isActive,
   oldestSizeFirst,
   type Resize,
@@ -59,7 +60,12 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   if (active.length <= 1) {
     const only = active[0] ?? sizes.current ?? sizes.old.toSorted(newestFirst)[0];
     if (!only) return { resize: new Map(), annotate: [], because: 'there is no set to scale' };
-    return { resize: new Map([[only.name, replicas]]), annotate: [only.name], because: `${only.name} is the only one` };
+    const size = Math.min(replicas, only.replicas + roomFor(sizes, target));
+    return {
+      resize: new Map([[only.name, size]]),
+      annotate: [only.name],
+      because: `${only.name} is the only one`,
+    };
   }
   if (isSaturated(sizes.current, replicas)) {
     const resize = new Map(sizes.old.filter(isActive).map((size) => [size.name, 0]));
@@ -70,16 +76,23 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   if (target.strategy !== 'RollingUpdate') {
     return { resize: new Map(), annotate, because: 'the strategy moves the machines itself' };
   }
-  return { resize: shareOut(active, sizes.current, target), annotate, because: 'in proportion' };
+  return { resize: shareOut(sizes, active, target), annotate, because: 'in proportion' };
 }
 
-function shareOut(active: readonly SetSize[], current: SetSize | undefined, target: ScaleTarget): Resize {
+/**
+ * Machines that may be added now. Those that are going, or are to go and do not know it yet, still count; what is held
+ * back because of them is added by the rollout when they are gone.
+ */
+const roomFor = (sizes: Sizes, { replicas, limits }: ScaleTarget): number =>
+  Math.max(replicas + limits.surge - sum(allOf(sizes), footprint), 0);
+
+function shareOut(sizes: Sizes, active: readonly SetSize[], target: ScaleTarget): Resize {
   const { replicas, limits } = target;
   const allowed = replicas > 0 ? replicas + limits.annotatedSurge : 0;
   const toAdd = allowed - sum(active, (size) => size.replicas);
   if (toAdd >= 0) {
-    const grown = active.find((size) => size.name === current?.name);
-    return new Map(grown ? [[grown.name, grown.replicas + toAdd]] : []);
+    const grown = active.find((size) => size.name === sizes.current?.name);
+    return new Map(grown ? [[grown.name, grown.replicas + Math.min(toAdd, roomFor(sizes, target))]] : []);
   }
   const sorted = active.toSorted((a, b) => b.replicas - a.replicas || oldestSizeFirst(a, b));
   const resize = new Map<string, number>();

@@ -11,6 +11,7 @@ import {
   type QueueMetrics,
   type Random,
 } from '@mcm/kube';
+import type { CreationsUnderWay } from './expectations.ts';
 
 /** Index of machines and sets by the uid of their controller; {@link NOBODY} for those without one. */
 export const BY_CONTROLLER = 'controller';
@@ -75,6 +76,8 @@ export interface ControllerContext {
   readonly sets: Informer<MachineSet>;
   readonly machines: Informer<Machine>;
   readonly nodes: NodeAccess | undefined;
+  /** What the set controller is making, for the deployment controller of the same process. */
+  readonly creations: CreationsUnderWay;
   readonly recorder: EventRecorder;
   readonly clock: Clock;
   readonly random: Random;

@@ -1,5 +1,29 @@
 import type { Machine } from '@mcm/api';
 
+/**
+ * Creations that were sent and not answered yet, by the uid of the set. A deployment counts them with the machines of
+ * the set: when it makes the set smaller meanwhile, they come all the same, and another set must not grow in their place.
+ */
+export class CreationsUnderWay {
+  readonly #counts = new Map<string, number>();
+
+  of(setUid: string): number {
+    return this.#counts.get(setUid) ?? 0;
+  }
+
+  /** Counts one creation until `work` has ended. */
+  async during<T>(setUid: string, work: () => Promise<T>): Promise<T> {
+    this.#counts.set(setUid, this.of(setUid) + 1);
+    try {
+      return await work();
+    } finally {
+      const left = this.of(setUid) - 1;
+      if (left > 0) this.#counts.set(setUid, left);
+      else this.#counts.delete(setUid);
+    }
+  }
+}
+
 /** `asked`: the server confirmed. `unanswered`: whether it has done it is not known. */
 export type DeletionState = 'asked' | 'unanswered';
 

@@ -10,6 +10,7 @@ export {
   projectNode,
 } from './caches.ts';
 export { chooseForDeletion, deletionOrder } from './deletion-order.ts';
+export { CreationsUnderWay } from './expectations.ts';
 export { mayDeleteFailed, planAutoPreservation } from './preservation.ts';
 export { createSetController, INVALID_SPEC, SetReconciler } from './reconciler.ts';
 export { BURST, planReplicas, type ReplicaPlan, type SetSnapshot } from './replicas.ts';

@@ -1,5 +1,13 @@
 import { EventReasons, type Machine, type MachineSet, machines as machineResource } from '@mcm/api';
-import { controllerOf, isAlreadyExists, isConflict, isNotFound, KubeError, type ResourceClient } from '@mcm/kube';
+import {
+  controllerOf,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  KubeError,
+  keyOf,
+  type ResourceClient,
+} from '@mcm/kube';
 import type { ControllerContext } from './caches.ts';
 import type { PendingDeletions } from './expectations.ts';
 import { newMachine } from './new-machine.ts';
@@ -58,9 +66,16 @@ export class MachineWriter {
     signal: AbortSignal,
   ): Promise<WriteResult> {
     const made: string[] = [];
-    const { succeeded, error } = await slowStart(names, async (name) => {
-      if (await this.#createOne(set, name, taken, signal)) made.push(name);
-    });
+    const { creations, sets } = this.#context;
+    const { uid, generation } = set.metadata;
+    const key = keyOf(set);
+    const task = async (name: string) => {
+      const isNew = await creations.during(uid, () => this.#createOne(set, name, taken, signal));
+      if (isNew) made.push(name);
+    };
+    // The set may be made smaller while its machines are being made: the next pass knows how many are left to make.
+    const wanted = () => (sets.store.get(key) ?? set).metadata.generation === generation;
+    const { succeeded, error } = await slowStart(names, task, { wanted });
     const { recorder } = this.#context;
     if (made.length > 0) {
       recorder.event(set, 'Normal', EventReasons.SuccessfulCreate, `Created ${noun(made)}: ${listed(made)}`);
@@ -134,6 +149,9 @@ export class MachineWriter {
       // Gone, or another machine of the same name: the one that was meant is not there any more.
       if (isNotFound(error) || isConflict(error)) return pending.note(uid, 'asked');
       if (!mayHaveHappened(error)) pending.forget(uid);
+      // A live read: a machine that is believed available, and goes, lets the deployment give up another one.
+      const found = mayHaveHappened(error) ? await settled(this.#client.get(name, { signal })) : undefined;
+      if (found !== undefined) this.#context.machines.recordWrite(found);
       throw error;
     }
   }

@@ -270,15 +270,26 @@ describe('slow start', () => {
     expect(running.filter((n) => n > 0)).toEqual([1, 2, 4, 8, 16, 32, 37]);
   });
   test('M-18 ten, two at first', async () => {
-    expect(await slowStart(items.slice(0, 10), () => Promise.resolve(), 2)).toEqual({
+    expect(await slowStart(items.slice(0, 10), () => Promise.resolve(), { firstBatch: 2 })).toEqual({
       succeeded: 10,
       error: undefined,
       skipped: 0,
     });
-    expect(await slowStart(items.slice(0, 10), () => Promise.resolve(), 0)).toEqual({
+    expect(await slowStart(items.slice(0, 10), () => Promise.resolve(), { firstBatch: 0 })).toEqual({
       succeeded: 0,
       error: undefined,
       skipped: 10,
+    });
+  });
+  test('what is not wanted any more is not begun', async () => {
+    let done = 0;
+    const task = async () => {
+      done++;
+    };
+    expect(await slowStart(items, task, { wanted: () => done < 3 })).toEqual({
+      succeeded: 3,
+      error: undefined,
+      skipped: 97,
     });
   });
   test('M-16 one refusal, one call', async () => {

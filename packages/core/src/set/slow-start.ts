@@ -7,6 +7,13 @@ export interface SlowStart {
   readonly skipped: number;
 }
 
+/** How a slow start begins and when it is not wanted any more. */
+export interface SlowStartOptions {
+  readonly firstBatch?: number;
+  /** Asked before each batch; false: the rest is skipped, which is no failure. */
+  readonly wanted?: () => boolean;
+}
+
 /**
  * Runs `task` for every item in parallel batches of 1, 2, 4, …; stops after a batch with an error. If the server
  * refuses (quota, admission), that costs one call and not hundreds.
@@ -14,11 +21,15 @@ export interface SlowStart {
 export async function slowStart<T>(
   items: readonly T[],
   task: (item: T) => Promise<void>,
-  firstBatch = 1,
+  { firstBatch = 1, wanted = () => true }: SlowStartOptions = {},
 ): Promise<SlowStart> {
   let succeeded = 0;
   let started = 0;
-  for (let size = Math.min(firstBatch, items.length); size > 0; size = Math.min(size * 2, items.length - started)) {
+  for (
+    let size = Math.min(firstBatch, items.length);
+    size > 0 && wanted();
+    size = Math.min(size * 2, items.length - started)
+  ) {
     const results = await Promise.allSettled(items.slice(started, started + size).map(task));
     started += size;
     const failures = results.filter((result) => result.status === 'rejected');

@@ -36,6 +36,7 @@ import {
   projectMachine,
   projectNode,
 } from '../../set/caches.ts';
+import { CreationsUnderWay } from '../../set/expectations.ts';
 import { createSetController } from '../../set/reconciler.ts';
 import { createDeploymentController } from '../reconciler.ts';
 
@@ -194,6 +195,7 @@ export class World implements AsyncDisposable {
         client,
         informer: createInformer<Node>(client, nodes, { ...shared, freeze: true, project: projectNode }),
       },
+      creations: new CreationsUnderWay(),
       recorder: createRecorder({ client, component: 'machine-controller-manager', ...shared }),
       ...shared,
     };
