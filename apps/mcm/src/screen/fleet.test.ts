@@ -20,11 +20,12 @@ const deployment = (status: object): MachineDeployment =>
     spec: { replicas: 2, template: {} },
     status,
   }) as unknown as MachineDeployment;
-const set = (name: string, replicas: number): MachineSet =>
+const set = (name: string, replicas: number, revision: string): MachineSet =>
   ({
     apiVersion: 'machine.sapcloud.io/v1alpha1',
     kind: 'MachineSet',
     metadata: meta(name, {
+      annotations: { 'deployment.kubernetes.io/revision': revision },
       ownerReferences: [{ uid: 'uid-workers', name: 'workers', kind: 'MachineDeployment', apiVersion: 'x' }],
     }),
     spec: {},
@@ -44,13 +45,15 @@ const machine = (name: string, phase?: string): Machine =>
 test('a fleet is settled when every machine is of the newest template and available', () => {
   const status = { replicas: 2, updatedReplicas: 2, availableReplicas: 2, readyReplicas: 2 };
   const machines = [machine('a', 'Running'), machine('b', 'Running')];
-  expect(isSettled(viewFleet([deployment(status)], [set('new', 2)], machines, []))).toBe(true);
-  expect(isSettled(viewFleet([deployment({ ...status, availableReplicas: 1 })], [set('new', 2)], machines, []))).toBe(
+  expect(isSettled(viewFleet([deployment(status)], [set('new', 2, '2')], machines, []))).toBe(true);
+  expect(
+    isSettled(viewFleet([deployment({ ...status, availableReplicas: 1 })], [set('new', 2, '2')], machines, [])),
+  ).toBe(false);
+  expect(isSettled(viewFleet([deployment(status)], [set('new', 2, '2'), set('old', 1, '1')], machines, []))).toBe(
     false,
   );
-  expect(isSettled(viewFleet([deployment(status)], [set('new', 2), set('old', 1)], machines, []))).toBe(false);
   expect(
-    isSettled(viewFleet([deployment(status)], [set('new', 2)], [...machines, machine('c', 'Terminating')], [])),
+    isSettled(viewFleet([deployment(status)], [set('new', 2, '2')], [...machines, machine('c', 'Terminating')], [])),
   ).toBe(false);
   expect(isSettled(viewFleet([], [], [], []))).toBe(false);
 });
@@ -73,6 +76,6 @@ test('a deployment says how many old machines are left, and its trouble', () => 
       { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: 'no progress for 10m' },
     ],
   };
-  const [view] = viewFleet([deployment(status)], [set('new', 1), set('old', 2)], [], []).deployments;
+  const [view] = viewFleet([deployment(status)], [set('new', 1, '2'), set('old', 2, '1')], [], []).deployments;
   expect(view).toMatchObject({ old: 2, updated: 1, desired: 2, trouble: 'no progress for 10m' });
 });

@@ -1,4 +1,4 @@
-import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
+import { Annotations, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import type { EventObject } from '@mcm/kube';
 
 /** One deployment as the screen shows it. */
@@ -83,7 +83,7 @@ function viewDeployment(deployment: MachineDeployment, sets: readonly MachineSet
   const owned = sets.filter((set) =>
     set.metadata.ownerReferences?.some((owner) => owner.uid === deployment.metadata.uid),
   );
-  const all = owned.reduce((sum, set) => sum + (set.status?.replicas ?? 0), 0);
+  const newest = Math.max(...owned.map(revisionOf));
   const bad = status?.conditions?.find(
     (c) => c.status === 'False' || (c.status === 'True' && /^(Frozen|ReplicaFailure)$/.test(c.type)),
   );
@@ -93,11 +93,13 @@ function viewDeployment(deployment: MachineDeployment, sets: readonly MachineSet
     ready: status?.readyReplicas ?? 0,
     updated,
     available: status?.availableReplicas ?? 0,
-    old: Math.max(0, all - updated),
+    old: owned.filter((set) => revisionOf(set) < newest).reduce((sum, set) => sum + (set.status?.replicas ?? 0), 0),
     paused: deployment.spec.paused ?? false,
     trouble: bad ? (bad.message ?? bad.reason ?? bad.type) : undefined,
   };
 }
+
+const revisionOf = (set: MachineSet): number => Number(set.metadata.annotations?.[Annotations.Revision] ?? 0);
 
 function viewMachine(machine: Machine): MachineView {
   const phase = phaseName(machine.status?.currentStatus?.phase ?? '');

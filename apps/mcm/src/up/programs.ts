@@ -45,5 +45,6 @@ const controllerFlags = (data: DataDir, namespace: string): string[] => [
   `--control-kubeconfig=${data.file('kubeconfig')}`,
   `--target-kubeconfig=${data.file('kubeconfig')}`,
   `--namespace=${namespace}`,
+  '--bind-address=127.0.0.1',
   '--port=0',
 ];
