@@ -25,11 +25,14 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** One node's own connection: it watches no others' pods and nodes. A node's certificate allows no more. */
+  readonly nodeName?: string;
 }
 
 /**
  * One API server, as all kubelets of the process share it: few connections, one watch of pods. A real kubelet watches
- * its own pods; five hundred of them in a process would be five hundred watches for the same events.
+ * its own pods; five hundred of them in a process would be five hundred watches for the same events. Where every kubelet
+ * has credentials of its own, each has a connection of its own too, and its own watch.
  */
 export class Connection {
   readonly outage: OutageLog;
@@ -54,23 +57,25 @@ export class Connection {
     });
   }
 
-  /** The shared copy of all pods, by node; its watch starts with the first kubelet that asks, as that one's identity. */
+  /** A live copy of the pods, by node; its watch starts when it is asked for first. */
   pods(client: KubeClient): Informer<Pod> {
-    const { clock, random, log } = this.#options;
+    const { clock, random, log, nodeName } = this.#options;
     this.#pods ??= this.#run(
       createInformer(client, pods, {
         ...{ clock, random, log },
         project: projectPod,
+        ...(nodeName === undefined ? {} : { fieldSelector: `spec.nodeName=${nodeName}` }),
         indexes: { node: (pod) => (pod.spec.nodeName ? [pod.spec.nodeName] : []) },
       }),
     );
     return this.#pods;
   }
 
-  /** The shared copy of all nodes, for what others tell a kubelet through its Node. */
+  /** A live copy of the nodes, for what others tell a kubelet through its Node. */
   nodes(client: KubeClient): Informer<Node> {
-    const { clock, random, log } = this.#options;
-    this.#nodes ??= this.#run(createInformer(client, nodes, { clock, random, log }));
+    const { clock, random, log, nodeName } = this.#options;
+    const own = nodeName === undefined ? {} : { fieldSelector: `metadata.name=${nodeName}` };
+    this.#nodes ??= this.#run(createInformer(client, nodes, { clock, random, log, ...own }));
     return this.#nodes;
   }
 

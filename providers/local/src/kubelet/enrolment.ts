@@ -1,4 +1,4 @@
-import type { KubeClient, Transport } from '@mcm/kube';
+import type { KubeClient, OutageLog, Transport } from '@mcm/kube';
 import { requestCertificate } from './certificate/request-certificate.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import type { KubeletCertificate } from './memory.ts';
@@ -31,6 +31,8 @@ export interface EnrolmentOptions extends Omit<ConnectionOptions, 'transport'> {
 export interface Access {
   readonly client: KubeClient;
   readonly connection: Connection;
+  /** One for each API server, so that its outage is logged once. */
+  readonly outage: OutageLog;
   /** To be kept across restarts; a bootstrap token works but once. */
   readonly certificate?: KubeletCertificate;
   close(): void;
@@ -68,12 +70,16 @@ export class Enrolment {
     const certificate = options.certificate ?? (await this.#bootstrap(connection, nodeName, token, options.signal));
     // A connection of its own: with TLS, who sends is a property of the connection.
     const transport = this.#options.connect({ ...address, clientCertificate: certificate });
-    const own = new Connection({ ...this.#options, transport });
+    const own = new Connection({ ...this.#options, transport, nodeName });
     return {
       client: own.client(),
-      connection,
+      connection: own,
+      outage: connection.outage,
       certificate,
-      close: () => void transport.close?.().catch((error: unknown) => this.#closeFailed(error)),
+      close: () => {
+        own.close();
+        transport.close?.().catch((error: unknown) => this.#closeFailed(error));
+      },
     };
   }
 
@@ -88,7 +94,7 @@ export class Enrolment {
       // Answered to anybody whose credentials are good, and to nobody whose credentials are not.
       await bare.client(boot.token).request('GET', '/version', { signal });
     }
-    return { client: connection.client(), connection, close: () => undefined };
+    return { client: connection.client(), connection, outage: connection.outage, close: () => undefined };
   }
 
   async #bootstrap(

@@ -21,7 +21,7 @@ export class KubeletHost implements InstanceHost, KubeletControl {
   readonly #enrolment: Enrolment;
   readonly #kubelets = new Map<string, HollowKubelet>();
   readonly #byNode = new Map<string, HollowKubelet>();
-  readonly #watched = new Set<Informer<Pod>>();
+  readonly #watched = new WeakSet<Informer<Pod>>();
 
   constructor(options: KubeletHostOptions) {
     this.#options = options;

@@ -227,9 +227,9 @@ export class HollowKubelet {
 
   async #holdLease(access: Access, node: Node, known: boolean): Promise<void> {
     const { clock, random } = this.#options;
-    const { client, connection } = access;
+    const { client, outage } = access;
     this.#lease ??= new LeaseRenewer({
-      ...{ client, clock, random, life: this.#life, nodeName: this.nodeName, outage: connection.outage },
+      ...{ client, clock, random, life: this.#life, nodeName: this.nodeName, outage },
       paused: () => this.#paused(),
       onRecovered: () => this.#status?.report({ force: true }),
       findNode: async () => (await this.#findNode(client))?.metadata.uid,
@@ -241,9 +241,8 @@ export class HollowKubelet {
 
   #run(access: Access, node: Node): void {
     const { clock, random, instance, memory } = this.#options;
-    const { client, connection } = access;
-    const common = { client, clock, life: this.#life, outage: connection.outage, paused: () => this.#paused() };
-    const { outage } = connection;
+    const { client, connection, outage } = access;
+    const common = { client, clock, life: this.#life, outage, paused: () => this.#paused() };
     const volumes = new VolumeManager({
       ...{ client, life: this.#life, nodeName: this.nodeName, outage },
       nodes: () => connection.nodes(client),

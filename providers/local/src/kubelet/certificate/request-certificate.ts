@@ -1,4 +1,4 @@
-import type { KubeClient, KubeObject, ResourceDefinition } from '@mcm/kube';
+import type { KubeClient, KubeObject, ResourceClient, ResourceDefinition } from '@mcm/kube';
 import type { KubeletCertificate } from '../memory.ts';
 import { makeSigningRequest } from './signing-request.ts';
 
@@ -40,18 +40,33 @@ export async function requestCertificate(
     signerName: SIGNER,
     usages: ['digital signature', 'client auth'],
   };
-  let current = await resource.create({ metadata: { generateName: 'node-csr-' }, spec }, { signal });
+  const created = await resource.create({ metadata: { generateName: 'node-csr-' }, spec }, { signal });
+  const certificate = issued(created) ?? (await awaitCertificate(resource, created, signal));
+  return { certificate, key };
+}
+
+/** Watches the request until it is answered, however long somebody takes to approve it. */
+async function awaitCertificate(
+  resource: ResourceClient<CertificateSigningRequest>,
+  request: CertificateSigningRequest,
+  signal: AbortSignal,
+): Promise<string> {
+  let current = request;
   for (;;) {
-    const certificate = issued(current);
-    if (certificate !== undefined) return { certificate, key };
     const { name, resourceVersion } = current.metadata;
     const fieldSelector = `metadata.name=${name}`;
-    const watch = resource.watch({ fieldSelector, resourceVersion, timeoutSeconds: WATCH_SECONDS, signal });
-    for await (const event of watch) {
-      if (event.type !== 'ADDED' && event.type !== 'MODIFIED') continue;
-      if (issued(event.object) !== undefined) break;
+    for await (const event of resource.watch({
+      fieldSelector,
+      resourceVersion,
+      timeoutSeconds: WATCH_SECONDS,
+      signal,
+    })) {
+      const certificate = event.type === 'ADDED' || event.type === 'MODIFIED' ? issued(event.object) : undefined;
+      if (certificate !== undefined) return certificate;
     }
     current = await resource.get(name, { signal });
+    const certificate = issued(current);
+    if (certificate !== undefined) return certificate;
   }
 }
 
