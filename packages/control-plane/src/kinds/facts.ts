@@ -108,6 +108,8 @@ const atomicMap: JsonSchema = { 'x-kubernetes-map-type': 'atomic' };
 
 /** Maps and structures that are replaced as a whole where this field holds them, and patch strategies of structures. */
 export const mapFacts: ReadonlyMap<string, JsonSchema> = new Map([
+  // A raw JSON object: nobody owns parts of it.
+  ['apps.v1.ControllerRevision.data', atomicMap],
   ['core.v1.PodSpec.nodeSelector', atomicMap],
   ['core.v1.ReplicationControllerSpec.selector', atomicMap],
   ['core.v1.ServiceSpec.selector', atomicMap],

@@ -1,7 +1,7 @@
+import type { RequestSpec } from '../../certificates/signer.ts';
 import { items, look, strings, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
-import type { RequestSpec } from '../../certificates/signer.ts';
-import { allowing, type Api } from '../runtime/api.ts';
+import { type Api, allowing } from '../runtime/api.ts';
 import { timestamp } from '../runtime/objects.ts';
 import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';
 

@@ -11,7 +11,8 @@ function setup({ api, clock, informer, queue, signer }: ControllerContext): void
   const work = queue(async (name) => {
     const request = requests.get(name);
     if (request === undefined || isIssued(request)) return;
-    if (!hasCondition(request, 'Approved') || hasCondition(request, 'Denied') || hasCondition(request, 'Failed')) return;
+    if (!hasCondition(request, 'Approved') || hasCondition(request, 'Denied') || hasCondition(request, 'Failed'))
+      return;
     const spec = specOf(request);
     if (!signer.serves(spec.signerName)) return;
     let certificate: string;

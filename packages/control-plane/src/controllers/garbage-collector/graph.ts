@@ -46,12 +46,14 @@ export class Graph {
     return node;
   }
 
-  remove(uid: string): GraphNode | undefined {
+  /** Takes an object out; the owners that it had. */
+  remove(uid: string): readonly OwnerReference[] {
     const node = this.#nodes.get(uid);
-    if (node === undefined) return undefined;
+    if (node === undefined) return [];
+    const { owners } = node;
     this.#link(node, []);
     this.#nodes.delete(uid);
-    return node;
+    return owners;
   }
 
   /** All nodes of a resource, for when it is no longer served. */

@@ -18,10 +18,9 @@ function setup({ api, directory, metadataInformer, drop, queue }: ControllerCont
   };
 
   const removed = (uid: string): void => {
-    const node = graph.remove(uid);
-    if (node === undefined) return;
+    const owners = graph.remove(uid);
     enqueueDependents(uid);
-    for (const owner of node.owners) {
+    for (const owner of owners) {
       const known = graph.get(owner.uid);
       if (known !== undefined && waitsForDependents(known)) work.add(owner.uid);
     }

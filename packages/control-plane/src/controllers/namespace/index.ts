@@ -101,14 +101,15 @@ function setup({ api, clock, directory, informer, metadataInformer, queue }: Con
     }
   };
 
+  /** Takes this controller's name off the namespace, and the namespace out of the store when it was the last one. */
   const finalize = async (namespace: ApiObject): Promise<void> => {
-    const kept = strings(look(namespace, 'spec'), 'finalizers').filter((finalizer) => finalizer !== FINALIZER);
-    const { name } = namespace.metadata;
-    await allowing(
-      api.call(pathOf(NAMESPACES, { name, subresource: 'finalize' }), 'PUT', { ...namespace, spec: { finalizers: kept } }),
-      404,
-      409,
-    );
+    const finalizers = strings(look(namespace, 'spec'), 'finalizers').filter((finalizer) => finalizer !== FINALIZER);
+    const { name = '', uid = '' } = namespace.metadata;
+    const path = pathOf(NAMESPACES, { name, subresource: 'finalize' });
+    const answer = await allowing(api.call<ApiObject>(path, 'PUT', { ...namespace, spec: { finalizers } }), 404, 409);
+    if (answer === undefined || finalizers.length > 0) return;
+    if ((answer.metadata.finalizers ?? []).length > 0) return;
+    await allowing(api.delete(NAMESPACES, { name }, { preconditions: { uid } }), 404, 409);
   };
 
   const sync = async (name: string): Promise<void> => {
