@@ -26,11 +26,15 @@ function readToken(id: string, { json }: StoredRecord): KnownToken | undefined {
     data?: Record<string, string>;
   };
   const value = (key: string): string => Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
-  if (secret.type !== TYPE || secret.metadata.deletionTimestamp !== undefined || value('token-id') !== id) return undefined;
+  if (secret.type !== TYPE || secret.metadata.deletionTimestamp !== undefined || value('token-id') !== id)
+    return undefined;
   if (value('usage-bootstrap-authentication') !== 'true') return undefined;
   const expiration = value('expiration');
   const expires = expiration === '' ? Number.POSITIVE_INFINITY : Date.parse(expiration);
-  const extra = value('auth-extra-groups').split(',').map((group) => group.trim()).filter((group) => group !== '');
+  const extra = value('auth-extra-groups')
+    .split(',')
+    .map((group) => group.trim())
+    .filter((group) => group !== '');
   if (Number.isNaN(expires) || !extra.every((group) => EXTRA_GROUP.test(group))) return undefined;
   const groups = [...new Set([BOOTSTRAPPERS, ...extra])].sort();
   return {

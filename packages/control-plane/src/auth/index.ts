@@ -1,7 +1,7 @@
 import { certificateRequester } from '../admission/certificate-subject.ts';
 import type { Registry } from '../registry/registry.ts';
 import { Authenticator, staticTokens } from './authenticator.ts';
-import { anyOf, type Authorizer, mastersMay } from './authorizer.ts';
+import { type Authorizer, anyOf, mastersMay } from './authorizer.ts';
 import { bootstrapTokens } from './bootstrap-token.ts';
 import { RbacAuthorizer } from './rbac/authorizer.ts';
 import { BindingIndex } from './rbac/bindings.ts';

@@ -94,7 +94,8 @@ function addressBytes(address: string): Buffer {
   const right = tail === undefined ? [] : groups(tail);
   const middle = Array.from({ length: 8 - left.length - right.length }, () => '0');
   const bytes = Buffer.alloc(16);
-  for (const [index, group] of [...left, ...middle, ...right].entries()) bytes.writeUInt16BE(Number.parseInt(group, 16), index * 2);
+  for (const [index, group] of [...left, ...middle, ...right].entries())
+    bytes.writeUInt16BE(Number.parseInt(group, 16), index * 2);
   return bytes;
 }
 
@@ -167,7 +168,9 @@ export function openAuthority(pair: KeyPair, now: Date): CertificateAuthority {
         ...leaf,
         extensions: [
           ...(keyUsages.length === 0 ? [] : [keyUsage(...keyUsages.map((usage) => KEY_USAGE_BITS[usage]))]),
-          ...(extendedKeyUsages.length === 0 ? [] : [extendedKeyUsage(...extendedKeyUsages.map((usage) => OID[usage]))]),
+          ...(extendedKeyUsages.length === 0
+            ? []
+            : [extendedKeyUsage(...extendedKeyUsages.map((usage) => OID[usage]))]),
           ...(hosts.length === 0 ? [] : [alternativeNames(hosts)]),
         ],
       }),

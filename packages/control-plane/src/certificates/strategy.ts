@@ -37,7 +37,8 @@ const USAGES = [
 const SHORTEST_SECONDS = 600;
 /** Conditions that say what became of a request: they stay. */
 const FINAL = ['Approved', 'Denied', 'Failed'];
-const SIGNER_NAME = /^([a-z0-9]([-a-z0-9]*[a-z0-9])?\.)+[a-z0-9]([-a-z0-9]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$/;
+const SIGNER_NAME =
+  /^([a-z0-9]([-a-z0-9]*[a-z0-9])?\.)+[a-z0-9]([-a-z0-9]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$/;
 
 function requestCauses(spec: Plain): StatusCause[] {
   const request = text(spec, 'request');

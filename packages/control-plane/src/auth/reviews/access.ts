@@ -1,8 +1,8 @@
 import { isPlain, look, type Plain, strings, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import { invalidValue } from '../../registry/errors.ts';
-import type { ReviewHandler } from '../../registry/review.ts';
 import { tidyMeta } from '../../registry/object-text.ts';
+import type { ReviewHandler } from '../../registry/review.ts';
 import type { StatusCause } from '../../status.ts';
 import type { Access, Authorizer } from '../authorizer.ts';
 import type { UserInfo } from '../user.ts';
@@ -44,7 +44,9 @@ function metadataCauses({ metadata }: ApiObject, namespaced: boolean): StatusCau
   const { managedFields: _managed, namespace, ...rest } = metadata;
   const others = tidyMeta(namespaced ? rest : { ...rest, ...(namespace === undefined ? {} : { namespace }) });
   if (Object.keys(others).length === 0) return [];
-  return [invalidValue('metadata', tidyMeta(metadata), namespaced ? 'must be empty except for namespace' : 'must be empty')];
+  return [
+    invalidValue('metadata', tidyMeta(metadata), namespaced ? 'must be empty except for namespace' : 'must be empty'),
+  ];
 }
 
 function localCauses({ metadata }: ApiObject, spec: Plain): StatusCause[] {

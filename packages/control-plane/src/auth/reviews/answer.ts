@@ -1,6 +1,6 @@
-import { tidyMeta } from '../../registry/object-text.ts';
-import { joinCauses } from '../../registry/errors.ts';
 import type { ApiObject } from '../../object.ts';
+import { joinCauses } from '../../registry/errors.ts';
+import { tidyMeta } from '../../registry/object-text.ts';
 import { type StatusCause, StatusError } from '../../status.ts';
 import type { UserInfo } from '../user.ts';
 

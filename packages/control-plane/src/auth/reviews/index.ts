@@ -12,5 +12,8 @@ export function registerReviews(registry: Registry, authorize: Authorizer, rbac:
   reviews.set('authorization.k8s.io/subjectaccessreviews', accessReview(authorize, 'subject'));
   reviews.set('authorization.k8s.io/localsubjectaccessreviews', accessReview(authorize, 'local'));
   reviews.set('authorization.k8s.io/selfsubjectrulesreviews', rulesReview(rbac));
-  reviews.set('authentication.k8s.io/selfsubjectreviews', selfReview(() => registry.now()));
+  reviews.set(
+    'authentication.k8s.io/selfsubjectreviews',
+    selfReview(() => registry.now()),
+  );
 }
