@@ -1,0 +1,225 @@
+import type { Machine, MachineStatus } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { describe, expect, test } from 'vitest';
+import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/observation.ts';
+import type { MachineCode } from '../driver/errors.ts';
+import { MachineError } from '../driver/errors.ts';
+import { mirrored } from './conditions.ts';
+import { planDeletion } from './deletion.ts';
+import type { CallMemory, MachineObservation } from './observation.ts';
+import type { Action } from './plan.ts';
+import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
+import { at, condition, hc, machine, NOON, node } from './testing.ts';
+
+const T1 = 'Set machine status to termination. Now, getting VM Status';
+const T2 = 'Initiate node drain';
+const T3 = 'Force Drain successful. Delete Volume Attachments';
+const T4 = 'Drain successful. Initiate VM deletion';
+const T5 = 'VM deletion was successful. Initiate node object deletion';
+const T6 = 'Deletion of Node Object "fakeNode-0" is successful. Initiate machine object finalizer removal';
+
+const terminating = (description: string): MachineStatus => ({
+  currentStatus: { phase: 'Terminating', lastUpdateTime: at(0) },
+  lastOperation: { description, state: 'Processing', type: 'Delete', lastUpdateTime: at(0) },
+});
+
+const dying = (status: MachineStatus, change: Partial<Machine['metadata']> = {}): Machine =>
+  machine({
+    metadata: { deletionTimestamp: at(0), labels: { node: 'fakeNode-0' }, ...change },
+    spec: { providerID: 'fakeID-0' },
+    status,
+  });
+
+const cordoned = (change: Partial<Node['metadata']> = {}): Node =>
+  node({
+    metadata: { finalizers: ['node.machine.sapcloud.io/machine-controller'], ...change },
+    spec: { unschedulable: true },
+    conditions: [...hc('True'), condition('Terminating', 'True')],
+  });
+
+const emptyDrain: DrainObservation = {
+  nodeName: 'fakeNode-0',
+  pods: [],
+  attachments: [],
+  attachedElsewhere: new Set(),
+  tracksVolumes: true,
+  memory: NO_DRAIN_MEMORY,
+  evictUntil: new Date(at(60)),
+  forceAt: new Date(at(120)),
+  forced: false,
+  detachTimeoutMs: 1,
+  reattachTimeoutMs: 1,
+  volumeWindow: 1,
+};
+
+const see = (m: Machine, change: Partial<MachineObservation> = {}): MachineObservation => ({
+  machine: m,
+  settings: settingsOf(m, MACHINE_DEFAULTS),
+  inputs: 'i',
+  asksForToken: false,
+  hasTarget: true,
+  node: cordoned(),
+  frozen: false,
+  calls: {},
+  driver: { initialize: false, status: true },
+  replacementsInProgress: 0,
+  drain: emptyDrain,
+  ...change,
+});
+
+const verbs = (actions: readonly Action[]): string[] =>
+  actions.map((action) => (action.do === 'call' ? `call ${action.call}` : action.do));
+
+const failedCall = (kind: 'status' | 'delete', code: MachineCode): CallMemory => ({
+  last: { kind, at: NOON, outcome: { ok: false, error: new MachineError(code, 'boom') }, failures: 1, inputs: 'i' },
+});
+
+const { node: _, drain: __, ...nodeless } = see(dying(terminating(T1), { labels: {} }));
+const described = (actions: readonly Action[]): string | undefined => {
+  const [first] = actions;
+  return first?.do === 'writeStatus' ? first.status.lastOperation?.description : undefined;
+};
+
+test('S-D1 without our finalizer nothing is ours to do', () => {
+  expect(planDeletion(see(dying({}, { finalizers: [] })), NOON).actions).toEqual([]);
+});
+
+test('S-D2 first the phase; a preservation ends with it', () => {
+  const m = dying({ currentStatus: { phase: 'Running', preserveExpiryTime: at(60) } });
+  const [action] = planDeletion(see(m), NOON).actions;
+  expect(action).toMatchObject({ do: 'writeStatus', status: terminating(T1) });
+  expect(action?.do === 'writeStatus' && action.status.currentStatus).not.toHaveProperty('preserveExpiryTime');
+});
+
+test('S-D4 the node is cordoned and says why, before anything leaves it', () => {
+  expect(planDeletion(see(dying(terminating(T1)), { node: node() }), NOON).actions).toEqual([
+    { do: 'cordon', reason: 'Unhealthy', tolerant: false },
+  ]);
+  const healthy = dying({ ...terminating(T1), conditions: mirrored(hc('True')) });
+  expect(planDeletion(see(healthy, { node: node() }), NOON).actions).toMatchObject([{ reason: 'ScaleDown' }]);
+});
+
+test.each<[row: string, observation: MachineObservation, actions: string[]]>([
+  ['S-D3 an empty node: its VM goes', see(dying(terminating(T1))), ['call delete']],
+  [
+    'S-D15 the VM is gone: its Node goes',
+    see(dying(terminating(T4)), {
+      calls: { last: { kind: 'delete', at: NOON, outcome: { ok: true }, failures: 0, inputs: 'i' } },
+    }),
+    ['releaseNode'],
+  ],
+  [
+    'S-D16 NotFound is gone, too',
+    see(dying(terminating(T4)), { calls: failedCall('delete', 'NotFound') }),
+    ['releaseNode'],
+  ],
+  ['take-over at T4: nothing is drained again', see(dying(terminating(T4)), { node: node() }), ['call delete']],
+  ['take-over at T5: the VM is not asked for again', see(dying(terminating(T5))), ['releaseNode']],
+  [
+    'take-over at T5, Node being deleted with a finalizer of others',
+    see(dying(terminating(T5)), { node: cordoned({ finalizers: ['other'], deletionTimestamp: at(0) }) }),
+    ['removeFinalizer'],
+  ],
+  ['S-D20 T5 without a node', { ...nodeless, machine: dying(terminating(T5), { labels: {} }) }, ['removeFinalizer']],
+  ['T6', { ...nodeless, machine: dying(terminating(T6)) }, ['removeFinalizer']],
+  ['S-D19 without a target cluster straight to the VM', { ...nodeless, hasTarget: false }, ['call delete']],
+  [
+    'S-D5 no node name and a driver that cannot tell: to the VM',
+    { ...nodeless, driver: { initialize: false, status: false } },
+    ['call delete'],
+  ],
+  ['no node name: the cloud is asked', nodeless, ['call status']],
+  [
+    'S-D23 the cloud knows no VM: its leftovers are deleted all the same',
+    { ...nodeless, calls: failedCall('status', 'NotFound') },
+    ['call delete'],
+  ],
+  [
+    'S-D29 after a forced drain live attachments are deleted',
+    see(dying(terminating(T3)), {
+      drain: { ...emptyDrain, attachments: [{ name: 'va', volume: 'pv', deleting: false }] },
+    }),
+    ['deleteAttachments'],
+  ],
+  ['S-D28 after a forced drain, nothing attached', see(dying(terminating(T3))), ['call delete']],
+  [
+    'an attachment that is going is not waited for',
+    see(dying(terminating(T3)), {
+      drain: { ...emptyDrain, attachments: [{ name: 'va', volume: 'pv', deleting: true }] },
+    }),
+    ['call delete'],
+  ],
+  [
+    'a creation under way is waited for',
+    see(dying(terminating(T1)), { calls: { running: { kind: 'create', since: NOON } } }),
+    [],
+  ],
+])('%s', (_row, observation, actions) => {
+  expect(verbs(planDeletion(observation, NOON).actions)).toEqual(actions);
+});
+
+describe('a cloud that fails', () => {
+  test.each<[row: string, code: MachineCode, retryMs: number, text: string]>([
+    [
+      'S-D27',
+      'Unavailable',
+      5_000,
+      'VM deletion failed due to - machine codes error: code = [Unavailable] message = [boom]. However, will re-try in the next resync. Initiate VM deletion',
+    ],
+    [
+      'S-D27',
+      'PermissionDenied',
+      600_000,
+      'VM deletion failed due to - machine codes error: code = [PermissionDenied] message = [boom]. Aborting operation. Initiate VM deletion',
+    ],
+  ])('%s delete answers %s: tried again after %d ms', (_row, code, retryMs, text) => {
+    const o = see(dying(terminating(T4)), { calls: failedCall('delete', code) });
+    expect(described(planDeletion(o, NOON).actions)).toBe(text);
+    const said = see(
+      dying({
+        ...terminating(text),
+        lastOperation: { description: text, state: 'Failed', type: 'Delete', lastUpdateTime: at(0) },
+      }),
+      { calls: failedCall('delete', code) },
+    );
+    expect(planDeletion(said, NOON)).toMatchObject({
+      actions: [],
+      next: { kind: 'waitUntil', instant: new Date(NOON.getTime() + retryMs) },
+    });
+    expect(verbs(planDeletion(said, new Date(NOON.getTime() + retryMs)).actions)).toEqual(['call delete']);
+    expect(verbs(planDeletion({ ...said, inputs: 'mended' }, NOON).actions)).toEqual(['call delete']);
+  });
+
+  test.each<[row: string, code: MachineCode, retryMs: number]>([
+    ['S-D25', 'Unavailable', 5_000],
+    ['S-D25', 'Internal', 180_000],
+  ])('%s the lookup answers %s: still at the lookup', (_row, code, retryMs) => {
+    const o = { ...nodeless, calls: failedCall('status', code) };
+    const text = described(planDeletion(o, NOON).actions) ?? '';
+    expect(text.endsWith(T1)).toBe(true);
+    const status: MachineStatus = {
+      ...terminating(text),
+      lastOperation: { description: text, state: 'Failed', type: 'Delete', lastUpdateTime: at(0) },
+    };
+    const said = { ...o, machine: dying(status, { labels: {} }) };
+    expect(planDeletion(said, NOON).next).toEqual({ kind: 'waitUntil', instant: new Date(NOON.getTime() + retryMs) });
+  });
+});
+
+test('a deletion that the cloud takes its time for is announced once, after 3 s', () => {
+  const o = see(dying(terminating(T1)), { calls: { running: { kind: 'delete', since: NOON } } });
+  expect(planDeletion(o, NOON)).toMatchObject({ actions: [], next: { instant: new Date(NOON.getTime() + 3_000) } });
+  const later = new Date(NOON.getTime() + 3_000);
+  expect(described(planDeletion(o, later).actions)).toBe(T4);
+  expect(planDeletion(see(dying(terminating(T4)), { calls: o.calls }), later)).toMatchObject({
+    actions: [],
+    next: { kind: 'wait' },
+  });
+});
+
+test('S-D6 a drain that is forced goes on without the cordon that fails', () => {
+  const drain = { ...emptyDrain, forced: true, memory: { ...NO_DRAIN_MEMORY, cordonFailed: true } };
+  expect(verbs(planDeletion(see(dying(terminating(T2)), { node: node(), drain }), NOON).actions)).toEqual([
+    'call delete',
+  ]);
+});

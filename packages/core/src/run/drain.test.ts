@@ -1,0 +1,163 @@
+import { crds, machines } from '@mcm/api';
+import { type RequestLogEntry, startControlPlane } from '@mcm/control-plane';
+import { podDisruptionBudgets, pods, VirtualClock } from '@mcm/kube';
+import { afterEach, expect, test } from 'vitest';
+import { NAMESPACE, Rig, type RigOptions, USER_AGENT } from './testing.ts';
+
+const cleanUp: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const clean of cleanUp.splice(0)) await clean();
+});
+
+const withoutRules = (crd: object): object =>
+  JSON.parse(JSON.stringify(crd, (key, value) => (key === 'x-kubernetes-validations' ? undefined : value))) as object;
+
+async function started(
+  count: number,
+  options: Partial<RigOptions> = {},
+): Promise<{ rig: Rig; requests: RequestLogEntry[] }> {
+  const clock = new VirtualClock();
+  const requests: RequestLogEntry[] = [];
+  const plane = await startControlPlane({
+    clock,
+    crds: crds.map(withoutRules),
+    controllers: false,
+    requestLog: (e) => requests.push(e),
+  });
+  const rig = new Rig({ clock, plane, ...options });
+  cleanUp.push(async () => {
+    await rig.kill();
+    await plane.close();
+  });
+  await rig.createClass();
+  rig.start();
+  for (let i = 0; i < count; i++) await rig.createMachine(`m-${i}`);
+  await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
+  return { rig, requests };
+}
+
+/** A budget over `app: web`, as the disruption controller would judge it. */
+async function budget(rig: Rig, allowed: number, pods_ = 1): Promise<void> {
+  const client = rig.admin.resource(podDisruptionBudgets, NAMESPACE);
+  await client.create({
+    metadata: { name: 'web', namespace: NAMESPACE },
+    spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
+  });
+  await allow(rig, allowed, pods_);
+}
+
+async function allow(rig: Rig, allowed: number, pods_ = 1): Promise<void> {
+  const status = {
+    disruptionsAllowed: allowed,
+    currentHealthy: pods_ - 1 + allowed,
+    desiredHealthy: pods_,
+    expectedPods: pods_,
+    observedGeneration: 1,
+  };
+  await rig.admin
+    .resource(podDisruptionBudgets, NAMESPACE)
+    .patch('web', { type: 'merge', body: { status } }, { subresource: 'status' });
+}
+
+/** Ends pods that are being deleted, as a kubelet does. */
+async function endPods(rig: Rig): Promise<void> {
+  const client = rig.admin.resource(pods, NAMESPACE);
+  for (const pod of (await client.list()).items) {
+    if (pod.metadata.deletionTimestamp) await client.delete(pod.metadata.name, { gracePeriodSeconds: 0 });
+  }
+}
+
+const evictions = (requests: readonly RequestLogEntry[]): RequestLogEntry[] =>
+  requests.filter((e) => e.path.includes('/eviction'));
+
+test('pods are evicted, and the VM goes when the last has ended', async () => {
+  const { rig } = await started(1);
+  await rig.createPod('a', 'm-0');
+  await rig.createPod('b', 'm-0');
+  await rig.deleteMachine('m-0');
+  await rig.until(
+    async () => (await rig.admin.resource(pods, NAMESPACE).list()).items.every((p) => p.metadata.deletionTimestamp),
+    1_000,
+  );
+  expect(await rig.description('m-0')).toBe('Evicting default/a, default/b. Initiate node drain');
+  await rig.clock.advance(10_000);
+  expect(rig.cloud.vms).toHaveLength(1);
+  await endPods(rig);
+  await rig.until(async () => (await rig.machines()).length === 0, 1_000);
+  expect(rig.cloud.vms).toEqual([]);
+});
+
+test('a budget that blocks stands in the status by name, costs nothing while it blocks, and lets go at once', async () => {
+  const { rig, requests } = await started(1);
+  await budget(rig, 0);
+  await rig.createPod('web-1', 'm-0', { app: 'web' });
+  await rig.deleteMachine('m-0');
+  await rig.until(async () => (await rig.description('m-0')).includes('budget'));
+  expect(await rig.description('m-0')).toBe(
+    'Waiting: pod default/web-1 waits for pod disruption budget default/web, which allows no disruption now. Initiate node drain',
+  );
+  requests.length = 0;
+  await rig.clock.advance(600_000);
+  expect(
+    requests.filter((e) => e.userAgent?.includes(USER_AGENT) && e.verb !== 'watch' && e.resource !== 'events'),
+  ).toEqual([]);
+  await allow(rig, 1);
+  await rig.until(async () => evictions(requests).length === 1, 1_000);
+  await endPods(rig);
+  await rig.until(async () => (await rig.machines()).length === 0, 1_000);
+});
+
+test('force-deletion ends a blocked drain at once', async () => {
+  const { rig } = await started(1);
+  await budget(rig, 0);
+  await rig.createPod('web-1', 'm-0', { app: 'web' });
+  await rig.deleteMachine('m-0');
+  await rig.until(async () => (await rig.description('m-0')).includes('budget'));
+  const body = { metadata: { labels: { 'force-deletion': 'True' } } };
+  await rig.admin.resource(machines, NAMESPACE).patch('m-0', { type: 'merge', body });
+  await rig.until(async () => (await rig.machines()).length === 0, 1_000);
+  expect(await rig.podNames()).toEqual([]);
+  expect(rig.cloud.vms).toEqual([]);
+});
+
+test('incident 2: a drain is forced at its deadline, counted in time and not in tries', async () => {
+  const { rig } = await started(0);
+  await rig.createMachine('m-0', { drainTimeout: '30m', maxEvictRetries: 1_000 });
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  await budget(rig, 0);
+  await rig.createPod('web-1', 'm-0', { app: 'web' });
+  await rig.deleteMachine('m-0');
+  await rig.clock.advance(29 * 60_000);
+  expect(await rig.podNames()).toEqual(['web-1']);
+  await rig.until(async () => (await rig.machines()).length === 0, 61_000);
+});
+
+test('incident 32: machines whose drains are blocked hold up neither a birth nor the death of an empty one', async () => {
+  const count = 120;
+  const { rig } = await started(count + 1);
+  await budget(rig, 0, count);
+  for (let i = 0; i < count; i++) await rig.createPod(`web-${i}`, `m-${i}`, { app: 'web' });
+  for (let i = 0; i < count; i++) await rig.deleteMachine(`m-${i}`);
+  await rig.until(
+    async () =>
+      (await rig.machines()).filter((m) => m.status?.lastOperation?.description?.includes('budget')).length === count,
+  );
+  await rig.deleteMachine(`m-${count}`);
+  await rig.until(async () => (await rig.machine(`m-${count}`)) === undefined, 3_000);
+  await rig.createMachine('new');
+  await rig.until(async () => (await rig.phase('new')) === 'Running', 1_000);
+}, 60_000);
+
+test('a kill in the middle of a drain is carried on by the next process', async () => {
+  const { rig } = await started(1);
+  await rig.createPod('a', 'm-0');
+  await rig.deleteMachine('m-0');
+  await rig.until(async () =>
+    (await rig.admin.resource(pods, NAMESPACE).list()).items.every((p) => p.metadata.deletionTimestamp),
+  );
+  await rig.kill();
+  await endPods(rig);
+  rig.start();
+  await rig.until(async () => (await rig.machines()).length === 0, 5_000);
+  expect(rig.cloud.vms).toEqual([]);
+});
