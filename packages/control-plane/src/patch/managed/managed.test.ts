@@ -186,6 +186,13 @@ describe('updates', () => {
     });
   });
 
+  it('of the scale carry no time', () => {
+    const live = write(undefined, { spec: { size: 1 } }, 'a');
+    const next = write(live, { spec: { size: 2 } }, 's', 2, 'scale');
+    expect(entryOf(next, 's')).toMatchObject({ subresource: 'scale', fieldsV1: { 'f:spec': { 'f:size': {} } } });
+    expect(entryOf(next, 's')).not.toHaveProperty('time');
+  });
+
   it('may forget all ownership, which then stays forgotten until an apply', () => {
     const live = write(undefined, { spec: { size: 1 } }, 'a');
     const reset = objectOf({ spec: { size: 2 } }, { ...live.metadata, managedFields: [{}] });
