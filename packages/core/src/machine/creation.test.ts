@@ -1,0 +1,194 @@
+import type { Machine, MachineStatus } from '@mcm/api';
+import { expect, test } from 'vitest';
+import type { MachineCode } from '../driver/errors.ts';
+import { MachineError } from '../driver/errors.ts';
+import { mergeAddresses, planCreation } from './creation.ts';
+import { nextStep } from './next-step.ts';
+import type { CallKind, CallMemory, MachineObservation } from './observation.ts';
+import type { Action } from './plan.ts';
+import { MACHINE_DEFAULTS, type MachineDefaults, settingsOf } from './settings.ts';
+import { at, machine, NOON, node } from './testing.ts';
+
+const created = { providerId: 'fakeID-0', nodeName: 'fakeNode-0' };
+const priority = { 'machinepriority.machine.sapcloud.io': '3' };
+
+const see = (
+  m: Machine,
+  change: Partial<MachineObservation> = {},
+  defaults: MachineDefaults = MACHINE_DEFAULTS,
+): MachineObservation => ({
+  machine: m,
+  settings: settingsOf(m, defaults),
+  inputs: 'i',
+  asksForToken: false,
+  hasTarget: true,
+  frozen: false,
+  calls: {},
+  driver: { initialize: true, status: true },
+  replacementsInProgress: 0,
+  ...change,
+});
+
+const ok = (kind: CallKind): CallMemory => ({
+  last: { kind, at: NOON, outcome: { ok: true, instance: created }, failures: 0, inputs: 'i' },
+  created,
+});
+const failed = (kind: CallKind, code: MachineCode, failures = 1, retryAfterMs?: number): CallMemory => {
+  const error = new MachineError(code, 'boom', retryAfterMs === undefined ? {} : { retryAfterMs });
+  return { last: { kind, at: NOON, outcome: { ok: false, error }, failures, inputs: 'i' } };
+};
+
+const recorded = (status?: MachineStatus): Machine =>
+  machine({
+    metadata: { labels: { node: 'fakeNode-0' }, annotations: priority },
+    spec: { providerID: 'fakeID-0' },
+    ...(status ? { status } : {}),
+  });
+const looping: MachineStatus = { currentStatus: { phase: 'CrashLoopBackOff', lastUpdateTime: at(0) } };
+
+const verb = (actions: readonly Action[]): string => {
+  const [first] = actions;
+  if (first?.do === 'call') return `call ${first.call}`;
+  if (first?.do === 'writeStatus')
+    return `${first.status.currentStatus?.phase} ${first.status.lastOperation?.errorCode ?? ''}`.trim();
+  return first?.do ?? 'wait';
+};
+
+test.each<[row: string, observation: MachineObservation, does: string]>([
+  ['a new machine', see(machine()), 'call create'],
+  ['S-C14 the VM exists: on record in one write', see(machine(), { calls: ok('create') }), 'record'],
+  ['S-C1 on record: initialised', see(recorded(), { calls: ok('create') }), 'call initialize'],
+  ['initialised: Pending', see(recorded(), { calls: ok('initialize') }), 'Pending'],
+  [
+    'S-C21 a driver that initialises nothing: Pending',
+    see(recorded(), { calls: failed('initialize', 'Unimplemented') }),
+    'Pending',
+  ],
+  [
+    'a driver without initialize: Pending',
+    see(recorded(), { calls: ok('create'), driver: { initialize: false, status: true } }),
+    'Pending',
+  ],
+  [
+    'S-C9 CrashLoopBackOff with everything on record, a new process: the cloud is asked',
+    see(recorded(looping)),
+    'call status',
+  ],
+  ['S-C9 and says yes: Pending', see(recorded(looping), { calls: ok('status') }), 'Pending'],
+  [
+    'S-C17 and says there is none: Pending all the same, and no second VM',
+    see(recorded(looping), { calls: failed('status', 'NotFound') }),
+    'Pending',
+  ],
+  [
+    'and says it is not initialised',
+    see(recorded(looping), { calls: failed('status', 'Uninitialized') }),
+    'call initialize',
+  ],
+  ['S-C4 Internal', see(machine(), { calls: failed('create', 'Internal') }), 'CrashLoopBackOff Internal'],
+  [
+    'S-C5 ResourceExhausted',
+    see(machine(), { calls: failed('create', 'ResourceExhausted') }),
+    'CrashLoopBackOff ResourceExhausted',
+  ],
+  [
+    'S-C16 the lookup fails',
+    see(recorded(looping), { calls: failed('status', 'Unknown') }),
+    'CrashLoopBackOff Unknown',
+  ],
+  ['S-C12 no target: Available', see(recorded(), { calls: ok('initialize'), hasTarget: false }), 'Available'],
+  ['O-10 a Failed machine gets no VM', see(machine({ status: { currentStatus: { phase: 'Failed' } } })), 'wait'],
+  [
+    'S-C8 the name belongs to an older Node: the VM goes',
+    see(machine(), { calls: ok('create'), nodeOfCreated: node({ metadata: { creationTimestamp: at(-60) } }) }),
+    'call delete',
+  ],
+  [
+    'S-C22 the Node is named after the machine',
+    see(machine({ name: 'fakeNode-0' }), {
+      calls: ok('create'),
+      nodeOfCreated: node({ metadata: { creationTimestamp: at(-60) } }),
+    }),
+    'record',
+  ],
+  [
+    'O-63 the VM joined before the driver answered',
+    see(machine(), { calls: ok('create'), nodeOfCreated: node({ metadata: { creationTimestamp: at(1) } }) }),
+    'record',
+  ],
+  [
+    'O-63 the Node is that of this VM',
+    see(machine(), {
+      calls: ok('create'),
+      nodeOfCreated: node({ metadata: { creationTimestamp: at(-60) }, spec: { providerID: 'fakeID-0' } }),
+    }),
+    'record',
+  ],
+  ['a call is under way', see(machine(), { calls: { running: { kind: 'create', since: NOON } } }), 'wait'],
+])('%s', (_row, observation, does) => {
+  expect(verb(planCreation(observation, NOON).actions)).toBe(does);
+});
+
+test.each<[row: string, age: number, annotation: string | undefined, phase: string]>([
+  ['within the creation timeout', 19, undefined, 'CrashLoopBackOff'],
+  ['beyond it', 21, undefined, 'Failed'],
+  ['S-C20 an hour old, 2h by annotation', 60, '2h', 'CrashLoopBackOff'],
+])('a creation that fails %s', (_row, age, annotation, phase) => {
+  const annotations = annotation ? { 'node.machine.sapcloud.io/effective-creation-timeout': annotation } : {};
+  const m = machine({ metadata: { creationTimestamp: at(-age), annotations } });
+  expect(verb(planCreation(see(m, { calls: failed('create', 'Internal') }), NOON).actions)).toBe(`${phase} Internal`);
+});
+
+test.each<[row: string, code: MachineCode, failures: number, retryAfterMs: number | undefined, afterMs: number]>([
+  ['S-C4', 'Internal', 1, undefined, 180_000],
+  ['S-C5', 'ResourceExhausted', 1, undefined, 600_000],
+  ['S-C16', 'Unavailable', 1, undefined, 5_000],
+  ['more and more rarely', 'Unavailable', 3, undefined, 20_000],
+  ['a minute at most', 'Unavailable', 99, undefined, 60_000],
+  ['as long as the cloud asks for', 'Unavailable', 1, 42_000, 42_000],
+])('%s %s (%d in a row): written once, tried again after its time', (_row, code, failures, retryAfterMs, afterMs) => {
+  const o = see(machine(), { calls: failed('create', code, failures, retryAfterMs) });
+  const [write] = planCreation(o, NOON).actions;
+  if (write?.do !== 'writeStatus') throw new Error('the failure is not written');
+  expect(write.status.lastOperation?.description).toBe(
+    `Cloud provider message - machine codes error: code = [${code}] message = [boom]`,
+  );
+  const said = { ...o, machine: machine({ status: write.status }) };
+  const due = new Date(NOON.getTime() + afterMs);
+  expect(planCreation(said, NOON)).toMatchObject({ actions: [], next: { kind: 'waitUntil', instant: due } });
+  expect(verb(planCreation(said, due).actions)).toBe('call create');
+  expect(verb(planCreation({ ...said, inputs: 'mended' }, NOON).actions)).toBe('call create');
+});
+
+test('S-C6 the retry after exhausted resources is the flag', () => {
+  const defaults = { ...MACHINE_DEFAULTS, resourceExhaustedRetryMs: 540_000 };
+  const o = see(machine(), { calls: failed('create', 'ResourceExhausted') }, defaults);
+  const [write] = planCreation(o, NOON).actions;
+  const status = write?.do === 'writeStatus' ? write.status : {};
+  expect(planCreation({ ...o, machine: machine({ status }) }, NOON).next).toEqual({
+    kind: 'waitUntil',
+    instant: new Date(NOON.getTime() + 540_000),
+  });
+});
+
+test('S-C11 addresses are the union of all that was told, the node name among them, sorted', () => {
+  const instance = { ...created, addresses: [{ type: 'InternalIP', address: '10.0.0.1' }] };
+  expect(
+    mergeAddresses(
+      [
+        { type: 'InternalIP', address: '10.0.0.1' },
+        { type: 'ExternalIP', address: '8.8.8.8' },
+      ],
+      instance,
+    ),
+  ).toEqual([
+    { type: 'ExternalIP', address: '8.8.8.8' },
+    { type: 'Hostname', address: 'fakeNode-0' },
+    { type: 'InternalIP', address: '10.0.0.1' },
+  ]);
+});
+
+test('nothing is made before the finalizer is there, and nothing is judged while frozen', () => {
+  expect(verb(nextStep(see(machine({ metadata: { finalizers: [] } })), NOON).actions)).toBe('addFinalizer');
+  expect(nextStep(see(machine(), { frozen: true }), NOON).actions).toEqual([]);
+});
