@@ -25,6 +25,11 @@ export interface ListOptions extends RequestOptions {
   readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
 }
 
+/** How each item of a list is taken in: what it returns is kept in its place. Called as the items arrive. */
+export interface ItemOptions<T> {
+  readonly each?: (item: T) => T;
+}
+
 export interface WatchOptions extends RequestOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -70,7 +75,8 @@ export type WatchEvent<T> =
 /** Reads of one kind. Every method throws `KubeError`. */
 export interface ResourceReader<T extends KubeObject> {
   get(name: string, options?: RequestOptions): Promise<T>;
-  list(options?: ListOptions): Promise<List<T>>;
+  /** With `each`, a page is taken in item by item, and never in memory as a whole: for big objects of which little is kept. */
+  list(options?: ListOptions & ItemOptions<T>): Promise<List<T>>;
   /** Yields events until the server closes the stream, the signal aborts (throws its reason), or an ERROR event arrives (throws `KubeError`, 410 among them). */
   watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
 }

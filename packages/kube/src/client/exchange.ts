@@ -58,10 +58,15 @@ export class Exchange {
   }
 
   /** The answer's text. Throws `KubeError`, or the signal's reason. */
-  async text(call: Call): Promise<string> {
+  text(call: Call): Promise<string> {
+    return this.read(call, (response) => response.text());
+  }
+
+  /** What `consume` makes of the answer, within the time limit. Throws `KubeError`, or the signal's reason. */
+  async read<R>(call: Call, consume: (response: TransportResponse) => Promise<R>): Promise<R> {
     for (let waits = 0; ; waits++) {
       try {
-        return await this.#once(call);
+        return await this.#once(call, consume);
       } catch (error) {
         if (!(error instanceof KubeError) || !saysWhen(error) || call.patient === false || waits >= MAX_WAITS)
           throw error;
@@ -86,13 +91,13 @@ export class Exchange {
     }
   }
 
-  async #once(call: Call): Promise<string> {
+  async #once<R>(call: Call, consume: (response: TransportResponse) => Promise<R>): Promise<R> {
     call.signal?.throwIfAborted();
     const limit = this.#limit(call);
     try {
       const response = await this.#send(call, limit.signal);
       if (response.status >= 400) throw await this.#refused(call, response);
-      return await response.text();
+      return await consume(response);
     } catch (error) {
       throw this.#explain(call, error, limit.signal);
     } finally {

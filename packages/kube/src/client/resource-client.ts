@@ -1,5 +1,6 @@
 import type {
   DeleteOptions,
+  ItemOptions,
   List,
   ListOptions,
   Patch,
@@ -10,7 +11,9 @@ import type {
   WriteOptions,
 } from '../client.ts';
 import type { Draft, KubeObject, ResourceDefinition } from '../objects.ts';
+import type { TransportResponse } from '../transport.ts';
 import type { Call, Exchange } from './exchange.ts';
+import { ItemSplitter } from './item-splitter.ts';
 import { apiVersionOf, collectionPath, objectPath, query } from './paths.ts';
 import { parseJson } from './refusal.ts';
 import { watchEvents } from './watch.ts';
@@ -52,26 +55,32 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
   readonly #exchange: Exchange;
   readonly #definition: ResourceDefinition<T>;
   readonly #namespace: string | undefined;
+  readonly #apiVersion: string;
 
   constructor(exchange: Exchange, definition: ResourceDefinition<T>, namespace: string | undefined) {
     this.#exchange = exchange;
     this.#definition = definition;
     this.#namespace = namespace;
+    this.#apiVersion = apiVersionOf(definition);
   }
 
   async get(name: string, options?: RequestOptions): Promise<T> {
     return this.#json<T>({ method: 'GET', path: this.#path(name), ...manners(options) });
   }
 
-  async list(options?: ListOptions): Promise<List<T>> {
+  async list(options?: ListOptions & ItemOptions<T>): Promise<List<T>> {
     const parameters = query({
       ...selectors(options),
       limit: options?.limit,
       continue: options?.continue,
       resourceVersionMatch: options?.resourceVersionMatch,
     });
-    const list = await this.#json<List<T>>({ method: 'GET', path: this.#all() + parameters, ...manners(options) });
-    return { metadata: list.metadata, items: this.#typed(list.items) };
+    const call: Call = { method: 'GET', path: this.#all() + parameters, ...manners(options) };
+    const each = options?.each;
+    if (each !== undefined) return this.#exchange.read(call, (response) => this.#listEach(call, response, each));
+    const list = await this.#json<List<T>>(call);
+    for (const item of list.items ?? []) this.#setType(item);
+    return { metadata: list.metadata, items: list.items ?? [] };
   }
 
   watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>> {
@@ -95,7 +104,7 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
       options?.subresource !== undefined || (this.#definition.namespaced && namespace === undefined)
         ? objectPath(this.#definition, namespace, name ?? '', options?.subresource)
         : collectionPath(this.#definition, namespace);
-    const body = JSON.stringify({ apiVersion: apiVersionOf(this.#definition), kind: this.#definition.kind, ...object });
+    const body = JSON.stringify({ apiVersion: this.#apiVersion, kind: this.#definition.kind, ...object });
     return this.#json<T>({ method: 'POST', path: path + writeQuery(options), body, ...manners(options) });
   }
 
@@ -155,13 +164,22 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
   }
 
   /** A list's items come without their type. */
-  #typed(items: T[] | null): T[] {
-    const { kind } = this.#definition;
-    const apiVersion = apiVersionOf(this.#definition);
-    for (const item of items ?? []) {
-      item.apiVersion = apiVersion;
-      item.kind = kind;
+  #setType(item: T): void {
+    item.apiVersion = this.#apiVersion;
+    item.kind = this.#definition.kind;
+  }
+
+  async #listEach(call: Call, response: TransportResponse, each: (item: T) => T): Promise<List<T>> {
+    const splitter = new ItemSplitter();
+    const items: T[] = [];
+    for await (const chunk of response.body ?? [Buffer.from(await response.text())]) {
+      for (const text of splitter.push(chunk)) {
+        const item = parseJson(text, call) as T;
+        this.#setType(item);
+        items.push(each(item));
+      }
     }
-    return items ?? [];
+    const { metadata } = parseJson(splitter.rest(), call) as List<T>;
+    return { metadata, items };
   }
 }

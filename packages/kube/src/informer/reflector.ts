@@ -98,13 +98,14 @@ export class Reflector<T extends KubeObject> {
       // No resourceVersion: the newest, and paged. "0" would be served from the server's cache in one piece.
       const page = await this.#reader.list({
         signal,
+        each: take,
         ...this.#selectors(),
         ...(this.#expiredLists >= MAX_EXPIRED_LISTS ? {} : { limit: pageSize }),
         ...(token === undefined ? {} : { continue: token }),
       });
       this.#heard();
       items += page.items.length;
-      relist.page(page.items.map(take), page.metadata.resourceVersion);
+      relist.page(page.items, page.metadata.resourceVersion);
       token = page.metadata.continue;
       if (token !== undefined && token !== '') continue;
       relist.end(page.metadata.resourceVersion);
