@@ -13,6 +13,7 @@ import {
   TRUE,
 } from '@mcm/api';
 import {
+  again,
   type Controller,
   createController,
   done,
@@ -125,10 +126,12 @@ export class OvershootReconciler {
     const machines = this.#context.machines.store.byIndex(BY_CONTROLLER, set.metadata.uid).length;
     const limits = thresholds(set, deployment, this.#options);
     const verdict = judgeSet(set, deployment, machines, limits);
-    if (verdict === 'leave') return done;
+    if (verdict === 'leave') {
+      return hasMark(set, set.status?.machineSetCondition) ? again(this.#options.periodMs) : done;
+    }
     if (verdict === 'freeze') await this.#freezeSet(set, machines, limits, signal);
     else await this.#thawSet(set, machines, limits, signal);
-    return done;
+    return again(this.#options.periodMs);
   }
 
   async #freezeSet(set: MachineSet, machines: number, { upper }: Thresholds, signal: AbortSignal): Promise<void> {

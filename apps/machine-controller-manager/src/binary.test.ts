@@ -1,0 +1,50 @@
+import { type CommonFlags, commonFlags, type FlagValues, parseFlags } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { machineControllerManager } from './binary.ts';
+
+const parse = async (...argv: string[]) => {
+  const { defaults, flags } = machineControllerManager;
+  const parsed = await parseFlags(machineControllerManager, { ...commonFlags(defaults), ...flags }, argv);
+  if (parsed.kind !== 'run') throw new Error('nothing to run');
+  return parsed.values as FlagValues<CommonFlags> & FlagValues<typeof flags>;
+};
+
+test('the defaults are the original’s', async () => {
+  expect(await parse()).toMatchObject({
+    port: 10_258,
+    namespace: 'default',
+    'concurrent-syncs': 10,
+    'safety-up': 2,
+    'safety-down': 1,
+    'machine-safety-overshooting-period': 60_000,
+    'autoscaler-scaledown-annotation-during-rollout': true,
+    'leader-elect': true,
+  });
+});
+
+test('a command line of the original’s is taken as it is', async () => {
+  const values = await parse(
+    '--control-kubeconfig=inClusterConfig',
+    '--target-kubeconfig=/etc/target/kubeconfig',
+    '--namespace=shoot--a--b',
+    '--safety-up=3',
+    '--safety_down=0',
+    '--machine-safety-overshooting-period=300ms',
+    '--autoscaler-scaledown-annotation-during-rollout=false',
+    '--v=2',
+  );
+  expect(values).toMatchObject({
+    namespace: 'shoot--a--b',
+    'safety-up': 3,
+    'safety-down': 0,
+    'machine-safety-overshooting-period': 300,
+    'autoscaler-scaledown-annotation-during-rollout': false,
+  });
+});
+
+test.each(['--safety-up=-1', '--safety-down=x', '--machine-safety-overshooting-period=5', '--unknown=1'])(
+  '%s is refused with a sentence that names it',
+  async (argument) => {
+    await expect(parse(argument)).rejects.toThrow(argument.split('=')[0]);
+  },
+);
