@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { Authenticator } from './auth/authenticator.ts';
 import { setUpAccess } from './auth/index.ts';
 import { administrator } from './auth/user.ts';
-import { type CertificateAuthority, createAuthority } from './certificates/authority.ts';
+import { type CertificateAuthority, createAuthority, createKey } from './certificates/authority.ts';
+import { keepAuthority, keepServiceAccountKey, keepToken } from './certificates/keep.ts';
 import { renderKubeconfig } from './certificates/kubeconfig.ts';
-import { keepAuthority, keepToken } from './certificates/keep.ts';
 import { createSigner } from './certificates/signer.ts';
 import { type Clock, realClock } from './clock.ts';
 import { builtinControllers, type PlaneClient } from './controllers/index.ts';
-import { builtinKinds } from './kinds/index.ts';
+import { builtinAdmission, builtinKinds, systemObjects } from './kinds/index.ts';
 import type { ApiObject } from './object.ts';
 import { ensureObject, ensureSystemObjects } from './registry/bootstrap.ts';
 import { CrdLifecycle, withCrdStrategy } from './registry/crd-lifecycle.ts';
@@ -104,15 +104,22 @@ async function serve(
   const kinds = new KindRegistry(builtinKinds.map(withCrdStrategy));
   const registry = new Registry({ store, kinds, clock, random });
   registry.admission.add(namespaceLifecycle(registry));
+  for (const plugin of builtinAdmission(registry)) registry.admission.add(plugin);
   await ensureSystemObjects(registry, systemCall);
+  for (const object of systemObjects) await ensureObject(registry, systemCall, object);
   const crds = new CrdLifecycle(registry);
   crds.start();
   for (const crd of options.crds ?? []) await ensureObject(registry, systemCall, crd as ApiObject);
   crds.sync();
 
   const adminToken =
-    options.adminToken ?? (dir === undefined ? hexToken(random) : keepToken(dir, () => randomBytes(16).toString('hex')));
-  const access = setUpAccess(registry, { adminToken, trustInProcess: options.trustInProcess !== false });
+    options.adminToken ??
+    (dir === undefined ? hexToken(random) : keepToken(dir, () => randomBytes(16).toString('hex')));
+  const access = setUpAccess(registry, {
+    adminToken,
+    trustInProcess: options.trustInProcess !== false,
+    serviceAccountKey: dir === undefined ? createKey() : keepServiceAccountKey(dir),
+  });
   const handler = new Handler({ registry, ...access, clock, requestLog: options.requestLog });
 
   // The controllers' own requests are neither authenticated nor logged.

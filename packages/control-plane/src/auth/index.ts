@@ -1,37 +1,57 @@
 import { certificateRequester } from '../admission/certificate-subject.ts';
 import type { Registry } from '../registry/registry.ts';
+import type { ServerRequest } from '../server/exchange.ts';
 import { Authenticator, staticTokens } from './authenticator.ts';
-import { type Authorizer, anyOf, mastersMay } from './authorizer.ts';
+import { type Access, type Authorizer, anyOf, mastersMay } from './authorizer.ts';
 import { bootstrapTokens } from './bootstrap-token.ts';
+import { impersonated } from './impersonation.ts';
+import { nodeVerdict } from './node-authorizer.ts';
 import { RbacAuthorizer } from './rbac/authorizer.ts';
 import { BindingIndex } from './rbac/bindings.ts';
 import { installPolicy } from './rbac/install.ts';
 import { registerReviews } from './reviews/index.ts';
-import { administrator } from './user.ts';
+import { tokenReview } from './reviews/token.ts';
+import { ServiceAccountTokens } from './service-account-tokens.ts';
+import { administrator, type UserInfo } from './user.ts';
 
 export interface AccessOptions {
   readonly adminToken: string;
   /** Whether a request in process without credentials is the administrator's. */
   readonly trustInProcess: boolean;
+  /** Signs tokens of service accounts: a P-256 key, PEM. */
+  readonly serviceAccountKey: string;
 }
 
 /** Who somebody is, and what they may do. */
 export interface AccessControl {
   readonly authenticator: Authenticator;
   readonly authorize: Authorizer;
+  readonly impersonate: (request: ServerRequest, user: UserInfo, access: Omit<Access, 'user'>) => UserInfo;
 }
 
 /** Sets up authentication and authorization over the objects of a registry, and the reviews by which clients ask for them. */
-export function setUpAccess(registry: Registry, { adminToken, trustInProcess }: AccessOptions): AccessControl {
+export function setUpAccess(
+  registry: Registry,
+  { adminToken, trustInProcess, serviceAccountKey }: AccessOptions,
+): AccessControl {
   const { store, clock } = registry;
   installPolicy(registry);
   const rbac = new RbacAuthorizer(new BindingIndex(store));
-  const authorize = anyOf(mastersMay, (access) => rbac.authorize(access));
-  const authenticator = new Authenticator(
-    [staticTokens(new Map([[adminToken, administrator]])), bootstrapTokens(store, clock)],
-    trustInProcess,
+  const authorize = anyOf(
+    mastersMay,
+    (access) => nodeVerdict(registry, access),
+    (access) => rbac.authorize(access),
   );
+  const tokens = new ServiceAccountTokens(registry, serviceAccountKey);
+  registry.tokens = tokens;
+  const readers = [staticTokens(new Map([[adminToken, administrator]])), bootstrapTokens(store, clock)];
+  const authenticator = new Authenticator([...readers, (token) => tokens.read(token)], trustInProcess);
   registerReviews(registry, authorize, rbac);
+  registry.reviews.set('authentication.k8s.io/tokenreviews', tokenReview(tokens, readers));
   registry.admission.add(certificateRequester);
-  return { authenticator, authorize };
+  return {
+    authenticator,
+    authorize,
+    impersonate: (request, user, access) => impersonated(request, user, access, authorize),
+  };
 }

@@ -193,3 +193,6 @@ export function createAuthority(now: Date): CertificateAuthority {
   });
   return openAuthority({ key: exportKey(privateKey), certificate }, now);
 }
+
+/** A fresh P-256 key, PEM. */
+export const createKey = (): string => exportKey(generate().privateKey);

@@ -1,11 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CertificateAuthority, createAuthority, openAuthority } from './authority.ts';
+import { type CertificateAuthority, createAuthority, createKey, openAuthority } from './authority.ts';
 
 /** Files of the data folder. */
 const CA_KEY = 'ca.key';
 const CA_CERTIFICATE = 'ca.crt';
 const TOKEN = 'admin.token';
+const ACCOUNT_KEY = 'service-account.key';
 
 const write = (path: string, text: string): void => writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
 
@@ -31,17 +32,20 @@ export function keepAuthority(dir: string, now: Date): CertificateAuthority {
   }
 }
 
-/** A secret word of a data folder; made at its first start. */
-export function keepToken(dir: string, fresh: () => string): string {
-  const path = join(dir, TOKEN);
+/** The administrator's token of a data folder; made at its first start. */
+export const keepToken = (dir: string, fresh: () => string): string => keepSecret(dir, TOKEN, fresh);
+
+/** The key that signs tokens of service accounts. */
+export const keepServiceAccountKey = (dir: string): string => keepSecret(dir, ACCOUNT_KEY, createKey);
+
+function keepSecret(dir: string, name: string, fresh: () => string): string {
+  const path = join(dir, name);
   try {
     if (existsSync(path)) return readFileSync(path, 'utf8').trim();
     const token = fresh();
-    write(path, `${token}\n`);
+    write(path, `${token.trim()}\n`);
     return token;
   } catch (error) {
-    throw new Error(
-      `the administrator's token in ${dir} cannot be used: ${error instanceof Error ? error.message : error}`,
-    );
+    throw new Error(`the file ${name} in ${dir} cannot be used: ${error instanceof Error ? error.message : error}`);
   }
 }

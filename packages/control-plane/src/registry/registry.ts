@@ -1,3 +1,4 @@
+import type { ServiceAccountTokens } from '../auth/service-account-tokens.ts';
 import type { UserInfo } from '../auth/user.ts';
 import type { Clock } from '../clock.ts';
 import type { ApiObject } from '../object.ts';
@@ -45,6 +46,8 @@ export class Registry {
   readonly admission = new AdmissionChain();
   /** Kinds that are answered instead of stored, by `group/plural`. */
   readonly reviews = new Map<string, ReviewHandler>();
+  /** Signs tokens of service accounts; set before the first request. */
+  tokens: ServiceAccountTokens | undefined;
 
   constructor(parts: { store: Store; kinds: KindRegistry; clock: Clock; random: () => number }) {
     this.store = parts.store;

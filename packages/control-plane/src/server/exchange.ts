@@ -5,6 +5,8 @@ export interface ServerRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   header(name: string): string | undefined;
+  /** Headers (in lower case) whose name begins so. */
+  headersWith(prefix: string): [string, string][];
   /** The whole body. @throws StatusError 413 beyond 3 MiB */
   body(): Promise<Uint8Array>;
   /** Aborted when the client goes away. */

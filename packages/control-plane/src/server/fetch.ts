@@ -26,6 +26,7 @@ export function fromFetch(request: Request, trusted: boolean): ServerRequest {
       return query;
     },
     header: (name) => request.headers.get(name) ?? undefined,
+    headersWith: (prefix) => [...request.headers].filter(([name]) => name.startsWith(prefix)),
     body: () => {
       body ??= readBody(request);
       return body;

@@ -9,6 +9,7 @@ import { answerStatus } from './answer.ts';
 import type { ServerRequest, ServerResponse } from './exchange.ts';
 import { plainFormat } from './negotiate.ts';
 import { answerPath } from './path-handler.ts';
+import { refusal } from './refusal.ts';
 import { parsePath, type RequestInfo } from './request-info.ts';
 import { ResourceHandler, verbOf } from './resource-handler.ts';
 
@@ -121,29 +122,6 @@ export class Handler {
     const userAgent = request.header('user-agent') ?? '';
     return this.#resources.handle(request, info, { user, userAgent, warn });
   }
-}
-
-/** The 403 of the authorizer. */
-export function refusal(access: Access, reason: string): StatusError {
-  const { user, verb, path, group, resource, subresource, namespace, name } = access;
-  const because = reason === '' ? '' : `: ${reason}`;
-  if (path !== '') {
-    return new StatusError({
-      message: `forbidden: User ${JSON.stringify(user.name)} cannot ${verb} path ${JSON.stringify(path)}${because}`,
-      reason: 'Forbidden',
-      details: {},
-      code: 403,
-    });
-  }
-  const qualified = group === '' ? resource : `${resource}.${group}`;
-  const part = subresource === '' ? resource : `${resource}/${subresource}`;
-  const scope = namespace === '' ? 'at the cluster scope' : `in the namespace ${JSON.stringify(namespace)}`;
-  return new StatusError({
-    message: `${qualified}${name === '' ? '' : ` ${JSON.stringify(name)}`} is forbidden: User ${JSON.stringify(user.name)} cannot ${verb} resource ${JSON.stringify(part)} in API group ${JSON.stringify(group)} ${scope}${because}`,
-    reason: 'Forbidden',
-    details: { ...(name === '' ? {} : { name }), ...(group === '' ? {} : { group }), kind: resource },
-    code: 403,
-  });
 }
 
 /** What a failure is answered with. What nobody has foreseen is a 500 that names it. */

@@ -72,6 +72,10 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
       const value = message.headers[name];
       return Array.isArray(value) ? value.join(', ') : value;
     },
+    headersWith: (prefix) =>
+      Object.entries(message.headers)
+        .filter(([name]) => name.startsWith(prefix))
+        .map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
     body: () => {
       body ??= readBody(message);
       return body;

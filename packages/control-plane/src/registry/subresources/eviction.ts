@@ -1,6 +1,197 @@
-import { methodNotAllowed } from '../errors.ts';
+import type { ApiObject } from '../../object.ts';
+import { StatusError } from '../../status.ts';
+import { deleteObject } from '../delete.ts';
+import { badRequest, forbidden, internal, methodNotAllowed, notFound } from '../errors.ts';
+import type { ServedKind } from '../kind-registry.ts';
+import { selectorOf } from '../label-selector.ts';
+import { formatTime } from '../object-text.ts';
+import { type DeleteOptions, parseDeleteOptions } from '../options.ts';
+import type { Registry } from '../registry.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
 
-export function evictPod(_request: SubresourceRequest): Promise<SubresourceAnswer> {
-  return Promise.reject(methodNotAllowed());
+const BUDGETS = 'policy/poddisruptionbudgets';
+/** Evictions that the disruption controller has not seen yet; beyond, something is wrong with it. */
+const MAX_DISRUPTED_PODS = 2000;
+const TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget.";
+const TWO_BUDGETS = 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly [field: string]: unknown;
+}
+
+interface Budget extends ApiObject {
+  readonly spec?: {
+    readonly selector?: Parameters<typeof selectorOf>[0];
+    readonly unhealthyPodEvictionPolicy?: 'IfHealthyBudget' | 'AlwaysAllow';
+  };
+  status?: {
+    observedGeneration?: number;
+    disruptionsAllowed?: number;
+    currentHealthy?: number;
+    desiredHealthy?: number;
+    disruptedPods?: Record<string, string>;
+    conditions?: Condition[];
+  };
+}
+
+interface Pod extends ApiObject {
+  status?: { phase?: string; conditions?: Condition[] };
+}
+
+interface Eviction {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata?: { readonly name?: string };
+  readonly deleteOptions?: Record<string, unknown>;
+}
+
+const tooMany = (message: string, retryAfterSeconds?: number): StatusError =>
+  new StatusError({
+    message: TOO_MANY,
+    reason: 'TooManyRequests',
+    details: {
+      causes: [{ reason: 'DisruptionBudget', message }],
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    },
+    code: 429,
+  });
+
+/** Pods that no budget protects: they do no work, or are going anyway. */
+const isExempt = (pod: Pod): boolean =>
+  pod.metadata.deletionTimestamp !== undefined || ['Succeeded', 'Failed', 'Pending'].includes(pod.status?.phase ?? '');
+
+const isReady = (pod: Pod): boolean =>
+  (pod.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
+
+/** `pods/NAME/eviction`: a delete that the pod's disruption budget may refuse for now. */
+export async function evictPod(request: SubresourceRequest): Promise<SubresourceAnswer> {
+  const { registry, target, call } = request;
+  if (request.method !== 'POST') throw methodNotAllowed();
+  const { dryRun } = request.options('CreateOptions');
+  const eviction = (await request.readBody('Eviction')).plain as Eviction;
+  checkEviction(eviction, target.name);
+  const asked = parseDeleteOptions(new URLSearchParams(), eviction.deleteOptions ?? {});
+  const options: DeleteOptions = { ...asked, dryRun: dryRun || asked.dryRun };
+
+  // Nothing waits between the reading of the budget and its being charged, so two evictions never share one allowance.
+  const pod = readPod(registry, target.served, target.namespace, target.name);
+  if (!isExempt(pod)) chargeBudget(registry, pod, options.dryRun);
+  if (!options.dryRun) markDisrupted(registry, target.served, pod);
+  await deleteObject(registry, call, { ...target, subresource: '' }, options);
+  return { status: 201, body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 } };
+}
+
+function checkEviction({ apiVersion = 'policy/v1', kind = 'Eviction', metadata }: Eviction, name: string): void {
+  const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
+  if (kind !== 'Eviction' || group !== 'policy') {
+    throw badRequest(
+      `${kind} in version "${version}" cannot be handled as a Eviction: converting (${version}.${kind}) to (policy.Eviction): unknown conversion`,
+    );
+  }
+  if (metadata?.name !== name) throw badRequest('name in URL does not match name in Eviction object');
+}
+
+function readPod(registry: Registry, served: ServedKind, namespace: string, name: string): Pod {
+  const record = registry.store.get(served.resource, namespace, name);
+  if (record === undefined) throw notFound(served.kind, name);
+  return registry.parse(served, record);
+}
+
+/** The budgets whose selector has the pod. */
+function budgetsOf(registry: Registry, pod: Pod): { served: ServedKind; budgets: Budget[] } | undefined {
+  const served = registry.kinds.find('policy', 'v1', 'poddisruptionbudgets');
+  if (served === undefined) return undefined;
+  const { records } = registry.store.list(BUDGETS, { namespace: pod.metadata.namespace });
+  const budgets = records
+    .map((record) => registry.parse(served, record) as Budget)
+    .filter(({ spec }) => selectorOf(spec?.selector)(pod.metadata.labels));
+  return { served, budgets };
+}
+
+/** Takes one disruption from the pod's budget. @throws StatusError 403, 429 or 500 when there is none to take */
+function chargeBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
+  const found = budgetsOf(registry, pod);
+  if (found === undefined) return;
+  const { served, budgets } = found;
+  if (budgets.length > 1) throw internal(TWO_BUDGETS);
+  const [budget] = budgets;
+  if (budget === undefined || mayGoUnhealthy(budget, pod)) return;
+  const { metadata, status = {} } = budget;
+  const name = metadata.name ?? '';
+  const allowed = status.disruptionsAllowed ?? 0;
+  if ((status.observedGeneration ?? 0) < (metadata.generation ?? 0)) {
+    throw tooMany(`The disruption budget ${name} is still being processed by the server.`, 10);
+  }
+  if (allowed < 0) throw forbidden(served.kind, name, 'pdb disruptions allowed is negative');
+  const disrupted = status.disruptedPods ?? {};
+  if (Object.keys(disrupted).length > MAX_DISRUPTED_PODS) {
+    throw forbidden(
+      served.kind,
+      name,
+      'DisruptedPods map too big - too many evictions not confirmed by PDB controller',
+    );
+  }
+  if (allowed === 0) throw tooMany(refusalOf(budget));
+  if (dryRun) return;
+  const left = allowed - 1;
+  budget.status = {
+    ...status,
+    disruptionsAllowed: left,
+    disruptedPods: { ...disrupted, [pod.metadata.name ?? '']: formatTime(registry.now()) },
+    ...(left === 0 ? { conditions: exhausted(budget, registry.now()) } : {}),
+  };
+  registry.put(served, budget);
+}
+
+/** Unready pods may go when the budget says so, or when it has enough ready ones without them. */
+function mayGoUnhealthy({ spec, status = {} }: Budget, pod: Pod): boolean {
+  if (isReady(pod)) return false;
+  if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
+  const { currentHealthy = 0, desiredHealthy = 0 } = status;
+  return currentHealthy >= desiredHealthy && desiredHealthy > 0;
+}
+
+function refusalOf({ metadata: { name }, status = {} }: Budget): string {
+  const failed = (status.conditions ?? []).find(
+    ({ type, reason }) => type === 'DisruptionAllowed' && reason === 'SyncFailed',
+  );
+  if (failed !== undefined) {
+    return `The disruption budget ${name} does not allow evicting pods currently because it failed sync: ${failed['message'] ?? ''}`;
+  }
+  const { currentHealthy = 0, desiredHealthy = 0 } = status;
+  if (currentHealthy > desiredHealthy) return `The disruption budget ${name} does not allow evicting pods currently`;
+  return `The disruption budget ${name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`;
+}
+
+function exhausted({ metadata, status }: Budget, now: Date): Condition[] {
+  const conditions = (status?.conditions ?? []).filter(({ type }) => type !== 'DisruptionAllowed');
+  return [
+    ...conditions,
+    {
+      type: 'DisruptionAllowed',
+      status: 'False',
+      observedGeneration: metadata.generation ?? 0,
+      lastTransitionTime: formatTime(now),
+      reason: 'InsufficientPods',
+      message: '',
+    },
+  ];
+}
+
+/** Says in the pod's status why it goes, before it does. */
+function markDisrupted(registry: Registry, served: ServedKind, pod: Pod): void {
+  const conditions = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
+  conditions.push({
+    type: 'DisruptionTarget',
+    status: 'True',
+    lastProbeTime: null,
+    lastTransitionTime: formatTime(registry.now()),
+    reason: 'EvictionByEvictionAPI',
+    message: 'Eviction API: evicting',
+  });
+  pod.status = { ...pod.status, conditions };
+  registry.put(served, pod);
 }

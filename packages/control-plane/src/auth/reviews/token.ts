@@ -1,0 +1,27 @@
+import { badRequest } from '../../registry/errors.ts';
+import type { ReviewHandler } from '../../registry/review.ts';
+import type { TokenReader } from '../authenticator.ts';
+import { ISSUER, type ServiceAccountTokens } from '../service-account-tokens.ts';
+import { answered, showUser } from './answer.ts';
+
+const list = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(' ')}]`;
+
+/** TokenReview: whose token this is. `fixed` reads tokens that are good for every audience. */
+export const tokenReview =
+  (tokens: ServiceAccountTokens, fixed: readonly TokenReader[]): ReviewHandler =>
+  ({ object }) => {
+    const spec = (object.spec ?? {}) as { token?: string; audiences?: string[] };
+    const { token = '', audiences = [] } = spec;
+    if (token === '') throw badRequest('token is required for TokenReview in authentication');
+    const wanted = audiences.length === 0 ? [ISSUER] : audiences;
+    const user = fixed.map((read) => read(token)).find((found) => found !== undefined) ?? tokens.read(token, wanted);
+    if (user !== undefined) {
+      return answered(object, { spec, status: { authenticated: true, user: showUser(user), audiences: wanted } });
+    }
+    const others = tokens.audiencesOf(token);
+    const error =
+      others === undefined
+        ? 'invalid bearer token'
+        : `[invalid bearer token, token audiences ${list(others)} is invalid for the target audiences ${list(wanted)}]`;
+    return answered(object, { spec, status: { user: {}, error } });
+  };
