@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import type { ApiObject } from '../../object.ts';
+import { TestPlane } from '../testing.ts';
+import { chooseNode } from './index.ts';
+import { Usage } from './resources.ts';
+
+const node = (name: string, body: Record<string, unknown> = {}, labels: Record<string, string> = {}): ApiObject => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name, labels },
+  spec: {},
+  status: { allocatable: { cpu: '1', pods: '2' } },
+  ...body,
+});
+
+const pod = (spec: Record<string, unknown> = {}, name = 'p'): ApiObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, uid: name },
+  spec: { containers: [{ name: 'c', resources: { requests: { cpu: '600m' } } }], ...spec },
+});
+
+const choose = (wanting: ApiObject, nodes: ApiObject[], usage = new Usage()): string => {
+  const decision = chooseNode(wanting, nodes, [], usage);
+  return 'node' in decision ? (decision.node.metadata.name ?? '') : decision.why;
+};
+
+test.each<[string, ApiObject, ApiObject[], string]>([
+  ['nothing to choose from', pod(), [], 'no nodes available to schedule pods'],
+  ['a free node', pod(), [node('a')], 'a'],
+  ['a cordoned one', pod(), [node('a', { spec: { unschedulable: true } })], '0/1 nodes are available: 1 node(s) were unschedulable.'],
+  [
+    'a taint that is not tolerated',
+    pod(),
+    [node('a', { spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] } })],
+    '0/1 nodes are available: 1 node(s) had untolerated taint(s).',
+  ],
+  [
+    'one that is',
+    pod({ tolerations: [{ key: 'k', operator: 'Exists' }] }),
+    [node('a', { spec: { taints: [{ key: 'k', effect: 'NoExecute' }] } })],
+    'a',
+  ],
+  ['a mere preference', pod(), [node('a', { spec: { taints: [{ key: 'k', effect: 'PreferNoSchedule' }] } })], 'a'],
+  ['the node that the selector names', pod({ nodeSelector: { zone: 'b' } }), [node('a'), node('b', {}, { zone: 'b' })], 'b'],
+  ['too little CPU', pod({ containers: [{ name: 'c', resources: { requests: { cpu: '2' } } }] }), [node('a')], '0/1 nodes are available: 1 Insufficient cpu.'],
+])('%s', (_title, wanting, nodes, outcome) => {
+  expect(choose(wanting, nodes)).toBe(outcome);
+});
+
+test('what is taken is not given twice, and is free again afterwards', () => {
+  const usage = new Usage();
+  usage.put(pod({}, 'first'), 'a');
+  expect(choose(pod(), [node('a')], usage)).toBe('0/1 nodes are available: 1 Insufficient cpu.');
+  expect(choose(pod(), [node('a'), node('b')], usage)).toBe('b');
+  usage.remove('first');
+  expect(choose(pod(), [node('a')], usage)).toBe('a');
+});
+
+test('a pod that fits nowhere says so, and is bound when a node comes', async () => {
+  await using plane = await TestPlane.start('scheduler');
+  const pods = '/api/v1/namespaces/default/pods';
+  const spec = { containers: [{ name: 'c', image: 'i' }], tolerations: [{ operator: 'Exists' }] };
+  await plane.must('POST', pods, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec });
+  expect((await plane.must('GET', `${pods}/p`))['status']).toMatchObject({
+    conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }],
+  });
+  await plane.must('POST', '/api/v1/nodes', node('n'));
+  expect((await plane.must('GET', `${pods}/p`))['spec']).toMatchObject({ nodeName: 'n' });
+  expect(plane.errors).toEqual([]);
+});
