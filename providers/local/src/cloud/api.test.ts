@@ -93,6 +93,7 @@ describe('the API', () => {
       'instances.get': { total: 1, failed: 1, byCode: { 404: 1 } },
     });
     expect(body.items).toMatchObject([{ operation: 'instances.create', instance: 'vm' }, { error: 'NotFound' }]);
+    expect((await call('GET', '/requests?limit=0')).body.items).toEqual([]);
     await call('DELETE', '/requests');
     expect((await call('GET', '/requests')).body.counters).toEqual({});
   });

@@ -41,7 +41,7 @@ export class RequestLog {
 
   /** Oldest first. */
   recent(limit = KEPT): readonly LoggedRequest[] {
-    return this.#entries.slice(-Math.min(limit, KEPT));
+    return limit > 0 ? this.#entries.slice(-Math.min(limit, KEPT)) : [];
   }
 
   reset(): void {

@@ -1,0 +1,91 @@
+import { startControlPlane } from '@mcm/control-plane';
+import {
+  createClient,
+  handlerTransport,
+  type KubeObject,
+  nodes,
+  type Pod,
+  pods,
+  type ResourceDefinition,
+  realClock,
+  secrets,
+  seededRandom,
+  silentLogger,
+  undiciTransport,
+} from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { createLocalCloud } from '../local-cloud.ts';
+
+interface RoleBinding extends KubeObject {
+  roleRef: object;
+  subjects: object[];
+}
+
+const clusterRoleBindings: ResourceDefinition<RoleBinding> = {
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  plural: 'clusterrolebindings',
+  kind: 'ClusterRoleBinding',
+  namespaced: false,
+};
+
+test('a kubelet joins over TLS with its bootstrap token and is its node from then on', async () => {
+  const users = new Set<string>();
+  const plane = await startControlPlane({
+    port: 0,
+    requestLog: ({ userAgent, verb, resource, code }) => {
+      if (userAgent.startsWith('kubelet/')) users.add(`${verb} ${resource} ${code}`);
+    },
+  });
+  const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock: realClock });
+  const apiGroup = 'rbac.authorization.k8s.io';
+  await client.resource(clusterRoleBindings).create({
+    metadata: { name: 'nodes' },
+    roleRef: { apiGroup, kind: 'ClusterRole', name: 'system:node' },
+    subjects: [{ apiGroup, kind: 'Group', name: 'system:nodes' }],
+  });
+  const token = { id: 'abcdef', secret: '0123456789abcdef' };
+  await client.resource(secrets, 'kube-system').create({
+    metadata: { name: `bootstrap-token-${token.id}` },
+    type: 'bootstrap.kubernetes.io/token',
+    stringData: { 'token-id': token.id, 'token-secret': token.secret, 'usage-bootstrap-authentication': 'true' },
+  });
+  const cloud = createLocalCloud({
+    clock: realClock,
+    random: seededRandom(3),
+    log: silentLogger,
+    kubelets: { connect: (address) => undiciTransport({ ...address, connections: 1 }) },
+  });
+  try {
+    const userData = JSON.stringify({
+      server: plane.url,
+      certificateAuthorityData: Buffer.from(plane.caCertificate ?? '').toString('base64'),
+      bootstrapToken: `${token.id}.${token.secret}`,
+    });
+    const body = JSON.stringify({ name: 'n-1', image: 'linux', userData });
+    await cloud.fetch(new Request('http://cloud/v1/instances', { method: 'POST', body }));
+    await client.resource(pods, 'default').create({
+      metadata: { name: 'web' },
+      spec: { nodeName: 'n-1', containers: [{ name: 'main', image: 'app:1' }] },
+    });
+    // The token has done its work when the node is there; what follows needs the certificate.
+    for await (const event of client.resource(nodes).watch({ resourceVersion: '0' }))
+      if (event.type !== 'BOOKMARK' && event.object.metadata.name === 'n-1') break;
+    await client.resource(secrets, 'kube-system').delete(`bootstrap-token-${token.id}`);
+    const running = await firstRunning(client.resource(pods, 'default').watch({ resourceVersion: '0' }));
+    expect(running.metadata.name).toBe('web');
+    expect(users).toContain('create certificatesigningrequests 201');
+    expect([...users].filter((call) => /[45]\d\d$/.test(call))).toEqual([]);
+  } finally {
+    await cloud.close();
+    await plane.close();
+  }
+});
+
+async function firstRunning(events: AsyncIterable<{ readonly type: string; readonly object: unknown }>): Promise<Pod> {
+  for await (const { type, object } of events) {
+    const pod = object as Pod;
+    if (type !== 'BOOKMARK' && pod.status?.phase === 'Running') return pod;
+  }
+  throw new Error('the watch of pods ended early');
+}
