@@ -58,7 +58,9 @@ export function compileSchema(schema: JsonSchema, options: { celRules?: boolean 
       if (lists.length > 0 && (old === undefined || validateLists(old, node, '', []).length === 0))
         causes.push(...lists);
       if (options.celRules === false || !node.rulesBelow) return causes;
-      if (causes.some((cause) => BLOCKING.has(cause.reason ?? ''))) {
+      // A missing name is complained about elsewhere, but as a missing field it blocks the rules like any other.
+      const isNameless = (object.metadata.name ?? '') === '';
+      if (isNameless || causes.some((cause) => BLOCKING.has(cause.reason ?? ''))) {
         causes.push(invalid(NO_FIELD, null, RULES_NOT_CHECKED));
         return causes;
       }

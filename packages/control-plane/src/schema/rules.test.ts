@@ -46,6 +46,14 @@ describe('rules', () => {
     expect(check({ ...schema, required: [] }, { a: 1 })).toHaveLength(2);
   });
 
+  it('are not run on an object without a name', () => {
+    const nameless: ApiObject = { apiVersion: 'g/v1', kind: 'K', metadata: {}, spec: 'x' };
+    const schema = compileSchema({ type: 'object', properties: { spec: { type: 'string', ...rule('false') } } });
+    expect(schema.validate(nameless).map(({ message }) => message)).toEqual([
+      expect.stringMatching(/some validation rules were not checked/),
+    ]);
+  });
+
   it('report an error of evaluation', () => {
     const schema = { type: 'object', properties: { a: text }, ...rule('self.a == "x"') };
     expect(check(schema, {})).toEqual([
