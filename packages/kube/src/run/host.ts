@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import { type Clock, realClock } from '../clock.ts';
 import type { Random } from '../random.ts';
 
@@ -17,8 +18,15 @@ export interface Host {
   exit(code: number): void;
 }
 
+/**
+ * Keeps V8's young generation as small as it starts. While a big list comes in, V8 would let it grow to 48 MB and never
+ * take it back, for no gain in time: with 20,000 pods of 7 kB this is 160 MB of resident memory against 215 MB.
+ */
+const keepYoungGenerationSmall = (): void => setFlagsFromString('--semi-space-growth-factor=1');
+
 /** The real process. To be called from `main` only. */
 export function processHost(hostname: string): Host {
+  keepYoungGenerationSmall();
   return {
     argv: process.argv.slice(2),
     env: process.env,

@@ -51,6 +51,9 @@ function fakeHost(argv: readonly string[], identity = 'me') {
   const exits: number[] = [];
   let stop: ((reason: string) => void) | undefined;
   const ready = Promise.withResolvers<string>();
+  /** The address, unless the binary ends before it has one. */
+  const readyOr = (exit: Promise<number>): Promise<string> =>
+    Promise.race([ready.promise, exit.then((code) => Promise.reject(new Error(`exit ${code}: ${complaints.join()}`)))]);
   const host: Host = {
     argv: ['--port=0', '--bind-address=127.0.0.1', '--log-level=silent', ...argv],
     env: {},
@@ -67,7 +70,7 @@ function fakeHost(argv: readonly string[], identity = 'me') {
     },
     exit: (code) => exits.push(code),
   };
-  return { host, printed, complaints, exits, ready: ready.promise, stop: (reason = 'SIGTERM') => stop?.(reason) };
+  return { host, printed, complaints, exits, readyOr, stop: (reason = 'SIGTERM') => stop?.(reason) };
 }
 
 const untilAbort = (signal: AbortSignal) =>
@@ -117,7 +120,7 @@ describe('a binary', () => {
     const { definition, began } = demo();
     const t = fakeHost([`--target-kubeconfig=${kubeconfig}`, '--safety-up=5']);
     const exit = runBinary(definition, t.host);
-    const address = await t.ready;
+    const address = await t.readyOr(exit);
     const context = await began;
     expect(context.flags).toMatchObject({ 'safety-up': 5, port: 0 });
     expect(context.target).toBeDefined();
@@ -164,7 +167,7 @@ describe('a binary', () => {
     });
     const t = fakeHost([`--target-kubeconfig=${kubeconfig}`, '--leader-elect=false']);
     const exit = runBinary(definition, t.host);
-    await t.ready;
+    await t.readyOr(exit);
     t.stop('SIGINT');
     expect(t.exits).toEqual([]);
     t.stop('SIGINT');
