@@ -86,7 +86,8 @@ const targetCaches = (client: KubeClient, runtime: InformerRuntime): TargetCache
     ...runtime,
     project: projectPod,
     indexes: { node: (pod) => present(pod.spec.nodeName) },
-    pageSize: 250,
+    // Whole pods are 7 kB and more: a page of them at a time is the peak of this process's memory.
+    pageSize: 50,
   }),
   claims: createInformer(client, persistentVolumeClaims, { ...runtime, project: projectClaim }),
   attachments: createInformer(client, volumeAttachments, {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
 import { machineClasses, machines } from '@mcm/api';
 import {
   type BinaryContext,
@@ -89,5 +90,7 @@ export async function runMachineController<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   options: { readonly version?: string } = {},
 ): Promise<never> {
+  // A first list of 20,000 pods lets V8's young generation grow and never shrink again: 233 MB resident instead of 170.
+  setFlagsFromString('--semi-space-growth-factor=1');
   process.exit(await runBinary(machineControllerBinary(driver, options.version)));
 }
