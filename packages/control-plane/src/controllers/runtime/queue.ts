@@ -2,6 +2,8 @@ import type { Clock, Timer } from '../../clock.ts';
 
 const FIRST_RETRY_MS = 5;
 const LAST_RETRY_MS = 30_000;
+/** What a timer of the platform can hold (31 bits). */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Keys worked on at the same time. */
 const WORKERS = 16;
 
@@ -48,7 +50,8 @@ export class WorkQueue {
         this.#timers.delete(key);
         this.add(key);
       },
-      Math.max(0, time - this.#clock.now().getTime()),
+      // A timer that fires early only makes the work look at its key once more.
+      Math.min(Math.max(0, time - this.#clock.now().getTime()), LONGEST_TIMER_MS),
     );
     this.#timers.set(key, { at: time, timer });
   }

@@ -9,6 +9,7 @@ import {
   storageClassStrategy,
   volumeAttachmentStrategy,
 } from '../cluster/storage.ts';
+import { flowSchemaStrategy, mutatingWebhookStrategy, policyBindingStrategy, validatingPolicyStrategy, validatingWebhookStrategy } from '../cluster/webhooks.ts';
 import { eventStorage, eventStrategy } from '../core/event.ts';
 import { defineKind, defineReview, fieldsAt } from '../define.ts';
 import type { KindDefinition, PrinterColumn } from '../kind.ts';
@@ -54,10 +55,10 @@ const regarding = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVe
 
 /** Kinds that run the cluster itself: extension, admission, access, leases, events, network, storage, scheduling. */
 export const clusterKinds: readonly KindDefinition[] = [
-  admission('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations', { columns: webhookColumns }),
-  admission('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations', { columns: webhookColumns }),
-  admission('ValidatingAdmissionPolicy', 'validatingadmissionpolicies', { subresources: status }),
-  admission('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings'),
+  admission('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations', { ...mutatingWebhookStrategy, columns: webhookColumns }),
+  admission('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations', { ...validatingWebhookStrategy, columns: webhookColumns }),
+  admission('ValidatingAdmissionPolicy', 'validatingadmissionpolicies', { ...validatingPolicyStrategy, subresources: status }),
+  admission('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings', policyBindingStrategy),
   admission('MutatingAdmissionPolicy', 'mutatingadmissionpolicies'),
   admission('MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings'),
   defineKind({
@@ -124,6 +125,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'flowcontrol.apiserver.k8s.io',
     kind: 'FlowSchema',
+    ...flowSchemaStrategy,
     plural: 'flowschemas',
     hasGeneration: true,
     subresources: status,

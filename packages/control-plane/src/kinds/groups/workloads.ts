@@ -1,3 +1,4 @@
+import { autoscalerStorage, autoscalerStrategy, autoscalerV1Strategy } from '../workloads/autoscaler.ts';
 import { budgetColumns, cronJobColumns, daemonSetColumns, deploymentColumns, jobColumns, replicaSetColumns, revisionColumns, statefulSetColumns } from '../columns/workloads.ts';
 import { defineKind, fieldsAt } from '../define.ts';
 import type { KindDefinition } from '../kind.ts';
@@ -101,9 +102,21 @@ export const workloadKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'autoscaling',
+    kind: 'HorizontalPodAutoscaler',
+    ...autoscalerV1Strategy,
+    storedAs: autoscalerStorage,
+    plural: 'horizontalpodautoscalers',
+    shortNames: ['hpa'],
+    categories,
+    subresources: status,
+    namespaced,
+  }),
+  defineKind({
+    group: 'autoscaling',
     version: 'v2',
     kind: 'HorizontalPodAutoscaler',
     model: 'V2HorizontalPodAutoscaler',
+    ...autoscalerStrategy,
     plural: 'horizontalpodautoscalers',
     shortNames: ['hpa'],
     categories,

@@ -1,0 +1,82 @@
+import type { ApiObject } from '../../object.ts';
+import { requiredValue } from '../../registry/errors.ts';
+import type { StatusCause } from '../../status.ts';
+import type { KindDefinition } from '../kind.ts';
+import { child, isPlain, items, look, number, type Plain, text } from '../plain.ts';
+import { strategy } from './apps.ts';
+
+const isCpu = (metric: Plain): boolean =>
+  metric['type'] === 'Resource' && look(metric, 'resource')['name'] === 'cpu';
+
+/** The form of `autoscaling/v1`, in which the CPU is the only measure, as that of `autoscaling/v2`. */
+function encode(object: ApiObject): ApiObject {
+  const { targetCPUUtilizationPercentage: target, ...spec } = look(object, 'spec');
+  const { currentCPUUtilizationPercentage: current, ...status } = look(object, 'status');
+  const metric = (value: Plain): Plain => ({ type: 'Resource', resource: { name: 'cpu', ...value } });
+  return {
+    ...object,
+    apiVersion: 'autoscaling/v2',
+    spec: {
+      ...spec,
+      ...(target === undefined
+        ? {}
+        : { metrics: [metric({ target: { type: 'Utilization', averageUtilization: target } })] }),
+    },
+    status: {
+      ...status,
+      ...(current === undefined ? {} : { currentMetrics: [metric({ current: { averageUtilization: current } })] }),
+    },
+  };
+}
+
+function decode(object: ApiObject): ApiObject {
+  const { metrics: _metrics, behavior: _behavior, ...spec } = look(object, 'spec');
+  const { currentMetrics: _current, conditions: _conditions, ...status } = look(object, 'status');
+  const metric = items(look(object, 'spec'), 'metrics').find(isCpu);
+  const target = number(look(metric, 'resource', 'target'), 'averageUtilization');
+  return {
+    ...object,
+    apiVersion: 'autoscaling/v1',
+    spec: { ...spec, ...(target === undefined ? {} : { targetCPUUtilizationPercentage: target }) },
+    status: { currentReplicas: 0, desiredReplicas: 0, ...status },
+  };
+}
+
+/** Autoscalers of both versions are kept as those of `autoscaling/v2`. */
+export const autoscalerStorage: NonNullable<KindDefinition['storedAs']> = {
+  resource: 'autoscaling/horizontalpodautoscalers',
+  encode,
+  decode,
+};
+
+const causes = (object: ApiObject): StatusCause[] => {
+  const target = look(object, 'spec', 'scaleTargetRef');
+  return ['kind', 'name']
+    .filter((field) => text(target, field) === '')
+    .map((field) => requiredValue(`spec.scaleTargetRef.${field}`));
+};
+
+const prepare = (object: ApiObject): void => {
+  object['status'] = { currentReplicas: 0, desiredReplicas: 0 };
+};
+
+const defaultReplicas = (object: ApiObject): void => {
+  child(object, 'spec')['minReplicas'] ??= 1;
+};
+
+export const autoscalerV1Strategy = strategy({ setDefaults: defaultReplicas, prepareForCreate: prepare, causes });
+
+const DEFAULT_CPU_PERCENT = 80;
+
+export const autoscalerStrategy = strategy({
+  setDefaults(object) {
+    defaultReplicas(object);
+    const spec = child(object, 'spec');
+    if (!Array.isArray(spec['metrics']) || !spec['metrics'].some(isPlain)) {
+      const target = { type: 'Utilization', averageUtilization: DEFAULT_CPU_PERCENT };
+      spec['metrics'] = [{ type: 'Resource', resource: { name: 'cpu', target } }];
+    }
+  },
+  prepareForCreate: prepare,
+  causes,
+});
