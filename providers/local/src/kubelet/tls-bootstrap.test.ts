@@ -2,11 +2,9 @@ import { startControlPlane } from '@mcm/control-plane';
 import {
   createClient,
   handlerTransport,
-  type KubeObject,
   nodes,
   type Pod,
   pods,
-  type ResourceDefinition,
   realClock,
   secrets,
   seededRandom,
@@ -15,19 +13,6 @@ import {
 } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { createLocalCloud } from '../local-cloud.ts';
-
-interface RoleBinding extends KubeObject {
-  roleRef: object;
-  subjects: object[];
-}
-
-const clusterRoleBindings: ResourceDefinition<RoleBinding> = {
-  group: 'rbac.authorization.k8s.io',
-  version: 'v1',
-  plural: 'clusterrolebindings',
-  kind: 'ClusterRoleBinding',
-  namespaced: false,
-};
 
 test('a kubelet joins over TLS with its bootstrap token and is its node from then on', async () => {
   const users = new Set<string>();
@@ -38,12 +23,6 @@ test('a kubelet joins over TLS with its bootstrap token and is its node from the
     },
   });
   const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock: realClock });
-  const apiGroup = 'rbac.authorization.k8s.io';
-  await client.resource(clusterRoleBindings).create({
-    metadata: { name: 'nodes' },
-    roleRef: { apiGroup, kind: 'ClusterRole', name: 'system:node' },
-    subjects: [{ apiGroup, kind: 'Group', name: 'system:nodes' }],
-  });
   const token = { id: 'abcdef', secret: '0123456789abcdef' };
   await client.resource(secrets, 'kube-system').create({
     metadata: { name: `bootstrap-token-${token.id}` },
