@@ -4,7 +4,7 @@ import { errorText } from '../error-text.ts';
 import { answerHealth, type HealthAnswer, type HealthSources } from './health.ts';
 
 export interface HealthServer {
-  /** `http://address:port`, with the port that was really taken. */
+  /** `http://address:port`, as it is reached from this machine, with the port that was really taken. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -31,7 +31,9 @@ const listen = (server: Server, host: string, port: number): Promise<void> =>
 const urlOf = (server: Server): string => {
   const address = server.address();
   if (address === null || typeof address === 'string') return '';
-  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  // The wildcard is no address that anybody could go to.
+  const reachable = address.address === '0.0.0.0' ? '127.0.0.1' : address.address === '::' ? '::1' : address.address;
+  const host = reachable.includes(':') ? `[${reachable}]` : reachable;
   return `http://${host}:${address.port}`;
 };
 
