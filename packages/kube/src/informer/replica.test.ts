@@ -182,6 +182,7 @@ test('whatever is lost, late or repeated, the replica ends as the server, and it
       });
       const server = new Map<string, Thing>();
       const pending: (() => void)[] = [];
+      const answers: (() => void)[] = []; // Of own writes, which may come before or after the watch tells of them.
       const roll = () => dice.next().value ?? 0;
       const relist = (version: number) => {
         pending.length = 0;
@@ -196,17 +197,18 @@ test('whatever is lost, late or repeated, the replica ends as the server, and it
           const object = thing(name, version, { uid: known?.metadata.uid ?? `uid-${version}`, color: `c${roll()}` });
           server.set(name, object);
           pending.push(() => replica.changed(object));
-          if (own) replica.written(object);
+          if (own) answers.push(() => replica.written(object));
         } else if (known !== undefined) {
           const last = thing(name, version, { uid: known.metadata.uid, going: true });
           server.delete(name);
           pending.push(() => replica.deleted(last));
-          if (own) replica.written(last);
+          if (own) answers.push(() => replica.written(last));
         }
+        for (let late = roll() - 1; late > 0; late--) answers.shift()?.();
         for (let events = roll() - 2; events > 0; events--) pending.shift()?.();
         if (roll() === 5 && roll() > 2) relist(version);
       });
-      for (const event of pending.splice(0)) event();
+      for (const event of [...pending.splice(0), ...answers]) event();
       const expected = [...server.values()].sort((a, b) => a.metadata.name.localeCompare(b.metadata.name));
       const sorted = (things: Iterable<Thing>) =>
         [...things].sort((a, b) => a.metadata.name.localeCompare(b.metadata.name));
