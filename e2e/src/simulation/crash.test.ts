@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import type { Death } from './process.ts';
+import { type ProcessName, World } from './world.ts';
+
+/** A machine's whole life: born, replaced by a rolling update, and gone. */
+async function life(deaths: Partial<Record<ProcessName, Death>>, seed: number): Promise<World> {
+  const world = await World.start({ deaths, seed });
+  await world.createDeployment(2);
+  await world.untilSettled(2, 'blue');
+  await world.change({ template: { spec: { class: { name: 'green' } } } });
+  await world.untilSettled(2, 'green');
+  await world.change({ replicas: 0 });
+  await world.untilSettled(0, 'green');
+  return world;
+}
+
+test('a fleet is born, rolled and gone, and then nothing is written', async () => {
+  const world = await life({}, 1);
+  expect(world.violations).toEqual([]);
+  // The last status of sets and deployment follows.
+  await world.clock.advance(10_000);
+  const written = world.writes.length;
+  await world.clock.advance(600_000);
+  expect(world.writes.slice(written)).toEqual([]);
+  await world.close();
+});
+
+/** Every request is an await at which a process may die: before it leaves, or with its effect done and its answer lost. */
+test.each<ProcessName>(['machine-controller', 'manager'])(
+  '%s killed at any await of creation and deletion: the same fleet, no VM twice, none left over',
+  { timeout: 600_000 },
+  async (name) => {
+    const calm = await life({}, 1);
+    const requests = calm.requests(name);
+    await calm.close();
+    expect(requests).toBeGreaterThan(20);
+    for (let request = 1; request <= requests; request += 1) {
+      for (const when of ['before', 'after'] as const) {
+        const world = await life({ [name]: { request, when } }, request);
+        expect(world.violations, `${name} killed ${when} request ${request}`).toEqual([]);
+        await world.close();
+      }
+    }
+  },
+);
