@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../clock.ts';
-import { type ControlPlane, startControlPlane } from '../plane.ts';
 import type { ApiObject } from '../object.ts';
+import { type ControlPlane, startControlPlane } from '../plane.ts';
 
 /** A clock that stands still until it is moved. */
 export class TestClock implements Clock {
@@ -73,7 +73,12 @@ export class TestPlane {
   }
 
   /** The parsed answer and its code. */
-  async send(method: string, path: string, body?: unknown, contentType = 'application/json'): Promise<{ code: number; body: ApiObject }> {
+  async send(
+    method: string,
+    path: string,
+    body?: unknown,
+    contentType = 'application/json',
+  ): Promise<{ code: number; body: ApiObject }> {
     const response = await this.#plane.fetch(
       new Request(`http://plane${path}`, {
         method,
@@ -96,7 +101,7 @@ export class TestPlane {
   }
 
   async list(path: string): Promise<ApiObject[]> {
-    return (await this.must('GET', path))['items'] as ApiObject[];
+    return (await this.must('GET', path)).items as ApiObject[];
   }
 
   async exists(path: string): Promise<boolean> {
@@ -107,4 +112,3 @@ export class TestPlane {
     await this.#plane.close();
   }
 }
-

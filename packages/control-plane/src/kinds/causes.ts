@@ -15,14 +15,10 @@ export const notFoundValue = (field: string, value: unknown): StatusCause => ({
 
 /** A number outside of a range. */
 export const rangeCauses = (field: string, value: number, low: number, high: number): StatusCause[] =>
-  value >= low && value <= high
-    ? []
-    : [invalidValue(field, value, `must be between ${low} and ${high}, inclusive`)];
+  value >= low && value <= high ? [] : [invalidValue(field, value, `must be between ${low} and ${high}, inclusive`)];
 
 export const portCauses = (field: string, port: number): StatusCause[] => rangeCauses(field, port, 1, 65_535);
 
 /** A number below zero. */
 export const negativeCauses = (field: string, value: unknown): StatusCause[] =>
-  typeof value === 'number' && value < 0
-    ? [invalidValue(field, value, 'must be greater than or equal to 0')]
-    : [];
+  typeof value === 'number' && value < 0 ? [invalidValue(field, value, 'must be greater than or equal to 0')] : [];

@@ -14,5 +14,4 @@ const paragraphs = (text: string): string => text.replaceAll(/ {2}(?=\S)/g, '\n\
 export const modelDoc = (model: string): string => paragraphs(descriptions[model]?.text ?? '');
 
 /** What it says of one of its fields. */
-export const fieldDoc = (model: string, field: string): string =>
-  paragraphs(descriptions[model]?.fields[field] ?? '');
+export const fieldDoc = (model: string, field: string): string => paragraphs(descriptions[model]?.fields[field] ?? '');

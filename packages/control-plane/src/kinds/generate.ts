@@ -50,7 +50,12 @@ const packageOf = (group: string, version: string): string =>
 /** `V1PodSpec` → `PodSpec`, `CoreV1Event` → `Event`. */
 const plainName = (model: string): string => model.replace(/^[A-Za-z]*?V[0-9]+/, '');
 
-const SCALARS: Readonly<Record<string, string>> = { Date: 'date-time', IntOrString: 'int-or-string', any: 'any', V1MicroTime: 'date-time-micro' };
+const SCALARS: Readonly<Record<string, string>> = {
+  Date: 'date-time',
+  IntOrString: 'int-or-string',
+  any: 'any',
+  V1MicroTime: 'date-time-micro',
+};
 
 /** A TypeScript type as the short form of `definitions.json`: `[]` a list of, `{}` a map to, then a scalar or a model. */
 function shortType(type: string, format: string): string {

@@ -6,6 +6,7 @@ import { clusterKinds } from './groups/cluster.ts';
 import { coreKinds } from './groups/core.ts';
 import { workloadKinds } from './groups/workloads.ts';
 import type { KindDefinition } from './kind.ts';
+import { tokenRequestKind } from './token-request.ts';
 
 /** Every kind that is served without a CustomResourceDefinition. */
 export const builtinKinds: readonly KindDefinition[] = [...coreKinds, ...workloadKinds, ...clusterKinds];
@@ -14,11 +15,5 @@ export const builtinKinds: readonly KindDefinition[] = [...coreKinds, ...workloa
 export const bodyKinds: readonly KindDefinition[] = [
   defineReview({ group: 'policy', kind: 'Eviction', plural: 'evictions', namespaced: true }),
   defineReview({ group: 'autoscaling', kind: 'Scale', plural: 'scales', namespaced: true }),
-  defineReview({
-    group: 'authentication.k8s.io',
-    kind: 'TokenRequest',
-    model: 'AuthenticationV1TokenRequest',
-    plural: 'tokenrequests',
-    namespaced: true,
-  }),
+  tokenRequestKind,
 ];

@@ -14,10 +14,18 @@ const context = { now: new Date('2024-01-01T00:00:00Z'), subresource: '', userNa
 /** An object as it is after a create, and what the create says against it. */
 function create(name: string, body: Record<string, unknown>): { object: ApiObject; causes: string[] } {
   const kind = kindOf(name);
-  const object: ApiObject = { apiVersion: 'v1', kind: name, metadata: { name: 'x', namespace: 'ns', uid: 'u-1' }, ...body };
+  const object: ApiObject = {
+    apiVersion: 'v1',
+    kind: name,
+    metadata: { name: 'x', namespace: 'ns', uid: 'u-1' },
+    ...body,
+  };
   kind.setDefaults?.(object);
   kind.prepareForCreate?.(object, context);
-  return { object, causes: (kind.validate?.(object, context) ?? []).map(({ field, message }) => `${field}: ${message}`) };
+  return {
+    object,
+    causes: (kind.validate?.(object, context) ?? []).map(({ field, message }) => `${field}: ${message}`),
+  };
 }
 
 /** What an update says. */
@@ -46,20 +54,20 @@ test('every kind has a schema with metadata, and names of its own', () => {
     const id = `${kind.group}/${kind.version}/${kind.plural}`;
     expect(seen.has(id), id).toBe(false);
     seen.add(id);
-    expect(kind.schema?.properties?.['metadata']?.$id, id).toBe('io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta');
+    expect(kind.schema?.properties?.metadata?.$id, id).toBe('io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta');
   }
 });
 
 test('lists that merge carry their keys', () => {
-  const spec = kindOf('Pod').schema?.properties?.['spec'] as JsonSchema;
-  expect(spec.properties?.['containers']).toMatchObject({
+  const spec = kindOf('Pod').schema?.properties?.spec as JsonSchema;
+  expect(spec.properties?.containers).toMatchObject({
     'x-kubernetes-list-type': 'map',
     'x-kubernetes-list-map-keys': ['name'],
     'x-kubernetes-patch-merge-key': 'name',
     'x-kubernetes-patch-strategy': 'merge',
   });
-  expect(spec.properties?.['tolerations']).toMatchObject({ 'x-kubernetes-list-type': 'atomic' });
-  expect(spec.properties?.['volumes']?.['x-kubernetes-patch-strategy']).toBe('merge,retainKeys');
+  expect(spec.properties?.tolerations).toMatchObject({ 'x-kubernetes-list-type': 'atomic' });
+  expect(spec.properties?.volumes?.['x-kubernetes-patch-strategy']).toBe('merge,retainKeys');
 });
 
 describe('pods', () => {
@@ -102,8 +110,14 @@ describe('pods', () => {
   test.each([
     [{ containers: [] }, 'spec.containers: Required value'],
     [{ containers: [container, container] }, 'spec.containers[1].name: Duplicate value: "c"'],
-    [{ restartPolicy: 'Odd' }, 'spec.restartPolicy: Unsupported value: "Odd": supported values: "Always", "OnFailure", "Never"'],
-    [{ activeDeadlineSeconds: 0 }, 'spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive'],
+    [
+      { restartPolicy: 'Odd' },
+      'spec.restartPolicy: Unsupported value: "Odd": supported values: "Always", "OnFailure", "Never"',
+    ],
+    [
+      { activeDeadlineSeconds: 0 },
+      'spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive',
+    ],
     [{ dnsPolicy: 'None' }, 'spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None'],
     [
       { containers: [{ ...container, volumeMounts: [{ name: 'none', mountPath: '/x' }] }] },
@@ -118,10 +132,13 @@ describe('pods', () => {
   });
 
   test('may change their image and little else', () => {
-    const changed = (spec: Record<string, unknown>) => update('Pod', pod({ nodeName: 'n' }), pod({ nodeName: 'n', ...spec }));
+    const changed = (spec: Record<string, unknown>) =>
+      update('Pod', pod({ nodeName: 'n' }), pod({ nodeName: 'n', ...spec }));
     expect(changed({ containers: [{ ...container, image: 'example.dev/app:2' }] })).toEqual([]);
     expect(changed({ activeDeadlineSeconds: 5 })).toEqual([]);
-    expect(changed({ nodeName: 'other' })[0]).toContain('spec: Forbidden: pod updates may not change fields other than');
+    expect(changed({ nodeName: 'other' })[0]).toContain(
+      'spec: Forbidden: pod updates may not change fields other than',
+    );
     expect(changed({ containers: [container, { name: 'd', image: 'i' }] })).toEqual([
       'spec.containers: Forbidden: pod updates may not add or remove containers',
     ]);
@@ -134,7 +151,7 @@ describe('pods', () => {
     [{ nodeName: 'n' }, 'Succeeded', 0],
   ])('%j in phase %s gets %i seconds to end', (spec, phase, seconds) => {
     const { object } = create('Pod', pod(spec));
-    if (phase !== undefined) object['status'] = { phase };
+    if (phase !== undefined) object.status = { phase };
     expect(kindOf('Pod').gracePeriodSeconds?.(object)).toBe(seconds);
   });
 });
@@ -150,7 +167,10 @@ describe('other kinds', () => {
       },
       status: {},
     });
-    const other = { selector: { matchLabels: { app: 'o' } }, template: { metadata: { labels: { app: 'o' } }, spec: { containers: [container] } } };
+    const other = {
+      selector: { matchLabels: { app: 'o' } },
+      template: { metadata: { labels: { app: 'o' } }, spec: { containers: [container] } },
+    };
     expect(update('Deployment', workload(), { spec: other })).toEqual([
       'spec.selector: Invalid value: {"matchLabels":{"app":"o"}}: field is immutable',
     ]);
@@ -158,9 +178,21 @@ describe('other kinds', () => {
 
   test.each([
     ['Deployment', { replicas: -1 }, 'spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
-    ['Deployment', { strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 0 } } }, 'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0'],
-    ['ReplicaSet', { selector: { matchLabels: { app: 'o' } } }, 'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`'],
-    ['DaemonSet', { updateStrategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 0 } } }, 'spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0'],
+    [
+      'Deployment',
+      { strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 0 } } },
+      'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0',
+    ],
+    [
+      'ReplicaSet',
+      { selector: { matchLabels: { app: 'o' } } },
+      'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+    ],
+    [
+      'DaemonSet',
+      { updateStrategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 0 } } },
+      'spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0',
+    ],
   ])('%s with %j is refused', (kind, spec, cause) => {
     expect(create(kind, workload(spec)).causes).toEqual([cause]);
   });
@@ -175,21 +207,31 @@ describe('other kinds', () => {
     expect(update('ConfigMap', { data: { a: '1' }, immutable: true }, { data: { a: '2' } })).toEqual([
       'data: Forbidden: field is immutable when `immutable` is set',
     ]);
-    expect(create('ConfigMap', { data: { '..': '1' } }).causes).toEqual(['data[..]: Invalid value: "..": must not be \'..\'']);
+    expect(create('ConfigMap', { data: { '..': '1' } }).causes).toEqual([
+      'data[..]: Invalid value: "..": must not be \'..\'',
+    ]);
   });
 
   test('a service gets an address that stays', () => {
     const { object } = create('Service', { spec: { ports: [{ port: 80 }] } });
     expect(object).toMatchObject({
-      spec: { type: 'ClusterIP', clusterIP: expect.stringMatching(/^10\.96\.\d+\.\d+$/), ports: [{ protocol: 'TCP', targetPort: 80 }] },
+      spec: {
+        type: 'ClusterIP',
+        clusterIP: expect.stringMatching(/^10\.96\.\d+\.\d+$/),
+        ports: [{ protocol: 'TCP', targetPort: 80 }],
+      },
     });
-    const moved = { spec: { ...(object['spec'] as object), clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1'] } };
+    const moved = { spec: { ...(object.spec as object), clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1'] } };
     expect(update('Service', { spec: { ports: [{ port: 80 }] } }, moved)[0]).toContain('may not change once set');
   });
 
   test('a namespace is labelled with its name and held by its finalizer', () => {
     const { object } = create('Namespace', {});
-    expect(object).toMatchObject({ metadata: { labels: { 'kubernetes.io/metadata.name': 'x' } }, spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } });
+    expect(object).toMatchObject({
+      metadata: { labels: { 'kubernetes.io/metadata.name': 'x' } },
+      spec: { finalizers: ['kubernetes'] },
+      status: { phase: 'Active' },
+    });
   });
 
   test('extended resources of a node are whole numbers', () => {
@@ -201,7 +243,13 @@ describe('other kinds', () => {
 
   test('events of both groups are the same objects', () => {
     const events = builtinKinds.find(({ group, kind }) => group === 'events.k8s.io' && kind === 'Event');
-    const event: ApiObject = { apiVersion: 'events.k8s.io/v1', kind: 'Event', metadata: { name: 'e' }, note: 'n', regarding: { kind: 'Pod' } };
+    const event: ApiObject = {
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { name: 'e' },
+      note: 'n',
+      regarding: { kind: 'Pod' },
+    };
     const stored = events?.storedAs?.encode(event);
     expect(stored).toMatchObject({ apiVersion: 'v1', message: 'n', involvedObject: { kind: 'Pod' } });
     expect(stored === undefined ? undefined : events?.storedAs?.decode(stored)).toEqual(event);

@@ -52,20 +52,39 @@ test('quantities become canonical, times go to UTC', () => {
 });
 
 test('micro times have six digits', () => {
-  const lease = object('Lease', { spec: { renewTime: '2024-01-01T00:00:00Z', acquireTime: '2024-01-01T00:00:00.1234567Z' } });
+  const lease = object('Lease', {
+    spec: { renewTime: '2024-01-01T00:00:00Z', acquireTime: '2024-01-01T00:00:00.1234567Z' },
+  });
   roundTrip(lease, 'V1Lease');
-  expect(lease['spec']).toEqual({ renewTime: '2024-01-01T00:00:00.000000Z', acquireTime: '2024-01-01T00:00:00.123456Z' });
+  expect(lease.spec).toEqual({
+    renewTime: '2024-01-01T00:00:00.000000Z',
+    acquireTime: '2024-01-01T00:00:00.123456Z',
+  });
 });
 
 test.each([
-  ['Pod', { spec: { containers: 'x' } }, 'json: cannot unmarshal string into Go struct field PodSpec.spec.containers of type []v1.Container'],
-  ['Pod', { spec: { terminationGracePeriodSeconds: 'x' } }, 'json: cannot unmarshal string into Go struct field PodSpec.spec.terminationGracePeriodSeconds of type int64'],
+  [
+    'Pod',
+    { spec: { containers: 'x' } },
+    'json: cannot unmarshal string into Go struct field PodSpec.spec.containers of type []v1.Container',
+  ],
+  [
+    'Pod',
+    { spec: { terminationGracePeriodSeconds: 'x' } },
+    'json: cannot unmarshal string into Go struct field PodSpec.spec.terminationGracePeriodSeconds of type int64',
+  ],
   ['ConfigMap', { data: { a: 1 } }, 'json: cannot unmarshal number into Go struct field ConfigMap.data of type string'],
-  ['ConfigMap', { immutable: 'yes' }, 'json: cannot unmarshal string into Go struct field ConfigMap.immutable of type bool'],
+  [
+    'ConfigMap',
+    { immutable: 'yes' },
+    'json: cannot unmarshal string into Go struct field ConfigMap.immutable of type bool',
+  ],
   ['Secret', { data: { a: 'not base64' } }, 'illegal base64 data at input byte 3'],
   ['Node', { status: { capacity: { cpu: 'abc' } } }, 'quantities must match the regular expression'],
 ])('%s %j is refused in the words of the real server', (kind, body, words) => {
-  expect(() => roundTrip(object(kind, body), `V1${kind}`)).toThrow(`${kind} in version "v1" cannot be handled as a ${kind}: ${words}`);
+  expect(() => roundTrip(object(kind, body), `V1${kind}`)).toThrow(
+    `${kind} in version "v1" cannot be handled as a ${kind}: ${words}`,
+  );
 });
 
 test('a second round trip changes nothing', () => {

@@ -13,7 +13,7 @@ const PENDING_MS = 24 * HOUR_MS;
 /** When a request is of no more use, in milliseconds since the epoch. */
 function expires(request: ApiObject): number {
   const times = items(look(request, 'status'), 'conditions')
-    .map((condition) => Date.parse(String(condition['lastUpdateTime'] ?? '')))
+    .map((condition) => Date.parse(String(condition.lastUpdateTime ?? '')))
     .filter((time) => !Number.isNaN(time));
   const created = Date.parse(request.metadata.creationTimestamp ?? '');
   const answered = isIssued(request) || hasCondition(request, 'Denied') || hasCondition(request, 'Failed');

@@ -8,13 +8,13 @@ import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';
 export type ConditionType = 'Approved' | 'Denied' | 'Failed';
 
 export const hasCondition = (request: ApiObject, type: ConditionType): boolean =>
-  items(look(request, 'status'), 'conditions').some((condition) => condition['type'] === type);
+  items(look(request, 'status'), 'conditions').some((condition) => condition.type === type);
 
 export const isIssued = (request: ApiObject): boolean => text(look(request, 'status'), 'certificate') !== '';
 
 export function specOf(request: ApiObject): RequestSpec {
   const spec = look(request, 'spec');
-  const seconds = spec['expirationSeconds'];
+  const seconds = spec.expirationSeconds;
   return {
     request: text(spec, 'request'),
     signerName: text(spec, 'signerName'),

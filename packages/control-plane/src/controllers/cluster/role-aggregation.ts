@@ -26,13 +26,13 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const roles = informer(CLUSTER_ROLES);
   const work = queue(async (name) => {
     const role = roles.get(name);
-    if (role === undefined || role['aggregationRule'] === undefined) return;
+    if (role === undefined || role.aggregationRule === undefined) return;
     const rules = aggregatedRules(role, [...roles.all()]);
     if (jsonEquals(rules, items(role, 'rules'))) return;
     await allowing(api.patch(CLUSTER_ROLES, { name }, { rules }), 404);
   });
   roles.onChange(() => {
-    for (const role of roles.all()) if (role['aggregationRule'] !== undefined) work.add(role.metadata.name ?? '');
+    for (const role of roles.all()) if (role.aggregationRule !== undefined) work.add(role.metadata.name ?? '');
   });
 }
 

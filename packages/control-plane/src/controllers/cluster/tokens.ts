@@ -12,8 +12,7 @@ const TOKEN_NAMESPACE = 'kube-system';
 const INFO_KEY = 'kube-public/cluster-info';
 const SIGNATURE_PREFIX = 'jws-kubeconfig-';
 
-const isToken = (secret: ApiObject): boolean =>
-  secret['type'] === TOKEN_TYPE && namespaceOf(secret) === TOKEN_NAMESPACE;
+const isToken = (secret: ApiObject): boolean => secret.type === TOKEN_TYPE && namespaceOf(secret) === TOKEN_NAMESPACE;
 
 const dataOf = (secret: ApiObject, key: string): string =>
   Buffer.from(text(look(secret, 'data'), key), 'base64').toString('utf8');

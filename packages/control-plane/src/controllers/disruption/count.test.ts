@@ -22,15 +22,35 @@ const budget = (spec: Record<string, unknown>, status: Record<string, unknown> =
 const three = [pod('a', true), pod('b', true), pod('c', true)];
 
 test.each([
-  ['a number is the healthy pods that must stay', { minAvailable: 1 }, undefined, { expected: 3, desired: 1, allowed: 2 }],
+  [
+    'a number is the healthy pods that must stay',
+    { minAvailable: 1 },
+    undefined,
+    { expected: 3, desired: 1, allowed: 2 },
+  ],
   ['more than there are allows none', { minAvailable: 5 }, undefined, { expected: 3, desired: 5, allowed: 0 }],
-  ['a percentage is of what the owners want, rounded up', { minAvailable: '50%' }, 3, { expected: 3, desired: 2, allowed: 1 }],
-  ['maxUnavailable counts from what the owners want', { maxUnavailable: 1 }, 4, { expected: 4, desired: 3, allowed: 0 }],
+  [
+    'a percentage is of what the owners want, rounded up',
+    { minAvailable: '50%' },
+    3,
+    { expected: 3, desired: 2, allowed: 1 },
+  ],
+  [
+    'maxUnavailable counts from what the owners want',
+    { maxUnavailable: 1 },
+    4,
+    { expected: 4, desired: 3, allowed: 0 },
+  ],
   ['a percentage of it is rounded up', { maxUnavailable: '30%' }, 3, { expected: 3, desired: 2, allowed: 1 }],
   ['no owners, nothing allowed', { maxUnavailable: 1 }, 0, { expected: 0, desired: 0, allowed: 0 }],
 ])('%s', (_title, spec, scale, { expected, desired, allowed }) => {
   const count = countBudget({ budget: budget(spec), pods: three, scale, now });
-  expect(count).toMatchObject({ expectedPods: expected, desiredHealthy: desired, disruptionsAllowed: allowed, currentHealthy: 3 });
+  expect(count).toMatchObject({
+    expectedPods: expected,
+    desiredHealthy: desired,
+    disruptionsAllowed: allowed,
+    currentHealthy: 3,
+  });
 });
 
 test('pods that are unready, dying or evicted are not healthy', () => {
@@ -42,7 +62,11 @@ test('pods that are unready, dying or evicted are not healthy', () => {
   ];
   const status = { disruptedPods: { evicted: '2023-12-31T23:59:00Z' } };
   const count = countBudget({ budget: budget({ minAvailable: 1 }, status), pods, scale: undefined, now });
-  expect(count).toMatchObject({ currentHealthy: 1, disruptionsAllowed: 0, disruptedPods: { evicted: '2023-12-31T23:59:00Z' } });
+  expect(count).toMatchObject({
+    currentHealthy: 1,
+    disruptionsAllowed: 0,
+    disruptedPods: { evicted: '2023-12-31T23:59:00Z' },
+  });
   expect(count.lookAgainAt).toEqual(new Date('2024-01-01T00:01:00Z'));
 });
 
@@ -58,7 +82,9 @@ test('an eviction that came to nothing is given back after two minutes, and one 
 test('a status that stands is not written again', () => {
   const view = { budget: budget({ minAvailable: 1 }), pods: three, scale: undefined, now };
   const patch = statusPatch(view.budget, countBudget(view), now);
-  expect(patch).toMatchObject({ conditions: [{ type: 'DisruptionAllowed', status: 'True', reason: 'SufficientPods' }] });
+  expect(patch).toMatchObject({
+    conditions: [{ type: 'DisruptionAllowed', status: 'True', reason: 'SufficientPods' }],
+  });
   const after = { ...view.budget, status: patch };
   expect(statusPatch(after, countBudget({ ...view, budget: after }), new Date('2025-01-01'))).toBeUndefined();
 });

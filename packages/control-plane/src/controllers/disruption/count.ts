@@ -80,7 +80,7 @@ function disruptionCondition(budget: ApiObject, allowed: boolean, now: Date): Pl
   const status = allowed ? 'True' : 'False';
   const reason = allowed ? 'SufficientPods' : 'InsufficientPods';
   const old = items(look(budget, 'status'), 'conditions').find(({ type }) => type === 'DisruptionAllowed');
-  const since = old?.['status'] === status ? old['lastTransitionTime'] : timestamp(now);
+  const since = old?.status === status ? old.lastTransitionTime : timestamp(now);
   return {
     type: 'DisruptionAllowed',
     status,
@@ -97,14 +97,14 @@ export function statusPatch(budget: ApiObject, count: BudgetCount, now: Date): P
   const { expectedPods, desiredHealthy, currentHealthy, disruptionsAllowed, disruptedPods } = count;
   const counts = { expectedPods, desiredHealthy, currentHealthy, disruptionsAllowed };
   const observedGeneration = budget.metadata.generation ?? 0;
-  const known = isPlain(status['disruptedPods']) ? status['disruptedPods'] : {};
+  const known = isPlain(status.disruptedPods) ? status.disruptedPods : {};
   const gone = Object.keys(known).filter((name) => !Object.hasOwn(disruptedPods, name));
   const condition = disruptionCondition(budget, disruptionsAllowed > 0, now);
   const conditions = items(status, 'conditions');
   const old = conditions.find(({ type }) => type === 'DisruptionAllowed');
   const same =
     gone.length === 0 &&
-    status['observedGeneration'] === observedGeneration &&
+    status.observedGeneration === observedGeneration &&
     Object.entries(counts).every(([field, value]) => status[field] === value) &&
     old !== undefined &&
     Object.entries(condition).every(([field, value]) => old[field] === value);
@@ -115,7 +115,7 @@ export function statusPatch(budget: ApiObject, count: BudgetCount, now: Date): P
     conditions: [...conditions.filter(({ type }) => type !== 'DisruptionAllowed'), condition],
   };
   if (gone.length > 0) {
-    patch['disruptedPods'] =
+    patch.disruptedPods =
       Object.keys(disruptedPods).length === 0 ? null : Object.fromEntries(gone.map((name) => [name, null]));
   }
   return patch;

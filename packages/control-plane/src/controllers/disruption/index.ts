@@ -1,6 +1,6 @@
 import { look } from '../../kinds/plain.ts';
-import { type LabelSelector, selectorOf } from '../../registry/label-selector.ts';
 import type { ApiObject } from '../../object.ts';
+import { type LabelSelector, selectorOf } from '../../registry/label-selector.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
@@ -15,7 +15,7 @@ const selectors = new WeakMap<ApiObject, LabelSelector>();
 function selects(budget: ApiObject, pod: ApiObject): boolean {
   let selector = selectors.get(budget);
   if (selector === undefined) {
-    selector = selectorOf(look(budget, 'spec')['selector'] as Parameters<typeof selectorOf>[0]);
+    selector = selectorOf(look(budget, 'spec').selector as Parameters<typeof selectorOf>[0]);
     selectors.set(budget, selector);
   }
   return selector(pod.metadata.labels ?? {});
@@ -71,7 +71,7 @@ function setup({ api, clock, directory, informer, queue }: ControllerContext): v
   });
   for (const cache of workloads) {
     cache.onChange(({ object, old }) => {
-      if (look(object, 'spec')['replicas'] === look(old, 'spec')['replicas']) return;
+      if (look(object, 'spec').replicas === look(old, 'spec').replicas) return;
       for (const budget of budgetsIn(namespaceOf(object))) if (needsScale(budget)) work.add(keyOf(budget));
     });
   }

@@ -47,9 +47,11 @@ export class Collector {
 
   /** The object goes when no dependent holds it; until then its dependents are deleted. */
   async #deleteDependents(node: GraphNode): Promise<void> {
-    const blocking = this.#graph.dependentsOf(node.uid).filter(({ owners }) =>
-      owners.some(({ uid, blockOwnerDeletion }) => uid === node.uid && blockOwnerDeletion === true),
-    );
+    const blocking = this.#graph
+      .dependentsOf(node.uid)
+      .filter(({ owners }) =>
+        owners.some(({ uid, blockOwnerDeletion }) => uid === node.uid && blockOwnerDeletion === true),
+      );
     if (blocking.length === 0) return this.#dropFinalizer(node, FOREGROUND);
     for (const dependent of blocking) if (!dependent.dying) this.#enqueue(dependent.uid);
   }
@@ -94,10 +96,7 @@ export class Collector {
     if (resource === undefined) return true;
     // A cluster-scoped object cannot have an owner in a namespace; such a reference is left alone.
     if (resource.namespaced && node.namespace === '') return true;
-    const owner = await allowing(
-      this.#api.get(resource, { namespace: node.namespace, name: reference.name }),
-      404,
-    );
+    const owner = await allowing(this.#api.get(resource, { namespace: node.namespace, name: reference.name }), 404);
     return owner !== undefined && owner.metadata.uid === reference.uid;
   }
 

@@ -3,7 +3,11 @@ import { TestPlane } from '../testing.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 
-const owned = (name: string, owners: { name: string; uid: string | undefined; block?: boolean }[], finalizers: string[] = []) => ({
+const owned = (
+  name: string,
+  owners: { name: string; uid: string | undefined; block?: boolean }[],
+  finalizers: string[] = [],
+) => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: {
@@ -34,7 +38,14 @@ test('background: dependents follow their owner', async () => {
 test('a dependent with two owners lives until both are gone', async () => {
   await using plane = await TestPlane.start('garbage-collector');
   const [o, p] = [await plane.must('POST', MAPS, plain('o')), await plane.must('POST', MAPS, plain('p'))];
-  await plane.must('POST', MAPS, owned('d', [{ name: 'o', uid: o.metadata.uid }, { name: 'p', uid: p.metadata.uid }]));
+  await plane.must(
+    'POST',
+    MAPS,
+    owned('d', [
+      { name: 'o', uid: o.metadata.uid },
+      { name: 'p', uid: p.metadata.uid },
+    ]),
+  );
   await plane.must('DELETE', `${MAPS}/o`);
   expect((await plane.must('GET', `${MAPS}/d`)).metadata.ownerReferences?.map(({ name }) => name)).toEqual(['p']);
   await plane.must('DELETE', `${MAPS}/p`);

@@ -34,7 +34,14 @@ export class Graph {
 
   /** Takes an object in, or its new state. */
   put(object: ApiObject, resource: ServedResource): GraphNode {
-    const { uid = '', name = '', namespace = '', ownerReferences = [], finalizers = [], deletionTimestamp } = object.metadata;
+    const {
+      uid = '',
+      name = '',
+      namespace = '',
+      ownerReferences = [],
+      finalizers = [],
+      deletionTimestamp,
+    } = object.metadata;
     let node = this.#nodes.get(uid);
     if (node === undefined) {
       node = { uid, resource, namespace, name, owners: [], dying: false, finalizers: [] };

@@ -29,7 +29,10 @@ function setup({ api, directory, metadataInformer, drop, queue }: ControllerCont
   const changed =
     (resource: ServedResource) =>
     ({ type, object, old }: Change): void => {
-      if (type === 'deleted') return removed(object.metadata.uid ?? '');
+      if (type === 'deleted') {
+        removed(object.metadata.uid ?? '');
+        return;
+      }
       const before = old?.metadata;
       const { metadata } = object;
       const isNew = before === undefined;

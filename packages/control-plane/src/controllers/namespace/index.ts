@@ -43,8 +43,18 @@ export function terminationConditions(namespace: ApiObject, content: readonly Co
   const remain = content.length > 0;
   const rows: readonly (readonly [type: string, status: boolean, reason: string, message: string])[] = [
     ['NamespaceDeletionDiscoveryFailure', false, 'ResourcesDiscovered', 'All resources successfully discovered'],
-    ['NamespaceDeletionGroupVersionParsingFailure', false, 'ParsedGroupVersions', 'All legacy kube types successfully parsed'],
-    ['NamespaceDeletionContentFailure', false, 'ContentDeleted', 'All content successfully deleted, may be waiting on finalization'],
+    [
+      'NamespaceDeletionGroupVersionParsingFailure',
+      false,
+      'ParsedGroupVersions',
+      'All legacy kube types successfully parsed',
+    ],
+    [
+      'NamespaceDeletionContentFailure',
+      false,
+      'ContentDeleted',
+      'All content successfully deleted, may be waiting on finalization',
+    ],
     remain
       ? ['NamespaceContentRemaining', true, 'SomeResourcesRemain', remainingMessage(content)]
       : ['NamespaceContentRemaining', false, 'ContentRemoved', 'All content successfully removed'],
@@ -55,15 +65,18 @@ export function terminationConditions(namespace: ApiObject, content: readonly Co
   const old = items(look(namespace, 'status'), 'conditions');
   return rows.map(([type, holds, reason, message]) => {
     const status = holds ? 'True' : 'False';
-    const before = old.find((condition) => condition['type'] === type);
-    const since = before?.['status'] === status ? before['lastTransitionTime'] : timestamp(now);
+    const before = old.find((condition) => condition.type === type);
+    const since = before?.status === status ? before.lastTransitionTime : timestamp(now);
     return { type, status, lastTransitionTime: since, reason, message };
   });
 }
 
 function setup({ api, clock, directory, informer, metadataInformer, queue }: ControllerContext): void {
   const namespaces = informer(NAMESPACES);
-  const caches = new Map<string, { resource: ServedResource; in: (namespace: string) => ApiObject[]; cache: Informer }>();
+  const caches = new Map<
+    string,
+    { resource: ServedResource; in: (namespace: string) => ApiObject[]; cache: Informer }
+  >();
 
   const isTerminating = (name: string): boolean => {
     const namespace = namespaces.get(name);
@@ -121,11 +134,15 @@ function setup({ api, clock, directory, informer, metadataInformer, queue }: Con
     if (content.length === 0 && (await isEmpty(name))) return finalize(namespace);
     if (content.every(({ objects }) => !objects.some(isDying)) && content.length > 0) return;
     const conditions = terminationConditions(namespace, content, clock.now());
-    const old = look(namespace, 'status')['conditions'];
+    const old = look(namespace, 'status').conditions;
     if (JSON.stringify(old) === JSON.stringify(conditions)) return;
     try {
       const { resourceVersion } = namespace.metadata;
-      await api.patch(NAMESPACES, { name, subresource: 'status' }, { metadata: { resourceVersion }, status: { conditions } });
+      await api.patch(
+        NAMESPACES,
+        { name, subresource: 'status' },
+        { metadata: { resourceVersion }, status: { conditions } },
+      );
     } catch (error) {
       if (!hasCode(error, 404) && !hasCode(error, 409)) throw error;
     }

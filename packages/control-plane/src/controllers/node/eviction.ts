@@ -25,7 +25,7 @@ export function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date): D
       ...matching.map((toleration) => number(toleration, 'tolerationSeconds') ?? Number.POSITIVE_INFINITY),
     );
     if (seconds === Number.POSITIVE_INFINITY) continue;
-    const added = taint['timeAdded'];
+    const added = taint.timeAdded;
     const since = typeof added === 'string' ? new Date(added).getTime() : now.getTime();
     const at = since + Math.max(0, seconds) * 1000;
     first = Math.min(first ?? at, at);
@@ -48,7 +48,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
       reason: 'DeletionByTaintManager',
       message: 'Taint manager: deleting due to NoExecute taint',
     };
-    const others = items(look(pod, 'status'), 'conditions').filter(({ type }) => type !== condition['type']);
+    const others = items(look(pod, 'status'), 'conditions').filter(({ type }) => type !== condition.type);
     const patch = { metadata: { uid: pod.metadata.uid }, status: { conditions: [...others, condition] } };
     await allowing(api.patch(PODS, { ...place, subresource: 'status' }, patch), 404, 409);
     await allowing(api.delete(PODS, place, { preconditions: { uid: pod.metadata.uid ?? '' } }), 404, 409);

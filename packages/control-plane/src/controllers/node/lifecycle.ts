@@ -38,16 +38,16 @@ export function lostConditions(node: ApiObject, now: string): Plain[] | undefine
   let changed = false;
   const next = [...conditions];
   for (const type of WATCHED_CONDITIONS) {
-    const at = conditions.findIndex((condition) => condition['type'] === type);
+    const at = conditions.findIndex((condition) => condition.type === type);
     const old = conditions[at];
-    if (old?.['status'] === 'Unknown') continue;
+    if (old?.status === 'Unknown') continue;
     changed = true;
     const never = old === undefined;
     const condition: Plain = {
       ...old,
       type,
       status: 'Unknown',
-      lastHeartbeatTime: old?.['lastHeartbeatTime'] ?? node.metadata.creationTimestamp ?? null,
+      lastHeartbeatTime: old?.lastHeartbeatTime ?? node.metadata.creationTimestamp ?? null,
       lastTransitionTime: now,
       reason: never ? 'NodeStatusNeverUpdated' : 'NodeStatusUnknown',
       message: never ? 'Kubelet never posted node status.' : 'Kubelet stopped posting node status.',
@@ -58,7 +58,7 @@ export function lostConditions(node: ApiObject, now: string): Plain[] | undefine
   return changed ? next : undefined;
 }
 
-const heartbeatOf = (node: ApiObject): unknown => conditionOf(node, 'Ready')?.['lastHeartbeatTime'];
+const heartbeatOf = (node: ApiObject): unknown => conditionOf(node, 'Ready')?.lastHeartbeatTime;
 
 /** What of a node's change calls for a look: its conditions' statuses, its taints, its cordon. */
 function looksAlike(node: ApiObject, old: ApiObject): boolean {
@@ -66,7 +66,7 @@ function looksAlike(node: ApiObject, old: ApiObject): boolean {
     items(look(of, 'status'), 'conditions')
       .map(({ type, status }) => `${type}=${status}`)
       .join();
-  return statuses(node) === statuses(old) && JSON.stringify(node['spec']) === JSON.stringify(old['spec']);
+  return statuses(node) === statuses(old) && JSON.stringify(node.spec) === JSON.stringify(old.spec);
 }
 
 function setup({ api, clock, informer, queue }: ControllerContext): void {
@@ -79,7 +79,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 
   const hasReported = (node: ApiObject): boolean => conditionOf(node, 'Ready') !== undefined;
   const isLost = (node: ApiObject): boolean =>
-    WATCHED_CONDITIONS.every((type) => conditionOf(node, type)?.['status'] === 'Unknown');
+    WATCHED_CONDITIONS.every((type) => conditionOf(node, type)?.status === 'Unknown');
 
   /** One timer for all nodes, at the first deadline; heartbeats only move deadlines, so it need not be moved with them. */
   const watchDeadlines = (): void => {
@@ -108,7 +108,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     for (const pod of podsOn(name)) {
       if (!isReady(pod)) continue;
       const conditions = items(look(pod, 'status'), 'conditions').map((condition) =>
-        condition['type'] === 'Ready'
+        condition.type === 'Ready'
           ? { ...condition, status: 'False', lastTransitionTime: timestamp(clock.now()) }
           : condition,
       );
@@ -137,7 +137,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
       const spec = { taints: taints.length === 0 ? null : taints };
       await allowing(api.patch(NODES, { name }, { metadata: { resourceVersion }, spec }), 404, 409);
     }
-    const ready = conditionOf(node, 'Ready')?.['status'];
+    const ready = conditionOf(node, 'Ready')?.status;
     if (ready === 'Unknown' || ready === 'False') await markPods(name);
   });
 

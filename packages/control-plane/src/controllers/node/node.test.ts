@@ -8,14 +8,19 @@ const PODS = '/api/v1/namespaces/default/pods';
 async function join(plane: TestPlane): Promise<void> {
   await plane.must('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } });
   await plane.patch('/api/v1/nodes/n/status', { status: { conditions: [{ type: 'Ready', status: 'True' }] } });
-  await plane.must('POST', LEASES, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'n' }, spec: { holderIdentity: 'n' } });
+  await plane.must('POST', LEASES, {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name: 'n' },
+    spec: { holderIdentity: 'n' },
+  });
 }
 
 const renew = (plane: TestPlane): Promise<ApiObject> =>
   plane.patch(`${LEASES}/n`, { spec: { renewTime: plane.clock.now().toISOString().replace('Z', '000Z') } });
 
 const taintsOf = async (plane: TestPlane): Promise<unknown[]> => {
-  const spec = (await plane.must('GET', '/api/v1/nodes/n'))['spec'] as { taints?: { key: string; effect: string }[] };
+  const spec = (await plane.must('GET', '/api/v1/nodes/n')).spec as { taints?: { key: string; effect: string }[] };
   return (spec.taints ?? []).map(({ key, effect }) => `${key}:${effect}`);
 };
 
@@ -36,7 +41,11 @@ test('a node that renews its lease stays ready, without a write; one that stops 
     'node.kubernetes.io/unreachable:NoExecute',
   ]);
   const node = await plane.must('GET', '/api/v1/nodes/n');
-  expect(node['status']).toMatchObject({ conditions: expect.arrayContaining([expect.objectContaining({ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' })]) });
+  expect(node.status).toMatchObject({
+    conditions: expect.arrayContaining([
+      expect.objectContaining({ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }),
+    ]),
+  });
   await plane.patch('/api/v1/nodes/n/status', { status: { conditions: [{ type: 'Ready', status: 'True' }] } });
   expect(await taintsOf(plane)).toEqual([]);
   expect(plane.errors).toEqual([]);
@@ -47,7 +56,14 @@ test('cordons and pressures become taints, and go with them', async () => {
   await join(plane);
   await plane.patch('/api/v1/nodes/n', { spec: { unschedulable: true } });
   expect(await taintsOf(plane)).toEqual(['node.kubernetes.io/unschedulable:NoSchedule']);
-  await plane.patch('/api/v1/nodes/n/status', { status: { conditions: [{ type: 'Ready', status: 'True' }, { type: 'DiskPressure', status: 'True' }] } });
+  await plane.patch('/api/v1/nodes/n/status', {
+    status: {
+      conditions: [
+        { type: 'Ready', status: 'True' },
+        { type: 'DiskPressure', status: 'True' },
+      ],
+    },
+  });
   await plane.patch('/api/v1/nodes/n', { spec: { unschedulable: null } });
   expect(await taintsOf(plane)).toEqual(['node.kubernetes.io/disk-pressure:NoSchedule']);
 });
@@ -62,14 +78,22 @@ test('pods leave a node by their tolerations', async () => {
     spec: { nodeName: 'n', terminationGracePeriodSeconds: 0, containers: [{ name: 'c', image: 'i' }], tolerations },
   });
   const tolerate = (seconds?: number) => [
-    { key: 'k', operator: 'Exists', effect: 'NoExecute', ...(seconds === undefined ? {} : { tolerationSeconds: seconds }) },
+    {
+      key: 'k',
+      operator: 'Exists',
+      effect: 'NoExecute',
+      ...(seconds === undefined ? {} : { tolerationSeconds: seconds }),
+    },
   ];
   await plane.must('POST', PODS, pod('never', tolerate()));
   await plane.must('POST', PODS, pod('later', tolerate(60)));
   await plane.must('POST', PODS, pod('now', []));
   const timeAdded = '2024-01-01T00:00:00Z';
   await plane.patch('/api/v1/nodes/n', { spec: { taints: [{ key: 'k', effect: 'NoExecute', timeAdded }] } });
-  const left = async () => (await plane.list(PODS)).filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(({ metadata }) => metadata.name);
+  const left = async () =>
+    (await plane.list(PODS))
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .map(({ metadata }) => metadata.name);
   expect(await left()).toEqual(['later', 'never']);
   await plane.clock.advance(61_000);
   expect(await left()).toEqual(['never']);
@@ -79,7 +103,12 @@ test('pods leave a node by their tolerations', async () => {
 test('pods of a node that is gone are removed after a while', async () => {
   await using plane = await TestPlane.start('pod-garbage-collector');
   await join(plane);
-  await plane.must('POST', PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] } });
+  await plane.must('POST', PODS, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'p' },
+    spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] },
+  });
   await plane.must('DELETE', '/api/v1/nodes/n');
   await plane.clock.advance(39_000);
   expect(await plane.exists(`${PODS}/p`)).toBe(true);

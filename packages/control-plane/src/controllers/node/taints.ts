@@ -31,7 +31,7 @@ function wantedTaints(node: ApiObject): Set<string> {
     wanted.add(`${key}:NoSchedule`);
     if (type === 'Ready') wanted.add(`${key}:NoExecute`);
   }
-  if (look(node, 'spec')['unschedulable'] === true) wanted.add(`${UNSCHEDULABLE}:NoSchedule`);
+  if (look(node, 'spec').unschedulable === true) wanted.add(`${UNSCHEDULABLE}:NoSchedule`);
   return wanted;
 }
 
@@ -42,7 +42,7 @@ function wantedTaints(node: ApiObject): Set<string> {
 export function taintsOf(node: ApiObject, now: string): Plain[] | undefined {
   const taints = items(look(node, 'spec'), 'taints');
   const wanted = wantedTaints(node);
-  const kept = taints.filter((taint) => !isOwn(taint) || wanted.has(`${taint['key']}:${taint['effect']}`));
+  const kept = taints.filter((taint) => !isOwn(taint) || wanted.has(`${taint.key}:${taint.effect}`));
   const present = new Set(kept.map(({ key, effect }) => `${key}:${effect}`));
   const missing = [...wanted].filter((id) => !present.has(id));
   if (missing.length === 0 && kept.length === taints.length) return undefined;

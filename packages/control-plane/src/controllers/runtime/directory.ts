@@ -32,9 +32,9 @@ const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDisco
 /** How a CRD's names became known: only these make another directory. */
 const servedNames = (crd: ApiObject | undefined): string => {
   if (crd === undefined) return '';
-  const status = crd['status'] as { conditions?: { type: string; status: string }[] } | undefined;
+  const status = crd.status as { conditions?: { type: string; status: string }[] } | undefined;
   const established = status?.conditions?.find(({ type }) => type === 'Established')?.status ?? '';
-  const spec = crd['spec'] as { versions?: { name: string; served: boolean }[] } | undefined;
+  const spec = crd.spec as { versions?: { name: string; served: boolean }[] } | undefined;
   const versions = (spec?.versions ?? []).map(({ name, served }) => `${name}:${served}`).join();
   return `${crd.metadata.uid} ${established} ${versions}`;
 };

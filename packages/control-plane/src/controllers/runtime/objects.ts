@@ -15,9 +15,9 @@ export const phaseOf = (object: ApiObject): string => text(look(object, 'status'
 
 /** A condition of a status by its type. */
 export const conditionOf = (object: ApiObject, type: string): Record<string, unknown> | undefined =>
-  items(look(object, 'status'), 'conditions').find((condition) => condition['type'] === type);
+  items(look(object, 'status'), 'conditions').find((condition) => condition.type === type);
 
-export const isReady = (pod: ApiObject): boolean => conditionOf(pod, 'Ready')?.['status'] === 'True';
+export const isReady = (pod: ApiObject): boolean => conditionOf(pod, 'Ready')?.status === 'True';
 
 /** Whether a pod has ended, well or not. */
 export const isTerminal = (pod: ApiObject): boolean => phaseOf(pod) === 'Succeeded' || phaseOf(pod) === 'Failed';
@@ -27,7 +27,7 @@ export const isActive = (pod: ApiObject): boolean => !isTerminal(pod) && !isDyin
 
 /** When a condition became what it is; undefined when it does not say. */
 export function transitionOf(object: ApiObject, type: string): Date | undefined {
-  const time = conditionOf(object, type)?.['lastTransitionTime'];
+  const time = conditionOf(object, type)?.lastTransitionTime;
   return typeof time === 'string' ? new Date(time) : undefined;
 }
 

@@ -7,9 +7,9 @@ const UNSCHEDULABLE: Plain = { key: 'node.kubernetes.io/unschedulable', effect: 
 /** Whether a toleration covers a taint. */
 export function tolerates(toleration: Plain, taint: Plain): boolean {
   const effect = text(toleration, 'effect');
-  if (effect !== '' && effect !== taint['effect']) return false;
+  if (effect !== '' && effect !== taint.effect) return false;
   const key = text(toleration, 'key');
-  if (key !== '' && key !== taint['key']) return false;
+  if (key !== '' && key !== taint.key) return false;
   const operator = text(toleration, 'operator');
   if (operator === 'Exists') return true;
   if (operator !== '' && operator !== 'Equal') return false;
@@ -63,7 +63,7 @@ export function isNamed(pod: ApiObject, node: ApiObject): boolean {
   for (const [label, value] of Object.entries(look(spec, 'nodeSelector'))) {
     if (nodeLabels[label] !== value) return false;
   }
-  const required = look(spec, 'affinity', 'nodeAffinity')['requiredDuringSchedulingIgnoredDuringExecution'];
+  const required = look(spec, 'affinity', 'nodeAffinity').requiredDuringSchedulingIgnoredDuringExecution;
   return required === undefined || matchesNodeSelector(required, node);
 }
 
@@ -71,7 +71,7 @@ export function isNamed(pod: ApiObject, node: ApiObject): boolean {
 export function isTolerated(pod: ApiObject, node: ApiObject): boolean {
   const spec = look(node, 'spec');
   const taints = items(spec, 'taints').filter(({ effect }) => effect === 'NoSchedule' || effect === 'NoExecute');
-  if (spec['unschedulable'] === true && !taints.some(({ key }) => key === UNSCHEDULABLE['key'])) {
+  if (spec.unschedulable === true && !taints.some(({ key }) => key === UNSCHEDULABLE.key)) {
     taints.push(UNSCHEDULABLE);
   }
   return toleratesAll(items(look(pod, 'spec'), 'tolerations'), taints);
@@ -92,7 +92,7 @@ export function lacking(pod: ApiObject, node: ApiObject, usage: Usage): string[]
 
 /** Why a pod cannot go to a node, in the scheduler's words; undefined when it can. */
 export function obstacle(pod: ApiObject, node: ApiObject, usage: Usage): string | undefined {
-  if (look(node, 'spec')['unschedulable'] === true && !isTolerated(pod, node)) return 'node(s) were unschedulable';
+  if (look(node, 'spec').unschedulable === true && !isTolerated(pod, node)) return 'node(s) were unschedulable';
   if (!isTolerated(pod, node)) return 'node(s) had untolerated taint(s)';
   if (!isNamed(pod, node)) return "node(s) didn't match Pod's node affinity/selector";
   const [short] = lacking(pod, node, usage);

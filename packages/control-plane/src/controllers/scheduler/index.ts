@@ -22,9 +22,9 @@ const isPending = (pod: ApiObject): boolean =>
 
 /** What of a node the scheduler looks at: a heartbeat changes none of it. */
 const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
-  jsonEquals(node['spec'], old['spec']) &&
+  jsonEquals(node.spec, old.spec) &&
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
-  jsonEquals(look(node, 'status')['allocatable'], look(old, 'status')['allocatable']);
+  jsonEquals(look(node, 'status').allocatable, look(old, 'status').allocatable);
 
 /** Where a pod goes, or why it goes nowhere. */
 type Decision = { readonly node: ApiObject } | { readonly why: string };
@@ -72,12 +72,12 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   const reportUnschedulable = async (key: string, pod: ApiObject, message: string): Promise<void> => {
     waiting.add(key);
     const old = conditionOf(pod, 'PodScheduled');
-    if (old?.['status'] === 'False' && old['reason'] === 'Unschedulable' && old['message'] === message) return;
+    if (old?.status === 'False' && old.reason === 'Unschedulable' && old.message === message) return;
     const condition: Plain = {
       type: 'PodScheduled',
       status: 'False',
       lastProbeTime: null,
-      lastTransitionTime: old?.['status'] === 'False' ? old['lastTransitionTime'] : timestamp(clock.now()),
+      lastTransitionTime: old?.status === 'False' ? old.lastTransitionTime : timestamp(clock.now()),
       reason: 'Unschedulable',
       message,
     };
@@ -144,7 +144,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
       waiting.delete(keyOf(object));
     } else if (isPending(object)) {
       // Its own status alone gives a waiting pod no better chance.
-      const changed = old === undefined || !jsonEquals(object['spec'], old['spec']);
+      const changed = old === undefined || !jsonEquals(object.spec, old.spec);
       if (changed || !waiting.has(keyOf(object))) work.add(keyOf(object));
     }
   });

@@ -24,7 +24,9 @@ export function requestsOf(pod: ApiObject): Amounts {
     const requests = look(container, 'resources', 'requests');
     // An init container that restarts always is a sidecar and stays.
     if (text(container, 'restartPolicy') === 'Always') add(sum, requests);
-    else for (const [name, quantity] of Object.entries(requests)) sum.set(name, Math.max(sum.get(name) ?? 0, milli(quantity)));
+    else
+      for (const [name, quantity] of Object.entries(requests))
+        sum.set(name, Math.max(sum.get(name) ?? 0, milli(quantity)));
   }
   add(sum, look(spec, 'overhead'));
   sum.set('pods', 1000);

@@ -28,7 +28,12 @@ const choose = (wanting: ApiObject, nodes: ApiObject[], usage = new Usage()): st
 test.each<[string, ApiObject, ApiObject[], string]>([
   ['nothing to choose from', pod(), [], 'no nodes available to schedule pods'],
   ['a free node', pod(), [node('a')], 'a'],
-  ['a cordoned one', pod(), [node('a', { spec: { unschedulable: true } })], '0/1 nodes are available: 1 node(s) were unschedulable.'],
+  [
+    'a cordoned one',
+    pod(),
+    [node('a', { spec: { unschedulable: true } })],
+    '0/1 nodes are available: 1 node(s) were unschedulable.',
+  ],
   [
     'a taint that is not tolerated',
     pod(),
@@ -42,8 +47,18 @@ test.each<[string, ApiObject, ApiObject[], string]>([
     'a',
   ],
   ['a mere preference', pod(), [node('a', { spec: { taints: [{ key: 'k', effect: 'PreferNoSchedule' }] } })], 'a'],
-  ['the node that the selector names', pod({ nodeSelector: { zone: 'b' } }), [node('a'), node('b', {}, { zone: 'b' })], 'b'],
-  ['too little CPU', pod({ containers: [{ name: 'c', resources: { requests: { cpu: '2' } } }] }), [node('a')], '0/1 nodes are available: 1 Insufficient cpu.'],
+  [
+    'the node that the selector names',
+    pod({ nodeSelector: { zone: 'b' } }),
+    [node('a'), node('b', {}, { zone: 'b' })],
+    'b',
+  ],
+  [
+    'too little CPU',
+    pod({ containers: [{ name: 'c', resources: { requests: { cpu: '2' } } }] }),
+    [node('a')],
+    '0/1 nodes are available: 1 Insufficient cpu.',
+  ],
 ])('%s', (_title, wanting, nodes, outcome) => {
   expect(choose(wanting, nodes)).toBe(outcome);
 });
@@ -62,10 +77,10 @@ test('a pod that fits nowhere says so, and is bound when a node comes', async ()
   const pods = '/api/v1/namespaces/default/pods';
   const spec = { containers: [{ name: 'c', image: 'i' }], tolerations: [{ operator: 'Exists' }] };
   await plane.must('POST', pods, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec });
-  expect((await plane.must('GET', `${pods}/p`))['status']).toMatchObject({
+  expect((await plane.must('GET', `${pods}/p`)).status).toMatchObject({
     conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }],
   });
   await plane.must('POST', '/api/v1/nodes', node('n'));
-  expect((await plane.must('GET', `${pods}/p`))['spec']).toMatchObject({ nodeName: 'n' });
+  expect((await plane.must('GET', `${pods}/p`)).spec).toMatchObject({ nodeName: 'n' });
   expect(plane.errors).toEqual([]);
 });

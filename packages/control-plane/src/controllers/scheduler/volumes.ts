@@ -13,7 +13,7 @@ export function claimNamesOf(pod: ApiObject): string[] {
   for (const volume of items(look(pod, 'spec'), 'volumes')) {
     const claim = text(look(volume, 'persistentVolumeClaim'), 'claimName');
     if (claim !== '') names.push(claim);
-    else if (volume['ephemeral'] !== undefined) names.push(`${pod.metadata.name}-${text(volume, 'name')}`);
+    else if (volume.ephemeral !== undefined) names.push(`${pod.metadata.name}-${text(volume, 'name')}`);
   }
   return names;
 }
@@ -49,7 +49,7 @@ export function volumeNeeds(pod: ApiObject, { claims, volumes, classes }: Volume
       continue;
     }
     const storageClass = classes.get(text(look(claim, 'spec'), 'storageClassName'));
-    if (storageClass?.['volumeBindingMode'] !== 'WaitForFirstConsumer') {
+    if (storageClass?.volumeBindingMode !== 'WaitForFirstConsumer') {
       return blocked('pod has unbound immediate PersistentVolumeClaims');
     }
     waiting.push(claim);
@@ -60,6 +60,6 @@ export function volumeNeeds(pod: ApiObject, { claims, volumes, classes }: Volume
 /** Whether all volumes can be reached from a node. */
 export const reachesVolumes = (volumes: readonly ApiObject[], node: ApiObject): boolean =>
   volumes.every((volume) => {
-    const required = look(volume, 'spec', 'nodeAffinity')['required'];
+    const required = look(volume, 'spec', 'nodeAffinity').required;
     return required === undefined || matchesNodeSelector(required, node);
   });

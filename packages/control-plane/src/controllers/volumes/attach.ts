@@ -41,10 +41,10 @@ function setup({ api, informer, queue }: ControllerContext): void {
       for (const claimName of claimNamesOf(pod)) {
         const claim = claims.get(`${namespaceOf(pod)}/${claimName}`);
         const volume = volumes.get(text(look(claim, 'spec'), 'volumeName'));
-        const csi = look(volume, 'spec')['csi'];
+        const csi = look(volume, 'spec').csi;
         if (volume === undefined || !isPlain(csi)) continue;
         const driver = text(csi, 'driver');
-        if (look(drivers.get(driver), 'spec')['attachRequired'] === false) continue;
+        if (look(drivers.get(driver), 'spec').attachRequired === false) continue;
         const handle = text(csi, 'volumeHandle');
         const name = attachmentName(handle, driver, node);
         wanted.set(name, { name, driver, handle, volume: volume.metadata.name ?? '' });
@@ -73,13 +73,17 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const report = async (node: ApiObject): Promise<void> => {
     const { name = '', resourceVersion } = node.metadata;
     const attached = attachmentsOn(name)
-      .filter((one) => look(one, 'status')['attached'] === true && !isDying(one))
+      .filter((one) => look(one, 'status').attached === true && !isDying(one))
       .map((one) => ({ name: idOf(one), devicePath: '' }))
       .sort((a, b) => (a.name < b.name ? -1 : 1));
     const known = items(look(node, 'status'), 'volumesAttached').map((one) => text(one, 'name'));
     if (JSON.stringify([...known].sort()) === JSON.stringify(attached.map((one) => one.name))) return;
     const status = { volumesAttached: attached.length === 0 ? null : attached };
-    await allowing(api.patch(NODES, { name, subresource: 'status' }, { metadata: { resourceVersion }, status }), 404, 409);
+    await allowing(
+      api.patch(NODES, { name, subresource: 'status' }, { metadata: { resourceVersion }, status }),
+      404,
+      409,
+    );
   };
 
   const work = queue(async (name) => {
@@ -91,9 +95,13 @@ function setup({ api, informer, queue }: ControllerContext): void {
       if (wanted.has(attachmentKey) || isDying(attachment)) {
         wanted.delete(attachmentKey);
         // The driver's attacher is played here: what is asked for is attached at once.
-        if (look(attachment, 'status')['attached'] !== true && !isDying(attachment)) {
+        if (look(attachment, 'status').attached !== true && !isDying(attachment)) {
           await allowing(
-            api.patch(VOLUME_ATTACHMENTS, { name: attachmentKey, subresource: 'status' }, { status: { attached: true } }),
+            api.patch(
+              VOLUME_ATTACHMENTS,
+              { name: attachmentKey, subresource: 'status' },
+              { status: { attached: true } },
+            ),
             404,
             409,
           );
@@ -115,7 +123,8 @@ function setup({ api, informer, queue }: ControllerContext): void {
   pods.onChange(({ type, object, old }) => {
     const node = nodeNameOf(object);
     if (node === '' || claimNamesOf(object).length === 0) return;
-    const same = type === 'updated' && old !== undefined && nodeNameOf(old) === node && isTerminal(old) === isTerminal(object);
+    const same =
+      type === 'updated' && old !== undefined && nodeNameOf(old) === node && isTerminal(old) === isTerminal(object);
     if (!same) work.add(node);
   });
   attachments.onChange(({ object }) => work.add(text(look(object, 'spec'), 'nodeName')));
@@ -127,7 +136,8 @@ function setup({ api, informer, queue }: ControllerContext): void {
   });
   claims.onChange(({ object }) => enqueueClaim(`${namespaceOf(object)}/${object.metadata.name}`));
   volumes.onChange(({ object }) => {
-    for (const claim of claimsOf(object.metadata.name ?? '')) enqueueClaim(`${namespaceOf(claim)}/${claim.metadata.name}`);
+    for (const claim of claimsOf(object.metadata.name ?? ''))
+      enqueueClaim(`${namespaceOf(claim)}/${claim.metadata.name}`);
   });
 }
 

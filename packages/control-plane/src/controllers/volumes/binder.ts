@@ -20,12 +20,13 @@ const claimRefOf = (volume: ApiObject): Plain => look(volume, 'spec', 'claimRef'
 /** Whether a volume is promised to this claim and no other. */
 const isFor = (volume: ApiObject, claim: ApiObject): boolean => {
   const reference = claimRefOf(volume);
-  if (text(reference, 'name') !== claim.metadata.name || text(reference, 'namespace') !== namespaceOf(claim)) return false;
+  if (text(reference, 'name') !== claim.metadata.name || text(reference, 'namespace') !== namespaceOf(claim))
+    return false;
   const uid = text(reference, 'uid');
   return uid === '' || uid === claim.metadata.uid;
 };
 
-const storageOf = (amounts: unknown): bigint => quantityNanos(look({ amounts }, 'amounts')['storage']);
+const storageOf = (amounts: unknown): bigint => quantityNanos(look({ amounts }, 'amounts').storage);
 
 /** Whether a volume has what a claim asks for. */
 export function satisfies(volume: ApiObject, claim: ApiObject): boolean {
@@ -33,12 +34,14 @@ export function satisfies(volume: ApiObject, claim: ApiObject): boolean {
   const asked = look(claim, 'spec');
   if (isDying(volume)) return false;
   if (text(offered, 'storageClassName') !== text(asked, 'storageClassName')) return false;
-  if ((offered['volumeMode'] ?? 'Filesystem') !== (asked['volumeMode'] ?? 'Filesystem')) return false;
+  if ((offered.volumeMode ?? 'Filesystem') !== (asked.volumeMode ?? 'Filesystem')) return false;
   const modes = strings(offered, 'accessModes');
   if (!strings(asked, 'accessModes').every((mode) => modes.includes(mode))) return false;
-  if (storageOf(offered['capacity']) < storageOf(look(asked, 'resources')['requests'])) return false;
+  if (storageOf(offered.capacity) < storageOf(look(asked, 'resources').requests)) return false;
   const { selector } = asked;
-  return selector === undefined || selectorOf(selector as Parameters<typeof selectorOf>[0])(volume.metadata.labels ?? {});
+  return (
+    selector === undefined || selectorOf(selector as Parameters<typeof selectorOf>[0])(volume.metadata.labels ?? {})
+  );
 }
 
 /** The volume for a claim: the one promised to it, else the smallest free one that will do. */
@@ -50,8 +53,7 @@ export function findVolume(claim: ApiObject, volumes: Iterable<ApiObject>): ApiO
     if (isFor(volume, claim)) return volume;
     if (text(claimRefOf(volume), 'name') !== '' || (named === '' && !satisfies(volume, claim))) continue;
     const smaller =
-      best === undefined ||
-      storageOf(look(volume, 'spec')['capacity']) < storageOf(look(best, 'spec')['capacity']);
+      best === undefined || storageOf(look(volume, 'spec').capacity) < storageOf(look(best, 'spec').capacity);
     if (smaller) best = volume;
   }
   return best;
@@ -65,11 +67,11 @@ function hostPathVolume(claim: ApiObject, storageClass: ApiObject): Plain {
     kind: 'PersistentVolume',
     metadata: { name, annotations: { [PROVISIONED_BY]: HOST_PATH } },
     spec: {
-      capacity: { storage: look(spec, 'resources', 'requests')['storage'] },
+      capacity: { storage: look(spec, 'resources', 'requests').storage },
       accessModes: strings(spec, 'accessModes'),
-      persistentVolumeReclaimPolicy: storageClass['reclaimPolicy'] ?? 'Delete',
+      persistentVolumeReclaimPolicy: storageClass.reclaimPolicy ?? 'Delete',
       storageClassName: storageClass.metadata.name,
-      volumeMode: spec['volumeMode'],
+      volumeMode: spec.volumeMode,
       claimRef: referenceTo(claim),
       hostPath: { path: `/tmp/hostpath_pv/${name}` },
     },
@@ -92,7 +94,11 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const setPhase = async (volume: ApiObject, phase: string): Promise<void> => {
     if (phaseOf(volume) === phase) return;
     const { name, resourceVersion } = volume.metadata;
-    await allowing(api.patch(VOLUMES, { name, subresource: 'status' }, { metadata: { resourceVersion }, status: { phase } }), 404, 409);
+    await allowing(
+      api.patch(VOLUMES, { name, subresource: 'status' }, { metadata: { resourceVersion }, status: { phase } }),
+      404,
+      409,
+    );
   };
 
   const bind = async (key: string, claim: ApiObject, volume: ApiObject): Promise<void> => {
@@ -101,7 +107,11 @@ function setup({ api, informer, queue }: ControllerContext): void {
       const annotations = { [BOUND_BY_CONTROLLER]: 'yes' };
       // A conflict: another claim took it. The volume's event brings this one back.
       const taken = await allowing(
-        api.patch(VOLUMES, { name }, { metadata: { resourceVersion, annotations }, spec: { claimRef: referenceTo(claim) } }),
+        api.patch(
+          VOLUMES,
+          { name },
+          { metadata: { resourceVersion, annotations }, spec: { claimRef: referenceTo(claim) } },
+        ),
         404,
         409,
       );
@@ -119,7 +129,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
 
   const provision = async (claim: ApiObject): Promise<void> => {
     const storageClass = classes.get(text(look(claim, 'spec'), 'storageClassName'));
-    if (storageClass === undefined || storageClass['provisioner'] !== HOST_PATH) return;
+    if (storageClass === undefined || storageClass.provisioner !== HOST_PATH) return;
     await allowing(api.create(VOLUMES, hostPathVolume(claim, storageClass)), 409);
   };
 
@@ -127,7 +137,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const waitsForPod = (claim: ApiObject): boolean => {
     const storageClass = classes.get(text(look(claim, 'spec'), 'storageClassName'));
     return (
-      storageClass?.['volumeBindingMode'] === 'WaitForFirstConsumer' &&
+      storageClass?.volumeBindingMode === 'WaitForFirstConsumer' &&
       claim.metadata.annotations?.[SELECTED_NODE] === undefined
     );
   };
@@ -138,7 +148,11 @@ function setup({ api, informer, queue }: ControllerContext): void {
     const { volumeName } = look(claim, 'spec');
     if (phaseOf(claim) === 'Bound') {
       if (typeof volumeName === 'string' && volumes.get(volumeName) === undefined) {
-        await allowing(api.patch(CLAIMS, { ...splitKey(key), subresource: 'status' }, { status: { phase: 'Lost' } }), 404, 409);
+        await allowing(
+          api.patch(CLAIMS, { ...splitKey(key), subresource: 'status' }, { status: { phase: 'Lost' } }),
+          404,
+          409,
+        );
       }
       return;
     }
@@ -157,12 +171,13 @@ function setup({ api, informer, queue }: ControllerContext): void {
     const uid = text(reference, 'uid');
     if (uid === '') return setPhase(volume, 'Available');
     if (claim !== undefined && claim.metadata.uid === uid) {
-      if (phaseOf(claim) === 'Bound' || text(look(claim, 'spec'), 'volumeName') === name) await setPhase(volume, 'Bound');
+      if (phaseOf(claim) === 'Bound' || text(look(claim, 'spec'), 'volumeName') === name)
+        await setPhase(volume, 'Bound');
       return;
     }
     await setPhase(volume, 'Released');
     const own = volume.metadata.annotations?.[PROVISIONED_BY] === HOST_PATH;
-    if (own && look(volume, 'spec')['persistentVolumeReclaimPolicy'] === 'Delete') {
+    if (own && look(volume, 'spec').persistentVolumeReclaimPolicy === 'Delete') {
       await allowing(api.delete(VOLUMES, { name }), 404);
     }
   });

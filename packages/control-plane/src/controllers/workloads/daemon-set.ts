@@ -1,6 +1,6 @@
-import { copyJson } from '../../registry/object-text.ts';
 import { child, items, look, type Plain, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
+import { copyJson } from '../../registry/object-text.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
@@ -30,7 +30,7 @@ const hashOf = (set: ApiObject): string => templateHash(look(set, 'spec', 'templ
 export function daemonPod(set: ApiObject, node: string): Plain {
   const pod = copyJson(podOf(set, look(set, 'spec', 'template')));
   const meta = child(pod, 'metadata');
-  meta['labels'] = {
+  meta.labels = {
     ...look(meta, 'labels'),
     [HASH_LABEL]: hashOf(set),
     [GENERATION_LABEL]: set.metadata.annotations?.['deprecated.daemonset.template.generation'] ?? '1',
@@ -38,8 +38,8 @@ export function daemonPod(set: ApiObject, node: string): Plain {
   const spec = child(pod, 'spec');
   const affinity = child(spec, 'affinity');
   const required = { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [node] }] }] };
-  affinity['nodeAffinity'] = { requiredDuringSchedulingIgnoredDuringExecution: required };
-  spec['tolerations'] = [...items(spec, 'tolerations'), ...TOLERATIONS];
+  affinity.nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: required };
+  spec.tolerations = [...items(spec, 'tolerations'), ...TOLERATIONS];
   return pod;
 }
 
@@ -83,12 +83,12 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   /** Pods of an old template that may be replaced now. */
   const outdated = (set: ApiObject, live: readonly ApiObject[], wanted: number): ApiObject[] => {
     const update = look(set, 'spec', 'updateStrategy');
-    if (update['type'] === 'OnDelete') return [];
+    if (update.type === 'OnDelete') return [];
     const hash = hashOf(set);
     const seconds = minReadySecondsOf(set);
     const now = clock.now();
     const isAvailable = (pod: ApiObject): boolean => availability(pod, seconds, now).available;
-    const allowed = Math.max(1, scaled(look(update, 'rollingUpdate')['maxUnavailable'] ?? 1, wanted, true));
+    const allowed = Math.max(1, scaled(look(update, 'rollingUpdate').maxUnavailable ?? 1, wanted, true));
     const old = live.filter((pod) => pod.metadata.labels?.[HASH_LABEL] !== hash && !isDying(pod));
     const down = wanted - live.filter((pod) => !isDying(pod) && isAvailable(pod)).length;
     const unavailable = old.filter((pod) => !isAvailable(pod));

@@ -75,20 +75,25 @@ function condition(
   now: Date,
 ): Plain {
   const status = holds ? 'True' : 'False';
-  const old = items(look(deployment, 'status'), 'conditions').find((one) => one['type'] === type);
-  const same = old?.['status'] === status && old['reason'] === reason && old['message'] === message;
+  const old = items(look(deployment, 'status'), 'conditions').find((one) => one.type === type);
+  const same = old?.status === status && old.reason === reason && old.message === message;
   return {
     type,
     status,
-    lastUpdateTime: same ? old['lastUpdateTime'] : timestamp(now),
-    lastTransitionTime: old?.['status'] === status ? old['lastTransitionTime'] : timestamp(now),
+    lastUpdateTime: same ? old.lastUpdateTime : timestamp(now),
+    lastTransitionTime: old?.status === status ? old.lastTransitionTime : timestamp(now),
     reason,
     message,
   };
 }
 
 /** The status of a deployment with these sets; zero counts are left out, as its type leaves them out. */
-export function deploymentStatus(deployment: ApiObject, fresh: ApiObject, sets: readonly ApiObject[], now: Date): Plain {
+export function deploymentStatus(
+  deployment: ApiObject,
+  fresh: ApiObject,
+  sets: readonly ApiObject[],
+  now: Date,
+): Plain {
   const wanted = replicasOf(deployment);
   const replicas = total(sets, 'replicas');
   const available = total(sets, 'availableReplicas');
@@ -98,10 +103,31 @@ export function deploymentStatus(deployment: ApiObject, fresh: ApiObject, sets: 
   const name = fresh.metadata.name ?? '';
   const conditions = [
     enough
-      ? condition(deployment, 'Available', true, 'MinimumReplicasAvailable', 'Deployment has minimum availability.', now)
-      : condition(deployment, 'Available', false, 'MinimumReplicasUnavailable', 'Deployment does not have minimum availability.', now),
+      ? condition(
+          deployment,
+          'Available',
+          true,
+          'MinimumReplicasAvailable',
+          'Deployment has minimum availability.',
+          now,
+        )
+      : condition(
+          deployment,
+          'Available',
+          false,
+          'MinimumReplicasUnavailable',
+          'Deployment does not have minimum availability.',
+          now,
+        ),
     complete
-      ? condition(deployment, 'Progressing', true, 'NewReplicaSetAvailable', `ReplicaSet "${name}" has successfully progressed.`, now)
+      ? condition(
+          deployment,
+          'Progressing',
+          true,
+          'NewReplicaSetAvailable',
+          `ReplicaSet "${name}" has successfully progressed.`,
+          now,
+        )
       : condition(deployment, 'Progressing', true, 'ReplicaSetUpdated', `ReplicaSet "${name}" is progressing.`, now),
   ];
   const counts: Plain = {
@@ -190,7 +216,11 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     for (const { set, replicas } of plan) {
       const { namespace, name } = set.metadata;
       const { resourceVersion } = set.metadata;
-      await allowing(api.patch(REPLICA_SETS, { namespace, name }, { metadata: { resourceVersion }, spec: { replicas } }), 404, 409);
+      await allowing(
+        api.patch(REPLICA_SETS, { namespace, name }, { metadata: { resourceVersion }, spec: { replicas } }),
+        404,
+        409,
+      );
     }
     await followRevision(deployment, fresh);
     await report(deployment, fresh, sets);

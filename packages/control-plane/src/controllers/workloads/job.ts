@@ -3,12 +3,21 @@ import type { ApiObject } from '../../object.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
-import { conditionOf, controllerOf, isActive, isReady, isDying, namespaceOf, phaseOf, timestamp } from '../runtime/objects.ts';
+import {
+  conditionOf,
+  controllerOf,
+  isActive,
+  isDying,
+  isReady,
+  namespaceOf,
+  phaseOf,
+  timestamp,
+} from '../runtime/objects.ts';
 import { JOBS, PODS } from '../runtime/resources.ts';
 import { OwnedPods, podOf } from './pods.ts';
 
 const isFinished = (job: ApiObject): boolean =>
-  ['Complete', 'Failed'].some((type) => conditionOf(job, type)?.['status'] === 'True');
+  ['Complete', 'Failed'].some((type) => conditionOf(job, type)?.status === 'True');
 
 /** What a job comes to with these pods. */
 export interface JobState {
@@ -26,7 +35,9 @@ export function judgeJob(job: ApiObject, pods: readonly ApiObject[], now: Date):
   const spec = look(job, 'spec');
   const active = pods.filter(isActive).length;
   const succeeded = pods.filter((pod) => phaseOf(pod) === 'Succeeded').length;
-  const failed = pods.filter((pod) => phaseOf(pod) === 'Failed' || (isDying(pod) && phaseOf(pod) !== 'Succeeded')).length;
+  const failed = pods.filter(
+    (pod) => phaseOf(pod) === 'Failed' || (isDying(pod) && phaseOf(pod) !== 'Succeeded'),
+  ).length;
   const parallelism = number(spec, 'parallelism') ?? 1;
   const completions = number(spec, 'completions');
   const state = (outcome: JobState['outcome'], missing: number, reason = ''): JobState => ({
@@ -39,13 +50,17 @@ export function judgeJob(job: ApiObject, pods: readonly ApiObject[], now: Date):
   });
   if (failed > (number(spec, 'backoffLimit') ?? 6)) return state('Failed', -active, 'BackoffLimitExceeded');
   const deadline = number(spec, 'activeDeadlineSeconds');
-  const started = look(job, 'status')['startTime'];
-  if (deadline !== undefined && typeof started === 'string' && now.getTime() >= new Date(started).getTime() + deadline * 1000) {
+  const started = look(job, 'status').startTime;
+  if (
+    deadline !== undefined &&
+    typeof started === 'string' &&
+    now.getTime() >= new Date(started).getTime() + deadline * 1000
+  ) {
     return state('Failed', -active, 'DeadlineExceeded');
   }
   const enough = completions === undefined ? succeeded > 0 && active === 0 : succeeded >= completions;
   if (enough) return state('Complete', -active, 'CompletionsReached');
-  if (spec['suspend'] === true) return state(undefined, -active);
+  if (spec.suspend === true) return state(undefined, -active);
   const left = completions === undefined ? (succeeded > 0 ? active : parallelism) : completions - succeeded;
   return state(undefined, Math.min(parallelism, left) - active);
 }
@@ -58,21 +73,21 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   const report = async (key: string, job: ApiObject, state: JobState): Promise<void> => {
     const now = timestamp(clock.now());
     const old = look(job, 'status');
-    const suspended = look(job, 'spec')['suspend'] === true;
+    const suspended = look(job, 'spec').suspend === true;
     const ready = owned.active(job).filter(isReady).length;
     const status: Plain = {
       active: state.outcome === undefined ? state.active : 0,
       succeeded: state.succeeded,
       failed: state.failed,
       ready,
-      ...(suspended ? {} : { startTime: old['startTime'] ?? now }),
+      ...(suspended ? {} : { startTime: old.startTime ?? now }),
     };
     const conditions = items(old, 'conditions');
     if (state.outcome !== undefined) {
       const { reason } = state;
       const base = { status: 'True', lastProbeTime: now, lastTransitionTime: now, reason, message: '' };
-      status['conditions'] = [...conditions, { type: state.outcome, ...base }];
-      if (state.outcome === 'Complete') status['completionTime'] = now;
+      status.conditions = [...conditions, { type: state.outcome, ...base }];
+      if (state.outcome === 'Complete') status.completionTime = now;
     }
     const same = Object.entries(status).every(([field, value]) => (old[field] ?? 0) === value);
     if (same) return;
@@ -83,7 +98,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   const expire = async (key: string, job: ApiObject): Promise<void> => {
     const seconds = number(look(job, 'spec'), 'ttlSecondsAfterFinished');
     const done = conditionOf(job, 'Complete') ?? conditionOf(job, 'Failed');
-    const since = done?.['lastTransitionTime'];
+    const since = done?.lastTransitionTime;
     if (seconds === undefined || typeof since !== 'string') return;
     const at = new Date(new Date(since).getTime() + seconds * 1000);
     if (at > clock.now()) return work.addAt(key, at);
@@ -104,7 +119,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     if (state.missing < 0) for (const pod of owned.active(job).slice(0, -state.missing)) await owned.delete(pod);
     await report(key, job, { ...state, active: Math.max(0, state.active + Math.max(0, state.missing)) });
     const deadline = number(look(job, 'spec'), 'activeDeadlineSeconds');
-    const started = look(job, 'status')['startTime'];
+    const started = look(job, 'status').startTime;
     if (deadline !== undefined && typeof started === 'string') {
       work.addAt(key, new Date(new Date(started).getTime() + deadline * 1000));
     }

@@ -2,7 +2,16 @@ import { look, number, type Plain } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import { type Api, allowing } from '../runtime/api.ts';
 import type { Informer } from '../runtime/informer.ts';
-import { controllerOf, isActive, isDying, isReady, nodeNameOf, ownerReference, phaseOf, transitionOf } from '../runtime/objects.ts';
+import {
+  controllerOf,
+  isActive,
+  isDying,
+  isReady,
+  nodeNameOf,
+  ownerReference,
+  phaseOf,
+  transitionOf,
+} from '../runtime/objects.ts';
 import { PODS } from '../runtime/resources.ts';
 
 /** A pod as its template describes it, made by `owner`. */

@@ -45,7 +45,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   const orphansIn = pods.index((pod) => (controllerOf(pod) === undefined ? [namespaceOf(pod)] : []));
 
   const adopt = async (set: ApiObject): Promise<void> => {
-    const selects = selectorOf(look(set, 'spec')['selector'] as SelectorSpec);
+    const selects = selectorOf(look(set, 'spec').selector as SelectorSpec);
     for (const pod of orphansIn(namespaceOf(set))) {
       if (!isActive(pod) || !selects(pod.metadata.labels ?? {})) continue;
       const { namespace, name, uid, ownerReferences = [] } = pod.metadata;
@@ -56,7 +56,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 
   /** Gives up pods that no longer have the set's labels. */
   const release = async (set: ApiObject, active: readonly ApiObject[]): Promise<ApiObject[]> => {
-    const selects = selectorOf(look(set, 'spec')['selector'] as SelectorSpec);
+    const selects = selectorOf(look(set, 'spec').selector as SelectorSpec);
     const kept: ApiObject[] = [];
     for (const pod of active) {
       if (selects(pod.metadata.labels ?? {})) {
@@ -77,7 +77,12 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
       const pod = podOf(set, look(set, 'spec', 'template'));
       await Promise.all(Array.from({ length: missing }, () => owned.create(set, pod)));
     }
-    if (missing < 0) await Promise.all(byWorth(active).slice(0, -missing).map((pod) => owned.delete(pod)));
+    if (missing < 0)
+      await Promise.all(
+        byWorth(active)
+          .slice(0, -missing)
+          .map((pod) => owned.delete(pod)),
+      );
   };
 
   const report = async (key: string, set: ApiObject): Promise<void> => {
@@ -116,7 +121,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
       if (owner?.kind === 'ReplicaSet') work.add(`${namespaceOf(pod)}/${owner.name}`);
       if (owner !== undefined || !isActive(pod)) continue;
       for (const set of setsIn(namespaceOf(pod))) {
-        const selector = look(set, 'spec')['selector'];
+        const selector = look(set, 'spec').selector;
         if (isPlain(selector) && selectorOf(selector as SelectorSpec)(pod.metadata.labels ?? {})) work.add(keyOf(set));
       }
     }

@@ -79,7 +79,7 @@ export function planRollout(view: RolloutView): Scaling[] {
     plan.filter(({ set, replicas }) => replicasOf(set) !== replicas);
   const wanted = replicasOf(deployment);
   const running = old.filter((set) => replicasOf(set) > 0);
-  if (spec['paused'] === true) {
+  if (spec.paused === true) {
     // A paused rollout only follows the size, when there is one set to follow it.
     if (running.length === 0) return changed([{ set: fresh, replicas: wanted }]);
     const [only] = running;

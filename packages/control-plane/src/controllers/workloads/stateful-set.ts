@@ -1,6 +1,6 @@
-import { copyJson } from '../../registry/object-text.ts';
 import { items, look, number, type Plain, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
+import { copyJson } from '../../registry/object-text.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
@@ -77,7 +77,7 @@ export interface StatefulPlan {
 export function planStatefulSet(set: ApiObject, pods: readonly ApiObject[], now: Date): StatefulPlan {
   const start = firstOrdinal(set);
   const end = start + replicasOf(set);
-  const parallel = look(set, 'spec')['podManagementPolicy'] === 'Parallel';
+  const parallel = look(set, 'spec').podManagementPolicy === 'Parallel';
   const seconds = minReadySecondsOf(set);
   const byOrdinal = new Map(pods.map((pod) => [ordinalOf(set, pod), pod]));
   const create: number[] = [];
@@ -97,7 +97,7 @@ export function planStatefulSet(set: ApiObject, pods: readonly ApiObject[], now:
     if (!parallel) return { create, delete: gone };
   }
   const update = look(set, 'spec', 'updateStrategy');
-  if (create.length + gone.length > 0 || update['type'] === 'OnDelete') return { create, delete: gone };
+  if (create.length + gone.length > 0 || update.type === 'OnDelete') return { create, delete: gone };
   const partition = number(look(update, 'rollingUpdate'), 'partition') ?? 0;
   const revision = revisionName(set);
   for (let ordinal = end - 1; ordinal >= Math.max(start, partition); ordinal--) {
@@ -126,8 +126,10 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
       kind: 'ControllerRevision',
       metadata: {
         name: revision,
-        labels: look(set, 'spec', 'template', 'metadata')['labels'],
-        ownerReferences: [{ apiVersion: 'apps/v1', kind: 'StatefulSet', name, uid, controller: true, blockOwnerDeletion: true }],
+        labels: look(set, 'spec', 'template', 'metadata').labels,
+        ownerReferences: [
+          { apiVersion: 'apps/v1', kind: 'StatefulSet', name, uid, controller: true, blockOwnerDeletion: true },
+        ],
       },
       data: { spec: { template: look(set, 'spec', 'template') } },
       revision: count + 1,
@@ -143,7 +145,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
       const { labels, annotations } = look(template, 'metadata');
       const selected = look(set, 'spec', 'selector', 'matchLabels');
       const metadata = { name, labels: { ...(labels as object | undefined), ...selected }, annotations };
-      const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec: template['spec'] };
+      const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec: template.spec };
       await allowing(api.create(CLAIMS, claim, { namespace }), 409);
     }
   };
@@ -164,7 +166,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
       availableReplicas: available,
       currentReplicas: done ? updated : live.length - updated || updated,
       updatedReplicas: updated,
-      currentRevision: done ? revision : (old['currentRevision'] ?? revision),
+      currentRevision: done ? revision : (old.currentRevision ?? revision),
       updateRevision: revision,
       collisionCount: 0,
     };

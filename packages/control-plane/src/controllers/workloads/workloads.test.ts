@@ -5,15 +5,23 @@ const APPS = '/apis/apps/v1/namespaces/default';
 const PODS = '/api/v1/namespaces/default/pods';
 const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 const spec = (more: Record<string, unknown> = {}) => ({ selector: { matchLabels: { app: 'web' } }, template, ...more });
-const ready = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: '2024-01-01T00:00:00Z' }] };
+const ready = {
+  phase: 'Running',
+  conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: '2024-01-01T00:00:00Z' }],
+};
 
 test('a replica set makes its pods, counts them, replaces and gives them up', async () => {
   await using plane = await TestPlane.start('replicaset');
-  await plane.must('POST', `${APPS}/replicasets`, { apiVersion: 'apps/v1', kind: 'ReplicaSet', metadata: { name: 'web' }, spec: spec({ replicas: 3, minReadySeconds: 10 }) });
+  await plane.must('POST', `${APPS}/replicasets`, {
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: { name: 'web' },
+    spec: spec({ replicas: 3, minReadySeconds: 10 }),
+  });
   const pods = await plane.list(PODS);
   expect(pods.map(({ metadata }) => metadata.generateName)).toEqual(['web-', 'web-', 'web-']);
   for (const { metadata } of pods) await plane.patch(`${PODS}/${metadata.name}/status`, { status: ready });
-  const status = async () => (await plane.must('GET', `${APPS}/replicasets/web`))['status'];
+  const status = async () => (await plane.must('GET', `${APPS}/replicasets/web`)).status;
   expect(await status()).toMatchObject({ replicas: 3, readyReplicas: 3 });
   expect(await status()).not.toHaveProperty('availableReplicas');
   await plane.clock.advance(10_000);
@@ -27,28 +35,43 @@ test('a replica set makes its pods, counts them, replaces and gives them up', as
 
 test('a deployment rolls to a new template, and its revisions count', async () => {
   await using plane = await TestPlane.start('replicaset', 'deployment');
-  await plane.must('POST', `${APPS}/deployments`, { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, spec: spec({ replicas: 2 }) });
+  await plane.must('POST', `${APPS}/deployments`, {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web' },
+    spec: spec({ replicas: 2 }),
+  });
   const makeReady = async () => {
     for (let round = 0; round < 10; round++) {
       for (const pod of await plane.list(PODS)) {
-        if ((pod['status'] as { phase: string }).phase === 'Pending') await plane.patch(`${PODS}/${pod.metadata.name}/status`, { status: ready });
+        if ((pod.status as { phase: string }).phase === 'Pending')
+          await plane.patch(`${PODS}/${pod.metadata.name}/status`, { status: ready });
       }
     }
   };
   await makeReady();
-  await plane.patch(`${APPS}/deployments/web`, { spec: { template: { spec: { containers: [{ name: 'c', image: 'j' }] } } } });
+  await plane.patch(`${APPS}/deployments/web`, {
+    spec: { template: { spec: { containers: [{ name: 'c', image: 'j' }] } } },
+  });
   await makeReady();
-  const images = (await plane.list(PODS)).map((pod) => (pod['spec'] as { containers: { image: string }[] }).containers[0]?.image);
+  const images = (await plane.list(PODS)).map(
+    (pod) => (pod.spec as { containers: { image: string }[] }).containers[0]?.image,
+  );
   expect(images).toEqual(['j', 'j']);
   const deployment = await plane.must('GET', `${APPS}/deployments/web`);
   expect(deployment.metadata.annotations).toEqual({ 'deployment.kubernetes.io/revision': '2' });
-  expect(deployment['status']).toMatchObject({ updatedReplicas: 2, availableReplicas: 2, replicas: 2 });
+  expect(deployment.status).toMatchObject({ updatedReplicas: 2, availableReplicas: 2, replicas: 2 });
   expect(plane.errors).toEqual([]);
 });
 
 test('a stateful set makes its pods in order and keeps their names', async () => {
   await using plane = await TestPlane.start('statefulset');
-  await plane.must('POST', `${APPS}/statefulsets`, { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'db' }, spec: spec({ replicas: 2, serviceName: 'db' }) });
+  await plane.must('POST', `${APPS}/statefulsets`, {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name: 'db' },
+    spec: spec({ replicas: 2, serviceName: 'db' }),
+  });
   const names = async () => (await plane.list(PODS)).map(({ metadata }) => metadata.name);
   expect(await names()).toEqual(['db-0']);
   await plane.patch(`${PODS}/db-0/status`, { status: ready });
@@ -64,25 +87,43 @@ test('a stateful set makes its pods in order and keeps their names', async () =>
 
 test('a daemon set has a pod on each node that it wants', async () => {
   await using plane = await TestPlane.start('daemonset', 'scheduler');
-  await plane.must('POST', `${APPS}/daemonsets`, { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata: { name: 'd' }, spec: spec() });
-  for (const name of ['a', 'b']) await plane.must('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name } });
+  await plane.must('POST', `${APPS}/daemonsets`, {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { name: 'd' },
+    spec: spec(),
+  });
+  for (const name of ['a', 'b'])
+    await plane.must('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name } });
   for (const name of ['a', 'b']) await plane.patch(`/api/v1/nodes/${name}`, { spec: { taints: null } });
-  const nodes = (await plane.list(PODS)).map((pod) => (pod['spec'] as { nodeName?: string }).nodeName);
+  const nodes = (await plane.list(PODS)).map((pod) => (pod.spec as { nodeName?: string }).nodeName);
   expect(nodes.sort()).toEqual(['a', 'b']);
-  expect((await plane.must('GET', `${APPS}/daemonsets/d`))['status']).toMatchObject({ desiredNumberScheduled: 2, currentNumberScheduled: 2 });
+  expect((await plane.must('GET', `${APPS}/daemonsets/d`)).status).toMatchObject({
+    desiredNumberScheduled: 2,
+    currentNumberScheduled: 2,
+  });
   expect(plane.errors).toEqual([]);
 });
 
 test('a job runs until its completions are reached', async () => {
   await using plane = await TestPlane.start('job');
-  const job = { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } }, completions: 2, parallelism: 1 };
-  await plane.must('POST', '/apis/batch/v1/namespaces/default/jobs', { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'j' }, spec: job });
+  const job = {
+    template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } },
+    completions: 2,
+    parallelism: 1,
+  };
+  await plane.must('POST', '/apis/batch/v1/namespaces/default/jobs', {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'j' },
+    spec: job,
+  });
   for (let round = 0; round < 2; round++) {
-    const [pod] = (await plane.list(PODS)).filter((one) => (one['status'] as { phase: string }).phase === 'Pending');
+    const [pod] = (await plane.list(PODS)).filter((one) => (one.status as { phase: string }).phase === 'Pending');
     await plane.patch(`${PODS}/${pod?.metadata.name}/status`, { status: { phase: 'Succeeded' } });
   }
   expect(await plane.list(PODS)).toHaveLength(2);
-  expect((await plane.must('GET', '/apis/batch/v1/namespaces/default/jobs/j'))['status']).toMatchObject({
+  expect((await plane.must('GET', '/apis/batch/v1/namespaces/default/jobs/j')).status).toMatchObject({
     succeeded: 2,
     conditions: [{ type: 'Complete', status: 'True' }],
   });

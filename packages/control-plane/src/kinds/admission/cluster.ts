@@ -15,7 +15,7 @@ export const nodeTaintAdmission: AdmissionPlugin = {
     const spec = child(node, 'spec');
     const taints = items(spec, 'taints');
     if (taints.some(({ key, effect }) => key === NOT_READY && effect === 'NoSchedule')) return undefined;
-    spec['taints'] = [...taints, { key: NOT_READY, effect: 'NoSchedule' }];
+    spec.taints = [...taints, { key: NOT_READY, effect: 'NoSchedule' }];
     return undefined;
   },
 };
@@ -48,11 +48,11 @@ export const defaultStorageClassAdmission = (registry: Registry): AdmissionPlugi
     if (claim === undefined || operation !== 'CREATE' || subresource !== '') return undefined;
     if (served.resource !== '/persistentvolumeclaims') return undefined;
     const spec = child(claim, 'spec');
-    if (spec['storageClassName'] !== undefined) return undefined;
+    if (spec.storageClassName !== undefined) return undefined;
     const [newest] = lookupAll(registry, 'storage.k8s.io/v1', 'StorageClass')
       .filter(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true')
       .sort((a, b) => ((a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? 1 : -1));
-    if (newest !== undefined) spec['storageClassName'] = newest.metadata.name;
+    if (newest !== undefined) spec.storageClassName = newest.metadata.name;
     return undefined;
   },
 });

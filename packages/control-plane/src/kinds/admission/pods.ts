@@ -42,11 +42,11 @@ function mountToken(spec: Plain, random: () => number): void {
   let name: string | undefined;
   for (const container of [...items(spec, 'initContainers'), ...items(spec, 'containers')]) {
     const mounts = items(container, 'volumeMounts');
-    if (mounts.some((mount) => mount['mountPath'] === TOKEN_PATH)) continue;
+    if (mounts.some((mount) => mount.mountPath === TOKEN_PATH)) continue;
     name ??= `kube-api-access-${Array.from({ length: 5 }, letter).join('')}`;
-    container['volumeMounts'] = [...mounts, { name, readOnly: true, mountPath: TOKEN_PATH }];
+    container.volumeMounts = [...mounts, { name, readOnly: true, mountPath: TOKEN_PATH }];
   }
-  if (name !== undefined) spec['volumes'] = [...items(spec, 'volumes'), tokenVolume(name)];
+  if (name !== undefined) spec.volumes = [...items(spec, 'volumes'), tokenVolume(name)];
 }
 
 /**
@@ -61,17 +61,17 @@ export const serviceAccountAdmission = (registry: Registry): AdmissionPlugin => 
     if (pod.metadata.annotations?.[MIRROR] !== undefined) return undefined;
     const spec = child(pod, 'spec');
     const name = text(spec, 'serviceAccountName') || 'default';
-    spec['serviceAccountName'] = name;
-    spec['serviceAccount'] = name;
+    spec.serviceAccountName = name;
+    spec.serviceAccount = name;
     const account = lookup(registry, 'v1', 'ServiceAccount', namespace, name);
     if (account === undefined && name !== 'default') {
       const why = `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`;
       throw forbidden(served.kind, attributes.name || (pod.metadata.name ?? ''), why);
     }
-    const automount = spec['automountServiceAccountToken'] ?? account?.['automountServiceAccountToken'] ?? true;
+    const automount = spec.automountServiceAccountToken ?? account?.automountServiceAccountToken ?? true;
     if (automount === true) mountToken(spec, registry.random);
     const secrets = items(account, 'imagePullSecrets');
-    if (items(spec, 'imagePullSecrets').length === 0 && secrets.length > 0) spec['imagePullSecrets'] = secrets;
+    if (items(spec, 'imagePullSecrets').length === 0 && secrets.length > 0) spec.imagePullSecrets = secrets;
     return undefined;
   },
 });
@@ -94,7 +94,7 @@ const priorityOf = (priorityClass: ApiObject): Priority => ({
 function defaultPriority(registry: Registry): Priority {
   let found: Priority | undefined;
   for (const priorityClass of lookupAll(registry, 'scheduling.k8s.io/v1', 'PriorityClass')) {
-    if (priorityClass['globalDefault'] !== true) continue;
+    if (priorityClass.globalDefault !== true) continue;
     const priority = priorityOf(priorityClass);
     if (found === undefined || priority.value < found.value) found = priority;
   }
@@ -136,9 +136,9 @@ export const priorityAdmission = (registry: Registry): AdmissionPlugin => ({
       const why = `the string value of PreemptionPolicy (${policy}) must not be provided in pod spec; priority admission controller computed ${priority.preemptionPolicy} from the given PriorityClass name`;
       throw forbidden(served.kind, podName, why);
     }
-    if (priority.name !== '') spec['priorityClassName'] = priority.name;
-    spec['priority'] = priority.value;
-    spec['preemptionPolicy'] = priority.preemptionPolicy;
+    if (priority.name !== '') spec.priorityClassName = priority.name;
+    spec.priority = priority.value;
+    spec.preemptionPolicy = priority.preemptionPolicy;
     return undefined;
   },
 });
@@ -169,7 +169,7 @@ export const tolerationAdmission: AdmissionPlugin = {
       effect: 'NoExecute',
       tolerationSeconds: TOLERATED_SECONDS,
     }));
-    spec['tolerations'] = [...tolerations, ...added];
+    spec.tolerations = [...tolerations, ...added];
     return undefined;
   },
 };

@@ -36,8 +36,8 @@ const shownAttachment = (spec: Plain): Plain => {
   return {
     Attacher: text(spec, 'attacher'),
     Source: {
-      PersistentVolumeName: source['persistentVolumeName'] ?? null,
-      InlineVolumeSpec: source['inlineVolumeSpec'] ?? null,
+      PersistentVolumeName: source.persistentVolumeName ?? null,
+      InlineVolumeSpec: source.inlineVolumeSpec ?? null,
     },
     NodeName: text(spec, 'nodeName'),
   };
@@ -45,15 +45,15 @@ const shownAttachment = (spec: Plain): Plain => {
 
 export const volumeAttachmentStrategy = strategy({
   prepareForCreate(object) {
-    object['status'] = { attached: false };
+    object.status = { attached: false };
   },
   causes(object) {
     const spec = look(object, 'spec');
     const source = look(spec, 'source');
     const causes: StatusCause[] = [];
     if (text(spec, 'attacher') === '') causes.push(requiredValue('spec.attacher'));
-    const inline = source['inlineVolumeSpec'] !== undefined;
-    const named = source['persistentVolumeName'] !== undefined;
+    const inline = source.inlineVolumeSpec !== undefined;
+    const named = source.persistentVolumeName !== undefined;
     if (inline === named) {
       causes.push(
         requiredValue('spec.source', 'must specify exactly one of inlineVolumeSpec and persistentVolumeName'),
@@ -64,7 +64,7 @@ export const volumeAttachmentStrategy = strategy({
     return causes;
   },
   change: (object, old) =>
-    jsonEquals(object['spec'], old['spec'])
+    jsonEquals(object.spec, old.spec)
       ? []
       : [invalidValue('spec', shownAttachment(look(object, 'spec')), 'field is immutable')],
 });
@@ -72,8 +72,8 @@ export const volumeAttachmentStrategy = strategy({
 const shownDriver = (driver: Plain): Plain => ({
   Name: text(driver, 'name'),
   NodeID: text(driver, 'nodeID'),
-  TopologyKeys: driver['topologyKeys'] ?? null,
-  Allocatable: driver['allocatable'] ?? null,
+  TopologyKeys: driver.topologyKeys ?? null,
+  Allocatable: driver.allocatable ?? null,
 });
 
 export const csiNodeStrategy = strategy({
@@ -98,13 +98,13 @@ export const csiNodeStrategy = strategy({
 export const csiDriverStrategy = strategy({
   setDefaults(object) {
     const spec = child(object, 'spec');
-    spec['attachRequired'] ??= true;
-    spec['podInfoOnMount'] ??= false;
-    spec['storageCapacity'] ??= false;
+    spec.attachRequired ??= true;
+    spec.podInfoOnMount ??= false;
+    spec.storageCapacity ??= false;
     preset(spec, 'fsGroupPolicy', 'ReadWriteOnceWithFSType');
-    if (!Array.isArray(spec['volumeLifecycleModes'])) spec['volumeLifecycleModes'] = ['Persistent'];
-    spec['requiresRepublish'] ??= false;
-    spec['seLinuxMount'] ??= false;
+    if (!Array.isArray(spec.volumeLifecycleModes)) spec.volumeLifecycleModes = ['Persistent'];
+    spec.requiresRepublish ??= false;
+    spec.seLinuxMount ??= false;
   },
   change(object, old) {
     const spec = look(object, 'spec');
@@ -126,7 +126,7 @@ export const priorityClassStrategy = strategy({
   setDefaults: (object) => preset(object, 'preemptionPolicy', 'PreemptLowerPriority'),
   causes(object) {
     const name = object.metadata.name ?? '';
-    const value = typeof object['value'] === 'number' ? object['value'] : 0;
+    const value = typeof object.value === 'number' ? object.value : 0;
     const system = SYSTEM_PRIORITIES[name];
     const causes: StatusCause[] = [];
     if (system === undefined && name.startsWith(SYSTEM_PREFIX)) {
@@ -148,11 +148,11 @@ export const priorityClassStrategy = strategy({
   change(object, old) {
     const causes: StatusCause[] = [];
     const why = 'may not be changed in an update.';
-    if (object['value'] !== old['value']) {
+    if (object.value !== old.value) {
       causes.push({ reason: 'FieldValueForbidden', message: `Forbidden: ${why}`, field: 'Value' });
     }
-    if (object['preemptionPolicy'] !== old['preemptionPolicy']) {
-      causes.push(invalidValue('preemptionPolicy', object['preemptionPolicy'], 'field is immutable'));
+    if (object.preemptionPolicy !== old.preemptionPolicy) {
+      causes.push(invalidValue('preemptionPolicy', object.preemptionPolicy, 'field is immutable'));
     }
     return causes;
   },

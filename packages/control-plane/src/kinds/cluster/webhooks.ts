@@ -15,11 +15,11 @@ const NAME_SEGMENTS = 3;
 
 function defaultWebhook(webhook: Plain, mutating: boolean): void {
   presets(webhook);
-  webhook['timeoutSeconds'] ??= TIMEOUT_SECONDS;
+  webhook.timeoutSeconds ??= TIMEOUT_SECONDS;
   if (mutating) preset(webhook, 'reinvocationPolicy', 'Never');
   for (const rule of items(webhook, 'rules')) preset(rule, 'scope', '*');
-  const service = look(webhook, 'clientConfig')['service'];
-  if (isPlain(service)) service['port'] ??= 443;
+  const service = look(webhook, 'clientConfig').service;
+  if (isPlain(service)) service.port ??= 443;
 }
 
 /** What webhooks and policies have in common. */
@@ -54,11 +54,7 @@ function clientCauses(webhook: Plain, path: string): StatusCause[] {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1] ?? '';
   if (scheme === 'https') return [];
   return [
-    invalidValue(
-      `${path}.url`,
-      scheme,
-      "'https' is the only allowed URL scheme; desired format: https://host[/path]",
-    ),
+    invalidValue(`${path}.url`, scheme, "'https' is the only allowed URL scheme; desired format: https://host[/path]"),
   ];
 }
 
@@ -83,14 +79,19 @@ function webhookCauses(webhook: Plain, path: string): StatusCause[] {
     causes.push(unsupportedValue(`${path}.failurePolicy`, policy, FAILURE_POLICIES));
   }
   const effects = text(webhook, 'sideEffects');
-  if (effects === '') causes.push(requiredValue(`${path}.sideEffects`, `must specify one of ${SIDE_EFFECTS.join(', ')}`));
+  if (effects === '')
+    causes.push(requiredValue(`${path}.sideEffects`, `must specify one of ${SIDE_EFFECTS.join(', ')}`));
   else if (!SIDE_EFFECTS.includes(effects)) {
     causes.push(unsupportedValue(`${path}.sideEffects`, effects, SIDE_EFFECTS));
   }
   const seconds = number(webhook, 'timeoutSeconds');
   if (seconds !== undefined && (seconds < 1 || seconds > LONGEST_TIMEOUT)) {
     causes.push(
-      invalidValue(`${path}.timeoutSeconds`, seconds, `the timeout value must be between 1 and ${LONGEST_TIMEOUT} seconds`),
+      invalidValue(
+        `${path}.timeoutSeconds`,
+        seconds,
+        `the timeout value must be between 1 and ${LONGEST_TIMEOUT} seconds`,
+      ),
     );
   }
   causes.push(...clientCauses(webhook, `${path}.clientConfig`));
@@ -140,7 +141,7 @@ export const validatingPolicyStrategy = strategy({
   causes(object) {
     const spec = look(object, 'spec');
     const causes: StatusCause[] = [];
-    if (spec['matchConstraints'] === undefined) causes.push(requiredValue('spec.matchConstraints'));
+    if (spec.matchConstraints === undefined) causes.push(requiredValue('spec.matchConstraints'));
     if (items(spec, 'validations').length + items(spec, 'auditAnnotations').length === 0) {
       causes.push(requiredValue('spec.validations', NEEDS_RULES), requiredValue('spec.auditAnnotations', NEEDS_RULES));
     }
@@ -171,7 +172,7 @@ export const policyBindingStrategy = strategy({
 export const flowSchemaStrategy = strategy({
   setDefaults: (object) => {
     const spec = child(object, 'spec');
-    if ((number(spec, 'matchingPrecedence') ?? 0) === 0) spec['matchingPrecedence'] = 1000;
+    if ((number(spec, 'matchingPrecedence') ?? 0) === 0) spec.matchingPrecedence = 1000;
   },
   prepareForCreate: withStatus(),
   causes(object) {

@@ -12,12 +12,14 @@ export const leaseColumns: readonly PrinterColumn[] = [
 export const priorityClassColumns: readonly PrinterColumn[] = [
   NAME,
   column('Value', (object) => countAt(object, 'value'), { type: 'integer', doc: ['V1PriorityClass', 'value'] }),
-  column('Global-Default', (object) => object['globalDefault'] === true, {
+  column('Global-Default', (object) => object.globalDefault === true, {
     type: 'boolean',
     doc: ['V1PriorityClass', 'globalDefault'],
   }),
   AGE,
-  column('PreemptionPolicy', (object) => text(object, 'preemptionPolicy'), { doc: ['V1PriorityClass', 'preemptionPolicy'] }),
+  column('PreemptionPolicy', (object) => text(object, 'preemptionPolicy'), {
+    doc: ['V1PriorityClass', 'preemptionPolicy'],
+  }),
 ];
 
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
@@ -36,7 +38,7 @@ export const storageClassColumns: readonly PrinterColumn[] = [
   column('VolumeBindingMode', (object) => text(object, 'volumeBindingMode'), {
     doc: ['V1StorageClass', 'volumeBindingMode'],
   }),
-  column('AllowVolumeExpansion', (object) => object['allowVolumeExpansion'] === true, {
+  column('AllowVolumeExpansion', (object) => object.allowVolumeExpansion === true, {
     doc: ['V1StorageClass', 'allowVolumeExpansion'],
   }),
   AGE,
@@ -49,7 +51,7 @@ export const attachmentColumns: readonly PrinterColumn[] = [
     doc: ['V1VolumeAttachmentSource', 'persistentVolumeName'],
   }),
   column('Node', (object) => textAt(object, 'spec.nodeName'), { doc: ['V1VolumeAttachmentSpec', 'nodeName'] }),
-  column('Attached', (object) => look(object, 'status')['attached'] === true, {
+  column('Attached', (object) => look(object, 'status').attached === true, {
     type: 'boolean',
     doc: ['V1VolumeAttachmentStatus', 'attached'],
   }),
@@ -73,9 +75,16 @@ export const csiDriverColumns: readonly PrinterColumn[] = [
   flag('AttachRequired', 'attachRequired'),
   flag('PodInfoOnMount', 'podInfoOnMount'),
   flag('StorageCapacity', 'storageCapacity'),
-  column('TokenRequests', (object) => items(look(object, 'spec'), 'tokenRequests').map((one) => text(one, 'audience')).join(',') || '<unset>', {
-    doc: ['V1CSIDriverSpec', 'tokenRequests'],
-  }),
+  column(
+    'TokenRequests',
+    (object) =>
+      items(look(object, 'spec'), 'tokenRequests')
+        .map((one) => text(one, 'audience'))
+        .join(',') || '<unset>',
+    {
+      doc: ['V1CSIDriverSpec', 'tokenRequests'],
+    },
+  ),
   flag('RequiresRepublish', 'requiresRepublish'),
   column('Modes', (object) => strings(look(object, 'spec'), 'volumeLifecycleModes').join(',') || NONE, {
     doc: ['V1CSIDriverSpec', 'volumeLifecycleModes'],
@@ -118,7 +127,7 @@ function shownDuration(request: ApiObject): string {
 
 const subjects = (kind: string) => (binding: ApiObject) =>
   items(binding, 'subjects')
-    .filter((subject) => subject['kind'] === kind)
+    .filter((subject) => subject.kind === kind)
     .map((subject) => {
       const namespace = text(subject, 'namespace');
       return kind === 'ServiceAccount' ? `${namespace}/${text(subject, 'name')}` : text(subject, 'name');

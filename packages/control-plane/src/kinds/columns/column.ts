@@ -32,13 +32,16 @@ export const wide = (name: string, value: Cell, extra: Extra = {}): PrinterColum
   column(name, value, { ...extra, priority: 1 });
 
 /** The name, where it is not the first column by itself. */
-export const NAME: PrinterColumn = { name: 'Name', type: 'string', format: 'name', value: (object) => object.metadata.name ?? '' };
+export const NAME: PrinterColumn = {
+  name: 'Name',
+  type: 'string',
+  format: 'name',
+  value: (object) => object.metadata.name ?? '',
+};
 
-export const AGE: PrinterColumn = column(
-  'Age',
-  (object, now) => ageOf(object.metadata.creationTimestamp, now),
-  { doc: ['V1ObjectMeta', 'creationTimestamp'] },
-);
+export const AGE: PrinterColumn = column('Age', (object, now) => ageOf(object.metadata.creationTimestamp, now), {
+  doc: ['V1ObjectMeta', 'creationTimestamp'],
+});
 
 /** A time in the object as an age. */
 export const ageAt = (time: unknown, now: Date): string => ageOf(time, now);
@@ -76,7 +79,7 @@ const OPERATORS: Readonly<Record<string, string>> = { In: 'in', NotIn: 'notin' }
 /** A label selector as text, or `<none>`. */
 export function shownSelector(selector: unknown): string {
   const parts = Object.entries(look(selector, 'matchLabels')).map(([key, value]) => `${key}=${value}`);
-  const expressions = look({ selector }, 'selector')['matchExpressions'];
+  const expressions = look({ selector }, 'selector').matchExpressions;
   for (const expression of Array.isArray(expressions) ? expressions : []) {
     const { key, operator, values } = expression as { key: string; operator: string; values?: string[] };
     if (operator === 'Exists') parts.push(key);

@@ -24,17 +24,46 @@ test.each([
       phase: 'Running',
       containerStatuses: [
         running,
-        { ready: false, restartCount: 3, state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: { terminated: { finishedAt: '2024-01-01T00:58:00Z' } } },
+        {
+          ready: false,
+          restartCount: 3,
+          state: { waiting: { reason: 'CrashLoopBackOff' } },
+          lastState: { terminated: { finishedAt: '2024-01-01T00:58:00Z' } },
+        },
       ],
     }),
     '1/2',
     'CrashLoopBackOff',
     '3 (2m ago)',
   ],
-  ['an init container runs', pod({ phase: 'Pending', initContainerStatuses: [{ state: { running: {} } }] }), '0/2', 'Init:0/1', '0'],
-  ['an init container failed', pod({ phase: 'Pending', initContainerStatuses: [{ state: { terminated: { exitCode: 2 } } }] }), '0/2', 'Init:ExitCode:2', '0'],
-  ['deleted', pod({ phase: 'Running', containerStatuses: [running, running] }, { deletionTimestamp: '2024-01-01T00:59:00Z' }), '2/2', 'Terminating', '0'],
-  ['deleted and ended', pod({ phase: 'Succeeded' }, { deletionTimestamp: '2024-01-01T00:59:00Z' }), '0/2', 'Succeeded', '0'],
+  [
+    'an init container runs',
+    pod({ phase: 'Pending', initContainerStatuses: [{ state: { running: {} } }] }),
+    '0/2',
+    'Init:0/1',
+    '0',
+  ],
+  [
+    'an init container failed',
+    pod({ phase: 'Pending', initContainerStatuses: [{ state: { terminated: { exitCode: 2 } } }] }),
+    '0/2',
+    'Init:ExitCode:2',
+    '0',
+  ],
+  [
+    'deleted',
+    pod({ phase: 'Running', containerStatuses: [running, running] }, { deletionTimestamp: '2024-01-01T00:59:00Z' }),
+    '2/2',
+    'Terminating',
+    '0',
+  ],
+  [
+    'deleted and ended',
+    pod({ phase: 'Succeeded' }, { deletionTimestamp: '2024-01-01T00:59:00Z' }),
+    '0/2',
+    'Succeeded',
+    '0',
+  ],
 ])('a pod: %s', (_title, object, ready, status, restarts) => {
   expect(summarize(object, now)).toEqual({ ready, status, restarts });
 });
@@ -50,13 +79,23 @@ test('a cordoned node shows its roles and addresses', () => {
     cells('Node', {
       metadata: { name: 'n', labels: { 'node-role.kubernetes.io/worker': '', 'node-role.kubernetes.io/infra': '' } },
       spec: { unschedulable: true },
-      status: { conditions: [{ type: 'Ready', status: 'True' }], addresses: [{ type: 'InternalIP', address: '192.0.2.7' }] },
+      status: {
+        conditions: [{ type: 'Ready', status: 'True' }],
+        addresses: [{ type: 'InternalIP', address: '192.0.2.7' }],
+      },
     }),
-  ).toMatchObject({ Status: 'Ready,SchedulingDisabled', Roles: 'infra,worker', 'Internal-IP': '192.0.2.7', 'External-IP': '<none>' });
+  ).toMatchObject({
+    Status: 'Ready,SchedulingDisabled',
+    Roles: 'infra,worker',
+    'Internal-IP': '192.0.2.7',
+    'External-IP': '<none>',
+  });
 });
 
 test('a budget shows N/A for the bound that it lacks', () => {
-  expect(cells('PodDisruptionBudget', { spec: { minAvailable: '50%' }, status: { disruptionsAllowed: 2 } })).toMatchObject({
+  expect(
+    cells('PodDisruptionBudget', { spec: { minAvailable: '50%' }, status: { disruptionsAllowed: 2 } }),
+  ).toMatchObject({
     'Min Available': '50%',
     'Max Unavailable': 'N/A',
     'Allowed Disruptions': 2,

@@ -7,8 +7,8 @@ const ROLE_PREFIX = 'node-role.kubernetes.io/';
 
 function nodeStatus(node: ApiObject): string {
   const ready = items(look(node, 'status'), 'conditions').find(({ type }) => type === 'Ready');
-  const words = [ready === undefined ? 'Unknown' : ready['status'] === 'True' ? 'Ready' : 'NotReady'];
-  if (look(node, 'spec')['unschedulable'] === true) words.push('SchedulingDisabled');
+  const words = [ready === undefined ? 'Unknown' : ready.status === 'True' ? 'Ready' : 'NotReady'];
+  if (look(node, 'spec').unschedulable === true) words.push('SchedulingDisabled');
   return words.join(',');
 }
 
@@ -41,7 +41,9 @@ export const nodeColumns: readonly PrinterColumn[] = [
   }),
   wide('Internal-IP', address('InternalIP'), { doc: ['V1NodeStatus', 'addresses'] }),
   wide('External-IP', address('ExternalIP'), { doc: ['V1NodeStatus', 'addresses'] }),
-  wide('OS-Image', (node) => textAt(node, 'status.nodeInfo.osImage', UNKNOWN), { doc: ['V1NodeSystemInfo', 'osImage'] }),
+  wide('OS-Image', (node) => textAt(node, 'status.nodeInfo.osImage', UNKNOWN), {
+    doc: ['V1NodeSystemInfo', 'osImage'],
+  }),
   wide('Kernel-Version', (node) => textAt(node, 'status.nodeInfo.kernelVersion', UNKNOWN), {
     doc: ['V1NodeSystemInfo', 'kernelVersion'],
   }),
@@ -81,7 +83,7 @@ export const serviceAccountColumns: readonly PrinterColumn[] = [
 function servicePorts(service: ApiObject): string {
   const ports = items(look(service, 'spec'), 'ports').map((port) => {
     const nodePort = number(port, 'nodePort') ?? 0;
-    return `${port['port']}${nodePort > 0 ? `:${nodePort}` : ''}/${port['protocol']}`;
+    return `${port.port}${nodePort > 0 ? `:${nodePort}` : ''}/${port.protocol}`;
   });
   return ports.length === 0 ? NONE : ports.join(',');
 }
@@ -133,8 +135,10 @@ const UNSET = '<unset>';
 
 export const volumeColumns: readonly PrinterColumn[] = [
   NAME,
-  column('Capacity', (volume) => textAt(volume, 'spec.capacity.storage'), { doc: ['V1PersistentVolumeSpec', 'capacity'] }),
-  column('Access Modes', (volume) => accessModes(volume['spec']), { doc: ['V1PersistentVolumeSpec', 'accessModes'] }),
+  column('Capacity', (volume) => textAt(volume, 'spec.capacity.storage'), {
+    doc: ['V1PersistentVolumeSpec', 'capacity'],
+  }),
+  column('Access Modes', (volume) => accessModes(volume.spec), { doc: ['V1PersistentVolumeSpec', 'accessModes'] }),
   column('Reclaim Policy', (volume) => textAt(volume, 'spec.persistentVolumeReclaimPolicy'), {
     doc: ['V1PersistentVolumeSpec', 'persistentVolumeReclaimPolicy'],
   }),
@@ -162,7 +166,7 @@ export const claimColumns: readonly PrinterColumn[] = [
   column('Capacity', (claim) => (bound(claim) ? textAt(claim, 'status.capacity.storage') : ''), {
     doc: ['V1PersistentVolumeClaimStatus', 'capacity'],
   }),
-  column('Access Modes', (claim) => (bound(claim) ? accessModes(claim['status']) : ''), {
+  column('Access Modes', (claim) => (bound(claim) ? accessModes(claim.status) : ''), {
     doc: ['V1PersistentVolumeClaimStatus', 'accessModes'],
   }),
   column('StorageClass', (claim) => textAt(claim, 'spec.storageClassName'), { doc: 'StorageClass of the pvc' }),
@@ -175,10 +179,10 @@ export const claimColumns: readonly PrinterColumn[] = [
   }),
 ];
 
-const firstSeen = (event: ApiObject): unknown => event['firstTimestamp'] ?? event['eventTime'];
+const firstSeen = (event: ApiObject): unknown => event.firstTimestamp ?? event.eventTime;
 
 function lastSeen(event: ApiObject): unknown {
-  return look(event, 'series')['lastObservedTime'] ?? event['lastTimestamp'] ?? firstSeen(event);
+  return look(event, 'series').lastObservedTime ?? event.lastTimestamp ?? firstSeen(event);
 }
 
 function eventObject(event: ApiObject): string {
@@ -213,16 +217,22 @@ export const eventColumns: readonly PrinterColumn[] = [
 
 export const endpointColumns: readonly PrinterColumn[] = [
   NAME,
-  column('Endpoints', (endpoints) => {
-    const addresses = items(endpoints, 'subsets').flatMap((subset) =>
-      items(subset, 'addresses').flatMap((one) => {
-        const ports = items(subset, 'ports');
-        return ports.length === 0 ? [text(one, 'ip')] : ports.map((port) => `${text(one, 'ip')}:${port['port']}`);
-      }),
-    );
-    if (addresses.length === 0) return NONE;
-    return addresses.length > 3 ? `${addresses.slice(0, 3).join(',')} + ${addresses.length - 3} more...` : addresses.join(',');
-  }, { doc: ['V1Endpoints', 'subsets'] }),
+  column(
+    'Endpoints',
+    (endpoints) => {
+      const addresses = items(endpoints, 'subsets').flatMap((subset) =>
+        items(subset, 'addresses').flatMap((one) => {
+          const ports = items(subset, 'ports');
+          return ports.length === 0 ? [text(one, 'ip')] : ports.map((port) => `${text(one, 'ip')}:${port.port}`);
+        }),
+      );
+      if (addresses.length === 0) return NONE;
+      return addresses.length > 3
+        ? `${addresses.slice(0, 3).join(',')} + ${addresses.length - 3} more...`
+        : addresses.join(',');
+    },
+    { doc: ['V1Endpoints', 'subsets'] },
+  ),
   AGE,
 ];
 
@@ -249,9 +259,18 @@ function shownQuota(quota: ApiObject, limits: boolean): string {
 
 export const replicationControllerColumns: readonly PrinterColumn[] = [
   NAME,
-  column('Desired', (rc) => countAt(rc, 'spec.replicas'), { type: 'integer', doc: ['V1ReplicationControllerSpec', 'replicas'] }),
-  column('Current', (rc) => countAt(rc, 'status.replicas'), { type: 'integer', doc: ['V1ReplicationControllerStatus', 'replicas'] }),
-  column('Ready', (rc) => countAt(rc, 'status.readyReplicas'), { type: 'integer', doc: ['V1ReplicationControllerStatus', 'readyReplicas'] }),
+  column('Desired', (rc) => countAt(rc, 'spec.replicas'), {
+    type: 'integer',
+    doc: ['V1ReplicationControllerSpec', 'replicas'],
+  }),
+  column('Current', (rc) => countAt(rc, 'status.replicas'), {
+    type: 'integer',
+    doc: ['V1ReplicationControllerStatus', 'replicas'],
+  }),
+  column('Ready', (rc) => countAt(rc, 'status.readyReplicas'), {
+    type: 'integer',
+    doc: ['V1ReplicationControllerStatus', 'readyReplicas'],
+  }),
   AGE,
 ];
 

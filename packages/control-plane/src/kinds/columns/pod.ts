@@ -10,7 +10,7 @@ interface Summary {
 }
 
 const conditionIs = (pod: ApiObject, type: string): boolean =>
-  items(look(pod, 'status'), 'conditions').some((one) => one['type'] === type && one['status'] === 'True');
+  items(look(pod, 'status'), 'conditions').some((one) => one.type === type && one.status === 'True');
 
 /** How a container ended, in one word. */
 function endOf(terminated: Plain): string {
@@ -52,7 +52,7 @@ export function summarize(pod: ApiObject, now: Date): Summary {
   const status = look(pod, 'status');
   const inits = items(spec, 'initContainers');
   const sidecars = new Set(
-    inits.filter((one) => one['restartPolicy'] === 'Always').map((container) => text(container, 'name')),
+    inits.filter((one) => one.restartPolicy === 'Always').map((container) => text(container, 'name')),
   );
   let total = items(spec, 'containers').length + sidecars.size;
   let ready = 0;
@@ -69,8 +69,8 @@ export function summarize(pod: ApiObject, now: Date): Summary {
     restarts.add(init);
     if (sidecars.has(text(init, 'name'))) {
       sidecarRestarts.add(init);
-      if (init['started'] === true) {
-        if (init['ready'] === true) ready++;
+      if (init.started === true) {
+        if (init.ready === true) ready++;
         continue;
       }
     }
@@ -88,7 +88,7 @@ export function summarize(pod: ApiObject, now: Date): Summary {
       const { waiting, terminated, running: runs } = look(container, 'state') as Record<string, Plain | undefined>;
       if (text(waiting, 'reason') !== '') shown = text(waiting, 'reason');
       else if (terminated !== undefined) shown = endOf(terminated);
-      else if (container['ready'] === true && runs !== undefined) {
+      else if (container.ready === true && runs !== undefined) {
         running = true;
         ready++;
       }
@@ -98,7 +98,7 @@ export function summarize(pod: ApiObject, now: Date): Summary {
   }
   if (pod.metadata.deletionTimestamp !== undefined) {
     const phase = text(status, 'phase');
-    if (status['reason'] === 'NodeLost') shown = 'Unknown';
+    if (status.reason === 'NodeLost') shown = 'Unknown';
     else if (phase !== 'Succeeded' && phase !== 'Failed') shown = 'Terminating';
   }
   total = Math.max(total, 0);

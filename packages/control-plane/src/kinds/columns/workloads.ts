@@ -2,7 +2,19 @@ import type { ApiObject } from '../../object.ts';
 import { humanDuration } from '../../table/age.ts';
 import type { PrinterColumn } from '../kind.ts';
 import { items, look, text } from '../plain.ts';
-import { AGE, ageAt, column, countAt, NAME, NONE, shownAt, shownLabels, shownSelector, textAt, wide } from './column.ts';
+import {
+  AGE,
+  ageAt,
+  column,
+  countAt,
+  NAME,
+  NONE,
+  shownAt,
+  shownLabels,
+  shownSelector,
+  textAt,
+  wide,
+} from './column.ts';
 
 const podSpecOf = (object: ApiObject): unknown => look(object, 'spec', 'template', 'spec');
 const containersOf = (spec: unknown, field: string): string =>
@@ -17,7 +29,7 @@ const IMAGES = wide('Images', (object) => containersOf(podSpecOf(object), 'image
   doc: 'Images referenced by each container in the template.',
 });
 const selectorColumn = (model: string): PrinterColumn =>
-  wide('Selector', (object) => shownSelector(look(object, 'spec')['selector']), { doc: [model, 'selector'] });
+  wide('Selector', (object) => shownSelector(look(object, 'spec').selector), { doc: [model, 'selector'] });
 
 const ready = (object: ApiObject): string =>
   `${countAt(object, 'status.readyReplicas')}/${countAt(object, 'spec.replicas')}`;
@@ -40,7 +52,10 @@ export const deploymentColumns: readonly PrinterColumn[] = [
 export const replicaSetColumns: readonly PrinterColumn[] = [
   NAME,
   column('Desired', (set) => countAt(set, 'spec.replicas'), { type: 'integer', doc: ['V1ReplicaSetSpec', 'replicas'] }),
-  column('Current', (set) => countAt(set, 'status.replicas'), { type: 'integer', doc: ['V1ReplicaSetStatus', 'replicas'] }),
+  column('Current', (set) => countAt(set, 'status.replicas'), {
+    type: 'integer',
+    doc: ['V1ReplicaSetStatus', 'replicas'],
+  }),
   column('Ready', (set) => countAt(set, 'status.readyReplicas'), {
     type: 'integer',
     doc: ['V1ReplicaSetStatus', 'readyReplicas'],
@@ -80,7 +95,7 @@ export const daemonSetColumns: readonly PrinterColumn[] = [
 
 function jobStatus(job: ApiObject): string {
   const conditions = items(look(job, 'status'), 'conditions');
-  const holds = (type: string): boolean => conditions.some((one) => one['type'] === type && one['status'] === 'True');
+  const holds = (type: string): boolean => conditions.some((one) => one.type === type && one.status === 'True');
   if (holds('Complete')) return 'Complete';
   if (holds('Failed')) return 'Failed';
   if (job.metadata.deletionTimestamp !== undefined) return 'Terminating';
@@ -91,7 +106,7 @@ function jobStatus(job: ApiObject): string {
 
 function jobCompletions(job: ApiObject): string {
   const succeeded = countAt(job, 'status.succeeded');
-  const completions = look(job, 'spec')['completions'];
+  const completions = look(job, 'spec').completions;
   if (completions !== undefined) return `${succeeded}/${completions}`;
   const parallelism = countAt(job, 'spec.parallelism');
   return parallelism > 1 ? `${succeeded}/1 of ${parallelism}` : `${succeeded}/1`;
@@ -119,7 +134,7 @@ export const cronJobColumns: readonly PrinterColumn[] = [
   NAME,
   column('Schedule', (job) => textAt(job, 'spec.schedule'), { doc: ['V1CronJobSpec', 'schedule'] }),
   column('Timezone', (job) => textAt(job, 'spec.timeZone', NONE), { doc: ['V1CronJobSpec', 'timeZone'] }),
-  column('Suspend', (job) => (look(job, 'spec')['suspend'] === true ? 'True' : 'False'), {
+  column('Suspend', (job) => (look(job, 'spec').suspend === true ? 'True' : 'False'), {
     type: 'boolean',
     doc: ['V1CronJobSpec', 'suspend'],
   }),

@@ -35,10 +35,10 @@ function sizeOf(object: ApiObject, field: string): number {
 
 /** What an object with `immutable: true` may no longer change. */
 function frozenCauses(object: ApiObject, old: ApiObject, fields: readonly string[]): StatusCause[] {
-  if (old['immutable'] !== true) return [];
+  if (old.immutable !== true) return [];
   const causes: StatusCause[] = [];
   const why = 'field is immutable when `immutable` is set';
-  if (object['immutable'] !== true) causes.push(forbiddenValue('immutable', why));
+  if (object.immutable !== true) causes.push(forbiddenValue('immutable', why));
   for (const field of fields) {
     if (!jsonEquals(object[field], old[field])) causes.push(forbiddenValue(field, why));
   }
@@ -95,11 +95,11 @@ function secretCauses(object: ApiObject): StatusCause[] {
 function encodeStringData(secret: ApiObject): void {
   const { stringData } = secret;
   if (isPlain(stringData)) {
-    const data = isPlain(secret['data']) ? secret['data'] : {};
+    const data = isPlain(secret.data) ? secret.data : {};
     for (const [key, value] of Object.entries(stringData)) data[key] = Buffer.from(String(value)).toString('base64');
-    if (Object.keys(data).length > 0) secret['data'] = data;
+    if (Object.keys(data).length > 0) secret.data = data;
   }
-  delete secret['stringData'];
+  delete secret.stringData;
 }
 
 export const secretStrategy = strategy({
@@ -110,7 +110,7 @@ export const secretStrategy = strategy({
   causes: secretCauses,
   change(object, old) {
     const causes: StatusCause[] = [];
-    if (object['type'] !== old['type']) causes.push(invalidValue('type', object['type'], 'field is immutable'));
+    if (object.type !== old.type) causes.push(invalidValue('type', object.type, 'field is immutable'));
     return [...causes, ...frozenCauses(object, old, ['data'])];
   },
 });

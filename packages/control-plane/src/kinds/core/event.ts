@@ -2,8 +2,8 @@ import type { ApiObject } from '../../object.ts';
 import { invalidValue, requiredValue } from '../../registry/errors.ts';
 import { pathSegmentProblems, subdomainProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
-import { look, type Plain, text } from '../plain.ts';
 import type { KindDefinition } from '../kind.ts';
+import { look, type Plain, text } from '../plain.ts';
 import type { Strategy } from '../workloads/apps.ts';
 
 const CORE_TO_EVENTS: Readonly<Record<string, string>> = {
@@ -57,7 +57,7 @@ const LIMITS: readonly (readonly [string, number])[] = [
 
 function eventCauses(event: ApiObject): StatusCause[] {
   // The rules of the new API hold for those that are written as such: with a time of their own.
-  if (event['eventTime'] === undefined || event['eventTime'] === null) return [requiredValue('eventTime')];
+  if (event.eventTime === undefined || event.eventTime === null) return [requiredValue('eventTime')];
   const causes: StatusCause[] = [];
   for (const [field, limit] of LIMITS) {
     const value = text(event, field);

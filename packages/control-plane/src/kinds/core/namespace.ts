@@ -16,14 +16,14 @@ export const namespaceStrategy = strategy({
   setDefaults: labelWithName,
   prepareForCreate(namespace) {
     labelWithName(namespace);
-    const kept = strings(namespace['spec'], 'finalizers').filter((finalizer) => finalizer !== 'kubernetes');
-    namespace['spec'] = { finalizers: [...kept, 'kubernetes'] };
-    namespace['status'] = { phase: 'Active' };
+    const kept = strings(namespace.spec, 'finalizers').filter((finalizer) => finalizer !== 'kubernetes');
+    namespace.spec = { finalizers: [...kept, 'kubernetes'] };
+    namespace.status = { phase: 'Active' };
   },
   prepareForUpdate(namespace, old, { subresource }) {
     labelWithName(namespace);
     // Finalizers of the spec change through the finalize subresource alone.
-    if (subresource !== 'finalize' && old['spec'] !== undefined) namespace['spec'] = old['spec'];
+    if (subresource !== 'finalize' && old.spec !== undefined) namespace.spec = old.spec;
   },
   validateName: labelProblems,
 });

@@ -1,11 +1,11 @@
 import type { ApiObject } from '../../object.ts';
 import { forbiddenValue, invalidValue, requiredValue } from '../../registry/errors.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
 import { qualifiedNameProblems } from '../../registry/names.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
 import { child, isPlain, items, look, type Plain, text } from '../plain.ts';
-import { quantityNanos } from '../quantity.ts';
 import { tolerationCauses } from '../pod/validate.ts';
+import { quantityNanos } from '../quantity.ts';
 import type { Strategy } from '../workloads/apps.ts';
 
 const NANO = 1_000_000_000n;
@@ -14,7 +14,7 @@ const NANO = 1_000_000_000n;
 function defaultAllocatable(node: ApiObject): void {
   const status = child(node, 'status');
   const { capacity } = status;
-  if (isPlain(capacity) && status['allocatable'] === undefined) status['allocatable'] = { ...capacity };
+  if (isPlain(capacity) && status.allocatable === undefined) status.allocatable = { ...capacity };
 }
 
 /** Extended resources (`example.dev/gpu`) are counted in whole pieces. */
@@ -47,7 +47,12 @@ function taintCauses(spec: Plain): StatusCause[] {
     if (key === '') causes.push(requiredValue(`${path}.key`, 'name part must be non-empty'));
     else for (const problem of qualifiedNameProblems(key)) causes.push(invalidValue(`${path}.key`, key, problem));
     if (effect === '') causes.push(requiredValue(`${path}.effect`));
-    else causes.push(...tolerationCauses([{ key, operator: 'Exists', effect }], path).filter(({ field }) => field === `${path}.effect`));
+    else
+      causes.push(
+        ...tolerationCauses([{ key, operator: 'Exists', effect }], path).filter(
+          ({ field }) => field === `${path}.effect`,
+        ),
+      );
     const id = `${key}:${effect}`;
     if (seen.has(id)) {
       causes.push({
@@ -65,21 +70,19 @@ function changeCauses(node: ApiObject, old: ApiObject): StatusCause[] {
   const causes: StatusCause[] = [];
   const spec = look(node, 'spec');
   const before = look(old, 'spec');
-  if (text(before, 'providerID') !== '' && !jsonEquals(spec['providerID'], before['providerID'])) {
+  if (text(before, 'providerID') !== '' && !jsonEquals(spec.providerID, before.providerID)) {
     causes.push(forbiddenValue('spec.providerID', 'node updates may not change providerID except from "" to valid'));
   }
-  if (before['podCIDR'] !== undefined && !jsonEquals(spec['podCIDR'], before['podCIDR'])) {
-    causes.push(
-      forbiddenValue('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'),
-    );
+  if (before.podCIDR !== undefined && !jsonEquals(spec.podCIDR, before.podCIDR)) {
+    causes.push(forbiddenValue('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
   }
   return causes;
 }
 
 /** Dynamic kubelet configuration is gone: what is sent of it is dropped. */
 function dropConfig(node: ApiObject): void {
-  const spec = node['spec'];
-  if (isPlain(spec)) delete spec['configSource'];
+  const spec = node.spec;
+  if (isPlain(spec)) delete spec.configSource;
 }
 
 export const nodeStrategy: Strategy = {

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../object.ts';
 import { invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
 import { labelProblems } from '../../registry/names.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
 import { duplicateValue, portCauses } from '../causes.ts';
 import { child, isPlain, items, look, number, type Plain, preset, strings, text } from '../plain.ts';
@@ -19,18 +19,18 @@ function defaultService(service: ApiObject): void {
   const spec = child(service, 'spec');
   preset(spec, 'sessionAffinity', 'None');
   preset(spec, 'type', 'ClusterIP');
-  if (spec['sessionAffinity'] === 'ClientIP') {
-    child(child(spec, 'sessionAffinityConfig'), 'clientIP')['timeoutSeconds'] ??= CLIENT_IP_SECONDS;
+  if (spec.sessionAffinity === 'ClientIP') {
+    child(child(spec, 'sessionAffinityConfig'), 'clientIP').timeoutSeconds ??= CLIENT_IP_SECONDS;
   }
   for (const port of items(spec, 'ports')) {
     preset(port, 'protocol', 'TCP');
-    if (port['targetPort'] === 0 || port['targetPort'] === '' || port['targetPort'] === undefined) {
-      port['targetPort'] = port['port'];
+    if (port.targetPort === 0 || port.targetPort === '' || port.targetPort === undefined) {
+      port.targetPort = port.port;
     }
   }
   const type = text(spec, 'type');
   if (type === 'NodePort' || type === 'LoadBalancer') preset(spec, 'externalTrafficPolicy', 'Cluster');
-  if (type === 'LoadBalancer') spec['allocateLoadBalancerNodePorts'] ??= true;
+  if (type === 'LoadBalancer') spec.allocateLoadBalancerNodePorts ??= true;
   if (type !== 'ExternalName') preset(spec, 'internalTrafficPolicy', 'Cluster');
 }
 
@@ -55,17 +55,17 @@ function allocate(service: ApiObject): void {
   const type = text(spec, 'type');
   if (type === 'ExternalName') return;
   const { uid = '' } = service.metadata;
-  const headless = spec['clusterIP'] === 'None';
+  const headless = spec.clusterIP === 'None';
   preset(spec, 'clusterIP', clusterAddress(uid));
-  if (strings(spec, 'clusterIPs').length === 0) spec['clusterIPs'] = [spec['clusterIP']];
+  if (strings(spec, 'clusterIPs').length === 0) spec.clusterIPs = [spec.clusterIP];
   // A headless service without a selector may be of any family.
-  const open = headless && spec['selector'] === undefined;
+  const open = headless && spec.selector === undefined;
   preset(spec, 'ipFamilyPolicy', open ? 'RequireDualStack' : 'SingleStack');
-  if (strings(spec, 'ipFamilies').length === 0) spec['ipFamilies'] = open ? ['IPv4', 'IPv6'] : ['IPv4'];
-  if (type !== 'NodePort' && !(type === 'LoadBalancer' && spec['allocateLoadBalancerNodePorts'] !== false)) return;
+  if (strings(spec, 'ipFamilies').length === 0) spec.ipFamilies = open ? ['IPv4', 'IPv6'] : ['IPv4'];
+  if (type !== 'NodePort' && !(type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false)) return;
   for (const [index, port] of items(spec, 'ports').entries()) {
     if ((number(port, 'nodePort') ?? 0) === 0) {
-      port['nodePort'] = FIRST_NODE_PORT + ((spread(uid, NODE_PORTS) + index) % NODE_PORTS);
+      port.nodePort = FIRST_NODE_PORT + ((spread(uid, NODE_PORTS) + index) % NODE_PORTS);
     }
   }
 }
@@ -84,7 +84,7 @@ function servicePortCauses(port: Plain, path: string, named: boolean, names: Set
   if (!['SCTP', 'TCP', 'UDP'].includes(protocol)) {
     causes.push(unsupportedValue(`${path}.protocol`, protocol, ['SCTP', 'TCP', 'UDP']));
   }
-  const target = port['targetPort'];
+  const target = port.targetPort;
   if (typeof target === 'number') causes.push(...portCauses(`${path}.targetPort`, target));
   return causes;
 }
@@ -94,7 +94,7 @@ function serviceCauses(service: ApiObject): StatusCause[] {
   const causes: StatusCause[] = [];
   const ports = items(spec, 'ports');
   const type = text(spec, 'type');
-  const headless = spec['clusterIP'] === 'None';
+  const headless = spec.clusterIP === 'None';
   if (ports.length === 0 && !headless && type !== 'ExternalName') causes.push(requiredValue('spec.ports'));
   if (type === 'ExternalName' && text(spec, 'externalName') === '') causes.push(requiredValue('spec.externalName'));
   const names = new Set<string>();
@@ -111,15 +111,15 @@ function serviceCauses(service: ApiObject): StatusCause[] {
 function addressCauses(service: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(service, 'spec');
   const before = look(old, 'spec');
-  if (before['type'] === 'ExternalName' || spec['type'] === 'ExternalName') return [];
-  if (text(before, 'clusterIP') === '' || jsonEquals(spec['clusterIP'], before['clusterIP'])) return [];
-  return [invalidValue('spec.clusterIPs[0]', spec['clusterIPs'], 'may not change once set')];
+  if (before.type === 'ExternalName' || spec.type === 'ExternalName') return [];
+  if (text(before, 'clusterIP') === '' || jsonEquals(spec.clusterIP, before.clusterIP)) return [];
+  return [invalidValue('spec.clusterIPs[0]', spec.clusterIPs, 'may not change once set')];
 }
 
 export const serviceStrategy = strategy({
   setDefaults: defaultService,
   prepareForCreate(service) {
-    service['status'] = { loadBalancer: {} };
+    service.status = { loadBalancer: {} };
     allocate(service);
   },
   prepareForUpdate(service, old, { subresource }) {
@@ -128,17 +128,17 @@ export const serviceStrategy = strategy({
     // A PUT that leaves out what the server has chosen does not take it away.
     for (const field of ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'healthCheckNodePort']) {
       const kept = look(old, 'spec')[field];
-      if (spec[field] === undefined && kept !== undefined && spec['type'] !== 'ExternalName') spec[field] = kept;
+      if (spec[field] === undefined && kept !== undefined && spec.type !== 'ExternalName') spec[field] = kept;
     }
     const chosen = new Map(
-      items(look(old, 'spec'), 'ports').map((port) => [`${port['protocol']}/${port['port']}`, port['nodePort']]),
+      items(look(old, 'spec'), 'ports').map((port) => [`${port.protocol}/${port.port}`, port.nodePort]),
     );
     for (const port of items(spec, 'ports')) {
-      const nodePort = chosen.get(`${port['protocol']}/${port['port']}`);
-      if (nodePort !== undefined && spec['type'] !== 'ClusterIP') port['nodePort'] ??= nodePort;
+      const nodePort = chosen.get(`${port.protocol}/${port.port}`);
+      if (nodePort !== undefined && spec.type !== 'ClusterIP') port.nodePort ??= nodePort;
     }
     allocate(service);
-    if (!isPlain(service['status'])) service['status'] = { loadBalancer: {} };
+    if (!isPlain(service.status)) service.status = { loadBalancer: {} };
   },
   causes: serviceCauses,
   change: addressCauses,

@@ -37,8 +37,8 @@ function volumeCauses(volume: ApiObject): StatusCause[] {
   causes.push(...modeCauses(spec));
   const capacity = look(spec, 'capacity');
   if (Object.keys(capacity).length === 0) causes.push(requiredValue('spec.capacity'));
-  if (capacity['storage'] === undefined || Object.keys(capacity).length > 1) {
-    causes.push(unsupportedValue('spec.capacity', spec['capacity'] ?? null, ['storage']));
+  if (capacity.storage === undefined || Object.keys(capacity).length > 1) {
+    causes.push(unsupportedValue('spec.capacity', spec.capacity ?? null, ['storage']));
   }
   for (const [resource, quantity] of Object.entries(capacity)) {
     const nanos = quantityNanos(quantity);
@@ -59,12 +59,12 @@ export const volumeStrategy = strategy({
     const spec = child(volume, 'spec');
     preset(spec, 'persistentVolumeReclaimPolicy', 'Retain');
     preset(spec, 'volumeMode', 'Filesystem');
-    const hostPath = spec['hostPath'] as Plain | undefined;
-    if (hostPath !== undefined) hostPath['type'] ??= '';
+    const hostPath = spec.hostPath as Plain | undefined;
+    if (hostPath !== undefined) hostPath.type ??= '';
     preset(child(volume, 'status'), 'phase', 'Pending');
   },
   prepareForCreate(volume, { now }) {
-    volume['status'] = {
+    volume.status = {
       phase: 'Pending',
       lastPhaseTransitionTime: `${now.toISOString().slice(0, 19)}Z`,
     };
@@ -72,8 +72,8 @@ export const volumeStrategy = strategy({
   prepareForUpdate(volume, old, { subresource, now }) {
     if (subresource !== 'status') return;
     const status = child(volume, 'status');
-    if (status['phase'] === look(old, 'status')['phase']) return;
-    status['lastPhaseTransitionTime'] = `${now.toISOString().slice(0, 19)}Z`;
+    if (status.phase === look(old, 'status').phase) return;
+    status.lastPhaseTransitionTime = `${now.toISOString().slice(0, 19)}Z`;
   },
   causes: volumeCauses,
   change(volume, old) {
@@ -88,8 +88,8 @@ export const volumeStrategy = strategy({
         ),
       );
     }
-    if (!jsonEquals(spec['volumeMode'], before['volumeMode'])) {
-      causes.push(invalidValue('volumeMode', spec['volumeMode'], 'field is immutable'));
+    if (!jsonEquals(spec.volumeMode, before.volumeMode)) {
+      causes.push(invalidValue('volumeMode', spec.volumeMode, 'field is immutable'));
     }
     return causes;
   },
@@ -102,7 +102,7 @@ function claimCauses(claim: ApiObject): StatusCause[] {
     causes.push(requiredValue('spec.accessModes', 'at least 1 access mode is required'));
   }
   causes.push(...modeCauses(spec));
-  const storage = look(spec, 'resources', 'requests')['storage'];
+  const storage = look(spec, 'resources', 'requests').storage;
   if (storage === undefined) causes.push(requiredValue('spec.resources[storage]'));
   else if (quantityNanos(storage) <= 0n) {
     causes.push(invalidValue('spec.resources[storage]', storage, 'must be greater than zero'));
@@ -114,12 +114,12 @@ function claimCauses(claim: ApiObject): StatusCause[] {
 function claimChange(claim: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(claim, 'spec');
   const before = look(old, 'spec');
-  const bound = look(old, 'status')['phase'] === 'Bound';
+  const bound = look(old, 'status').phase === 'Bound';
   const frozen = (from: Plain): Plain => {
     const { resources, volumeAttributesClassName, volumeName, ...rest } = from;
     const free = bound ? {} : { resources, volumeAttributesClassName };
     // The binder names the volume once.
-    return { ...rest, ...free, volumeName: before['volumeName'] === undefined ? undefined : volumeName };
+    return { ...rest, ...free, volumeName: before.volumeName === undefined ? undefined : volumeName };
   };
   if (jsonEquals(frozen(spec), frozen(before))) return [];
   return [
@@ -136,7 +136,7 @@ export const claimStrategy = strategy({
     preset(child(claim, 'status'), 'phase', 'Pending');
   },
   prepareForCreate(claim) {
-    claim['status'] = { phase: 'Pending' };
+    claim.status = { phase: 'Pending' };
   },
   causes: claimCauses,
   change: claimChange,

@@ -1,7 +1,5 @@
 import { certificateRequestStrategy } from '../../certificates/strategy.ts';
-import { attachmentColumns, bindingColumns, certificateRequestColumns, csiDriverColumns, csiNodeColumns, leaseColumns, priorityClassColumns, storageClassColumns, webhookColumns } from '../columns/cluster.ts';
-import { viewedAs } from '../columns/column.ts';
-import { eventColumns } from '../columns/core.ts';
+import { pathSegmentProblems } from '../../registry/names.ts';
 import {
   csiDriverStrategy,
   csiNodeStrategy,
@@ -9,11 +7,29 @@ import {
   storageClassStrategy,
   volumeAttachmentStrategy,
 } from '../cluster/storage.ts';
-import { flowSchemaStrategy, mutatingWebhookStrategy, policyBindingStrategy, validatingPolicyStrategy, validatingWebhookStrategy } from '../cluster/webhooks.ts';
+import {
+  flowSchemaStrategy,
+  mutatingWebhookStrategy,
+  policyBindingStrategy,
+  validatingPolicyStrategy,
+  validatingWebhookStrategy,
+} from '../cluster/webhooks.ts';
+import {
+  attachmentColumns,
+  bindingColumns,
+  certificateRequestColumns,
+  csiDriverColumns,
+  csiNodeColumns,
+  leaseColumns,
+  priorityClassColumns,
+  storageClassColumns,
+  webhookColumns,
+} from '../columns/cluster.ts';
+import { viewedAs } from '../columns/column.ts';
+import { eventColumns } from '../columns/core.ts';
 import { eventStorage, eventStrategy } from '../core/event.ts';
 import { defineKind, defineReview, fieldsAt } from '../define.ts';
 import type { KindDefinition, PrinterColumn } from '../kind.ts';
-import { pathSegmentProblems } from '../../registry/names.ts';
 
 const namespaced = true;
 const clusterScoped = { namespaced: false } as const;
@@ -55,9 +71,18 @@ const regarding = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVe
 
 /** Kinds that run the cluster itself: extension, admission, access, leases, events, network, storage, scheduling. */
 export const clusterKinds: readonly KindDefinition[] = [
-  admission('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations', { ...mutatingWebhookStrategy, columns: webhookColumns }),
-  admission('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations', { ...validatingWebhookStrategy, columns: webhookColumns }),
-  admission('ValidatingAdmissionPolicy', 'validatingadmissionpolicies', { ...validatingPolicyStrategy, subresources: status }),
+  admission('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations', {
+    ...mutatingWebhookStrategy,
+    columns: webhookColumns,
+  }),
+  admission('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations', {
+    ...validatingWebhookStrategy,
+    columns: webhookColumns,
+  }),
+  admission('ValidatingAdmissionPolicy', 'validatingadmissionpolicies', {
+    ...validatingPolicyStrategy,
+    subresources: status,
+  }),
   admission('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings', policyBindingStrategy),
   admission('MutatingAdmissionPolicy', 'mutatingadmissionpolicies'),
   admission('MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings'),
@@ -92,7 +117,8 @@ export const clusterKinds: readonly KindDefinition[] = [
   accessReview('SubjectAccessReview', 'subjectaccessreviews'),
   defineKind({
     group: 'certificates.k8s.io',
-    kind: 'CertificateSigningRequest', columns: certificateRequestColumns,
+    kind: 'CertificateSigningRequest',
+    columns: certificateRequestColumns,
     ...certificateRequestStrategy,
     plural: 'certificatesigningrequests',
     shortNames: ['csr'],
@@ -103,7 +129,8 @@ export const clusterKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'coordination.k8s.io',
-    kind: 'Lease', columns: leaseColumns,
+    kind: 'Lease',
+    columns: leaseColumns,
     plural: 'leases',
     createOnUpdate: true,
     requiresResourceVersion: true,
@@ -170,15 +197,30 @@ export const clusterKinds: readonly KindDefinition[] = [
   rbac('Role', 'roles', true),
   defineKind({
     group: 'scheduling.k8s.io',
-    kind: 'PriorityClass', columns: priorityClassColumns,
+    kind: 'PriorityClass',
+    columns: priorityClassColumns,
     ...priorityClassStrategy,
     plural: 'priorityclasses',
     shortNames: ['pc'],
     hasGeneration: true,
     ...clusterScoped,
   }),
-  defineKind({ group: 'storage.k8s.io', kind: 'CSIDriver', columns: csiDriverColumns, ...csiDriverStrategy, plural: 'csidrivers', ...clusterScoped }),
-  defineKind({ group: 'storage.k8s.io', kind: 'CSINode', columns: csiNodeColumns, ...csiNodeStrategy, plural: 'csinodes', ...clusterScoped }),
+  defineKind({
+    group: 'storage.k8s.io',
+    kind: 'CSIDriver',
+    columns: csiDriverColumns,
+    ...csiDriverStrategy,
+    plural: 'csidrivers',
+    ...clusterScoped,
+  }),
+  defineKind({
+    group: 'storage.k8s.io',
+    kind: 'CSINode',
+    columns: csiNodeColumns,
+    ...csiNodeStrategy,
+    plural: 'csinodes',
+    ...clusterScoped,
+  }),
   defineKind({
     group: 'storage.k8s.io',
     kind: 'CSIStorageCapacity',
@@ -188,7 +230,8 @@ export const clusterKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'storage.k8s.io',
-    kind: 'StorageClass', columns: storageClassColumns,
+    kind: 'StorageClass',
+    columns: storageClassColumns,
     ...storageClassStrategy,
     plural: 'storageclasses',
     shortNames: ['sc'],
@@ -196,7 +239,8 @@ export const clusterKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'storage.k8s.io',
-    kind: 'VolumeAttachment', columns: attachmentColumns,
+    kind: 'VolumeAttachment',
+    columns: attachmentColumns,
     ...volumeAttachmentStrategy,
     plural: 'volumeattachments',
     subresources: status,

@@ -1,5 +1,13 @@
-import { autoscalerStorage, autoscalerStrategy, autoscalerV1Strategy } from '../workloads/autoscaler.ts';
-import { budgetColumns, cronJobColumns, daemonSetColumns, deploymentColumns, jobColumns, replicaSetColumns, revisionColumns, statefulSetColumns } from '../columns/workloads.ts';
+import {
+  budgetColumns,
+  cronJobColumns,
+  daemonSetColumns,
+  deploymentColumns,
+  jobColumns,
+  replicaSetColumns,
+  revisionColumns,
+  statefulSetColumns,
+} from '../columns/workloads.ts';
 import { defineKind, fieldsAt } from '../define.ts';
 import type { KindDefinition } from '../kind.ts';
 import {
@@ -9,6 +17,7 @@ import {
   replicaSetStrategy,
   statefulSetStrategy,
 } from '../workloads/apps.ts';
+import { autoscalerStorage, autoscalerStrategy, autoscalerV1Strategy } from '../workloads/autoscaler.ts';
 import { cronJobStrategy, jobStrategy } from '../workloads/batch.ts';
 import { budgetStrategy } from '../workloads/budget.ts';
 
@@ -26,14 +35,16 @@ const scale = {
 export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'apps',
-    kind: 'ControllerRevision', columns: revisionColumns,
+    kind: 'ControllerRevision',
+    columns: revisionColumns,
     ...controllerRevisionStrategy,
     plural: 'controllerrevisions',
     namespaced,
   }),
   defineKind({
     group: 'apps',
-    kind: 'DaemonSet', columns: daemonSetColumns,
+    kind: 'DaemonSet',
+    columns: daemonSetColumns,
     ...daemonSetStrategy,
     plural: 'daemonsets',
     shortNames: ['ds'],
@@ -44,7 +55,8 @@ export const workloadKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'apps',
-    kind: 'Deployment', columns: deploymentColumns,
+    kind: 'Deployment',
+    columns: deploymentColumns,
     ...deploymentStrategy,
     plural: 'deployments',
     shortNames: ['deploy'],
@@ -55,7 +67,8 @@ export const workloadKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'apps',
-    kind: 'ReplicaSet', columns: replicaSetColumns,
+    kind: 'ReplicaSet',
+    columns: replicaSetColumns,
     ...replicaSetStrategy,
     plural: 'replicasets',
     shortNames: ['rs'],
@@ -67,7 +80,8 @@ export const workloadKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'apps',
-    kind: 'StatefulSet', columns: statefulSetColumns,
+    kind: 'StatefulSet',
+    columns: statefulSetColumns,
     ...statefulSetStrategy,
     plural: 'statefulsets',
     shortNames: ['sts'],
@@ -79,7 +93,8 @@ export const workloadKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'batch',
-    kind: 'CronJob', columns: cronJobColumns,
+    kind: 'CronJob',
+    columns: cronJobColumns,
     ...cronJobStrategy,
     plural: 'cronjobs',
     shortNames: ['cj'],
@@ -90,7 +105,8 @@ export const workloadKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'batch',
-    kind: 'Job', columns: jobColumns,
+    kind: 'Job',
+    columns: jobColumns,
     ...jobStrategy,
     plural: 'jobs',
     categories,
@@ -125,7 +141,8 @@ export const workloadKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'policy',
-    kind: 'PodDisruptionBudget', columns: budgetColumns,
+    kind: 'PodDisruptionBudget',
+    columns: budgetColumns,
     ...budgetStrategy,
     plural: 'poddisruptionbudgets',
     shortNames: ['pdb'],

@@ -10,8 +10,8 @@ function isLatest(image: string): boolean {
 function defaultProbe(probe: unknown): void {
   if (!isPlain(probe)) return;
   for (const field of ['timeoutSeconds', 'successThreshold']) if ((probe[field] ?? 0) === 0) probe[field] = 1;
-  if ((probe['periodSeconds'] ?? 0) === 0) probe['periodSeconds'] = 10;
-  if ((probe['failureThreshold'] ?? 0) === 0) probe['failureThreshold'] = 3;
+  if ((probe.periodSeconds ?? 0) === 0) probe.periodSeconds = 10;
+  if ((probe.failureThreshold ?? 0) === 0) probe.failureThreshold = 3;
   defaultAction(probe);
 }
 
@@ -20,7 +20,7 @@ function defaultAction(action: unknown): void {
   if (!isPlain(action)) return;
   const { httpGet, grpc } = action;
   if (isPlain(httpGet)) presets(httpGet, { path: '/', scheme: 'HTTP' });
-  if (isPlain(grpc) && grpc['service'] === undefined) grpc['service'] = '';
+  if (isPlain(grpc) && grpc.service === undefined) grpc.service = '';
 }
 
 const defaultFieldRef = (reference: unknown): void => {
@@ -32,9 +32,9 @@ function defaultRequests(container: Plain): void {
   const resources = look(container, 'resources');
   const { limits } = resources;
   if (!isPlain(limits)) return;
-  const requests = isPlain(resources['requests']) ? resources['requests'] : {};
+  const requests = isPlain(resources.requests) ? resources.requests : {};
   for (const [resource, quantity] of Object.entries(limits)) requests[resource] ??= quantity;
-  resources['requests'] = requests;
+  resources.requests = requests;
 }
 
 function defaultContainer(container: Plain, hostNetwork: boolean): void {
@@ -42,15 +42,15 @@ function defaultContainer(container: Plain, hostNetwork: boolean): void {
   presets(container, { terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' });
   for (const port of items(container, 'ports')) {
     preset(port, 'protocol', 'TCP');
-    if (hostNetwork && (port['hostPort'] ?? 0) === 0) port['hostPort'] = port['containerPort'];
+    if (hostNetwork && (port.hostPort ?? 0) === 0) port.hostPort = port.containerPort;
   }
   for (const variable of items(container, 'env')) {
-    defaultFieldRef(look(variable, 'valueFrom')['fieldRef']);
+    defaultFieldRef(look(variable, 'valueFrom').fieldRef);
   }
   for (const probe of ['livenessProbe', 'readinessProbe', 'startupProbe']) defaultProbe(container[probe]);
   const lifecycle = look(container, 'lifecycle');
-  defaultAction(lifecycle['postStart']);
-  defaultAction(lifecycle['preStop']);
+  defaultAction(lifecycle.postStart);
+  defaultAction(lifecycle.preStop);
   defaultRequests(container);
 }
 
@@ -67,26 +67,26 @@ const VOLUME_DEFAULTS: Readonly<Record<string, Plain>> = {
 };
 
 function defaultItems(source: unknown): void {
-  for (const item of items(source, 'items')) defaultFieldRef(item['fieldRef']);
+  for (const item of items(source, 'items')) defaultFieldRef(item.fieldRef);
 }
 
 function defaultVolume(volume: Plain): void {
   const sources = Object.keys(volume).filter((field) => field !== 'name');
   // A volume that names no source is an empty directory.
-  if (sources.length === 0) volume['emptyDir'] = {};
+  if (sources.length === 0) volume.emptyDir = {};
   for (const name of FILE_SOURCES) {
     const source = volume[name];
     if (!isPlain(source)) continue;
-    source['defaultMode'] ??= FILE_MODE;
+    source.defaultMode ??= FILE_MODE;
     defaultItems(source);
     for (const projection of items(source, 'sources')) {
-      defaultItems(projection['downwardAPI']);
-      const token = projection['serviceAccountToken'];
-      if (isPlain(token)) token['expirationSeconds'] ??= 3600;
+      defaultItems(projection.downwardAPI);
+      const token = projection.serviceAccountToken;
+      if (isPlain(token)) token.expirationSeconds ??= 3600;
     }
   }
   const { hostPath, ephemeral } = volume;
-  if (isPlain(hostPath)) hostPath['type'] ??= '';
+  if (isPlain(hostPath)) hostPath.type ??= '';
   if (isPlain(ephemeral)) {
     const spec = look(ephemeral, 'volumeClaimTemplate', 'spec');
     preset(spec, 'volumeMode', 'Filesystem');
@@ -102,19 +102,20 @@ function defaultVolume(volume: Plain): void {
  * are left open.
  */
 export function defaultPodSpec(spec: Plain, template: boolean): void {
-  const hostNetwork = spec['hostNetwork'] === true;
+  const hostNetwork = spec.hostNetwork === true;
   for (const list of ['containers', 'initContainers', 'ephemeralContainers']) {
-    for (const container of items(spec, list)) defaultContainer(container, hostNetwork && list !== 'ephemeralContainers');
+    for (const container of items(spec, list))
+      defaultContainer(container, hostNetwork && list !== 'ephemeralContainers');
   }
   for (const volume of items(spec, 'volumes')) defaultVolume(volume);
   presets(spec, { restartPolicy: 'Always', dnsPolicy: 'ClusterFirst', schedulerName: 'default-scheduler' });
-  spec['terminationGracePeriodSeconds'] ??= 30;
-  if (!template) spec['enableServiceLinks'] ??= true;
-  spec['securityContext'] ??= {};
+  spec.terminationGracePeriodSeconds ??= 30;
+  if (!template) spec.enableServiceLinks ??= true;
+  spec.securityContext ??= {};
   // The old name of the field is kept in step with the new one.
   const account = text(spec, 'serviceAccountName') || text(spec, 'serviceAccount');
   if (account !== '') {
-    spec['serviceAccountName'] = account;
-    spec['serviceAccount'] = account;
+    spec.serviceAccountName = account;
+    spec.serviceAccount = account;
   }
 }

@@ -38,22 +38,22 @@ const gated = (now: Date): Plain => ({
 export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
   const spec = child(pod, 'spec');
   const status: Plain = { phase: 'Pending', qosClass: qosClass(spec) };
-  if (items(spec, 'schedulingGates').length > 0) status['conditions'] = [gated(now)];
-  pod['status'] = status;
+  if (items(spec, 'schedulingGates').length > 0) status.conditions = [gated(now)];
+  pod.status = status;
 }
 
 /** The class of service never changes, and a pod that was scheduled keeps its node. */
 export function preparePodUpdate(pod: ApiObject, old: ApiObject): void {
-  const status = pod['status'];
-  const before = look(old, 'status')['qosClass'];
-  if (isPlain(status) && before !== undefined) status['qosClass'] = before;
+  const status = pod.status;
+  const before = look(old, 'status').qosClass;
+  if (isPlain(status) && before !== undefined) status.qosClass = before;
 }
 
 /** Seconds that a deleted pod gets: none when it runs nowhere or has ended, else its own grace period. */
 export function podGracePeriod(pod: ApiObject): number {
-  const phase = look(pod, 'status')['phase'];
+  const phase = look(pod, 'status').phase;
   const spec = look(pod, 'spec');
-  if ((spec['nodeName'] ?? '') === '' || phase === 'Succeeded' || phase === 'Failed') return 0;
-  const own = spec['terminationGracePeriodSeconds'];
+  if ((spec.nodeName ?? '') === '' || phase === 'Succeeded' || phase === 'Failed') return 0;
+  const own = spec.terminationGracePeriodSeconds;
   return typeof own === 'number' ? Math.max(own, own < 0 ? 1 : 0) : 30;
 }

@@ -40,9 +40,9 @@ function frozenPart(spec: Plain, before: Plain): Plain {
   const frozen = copyJson(spec);
   for (const list of ['containers', 'initContainers']) {
     for (const [index, container] of items(frozen, list).entries()) {
-      const image = items(before, list)[index]?.['image'];
-      if (image === undefined) delete container['image'];
-      else container['image'] = image;
+      const image = items(before, list)[index]?.image;
+      if (image === undefined) delete container.image;
+      else container.image = image;
     }
   }
   for (const field of ['activeDeadlineSeconds', 'tolerations', 'schedulingGates']) {
@@ -57,7 +57,7 @@ function frozenPart(spec: Plain, before: Plain): Plain {
     }
   }
   const grace = number(before, 'terminationGracePeriodSeconds') ?? 0;
-  if (grace < 0 && spec['terminationGracePeriodSeconds'] === 1) frozen['terminationGracePeriodSeconds'] = grace;
+  if (grace < 0 && spec.terminationGracePeriodSeconds === 1) frozen.terminationGracePeriodSeconds = grace;
   return frozen;
 }
 
@@ -93,5 +93,7 @@ export function podUpdateCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   if (!jsonEquals(frozen, before)) {
     return [forbiddenValue('spec', `${MUTABLE_FIELDS}\n${diff(before, frozen)}`)];
   }
-  return tolerationsKept(spec, before) ? [] : [forbiddenValue('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds')];
+  return tolerationsKept(spec, before)
+    ? []
+    : [forbiddenValue('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds')];
 }

@@ -25,9 +25,7 @@ function resourceCauses(container: Plain, path: string): StatusCause[] {
   ] as const) {
     for (const [name, quantity] of Object.entries(quantities)) {
       if (quantityNanos(quantity) < 0n) {
-        causes.push(
-          invalidValue(`${path}.resources.${list}[${name}]`, quantity, 'must be greater than or equal to 0'),
-        );
+        causes.push(invalidValue(`${path}.resources.${list}[${name}]`, quantity, 'must be greater than or equal to 0'));
       }
     }
   }
@@ -116,7 +114,7 @@ function volumeCauses(spec: Plain, path: string): StatusCause[] {
     for (const extra of sources.slice(1)) {
       causes.push(forbiddenValue(`${at}.${extra}`, 'may not specify more than 1 volume type'));
     }
-    const claim = volume['persistentVolumeClaim'];
+    const claim = volume.persistentVolumeClaim;
     if (isPlain(claim) && text(claim, 'claimName') === '') {
       causes.push(requiredValue(`${at}.persistentVolumeClaim.claimName`));
     }
@@ -149,13 +147,11 @@ export function tolerationCauses(tolerations: readonly Plain[], path: string): S
         ),
       );
     }
-    if (toleration['tolerationSeconds'] !== undefined && effect !== 'NoExecute') {
-      causes.push(
-        invalidValue(`${at}.effect`, effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"),
-      );
+    if (toleration.tolerationSeconds !== undefined && effect !== 'NoExecute') {
+      causes.push(invalidValue(`${at}.effect`, effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"));
     }
     if (operator === 'Exists' && text(toleration, 'value') !== '') {
-      causes.push(invalidValue(`${at}.operator`, toleration, 'value must be empty when `operator` is \'Exists\''));
+      causes.push(invalidValue(`${at}.operator`, toleration, "value must be empty when `operator` is 'Exists'"));
     }
     if (operator !== '' && operator !== 'Equal' && operator !== 'Exists') {
       causes.push(unsupportedValue(`${at}.operator`, operator, ['Equal', 'Exists']));
@@ -187,7 +183,7 @@ export function podSpecCauses(spec: Plain, path: string): StatusCause[] {
   for (const key of Object.keys(labels(spec, 'nodeSelector'))) {
     for (const problem of qualifiedNameProblems(key)) causes.push(invalidValue(`${path}.nodeSelector`, key, problem));
   }
-  if (dnsPolicy === 'None' && spec['dnsConfig'] === undefined) {
+  if (dnsPolicy === 'None' && spec.dnsConfig === undefined) {
     causes.push(requiredValue(`${path}.dnsConfig`, 'must provide `dnsConfig` when `dnsPolicy` is None'));
   }
   const account = text(spec, 'serviceAccountName');

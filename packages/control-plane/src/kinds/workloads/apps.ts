@@ -35,27 +35,27 @@ export function strategy(
 export const withStatus =
   (zero: Plain = {}) =>
   (object: ApiObject): void => {
-    object['status'] = structuredClone(zero);
+    object.status = structuredClone(zero);
   };
 
 const immutableSelector = (object: ApiObject, old: ApiObject): StatusCause[] => {
-  const selector = look(object, 'spec')['selector'];
-  if (jsonEquals(selector, look(old, 'spec')['selector'])) return [];
+  const selector = look(object, 'spec').selector;
+  if (jsonEquals(selector, look(old, 'spec').selector)) return [];
   return [invalidValue('spec.selector', selector, 'field is immutable')];
 };
 
 function defaultDeployment(object: ApiObject): void {
   const spec = child(object, 'spec');
-  spec['replicas'] ??= 1;
-  spec['revisionHistoryLimit'] ??= 10;
-  spec['progressDeadlineSeconds'] ??= 600;
+  spec.replicas ??= 1;
+  spec.revisionHistoryLimit ??= 10;
+  spec.progressDeadlineSeconds ??= 600;
   defaultTemplate(spec);
   const strategyField = child(spec, 'strategy');
   preset(strategyField, 'type', 'RollingUpdate');
-  if (strategyField['type'] !== 'RollingUpdate') return;
+  if (strategyField.type !== 'RollingUpdate') return;
   const rolling = child(strategyField, 'rollingUpdate');
-  rolling['maxUnavailable'] ??= '25%';
-  rolling['maxSurge'] ??= '25%';
+  rolling.maxUnavailable ??= '25%';
+  rolling.maxSurge ??= '25%';
 }
 
 function deploymentStrategyCauses(spec: Plain): StatusCause[] {
@@ -65,12 +65,7 @@ function deploymentStrategyCauses(spec: Plain): StatusCause[] {
   if (type === 'Recreate') {
     return rollingUpdate === undefined
       ? []
-      : [
-          forbiddenValue(
-            'spec.strategy.rollingUpdate',
-            "may not be specified when strategy `type` is 'Recreate'",
-          ),
-        ];
+      : [forbiddenValue('spec.strategy.rollingUpdate', "may not be specified when strategy `type` is 'Recreate'")];
   }
   if (type !== 'RollingUpdate') {
     const shown = { Type: type, RollingUpdate: rollingUpdate ?? null };
@@ -91,12 +86,12 @@ function deploymentStrategyCauses(spec: Plain): StatusCause[] {
 function deploymentCauses(object: ApiObject): StatusCause[] {
   const spec = look(object, 'spec');
   return [
-    ...negativeCauses('spec.replicas', spec['replicas']),
+    ...negativeCauses('spec.replicas', spec.replicas),
     ...workloadCauses(spec),
     ...deploymentStrategyCauses(spec),
-    ...negativeCauses('spec.minReadySeconds', spec['minReadySeconds']),
-    ...negativeCauses('spec.revisionHistoryLimit', spec['revisionHistoryLimit']),
-    ...negativeCauses('spec.progressDeadlineSeconds', spec['progressDeadlineSeconds']),
+    ...negativeCauses('spec.minReadySeconds', spec.minReadySeconds),
+    ...negativeCauses('spec.revisionHistoryLimit', spec.revisionHistoryLimit),
+    ...negativeCauses('spec.progressDeadlineSeconds', spec.progressDeadlineSeconds),
   ];
 }
 
@@ -110,15 +105,15 @@ export const deploymentStrategy = strategy({
 export const replicaSetStrategy = strategy({
   setDefaults(object) {
     const spec = child(object, 'spec');
-    spec['replicas'] ??= 1;
+    spec.replicas ??= 1;
     defaultTemplate(spec);
   },
   prepareForCreate: withStatus({ replicas: 0 }),
   causes(object) {
     const spec = look(object, 'spec');
     return [
-      ...negativeCauses('spec.replicas', spec['replicas']),
-      ...negativeCauses('spec.minReadySeconds', spec['minReadySeconds']),
+      ...negativeCauses('spec.replicas', spec.replicas),
+      ...negativeCauses('spec.minReadySeconds', spec.minReadySeconds),
       ...workloadCauses(spec),
     ];
   },
@@ -130,14 +125,14 @@ const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
 function defaultDaemonSet(object: ApiObject): void {
   if (object.metadata.annotations?.[TEMPLATE_GENERATION] === undefined) annotateGeneration(object, 1);
   const spec = child(object, 'spec');
-  spec['revisionHistoryLimit'] ??= 10;
+  spec.revisionHistoryLimit ??= 10;
   defaultTemplate(spec);
   const update = child(spec, 'updateStrategy');
   preset(update, 'type', 'RollingUpdate');
-  if (update['type'] !== 'RollingUpdate') return;
+  if (update.type !== 'RollingUpdate') return;
   const rolling = child(update, 'rollingUpdate');
-  rolling['maxUnavailable'] ??= 1;
-  rolling['maxSurge'] ??= 0;
+  rolling.maxUnavailable ??= 1;
+  rolling.maxSurge ??= 0;
 }
 
 function daemonSetUpdateCauses(spec: Plain): StatusCause[] {
@@ -145,14 +140,12 @@ function daemonSetUpdateCauses(spec: Plain): StatusCause[] {
   const type = text(update, 'type');
   if (type === 'OnDelete') return [];
   if (type !== 'RollingUpdate') {
-    const shown = { Type: type, RollingUpdate: update['rollingUpdate'] ?? null };
+    const shown = { Type: type, RollingUpdate: update.rollingUpdate ?? null };
     return [unsupportedValue('spec.updateStrategy', shown, ['RollingUpdate', 'OnDelete'])];
   }
   const { maxUnavailable, maxSurge } = look(update, 'rollingUpdate');
   if (!isNothing(maxUnavailable) || !isNothing(maxSurge)) return [];
-  return [
-    requiredValue('spec.updateStrategy.rollingUpdate.maxUnavailable', 'cannot be 0 when maxSurge is 0'),
-  ];
+  return [requiredValue('spec.updateStrategy.rollingUpdate.maxUnavailable', 'cannot be 0 when maxSurge is 0')];
 }
 
 /** The template's generation is still kept as an annotation, for old clients. */
@@ -163,7 +156,7 @@ function annotateGeneration(object: ApiObject, generation: number): void {
 export const daemonSetStrategy = strategy({
   setDefaults: defaultDaemonSet,
   prepareForCreate(object) {
-    object['status'] = {
+    object.status = {
       currentNumberScheduled: 0,
       numberMisscheduled: 0,
       desiredNumberScheduled: 0,
@@ -186,17 +179,17 @@ export const daemonSetStrategy = strategy({
 
 function defaultStatefulSet(object: ApiObject): void {
   const spec = child(object, 'spec');
-  spec['replicas'] ??= 1;
-  spec['revisionHistoryLimit'] ??= 10;
+  spec.replicas ??= 1;
+  spec.revisionHistoryLimit ??= 10;
   preset(spec, 'podManagementPolicy', 'OrderedReady');
   defaultTemplate(spec);
   const update = child(spec, 'updateStrategy');
   preset(update, 'type', 'RollingUpdate');
-  if (update['type'] === 'RollingUpdate') child(update, 'rollingUpdate')['partition'] ??= 0;
+  if (update.type === 'RollingUpdate') child(update, 'rollingUpdate').partition ??= 0;
   const retention = child(spec, 'persistentVolumeClaimRetentionPolicy');
   preset(retention, 'whenDeleted', 'Retain');
   preset(retention, 'whenScaled', 'Retain');
-  const claims = spec['volumeClaimTemplates'];
+  const claims = spec.volumeClaimTemplates;
   for (const claim of Array.isArray(claims) ? claims.filter(isPlain) : []) {
     preset(claim, 'apiVersion', 'v1');
     preset(claim, 'kind', 'PersistentVolumeClaim');
@@ -233,14 +226,12 @@ export const statefulSetStrategy = strategy({
   prepareForCreate: withStatus({ replicas: 0, availableReplicas: 0 }),
   causes(object) {
     const spec = look(object, 'spec');
-    return [...negativeCauses('spec.replicas', spec['replicas']), ...workloadCauses(spec)];
+    return [...negativeCauses('spec.replicas', spec.replicas), ...workloadCauses(spec)];
   },
   change: statefulSetChange,
 });
 
 export const controllerRevisionStrategy = strategy({
   change: (object, old) =>
-    jsonEquals(object['data'], old['data'])
-      ? []
-      : [invalidValue('data', object['data'], 'field is immutable')],
+    jsonEquals(object.data, old.data) ? [] : [invalidValue('data', object.data, 'field is immutable')],
 });

@@ -5,8 +5,7 @@ import type { KindDefinition } from '../kind.ts';
 import { child, isPlain, items, look, number, type Plain, text } from '../plain.ts';
 import { strategy } from './apps.ts';
 
-const isCpu = (metric: Plain): boolean =>
-  metric['type'] === 'Resource' && look(metric, 'resource')['name'] === 'cpu';
+const isCpu = (metric: Plain): boolean => metric.type === 'Resource' && look(metric, 'resource').name === 'cpu';
 
 /** The form of `autoscaling/v1`, in which the CPU is the only measure, as that of `autoscaling/v2`. */
 function encode(object: ApiObject): ApiObject {
@@ -57,11 +56,11 @@ const causes = (object: ApiObject): StatusCause[] => {
 };
 
 const prepare = (object: ApiObject): void => {
-  object['status'] = { currentReplicas: 0, desiredReplicas: 0 };
+  object.status = { currentReplicas: 0, desiredReplicas: 0 };
 };
 
 const defaultReplicas = (object: ApiObject): void => {
-  child(object, 'spec')['minReplicas'] ??= 1;
+  child(object, 'spec').minReplicas ??= 1;
 };
 
 export const autoscalerV1Strategy = strategy({ setDefaults: defaultReplicas, prepareForCreate: prepare, causes });
@@ -72,9 +71,9 @@ export const autoscalerStrategy = strategy({
   setDefaults(object) {
     defaultReplicas(object);
     const spec = child(object, 'spec');
-    if (!Array.isArray(spec['metrics']) || !spec['metrics'].some(isPlain)) {
+    if (!Array.isArray(spec.metrics) || !spec.metrics.some(isPlain)) {
       const target = { type: 'Utilization', averageUtilization: DEFAULT_CPU_PERCENT };
-      spec['metrics'] = [{ type: 'Resource', resource: { name: 'cpu', target } }];
+      spec.metrics = [{ type: 'Resource', resource: { name: 'cpu', target } }];
     }
   },
   prepareForCreate: prepare,

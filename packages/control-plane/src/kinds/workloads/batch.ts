@@ -16,18 +16,18 @@ function defaultJobSpec(spec: Plain, template: boolean): void {
   const { restartPolicy } = podSpec;
   defaultTemplate(spec);
   // Jobs need a policy other than the pod's default, and say so when none is given.
-  if (restartPolicy === undefined) podSpec['restartPolicy'] = '';
+  if (restartPolicy === undefined) podSpec.restartPolicy = '';
   if (template) return;
-  if (spec['completions'] === undefined && spec['parallelism'] === undefined) {
-    spec['completions'] = 1;
-    spec['parallelism'] = 1;
+  if (spec.completions === undefined && spec.parallelism === undefined) {
+    spec.completions = 1;
+    spec.parallelism = 1;
   }
-  spec['parallelism'] ??= 1;
-  spec['backoffLimit'] ??= spec['backoffLimitPerIndex'] === undefined ? 6 : UNLIMITED_BACKOFF;
+  spec.parallelism ??= 1;
+  spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? 6 : UNLIMITED_BACKOFF;
   preset(spec, 'completionMode', 'NonIndexed');
-  spec['suspend'] ??= false;
-  spec['manualSelector'] ??= false;
-  preset(spec, 'podReplacementPolicy', spec['podFailurePolicy'] === undefined ? 'TerminatingOrFailed' : 'Failed');
+  spec.suspend ??= false;
+  spec.manualSelector ??= false;
+  preset(spec, 'podReplacementPolicy', spec.podFailurePolicy === undefined ? 'TerminatingOrFailed' : 'Failed');
 }
 
 const OWN_LABELS = ['batch.kubernetes.io/controller-uid', 'controller-uid'];
@@ -36,14 +36,14 @@ const NAME_LABELS = ['batch.kubernetes.io/job-name', 'job-name'];
 /** Labels by which a job finds its own pods, and the selector over them. */
 function selectOwnPods(job: ApiObject): void {
   const spec = child(job, 'spec');
-  if (spec['manualSelector'] === true) return;
+  if (spec.manualSelector === true) return;
   const { uid = '', name = '' } = job.metadata;
   const meta = child(child(spec, 'template'), 'metadata');
   const added: Record<string, string> = {};
   for (const label of OWN_LABELS) added[label] = uid;
   for (const label of NAME_LABELS) added[label] = name;
-  meta['labels'] = { ...look(meta, 'labels'), ...added };
-  spec['selector'] = { matchLabels: { 'batch.kubernetes.io/controller-uid': uid } };
+  meta.labels = { ...look(meta, 'labels'), ...added };
+  spec.selector = { matchLabels: { 'batch.kubernetes.io/controller-uid': uid } };
 }
 
 const RESTARTS = ['OnFailure', 'Never'];
@@ -53,9 +53,9 @@ function jobSpecCauses(spec: Plain, path: string): StatusCause[] {
   const policy = text(podSpec, 'restartPolicy');
   const at = `${path}.template.spec`;
   const causes = [
-    ...negativeCauses(`${path}.parallelism`, spec['parallelism']),
-    ...negativeCauses(`${path}.completions`, spec['completions']),
-    ...negativeCauses(`${path}.backoffLimit`, spec['backoffLimit']),
+    ...negativeCauses(`${path}.parallelism`, spec.parallelism),
+    ...negativeCauses(`${path}.completions`, spec.completions),
+    ...negativeCauses(`${path}.backoffLimit`, spec.backoffLimit),
   ];
   const mode = text(spec, 'completionMode');
   if (mode !== '' && mode !== 'NonIndexed' && mode !== 'Indexed') {
@@ -73,7 +73,7 @@ function jobChange(object: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(object, 'spec');
   const before = look(old, 'spec');
   for (const field of ['completions', 'selector', 'completionMode', 'podFailurePolicy', 'backoffLimitPerIndex']) {
-    if (field === 'completions' && spec['completionMode'] === 'Indexed') continue;
+    if (field === 'completions' && spec.completionMode === 'Indexed') continue;
     if (!jsonEquals(spec[field], before[field])) {
       causes.push(invalidValue(`spec.${field}`, spec[field] ?? null, 'field is immutable'));
     }
@@ -81,10 +81,8 @@ function jobChange(object: ApiObject, old: ApiObject): StatusCause[] {
   const template = look(spec, 'template');
   const oldTemplate = look(before, 'template');
   if (!jsonEquals(template, oldTemplate)) {
-    const where = jsonEquals(template['spec'], oldTemplate['spec']) ? 'spec.template' : 'spec.template.spec';
-    causes.push(
-      invalidValue(where, where === 'spec.template' ? template : template['spec'], 'field is immutable'),
-    );
+    const where = jsonEquals(template.spec, oldTemplate.spec) ? 'spec.template' : 'spec.template.spec';
+    causes.push(invalidValue(where, where === 'spec.template' ? template : template.spec, 'field is immutable'));
   }
   return causes;
 }
@@ -93,17 +91,17 @@ export const jobStrategy = strategy({
   setDefaults: (object) => {
     const spec = child(object, 'spec');
     defaultJobSpec(spec, false);
-    const templateLabels = look(spec, 'template', 'metadata')['labels'];
+    const templateLabels = look(spec, 'template', 'metadata').labels;
     if (object.metadata.labels === undefined && templateLabels !== undefined) {
       object.metadata.labels = { ...(templateLabels as Record<string, string>) };
     }
   },
   prepareForCreate(object) {
-    object['status'] = {};
+    object.status = {};
     selectOwnPods(object);
     // A job without labels takes those of its pods, once these are complete.
     object.metadata.labels ??= {
-      ...(look(object, 'spec', 'template', 'metadata')['labels'] as Record<string, string>),
+      ...(look(object, 'spec', 'template', 'metadata').labels as Record<string, string>),
     };
   },
   causes: (object) => jobSpecCauses(look(object, 'spec'), 'spec'),
@@ -130,16 +128,22 @@ function scheduleCauses(schedule: string): StatusCause[] {
   const wrong = fields.find((part) => !/^[\d*/,\-?A-Za-z]+$/.test(part));
   return wrong === undefined
     ? []
-    : [invalidValue(field, schedule, `failed to parse int from ${wrong}: strconv.Atoi: parsing "${wrong}": invalid syntax`)];
+    : [
+        invalidValue(
+          field,
+          schedule,
+          `failed to parse int from ${wrong}: strconv.Atoi: parsing "${wrong}": invalid syntax`,
+        ),
+      ];
 }
 
 export const cronJobStrategy = strategy({
   setDefaults(object) {
     const spec = child(object, 'spec');
     preset(spec, 'concurrencyPolicy', 'Allow');
-    spec['suspend'] ??= false;
-    spec['successfulJobsHistoryLimit'] ??= 3;
-    spec['failedJobsHistoryLimit'] ??= 1;
+    spec.suspend ??= false;
+    spec.successfulJobsHistoryLimit ??= 3;
+    spec.failedJobsHistoryLimit ??= 1;
     defaultJobSpec(child(child(spec, 'jobTemplate'), 'spec'), true);
   },
   prepareForCreate: withStatus(),

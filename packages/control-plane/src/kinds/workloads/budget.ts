@@ -14,7 +14,7 @@ function tooMuch(field: string, value: unknown): StatusCause[] {
 
 export const budgetStrategy = strategy({
   prepareForCreate(object) {
-    object['status'] = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 };
+    object.status = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 };
   },
   causes(object) {
     const spec = look(object, 'spec');
@@ -28,9 +28,7 @@ export const budgetStrategy = strategy({
     }
     causes.push(...selectorCauses(selector, 'spec.selector'));
     if (typeof unhealthyPodEvictionPolicy === 'string' && !POLICIES.includes(unhealthyPodEvictionPolicy)) {
-      causes.push(
-        unsupportedValue('spec.unhealthyPodEvictionPolicy', unhealthyPodEvictionPolicy, POLICIES),
-      );
+      causes.push(unsupportedValue('spec.unhealthyPodEvictionPolicy', unhealthyPodEvictionPolicy, POLICIES));
     }
     return causes;
   },

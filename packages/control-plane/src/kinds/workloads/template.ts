@@ -62,10 +62,8 @@ export function workloadCauses(spec: Plain): StatusCause[] {
   const templateLabels = labels(meta, 'labels');
   const matches = selector !== undefined && selectorOf(selector)(templateLabels);
   if (!matches) {
-    const shown = meta['labels'] ?? null;
-    causes.push(
-      invalidValue('spec.template.metadata.labels', shown, '`selector` does not match template `labels`'),
-    );
+    const shown = meta.labels ?? null;
+    causes.push(invalidValue('spec.template.metadata.labels', shown, '`selector` does not match template `labels`'));
   }
   causes.push(...templateCauses(spec, ['Always']));
   return causes;

@@ -1,0 +1,11 @@
+import { defineReview } from './define.ts';
+import type { KindDefinition } from './kind.ts';
+
+/** The body of `serviceaccounts/NAME/token`. */
+export const tokenRequestKind: KindDefinition = defineReview({
+  group: 'authentication.k8s.io',
+  kind: 'TokenRequest',
+  model: 'AuthenticationV1TokenRequest',
+  plural: 'tokenrequests',
+  namespaced: true,
+});
