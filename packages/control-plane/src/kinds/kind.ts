@@ -96,6 +96,8 @@ export interface KindDefinition {
     readonly encode: (object: ApiObject) => ApiObject;
     readonly decode: (object: ApiObject) => ApiObject;
   };
+  /** The version in which a custom kind is stored, when it is another one. */
+  readonly storageVersion?: string;
   /** What an object without content looks like beside its metadata, as bookmarks show it (`{ spec: {} }` for leases). */
   readonly zeroValue?: JsonObject;
   /** PUT without a resourceVersion is refused (custom kinds, leases). */

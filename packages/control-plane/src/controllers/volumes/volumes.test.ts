@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { TestPlane } from '../testing.ts';
+
+const CLAIMS = '/api/v1/namespaces/default/persistentvolumeclaims';
+const PODS = '/api/v1/namespaces/default/pods';
+const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
+
+const volume = {
+  apiVersion: 'v1',
+  kind: 'PersistentVolume',
+  metadata: { name: 'pv' },
+  spec: {
+    capacity: { storage: '1Gi' },
+    accessModes: ['ReadWriteOnce'],
+    storageClassName: 'fast',
+    csi: { driver: 'csi.example.dev', volumeHandle: 'h-1' },
+  },
+};
+const claim = {
+  apiVersion: 'v1',
+  kind: 'PersistentVolumeClaim',
+  metadata: { name: 'c' },
+  spec: {
+    accessModes: ['ReadWriteOnce'],
+    storageClassName: 'fast',
+    resources: { requests: { storage: '1Gi' } },
+  },
+};
+const pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'p' },
+  spec: {
+    nodeName: 'n',
+    containers: [{ name: 'c', image: 'i' }],
+    volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }],
+  },
+};
+
+test('a claim is bound, its volume attached while a pod uses it, and kept while a node has it mounted', async () => {
+  await using plane = await TestPlane.start('persistentvolume-binder', 'attachdetach', 'pvc-protection');
+  await plane.must('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } });
+  await plane.must('POST', CLAIMS, claim);
+  await plane.must('POST', '/api/v1/persistentvolumes', volume);
+  expect((await plane.must('GET', `${CLAIMS}/c`))['status']).toMatchObject({ phase: 'Bound' });
+  expect((await plane.must('GET', '/api/v1/persistentvolumes/pv'))['status']).toMatchObject({ phase: 'Bound' });
+
+  await plane.must('POST', PODS, pod);
+  const [attachment] = await plane.list(ATTACHMENTS);
+  expect(attachment).toMatchObject({
+    spec: { nodeName: 'n', attacher: 'csi.example.dev' },
+    status: { attached: true },
+  });
+  const node = await plane.must('GET', '/api/v1/nodes/n');
+  const name = 'kubernetes.io/csi/csi.example.dev^h-1';
+  expect(node['status']).toMatchObject({ volumesAttached: [{ name }] });
+
+  await plane.patch('/api/v1/nodes/n/status', { status: { volumesInUse: [name] } });
+  await plane.must('DELETE', `${CLAIMS}/c`);
+  expect(await plane.exists(`${CLAIMS}/c`)).toBe(true);
+  await plane.must('DELETE', `${PODS}/p?gracePeriodSeconds=0`);
+  expect(await plane.exists(`${CLAIMS}/c`)).toBe(false);
+  expect(await plane.list(ATTACHMENTS)).toHaveLength(1);
+
+  await plane.patch('/api/v1/nodes/n/status', { status: { volumesInUse: null } });
+  expect(await plane.list(ATTACHMENTS)).toHaveLength(0);
+  expect((await plane.must('GET', '/api/v1/nodes/n'))['status']).not.toHaveProperty('volumesAttached');
+  expect((await plane.must('GET', '/api/v1/persistentvolumes/pv'))['status']).toMatchObject({ phase: 'Released' });
+  expect(plane.errors).toEqual([]);
+});
