@@ -6,6 +6,8 @@ import { AUTHENTICATED, UNAUTHENTICATED, type UserInfo } from './user.ts';
 
 const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
 
+const NODE_PREFIX = 'system:node:';
+
 interface Wanted {
   readonly name: string;
   readonly uid: string;
@@ -23,6 +25,16 @@ function dump({ name, uid, groups, extra }: Wanted): string {
   return `&user.DefaultInfo{Name:${JSON.stringify(name)}, UID:${JSON.stringify(uid)}, Groups:${shownGroups}, Extra:map[string][]string${shownExtra}}`;
 }
 
+/** A key as it was before it was escaped for its header; one that is not escaped well stays as it is. */
+function unescaped(key: string): string {
+  try {
+    return decodeURIComponent(key).toLowerCase();
+  } catch (error) {
+    if (error instanceof URIError) return key;
+    throw error;
+  }
+}
+
 function wantedOf(request: ServerRequest): Wanted | undefined {
   const name = request.header('impersonate-user') ?? '';
   const uid = request.header('impersonate-uid') ?? '';
@@ -33,7 +45,7 @@ function wantedOf(request: ServerRequest): Wanted | undefined {
   const extra = new Map<string, string[]>();
   for (const [header, value] of request.headersWith('impersonate-extra-')) {
     extra.set(
-      decodeURIComponent(header.slice('impersonate-extra-'.length)),
+      unescaped(header.slice('impersonate-extra-'.length)),
       value.split(',').map((one) => one.trim()),
     );
   }
@@ -51,6 +63,50 @@ function groupsOf(name: string, groups: readonly string[]): string[] {
   return own.includes(AUTHENTICATED) || own.includes(UNAUTHENTICATED) ? own : [...own, AUTHENTICATED];
 }
 
+/** One thing that impersonation asks the authorizer for. */
+type Part = Pick<Access, 'group' | 'resource' | 'subresource' | 'namespace' | 'name'>;
+
+function partsOf(wanted: Wanted): [Part, ...Part[]] {
+  const part = (resource: string, name: string, more: Partial<Part> = {}): Part => ({
+    group: '',
+    resource,
+    subresource: '',
+    namespace: '',
+    name,
+    ...more,
+  });
+  const group = 'authentication.k8s.io';
+  const account = SERVICE_ACCOUNT.exec(wanted.name);
+  const extra = [...wanted.extra].flatMap(([key, values]) =>
+    values.map((value) => part('userextras', value, { group, subresource: key })),
+  );
+  return [
+    account === null
+      ? part('users', wanted.name)
+      : part('serviceaccounts', account[2] ?? '', { namespace: account[1] ?? '' }),
+    ...wanted.groups.map((name) => part('groups', name)),
+    ...extra,
+    ...(wanted.uid === '' ? [] : [part('uids', wanted.uid, { group })]),
+  ];
+}
+
+/** The kind of impersonation that a refusal names when the user is not allowed at all. */
+function modeOf(wanted: Wanted): string | undefined {
+  if (SERVICE_ACCOUNT.test(wanted.name)) return 'serviceaccount';
+  if (!wanted.name.startsWith(NODE_PREFIX)) return 'user-info';
+  // A node is impersonated by its name alone.
+  return wanted.groups.length + wanted.extra.size === 0 && wanted.uid === '' ? 'arbitrary-node' : undefined;
+}
+
+function checkAllowed(wanted: Wanted, user: UserInfo, access: Omit<Access, 'user'>, authorize: Authorizer): void {
+  const parts = partsOf(wanted);
+  const denied = parts.find((part) => !authorize({ ...part, user, verb: 'impersonate', path: '' }).allowed);
+  if (denied === undefined) return;
+  const mode = denied === parts[0] ? modeOf(wanted) : undefined;
+  if (mode !== undefined) throw refusal({ ...access, user, verb: `impersonate-on:${mode}:${access.verb}` }, '');
+  throw refusal({ ...denied, user, verb: 'impersonate', path: '' }, '');
+}
+
 /**
  * The user of a request that impersonates another, after a check that it may.
  * @throws StatusError 400 for groups without a user, 403 for who may not
@@ -64,29 +120,7 @@ export function impersonated(
   const wanted = wantedOf(request);
   if (wanted === undefined) return user;
   if (wanted.name === '') throw badRequest(`requested ${dump(wanted)} without impersonating a user name`);
-  const ask = (resource: string, name: string, namespace = '', subresource = '', group = ''): boolean =>
-    authorize({
-      user,
-      verb: 'impersonate',
-      path: '',
-      group,
-      resource,
-      subresource,
-      namespace,
-      name,
-    }).allowed;
-  const account = SERVICE_ACCOUNT.exec(wanted.name);
-  const allowed =
-    (account === null ? ask('users', wanted.name) : ask('serviceaccounts', account[2] ?? '', account[1] ?? '')) &&
-    wanted.groups.every((group) => ask('groups', group)) &&
-    [...wanted.extra].every(([key, values]) =>
-      values.every((value) => ask('userextras', value, '', key, 'authentication.k8s.io')),
-    ) &&
-    (wanted.uid === '' || ask('uids', wanted.uid, '', '', 'authentication.k8s.io'));
-  if (!allowed) {
-    const what = account === null ? 'user-info' : 'serviceaccount';
-    throw refusal({ ...access, user, verb: `impersonate-on:${what}:${access.verb}` }, '');
-  }
+  checkAllowed(wanted, user, access, authorize);
   return {
     name: wanted.name,
     ...(wanted.uid === '' ? {} : { uid: wanted.uid }),

@@ -8,6 +8,7 @@ import { impersonated } from './impersonation.ts';
 import { nodeVerdict } from './node-authorizer.ts';
 import { RbacAuthorizer } from './rbac/authorizer.ts';
 import { BindingIndex } from './rbac/bindings.ts';
+import { escalationCheck } from './rbac/escalation.ts';
 import { installPolicy } from './rbac/install.ts';
 import { registerReviews } from './reviews/index.ts';
 import { tokenReview } from './reviews/token.ts';
@@ -49,6 +50,7 @@ export function setUpAccess(
   registerReviews(registry, authorize, rbac);
   registry.reviews.set('authentication.k8s.io/tokenreviews', tokenReview(tokens, readers));
   registry.admission.add(certificateRequester);
+  registry.admission.add(escalationCheck({ rbac, authorize }));
   return {
     authenticator,
     authorize,

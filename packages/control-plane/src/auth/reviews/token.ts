@@ -6,7 +6,7 @@ import { answered, showUser } from './answer.ts';
 
 const list = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(' ')}]`;
 
-/** TokenReview: whose token this is. `fixed` reads tokens that are good for every audience. */
+/** TokenReview: whose token this is. `fixed` reads tokens that are good for this server alone. */
 export const tokenReview =
   (tokens: ServiceAccountTokens, fixed: readonly TokenReader[]): ReviewHandler =>
   ({ object }) => {
@@ -14,9 +14,13 @@ export const tokenReview =
     const { token = '', audiences = [] } = spec;
     if (token === '') throw badRequest('token is required for TokenReview in authentication');
     const wanted = audiences.length === 0 ? [ISSUER] : audiences;
-    const user = fixed.map((read) => read(token)).find((found) => found !== undefined) ?? tokens.read(token, wanted);
+    const own = wanted.includes(ISSUER)
+      ? fixed.map((read) => read(token)).find((found) => found !== undefined)
+      : undefined;
+    const user = own ?? tokens.read(token, wanted);
     if (user !== undefined) {
-      return answered(object, { spec, status: { authenticated: true, user: showUser(user), audiences: wanted } });
+      const matching = own === undefined ? wanted.filter((one) => tokens.audiencesOf(token)?.includes(one)) : [ISSUER];
+      return answered(object, { spec, status: { authenticated: true, user: showUser(user), audiences: matching } });
     }
     const others = tokens.audiencesOf(token);
     const error =

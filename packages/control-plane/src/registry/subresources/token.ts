@@ -1,9 +1,12 @@
-import { ISSUER } from '../../auth/service-account-tokens.ts';
+import { type BoundObject, ISSUER } from '../../auth/service-account-tokens.ts';
+import { look, text } from '../../kinds/plain.ts';
+import { tokenRequestKind } from '../../kinds/token-request.ts';
 import type { ApiObject, Json } from '../../object.ts';
 import { track } from '../create.ts';
-import { badRequest, internal, invalid, invalidValue, methodNotAllowed, notFound } from '../errors.ts';
+import { badRequest, conflict, internal, invalid, invalidValue, methodNotAllowed, notFound } from '../errors.ts';
 import { ServedKind } from '../kind-registry.ts';
 import { formatTime } from '../object-text.ts';
+import type { Registry } from '../registry.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
 
 const TOKEN_REQUEST = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
@@ -14,38 +17,23 @@ const LONGEST_SECONDS = 2 ** 32;
 interface Spec {
   readonly audiences?: string[];
   readonly expirationSeconds?: number;
-  readonly boundObjectRef?: { readonly kind?: string; readonly name?: string; readonly uid?: string } | null;
+  readonly boundObjectRef?: {
+    readonly apiVersion?: string;
+    readonly kind?: string;
+    readonly name?: string;
+    readonly uid?: string;
+  } | null;
 }
 
-/** TokenRequests are tracked by a schema that knows its fields. */
-const tracked = new ServedKind({
-  ...TOKEN_REQUEST,
-  version: 'v1',
-  listKind: 'TokenRequestList',
-  plural: 'tokenrequests',
-  singular: 'tokenrequest',
-  namespaced: true,
-  custom: false,
-  schema: {
-    type: 'object',
-    properties: {
-      metadata: { type: 'object' },
-      spec: {
-        type: 'object',
-        properties: {
-          audiences: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'atomic' },
-          expirationSeconds: { type: 'integer' },
-          boundObjectRef: {
-            type: 'object',
-            properties: Object.fromEntries(
-              ['apiVersion', 'kind', 'name', 'uid'].map((field) => [field, { type: 'string' }]),
-            ),
-          },
-        },
-      },
-    },
-  },
-});
+/** Whose field names and structure the managed fields follow. */
+const tracked = new ServedKind(tokenRequestKind);
+
+/** What a token can be bound to: it ends with that object. Pods and secrets are of the account's namespace. */
+const BINDABLE: Readonly<Record<string, { readonly plural: string; readonly namespaced: boolean }>> = {
+  Pod: { plural: 'pods', namespaced: true },
+  Secret: { plural: 'secrets', namespaced: true },
+  Node: { plural: 'nodes', namespaced: false },
+};
 
 /** `serviceaccounts/NAME/token`: a signed token for the account. */
 export async function requestToken(request: SubresourceRequest): Promise<SubresourceAnswer> {
@@ -53,6 +41,7 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
   if (request.method !== 'POST') throw methodNotAllowed();
   const options = request.options('CreateOptions');
   const { plain } = await request.readBody('TokenRequest');
+  checkMetadata(plain, target);
   const given = (plain['spec'] ?? {}) as Spec;
   const record = registry.store.get(target.served.resource, target.namespace, target.name);
   if (record === undefined) throw notFound(target.served.kind, target.name);
@@ -68,13 +57,13 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
   };
   track(registry, tracked, undefined, object, options, 'token');
   const audiences = given.audiences === undefined || given.audiences.length === 0 ? [ISSUER] : given.audiences;
-  const bound = boundPod(request, given);
+  const bound = boundObject(request, given);
   if (registry.tokens === undefined) throw internal('this server signs no tokens');
   const token = registry.tokens.issue({
     account,
     audiences,
     expirationSeconds,
-    ...(bound === undefined ? {} : { pod: bound }),
+    ...(bound === undefined ? {} : { bound }),
   });
   const expires = new Date(registry.now().getTime() + expirationSeconds * 1000);
   const body = {
@@ -91,13 +80,46 @@ function checkExpiration(seconds: number): void {
   if (seconds > LONGEST_SECONDS) throw refuse('may not specify a duration larger than 2^32 seconds');
 }
 
-function boundPod({ registry, target }: SubresourceRequest, spec: Spec): { name: string; uid: string } | undefined {
-  const ref = spec.boundObjectRef;
+/** The object that the token is bound to. @throws StatusError 400 for another kind, 404 and 409 when it is not there */
+function boundObject({ registry, target }: SubresourceRequest, { boundObjectRef: ref }: Spec): BoundObject | undefined {
   if (ref === undefined || ref === null) return undefined;
-  if (ref.kind !== 'Pod')
-    throw badRequest(`cannot bind token for serviceaccount to ${ref.kind ?? ''}: only pods can be bound to`);
-  const record = registry.store.get('/pods', target.namespace, ref.name ?? '');
-  if (record === undefined) throw notFound({ group: '', plural: 'pods' }, ref.name ?? '');
-  const { metadata } = JSON.parse(record.json) as ApiObject;
-  return { name: metadata.name ?? '', uid: metadata.uid ?? '' };
+  const { kind = '', apiVersion = '', name = '', uid = '' } = ref;
+  const bindable = Object.hasOwn(BINDABLE, kind) && apiVersion === 'v1' ? BINDABLE[kind] : undefined;
+  if (bindable === undefined) {
+    const slash = apiVersion.indexOf('/');
+    const shown = `${apiVersion.slice(0, Math.max(slash, 0))}/${apiVersion.slice(slash + 1)}, Kind=${kind}`;
+    throw badRequest(`cannot bind token to object of type ${shown}`);
+  }
+  const { plural, namespaced } = bindable;
+  const record = registry.store.get(`/${plural}`, namespaced ? target.namespace : '', name);
+  if (record === undefined) throw notFound({ group: '', plural }, name);
+  const object = JSON.parse(record.json) as ApiObject;
+  const found = object.metadata.uid ?? '';
+  if (uid !== '' && uid !== found) {
+    const why = `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;
+    throw conflict({ group: '', plural: kind }, name, why);
+  }
+  const node = kind === 'Pod' ? nodeOf(registry, text(look(object, 'spec'), 'nodeName')) : undefined;
+  return { kind: kind as BoundObject['kind'], name, uid: found, ...(node === undefined ? {} : { node }) };
+}
+
+function nodeOf(registry: Registry, name: string): { name: string; uid?: string } | undefined {
+  if (name === '') return undefined;
+  const record = registry.store.get('/nodes', '', name);
+  const uid = record === undefined ? undefined : (JSON.parse(record.json) as ApiObject).metadata.uid;
+  return { name, ...(uid === undefined ? {} : { uid }) };
+}
+
+/** A name or namespace in the body must be that of the account. */
+function checkMetadata(plain: Record<string, unknown>, { name, namespace }: SubresourceRequest['target']): void {
+  const metadata = look(plain, 'metadata');
+  const given = text(metadata, 'name');
+  if (given !== '' && given !== name) {
+    const why = 'must match the service account name if specified';
+    throw invalid(TOKEN_REQUEST, name, [invalidValue('metadata.name', given, why)]);
+  }
+  const place = text(metadata, 'namespace');
+  if (place !== '' && place !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
 }

@@ -1,0 +1,391 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Clock, realClock } from '../clock.ts';
+import { type ControlPlane, startControlPlane } from '../plane.ts';
+import { caller } from './testing.ts';
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
+
+let plane: ControlPlane;
+let call: ReturnType<typeof caller>;
+/** The clock of the plane runs ahead of the wall by this many milliseconds. */
+let ahead = 0;
+const clock: Clock = { ...realClock, now: () => new Date(realClock.now().getTime() + ahead) };
+
+beforeEach(async () => {
+  ahead = 0;
+  plane = await startControlPlane({ controllers: false, clock });
+  call = caller(plane);
+});
+afterEach(() => plane.close());
+
+const as = (user: string, ...groups: string[]): Record<string, string> => ({
+  'impersonate-user': user,
+  ...(groups.length === 0 ? {} : { 'impersonate-group': groups.join(', ') }),
+});
+
+async function create(path: string, body: unknown): Promise<void> {
+  const answer = await call('POST', path, { body });
+  expect([answer.status, answer.body.message]).toEqual([201, undefined]);
+}
+
+const bind = (name: string, role: string, subject: object, kind = 'ClusterRole', namespace?: string): Promise<void> =>
+  create(namespace === undefined ? `${RBAC}/clusterrolebindings` : `${RBAC}/namespaces/${namespace}/rolebindings`, {
+    metadata: { name },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: role },
+    subjects: [subject],
+  });
+
+const user = (name: string) => ({ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name });
+
+async function accountToken(spec: object = {}): Promise<string> {
+  const account = await call('POST', '/api/v1/namespaces/default/serviceaccounts', {
+    body: { metadata: { name: 'bot' } },
+  });
+  expect([201, 409]).toContain(account.status);
+  const answer = await call('POST', '/api/v1/namespaces/default/serviceaccounts/bot/token', { body: { spec } });
+  expect(answer.status).toBe(201);
+  return answer.body.status.token;
+}
+
+describe('roles and bindings', () => {
+  test('a cluster role holds in the namespace of its role binding only', async () => {
+    await bind('v', 'view', user('alice'), 'ClusterRole', 'default');
+    expect((await call('GET', CONFIG_MAPS, { headers: as('alice') })).status).toBe(200);
+    expect((await call('GET', '/api/v1/configmaps', { headers: as('alice') })).status).toBe(403);
+    expect((await call('GET', '/api/v1/namespaces/default/secrets', { headers: as('alice') })).status).toBe(403);
+  });
+
+  test('edit holds what view holds, and admin what edit holds', async () => {
+    await bind('a', 'admin', user('alice'), 'ClusterRole', 'default');
+    const body = { metadata: { name: 'x' } };
+    expect((await call('POST', CONFIG_MAPS, { headers: as('alice'), body })).status).toBe(201);
+    expect((await call('GET', '/api/v1/namespaces/default/pods', { headers: as('alice') })).status).toBe(200);
+    expect((await call('GET', `${RBAC}/namespaces/default/roles`, { headers: as('alice') })).status).toBe(200);
+  });
+
+  test('a removed binding and a removed role allow no more', async () => {
+    await create(`${RBAC}/clusterroles`, {
+      metadata: { name: 'r' },
+      rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }],
+    });
+    await bind('b', 'r', { kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'devs' });
+    const list = () => call('GET', CONFIG_MAPS, { headers: as('alice', 'devs') });
+    expect((await list()).status).toBe(200);
+    await call('DELETE', `${RBAC}/clusterroles/r`);
+    expect((await list()).body.message).toBe(
+      'configmaps is forbidden: User "alice" cannot list resource "configmaps" in API group "" in the namespace "default": RBAC: clusterrole.rbac.authorization.k8s.io "r" not found',
+    );
+    await call('DELETE', `${RBAC}/clusterrolebindings/b`);
+    expect((await list()).body.message).not.toContain('RBAC');
+  });
+
+  test('names, subresources and paths', async () => {
+    await create(`${RBAC}/clusterroles`, {
+      metadata: { name: 'r' },
+      rules: [
+        { apiGroups: [''], resources: ['configmaps'], resourceNames: ['mine'], verbs: ['get'] },
+        { apiGroups: ['apps'], resources: ['*/scale'], verbs: ['get'] },
+        { nonResourceURLs: ['/logs/*'], verbs: ['get'] },
+      ],
+    });
+    await bind('b', 'r', user('alice'));
+    const status = async (path: string) => (await call('GET', path, { headers: as('alice') })).status;
+    expect(await status(`${CONFIG_MAPS}/mine`)).toBe(404);
+    expect(await status(`${CONFIG_MAPS}/other`)).toBe(403);
+    expect(await status('/apis/apps/v1/namespaces/default/deployments/x/scale')).toBe(404);
+    expect(await status('/apis/apps/v1/namespaces/default/deployments/x')).toBe(403);
+    expect(await status('/logs/x')).toBe(404);
+    expect(await status('/metrics')).toBe(403);
+  });
+});
+
+describe('nobody gives away what he does not have', () => {
+  beforeEach(async () => {
+    await create(`${RBAC}/clusterroles`, {
+      metadata: { name: 'writer' },
+      rules: [
+        { apiGroups: ['rbac.authorization.k8s.io'], resources: ['*'], verbs: ['create', 'get', 'update', 'patch'] },
+        { apiGroups: [''], resources: ['pods'], verbs: ['get'] },
+      ],
+    });
+    await bind('writer', 'writer', user('mallory'));
+  });
+  const post = (path: string, body: object) => call('POST', `${RBAC}/${path}`, { body, headers: as('mallory') });
+
+  test('in a role', async () => {
+    const rules = [
+      { verbs: ['get', 'list'], apiGroups: ['', 'apps'], resources: ['pods', 'secrets'] },
+      { verbs: ['get'], nonResourceURLs: ['/metrics'] },
+      { verbs: ['get'], apiGroups: [''], resources: ['a'], resourceNames: ['b'] },
+    ];
+    const refused = await post('clusterroles', { metadata: { name: 'e' }, rules });
+    expect(refused.status).toBe(403);
+    expect(refused.body.message).toBe(
+      [
+        'clusterroles.rbac.authorization.k8s.io "e" is forbidden: user "mallory" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:',
+        '{APIGroups:[""], Resources:["a"], ResourceNames:["b"], Verbs:["get"]}',
+        '{APIGroups:[""], Resources:["pods"], Verbs:["list"]}',
+        '{APIGroups:[""], Resources:["secrets"], Verbs:["get" "list"]}',
+        '{APIGroups:["apps"], Resources:["pods"], Verbs:["get" "list"]}',
+        '{APIGroups:["apps"], Resources:["secrets"], Verbs:["get" "list"]}',
+        '{NonResourceURLs:["/metrics"], Verbs:["get"]}',
+      ].join('\n'),
+    );
+    const own = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }];
+    expect((await post('clusterroles', { metadata: { name: 'e' }, rules: own })).status).toBe(201);
+  });
+
+  test('in a binding', async () => {
+    const binding = (name: string) => ({
+      metadata: { name: 'e' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+      subjects: [user('mallory')],
+    });
+    const refused = await post('clusterrolebindings', binding('cluster-admin'));
+    expect(refused.body.message).toContain(
+      '\n{APIGroups:["*"], Resources:["*"], Verbs:["*"]}\n{NonResourceURLs:["*"], Verbs:["*"]}',
+    );
+    expect((await post('clusterrolebindings', binding('none'))).status).toBe(404);
+    expect((await post('clusterrolebindings', binding('writer'))).status).toBe(201);
+  });
+
+  test('by aggregation', async () => {
+    const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { x: 'y' } }] };
+    const refused = await post('clusterroles', { metadata: { name: 'e' }, aggregationRule });
+    expect(refused.body.message).toContain('must have cluster-admin privileges to use the aggregationRule');
+  });
+
+  test('but who may escalate may', async () => {
+    await create(`${RBAC}/clusterroles`, {
+      metadata: { name: 'escalator' },
+      rules: [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['escalate'] }],
+    });
+    await bind('escalator', 'escalator', user('mallory'));
+    const rules = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
+    expect((await post('clusterroles', { metadata: { name: 'e' }, rules })).status).toBe(201);
+  });
+});
+
+describe('impersonation', () => {
+  test.each([
+    [{ 'impersonate-uid': '5' }, 400, 'UID:"5"'],
+    [as('alice'), 403, 'cannot impersonate-on:user-info:list resource "configmaps"'],
+    [as('system:serviceaccount:default:x'), 403, 'cannot impersonate-on:serviceaccount:list resource "configmaps"'],
+    [as('system:node:n-1'), 403, 'cannot impersonate-on:arbitrary-node:list resource "configmaps"'],
+    [as('system:node:n-1', 'system:nodes'), 403, 'users "system:node:n-1" is forbidden'],
+  ])('%j by who may not', async (headers, status, message) => {
+    const answer = await call('GET', CONFIG_MAPS, { token: await accountToken(), headers });
+    expect(answer.status).toBe(status);
+    expect(answer.body.message).toContain(message);
+  });
+
+  test.each([
+    [
+      as('alice', 'g'),
+      'groups "g" is forbidden: User "system:serviceaccount:default:bot" cannot impersonate resource "groups"',
+    ],
+    [{ ...as('alice'), 'impersonate-uid': '5' }, 'uids.authentication.k8s.io "5" is forbidden'],
+    [{ ...as('alice'), 'impersonate-extra-scopes': '5' }, 'cannot impersonate resource "userextras/scopes"'],
+    [as('alice'), 'User "alice" cannot list resource'],
+  ])('%j by who may impersonate users', async (headers, message) => {
+    await create(`${RBAC}/clusterroles`, {
+      metadata: { name: 'imp' },
+      rules: [{ apiGroups: [''], resources: ['users'], verbs: ['impersonate'] }],
+    });
+    await bind('imp', 'imp', { kind: 'ServiceAccount', name: 'bot', namespace: 'default' });
+    const answer = await call('GET', CONFIG_MAPS, { token: await accountToken(), headers });
+    expect([answer.status, answer.body.message]).toEqual([403, expect.stringContaining(message)]);
+  });
+});
+
+describe('tokens of service accounts', () => {
+  const self = (token: string) =>
+    call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', { token, body: {} });
+
+  test('end at their time', async () => {
+    const token = await accountToken({ expirationSeconds: 600 });
+    expect((await self(token)).body.status.userInfo.username).toBe('system:serviceaccount:default:bot');
+    ahead = 601_000;
+    expect((await self(token)).status).toBe(401);
+  });
+
+  test('end with the object that they are bound to', async () => {
+    await create('/api/v1/namespaces/default/secrets', { metadata: { name: 's' } });
+    const token = await accountToken({ boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: 's' } });
+    expect((await self(token)).status).toBe(201);
+    await call('DELETE', '/api/v1/namespaces/default/secrets/s');
+    expect((await self(token)).status).toBe(401);
+  });
+
+  test('end with their account, also when another one of its name comes', async () => {
+    const token = await accountToken();
+    await call('DELETE', '/api/v1/namespaces/default/serviceaccounts/bot');
+    await accountToken();
+    expect((await self(token)).status).toBe(401);
+  });
+
+  test('a changed one is nobody’s', async () => {
+    const [head, body = '', signature] = (await accountToken()).split('.');
+    const claims = JSON.parse(Buffer.from(body, 'base64url').toString());
+    const forged = Buffer.from(JSON.stringify({ ...claims, sub: 'admin' })).toString('base64url');
+    expect((await self(`${head}.${forged}.${signature}`)).status).toBe(401);
+  });
+
+  test.each([
+    [{ expirationSeconds: 5 }, 422, 'may not specify a duration less than 10 minutes'],
+    [
+      { boundObjectRef: { kind: 'ConfigMap', apiVersion: 'v1', name: 's' } },
+      400,
+      'cannot bind token to object of type /v1, Kind=ConfigMap',
+    ],
+    [{ boundObjectRef: { kind: 'Node', apiVersion: 'v1', name: 's' } }, 404, 'nodes "s" not found'],
+    [
+      { boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: 's', uid: 'x' } },
+      409,
+      'the UID in the bound object reference (x) does not match the UID in record',
+    ],
+  ])('%j is refused', async (spec, status, message) => {
+    await accountToken();
+    await create('/api/v1/namespaces/default/secrets', { metadata: { name: 's' } });
+    const answer = await call('POST', '/api/v1/namespaces/default/serviceaccounts/bot/token', { body: { spec } });
+    expect([answer.status, answer.body.message]).toEqual([status, expect.stringContaining(message)]);
+  });
+
+  test('a review tells whose a token is, for its audiences', async () => {
+    const review = (token: string, audiences?: string[]) =>
+      call('POST', '/apis/authentication.k8s.io/v1/tokenreviews', { body: { spec: { token, audiences } } });
+    const token = await accountToken({ audiences: ['a', 'b'] });
+    const status = async (...wanted: string[]) => (await review(token, wanted)).body.status;
+    expect(await status('b', 'c')).toMatchObject({ authenticated: true, audiences: ['b'] });
+    expect(await status('c')).toEqual({
+      user: {},
+      error: '[invalid bearer token, token audiences ["a" "b"] is invalid for the target audiences ["c"]]',
+    });
+    expect((await review('x')).body.status).toEqual({ user: {}, error: 'invalid bearer token' });
+    expect((await review(plane.adminToken)).body.status).toMatchObject({
+      audiences: ['https://kubernetes.default.svc'],
+    });
+    expect((await review(plane.adminToken, ['a'])).body.status.error).toBe('invalid bearer token');
+    expect((await review('')).status).toBe(400);
+  });
+});
+
+describe('access reviews', () => {
+  const post = (kind: string, spec: object, namespace = '') =>
+    call('POST', `/apis/authorization.k8s.io/v1${namespace}/${kind}`, { body: { spec } });
+  const resourceAttributes = { verb: 'get', resource: 'pods' };
+
+  test('of a subject', async () => {
+    const masters = await post('subjectaccessreviews', { user: 'x', groups: ['system:masters'], resourceAttributes });
+    expect(masters.body.status).toEqual({ allowed: true });
+    const path = await post('subjectaccessreviews', {
+      groups: ['system:authenticated'],
+      nonResourceAttributes: { verb: 'get', path: '/api' },
+    });
+    expect(path.body.status.reason).toBe(
+      'RBAC: allowed by ClusterRoleBinding "system:discovery" of ClusterRole "system:discovery" to Group "system:authenticated"',
+    );
+    expect((await post('subjectaccessreviews', { user: 'x', resourceAttributes })).body.status).toEqual({
+      allowed: false,
+    });
+  });
+
+  test.each([
+    [
+      'selfsubjectaccessreviews',
+      {},
+      '',
+      'exactly one of nonResourceAttributes or resourceAttributes must be specified',
+    ],
+    ['subjectaccessreviews', { resourceAttributes }, '', 'at least one of user or group must be specified'],
+    [
+      'localsubjectaccessreviews',
+      { user: 'x', resourceAttributes },
+      '/namespaces/default',
+      'must match metadata.namespace',
+    ],
+    [
+      'localsubjectaccessreviews',
+      { user: 'x', nonResourceAttributes: { path: '/x', verb: 'get' } },
+      '/namespaces/default',
+      'Invalid value: {"Path":"/x","Verb":"get"}: disallowed on this kind of request',
+    ],
+    ['selfsubjectrulesreviews', {}, '', 'no namespace on request'],
+  ])('%s %j is refused', async (kind, spec, namespace, message) => {
+    const answer = await post(kind, spec, namespace);
+    expect([400, 422]).toContain(answer.status);
+    expect(answer.body.message).toContain(message);
+  });
+});
+
+describe('nodes', () => {
+  const node = as('system:node:n-1', 'system:nodes');
+
+  test('write their own node and lease, and no others', async () => {
+    const lease = (name: string) => ({ metadata: { name }, spec: { holderIdentity: name } });
+    const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
+    expect(
+      (await call('POST', '/api/v1/nodes', { headers: node, body: { metadata: { name: 'n-1' } } })).status,
+    ).toBe(201);
+    await create('/api/v1/nodes', { metadata: { name: 'n-2' } });
+    const patch = (name: string) =>
+      call('PATCH', `/api/v1/nodes/${name}/status`, { headers: node, body: { status: { phase: 'Running' } } });
+    expect((await patch('n-1')).status).toBe(200);
+    expect((await patch('n-2')).status).toBe(403);
+    expect((await call('POST', leases, { headers: node, body: lease('n-1') })).status).toBe(201);
+    await create(leases, lease('n-2'));
+    expect((await call('GET', `${leases}/n-1`, { headers: node })).status).toBe(200);
+    expect((await call('GET', `${leases}/n-2`, { headers: node })).status).toBe(403);
+  });
+
+  test('read the secrets of their pods only', async () => {
+    await create('/api/v1/namespaces/default/secrets', { metadata: { name: 's' } });
+    await create('/api/v1/namespaces/default/secrets', { metadata: { name: 'other' } });
+    await accountToken();
+    await create('/api/v1/namespaces/default/pods', {
+      metadata: { name: 'p' },
+      spec: {
+        nodeName: 'n-1',
+        serviceAccountName: 'bot',
+        automountServiceAccountToken: false,
+        containers: [{ name: 'c', image: 'i' }],
+        volumes: [{ name: 'v', secret: { secretName: 's' } }],
+      },
+    });
+    const status = async (name: string) =>
+      (await call('GET', `/api/v1/namespaces/default/secrets/${name}`, { headers: node })).status;
+    expect([await status('s'), await status('other')]).toEqual([200, 403]);
+  });
+});
+
+describe('bootstrap tokens', () => {
+  const secret = (data: object, type = 'bootstrap.kubernetes.io/token') => ({
+    metadata: { name: 'bootstrap-token-abc123' },
+    type,
+    stringData: {
+      'token-id': 'abc123',
+      'token-secret': '0123456789abcdef',
+      'usage-bootstrap-authentication': 'true',
+      ...data,
+    },
+  });
+
+  test.each([
+    ['a good one', secret({}), 201],
+    ['one for signing alone', secret({ 'usage-bootstrap-authentication': 'false' }), 401],
+    ['one of another id', secret({ 'token-id': 'abc124' }), 401],
+    ['one of another secret', secret({ 'token-secret': '0123456789abcdee' }), 401],
+    ['one of another type', secret({}, 'Opaque'), 401],
+    ['one with a group that is none of theirs', secret({ 'auth-extra-groups': 'system:masters' }), 401],
+    ['an expired one', secret({ expiration: '2001-01-01T00:00:00Z' }), 401],
+    ['one with a time that is none', secret({ expiration: 'soon' }), 401],
+  ])('%s', async (_name, body, status) => {
+    await create('/api/v1/namespaces/kube-system/secrets', body);
+    const review = await call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', {
+      token: 'abc123.0123456789abcdef',
+      body: {},
+    });
+    expect(review.status).toBe(status);
+  });
+});
