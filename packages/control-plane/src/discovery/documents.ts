@@ -66,9 +66,19 @@ export function subresourcesOf(kind: KindDefinition): SubresourceFacts[] {
 export const verbsOf = (kind: KindDefinition): readonly string[] =>
   kind.verbs ?? (kind.custom ? CUSTOM_VERBS : DEFAULT_VERBS);
 
+function storageGroupVersion(kind: KindDefinition): string {
+  // A view of a core kind is stored as that.
+  if (kind.storedAs?.resource.startsWith('/') === true) return '/v1';
+  return `${kind.group}/${kind.storageVersion ?? kind.version}`;
+}
+
 /** A short hash of where a resource is stored, by which clients notice a change of it. */
 export const storageVersionHash = (kind: KindDefinition): string =>
-  createHash('sha256').update(`${kind.group}/${kind.version}/${kind.kind}`).digest().subarray(0, 8).toString('base64');
+  createHash('sha256')
+    .update(`${storageGroupVersion(kind)}/${kind.kind}`)
+    .digest()
+    .subarray(0, 8)
+    .toString('base64');
 
 const groupOf = (group: ServedGroup): Record<string, unknown> => {
   const versions = group.versions.map((version) => ({ groupVersion: `${group.name}/${version}`, version }));
@@ -139,24 +149,15 @@ export function apiResourceList(
   };
 }
 
-/** Media types of the aggregated documents. */
-export const AGGREGATED = {
-  v2: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList',
-  v2beta1: 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList',
-} as const;
+/** Media type of the aggregated documents. Their v2beta1 is no longer served. */
+export const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/** The aggregated document that an Accept header asks for: v2 wins wherever it stands. */
-export function aggregatedVersion(accept: string): keyof typeof AGGREGATED | undefined {
-  if (!accept.includes('apidiscovery.k8s.io')) return undefined;
-  for (const version of ['v2', 'v2beta1'] as const) {
-    for (const clause of accept.split(',')) {
-      const parameters = new Set(clause.split(';').map((part) => part.trim()));
-      const wanted = ['application/json', 'g=apidiscovery.k8s.io', `v=${version}`, 'as=APIGroupDiscoveryList'];
-      if (wanted.every((part) => parameters.has(part))) return version;
-    }
-  }
-  return undefined;
-}
+/** Whether an Accept header asks for the aggregated document: it wins wherever it stands. */
+export const asksForAggregated = (accept: string): boolean =>
+  accept.split(',').some((clause) => {
+    const parameters = new Set(clause.split(';').map((part) => part.trim()));
+    return AGGREGATED.split(';').every((part) => parameters.has(part));
+  });
 
 function aggregatedResource(kind: KindDefinition): Record<string, unknown> {
   const own = kind.custom ? { group: kind.group, version: kind.version } : { group: '', version: '' };
@@ -181,18 +182,14 @@ function aggregatedResource(kind: KindDefinition): Record<string, unknown> {
 }
 
 /** `/api` (core) or `/apis` (all others) in one document. */
-export function aggregatedDiscovery(
-  kinds: KindRegistry,
-  core: boolean,
-  version: keyof typeof AGGREGATED,
-): Record<string, unknown> {
+export function aggregatedDiscovery(kinds: KindRegistry, core: boolean): Record<string, unknown> {
   const groups = kinds.groups().filter(({ name }) => (name === '') === core);
   return {
     kind: 'APIGroupDiscoveryList',
-    apiVersion: `apidiscovery.k8s.io/${version}`,
+    apiVersion: 'apidiscovery.k8s.io/v2',
     metadata: {},
     items: groups.map(({ name, versions }) => ({
-      metadata: core ? { creationTimestamp: null } : { name, creationTimestamp: null },
+      metadata: core ? {} : { name },
       versions: versions.map((one) => {
         const served = [...kinds.of(name, one)];
         if (served.every(({ kind }) => !kind.custom)) served.sort((a, b) => (a.kind.plural < b.kind.plural ? -1 : 1));

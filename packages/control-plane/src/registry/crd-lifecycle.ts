@@ -34,6 +34,12 @@ const conditionsOf = (crd: ApiObject): readonly Condition[] =>
 const isEstablished = (crd: ApiObject): boolean =>
   conditionsOf(crd).some(({ type, status }) => type === 'Established' && status === 'True');
 
+function withStorageVersion(crd: ApiObject): KindDefinition[] {
+  const { versions } = crd['spec'] as { versions: { name: string; storage: boolean }[] };
+  const storageVersion = versions.find(({ storage }) => storage)?.name;
+  return kindsOfCrd(crd).map((kind) => (storageVersion === undefined ? kind : { ...kind, storageVersion }));
+}
+
 /** Serves the kinds of CRDs as these come, change and go: names, establishing, and the clean-up of a deleted one. */
 export class CrdLifecycle {
   readonly #registry: Registry;
@@ -99,7 +105,7 @@ export class CrdLifecycle {
     const spec = isEstablished(crd) ? crd['spec'] : undefined;
     if (jsonEquals(this.#served.get(name), spec)) return;
     this.#served.set(name, spec);
-    this.#registry.kinds.setCustom(name, spec === undefined ? [] : kindsOfCrd(crd));
+    this.#registry.kinds.setCustom(name, spec === undefined ? [] : withStorageVersion(crd));
   }
 
   /** Deletes the objects of a CRD that is going; it goes itself when the last of them has gone. */

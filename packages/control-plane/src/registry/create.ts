@@ -4,9 +4,10 @@ import type { StatusCause } from '../status.ts';
 import { alreadyExists, badRequest, internal, invalid } from './errors.ts';
 import type { ServedKind } from './kind-registry.ts';
 import { dedupOwners, metaCauses } from './metadata.ts';
-import { formatTime, renderObject } from './object-text.ts';
+import { formatTime, renderObject, tidyMeta } from './object-text.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target, Written } from './registry.ts';
+import { schemaCauses } from './schema-causes.ts';
 
 /** Letters of a generated suffix: no vowels and no digits that look like them. */
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
@@ -75,11 +76,11 @@ function causesOf(
   subresource: string,
 ): StatusCause[] {
   const context = { now: registry.now(), subresource, userName: call.user.name };
+  const meta = metaCauses(served.kind, object.metadata);
   return [
-    ...metaCauses(served.kind, object.metadata),
+    ...meta,
     ...(served.kind.validate?.(object, context) ?? []),
-    // The types of built-in kinds are checked when they are decoded; the rest is said by their own rules.
-    ...(served.kind.custom ? (served.schema?.validate(object) ?? []) : []),
+    ...schemaCauses(served, object, undefined, meta),
   ];
 }
 
@@ -93,6 +94,7 @@ function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject):
   metadata.creationTimestamp = formatTime(registry.now());
   if (served.kind.hasGeneration === true || served.kind.custom) metadata.generation = 1;
   else delete metadata.generation;
+  if (served.kind.custom && served.kind.subresources?.status === true) delete object['status'];
 }
 
 /**
@@ -117,6 +119,7 @@ export async function createObject(
   delete metadata.resourceVersion;
   const repeated = dedupOwners(object);
   if (repeated !== undefined) call.warn(repeated);
+  object.metadata = tidyMeta(metadata);
   if (!managed) track(registry, served, undefined, object, options, '');
 
   const given = metadata.name ?? '';

@@ -166,7 +166,7 @@ function checkMeta(body: Plain, { kind }: ServedKind): void {
   const meta = body['metadata'] ?? {};
   if (!isPlain(meta)) {
     throw badRequest(
-      `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: json: cannot unmarshal ${goKind(meta)} into Go struct field ${kind.kind}.metadata of type v1.ObjectMeta`,
+      `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: json: cannot unmarshal ${goKind(meta)} into Go ${kind.custom ? 'value' : `struct field ${kind.kind}.metadata`} of type v1.ObjectMeta`,
     );
   }
   body['metadata'] = meta;
@@ -205,6 +205,31 @@ function pruneMeta(meta: Plain): string[] {
 export const strictMessage = (unknown: readonly string[]): string =>
   `strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`;
 
+/** Paths in the order in which a reader of the body meets them. Bodies that are no JSON keep the order given. */
+function inOrderOf(bytes: Uint8Array, paths: string[]): string[] {
+  if (paths.length < 2) return paths;
+  let body: unknown;
+  try {
+    body = JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError) return paths;
+    throw error;
+  }
+  const ranks = new Map<string, number>();
+  const visit = (value: unknown, path: string): void => {
+    if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) visit(item, `${path}[${index}]`);
+      return;
+    }
+    ranks.set(path, ranks.size);
+    if (!isPlain(value)) return;
+    for (const [key, item] of Object.entries(value)) visit(item, path === '' ? key : `${path}.${key}`);
+  };
+  visit(body, '');
+  const rank = (path: string): number => ranks.get(path) ?? Number.MAX_SAFE_INTEGER;
+  return [...paths].sort((a, b) => rank(a) - rank(b));
+}
+
 /**
  * Makes an object of a body: type, metadata types, unknown fields (dropped; warned of or refused as asked), defaults.
  * @throws StatusError 400 or 422
@@ -220,7 +245,7 @@ export function decodeObject(
   checkType(body, served, kinds, bytes);
   checkMeta(body, served);
   const object = body as ApiObject;
-  const unknown = normalize(object, served);
+  const unknown = inOrderOf(bytes, normalize(object, served));
   if (unknown.length > 0) {
     if (options.fieldValidation === 'Strict') {
       const { kind, version } = served.kind;

@@ -54,12 +54,24 @@ export const preconditionFailed = (kind: KindDefinition, name: string, why: stri
 
 /** One line of several causes: `a: x`, or `[a: x, b: y]` without repetitions. */
 export function joinCauses(causes: readonly StatusCause[]): string {
-  const lines = [...new Set(causes.map((cause) => `${cause.field ?? ''}: ${cause.message ?? ''}`))];
+  const lines = [...new Set(causes.map(({ field = '', message = '' }) => `${field}: ${message}`))];
   return lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
 }
 
 /** 422 with its causes. */
 export const invalid = (
+  kind: Pick<KindDefinition, 'group' | 'kind'>,
+  name: string,
+  given: readonly StatusCause[],
+): StatusError =>
+  invalidWith(
+    kind,
+    name,
+    // A cause about the object as a whole.
+    given.map((cause) => (cause.field === '' ? { ...cause, field: '[]' } : cause)),
+  );
+
+const invalidWith = (
   kind: Pick<KindDefinition, 'group' | 'kind'>,
   name: string,
   causes: readonly StatusCause[],

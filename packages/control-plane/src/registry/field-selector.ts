@@ -68,7 +68,10 @@ function refuse(kind: KindDefinition, field: string): Error {
  * @throws StatusError 400 for what cannot be read and for fields that the kind does not offer.
  */
 export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFieldSelector | undefined {
-  const terms = split(text).map((part) => parseTerm(part, text));
+  // Sorted, as the real parser does before it complains.
+  const terms = split(text)
+    .sort()
+    .map((part) => parseTerm(part, text));
   if (terms.length === 0) return undefined;
   for (const { field } of terms) {
     const common = field === 'metadata.name' || (field === 'metadata.namespace' && (kind.namespaced || !kind.custom));

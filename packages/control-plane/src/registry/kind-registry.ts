@@ -9,6 +9,7 @@ export class ServedKind {
   /** Where its objects are in the store; all versions of a resource share it. */
   readonly resource: string;
   #schema: CompiledSchema | undefined;
+  #hasRules: boolean | undefined;
 
   constructor(kind: KindDefinition) {
     this.kind = kind;
@@ -21,6 +22,17 @@ export class ServedKind {
     if (this.kind.schema === undefined) return undefined;
     this.#schema ??= compileSchema(this.kind.schema, { celRules: true });
     return this.#schema;
+  }
+
+  /** Whether CEL rules stand anywhere in the schema. */
+  get hasRules(): boolean {
+    this.#hasRules ??= JSON.stringify(this.kind.schema ?? {}).includes('"x-kubernetes-validations"');
+    return this.#hasRules;
+  }
+
+  /** The schema without its CEL rules. */
+  get plainSchema(): CompiledSchema | undefined {
+    return this.kind.schema === undefined ? undefined : compileSchema(this.kind.schema, { celRules: false });
   }
 
   /** The stored text in this version. With conversion strategy `None` only the apiVersion differs. */

@@ -57,7 +57,7 @@ class Parser {
     const requirements: Requirement[] = [];
     for (;;) {
       const token = this.#peek();
-      if (token.kind === 'identifier' || token.text === '!') {
+      if (token.kind === 'identifier' || token.kind === 'word' || token.text === '!') {
         requirements.push(this.#requirement());
         const next = this.#next();
         if (next.kind === 'end') return requirements;

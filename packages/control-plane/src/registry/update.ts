@@ -5,9 +5,10 @@ import { createObject, matchNamespace, track } from './create.ts';
 import { badRequest, conflict, internal, invalid, invalidValue, MODIFIED, notFound } from './errors.ts';
 import type { ServedKind } from './kind-registry.ts';
 import { dedupOwners, metaUpdateCauses } from './metadata.ts';
-import { jsonEquals, renderObject } from './object-text.ts';
+import { jsonEquals, renderObject, tidyMeta } from './object-text.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target, Written } from './registry.ts';
+import { schemaCauses } from './schema-causes.ts';
 
 /** What makes the new object out of the one that is there. */
 export interface Transformation {
@@ -67,6 +68,7 @@ async function attemptUpdate(
   checkIdentity(updated, old, target);
   const repeated = dedupOwners(updated);
   if (repeated !== undefined) call.warn(repeated);
+  updated.metadata = tidyMeta(updated.metadata);
   if (transformation.managed !== true) track(registry, served, old, updated, options, subresource);
   const attributes = registry.attributes(call, target, {
     operation: 'UPDATE',
@@ -82,8 +84,11 @@ async function attemptUpdate(
 
   if (registry.store.get(served.resource, target.namespace, target.name) !== record) return undefined;
   if (isFinished(updated, old)) {
-    if (options.dryRun) return { text: renderObject(updated, undefined), created: false };
-    return { text: served.textOf(registry.remove(served, updated)), created: false };
+    // The answer shows the object as it was before it went, under its last version.
+    updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
+    const text = renderObject(updated, undefined);
+    if (!options.dryRun) registry.remove(served, updated);
+    return { text, created: false };
   }
   updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
   if (jsonEquals(strip(updated), strip(old))) return { text: served.textOf(record), created: false };
@@ -204,7 +209,7 @@ function causesOf(
     ...meta,
     ...meta,
     ...(served.kind.validateUpdate?.(updated, old, context) ?? []),
-    ...(served.kind.custom ? (served.schema?.validate(updated, old) ?? []) : []),
+    ...schemaCauses(served, updated, old, meta),
   ];
 }
 

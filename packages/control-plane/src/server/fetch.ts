@@ -101,6 +101,8 @@ export function toFetch(response: ServerResponse, request: Request): Response {
   const { body, status } = response;
   if (request.method === 'HEAD') return new Response(null, { status, headers });
   if (typeof body === 'function') return new Response(streamOf(body, request.signal), { status, headers });
+  if (typeof body === 'string') headers.set('content-length', String(Buffer.byteLength(body)));
+  else headers.set('content-length', String(body.byteLength));
   return new Response(body as string | Uint8Array<ArrayBuffer>, { status, headers });
 }
 

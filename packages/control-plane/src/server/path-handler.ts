@@ -1,12 +1,13 @@
+import { createHash } from 'node:crypto';
 import type { UserInfo } from '../auth/user.ts';
 import {
   AGGREGATED,
   aggregatedDiscovery,
-  aggregatedVersion,
   apiGroup,
   apiGroupList,
   apiResourceList,
   apiVersions,
+  asksForAggregated,
 } from '../discovery/documents.ts';
 import { openApiV2, openApiV3, openApiV3Index } from '../openapi/index.ts';
 import { methodNotAllowed, unknownResource } from '../registry/errors.ts';
@@ -79,10 +80,13 @@ function discovery(
 ): ServerResponse {
   const { kinds } = registry;
   if (second === undefined) {
-    const version = aggregatedVersion(request.header('accept') ?? '');
-    if (version !== undefined) {
-      const text = JSON.stringify(aggregatedDiscovery(kinds, first === 'api', version));
-      return compressed(text, AGGREGATED[version], request);
+    if (asksForAggregated(request.header('accept') ?? '')) {
+      const text = JSON.stringify(aggregatedDiscovery(kinds, first === 'api'));
+      const answer = compressed(text, AGGREGATED, request);
+      const etag = `"${createHash('sha256').update(text).digest('hex').toUpperCase()}"`;
+      if (request.header('if-none-match') === etag) return { status: 304, headers: { etag }, body: '' };
+      const vary = answer.headers['vary'] === undefined ? 'Accept' : 'Accept, Accept-Encoding';
+      return { ...answer, headers: { ...answer.headers, etag, vary, 'cache-control': 'public' } };
     }
     const format = jsonFormat(request);
     const document = first === 'api' ? apiVersions(request.header('host') ?? '') : apiGroupList(kinds);
@@ -137,7 +141,7 @@ function openApi(request: ServerRequest, [version, ...path]: readonly string[], 
   const [prefix, second = '', third = ''] = path;
   const group = prefix === 'apis' ? second : '';
   const groupVersion = prefix === 'apis' ? third : second;
-  if (!registry.kinds.hasGroupVersion(group, groupVersion)) return pageNotFound();
+  if (!registry.kinds.hasGroupVersion(group, groupVersion)) return { status: 404, headers: {}, body: '' };
   const text = cached(registry, path.join('/'), () => openApiV3(kinds, group, groupVersion));
   return compressed(text, 'application/json', request);
 }

@@ -32,7 +32,7 @@ function includeObject(query: URLSearchParams): IncludeObject {
   if (asked === '') return 'Metadata';
   if (!INCLUDES.includes(asked)) {
     throw new StatusError({
-      message: `unrecognized includeObject value: ${JSON.stringify(asked)}`,
+      message: `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(asked)}: must be 'Metadata', 'Object', 'None', or empty`,
       reason: 'BadRequest',
       code: 400,
     });
