@@ -96,16 +96,18 @@ export interface KindDefinition {
     readonly encode: (object: ApiObject) => ApiObject;
     readonly decode: (object: ApiObject) => ApiObject;
   };
+  /** The warning that every answer of a deprecated version carries. */
+  readonly deprecationWarning?: string;
   /** The version in which a custom kind is stored, when it is another one. */
   readonly storageVersion?: string;
-  /** What an object without content looks like beside its metadata, as bookmarks show it (`{ spec: {} }` for leases). */
-  readonly zeroValue?: JsonObject;
   /** PUT without a resourceVersion is refused (custom kinds, leases). */
   readonly requiresResourceVersion?: boolean;
   /** PUT of an absent object creates it (leases). */
   readonly createOnUpdate?: boolean;
   /** Grace period in seconds that a delete gets when the caller names none; 0: deleted at once (pods have 30 or their own). */
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
+  /** Finalizers that every delete adds: the object stays until a controller has cleaned up after it. */
+  readonly deletionFinalizers?: readonly string[];
   /** What a delete without an explicit propagationPolicy does with dependents. Default `Background`. */
   readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan';
   /**

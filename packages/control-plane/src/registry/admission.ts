@@ -1,5 +1,5 @@
 import type { UserInfo } from '../auth/user.ts';
-import type { ApiObject } from '../object.ts';
+import type { ApiObject, JsonObject } from '../object.ts';
 import type { ServedKind } from './kind-registry.ts';
 
 /** One write on its way in, as admission sees it. */
@@ -14,6 +14,8 @@ export interface AdmissionAttributes {
   readonly old: ApiObject | undefined;
   readonly user: UserInfo;
   readonly dryRun: boolean;
+  /** What the client gave as options of the request, without kind and version. */
+  readonly options?: JsonObject | undefined;
   /** Adds a warning to the answer. */
   readonly warn: (message: string) => void;
 }

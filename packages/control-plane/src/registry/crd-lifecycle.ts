@@ -14,6 +14,7 @@ export function withCrdStrategy(kind: KindDefinition): KindDefinition {
   if (`${kind.group}/${kind.plural}` !== CRDS) return kind;
   return {
     ...kind,
+    deletionFinalizers: [CLEANUP],
     setDefaults: defaultCrd,
     prepareForCreate: (crd) => {
       crd['status'] = initialCrdStatus(crd);
@@ -90,11 +91,9 @@ export class CrdLifecycle {
       const crd = this.#registry.parse(crdKind, record);
       const dying = crd.metadata.deletionTimestamp !== undefined;
       const status = dying ? crd['status'] : crdStatus(crd, parse(), this.#registry.now());
-      const finalizers = crd.metadata.finalizers ?? [];
-      const holds = dying || finalizers.includes(CLEANUP) ? finalizers : [...finalizers, CLEANUP];
-      const changed = !jsonEquals(status, crd['status']) || holds !== finalizers;
+      const changed = !jsonEquals(status, crd.status);
       crd['status'] = status;
-      if (changed) this.#registry.put(crdKind, { ...crd, metadata: { ...crd.metadata, finalizers: holds } });
+      if (changed) this.#registry.put(crdKind, crd);
       if (dying) this.#cleanUp(crd);
       else this.#serve(crd);
     }
@@ -105,7 +104,11 @@ export class CrdLifecycle {
     const spec = isEstablished(crd) ? crd['spec'] : undefined;
     if (jsonEquals(this.#served.get(name), spec)) return;
     this.#served.set(name, spec);
-    this.#registry.kinds.setCustom(name, spec === undefined ? [] : withStorageVersion(crd));
+    this.#registry.kinds.setCustom(
+      name,
+      spec === undefined ? [] : withStorageVersion(crd),
+      Number(crd.metadata.resourceVersion ?? 0),
+    );
   }
 
   /** Deletes the objects of a CRD that is going; it goes itself when the last of them has gone. */
@@ -117,7 +120,7 @@ export class CrdLifecycle {
     if (served !== undefined) {
       for (const record of store.list(resource).records) {
         const object = this.#registry.parse(served, record);
-        if ((object.metadata.finalizers ?? []).length === 0) this.#registry.remove(served, object);
+        if ((object.metadata.finalizers ?? []).length === 0) this.#registry.remove(served, record);
         else if (object.metadata.deletionTimestamp === undefined) {
           object.metadata.deletionTimestamp = crd.metadata.deletionTimestamp ?? '';
           object.metadata.deletionGracePeriodSeconds = 0;
@@ -140,7 +143,7 @@ export class CrdLifecycle {
     const current = this.#registry.parse(crdKind, record);
     if (!(current.metadata.finalizers ?? []).includes(CLEANUP)) return;
     current.metadata.finalizers = finalizers;
-    if (finalizers.length === 0) this.#registry.remove(crdKind, current);
+    if (finalizers.length === 0) this.#registry.remove(crdKind, record);
     else this.#registry.put(crdKind, current);
   }
 }

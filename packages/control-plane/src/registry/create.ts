@@ -90,8 +90,8 @@ function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject):
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;
   delete metadata.selfLink;
-  metadata.uid = registry.uid();
-  metadata.creationTimestamp = formatTime(registry.now());
+  metadata.uid ??= registry.uid();
+  metadata.creationTimestamp ??= formatTime(registry.now());
   if (served.kind.hasGeneration === true || served.kind.custom) metadata.generation = 1;
   else delete metadata.generation;
   if (served.kind.custom && served.kind.subresources?.status === true) delete object['status'];
@@ -122,12 +122,16 @@ export async function createObject(
   object.metadata = tidyMeta(metadata);
   if (!managed) track(registry, served, undefined, object, options, '');
 
+  // Admission sees them already.
+  object.metadata.uid = registry.uid();
+  object.metadata.creationTimestamp = formatTime(registry.now());
   const given = metadata.name ?? '';
   const attributes = registry.attributes(call, target, {
     operation: 'CREATE',
     object,
     old: undefined,
     dryRun: options.dryRun,
+    options: options.given,
     name: given,
   });
   const admitted = (await registry.admission.admit(attributes)) ?? object;

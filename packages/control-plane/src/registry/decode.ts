@@ -67,17 +67,26 @@ function excerpt(bytes: Uint8Array): string {
 const unrecognized = (kind: string, why: string, bytes: Uint8Array): Error =>
   badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${excerpt(bytes)})`);
 
+/** YAML in the words of Go's library for what is wrong. @throws StatusError 400 */
+export function parseYamlText(text: string, prefix = ''): unknown {
+  try {
+    return parseYaml(text, { version: '1.1', merge: true, maxAliasCount: 100, logLevel: 'error' });
+  } catch (error) {
+    const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+    const line = /at line (\d+)/.exec(message)?.[1] ?? '1';
+    const why = /Flow map|Flow sequence|end of|end with/.test(message)
+      ? `line ${line}: did not find expected node content`
+      : message;
+    throw badRequest(`${prefix}error converting YAML to JSON: yaml: ${why}`);
+  }
+}
+
 /** A body as plain JSON. YAML is read by the rules of version 1.1, as Go's library does (`y` is true). */
 export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): Plain {
   const text = Buffer.from(bytes).toString('utf8');
   let value: unknown;
   if (mediaType === 'application/yaml') {
-    try {
-      value = parseYaml(text, { version: '1.1', merge: true, maxAliasCount: 100, logLevel: 'silent' });
-    } catch (error) {
-      const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-      throw badRequest(`error converting YAML to JSON: yaml: ${why}`);
-    }
+    value = parseYamlText(text);
   } else {
     try {
       value = JSON.parse(text);

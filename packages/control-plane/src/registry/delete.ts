@@ -34,9 +34,15 @@ export async function deleteObject(
     if (record === undefined) throw notFound(served.kind, target.name);
     const old = registry.parse(served, record);
     checkPreconditions(target, old, options);
-    await registry.admission.validate(
-      registry.attributes(call, target, { operation: 'DELETE', object: undefined, old, dryRun: options.dryRun }),
-    );
+    const attributes = registry.attributes(call, target, {
+      operation: 'DELETE',
+      object: undefined,
+      old,
+      dryRun: options.dryRun,
+      options: options.given,
+    });
+    await registry.admission.admit(attributes);
+    await registry.admission.validate(attributes);
     if (registry.store.get(served.resource, target.namespace, target.name) === record) {
       return finish(registry, target, record, old, options);
     }
@@ -78,6 +84,9 @@ function finish(
   const grace = applyGrace(registry, target, object, options);
   if (grace === 'pending') return { gone: false, text: served.textOf(record), object };
   const finalizers = finalizersFor(object, options, served.kind.defaultPropagation);
+  if (old.metadata.deletionTimestamp === undefined) {
+    for (const own of served.kind.deletionFinalizers ?? []) if (!finalizers.includes(own)) finalizers.push(own);
+  }
   object.metadata.finalizers = finalizers;
   const waits = finalizers.length > 0 || hasSpecFinalizers(object);
   if (grace === 'none' && waits && !hasSpecFinalizers(object)) markAsDeleting(registry, object);
@@ -87,7 +96,7 @@ function finish(
   if (options.dryRun) return { gone, text: renderObject(object, undefined), object };
   let current = record;
   if (marked && !unchanged) current = registry.put(served, object);
-  if (gone) current = registry.remove(served, object);
+  if (gone) registry.remove(served, current);
   return { gone, text: served.textOf(current), object: registry.parse(served, current) };
 }
 

@@ -1,6 +1,8 @@
 import { apiVersionOf, type KindDefinition, resourceId } from '../kinds/kind.ts';
+import type { ApiObject } from '../object.ts';
 import { type CompiledSchema, compileSchema } from '../schema/index.ts';
 import type { StoredRecord } from '../store/store.ts';
+import { renderObject } from './object-text.ts';
 
 /** A kind in one version, ready to serve. */
 export class ServedKind {
@@ -11,8 +13,12 @@ export class ServedKind {
   #schema: CompiledSchema | undefined;
   #hasRules: boolean | undefined;
 
-  constructor(kind: KindDefinition) {
+  /** Records older than this revision were written under another schema; they are pruned and defaulted when read. */
+  readonly #since: number;
+
+  constructor(kind: KindDefinition, since = 0) {
     this.kind = kind;
+    this.#since = since;
     this.apiVersion = apiVersionOf(kind);
     this.resource = kind.storedAs?.resource ?? resourceId(kind);
   }
@@ -39,9 +45,18 @@ export class ServedKind {
   textOf(record: StoredRecord): string {
     const decode = this.kind.storedAs?.decode;
     if (decode !== undefined) return JSON.stringify(decode(JSON.parse(record.json)));
+    if (record.revision < this.#since) return this.#renew(record);
     const start = `{"apiVersion":"${this.apiVersion}",`;
     if (record.json.startsWith(start)) return record.json;
     return `${start}${record.json.slice(record.json.indexOf('"kind":'))}`;
+  }
+
+  #renew(record: StoredRecord): string {
+    const object = JSON.parse(record.json) as ApiObject;
+    object.apiVersion = this.apiVersion;
+    this.schema?.prune(object);
+    this.schema?.setDefaults(object);
+    return renderObject(object, undefined);
   }
 }
 
@@ -116,10 +131,13 @@ export class KindRegistry {
     return this.#groups;
   }
 
-  /** Serves the kinds of a CRD in place of those it had; none: serves it no longer. */
-  setCustom(crdName: string, kinds: readonly KindDefinition[]): void {
+  /**
+   * Serves the kinds of a CRD in place of those it had; none: serves it no longer. `since`: the revision of the CRD, before
+   * which objects were written under another schema.
+   */
+  setCustom(crdName: string, kinds: readonly KindDefinition[], since = 0): void {
     for (const served of this.#custom.get(crdName) ?? []) this.#served.delete(keyOf(served.kind));
-    const served = kinds.map((kind) => new ServedKind(kind));
+    const served = kinds.map((kind) => new ServedKind(kind, since));
     if (served.length === 0) this.#custom.delete(crdName);
     else this.#custom.set(crdName, served);
     for (const one of served) this.#add(one);

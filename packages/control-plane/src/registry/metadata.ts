@@ -62,13 +62,13 @@ function ownerCauses(owners: readonly OwnerReference[] | undefined): StatusCause
   return causes;
 }
 
-function finalizerCauses(finalizers: readonly string[] | undefined, custom: boolean): StatusCause[] {
+function finalizerCauses(finalizers: readonly string[] | undefined, anyName: boolean): StatusCause[] {
   const causes: StatusCause[] = [];
   for (const finalizer of finalizers ?? []) {
     for (const problem of qualifiedNameProblems(finalizer)) {
       causes.push(invalidValue('metadata.finalizers', finalizer, problem));
     }
-    if (!custom && !finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
+    if (!anyName && !finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
       causes.push(
         invalidValue(
           'metadata.finalizers',
@@ -122,7 +122,8 @@ function commonCauses(kind: KindDefinition, meta: ObjectMeta): StatusCause[] {
     ...labelCauses(meta.labels),
     ...annotationCauses(meta.annotations),
     ...ownerCauses(meta.ownerReferences),
-    ...finalizerCauses(meta.finalizers, kind.custom),
+    // The servers of extensions know only the general rule.
+    ...finalizerCauses(meta.finalizers, kind.custom || kind.group === 'apiextensions.k8s.io'),
     ...managedFieldsCauses(meta),
   ];
 }

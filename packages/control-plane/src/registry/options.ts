@@ -1,3 +1,4 @@
+import type { Json, JsonObject } from '../object.ts';
 import type { StatusCause } from '../status.ts';
 import { badRequest, invalid, invalidValue, requiredValue, unsupportedValue } from './errors.ts';
 
@@ -7,6 +8,8 @@ export interface WriteOptions {
   readonly fieldManager: string;
   readonly fieldValidation: 'Ignore' | 'Warn' | 'Strict';
   readonly force: boolean;
+  /** The options that the client gave, as admission webhooks see them. */
+  readonly given?: JsonObject;
 }
 
 type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteOptions' | 'ListOptions';
@@ -14,8 +17,9 @@ type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteO
 const invalidOptions = (kind: OptionsKind, causes: readonly StatusCause[]) =>
   invalid({ group: 'meta.k8s.io', kind }, '', causes);
 
-const FIELD_VALIDATIONS = ['Ignore', 'Warn', 'Strict'] as const;
+/** Bytes of a manager's name. */
 const MANAGER_LIMIT = 128;
+const FIELD_VALIDATIONS = ['Ignore', 'Warn', 'Strict'] as const;
 
 export function dryRunCauses(values: readonly string[]): StatusCause[] {
   return values.every((value) => value === 'All') ? [] : [unsupportedValue('dryRun', [...values], ['All'])];
@@ -32,7 +36,7 @@ export function parseInteger(value: string | null): number | undefined {
 }
 
 /** The part of the user agent that names a manager when the query names none. */
-export const managerOf = (userAgent: string): string => userAgent.split('/')[0] || 'unknown';
+export const managerOf = (userAgent: string): string => (userAgent.split('/')[0] || 'unknown').slice(0, MANAGER_LIMIT);
 
 /**
  * Reads `dryRun`, `fieldManager`, `fieldValidation` and `force`.
@@ -82,6 +86,11 @@ export function parseWriteOptions(
     fieldManager: fieldManager === '' ? managerOf(userAgent) : fieldManager,
     fieldValidation: known ?? 'Warn',
     force: isTrue(force),
+    given: {
+      ...(dryRun.length > 0 ? { dryRun } : {}),
+      ...(fieldManager === '' ? {} : { fieldManager }),
+      ...(fieldValidation === '' ? {} : { fieldValidation }),
+    },
   };
 }
 
@@ -164,6 +173,9 @@ function watchCauses({ sendInitialEvents, resourceVersionMatch: match, ...option
       forbiddenCause('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'),
     );
   }
+  if (sendInitialEvents !== undefined && match !== '' && match !== 'NotOlderThan') {
+    causes.push(unsupportedValue('resourceVersionMatch', match, ['NotOlderThan']));
+  }
   if (sendInitialEvents === undefined && match !== '') {
     causes.push(
       forbiddenCause(
@@ -182,9 +194,21 @@ export interface DeleteOptions {
   readonly gracePeriodSeconds: number | undefined;
   readonly propagationPolicy: 'Orphan' | 'Background' | 'Foreground' | undefined;
   readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
+  /** The options that the client gave, as admission webhooks see them. */
+  readonly given?: JsonObject;
 }
 
 const POLICIES = ['Foreground', 'Background', 'Orphan'] as const;
+
+function givenToDelete(read: (field: string) => unknown, dryRun: readonly string[]): JsonObject {
+  const given: JsonObject = {};
+  for (const field of ['gracePeriodSeconds', 'preconditions', 'orphanDependents', 'propagationPolicy']) {
+    const value = read(field);
+    if (value !== undefined) given[field] = value as Json;
+  }
+  if (dryRun.length > 0) given.dryRun = [...dryRun];
+  return given;
+}
 
 /**
  * Reads delete options. The body, when there is one, wins over the query as a whole.
@@ -219,6 +243,7 @@ export function parseDeleteOptions(query: URLSearchParams, body: Record<string, 
       orphan === undefined ? known : orphan === true || orphan === 'true' || orphan === '1' ? 'Orphan' : 'Background',
     preconditions:
       typeof preconditions === 'object' && preconditions !== null ? (preconditions as { uid?: string }) : undefined,
+    given: givenToDelete(read, dryRunValues),
   };
 }
 

@@ -2,7 +2,7 @@ import { DecodeError } from '../kinds/shape.ts';
 import type { ApiObject, JsonObject } from '../object.ts';
 import { applyJsonPatch, applyMergePatch, applyStrategicMergePatch, serverSideApply } from '../patch/index.ts';
 import { StatusError } from '../status.ts';
-import { checkPatched, jsonProblem, normalize, parseBody, strictMessage } from './decode.ts';
+import { checkPatched, jsonProblem, normalize, parseYamlText, strictMessage } from './decode.ts';
 import { badRequest } from './errors.ts';
 import type { ServedKind } from './kind-registry.ts';
 import { renderObject } from './object-text.ts';
@@ -27,12 +27,12 @@ export const patchTypesOf = (served: ServedKind): readonly PatchType[] =>
         'application/apply-patch+yaml',
       ];
 
-function parsePatch(bytes: Uint8Array): unknown {
+function parsePatch(bytes: Uint8Array, prefix: string): unknown {
   const text = Buffer.from(bytes).toString('utf8');
   try {
     return JSON.parse(text);
   } catch {
-    throw badRequest(`error decoding patch: ${jsonProblem(text)}`);
+    throw badRequest(`${prefix}${jsonProblem(text)}`);
   }
 }
 
@@ -41,8 +41,9 @@ const isPlain = (value: unknown): value is JsonObject =>
 
 /** A function from the live object to the patched one, not yet decoded. */
 export function patcher(type: PatchType, bytes: Uint8Array, served: ServedKind): (target: JsonObject) => JsonObject {
-  const patch = parsePatch(bytes);
+  const patch = parsePatch(bytes, type === 'application/strategic-merge-patch+json' ? '' : 'error decoding patch: ');
   if (type === 'application/json-patch+json') return (target) => applyJsonPatch(target, patch);
+  if (patch === null && type === 'application/merge-patch+json') throw badRequest('Invalid JSON Patch');
   if (!isPlain(patch)) {
     const type_ = Array.isArray(patch) ? 'array' : typeof patch;
     throw badRequest(
@@ -54,8 +55,8 @@ export function patcher(type: PatchType, bytes: Uint8Array, served: ServedKind):
 }
 
 /** A refusal of the decoded result of a patch shows the whole of it. */
-export const invalidPatch = (object: ApiObject, why: string): StatusError => {
-  const message = `Invalid value: ${JSON.stringify(renderObject(object, undefined))}: ${why}`;
+export const invalidPatch = (object: ApiObject, why: string, shown?: string): StatusError => {
+  const message = `Invalid value: ${JSON.stringify(shown ?? renderObject(object, undefined))}: ${why}`;
   return new StatusError({
     message: ` "" is invalid: patch: ${message}`,
     reason: 'Invalid',
@@ -67,6 +68,9 @@ export const invalidPatch = (object: ApiObject, why: string): StatusError => {
 /** Reads what a patch has made as an object of its kind: unknown fields, metadata types, defaults. */
 function decodePatched(patched: JsonObject, served: ServedKind, call: Call, options: WriteOptions): ApiObject {
   const object = patched as unknown as ApiObject;
+  if (served.kind.custom && (object.kind ?? '') === '') {
+    throw invalidPatch(object, `Object 'Kind' is missing in '${JSON.stringify(object)}'`, JSON.stringify(object));
+  }
   checkPatched(object, served);
   object.apiVersion = served.apiVersion;
   object.kind = served.kind.kind;
@@ -109,6 +113,7 @@ export function patchObject(
   // A patch that is done again after a lost race must not warn again.
   const quiet: Call = { ...call, warn: (message) => (warned ? undefined : call.warn(message)) };
   const transformation: Transformation = {
+    patched: true,
     next: (live) => {
       patch ??= patcher(type, bytes, served);
       const object = decodePatched(patch(live as unknown as JsonObject), served, quiet, options);
@@ -117,6 +122,20 @@ export function patchObject(
     },
   };
   return updateObject(registry, call, target, transformation, options);
+}
+
+/** The body of an apply: YAML, which JSON is too. */
+function parseApplied(bytes: Uint8Array): ApiObject {
+  const text = Buffer.from(bytes).toString('utf8');
+  const value = parseYamlText(text, 'error decoding YAML: ');
+  if (value === null || value === undefined) throw badRequest('invalid object type: /, Kind=');
+  if (!isPlain(value as JsonObject)) {
+    const type = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+    throw badRequest(
+      `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${type} into Go value of type map[string]interface {}`,
+    );
+  }
+  return value as unknown as ApiObject;
 }
 
 function applyObject(
@@ -128,7 +147,7 @@ function applyObject(
 ): Promise<Written> {
   const { served } = target;
   const read = (): ApiObject => {
-    const applied = parseBody(bytes, 'application/yaml', served.kind.kind) as unknown as ApiObject;
+    const applied = parseApplied(bytes);
     checkPatched(applied, served);
     return applied;
   };

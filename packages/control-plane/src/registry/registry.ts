@@ -62,15 +62,12 @@ export class Registry {
 
   /** The object of a record in the version of `served`. A copy of its own: the caller may change it. */
   parse(served: ServedKind, record: StoredRecord): ApiObject {
-    const object = JSON.parse(record.json) as ApiObject;
-    const decode = served.kind.storedAs?.decode;
-    if (decode !== undefined) return decode(object);
-    object.apiVersion = served.apiVersion;
-    return object;
+    return JSON.parse(served.textOf(record)) as ApiObject;
   }
 
   /** Writes an object. @throws StatusError 500 when it is larger than the store takes. */
-  put(served: ServedKind, object: ApiObject): StoredRecord {
+  put(served: ServedKind, given: ApiObject): StoredRecord {
+    const object = this.#inStorageVersion(served, given);
     const { metadata } = object;
     const encode = served.kind.storedAs?.encode;
     return this.store.put(served.resource, {
@@ -82,16 +79,28 @@ export class Registry {
     });
   }
 
-  /** Removes an object; watches get its last state under the new revision. */
-  remove(served: ServedKind, object: ApiObject): StoredRecord {
-    const { metadata } = object;
-    const encode = served.kind.storedAs?.encode;
-    return this.store.delete(served.resource, {
-      namespace: metadata.namespace ?? '',
-      name: metadata.name ?? '',
-      labels: metadata.labels,
-      fields: fieldsOf(served.kind, object),
-      render: (revision) => renderObject(encode === undefined ? object : encode({ ...object }), revision),
+  /** An object of a version that is not stored takes the defaults of the one that is. */
+  #inStorageVersion(served: ServedKind, object: ApiObject): ApiObject {
+    const { group, plural, version, storageVersion = version } = served.kind;
+    if (storageVersion === version) return object;
+    const stored = this.kinds.find(group, storageVersion, plural);
+    if (stored === undefined) return object;
+    const converted = JSON.parse(JSON.stringify(object)) as ApiObject;
+    converted.apiVersion = stored.apiVersion;
+    stored.schema?.prune(converted);
+    stored.schema?.setDefaults(converted);
+    return converted;
+  }
+
+  /** Removes what a record holds; watches get it under the deletion's own revision. */
+  remove(served: ServedKind, record: StoredRecord): void {
+    const { namespace, name, labels, fields } = record;
+    this.store.delete(served.resource, {
+      namespace,
+      name,
+      labels,
+      fields,
+      render: (revision) => renderObject(JSON.parse(record.json) as ApiObject, revision),
     });
   }
 
@@ -103,7 +112,7 @@ export class Registry {
   attributes(
     call: Call,
     target: Target,
-    write: Pick<AdmissionAttributes, 'operation' | 'object' | 'old' | 'dryRun'> & { name?: string },
+    write: Pick<AdmissionAttributes, 'operation' | 'object' | 'old' | 'dryRun' | 'options'> & { name?: string },
   ): AdmissionAttributes {
     const { served, namespace, subresource } = target;
     const name = write.name ?? target.name;

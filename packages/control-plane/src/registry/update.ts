@@ -20,9 +20,12 @@ export interface Transformation {
   readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
   /** The managedFields of what `next` gives stand already. */
   readonly managed?: boolean;
-  /** The caller pinned no version itself, so a write that lost a race is done again. */
-  readonly name?: string;
+  /** The object comes of a patch: a changed uid is an invalid field there, where an update takes it for a precondition. */
+  readonly patched?: boolean;
 }
+
+/** Writes to these never bump the generation. */
+const QUIET_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'binding']);
 
 /** How often a write that lost a race is done again. */
 const ATTEMPTS = 8;
@@ -65,7 +68,7 @@ async function attemptUpdate(
   const { kind } = served;
   const old = registry.parse(served, record);
   let updated = await transformation.next(registry.parse(served, record), old);
-  checkIdentity(updated, old, target);
+  checkIdentity(updated, old, target, transformation.patched === true);
   const repeated = dedupOwners(updated);
   if (repeated !== undefined) call.warn(repeated);
   updated.metadata = tidyMeta(updated.metadata);
@@ -75,6 +78,7 @@ async function attemptUpdate(
     object: updated,
     old,
     dryRun: options.dryRun,
+    options: options.given,
   });
   updated = (await registry.admission.admit(attributes)) ?? updated;
   prepare(registry, call, served, subresource, updated, old);
@@ -87,7 +91,7 @@ async function attemptUpdate(
     // The answer shows the object as it was before it went, under its last version.
     updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
     const text = renderObject(updated, undefined);
-    if (!options.dryRun) registry.remove(served, updated);
+    if (!options.dryRun) registry.remove(served, record);
     return { text, created: false };
   }
   updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
@@ -102,7 +106,7 @@ function strip(object: ApiObject): ApiObject {
 }
 
 /** The name, namespace, uid and version in the body must be those of the object. Fills in what is absent. */
-function checkIdentity(updated: ApiObject, old: ApiObject, target: Target): void {
+function checkIdentity(updated: ApiObject, old: ApiObject, target: Target, patched: boolean): void {
   const { kind } = target.served;
   const meta = updated.metadata;
   meta.name ??= target.name;
@@ -117,13 +121,14 @@ function checkIdentity(updated: ApiObject, old: ApiObject, target: Target): void
   }
   if (version === '' || version === '0') {
     if (kind.requiresResourceVersion === true || kind.custom) {
-      throw invalid(kind, target.name, [
+      // The store names the resource where everybody else names the kind.
+      throw invalid({ group: kind.group, kind: kind.plural }, target.name, [
         invalidValue('metadata.resourceVersion', 0, 'must be specified for an update'),
       ]);
     }
     meta.resourceVersion = old.metadata.resourceVersion ?? '';
   }
-  if (meta.uid !== undefined && meta.uid !== '' && meta.uid !== old.metadata.uid) {
+  if (!patched && meta.uid !== undefined && meta.uid !== '' && meta.uid !== old.metadata.uid) {
     throw conflict(
       kind,
       target.name,
@@ -151,7 +156,7 @@ function prepare(
   const { kind } = served;
   const meta = updated.metadata;
   const before = old.metadata;
-  meta.uid = before.uid ?? '';
+  if ((meta.uid ?? '') === '') meta.uid = before.uid ?? '';
   meta.creationTimestamp = before.creationTimestamp ?? null;
   if (before.generation === undefined) delete meta.generation;
   else meta.generation = before.generation;
@@ -165,7 +170,11 @@ function prepare(
     else updated['status'] = old['status'];
   }
   kind.prepareForUpdate?.(updated, old, { now: registry.now(), subresource, userName: call.user.name });
-  if ((kind.hasGeneration === true || kind.custom) && subresource !== 'status' && bumps(served, updated, old)) {
+  if (
+    (kind.hasGeneration === true || kind.custom) &&
+    !QUIET_SUBRESOURCES.has(subresource) &&
+    bumps(served, updated, old)
+  ) {
     meta.generation = (before.generation ?? 0) + 1;
   }
 }

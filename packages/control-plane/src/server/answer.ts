@@ -17,7 +17,8 @@ export function answerText(text: string, format: Format, request: ServerRequest,
   let body = text;
   if (format.mediaType === 'application/yaml') {
     body = stringifyYaml(JSON.parse(JSON.stringify(JSON.parse(text), sortKeys)), { lineWidth: 0, indentSeq: false });
-  } else if (format.pretty) body = JSON.stringify(JSON.parse(text), null, 2);
+  } else if (format.pretty) body = `${JSON.stringify(JSON.parse(text), null, 2)}\n`;
+  else body += '\n';
   return compressed(body, format.mediaType, request, status);
 }
 

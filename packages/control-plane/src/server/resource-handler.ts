@@ -98,6 +98,7 @@ export class ResourceHandler {
       name: info.name,
       subresource: info.subresource,
     };
+    if (kind.deprecationWarning !== undefined) call.warn(kind.deprecationWarning);
     const context: Context = { request, info, served, target, call };
     if (kind.namespaced && !info.hasNamespace) {
       if (info.name !== '') return this.#unknown(info);
@@ -156,7 +157,8 @@ export class ResourceHandler {
     const offers = (verb: string): boolean => verbs === undefined || verbs.includes(verb);
     switch (request.method) {
       case 'GET':
-        if (context.info.watchPrefix || isTrue(request.query.get('watch'))) return this.#listOrWatch(context);
+        // A name and `watch=1` is a plain get; only the old prefix watches one object.
+        if (context.info.watchPrefix) return this.#listOrWatch(context);
         if (offers('get')) return this.#get(context);
         break;
       case 'HEAD':

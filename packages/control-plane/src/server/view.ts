@@ -1,3 +1,4 @@
+import { roundTrip } from '../kinds/shape.ts';
 import type { ApiObject } from '../object.ts';
 import type { ServedKind } from '../registry/kind-registry.ts';
 import { type ListResult, listMeta, listText } from '../registry/list.ts';
@@ -99,6 +100,15 @@ export function viewList(result: ListResult, options: ViewOptions): string {
 
 const INITIAL_EVENTS_END = { 'k8s.io/initial-events-end': 'true' };
 
+/** What Go writes of an empty object of a built-in kind beside its type and metadata, as bookmarks show it. */
+function zeroOf({ kind, apiVersion }: ServedKind): Record<string, unknown> {
+  if (kind.custom || kind.model === undefined) return {};
+  const empty: ApiObject = { apiVersion, kind: kind.kind, metadata: {} };
+  roundTrip(empty, kind.model);
+  const { apiVersion: _apiVersion, kind: _kind, metadata: _metadata, ...body } = empty;
+  return body;
+}
+
 /** How the events of a watch are shown. */
 export function watchFormat(options: ViewOptions): WatchFormat {
   const { served, format } = options;
@@ -116,6 +126,7 @@ export function watchFormat(options: ViewOptions): WatchFormat {
         }),
     };
   }
+  const zero = zeroOf(served);
   return {
     shareKey: served.apiVersion,
     object: (text) => text,
@@ -124,7 +135,7 @@ export function watchFormat(options: ViewOptions): WatchFormat {
         kind: kind.kind,
         apiVersion: served.apiVersion,
         metadata: { resourceVersion, ...(end ? { annotations: INITIAL_EVENTS_END } : {}) },
-        ...kind.zeroValue,
+        ...zero,
       }),
   };
 }

@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../object.ts';
-import { badRequest, conflict, internal, invalid, methodNotAllowed, requiredValue } from '../errors.ts';
+import { badRequest, conflict, invalid, methodNotAllowed, requiredValue } from '../errors.ts';
 import { formatTime } from '../object-text.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
 import { updateObject } from '../update.ts';
@@ -57,7 +57,7 @@ function bound({ registry, target }: SubresourceRequest, pod: ApiObject, node: s
     throw refuse(`pod ${target.name} is already assigned to node "${spec.nodeName}"`);
   }
   if ((spec.schedulingGates ?? []).length > 0) {
-    throw internal(`pod ${target.name} has non-empty .spec.schedulingGates`);
+    throw refuse(`pod ${target.name} has non-empty .spec.schedulingGates`);
   }
   spec.nodeName = node;
   if (binding.metadata?.annotations !== undefined) {

@@ -1,9 +1,11 @@
 import type { ApiObject, JsonObject } from '../../object.ts';
 import { applyJsonPatch, applyMergePatch } from '../../patch/index.ts';
+import { unsupportedBody, unsupportedByRouter } from '../../server/negotiate.ts';
 import { checkPatched, jsonProblem } from '../decode.ts';
 import { badRequest, invalid, invalidValue, methodNotAllowed, notFound } from '../errors.ts';
 import type { ServedKind } from '../kind-registry.ts';
 import { copyJson } from '../object-text.ts';
+import { patchTypesOf } from '../patch.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
 import { updateObject } from '../update.ts';
 
@@ -98,6 +100,10 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
     return { status: 200, body: scaleOf(served, registry.parse(served, record)) };
   }
   if (method !== 'PUT' && method !== 'PATCH') throw methodNotAllowed();
+  const types = patchTypesOf(served);
+  if (method === 'PATCH' && !types.some((type) => type === request.contentType)) {
+    throw served.kind.custom ? unsupportedBody(types) : unsupportedByRouter();
+  }
   const options = request.options(
     method === 'PUT' ? 'UpdateOptions' : 'PatchOptions',
     request.contentType === 'application/apply-patch+yaml',
@@ -113,6 +119,12 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
     const replicas = (wanted['spec'] as { replicas?: unknown } | undefined)?.replicas ?? 0;
     if (typeof replicas !== 'number' || !Number.isInteger(replicas)) {
       throw badRequest('Scale in version "v1" cannot be handled as a Scale: spec.replicas must be an integer');
+    }
+    if (replicas < 0 && served.kind.custom) {
+      throw invalid(served.kind, target.name, [
+        invalidValue('spec.replicas', replicas, 'spec.replicas in body should be greater than or equal to 0'),
+        invalidValue(paths.specReplicasPath, replicas, 'should be a non-negative integer'),
+      ]);
     }
     if (replicas < 0) {
       const cause = invalidValue('spec.replicas', replicas, 'must be greater than or equal to 0');
