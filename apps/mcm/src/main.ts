@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { join } from 'node:path';
-import { type Random, realClock } from '@mcm/kube';
+import { KubeError, type Random, realClock } from '@mcm/kube';
 import { Command } from 'commander';
 import { down } from './down.ts';
 import { UserError } from './errors.ts';
@@ -25,6 +25,12 @@ function untilSignal(): AbortSignal {
     });
   }
   return controller.signal;
+}
+
+/** What a user can mend, and what a server refused, is one sentence; anything else is a fault of ours and comes with its stack. */
+function describe(error: unknown): string {
+  if (error instanceof UserError || error instanceof KubeError) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 const dataDirOption = ['--data-dir <dir>', 'where stores, logs and the kubeconfig are', DEFAULT_DATA_DIR] as const;
@@ -80,9 +86,7 @@ program
 try {
   await program.parseAsync();
 } catch (error) {
-  process.stderr.write(
-    `mcm: ${error instanceof UserError || !(error instanceof Error) ? String((error as Error).message ?? error) : (error.stack ?? error.message)}\n`,
-  );
+  process.stderr.write(`mcm: ${describe(error)}\n`);
   process.exitCode = 1;
 }
 // Keep-alive sockets and watches must not hold the process once its work is done.
