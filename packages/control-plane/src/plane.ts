@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setUpAdmission, type WebhookTransport } from './admission/index.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { setUpAccess } from './auth/index.ts';
 import { administrator } from './auth/user.ts';
@@ -47,6 +48,8 @@ export interface ControlPlaneOptions {
   readonly onControllerError?: (controller: string, key: string, error: unknown) => void;
   /** Told once when the store can no longer be written (a full disk); nothing is acknowledged from then on. */
   readonly onStoreFailure?: (error: Error) => void;
+  /** Carries calls to admission webhooks; default: HTTPS. */
+  readonly webhookTransport?: WebhookTransport;
   /** How long a change stays known to watches and pages, in milliseconds; default 5 minutes. */
   readonly historyMs?: number;
 }
@@ -120,6 +123,7 @@ async function serve(
     trustInProcess: options.trustInProcess !== false,
     serviceAccountKey: dir === undefined ? createKey() : keepServiceAccountKey(dir),
   });
+  setUpAdmission(registry, options.webhookTransport);
   const handler = new Handler({ registry, ...access, clock, requestLog: options.requestLog });
 
   // The controllers' own requests are neither authenticated nor logged.

@@ -1,5 +1,5 @@
-import { chmodSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Clock } from '../clock.ts';
 import type { HistoryLimits } from './history.ts';
@@ -25,7 +25,7 @@ interface Pending {
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** A database file, opened and configured. `existing`: it had content before. */
+/** A database file that waits for nobody. */
 function openDatabase(path: string): DatabaseSync {
   const database = new DatabaseSync(path);
   try {
@@ -53,11 +53,24 @@ function takeLock(dir: string): DatabaseSync {
   }
 }
 
+/** Makes a folder and those above it. `recursive` of Node's own never ends where the system refuses quietly (`/proc`). */
+function makeFolder(dir: string): void {
+  if (existsSync(dir)) return;
+  const parent = dirname(dir);
+  if (parent !== dir) makeFolder(parent);
+  mkdirSync(dir, { mode: 0o700 });
+}
+
 function prepareFolder(dir: string): void {
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeFolder(resolve(dir));
+    accessSync(dir, constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new StoreError(`the data folder ${dir} cannot be made: ${reasonOf(error)}`);
+    throw new StoreError(`the data folder ${dir} cannot be written: ${reasonOf(error)}`);
+  }
+  const content = readdirSync(dir);
+  if (content.length > 0 && !content.includes(FILE) && !content.includes(LOCK)) {
+    throw new StoreError(`the folder ${dir} is not empty and not of a control plane, so it is left untouched`);
   }
 }
 

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { controllerNames } from '../controllers/index.ts';
+import { type ControlPlane, startControlPlane } from '../plane.ts';
+
+/**
+ * Cases of each category that pass at least. These numbers only rise. Categories that wait for controllers, token caches
+ * and timeouts are left to `pnpm battery`.
+ */
+const FLOORS: Readonly<Record<string, number>> = {
+  crud: 53,
+  crds: 28,
+  'custom-resources': 38,
+  discovery: 51,
+  http: 34,
+  lists: 35,
+  patches: 37,
+  'scale-status': 8,
+};
+
+interface Report {
+  readonly passed: number;
+  readonly results: readonly { readonly name: string; readonly outcome: string }[];
+}
+
+interface Runner {
+  runBattery(options: Record<string, unknown>): Promise<Report>;
+  handlerTransport(handler: (request: Request) => Promise<Response>, options: { token: string }): unknown;
+}
+
+const folder = new URL('../../testdata/battery/', import.meta.url);
+let plane: ControlPlane;
+let runner: Runner;
+
+beforeAll(async () => {
+  runner = (await import(/* @vite-ignore */ new URL('replay.mjs', folder).href)) as Runner;
+  plane = await startControlPlane({
+    adminToken: 'battery',
+    trustInProcess: false,
+    controllers: controllerNames.filter((name) => name !== 'scheduler'),
+  });
+});
+
+afterAll(() => plane.close());
+
+test.each(Object.entries(FLOORS))(
+  '%s: at least %i recorded cases are answered as recorded',
+  async (category, floor) => {
+    const file = fileURLToPath(new URL(`cases/${category}.json`, folder));
+    const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { cases: unknown[] };
+    const transport = runner.handlerTransport((request) => plane.fetch(request), { token: plane.adminToken });
+    const report = await runner.runBattery({ transport, files: [file], log: () => undefined });
+    const failed = report.results.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);
+    expect(report.results).toHaveLength(cases.length);
+    expect(report.passed, `failed: ${failed.join('; ')}`).toBeGreaterThanOrEqual(floor);
+  },
+);

@@ -1,0 +1,103 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Clock } from '../clock.ts';
+import { FileStore } from './file-store.ts';
+import type { StoreEvent } from './store.ts';
+
+const clock: Clock = { now: () => new Date('2026-01-01T00:00:00Z'), setTimeout: () => ({ cancel: () => undefined }) };
+const draft = (name: string, data = '') => ({
+  namespace: 'n',
+  name,
+  labels: { app: name },
+  render: (revision: number) => JSON.stringify({ apiVersion: 'v1', kind: 'X', revision, data }),
+});
+
+let dir: string;
+const open: FileStore[] = [];
+const openStore = (): FileStore => {
+  const store = FileStore.open(join(dir, 'data'), clock);
+  open.push(store);
+  return store;
+};
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'a store '));
+});
+
+afterEach(() => {
+  for (const store of open.splice(0)) store.close();
+  rmSync(dir, { recursive: true });
+});
+
+test('what is settled is there after a restart, and revisions go on', async () => {
+  const store = openStore();
+  store.put('/xs', draft('a'));
+  store.put('/xs', draft('b'));
+  store.delete('/xs', draft('a'));
+  await store.settled();
+  const revision = store.revision();
+  store.close();
+  const again = openStore();
+  expect(again.revision()).toBe(revision);
+  expect(again.list('/xs').records.map(({ name, labels }) => [name, labels])).toEqual([['b', { app: 'b' }]]);
+  expect(again.put('/xs', draft('c')).revision).toBe(revision + 1);
+  // Watches from before the restart have to begin anew.
+  expect(again.since('/xs', revision - 1)).toBeUndefined();
+});
+
+test('a copy of the file made while the store runs holds every settled write and no other', async () => {
+  const store = openStore();
+  store.put('/xs', draft('a'));
+  await store.settled();
+  store.put('/xs', draft('b'));
+  // Another reader sees the file as a process that starts after a crash now would.
+  const reader = new DatabaseSync(join(dir, 'data', 'store.sqlite'), { readOnly: true });
+  const names = () =>
+    reader
+      .prepare('SELECT name FROM object ORDER BY name')
+      .all()
+      .map((row) => row.name);
+  expect(names()).toEqual(['a']);
+  await store.settled();
+  expect(names()).toEqual(['a', 'b']);
+  reader.close();
+});
+
+test('listeners hear of a change only when it is settled, in order', async () => {
+  const store = openStore();
+  const seen: StoreEvent['revision'][] = [];
+  store.subscribe('/xs', (event) => seen.push(event.revision));
+  const revisions = ['a', 'b', 'c'].map((name) => store.put('/xs', draft(name)).revision);
+  expect(seen).toEqual([]);
+  expect(store.deliveredRevision()).toBeLessThan(revisions[0] ?? 0);
+  await store.settled();
+  expect(seen).toEqual(revisions);
+  expect(store.deliveredRevision()).toBe(revisions.at(-1));
+});
+
+test.each([
+  ['another one runs on it', () => void openStore(), /in use by another running control plane/],
+  ['it is no database', () => write('store.sqlite', 'not a database, by far'), /damaged or not a store/],
+  ['it belongs to something else', () => foreign('CREATE TABLE t (a)'), /not a store of a control plane/],
+  ['it is newer', () => foreign(`PRAGMA application_id = ${0x6d636d50}; PRAGMA user_version = 99`), /newer/],
+  ['the folder is not empty', () => write('holiday.txt', 'sun'), /not empty and not of a control plane/],
+])('refused: %s', (_why, prepare, message) => {
+  prepare();
+  expect(openStore).toThrow(message);
+});
+
+function write(name: string, content: string): void {
+  mkdirSync(join(dir, 'data'));
+  writeFileSync(join(dir, 'data', name), content);
+}
+
+function foreign(sql: string): void {
+  const path = join(dir, 'data');
+  mkdirSync(path);
+  const database = new DatabaseSync(join(path, 'store.sqlite'));
+  database.exec(`CREATE TABLE other (a); ${sql}`);
+  database.close();
+}
