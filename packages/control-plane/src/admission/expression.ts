@@ -1,0 +1,102 @@
+import { CelCompileError } from '../schema/cel/ast.ts';
+import { compileCel, type Declaration, type Program } from '../schema/cel/compile.ts';
+import { DYN } from '../schema/cel/types.ts';
+import { CelRuntimeError, LiteralMap, toCel } from '../schema/cel/values.ts';
+
+/** Variables that expressions of webhooks and policies may use, in the order in which their values are given. */
+const NAMES = ['object', 'oldObject', 'request', 'params', 'namespaceObject', 'variables'] as const;
+const DECLARATIONS: readonly Declaration[] = NAMES.map((name) => ({ name, type: DYN }));
+
+/** What expressions are evaluated over. Every part is made when an expression first asks for it. */
+export interface Scope {
+  readonly object: () => unknown;
+  readonly oldObject: () => unknown;
+  readonly request: () => unknown;
+  readonly params?: () => unknown;
+  readonly namespaceObject?: () => unknown;
+  readonly variables?: LiteralMap;
+}
+
+/** The result of an expression, or why there is none. */
+export type Outcome = { readonly value: unknown } | { readonly error: string };
+
+/** An expression of a webhook or a policy. */
+export class Expression {
+  readonly source: string;
+  readonly #program: Program | string;
+
+  constructor(source: string) {
+    this.source = source;
+    this.#program = compile(source);
+  }
+
+  /** Never throws for what an expression does wrong. */
+  evaluate(scope: Scope): Outcome {
+    const program = this.#program;
+    if (typeof program === 'string') return { error: `compilation error: ${program}` };
+    const values = NAMES.map((name) => {
+      if (!program.uses.has(name)) return undefined;
+      return name === 'variables' ? (scope.variables ?? new LiteralMap()) : toCel(scope[name]?.() ?? null, undefined);
+    });
+    try {
+      return { value: program.run(values) };
+    } catch (error) {
+      if (!(error instanceof CelRuntimeError)) throw error;
+      return { error: `expression '${this.source}' resulted in error: ${error.message}` };
+    }
+  }
+}
+
+function compile(source: string): Program | string {
+  try {
+    return compileCel(source, DECLARATIONS);
+  } catch (error) {
+    if (error instanceof CelCompileError) return error.message;
+    throw error;
+  }
+}
+
+/** Named expressions that are evaluated at most once each, and only when they are used (`variables.x`). */
+export class LazyVariables extends LiteralMap {
+  readonly #expressions: ReadonlyMap<string, Expression>;
+  readonly #scope: Scope;
+  readonly #outcomes = new Map<string, Outcome>();
+
+  constructor(expressions: ReadonlyMap<string, Expression>, scope: Scope) {
+    super();
+    this.#expressions = expressions;
+    this.#scope = { ...scope, variables: this };
+  }
+
+  override has(key: unknown): boolean {
+    return this.#expressions.has(String(key));
+  }
+
+  override get(key: unknown): unknown {
+    const name = String(key);
+    const expression = this.#expressions.get(name);
+    if (expression === undefined) return undefined;
+    let outcome = this.#outcomes.get(name);
+    if (outcome === undefined) {
+      // A variable that uses itself finds this.
+      this.#outcomes.set(name, { error: `variable ${JSON.stringify(name)} depends on itself` });
+      outcome = expression.evaluate(this.#scope);
+      this.#outcomes.set(name, outcome);
+    }
+    if ('error' in outcome)
+      throw new CelRuntimeError(`composited variable ${JSON.stringify(name)} fails to evaluate: ${outcome.error}`);
+    return outcome.value;
+  }
+}
+
+/** What match conditions say of a request: all hold, one does not, or (none failing) an error. */
+export function conditionsHold(conditions: readonly Expression[], scope: Scope): boolean | { readonly error: string } {
+  const errors: string[] = [];
+  for (const condition of conditions) {
+    const outcome = condition.evaluate(scope);
+    if ('error' in outcome) errors.push(outcome.error);
+    else if (outcome.value !== true) return false;
+  }
+  if (errors.length === 0) return true;
+  return { error: errors.length === 1 ? (errors[0] ?? '') : `[${errors.join(', ')}]` };
+}

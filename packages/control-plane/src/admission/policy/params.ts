@@ -1,0 +1,42 @@
+import type { ApiObject } from '../../object.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { Binding, Policy } from './policy.ts';
+
+/** The parameters could not be had; the policy's failure policy decides. The message says why. */
+export class ParamsError extends Error {
+  override readonly name = 'ParamsError';
+}
+
+/**
+ * The objects that a binding gives to its policy, one evaluation for each; `[null]` for a policy without parameters.
+ * @param namespace that of the request
+ */
+export function paramsOf(
+  registry: Registry,
+  policy: Policy,
+  { paramRef }: Binding,
+  namespace: string,
+): readonly (ApiObject | null)[] {
+  const { paramKind } = policy;
+  if (paramKind === undefined || paramRef === undefined) return [null];
+  const served = registry.kinds.byKind(paramKind.apiVersion, paramKind.kind);
+  if (served === undefined)
+    throw new ParamsError(
+      `failed to find resource referenced by paramKind: '${paramKind.apiVersion}, Kind=${paramKind.kind}'`,
+    );
+  const home = served.kind.namespaced ? (paramRef.namespace === '' ? namespace : paramRef.namespace) : '';
+  if (served.kind.namespaced && home === '') {
+    throw new ParamsError('cannot use namespaced paramRef in policy binding that matches cluster-scoped resources');
+  }
+  const { selector } = paramRef;
+  const records =
+    selector === undefined
+      ? [registry.store.get(served.resource, home, paramRef.name)].filter((record) => record !== undefined)
+      : registry.store
+          .list(served.resource, { namespace: served.kind.namespaced ? home : undefined })
+          .records.filter((record) => selector(record.labels ?? {}));
+  if (records.length === 0 && paramRef.required) {
+    throw new ParamsError('no params found for policy binding with `Deny` parameterNotFoundAction');
+  }
+  return records.map((record) => registry.parse(served, record));
+}

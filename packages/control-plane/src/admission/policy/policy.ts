@@ -1,0 +1,124 @@
+import { look, text } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { type LabelSelector, selectorOf } from '../../registry/label-selector.ts';
+import { Expression } from '../expression.ts';
+import { compileSelector, type MatchRule } from '../match.ts';
+
+type SelectorObject = Parameters<typeof selectorOf>[0];
+
+interface MatchResourcesObject {
+  readonly resourceRules?: readonly MatchRule[];
+  readonly excludeResourceRules?: readonly MatchRule[];
+  readonly namespaceSelector?: SelectorObject;
+  readonly objectSelector?: SelectorObject;
+  readonly matchPolicy?: string;
+}
+
+/** Which requests a policy or a binding is about. */
+export interface MatchResources {
+  /** Empty: every resource (of a binding). */
+  readonly rules: readonly MatchRule[];
+  readonly excluded: readonly MatchRule[];
+  readonly namespaceSelector: LabelSelector | undefined;
+  readonly objectSelector: LabelSelector | undefined;
+  readonly exact: boolean;
+}
+
+export interface Validation {
+  readonly expression: Expression;
+  readonly message: string;
+  readonly messageExpression: Expression | undefined;
+  readonly reason: string;
+}
+
+/** A ValidatingAdmissionPolicy that is ready to judge. */
+export interface Policy {
+  readonly name: string;
+  readonly ignoresFailure: boolean;
+  readonly matches: MatchResources;
+  readonly conditions: readonly Expression[];
+  readonly variables: ReadonlyMap<string, Expression>;
+  readonly validations: readonly Validation[];
+  readonly paramKind: { readonly apiVersion: string; readonly kind: string } | undefined;
+}
+
+interface PolicySpec {
+  readonly failurePolicy?: string;
+  readonly matchConstraints?: MatchResourcesObject;
+  readonly matchConditions?: readonly { readonly expression: string }[];
+  readonly variables?: readonly { readonly name: string; readonly expression: string }[];
+  readonly validations?: readonly {
+    readonly expression: string;
+    readonly message?: string;
+    readonly messageExpression?: string;
+    readonly reason?: string;
+  }[];
+  readonly paramKind?: { readonly apiVersion: string; readonly kind: string };
+}
+
+const compileMatch = (match: MatchResourcesObject = {}): MatchResources => ({
+  rules: match.resourceRules ?? [],
+  excluded: match.excludeResourceRules ?? [],
+  namespaceSelector: compileSelector(match.namespaceSelector),
+  objectSelector: compileSelector(match.objectSelector),
+  exact: match.matchPolicy === 'Exact',
+});
+
+/** Compiles a policy once, when it is written. */
+export function compilePolicy(object: ApiObject): Policy {
+  const spec = (object['spec'] ?? {}) as PolicySpec;
+  return {
+    name: object.metadata.name ?? '',
+    ignoresFailure: spec.failurePolicy === 'Ignore',
+    matches: compileMatch(spec.matchConstraints),
+    conditions: (spec.matchConditions ?? []).map(({ expression }) => new Expression(expression)),
+    variables: new Map((spec.variables ?? []).map(({ name, expression }) => [name, new Expression(expression)])),
+    validations: (spec.validations ?? []).map(({ expression, message = '', messageExpression = '', reason = '' }) => ({
+      expression: new Expression(expression),
+      message: message.trim(),
+      messageExpression: messageExpression === '' ? undefined : new Expression(messageExpression),
+      reason,
+    })),
+    paramKind: spec.paramKind,
+  };
+}
+
+/** Where a binding takes its parameters from. */
+export interface ParamRef {
+  readonly name: string;
+  /** '': that of the request. */
+  readonly namespace: string;
+  readonly selector: LabelSelector | undefined;
+  /** Whether a request is refused when there are none. */
+  readonly required: boolean;
+}
+
+/** A ValidatingAdmissionPolicyBinding. */
+export interface Binding {
+  readonly name: string;
+  readonly policyName: string;
+  readonly matches: MatchResources;
+  readonly actions: readonly string[];
+  readonly paramRef: ParamRef | undefined;
+}
+
+export function compileBinding(object: ApiObject): Binding {
+  const spec = look(object, 'spec');
+  const { paramRef } = spec;
+  const ref = look(spec, 'paramRef');
+  return {
+    name: object.metadata.name ?? '',
+    policyName: text(spec, 'policyName'),
+    matches: compileMatch(look(spec, 'matchResources') as MatchResourcesObject),
+    actions: (spec['validationActions'] as readonly string[] | undefined) ?? [],
+    paramRef:
+      paramRef === undefined || paramRef === null
+        ? undefined
+        : {
+            name: text(ref, 'name'),
+            namespace: text(ref, 'namespace'),
+            selector: ref['selector'] === undefined ? undefined : selectorOf(ref['selector'] as SelectorObject),
+            required: ref['parameterNotFoundAction'] === 'Deny',
+          },
+  };
+}

@@ -1,0 +1,174 @@
+import type { AdmissionAttributes } from '../../registry/admission.ts';
+import type { ServedKind } from '../../registry/kind-registry.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { type Status, StatusError } from '../../status.ts';
+import { describeRequest, presented } from '../request.ts';
+import type { Hook } from './hook.ts';
+import type { WebhookReply, WebhookTransport } from './transport.ts';
+
+/** The webhook could not be asked, or gave no answer that can be used: its failure policy decides. */
+export class WebhookFailure extends Error {
+  override readonly name = 'WebhookFailure';
+}
+
+/** What a webhook said. */
+export interface Verdict {
+  readonly allowed: boolean;
+  readonly status: Partial<Status> | undefined;
+  /** Base64 of a JSON patch. */
+  readonly patch: string | undefined;
+  readonly warnings: readonly string[];
+}
+
+interface Answer {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly response?: {
+    readonly uid?: string;
+    readonly allowed?: boolean;
+    readonly status?: Partial<Status>;
+    readonly patch?: string;
+    readonly patchType?: string;
+    readonly warnings?: readonly string[];
+  };
+}
+
+const GROUP = 'admission.k8s.io';
+
+/** Where a webhook is, and under which address it is called. */
+function locate(registry: Registry, { clientConfig }: Hook): { url: URL; connectTo?: { host: string; port: number } } {
+  const { url, service } = clientConfig;
+  if (service === undefined) return { url: new URL(url ?? '') };
+  const { namespace, name, path = '', port = 443 } = service;
+  const address = new URL(`https://${name}.${namespace}.svc:443/${path.replace(/^\//, '')}`);
+  const record = registry.store.get('/services', namespace, name);
+  if (record === undefined) throw new WebhookFailure(post(address, `service ${JSON.stringify(name)} not found`));
+  const { spec = {} } = JSON.parse(record.json) as {
+    spec?: { clusterIP?: string; type?: string; externalName?: string };
+  };
+  const host = spec.type === 'ExternalName' ? spec.externalName : spec.clusterIP;
+  if (host === undefined || host === '' || host === 'None') {
+    throw new WebhookFailure(post(address, `service ${JSON.stringify(name)} has no address`));
+  }
+  return { url: address, connectTo: { host, port } };
+}
+
+const post = (url: URL, why: string): string => `failed to call webhook: Post ${JSON.stringify(hrefOf(url))}: ${why}`;
+
+/** The address as the real server writes it: without the default port's omission. */
+const hrefOf = (url: URL): string => {
+  const name = url.hostname.endsWith('.svc') && url.port === '' ? `${url.origin}:443` : url.origin;
+  return `${name}${url.pathname}${url.search}`;
+};
+
+function render(attributes: AdmissionAttributes, hook: Hook, as: ServedKind, uid: string): string {
+  const { object, old, subresource } = attributes;
+  const { dryRun, options, ...request } = describeRequest(attributes, as, uid);
+  return JSON.stringify({
+    kind: 'AdmissionReview',
+    apiVersion: `${GROUP}/${hook.version}`,
+    request: {
+      ...request,
+      object: presented(object, as, subresource),
+      oldObject: presented(old, as, subresource),
+      dryRun,
+      options,
+    },
+  });
+}
+
+function parse({ status, body }: WebhookReply, hook: Hook, uid: string): Verdict {
+  if (status === 404)
+    throw new WebhookFailure('failed to call webhook: the server could not find the requested resource');
+  if (status < 200 || status > 299) {
+    const said = JSON.stringify(body.trim().slice(0, 2048));
+    throw new WebhookFailure(
+      status >= 500
+        ? `failed to call webhook: an error on the server (${said}) has prevented the request from succeeding`
+        : `failed to call webhook: the server rejected our request for an unknown reason (${said})`,
+    );
+  }
+  const invalid = (why: string) => new WebhookFailure(`received invalid webhook response: ${why}`);
+  let answer: Answer;
+  try {
+    answer = JSON.parse(body) as Answer;
+  } catch {
+    throw new WebhookFailure('failed to call webhook: the answer is no JSON');
+  }
+  const expected = `${GROUP}/${hook.version}, Kind=AdmissionReview`;
+  if (answer.kind !== 'AdmissionReview' || answer.apiVersion !== `${GROUP}/${hook.version}`) {
+    throw invalid(
+      `expected webhook response of ${expected}, got ${answer.apiVersion ?? ''}, Kind=${answer.kind ?? ''}`,
+    );
+  }
+  const { response } = answer;
+  if (response === undefined) throw invalid('webhook response was absent');
+  if (response.uid !== uid)
+    throw invalid(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(response.uid ?? '')}`);
+  const { patch, patchType } = response;
+  if (patch !== undefined && patchType === undefined)
+    throw invalid('webhook returned response.patch but not response.patchType');
+  if (patch === undefined && patchType !== undefined)
+    throw invalid('webhook returned response.patchType but not response.patch');
+  if (patchType !== undefined && patchType !== 'JSONPatch') {
+    throw invalid(`webhook returned invalid response.patchType of ${JSON.stringify(patchType)}`);
+  }
+  const { allowed = false, warnings = [] } = response;
+  return { allowed, status: response.status, patch, warnings };
+}
+
+/** Asks a webhook. @throws WebhookFailure */
+export async function callWebhook(
+  registry: Registry,
+  transport: WebhookTransport,
+  hook: Hook,
+  as: ServedKind,
+  attributes: AdmissionAttributes,
+): Promise<Verdict> {
+  const uid = registry.uid();
+  const { url, connectTo } = locate(registry, hook);
+  url.searchParams.set('timeout', `${hook.timeoutSeconds}s`);
+  const { caBundle } = hook.clientConfig;
+  const aborted = new AbortController();
+  const timer = registry.clock.setTimeout(() => aborted.abort(), hook.timeoutSeconds * 1000);
+  try {
+    const reply = await transport({
+      url,
+      ...(connectTo === undefined ? {} : { connectTo }),
+      caBundle: caBundle === undefined ? undefined : Buffer.from(caBundle, 'base64').toString('utf8'),
+      body: render(attributes, hook, as, uid),
+      signal: aborted.signal,
+    });
+    return parse(reply, hook, uid);
+  } catch (error) {
+    if (error instanceof WebhookFailure) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new WebhookFailure(post(url, aborted.signal.aborted ? 'context deadline exceeded' : why));
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** The refusal of a request by a webhook. */
+export function refusalOf({ name }: Hook, status: Partial<Status> = {}): StatusError {
+  const { message = '', reason = '', code = 0, details } = status;
+  const why = message !== '' ? `: ${message}` : reason !== '' ? `: ${reason}` : ' without explanation';
+  return new StatusError({
+    message: `admission webhook ${JSON.stringify(name)} denied the request${why}`,
+    ...(reason === '' ? {} : { reason }),
+    ...(details === undefined ? {} : { details }),
+    // Anything but a refusal would be taken for success.
+    code: code >= 400 ? code : 400,
+  });
+}
+
+/** The refusal when a webhook that must be asked cannot be. */
+export function failureOf({ name }: Hook, { message }: WebhookFailure): StatusError {
+  const why = `failed calling webhook ${JSON.stringify(name)}: ${message}`;
+  return new StatusError({
+    message: `Internal error occurred: ${why}`,
+    reason: 'InternalError',
+    details: { causes: [{ message: why }] },
+    code: 500,
+  });
+}

@@ -1,0 +1,78 @@
+import type { ApiObject } from '../../object.ts';
+import type { LabelSelector, selectorOf } from '../../registry/label-selector.ts';
+import { Expression } from '../expression.ts';
+import { compileSelector, type MatchRule } from '../match.ts';
+
+/** A webhook as its configuration has it, with the defaults filled in. */
+interface WebhookObject {
+  readonly name: string;
+  readonly clientConfig: ClientConfig;
+  readonly rules?: readonly MatchRule[];
+  readonly failurePolicy?: 'Fail' | 'Ignore';
+  readonly matchPolicy?: 'Exact' | 'Equivalent';
+  readonly namespaceSelector?: Parameters<typeof selectorOf>[0];
+  readonly objectSelector?: Parameters<typeof selectorOf>[0];
+  readonly sideEffects?: string;
+  readonly timeoutSeconds?: number;
+  readonly admissionReviewVersions?: readonly string[];
+  readonly reinvocationPolicy?: 'Never' | 'IfNeeded';
+  readonly matchConditions?: readonly { readonly name: string; readonly expression: string }[];
+}
+
+export interface ClientConfig {
+  readonly url?: string;
+  readonly service?: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly path?: string;
+    readonly port?: number;
+  };
+  /** Base64 of PEM. */
+  readonly caBundle?: string;
+}
+
+/** A webhook that is ready to be asked. */
+export interface Hook {
+  readonly name: string;
+  readonly clientConfig: ClientConfig;
+  readonly rules: readonly MatchRule[];
+  readonly ignoresFailure: boolean;
+  readonly exact: boolean;
+  /** undefined: everything passes. */
+  readonly namespaceSelector: LabelSelector | undefined;
+  readonly objectSelector: LabelSelector | undefined;
+  readonly timeoutSeconds: number;
+  /** Whether it may be asked in a dry run. */
+  readonly dryRuns: boolean;
+  readonly version: 'v1' | 'v1beta1';
+  /** Asked again when a later one has changed the object. */
+  readonly reinvoked: boolean;
+  readonly conditions: readonly Expression[];
+}
+
+const DEFAULT_TIMEOUT = 10;
+
+function compileHook(webhook: WebhookObject): Hook {
+  const { admissionReviewVersions = ['v1'] } = webhook;
+  return {
+    name: webhook.name,
+    clientConfig: webhook.clientConfig,
+    rules: webhook.rules ?? [],
+    ignoresFailure: webhook.failurePolicy === 'Ignore',
+    exact: webhook.matchPolicy === 'Exact',
+    namespaceSelector: compileSelector(webhook.namespaceSelector),
+    objectSelector: compileSelector(webhook.objectSelector),
+    timeoutSeconds: webhook.timeoutSeconds ?? DEFAULT_TIMEOUT,
+    dryRuns: webhook.sideEffects === 'None' || webhook.sideEffects === 'NoneOnDryRun',
+    version:
+      admissionReviewVersions.find((version) => version === 'v1' || version === 'v1beta1') === 'v1beta1'
+        ? 'v1beta1'
+        : 'v1',
+    reinvoked: webhook.reinvocationPolicy === 'IfNeeded',
+    conditions: (webhook.matchConditions ?? []).map(({ expression }) => new Expression(expression)),
+  };
+}
+
+/** The webhooks of a configuration, in its order. */
+export const hooksOf = (configuration: ApiObject): Hook[] =>
+  ((configuration['webhooks'] as readonly WebhookObject[] | undefined) ?? []).map(compileHook);

@@ -1,0 +1,101 @@
+import { Agent, request } from 'node:https';
+import { isIP } from 'node:net';
+
+/** One call of a webhook. */
+export interface WebhookCall {
+  readonly url: URL;
+  /** Where to connect when it is not what the URL names (a service). */
+  readonly connectTo?: { readonly host: string; readonly port: number };
+  /** PEM; absent: the system's authorities. */
+  readonly caBundle: string | undefined;
+  readonly body: string;
+  readonly signal: AbortSignal;
+}
+
+export interface WebhookReply {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Carries calls to webhooks. @throws Error in the words of the real server's network library */
+export type WebhookTransport = (call: WebhookCall) => Promise<WebhookReply>;
+
+/** Larger answers are not read. */
+const REPLY_LIMIT = 10 * 1024 * 1024;
+
+const agents = new Map<string, Agent>();
+
+/** Connections are kept per authority, and in number small. */
+function agentFor(caBundle: string | undefined): Agent {
+  const key = caBundle ?? '';
+  let agent = agents.get(key);
+  if (agent === undefined) {
+    agent = new Agent({ keepAlive: true, maxSockets: 32, ...(caBundle === undefined ? {} : { ca: caBundle }) });
+    agents.set(key, agent);
+  }
+  return agent;
+}
+
+const CERTIFICATE_ERRORS: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'certificate signed by unknown authority',
+  SELF_SIGNED_CERT_IN_CHAIN: 'certificate signed by unknown authority',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate signed by unknown authority',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'certificate signed by unknown authority',
+  CERT_HAS_EXPIRED: 'certificate has expired or is not yet valid',
+};
+
+function inGoWords(error: NodeJS.ErrnoException, host: string, port: number): string {
+  const code = error.code ?? '';
+  const address = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+  if (code === 'ECONNREFUSED') return `dial tcp ${address}: connect: connection refused`;
+  if (code === 'ENOTFOUND') return `dial tcp: lookup ${host}: no such host`;
+  if (code === 'EHOSTUNREACH') return `dial tcp ${address}: connect: no route to host`;
+  if (code === 'ECONNRESET') return 'EOF';
+  const certificate = CERTIFICATE_ERRORS[code];
+  if (certificate !== undefined) return `tls: failed to verify certificate: x509: ${certificate}`;
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return `tls: failed to verify certificate: x509: certificate is not valid for ${host}`;
+  }
+  return error.message;
+}
+
+/** Calls over HTTPS. */
+export const httpsTransport: WebhookTransport = ({ url, connectTo, caBundle, body, signal }) =>
+  new Promise((resolve, reject) => {
+    const host = connectTo?.host ?? url.hostname.replace(/^\[|\]$/g, '');
+    const port = connectTo?.port ?? (url.port === '' ? 443 : Number(url.port));
+    const fail = (error: NodeJS.ErrnoException): void => reject(new Error(inGoWords(error, host, port)));
+    const outgoing = request(
+      {
+        host,
+        port,
+        path: `${url.pathname}${url.search}`,
+        method: 'POST',
+        agent: agentFor(caBundle),
+        ...(isIP(url.hostname) === 0 ? { servername: url.hostname } : {}),
+        headers: {
+          host: url.host,
+          accept: 'application/json, */*',
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+          'user-agent': 'kube-apiserver-admission',
+        },
+        signal,
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on('data', (chunk: Buffer) => {
+          size += chunk.length;
+          if (size > REPLY_LIMIT) outgoing.destroy(new Error('the answer is too large'));
+          else chunks.push(chunk);
+        });
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
+        );
+        response.on('error', fail);
+      },
+    );
+    outgoing.on('error', fail);
+    outgoing.end(body);
+  });
