@@ -1,0 +1,329 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { caller } from '../../auth/testing.ts';
+import { type Clock, realClock } from '../../clock.ts';
+import { type ControlPlane, startControlPlane } from '../../plane.ts';
+import type { WebhookCall, WebhookReply } from './transport.ts';
+
+const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1';
+const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look freely into reviews
+type Review = any;
+type Responder = (review: Review, call: WebhookCall) => object | Promise<WebhookReply>;
+
+let plane: ControlPlane;
+let call: ReturnType<typeof caller>;
+let asked: { name: string; review: Review }[] = [];
+let responders: Record<string, Responder> = {};
+/** Timers of the plane fire when a test says so. */
+let timers: { fn: () => void; ms: number }[] = [];
+const clock: Clock = {
+  now: realClock.now,
+  setTimeout(fn, ms) {
+    const timer = { fn, ms };
+    timers.push(timer);
+    return { cancel: () => (timers = timers.filter((other) => other !== timer)) };
+  },
+};
+
+/** Answers at `https://NAME/` as the test has said. */
+const transport = async (outgoing: WebhookCall): Promise<WebhookReply> => {
+  const name = outgoing.url.hostname;
+  const review = JSON.parse(outgoing.body);
+  asked.push({ name, review: review.request });
+  const response = await (responders[name]?.(review.request, outgoing) ?? {});
+  if ('status' in response && 'body' in response) return response as WebhookReply;
+  const body = {
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    response: { uid: review.request.uid, allowed: true, ...response },
+  };
+  return { status: 200, body: JSON.stringify(body) };
+};
+
+beforeEach(async () => {
+  asked = [];
+  responders = {};
+  timers = [];
+  plane = await startControlPlane({ controllers: false, clock, webhookTransport: transport });
+  call = caller(plane);
+});
+afterEach(() => plane.close());
+
+const hook = (name: string, more: object = {}) => ({
+  name: `${name}.example.dev`,
+  clientConfig: { url: `https://${name}/` },
+  rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['*'], resources: ['configmaps'] }],
+  sideEffects: 'None',
+  admissionReviewVersions: ['v1'],
+  ...more,
+});
+
+async function configure(kind: 'Mutating' | 'Validating', ...webhooks: object[]): Promise<void> {
+  const path = `${CONFIGURATIONS}/${kind.toLowerCase()}webhookconfigurations`;
+  const answer = await call('POST', path, { body: { metadata: { name: 'h' }, webhooks } });
+  expect([answer.status, answer.body.message]).toEqual([201, undefined]);
+}
+
+const create = (name: string, more: object = {}, query = '') =>
+  call('POST', `${CONFIG_MAPS}${query}`, { body: { metadata: { name }, data: { a: '1' }, ...more } });
+
+const patchOf = (...operations: object[]): object => ({
+  patchType: 'JSONPatch',
+  patch: Buffer.from(JSON.stringify(operations)).toString('base64'),
+});
+const addData = (key: string, value: string) => ({ op: 'add', path: `/data/${key}`, value });
+
+describe('who is asked', () => {
+  test('nobody about the configurations themselves', async () => {
+    responders = { a: () => ({ allowed: false }) };
+    await configure(
+      'Validating',
+      hook('a', { rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*'] }] }),
+    );
+    expect((await call('DELETE', `${CONFIGURATIONS}/validatingwebhookconfigurations/h`)).status).toBe(200);
+    expect((await create('x')).status).toBe(201);
+    expect(asked).toEqual([]);
+  });
+
+  test.each([
+    [
+      'another operation',
+      { rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['DELETE'], resources: ['configmaps'] }] },
+    ],
+    ['another group', { rules: [{ apiGroups: ['apps'], apiVersions: ['*'], operations: ['*'], resources: ['*'] }] }],
+    [
+      'a subresource',
+      { rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['*'], resources: ['configmaps/status'] }] },
+    ],
+    [
+      'cluster-scoped kinds',
+      { rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['*'], resources: ['*'], scope: 'Cluster' }] },
+    ],
+    ['another namespace', { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'other' } } }],
+    ['other objects', { objectSelector: { matchLabels: { x: 'y' } } }],
+    ['other data', { matchConditions: [{ name: 'c', expression: "object.data.a == '2'" }] }],
+    ['other users', { matchConditions: [{ name: 'c', expression: "request.userInfo.username == 'bob'" }] }],
+  ])('not one for %s', async (_what, more) => {
+    await configure('Validating', hook('a', more));
+    expect((await create('x')).status).toBe(201);
+    expect(asked).toEqual([]);
+  });
+
+  test('an object that loses its label is still the selector’s', async () => {
+    await create('x', { metadata: { name: 'x', labels: { x: 'y' } } });
+    await configure('Validating', hook('a', { objectSelector: { matchLabels: { x: 'y' } } }));
+    await call('PATCH', `${CONFIG_MAPS}/x`, { body: { metadata: { labels: { x: null } } } });
+    expect(asked.map(({ review }) => review.operation)).toEqual(['UPDATE']);
+  });
+
+  test('a condition that fails refuses, or passes the webhook by under Ignore', async () => {
+    const matchConditions = [{ name: 'c', expression: "object.data.missing == '2'" }];
+    await configure('Validating', hook('a', { matchConditions }));
+    const refused = await create('x');
+    expect([refused.status, refused.body.message]).toEqual([403, expect.stringContaining('no such key: missing')]);
+    await call('DELETE', `${CONFIGURATIONS}/validatingwebhookconfigurations/h`);
+    await configure('Validating', hook('a', { matchConditions, failurePolicy: 'Ignore' }));
+    expect((await create('x')).status).toBe(201);
+    expect(asked).toEqual([]);
+  });
+
+  test('in another version of the resource too, which the review is then in', async () => {
+    const names = { plural: 'things', singular: 'thing', kind: 'Thing', listKind: 'ThingList' };
+    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+    const version = (name: string, storage: boolean) => ({ name, served: true, storage, schema });
+    const crd = await call('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+      body: {
+        metadata: { name: 'things.example.dev' },
+        spec: {
+          group: 'example.dev',
+          scope: 'Namespaced',
+          names,
+          versions: [version('v1', true), version('v2', false)],
+        },
+      },
+    });
+    expect(crd.status).toBe(201);
+    const rules = [{ apiGroups: ['example.dev'], apiVersions: ['v1'], operations: ['*'], resources: ['things'] }];
+    await configure('Validating', hook('a', { rules }), hook('b', { rules, matchPolicy: 'Exact' }));
+    const body = { apiVersion: 'example.dev/v2', kind: 'Thing', metadata: { name: 'x' } };
+    expect((await call('POST', '/apis/example.dev/v2/namespaces/default/things', { body })).status).toBe(201);
+    expect(asked.map(({ name }) => name)).toEqual(['a']);
+    expect(asked[0]?.review).toMatchObject({
+      kind: { version: 'v1' },
+      requestKind: { version: 'v2' },
+      object: { apiVersion: 'example.dev/v1' },
+    });
+  });
+});
+
+describe('a mutating webhook', () => {
+  test('is asked again when a later one changed the object and it wants to be', async () => {
+    responders = {
+      a: ({ object }) => (object.data.b === undefined ? {} : patchOf(addData('seen', object.data.b))),
+      b: () => patchOf(addData('b', '1')),
+    };
+    await configure(
+      'Mutating',
+      hook('a', { reinvocationPolicy: 'IfNeeded' }),
+      hook('b', { reinvocationPolicy: 'IfNeeded' }),
+    );
+    expect((await create('x')).body.data).toEqual({ a: '1', b: '1', seen: '1' });
+    expect(asked.map(({ name }) => name)).toEqual(['a', 'b', 'a']);
+  });
+
+  test('is not asked again when it does not want to be', async () => {
+    responders = { b: () => patchOf(addData('b', '1')) };
+    await configure('Mutating', hook('a'), hook('b'));
+    await create('x');
+    expect(asked.map(({ name }) => name)).toEqual(['a', 'b']);
+  });
+
+  test('that breaks the object is answered as the user would be', async () => {
+    responders = { a: () => patchOf({ op: 'add', path: '/metadata/labels', value: { 'no good': 'x' } }) };
+    await configure('Mutating', hook('a'));
+    expect((await create('x')).status).toBe(422);
+  });
+
+  test.each([
+    [
+      'a patch of another type',
+      { patchType: 'MergePatch', patch: 'e30=' },
+      'invalid response.patchType of "MergePatch"',
+    ],
+    ['a patch without a type', { patch: 'W10=' }, 'webhook returned response.patch but not response.patchType'],
+    ['another review’s answer', { uid: 'x' }, 'expected response.uid='],
+  ])('with %s fails', async (_what, response, message) => {
+    responders = { a: () => response };
+    await configure('Mutating', hook('a'));
+    const answer = await create('x');
+    expect([answer.status, answer.body.message]).toEqual([500, expect.stringContaining(message)]);
+  });
+
+  test('can change the scale', async () => {
+    const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+    const spec = { replicas: 1, selector: { matchLabels: { a: 'b' } }, template };
+    const deployments = '/apis/apps/v1/namespaces/default/deployments';
+    expect((await call('POST', deployments, { body: { metadata: { name: 'd' }, spec } })).status).toBe(201);
+    responders = { a: () => patchOf({ op: 'replace', path: '/spec/replicas', value: 2 }) };
+    const rules = [
+      { apiGroups: ['apps'], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['deployments/scale'] },
+    ];
+    await configure('Mutating', hook('a', { rules }));
+    const scaled = await call('PATCH', `${deployments}/d/scale`, { body: { spec: { replicas: 7 } } });
+    expect(scaled.body.spec.replicas).toBe(2);
+    expect(asked[0]?.review).toMatchObject({
+      subResource: 'scale',
+      kind: { kind: 'Scale' },
+      object: { spec: { replicas: 7 } },
+    });
+  });
+});
+
+describe('failure', () => {
+  test.each([
+    [
+      'an error of the server',
+      () => Promise.resolve({ status: 500, body: 'oops' }),
+      'an error on the server ("oops") has prevented the request from succeeding',
+    ],
+    ['an answer that is no JSON', () => Promise.resolve({ status: 200, body: 'oops' }), 'the answer is no JSON'],
+    [
+      'an answer of another kind',
+      () => Promise.resolve({ status: 200, body: '{}' }),
+      'expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview',
+    ],
+    [
+      'no connection',
+      () => Promise.reject(new Error('dial tcp 10.0.0.1:443: connect: connection refused')),
+      'failed to call webhook: Post "https://a/?timeout=10s": dial tcp',
+    ],
+  ])('%s is one of the server, unless it is to be ignored', async (_what, respond, message) => {
+    responders = { a: respond as Responder };
+    await configure('Validating', hook('a'));
+    const answer = await create('x');
+    expect([answer.status, answer.body.message]).toEqual([500, expect.stringContaining(message)]);
+    await call('DELETE', `${CONFIGURATIONS}/validatingwebhookconfigurations/h`);
+    await configure('Validating', hook('a', { failurePolicy: 'Ignore' }));
+    expect((await create('x')).status).toBe(201);
+  });
+
+  test('silence ends at the timeout', async () => {
+    responders = {
+      a: (_review, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(new Error('aborted')));
+          timers.find(({ ms }) => ms === 3000)?.fn();
+        }),
+    };
+    await configure('Validating', hook('a', { timeoutSeconds: 3 }));
+    expect((await create('x')).body.message).toContain('Post "https://a/?timeout=3s": context deadline exceeded');
+  });
+
+  test('a service that is not there', async () => {
+    const service = { namespace: 'default', name: 's', path: '/hook' };
+    await configure('Validating', hook('a', { clientConfig: { service } }));
+    expect((await create('x')).body.message).toContain('Post "https://s.default.svc:443/hook": service "s" not found');
+  });
+
+  test('a service is called at its address, under its name', async () => {
+    const ports = [{ port: 443 }];
+    const service = await call('POST', '/api/v1/namespaces/default/services', {
+      body: { metadata: { name: 's' }, spec: { ports, clusterIP: '10.0.0.77' } },
+    });
+    expect(service.status).toBe(201);
+    let connectTo: unknown;
+    responders = {
+      's.default.svc': (_review, outgoing) => {
+        connectTo = outgoing.connectTo;
+        return {};
+      },
+    };
+    await configure(
+      'Validating',
+      hook('a', { clientConfig: { service: { namespace: 'default', name: 's', port: 443 } } }),
+    );
+    expect((await create('x')).status).toBe(201);
+    expect(connectTo).toEqual({ host: '10.0.0.77', port: 443 });
+  });
+});
+
+test('in a dry run only those without side effects are asked', async () => {
+  const path = `${CONFIGURATIONS}/validatingwebhookconfigurations`;
+  const webhooks = [hook('a', { sideEffects: 'NoneOnDryRun' })];
+  await call('POST', path, { body: { metadata: { name: 'h' }, webhooks } });
+  expect((await create('x', {}, '?dryRun=All')).status).toBe(201);
+  expect(asked[0]?.review).toMatchObject({ dryRun: true, options: { dryRun: ['All'] } });
+});
+
+test('all validating webhooks are asked, and the first that refuses is told', async () => {
+  responders = {
+    a: () => ({}),
+    b: () => ({
+      allowed: false,
+      status: { message: 'b says no', code: 409, reason: 'Conflict' },
+      warnings: ['careful'],
+    }),
+    c: () => ({ allowed: false, status: { message: 'c says no' } }),
+  };
+  await configure('Validating', hook('a'), hook('b'), hook('c'));
+  const answer = await create('x');
+  expect(answer).toMatchObject({
+    status: 409,
+    body: { reason: 'Conflict', message: 'admission webhook "b.example.dev" denied the request: b says no' },
+    warnings: ['299 - "careful"'],
+  });
+  expect(asked).toHaveLength(3);
+});
+
+test('a delete is asked about with the old object alone', async () => {
+  await create('x');
+  await configure('Validating', hook('a'));
+  await call('DELETE', `${CONFIG_MAPS}/x`, { body: { gracePeriodSeconds: 0 } });
+  expect(asked[0]?.review).toMatchObject({
+    operation: 'DELETE',
+    object: null,
+    oldObject: { data: { a: '1' } },
+    options: { kind: 'DeleteOptions', gracePeriodSeconds: 0 },
+  });
+});
