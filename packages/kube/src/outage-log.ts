@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts';
 import { errorText } from './error-text.ts';
+import { KubeError } from './errors.ts';
 import type { Logger } from './logger.ts';
 
 /** Logs an outage when it begins and when it ends, not at every attempt in between. */
@@ -11,11 +12,15 @@ export interface OutageLog {
   readonly failures: number;
 }
 
+/** What tells one reason of an outage from another. Of an API server's error not the words: they name the request. */
+const reasonOf = (error: unknown): string =>
+  error instanceof KubeError ? `${error.code} ${error.reason}` : errorText(error);
+
 /** @param what the activity that fails, as a sentence's subject: `watch of nodes`. */
 export function createOutageLog(what: string, clock: Clock, log: Logger): OutageLog {
   let failures = 0;
   let since = 0;
-  let lastText = '';
+  let lastReason = '';
   return {
     get failures() {
       return failures;
@@ -23,16 +28,17 @@ export function createOutageLog(what: string, clock: Clock, log: Logger): Outage
     failed(error) {
       failures++;
       const text = errorText(error);
+      const reason = reasonOf(error);
       if (failures === 1) since = clock.now().getTime();
-      if (text === lastText) log.debug(`${what} still fails`, { error: text, failures });
+      if (reason === lastReason) log.debug(`${what} still fails`, { error: text, failures });
       else log.warn(`${what} failed, trying again until it works`, { error: text });
-      lastText = text;
+      lastReason = reason;
     },
     worked() {
       if (failures === 0) return;
       log.info(`${what} works again`, { failures, afterMs: clock.now().getTime() - since });
       failures = 0;
-      lastText = '';
+      lastReason = '';
     },
   };
 }

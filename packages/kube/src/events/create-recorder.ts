@@ -158,12 +158,13 @@ class BatchingRecorder implements EventRecorder {
   }
 
   #failed(series: Series, error: unknown): void {
-    const fields = { reason: series.reason, object: series.involved.name, error: errorText(error) };
+    const { component, log } = this.#options;
+    const fields = { component, reason: series.reason, object: series.involved.name, error: errorText(error) };
     if (!mayWorkLater(error) || ++series.attempts >= MAX_ATTEMPTS) {
-      this.#options.log.warn('an event was refused and is dropped', fields);
+      log.warn('an event was refused and is dropped', fields);
       return;
     }
-    if (this.#failures++ === 0) this.#options.log.warn('events cannot be written, trying again', fields);
+    if (this.#failures++ === 0) log.warn('events cannot be written, trying again', fields);
     series.dirty = true;
     this.#waiting.add(series);
   }
