@@ -3,6 +3,7 @@ import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { buildMachineController } from '@mcm/core';
 import {
   createClient,
+  createInformer,
   createMemoryLogger,
   createRecorder,
   handlerTransport,
@@ -15,8 +16,16 @@ import {
   VirtualClock,
 } from '@mcm/kube';
 import { runManager } from '@mcm/machine-controller-manager';
-import { createLocalCloud, createLocalDriver, type LocalCloud } from '@mcm/provider-local';
+import {
+  createLocalCloud,
+  createLocalDriver,
+  type KubeletBehaviour,
+  type LocalCloud,
+  MemoryStore,
+} from '@mcm/provider-local';
+import { Network } from './network.ts';
 import { type Death, Life } from './process.ts';
+import { Witness } from './witness.ts';
 
 export const NAMESPACE = 'default';
 const DEPLOYMENT = 'workers';
@@ -30,9 +39,21 @@ export interface WorldOptions {
   /** When each process dies, once; it is started again `restartAfterMs` later. */
   readonly deaths?: Partial<Record<ProcessName, Death>>;
   readonly restartAfterMs?: number;
-  /** Stands between the controllers and the API server. */
-  readonly between?: (transport: Transport, clock: VirtualClock) => Transport;
+  /** Behaviour of all hollow kubelets. */
+  readonly kubelets?: KubeletBehaviour;
+  readonly maxSurge?: number;
+  readonly maxUnavailable?: number;
+  /** Settings of every machine, such as `creationTimeout`. */
+  readonly machine?: object;
 }
+
+/** How often a wait looks at the whole world. */
+const LOOK_EVERY_MS = 250;
+
+const BY_NAME: Readonly<Record<ProcessName, string>> = {
+  manager: 'machine-controller-manager',
+  'machine-controller': 'machine-controller',
+};
 
 type Plane = Pick<ControlPlane, 'fetch' | 'close'>;
 
@@ -49,33 +70,68 @@ export class World {
   readonly clock: VirtualClock;
   readonly log: MemoryLogger = createMemoryLogger();
   readonly admin: KubeClient;
-  readonly cloud: LocalCloud;
+  readonly network: Network;
+  readonly witness: Witness;
   /** Writes of the controllers that the server answered, as `verb resource name`. */
   readonly writes: string[] = [];
-  /** What must never happen and did. */
-  readonly violations: string[] = [];
   readonly #plane: Plane;
   readonly #options: WorldOptions;
   readonly #running = new Map<ProcessName, Running>();
   readonly #deathsLeft: Map<ProcessName, Death>;
+  readonly #store = new MemoryStore();
+  readonly #end = new AbortController();
+  #cloud: LocalCloud;
+  #cloudProcess = new AbortController();
+  /** Ids of all VMs ever seen, by the UID of their machine. */
+  readonly #made = new Map<string, Set<string>>();
 
   private constructor(options: WorldOptions, clock: VirtualClock, plane: Plane) {
     this.#options = options;
     this.clock = clock;
     this.#plane = plane;
     this.#deathsLeft = new Map(Object.entries(options.deaths ?? {}) as [ProcessName, Death][]);
-    const direct = handlerTransport(plane.fetch);
-    this.admin = createClient({ transport: direct, userAgent: 'simulation', clock });
-    this.cloud = createLocalCloud({
-      clock,
-      random: seededRandom((options.seed ?? 1) + 1),
-      log: this.log,
+    this.witness = new Witness(clock);
+    this.network = new Network({
+      random: seededRandom((options.seed ?? 1) + 3),
+      kill: (caller) => caller !== 'kubelets' && this.kill(caller),
+      note: (text) => this.witness.note('act', text),
+    });
+    this.admin = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'simulation', clock });
+    this.#cloud = this.#startCloud();
+  }
+
+  /** What must never happen and did. */
+  get violations(): readonly string[] {
+    return this.witness.violations;
+  }
+
+  get cloud(): LocalCloud {
+    return this.#cloud;
+  }
+
+  #startCloud(): LocalCloud {
+    const transport = this.network.wire('kubelets', handlerTransport(this.#plane.fetch));
+    return createLocalCloud({
+      clock: this.clock,
+      random: seededRandom((this.#options.seed ?? 1) + 1),
+      log: this.log.with({ process: 'cloud' }),
+      store: this.#store,
       kubelets: {
-        connect: () => direct,
-        nodeCluster: { server: 'https://127.0.0.1', transport: direct, bare: direct },
-        defaults: {},
+        connect: () => transport,
+        nodeCluster: { server: 'https://127.0.0.1', transport, bare: transport },
+        defaults: this.#options.kubelets ?? {},
       },
     });
+  }
+
+  /** The cloud's process ends, its connections break, and it comes back on what it had stored. */
+  async restartCloud(downMs: number): Promise<void> {
+    this.#cloudProcess.abort(new Error('read ECONNRESET'));
+    await this.#cloud.close();
+    this.clock.setTimeout(() => {
+      this.#cloud = this.#startCloud();
+      this.#cloudProcess = new AbortController();
+    }, downMs);
   }
 
   static async start(options: WorldOptions = {}): Promise<World> {
@@ -86,7 +142,9 @@ export class World {
       clock,
       random: () => random.next(),
       crds,
-      requestLog: ({ verb, resource, name, userAgent, code }) => {
+      requestLog: ({ verb, resource, subresource, name, userAgent, code }) => {
+        const what = [resource, ...(subresource ? [subresource] : []), ...(name ? [name] : [])].join('/');
+        world?.witness.note('request', `${userAgent.split('/')[0]} ${verb} ${what} ${code}`);
         if (
           !userAgent.startsWith('machine-controller') ||
           code >= 400 ||
@@ -99,6 +157,7 @@ export class World {
     });
     world = new World(options, clock, plane);
     await world.#furnish();
+    world.#watchMachines();
     world.startProcess('manager');
     world.startProcess('machine-controller');
     return world;
@@ -129,6 +188,19 @@ export class World {
     }
   }
 
+  #watchMachines(): void {
+    const { clock, log } = this;
+    const informer = createInformer<Machine>(this.admin, machines, { clock, log, random: seededRandom(0) });
+    informer.onChange(this.witness.onChange);
+    void informer.run(this.#end.signal).catch((error: unknown) => this.witness.violate(String(error)));
+  }
+
+  /** Ends a process as SIGKILL does; it is started again. */
+  kill(name: ProcessName): void {
+    this.witness.note('act', `${name} is killed`);
+    this.#running.get(name)?.life.kill();
+  }
+
   /** Starts a process anew; it knows nothing but what the API and the cloud tell it. */
   startProcess(name: ProcessName): void {
     const stop = new AbortController();
@@ -139,12 +211,12 @@ export class World {
       this.clock.setTimeout(() => this.startProcess(name), this.#options.restartAfterMs ?? 1_000);
     });
     this.#running.set(name, { life, stop });
-    const { clock, log } = this;
+    const { clock } = this;
+    const log = this.log.with({ process: name });
     const random = seededRandom((this.#options.seed ?? 1) + 2);
-    const between = this.#options.between ?? ((transport: Transport) => transport);
     const client = createClient({
-      transport: life.wrap(between(handlerTransport(this.#plane.fetch), clock)),
-      userAgent: name === 'manager' ? 'machine-controller-manager' : 'machine-controller',
+      transport: life.wrap(this.network.wire(name, handlerTransport(this.#plane.fetch))),
+      userAgent: BY_NAME[name],
       clock,
       random,
     });
@@ -155,7 +227,10 @@ export class World {
       return;
     }
     const controller = buildMachineController({
-      driver: createLocalDriver({ clock, connect: () => life.wrap(this.#cloudTransport()) }),
+      driver: createLocalDriver({
+        clock,
+        connect: () => life.wrap(this.network.cloudWire(name, this.#cloudTransport())),
+      }),
       control: client,
       target: client,
       namespace: NAMESPACE,
@@ -170,19 +245,37 @@ export class World {
   }
 
   #ended(name: ProcessName, stop: AbortController, error: unknown): void {
-    if (!stop.signal.aborted) this.violations.push(`${name} ended by itself: ${String(error)}`);
+    if (!stop.signal.aborted) this.witness.violate(`${name} ended by itself: ${String(error)}`);
   }
 
   /** Every answer of the cloud is a moment to check that no machine has two VMs. */
   #cloudTransport(): Transport {
-    const transport = handlerTransport(async (request) => this.cloud.fetch(request));
     return async (request) => {
-      const answer = await transport(request);
-      const names = this.vms();
-      const twice = names.filter((name, index) => names.indexOf(name) !== index);
-      if (twice.length > 0) this.violations.push(`two VMs for ${[...new Set(twice)].join(', ')}`);
+      const { signal } = this.#cloudProcess;
+      if (signal.aborted) throw new Error('connect ECONNREFUSED');
+      const transport = handlerTransport(async (sent) => this.#cloud.fetch(sent));
+      const both = request.signal ? AbortSignal.any([request.signal, signal]) : signal;
+      const answer = await transport({ ...request, signal: both });
+      this.witness.note('request', `cloud ${request.method} ${request.path.split('?')[0]} ${answer.status}`);
+      this.#countVms();
       return answer;
     };
+  }
+
+  #countVms(): void {
+    const living = new Map<string, string>();
+    for (const { id, clientToken = '', name, state } of this.#cloud.instances.list()) {
+      this.#made.set(clientToken, (this.#made.get(clientToken) ?? new Set()).add(id));
+      if (state === 'terminated') continue;
+      const other = living.get(clientToken);
+      if (other !== undefined) this.witness.violate(`two VMs for ${name}: ${other} and ${id}`);
+      living.set(clientToken, id);
+    }
+  }
+
+  /** Number of VMs ever made. */
+  get vmsMade(): number {
+    return [...this.#made.values()].reduce((sum, ids) => sum + ids.size, 0);
   }
 
   /** Names of the VMs that the cloud has, terminated ones left out. */
@@ -202,30 +295,66 @@ export class World {
   }
 
   async createDeployment(replicas: number): Promise<void> {
+    const { maxSurge = 1, maxUnavailable = 0, machine = {} } = this.#options;
+    this.#wish(replicas);
     await this.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE).create({
       metadata: { name: DEPLOYMENT, namespace: NAMESPACE },
       spec: {
         replicas,
         selector: { matchLabels: { name: DEPLOYMENT } },
-        strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+        strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable } },
         template: {
           metadata: { labels: { name: DEPLOYMENT } },
-          spec: { class: { kind: 'MachineClass', name: 'blue' } },
+          spec: { ...machine, class: { kind: 'MachineClass', name: 'blue' } },
         },
       },
     });
   }
 
-  async change(spec: object): Promise<void> {
+  #wish(replicas: number): void {
+    const { maxSurge = 1, maxUnavailable = 0 } = this.#options;
+    this.witness.wishes({ replicas, maxSurge, maxUnavailable });
+  }
+
+  async change(spec: { readonly replicas?: number; readonly template?: object }): Promise<void> {
+    if (spec.replicas !== undefined) this.#wish(spec.replicas);
+    this.witness.note('act', `the user asks for ${JSON.stringify(spec)}`);
     await this.admin
       .resource<MachineDeployment>(machineDeployments, NAMESPACE)
       .patch(DEPLOYMENT, { type: 'merge', body: { spec } });
   }
 
+  /** A machine that no set owns. */
+  async createMachine(name: string): Promise<void> {
+    this.witness.allows(name);
+    await this.admin.resource<Machine>(machines, NAMESPACE).create({
+      metadata: { name, namespace: NAMESPACE },
+      spec: { class: { kind: 'MachineClass', name: 'blue' } },
+    });
+  }
+
+  async deleteMachine(name: string): Promise<void> {
+    this.witness.note('act', `the user deletes ${name}`);
+    this.witness.deletesByHand(name);
+    await this.admin.resource<Machine>(machines, NAMESPACE).delete(name);
+  }
+
+  /** Looks at the world now and then, and no more than an hour of its time. */
+  async until(done: () => Promise<boolean>, maxMs = 3_600_000): Promise<number> {
+    let nextLook = 0;
+    const look = async (): Promise<boolean> => {
+      const now = this.clock.now().getTime();
+      if (now < nextLook) return false;
+      nextLook = now + LOOK_EVERY_MS;
+      return done();
+    };
+    return this.clock.runUntil(look, { maxMs });
+  }
+
   /** Runs until the fleet has `replicas` machines of a class, all Running, and nothing else is left anywhere. */
-  async untilSettled(replicas: number, machineClass: string, maxMs = 3_600_000): Promise<void> {
+  async untilSettled(replicas: number, machineClass: string, maxMs = 3_600_000): Promise<number> {
     try {
-      await this.clock.runUntil(async () => (await this.#mismatch(replicas, machineClass)) === undefined, { maxMs });
+      return await this.until(async () => (await this.#mismatch(replicas, machineClass)) === undefined, maxMs);
     } catch (error) {
       throw new Error(`${await this.#mismatch(replicas, machineClass)}\n${this.describe()}`, { cause: error });
     }
@@ -263,6 +392,7 @@ export class World {
   }
 
   async close(): Promise<void> {
+    this.#end.abort(new Error('closed'));
     for (const { stop } of this.#running.values()) stop.abort(new Error('closed'));
     await this.cloud.close();
     await this.#plane.close();

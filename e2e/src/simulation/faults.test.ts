@@ -1,0 +1,324 @@
+import type { Machine } from '@mcm/api';
+import type { FaultRule } from '@mcm/provider-local';
+import { expect, test } from 'vitest';
+import type { Caller } from './network.ts';
+import { World, type WorldOptions } from './world.ts';
+
+const GREEN = { template: { spec: { class: { name: 'green' } } } };
+const CONTROLLERS: readonly Caller[] = ['manager', 'machine-controller'];
+
+async function inWorld(options: WorldOptions, story: (world: World) => Promise<void>): Promise<void> {
+  const world = await World.start(options);
+  try {
+    await story(world);
+    expect(world.violations, world.witness.tell()).toEqual([]);
+  } finally {
+    await world.close();
+  }
+}
+
+/** A fleet of two, and then the beginning of a birth, a roll or a scale-down. */
+const BEGINNINGS = {
+  birth: async (world: World) => world.createDeployment(2),
+  roll: async (world: World) => {
+    await world.createDeployment(2);
+    await world.untilSettled(2, 'blue');
+    await world.change(GREEN);
+  },
+  'scale-down': async (world: World) => {
+    await world.createDeployment(3);
+    await world.untilSettled(3, 'blue');
+    await world.change({ replicas: 1 });
+  },
+} as const;
+const ENDS = { birth: [2, 'blue', 2], roll: [2, 'green', 4], 'scale-down': [1, 'blue', 3] } as const;
+type Beginning = keyof typeof BEGINNINGS;
+
+/** Lines that an operator would see, and how often the same of them came from one process. */
+function complaints(world: World, since: number): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { level, message, fields } of world.log.lines.slice(since)) {
+    if (level !== 'warn' && level !== 'error') continue;
+    const { process, component = '', key = '', machine = '', call = '' } = fields;
+    const line = `${process} ${component}: ${message} ${key}${machine} ${call}`;
+    counts.set(line, (counts.get(line) ?? 0) + 1);
+  }
+  return counts;
+}
+
+const repeated = (counts: ReadonlyMap<string, number>): string[] =>
+  [...counts].filter(([, count]) => count > 1).map(([line, count]) => `${count} × ${line}`);
+
+/** Until the story is in its middle: kubelets that take their time to join see to it that there is one. */
+async function untilWrites(world: World, more: number): Promise<void> {
+  const enough = world.writes.length + more;
+  await world.until(async () => world.writes.length >= enough, 60_000);
+}
+
+test.each<[Beginning, readonly Caller[]]>([
+  ['birth', CONTROLLERS],
+  ['roll', CONTROLLERS],
+  ['scale-down', CONTROLLERS],
+  ['birth', [...CONTROLLERS, 'kubelets']],
+  ['roll', [...CONTROLLERS, 'kubelets']],
+  ['scale-down', [...CONTROLLERS, 'kubelets']],
+])('the API server is gone for a minute in the middle of a %s for %j', async (beginning, callers) => {
+  await inWorld({ kubelets: { joinDelay: 2_000, readyDelay: 2_000 } }, async (world) => {
+    await BEGINNINGS[beginning](world);
+    await untilWrites(world, 3);
+    const since = world.log.lines.length;
+    world.network.cut(...callers);
+    await world.clock.advance(60_000);
+    const said = complaints(world, since);
+    expect(said.size).toBeGreaterThan(0);
+    expect(repeated(said)).toEqual([]);
+    world.network.mend();
+    const [replicas, machineClass, vms] = ENDS[beginning];
+    // Back-offs end at 15 s: nothing waits much longer than the outage lasted.
+    expect(await world.untilSettled(replicas, machineClass)).toBeLessThan(120_000);
+    expect(repeated(complaints(world, since))).toEqual([]);
+    expect(world.vmsMade).toBe(vms);
+  });
+});
+
+test('an outage of the API server longer than the health timeout costs no machine', async () => {
+  await inWorld({ machine: { healthTimeout: '3m' } }, async (world) => {
+    await world.createDeployment(3);
+    await world.untilSettled(3, 'blue');
+    world.network.cut(...CONTROLLERS, 'kubelets');
+    await world.clock.advance(600_000);
+    world.network.mend();
+    await world.untilSettled(3, 'blue');
+    await world.clock.advance(600_000);
+    await world.untilSettled(3, 'blue');
+    expect(world.vmsMade).toBe(3);
+  });
+});
+
+const creation: readonly (readonly [string, FaultRule])[] = [
+  ['answers 500', { operation: 'instances.create', error: { code: 'InternalError' }, count: 5 }],
+  [
+    'throttles with Retry-After',
+    { operation: 'instances.create', error: { code: 'RequestLimitExceeded', retryAfterSeconds: 30 }, count: 5 },
+  ],
+  ['times out without effect', { operation: 'instances.create', timeout: {}, count: 3 }],
+  ['times out with effect', { operation: 'instances.create', timeout: {}, effect: true, count: 3 }],
+  [
+    'answers 500 with effect',
+    { operation: 'instances.create', error: { code: 'InternalError' }, effect: true, count: 5 },
+  ],
+  [
+    'has no capacity in the zone',
+    { operation: 'instances.create', zone: 'local-a', error: { code: 'InsufficientCapacity' }, count: 3 },
+  ],
+];
+test.each(creation)('the cloud %s when VMs are made', async (_, fault) => {
+  await inWorld({}, async (world) => {
+    world.cloud.faults.order(fault);
+    const since = world.log.lines.length;
+    await world.createDeployment(3);
+    await world.untilSettled(3, 'blue');
+    expect(repeated(complaints(world, since))).toEqual([]);
+    expect(complaints(world, since).size).toBeGreaterThan(0);
+  });
+});
+
+const deletion: readonly (readonly [string, FaultRule])[] = [
+  ['answers 500', { operation: 'instances.delete', error: { code: 'InternalError' }, count: 5 }],
+  [
+    'throttles with Retry-After',
+    { operation: 'instances.delete', error: { code: 'RequestLimitExceeded', retryAfterSeconds: 30 }, count: 5 },
+  ],
+  ['times out without effect', { operation: 'instances.delete', timeout: {}, count: 3 }],
+  ['times out with effect', { operation: 'instances.delete', timeout: {}, effect: true, count: 3 }],
+  ['forbids', { operation: 'instances.delete', error: { code: 'PermissionDenied' }, count: 2 }],
+];
+test.each(deletion)('the cloud %s when VMs are deleted', async (_, fault) => {
+  await inWorld({}, async (world) => {
+    await world.createDeployment(3);
+    await world.untilSettled(3, 'blue');
+    world.cloud.faults.order(fault);
+    const since = world.log.lines.length;
+    await world.change({ replicas: 0 });
+    await world.untilSettled(0, 'blue');
+    expect(repeated(complaints(world, since))).toEqual([]);
+    expect(complaints(world, since).size).toBeGreaterThan(0);
+    expect(world.vmsMade).toBe(3);
+  });
+});
+
+test('a throttling cloud is not asked before its Retry-After is over', async () => {
+  await inWorld({}, async (world) => {
+    const error = { code: 'RequestLimitExceeded', retryAfterSeconds: 45 };
+    world.cloud.faults.order({ operation: 'instances.create', error, count: 2 });
+    await world.createDeployment(1);
+    await world.untilSettled(1, 'blue');
+    const asked = world.cloud.requests
+      .recent()
+      .filter(({ operation }) => operation === 'instances.create')
+      .map(({ time }) => Date.parse(time));
+    expect(asked).toHaveLength(3);
+    for (const [index, at] of asked.slice(1).entries()) expect(at - (asked[index] ?? 0)).toBeGreaterThanOrEqual(45_000);
+  });
+});
+
+test('#18: a cloud that does not show its new VMs for a while gets none twice', async () => {
+  await inWorld({}, async (world) => {
+    world.cloud.faults.order({ operation: 'instances.list', stale: 20_000 });
+    world.cloud.faults.order({ operation: 'instances.get', stale: 20_000 });
+    world.cloud.faults.order({ operation: 'instances.create', timeout: {}, effect: true, probability: 0.5 });
+    await world.createDeployment(4);
+    await world.clock.advance(180_000);
+    world.cloud.faults.clear();
+    await world.untilSettled(4, 'blue');
+    expect(world.vmsMade).toBe(4);
+  });
+});
+
+test('#5: a machine deleted while its VM is being made leaves no VM', async () => {
+  await inWorld({}, async (world) => {
+    world.cloud.faults.order({ operation: 'instances.create', latency: 20_000, count: 2 });
+    await world.createDeployment(2);
+    await world.clock.advance(5_000);
+    const [first] = await world.machines();
+    await world.deleteMachine(first?.metadata.name ?? '');
+    await world.untilSettled(2, 'blue');
+    expect(world.vmsMade).toBe(3);
+  });
+});
+
+test.each<Caller>(['machine-controller', 'manager'])(
+  'watches of the %s go silent: they are opened anew and the work goes on',
+  async (caller) => {
+    await inWorld({}, async (world) => {
+      await world.createDeployment(2);
+      await world.untilSettled(2, 'blue');
+      const opened = world.network.watchesOpened;
+      const since = world.log.lines.length;
+      world.network.silence(caller);
+      world.witness.silences();
+      await world.change({ replicas: 4 });
+      await world.untilSettled(4, 'blue', 200_000);
+      expect(world.network.watchesOpened).toBeGreaterThan(opened);
+      const silent = world.log.lines.slice(since).filter(({ message }) => message.startsWith('watch went silent'));
+      expect(silent.length).toBeGreaterThan(0);
+      const resources = silent.map(({ fields }) => fields.resource);
+      expect(new Set(resources).size).toBe(resources.length);
+    });
+  },
+);
+
+test('kubelets that join late are waited for', async () => {
+  await inWorld({ kubelets: { joinDelay: 300_000, readyDelay: 120_000 } }, async (world) => {
+    await world.createDeployment(3);
+    expect(await world.untilSettled(3, 'blue')).toBeGreaterThan(420_000);
+    expect(world.vmsMade).toBe(3);
+  });
+});
+
+test('#25: a kubelet that joins at the last moment still finds its token valid', async () => {
+  await inWorld({ kubelets: { joinDelay: 49 * 60_000 }, machine: { creationTimeout: '50m' } }, async (world) => {
+    await world.createDeployment(1);
+    await world.untilSettled(1, 'blue');
+    expect(world.vmsMade).toBe(1);
+  });
+});
+
+test('a kubelet that never joins: Failed after the creation timeout, and replaced', async () => {
+  await inWorld({ machine: { creationTimeout: '5m' } }, async (world) => {
+    world.cloud.faults.order({ operation: 'instances.boot', kubelet: { join: 'never' }, count: 1 });
+    await world.createDeployment(3);
+    const took = await world.untilSettled(3, 'blue');
+    expect(took).toBeGreaterThan(300_000);
+    expect(took).toBeLessThan(330_000);
+    expect(world.vmsMade).toBe(4);
+    expect(world.witness.tell()).toContain('Pending → Failed');
+  });
+});
+
+async function unknownMachines(world: World): Promise<Machine[]> {
+  return (await world.machines()).filter(({ status }) => status?.currentStatus?.phase === 'Unknown');
+}
+
+test('a kubelet that goes silent and comes back keeps its machine', async () => {
+  await inWorld({}, async (world) => {
+    await world.createDeployment(2);
+    await world.untilSettled(2, 'blue');
+    const [vm] = [...world.cloud.instances.list()];
+    world.cloud.kubelets.order(vm?.id ?? '', { silent: true });
+    await world.until(async () => (await unknownMachines(world)).length === 1);
+    await world.clock.advance(120_000);
+    world.cloud.kubelets.order(vm?.id ?? '', { silent: false });
+    expect(await world.untilSettled(2, 'blue')).toBeLessThan(30_000);
+    expect(world.vmsMade).toBe(2);
+  });
+});
+
+test('a kubelet that goes silent for good: its machine is replaced', async () => {
+  await inWorld({ machine: { healthTimeout: '5m' } }, async (world) => {
+    await world.createDeployment(2);
+    await world.untilSettled(2, 'blue');
+    const [vm] = [...world.cloud.instances.list()];
+    world.cloud.kubelets.order(vm?.id ?? '', { silent: true });
+    await world.until(async () => (await unknownMachines(world)).length === 1);
+    await world.untilSettled(2, 'blue');
+    expect(world.vmsMade).toBe(3);
+    expect(vm?.state).toBe('terminated');
+  });
+});
+
+test('a VM deleted behind our back is replaced', async () => {
+  await inWorld({ machine: { healthTimeout: '5m' } }, async (world) => {
+    await world.createDeployment(2);
+    await world.untilSettled(2, 'blue');
+    const [vm] = [...world.cloud.instances.list()];
+    world.cloud.instances.terminate(vm?.id ?? '', 'by hand');
+    await world.until(async () => (await unknownMachines(world)).length === 1);
+    await world.untilSettled(2, 'blue');
+    expect(world.vmsMade).toBe(3);
+  });
+});
+
+test.each<[string, object]>([
+  ['409', { conflict: 0.3 }],
+  ['429 with Retry-After', { throttled: 0.3 }],
+  ['500', { internal: 0.3 }],
+  ['lost answers', { lost: 0.3 }],
+  ['all of them', { conflict: 0.1, throttled: 0.1, internal: 0.1, lost: 0.1 }],
+])('random writes meet %s: born, rolled and gone all the same', async (_, chances) => {
+  await inWorld({}, async (world) => {
+    world.network.endanger(chances);
+    await world.createDeployment(3);
+    await world.untilSettled(3, 'blue');
+    await world.change(GREEN);
+    await world.untilSettled(3, 'green');
+    await world.change({ replicas: 0 });
+    await world.untilSettled(0, 'green');
+    expect(world.vmsMade).toBe(6);
+  });
+});
+
+test('the cloud restarts in the middle of a roll: no VM is lost, none made twice', async () => {
+  await inWorld({ kubelets: { joinDelay: 2_000 } }, async (world) => {
+    await world.createDeployment(3);
+    await world.untilSettled(3, 'blue');
+    await world.change(GREEN);
+    await world.clock.advance(3_000);
+    await world.restartCloud(20_000);
+    await world.untilSettled(3, 'green');
+    expect(world.vmsMade).toBe(6);
+  });
+});
+
+test('#31: a machine whose name is shorter than five characters harms nobody', async () => {
+  await inWorld({}, async (world) => {
+    await world.createDeployment(1);
+    await world.createMachine('a');
+    await world.until(async () =>
+      (await world.machines()).every(({ status }) => status?.currentStatus?.phase === 'Running'),
+    );
+    expect(world.vms()).toContain('a');
+    await world.deleteMachine('a');
+    await world.untilSettled(1, 'blue');
+  });
+});

@@ -1,0 +1,149 @@
+import type { Machine } from '@mcm/api';
+import type { Change, Clock } from '@mcm/kube';
+
+/** The size that a user asked for, and how far a rollout may stray from it. */
+export interface Wish {
+  readonly replicas: number;
+  readonly maxSurge: number;
+  readonly maxUnavailable: number;
+}
+
+export interface HistoryEntry {
+  /** Virtual milliseconds since the beginning. */
+  readonly at: number;
+  /** `request`: an answer of a server; `state`: a change of a machine; `act`: what a user or misfortune did. */
+  readonly kind: 'request' | 'state' | 'act';
+  readonly text: string;
+}
+
+/**
+ * A write decided on before a wish or a loss was known may still arrive: it may have waited for a 429's Retry-After ten
+ * times.
+ */
+const LAG_MS = 30_000;
+/** A watch that went silent is given up after 150 s. */
+const SILENCE_LAG_MS = 200_000;
+
+const phaseOf = (machine: Machine): string => machine.status?.currentStatus?.phase || 'new';
+const isAvailable = (machine: Machine): boolean =>
+  machine.metadata.deletionTimestamp === undefined && phaseOf(machine) === 'Running';
+
+/** Sees every state of every machine as the API server stores it, writes the history, and says what must never happen. */
+export class Witness {
+  readonly history: HistoryEntry[] = [];
+  readonly violations: string[] = [];
+  readonly #clock: Clock;
+  readonly #start: number;
+  readonly #machines = new Map<string, Machine>();
+  readonly #byHand = new Set<string>();
+  readonly #foreign = new Set<string>();
+  /** When machines stopped being available by no decision of ours. */
+  readonly #lostAt = new Map<string, number>();
+  #wishes: { readonly since: number; readonly wish: Wish }[] = [];
+  #silencedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#start = clock.now().getTime();
+  }
+
+  note(kind: HistoryEntry['kind'], text: string): void {
+    this.history.push({ at: this.#clock.now().getTime() - this.#start, kind, text });
+  }
+
+  violate(text: string): void {
+    this.note('state', `VIOLATION: ${text}`);
+    this.violations.push(text);
+  }
+
+  /** From now on the user wants this. */
+  wishes(wish: Wish): void {
+    this.#wishes.push({ since: this.#clock.now().getTime(), wish });
+  }
+
+  /** The user deletes this machine. */
+  deletesByHand(name: string): void {
+    this.#byHand.add(name);
+  }
+
+  /** A machine that the user makes by hand belongs to no wish. */
+  allows(name: string): void {
+    this.#foreign.add(name);
+  }
+
+  /** The controllers may be blind for a while. */
+  silences(): void {
+    this.#silencedAt = this.#clock.now().getTime();
+  }
+
+  readonly onChange = (change: Change<Machine>): void => {
+    const { name, uid } = change.object.metadata;
+    const before = this.#machines.get(name);
+    if (change.type === 'deleted') {
+      this.#machines.delete(name);
+      this.note('state', `machine ${name} is gone`);
+      return;
+    }
+    this.#machines.set(name, change.object);
+    if (before?.metadata.uid !== uid) this.#appeared(change.object);
+    else this.#changed(before, change.object);
+  };
+
+  #appeared(machine: Machine): void {
+    this.note('state', `machine ${machine.metadata.name} appeared, class ${machine.spec.class.name ?? ''}`);
+    if (this.#foreign.has(machine.metadata.name)) return;
+    const alive = this.#ours().filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    const most = Math.max(...this.#recentWishes().map(({ replicas, maxSurge }) => replicas + maxSurge));
+    if (alive.length > most) {
+      this.violate(`${alive.length} machines not terminating, at most ${most} were asked for`);
+    }
+  }
+
+  #changed(before: Machine, machine: Machine): void {
+    const { name } = machine.metadata;
+    if (phaseOf(before) !== phaseOf(machine)) {
+      this.note('state', `machine ${name}: ${phaseOf(before)} → ${phaseOf(machine)}`);
+    }
+    const deleted = !before.metadata.deletionTimestamp && machine.metadata.deletionTimestamp !== undefined;
+    if (deleted) this.note('state', `machine ${name} is told to go${this.#byHand.has(name) ? ' by hand' : ''}`);
+    if (!isAvailable(before) || isAvailable(machine)) return;
+    if (deleted && !this.#byHand.has(name)) this.#decided(name);
+    else this.#lostAt.set(name, this.#clock.now().getTime());
+  }
+
+  /** An available machine goes by a decision of ours: the others must do. What was lost just now may not be known yet. */
+  #decided(name: string): void {
+    const since = this.#clock.now().getTime() - this.#lag();
+    const others = this.#ours().filter(
+      (machine) => isAvailable(machine) || (this.#lostAt.get(machine.metadata.name) ?? 0) > since,
+    );
+    const least = Math.min(...this.#recentWishes().map(({ replicas, maxUnavailable }) => replicas - maxUnavailable));
+    if (others.length < least) {
+      this.violate(`${name} was deleted with ${others.length} others available, at least ${least} were asked for`);
+    }
+  }
+
+  #ours(): Machine[] {
+    return [...this.#machines.values()].filter(({ metadata }) => !this.#foreign.has(metadata.name));
+  }
+
+  #lag(): number {
+    const silent = this.#clock.now().getTime() - this.#silencedAt < SILENCE_LAG_MS;
+    return silent ? SILENCE_LAG_MS : LAG_MS;
+  }
+
+  /** What was asked for at any time that a decision can still rest on. */
+  #recentWishes(): Wish[] {
+    const since = this.#clock.now().getTime() - this.#lag();
+    const last = this.#wishes.findLastIndex((entry) => entry.since <= since);
+    return this.#wishes.slice(Math.max(last, 0)).map(({ wish }) => wish);
+  }
+
+  /** What a person reads: all but the requests that only look. */
+  tell(most = 250): string {
+    const lines = this.history
+      .filter(({ kind, text }) => kind !== 'request' || !/ (get|list|watch) |^kubelet/.test(text))
+      .map(({ at, kind, text }) => `${(at / 1_000).toFixed(3).padStart(10)} s  ${kind.padEnd(7)} ${text}`);
+    return lines.slice(-most).join('\n');
+  }
+}
