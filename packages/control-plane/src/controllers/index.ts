@@ -1,3 +1,4 @@
+import { policyStatus } from './admission/policy-status.ts';
 import { certificateApprover } from './certificates/approve.ts';
 import { certificateCleaner } from './certificates/clean.ts';
 import { certificateSigner } from './certificates/sign.ts';
@@ -44,6 +45,7 @@ const CONTROLLERS: readonly Controller[] = [
   podGarbageCollector,
   serviceAccounts,
   rootCaPublisher,
+  policyStatus,
   certificateApprover,
   certificateSigner,
   certificateCleaner,

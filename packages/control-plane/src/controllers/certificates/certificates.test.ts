@@ -133,6 +133,47 @@ describe('a kubelet joins', () => {
   });
 });
 
+describe('who may have a certificate without being asked', () => {
+  const asking = async (headers: Record<string, string>): Promise<Answer['body']> => {
+    const { object } = csr('n-1');
+    const response = await plane.fetch(
+      new Request(`http://plane${REQUESTS}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(object),
+      }),
+    );
+    expect(response.status).toBe(201);
+    return response.json();
+  };
+  /** Waits until a later request of the bootstrap token has been through. */
+  const settle = async (): Promise<void> => {
+    const created = await call('POST', REQUESTS, csr('later').object, TOKEN);
+    await follow(created.body.metadata.name, issued);
+  };
+
+  test('a node that renews its own', async () => {
+    const created = await asking({ 'impersonate-user': 'system:node:n-1', 'impersonate-group': 'system:nodes' });
+    const done = await follow(created.metadata.name, issued);
+    expect(done.status.conditions[0].message).toContain('self kubelet client certificate');
+  });
+
+  test.each([
+    ['another node', { 'impersonate-user': 'system:node:n-2', 'impersonate-group': 'system:nodes' }],
+    ['an account', { 'impersonate-user': 'alice', 'impersonate-group': 'admins' }],
+  ])('not %s', async (_who, headers) => {
+    const binding = {
+      metadata: { name: 'asking' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'system:node-bootstrapper' },
+      subjects: [{ kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'admins' }],
+    };
+    await call('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', binding);
+    const { name } = (await asking(headers)).metadata;
+    await settle();
+    expect((await call('GET', `${REQUESTS}/${name}`)).body.status).toEqual({});
+  });
+});
+
 describe('signing', () => {
   test('a request that breaks the rules of its signer fails when it is approved', async () => {
     const { object } = csr('n-1', { usages: ['server auth', 'digital signature'] });

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { builtinKinds } from '../../kinds/index.ts';
+import type { ApiObject } from '../../object.ts';
+import { typeWarnings } from './policy-status.ts';
+
+const policy = (validations: object[], resources = ['deployments'], apiGroups = ['apps']): ApiObject => ({
+  apiVersion: 'admissionregistration.k8s.io/v1',
+  kind: 'ValidatingAdmissionPolicy',
+  metadata: { name: 'p' },
+  spec: {
+    matchConstraints: { resourceRules: [{ apiGroups, apiVersions: ['v1'], operations: ['CREATE'], resources }] },
+    validations,
+  },
+});
+
+test('an expression is read with the types of the kinds that it is about', () => {
+  const validations = [{ expression: 'object.spec.replicas > "x"' }, { expression: 'object.spec.replicas > 1' }];
+  expect(typeWarnings(policy(validations), builtinKinds)).toEqual([
+    {
+      fieldRef: 'spec.validations[0].expression',
+      warning:
+        "apps/v1, Kind=Deployment: ERROR: <input>:1:22: found no matching overload for '_>_' applied to '(int, string)'\n | object.spec.replicas > \"x\"\n | .....................^\n",
+    },
+  ]);
+});
+
+test('each kind complains for itself, and messages are read too', () => {
+  const validations = [{ expression: 'true', messageExpression: 'object.spec.replicas + "x"' }];
+  const [warning, ...others] = typeWarnings(policy(validations, ['deployments', 'replicasets']), builtinKinds);
+  expect(others).toEqual([]);
+  expect(warning?.['fieldRef']).toBe('spec.validations[0].messageExpression');
+  expect(String(warning?.['warning']).match(/Kind=\w+/g)).toEqual(['Kind=Deployment', 'Kind=ReplicaSet']);
+});
+
+test('what is named by a wildcard is not checked', () => {
+  expect(typeWarnings(policy([{ expression: 'object.none' }], ['*'], ['*']), builtinKinds)).toEqual([]);
+});

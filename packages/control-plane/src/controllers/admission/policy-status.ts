@@ -1,0 +1,96 @@
+import { kindsOfCrd } from '../../crd/index.ts';
+import { builtinKinds } from '../../kinds/index.ts';
+import { apiVersionOf, type KindDefinition } from '../../kinds/kind.ts';
+import { items, look, number, type Plain, strings, text } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { CelCompileError } from '../../schema/cel/ast.ts';
+import { compileCel, type Declaration } from '../../schema/cel/compile.ts';
+import { DYN, typeOfNode } from '../../schema/cel/types.ts';
+import { nodeOf } from '../../schema/node.ts';
+import { allowing, type Resource } from '../runtime/api.ts';
+import type { Controller, ControllerContext } from '../runtime/controller.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS } from '../runtime/resources.ts';
+
+const POLICIES: Resource = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  plural: 'validatingadmissionpolicies',
+  namespaced: false,
+};
+
+/** Types that a policy is checked for at most; a policy for more of them is written with wildcards in mind. */
+const MAX_TYPES = 10;
+
+/** The kinds that the rules of a policy name one by one. What is named by wildcards is not checked. */
+function kindsOf(policy: ApiObject, kinds: readonly KindDefinition[]): KindDefinition[] {
+  const rules = items(look(policy, 'spec', 'matchConstraints'), 'resourceRules');
+  const found = rules.flatMap((rule) =>
+    kinds.filter(
+      ({ group, version, plural }) =>
+        strings(rule, 'apiGroups').includes(group) &&
+        strings(rule, 'apiVersions').includes(version) &&
+        strings(rule, 'resources').includes(plural),
+    ),
+  );
+  return [...new Set(found)].slice(0, MAX_TYPES);
+}
+
+/** The variables of a policy's expressions, `object` being of this kind. */
+function declarationsFor(kind: KindDefinition): Declaration[] {
+  const node = nodeOf(kind.schema ?? {});
+  const type = kind.schema === undefined ? DYN : typeOfNode(node, kind.kind, false);
+  const object = ['object', 'oldObject'].map((name) => ({ name, type, node }));
+  const others = ['request', 'params', 'namespaceObject', 'authorizer', 'variables'];
+  return [...object, ...others.map((name) => ({ name, type: DYN }))];
+}
+
+/** Every expression of a policy that is checked, by its field. */
+function expressionsOf(policy: ApiObject): [field: string, expression: string][] {
+  return items(look(policy, 'spec'), 'validations').flatMap((validation, index) =>
+    ['expression', 'messageExpression']
+      .filter((field) => text(validation, field) !== '')
+      .map((field): [string, string] => [`spec.validations[${index}].${field}`, text(validation, field)]),
+  );
+}
+
+/** What is wrong with a policy's expressions when they are read with the types of the kinds that it is about. */
+export function typeWarnings(policy: ApiObject, kinds: readonly KindDefinition[]): Plain[] {
+  const about = kindsOf(policy, kinds).map((kind) => ({ kind, declarations: declarationsFor(kind) }));
+  return expressionsOf(policy).flatMap(([fieldRef, expression]) => {
+    let warning = '';
+    for (const { kind, declarations } of about) {
+      try {
+        compileCel(expression, declarations);
+      } catch (error) {
+        if (!(error instanceof CelCompileError)) throw error;
+        warning += `${apiVersionOf(kind)}, Kind=${kind.kind}: ${error.message}\n`;
+      }
+    }
+    return warning === '' ? [] : [{ fieldRef, warning }];
+  });
+}
+
+function setup({ api, informer, queue }: ControllerContext): void {
+  const policies = informer(POLICIES);
+  const definitions = informer(CUSTOM_RESOURCE_DEFINITIONS);
+  const work = queue(async (name) => {
+    const policy = policies.get(name);
+    if (policy === undefined) return;
+    const { generation, resourceVersion } = policy.metadata;
+    if (number(look(policy, 'status'), 'observedGeneration') === generation) return;
+    const kinds = [...builtinKinds, ...[...definitions.all()].flatMap(kindsOfCrd)];
+    const expressionWarnings = typeWarnings(policy, kinds);
+    const typeChecking = expressionWarnings.length === 0 ? {} : { expressionWarnings };
+    const patch = { metadata: { resourceVersion }, status: { observedGeneration: generation, typeChecking } };
+    await allowing(api.patch(POLICIES, { name, subresource: 'status' }, patch), 404, 409);
+  });
+  policies.onChange(({ type, object }) => {
+    if (type !== 'deleted') work.add(object.metadata.name ?? '');
+  });
+}
+
+/**
+ * Tells in the status of policies what does not fit the types that they are about.
+ * @see kubernetes pkg/controller/validatingadmissionpolicystatus
+ */
+export const policyStatus: Controller = { name: 'validatingadmissionpolicy-status', setup };
