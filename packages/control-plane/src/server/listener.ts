@@ -94,6 +94,8 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
 }
 
 function send(answer: ServerResponse, response: NodeResponse): void {
+  // HTTP/1.1 connections stay open without saying so, as Go's server leaves it.
+  response.removeHeader('connection');
   const headers: Record<string, string | string[] | number> = { ...answer.headers };
   if (answer.warnings !== undefined && answer.warnings.length > 0) {
     headers['warning'] = answer.warnings.map(warningHeader);
