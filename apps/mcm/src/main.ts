@@ -83,6 +83,9 @@ program
   .description('print the version')
   .action(() => say(version()));
 
+// The clock's timers keep no process alive; a command that waits for one does.
+setInterval(() => undefined, 2 ** 30);
+
 try {
   await program.parseAsync();
 } catch (error) {

@@ -26,12 +26,22 @@ function toRequest(request: TransportRequest, token: string | undefined): Reques
 }
 
 /**
+ * A `Request` follows its signal through a weak reference: once it is garbage, an abort no longer reaches the handler, and
+ * a watch would go on for ever. So the signal keeps it.
+ */
+function holdUntilAborted(request: Request, signal: AbortSignal | undefined): void {
+  signal?.addEventListener('abort', () => request.signal, { once: true });
+}
+
+/**
  * A transport that calls a server's own request handler in this process: no socket, the same answers.
  * @param token bearer token to send; absent: no `Authorization` header.
  */
 export function handlerTransport(fetch: (request: Request) => Promise<Response>, token?: string): Transport {
   return async (request): Promise<TransportResponse> => {
     request.signal?.throwIfAborted();
-    return unlessAborted(fetch(toRequest(request, token)), request.signal);
+    const asked = toRequest(request, token);
+    if (isWatch(request.path)) holdUntilAborted(asked, request.signal);
+    return unlessAborted(fetch(asked), request.signal);
   };
 }
