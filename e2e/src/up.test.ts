@@ -1,0 +1,106 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Machine, machines } from '@mcm/api';
+import { createClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { mcm } from './harness/mcm.ts';
+
+let cwd: string;
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'mcm e2e '));
+});
+afterEach(() => rmSync(cwd, { recursive: true, force: true }));
+
+const PATIENCE_MS = 180_000;
+
+/** Machine name → provider ID and uid, as the running instance tells it. */
+async function fleetOf(dataDir: string): Promise<Record<string, string>> {
+  const transport = undiciTransport(await loadKubeconfig(join(dataDir, 'kubeconfig')));
+  const client = createClient({ transport, userAgent: 'mcm-e2e', clock: realClock });
+  const list = await client.resource<Machine>(machines, 'default').list();
+  await transport.close();
+  return Object.fromEntries(
+    list.items.map((machine) => [machine.metadata.name, `${machine.metadata.uid} ${machine.spec.providerID}`]),
+  );
+}
+
+describe('mcm up', () => {
+  test('brings up three machines and ends, and finds the same fleet at every later start', {
+    timeout: PATIENCE_MS,
+  }, async () => {
+    const first = await mcm(['up', '--exit-when-ready', '--no-tty'], { cwd }).ended;
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect(first.stdout).toContain('ready: 3 machines Running');
+
+    const second = mcm(['up', '--no-tty'], { cwd });
+    await second.line(/^ready: 3 machines Running/);
+    const fleet = await fleetOf(join(cwd, '.mcm'));
+    expect(Object.keys(fleet)).toHaveLength(3);
+    second.child.kill('SIGKILL');
+    await second.ended;
+
+    const third = mcm(['up', '--no-tty'], { cwd });
+    await third.line(/^ready: 3 machines Running/);
+    expect(await fleetOf(join(cwd, '.mcm'))).toEqual(fleet);
+    expect((await mcm(['status'], { cwd }).ended).stdout).toContain('machines: 3 Running');
+    expect(await mcm(['down'], { cwd }).ended).toMatchObject({ code: 0, stdout: 'stopped\n' });
+    expect(await third.ended).toMatchObject({ code: 0 });
+    expect(await mcm(['status'], { cwd }).ended).toMatchObject({ code: 3, stdout: 'not running\n' });
+  });
+
+  test('Ctrl-C ends everything with exit code 0, even before it is ready', { timeout: PATIENCE_MS }, async () => {
+    const run = mcm(['up', '--no-tty'], { cwd });
+    await run.line(/^control-plane ready/);
+    run.child.kill('SIGINT');
+    expect(await run.ended).toMatchObject({ code: 0 });
+  });
+
+  test('a second instance on the same directory is refused and the first goes on', {
+    timeout: PATIENCE_MS,
+  }, async () => {
+    const first = mcm(['up', '--no-tty'], { cwd });
+    await first.line(/^control-plane ready/);
+    const second = await mcm(['up', '--no-tty'], { cwd }).ended;
+    expect(second.code).toBe(1);
+    expect(second.stderr).toMatch(
+      /^mcm: another mcm \(process \d+\) runs on .*: stop it with "mcm down", or name another --data-dir\n$/,
+    );
+    await first.line(/^ready: 3 machines Running/);
+    first.child.kill('SIGTERM');
+    expect(await first.ended).toMatchObject({ code: 0 });
+  });
+
+  test('a busy port is refused by name', { timeout: PATIENCE_MS }, async () => {
+    const server: Server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    const port = address !== null && typeof address === 'object' ? address.port : 0;
+    const run = await mcm(['up', '--no-tty', `--port=${port}`], { cwd }).ended;
+    server.close();
+    expect(run.code).toBe(1);
+    expect(run.stderr).toMatch(new RegExp(`^mcm: control-plane: .*${port}.*\n$`));
+  });
+
+  test('a corrupt store is refused and left as it was', { timeout: PATIENCE_MS }, async () => {
+    await mcm(['up', '--exit-when-ready', '--no-tty'], { cwd }).ended;
+    const store = join(cwd, '.mcm', 'control-plane', 'store.sqlite');
+    expect(existsSync(store)).toBe(true);
+    const rubbish = 'this is not a database '.repeat(1_000);
+    writeFileSync(store, rubbish);
+    for (const suffix of ['-wal', '-shm']) rmSync(`${store}${suffix}`, { force: true });
+    const run = await mcm(['up', '--no-tty'], { cwd }).ended;
+    expect(run.code).toBe(1);
+    expect(run.stderr).toMatch(/^mcm: control-plane: .*store\.sqlite.*\n$/);
+    expect(readFileSync(store, 'utf8')).toBe(rubbish);
+  });
+
+  test('a foreign directory is refused before anything starts', async () => {
+    mkdirSync(join(cwd, 'thesis'));
+    writeFileSync(join(cwd, 'thesis', 'chapter-1.txt'), 'mine');
+    const run = await mcm(['up', '--data-dir', 'thesis'], { cwd }).ended;
+    expect(run).toMatchObject({ code: 1, stdout: '' });
+    expect(run.stderr).toMatch(/thesis holds files that are not of mcm: name an empty or a new directory\n$/);
+  });
+});
