@@ -68,7 +68,7 @@ function signerCauses(spec: Plain): StatusCause[] {
 }
 
 function expirationCauses(spec: Plain): StatusCause[] {
-  const seconds = spec['expirationSeconds'];
+  const seconds = spec.expirationSeconds;
   if (typeof seconds !== 'number' || seconds >= SHORTEST_SECONDS) return [];
   const why = 'may not specify a duration less than 600 seconds (10 minutes)';
   return [invalidValue('spec.expirationSeconds', seconds, why)];
@@ -123,7 +123,7 @@ const causesOf = (object: ApiObject): StatusCause[] => {
 };
 
 const withType = (object: ApiObject, type: string): Plain[] =>
-  items(look(object, 'status'), 'conditions').filter((condition) => condition['type'] === type);
+  items(look(object, 'status'), 'conditions').filter((condition) => condition.type === type);
 
 /** Final conditions stay, and approval is nobody's business but that of its subresource. */
 function transitionCauses(object: ApiObject, old: ApiObject, { subresource }: StrategyContext): StatusCause[] {
@@ -147,10 +147,10 @@ function transitionCauses(object: ApiObject, old: ApiObject, { subresource }: St
 function stampConditions(object: ApiObject, old: ApiObject, now: Date): void {
   const time = `${now.toISOString().slice(0, 19)}Z`;
   for (const condition of items(look(object, 'status'), 'conditions')) {
-    condition['lastUpdateTime'] ??= time;
+    condition.lastUpdateTime ??= time;
     const before = withType(old, text(condition, 'type'))[0];
-    const same = before !== undefined && before['status'] === condition['status'];
-    condition['lastTransitionTime'] ??= same ? before['lastTransitionTime'] : time;
+    const same = before !== undefined && before.status === condition.status;
+    condition.lastTransitionTime ??= same ? before.lastTransitionTime : time;
   }
 }
 
@@ -159,19 +159,19 @@ type Strategy = Pick<KindDefinition, 'prepareForCreate' | 'prepareForUpdate' | '
 /** CertificateSigningRequests: the spec stays as it is created; approval and status write their part each. */
 export const certificateRequestStrategy: Strategy = {
   prepareForCreate(object) {
-    object['status'] = {};
+    object.status = {};
   },
   prepareForUpdate(object, old, { subresource, now }) {
-    object['spec'] = old['spec'];
+    object.spec = old.spec;
     if (subresource === '') {
-      object['status'] = old['status'];
+      object.status = old.status;
       return;
     }
     if (subresource === 'approval') {
       const { certificate } = look(old, 'status');
       const status = child(object, 'status');
-      if (certificate === undefined) delete status['certificate'];
-      else status['certificate'] = certificate;
+      if (certificate === undefined) delete status.certificate;
+      else status.certificate = certificate;
     }
     stampConditions(object, old, now);
   },

@@ -17,7 +17,7 @@ export function withCrdStrategy(kind: KindDefinition): KindDefinition {
     deletionFinalizers: [CLEANUP],
     setDefaults: defaultCrd,
     prepareForCreate: (crd) => {
-      crd['status'] = initialCrdStatus(crd);
+      crd.status = initialCrdStatus(crd);
     },
     validate: (crd) => validateCrd(crd),
     validateUpdate: (crd, old) => validateCrd(crd, old),
@@ -30,13 +30,13 @@ interface Condition {
 }
 
 const conditionsOf = (crd: ApiObject): readonly Condition[] =>
-  ((crd['status'] as { conditions?: Condition[] | null } | undefined)?.conditions ?? []) as Condition[];
+  ((crd.status as { conditions?: Condition[] | null } | undefined)?.conditions ?? []) as Condition[];
 
 const isEstablished = (crd: ApiObject): boolean =>
   conditionsOf(crd).some(({ type, status }) => type === 'Established' && status === 'True');
 
 function withStorageVersion(crd: ApiObject): KindDefinition[] {
-  const { versions } = crd['spec'] as { versions: { name: string; storage: boolean }[] };
+  const { versions } = crd.spec as { versions: { name: string; storage: boolean }[] };
   const storageVersion = versions.find(({ storage }) => storage)?.name;
   return kindsOfCrd(crd).map((kind) => (storageVersion === undefined ? kind : { ...kind, storageVersion }));
 }
@@ -90,9 +90,9 @@ export class CrdLifecycle {
       if (record === undefined) continue;
       const crd = this.#registry.parse(crdKind, record);
       const dying = crd.metadata.deletionTimestamp !== undefined;
-      const status = dying ? crd['status'] : crdStatus(crd, parse(), this.#registry.now());
+      const status = dying ? crd.status : crdStatus(crd, parse(), this.#registry.now());
       const changed = !jsonEquals(status, crd.status);
-      crd['status'] = status;
+      crd.status = status;
       if (changed) this.#registry.put(crdKind, crd);
       if (dying) this.#cleanUp(crd);
       else this.#serve(crd);
@@ -101,7 +101,7 @@ export class CrdLifecycle {
 
   #serve(crd: ApiObject): void {
     const name = crd.metadata.name ?? '';
-    const spec = isEstablished(crd) ? crd['spec'] : undefined;
+    const spec = isEstablished(crd) ? crd.spec : undefined;
     if (jsonEquals(this.#served.get(name), spec)) return;
     this.#served.set(name, spec);
     this.#registry.kinds.setCustom(
@@ -114,7 +114,7 @@ export class CrdLifecycle {
   /** Deletes the objects of a CRD that is going; it goes itself when the last of them has gone. */
   #cleanUp(crd: ApiObject): void {
     const { kinds, store } = this.#registry;
-    const { group, names } = crd['spec'] as { group: string; names: { plural: string } };
+    const { group, names } = crd.spec as { group: string; names: { plural: string } };
     const resource = `${group}/${names.plural}`;
     const served = kinds.all().find((one) => one.resource === resource);
     if (served !== undefined) {

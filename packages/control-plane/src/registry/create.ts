@@ -1,7 +1,7 @@
 import type { ApiObject } from '../object.ts';
 import { trackUpdate } from '../patch/index.ts';
 import type { StatusCause } from '../status.ts';
-import { alreadyExists, badRequest, internal, invalid } from './errors.ts';
+import { alreadyExists, badRequest, internal, invalid, shownKind } from './errors.ts';
 import type { ServedKind } from './kind-registry.ts';
 import { dedupOwners, metaCauses } from './metadata.ts';
 import { formatTime, renderObject, tidyMeta } from './object-text.ts';
@@ -52,7 +52,7 @@ export function track(
   const { kind } = served;
   const ignoresStatus = subresource === '' && kind.subresources?.status === true;
   const seen = (object: ApiObject): ApiObject => {
-    if (!ignoresStatus || object['status'] === undefined) return object;
+    if (!ignoresStatus || object.status === undefined) return object;
     const { status: _status, ...rest } = object;
     return rest;
   };
@@ -94,7 +94,7 @@ function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject):
   metadata.creationTimestamp ??= formatTime(registry.now());
   if (served.kind.hasGeneration === true || served.kind.custom) metadata.generation = 1;
   else delete metadata.generation;
-  if (served.kind.custom && served.kind.subresources?.status === true) delete object['status'];
+  if (served.kind.custom && served.kind.subresources?.status === true) delete object.status;
 }
 
 /**
@@ -143,7 +143,7 @@ export async function createObject(
   for (let attempt = 1; ; attempt++) {
     if (generated) admitted.metadata.name = generateName(metadata.generateName ?? '', registry.random);
     const causes = causesOf(registry, call, served, admitted, '');
-    if (causes.length > 0) throw invalid(kind, admitted.metadata.name ?? '', causes);
+    if (causes.length > 0) throw invalid(shownKind(kind), admitted.metadata.name ?? '', causes);
     await registry.admission.validate({ ...attributes, name: admitted.metadata.name ?? '', object: admitted });
     const name = admitted.metadata.name ?? '';
     const existing = registry.store.get(served.resource, admitted.metadata.namespace ?? '', name);

@@ -103,11 +103,20 @@ export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): P
   );
 }
 
+/** Why an object of one type is none of another, in the scheme's words. */
+export function unconvertible(apiVersion: string, name: string, { kind }: ServedKind, kinds: KindRegistry): string {
+  if (kinds.byKind(apiVersion, name) === undefined) {
+    return `no kind "${name}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`;
+  }
+  const target = `${kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '')}.${kind.kind}`;
+  return `converting (${apiVersion.split('/').at(-1)}.${name}) to (${target}): unknown conversion`;
+}
+
 /** apiVersion and kind must be those of the URL. Fills them in where a built-in kind may leave them out. */
-function checkType(body: Plain, served: ServedKind, kinds: KindRegistry, bytes: Uint8Array): void {
+export function checkType(body: Plain, served: ServedKind, kinds: KindRegistry, bytes: Uint8Array): void {
   const { kind } = served;
-  const apiVersion = body['apiVersion'];
-  const name = body['kind'];
+  const apiVersion = body.apiVersion;
+  const name = body.kind;
   if (kind.custom) {
     const shown = JSON.stringify(body);
     if (typeof name !== 'string' || name === '') {
@@ -122,7 +131,7 @@ function checkType(body: Plain, served: ServedKind, kinds: KindRegistry, bytes: 
       );
     }
     if (name !== kind.kind) {
-      const objectName = isPlain(body['metadata']) ? String(body['metadata']['name'] ?? '') : '';
+      const objectName = isPlain(body.metadata) ? String(body.metadata.name ?? '') : '';
       throw invalid({ group: kind.group, kind: name }, objectName, [
         invalidValue('kind', name, `must be ${kind.kind}`),
       ]);
@@ -134,16 +143,11 @@ function checkType(body: Plain, served: ServedKind, kinds: KindRegistry, bytes: 
   if (given.kind === '') given.kind = kind.kind;
   if (given.apiVersion !== served.apiVersion || given.kind !== kind.kind) {
     const version = String(given.apiVersion).split('/').at(-1) ?? '';
-    const known = kinds.byKind(String(given.apiVersion), String(given.kind));
-    const target = `${kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '')}.${kind.kind}`;
-    const why =
-      known === undefined
-        ? `no kind "${given.kind}" is registered for version "${given.apiVersion}" in scheme "pkg/runtime/scheme.go:111"`
-        : `converting (${version}.${given.kind}) to (${target}): unknown conversion`;
+    const why = unconvertible(String(given.apiVersion), String(given.kind), served, kinds);
     throw badRequest(`${given.kind} in version "${version}" cannot be handled as a ${kind.kind}: ${why}`);
   }
-  body['apiVersion'] = served.apiVersion;
-  body['kind'] = kind.kind;
+  body.apiVersion = served.apiVersion;
+  body.kind = kind.kind;
 }
 
 const META_TYPES: Readonly<Record<string, string>> = {
@@ -172,13 +176,13 @@ function checkMeta(body: Plain, { kind }: ServedKind): void {
       `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: json: cannot unmarshal ${goKind(value)} into Go struct field ObjectMeta.${shown} of type ${type}`,
     );
   };
-  const meta = body['metadata'] ?? {};
+  const meta = body.metadata ?? {};
   if (!isPlain(meta)) {
     throw badRequest(
       `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: json: cannot unmarshal ${goKind(meta)} into Go ${kind.custom ? 'value' : `struct field ${kind.kind}.metadata`} of type v1.ObjectMeta`,
     );
   }
-  body['metadata'] = meta;
+  body.metadata = meta;
   for (const [field, value] of Object.entries(meta)) {
     if (value === null) {
       delete meta[field];

@@ -20,6 +20,7 @@ const ATTEMPTS = 8;
 
 /**
  * Deletes one object, or marks it: when it has finalizers, is given time (pods), or its dependents come first.
+ * @param admitted the request has passed admission already, as something else than a delete (an eviction)
  * @throws StatusError 403, 404 or 409
  */
 export async function deleteObject(
@@ -27,6 +28,7 @@ export async function deleteObject(
   call: Call,
   target: Target,
   options: DeleteOptions,
+  admitted = false,
 ): Promise<Deleted> {
   const { served } = target;
   for (let attempt = 1; ; attempt++) {
@@ -34,20 +36,30 @@ export async function deleteObject(
     if (record === undefined) throw notFound(served.kind, target.name);
     const old = registry.parse(served, record);
     checkPreconditions(target, old, options);
-    const attributes = registry.attributes(call, target, {
-      operation: 'DELETE',
-      object: undefined,
-      old,
-      dryRun: options.dryRun,
-      options: options.given,
-    });
-    await registry.admission.admit(attributes);
-    await registry.admission.validate(attributes);
+    if (!admitted) await admitDelete(registry, call, target, old, options);
     if (registry.store.get(served.resource, target.namespace, target.name) === record) {
       return finish(registry, target, record, old, options);
     }
     if (attempt >= ATTEMPTS) throw conflict(served.kind, target.name, MODIFIED);
   }
+}
+
+async function admitDelete(
+  registry: Registry,
+  call: Call,
+  target: Target,
+  old: ApiObject,
+  options: DeleteOptions,
+): Promise<void> {
+  const attributes = registry.attributes(call, target, {
+    operation: 'DELETE',
+    object: undefined,
+    old,
+    dryRun: options.dryRun,
+    options: options.given,
+  });
+  await registry.admission.admit(attributes);
+  await registry.admission.validate(attributes);
 }
 
 function checkPreconditions({ served: { kind } }: Target, old: ApiObject, { preconditions }: DeleteOptions): void {
@@ -108,7 +120,7 @@ function terminateNamespace(
   options: DeleteOptions,
 ): Deleted {
   object.metadata.deletionTimestamp = formatTime(registry.now());
-  object['status'] = { ...(object['status'] as object | undefined), phase: 'Terminating' };
+  object.status = { ...(object.status as object | undefined), phase: 'Terminating' };
   if (options.dryRun) return { gone: false, text: renderObject(object, undefined), object };
   const record = registry.put(served, object);
   return { gone: false, text: served.textOf(record), object: registry.parse(served, record) };

@@ -58,6 +58,10 @@ export function joinCauses(causes: readonly StatusCause[]): string {
   return lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
 }
 
+/** A view of a core kind is refused under the name of that. */
+export const shownKind = (kind: KindDefinition): Pick<KindDefinition, 'group' | 'kind'> =>
+  kind.storedAs?.resource.startsWith('/') === true ? { group: '', kind: kind.kind } : kind;
+
 /** 422 with its causes. */
 export const invalid = (
   kind: Pick<KindDefinition, 'group' | 'kind'>,

@@ -157,10 +157,10 @@ function compacted(token: { namespace: string; name: string } | undefined, curre
   if (token === undefined) return expired('The resourceVersion for the provided list is too old.');
   const failure = new StatusError({ message: INCONSISTENT, reason: 'Expired', code: 410 });
   const start = `${token.namespace}/${token.name}\u0000`;
-  failure.status.metadata['continue'] = Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: -1, start })).toString(
+  failure.status.metadata.continue = Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: -1, start })).toString(
     'base64url',
   );
-  failure.status.metadata['resourceVersion'] = String(current);
+  failure.status.metadata.resourceVersion = String(current);
   return failure;
 }
 
@@ -175,8 +175,8 @@ export function itemText(served: ServedKind, record: StoredRecord): string {
 /** The metadata of a list, as both sorts of kinds write it. */
 export function listMeta(served: ServedKind, result: ListResult): Record<string, unknown> {
   const meta: Record<string, unknown> = { resourceVersion: String(result.resourceVersion) };
-  if (result.continue !== '' || served.kind.custom) meta['continue'] = result.continue;
-  if (result.remainingItemCount !== undefined) meta['remainingItemCount'] = result.remainingItemCount;
+  if (result.continue !== '' || served.kind.custom) meta.continue = result.continue;
+  if (result.remainingItemCount !== undefined) meta.remainingItemCount = result.remainingItemCount;
   return meta;
 }
 

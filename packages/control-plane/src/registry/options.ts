@@ -222,7 +222,7 @@ export function parseDeleteOptions(query: URLSearchParams, body: Record<string, 
   const grace = read('gracePeriodSeconds');
   const orphan = read('orphanDependents');
   const policy = read('propagationPolicy');
-  const dryRunValues = body === undefined ? query.getAll('dryRun') : stringsOf(body['dryRun']);
+  const dryRunValues = body === undefined ? query.getAll('dryRun') : stringsOf(body.dryRun);
   const causes: StatusCause[] = [];
   const known = POLICIES.find((value) => value === policy);
   if (orphan !== undefined && policy !== undefined) {
@@ -235,7 +235,7 @@ export function parseDeleteOptions(query: URLSearchParams, body: Record<string, 
   }
   causes.push(...dryRunCauses(dryRunValues));
   if (causes.length > 0) throw invalidOptions('DeleteOptions', causes);
-  const preconditions = body?.['preconditions'];
+  const preconditions = body?.preconditions;
   return {
     dryRun: dryRunValues.length > 0,
     gracePeriodSeconds: typeof grace === 'number' ? grace : parseInteger((grace as string | undefined) ?? null),

@@ -2,9 +2,18 @@ import { DecodeError } from '../kinds/shape.ts';
 import type { ApiObject, JsonObject } from '../object.ts';
 import { applyJsonPatch, applyMergePatch, applyStrategicMergePatch, serverSideApply } from '../patch/index.ts';
 import { StatusError } from '../status.ts';
-import { checkPatched, jsonProblem, normalize, parseYamlText, strictMessage } from './decode.ts';
+import {
+  checkPatched,
+  checkType,
+  jsonProblem,
+  normalize,
+  parseYamlText,
+  sameVersion,
+  strictMessage,
+  unconvertible,
+} from './decode.ts';
 import { badRequest } from './errors.ts';
-import type { ServedKind } from './kind-registry.ts';
+import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import { renderObject } from './object-text.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target, Written } from './registry.ts';
@@ -66,14 +75,22 @@ export const invalidPatch = (object: ApiObject, why: string, shown?: string): St
 };
 
 /** Reads what a patch has made as an object of its kind: unknown fields, metadata types, defaults. */
-function decodePatched(patched: JsonObject, served: ServedKind, call: Call, options: WriteOptions): ApiObject {
+function decodePatched(
+  patched: JsonObject,
+  served: ServedKind,
+  kinds: KindRegistry,
+  call: Call,
+  options: WriteOptions,
+): ApiObject {
   const object = patched as unknown as ApiObject;
   if (served.kind.custom && (object.kind ?? '') === '') {
     throw invalidPatch(object, `Object 'Kind' is missing in '${JSON.stringify(object)}'`, JSON.stringify(object));
   }
   checkPatched(object, served);
-  object.apiVersion = served.apiVersion;
-  object.kind = served.kind.kind;
+  if (!sameVersion(object, served)) {
+    if (served.kind.custom) checkType(object, served, kinds, new Uint8Array());
+    throw invalidPatch(object, unconvertible(object.apiVersion, object.kind, served, kinds));
+  }
   const shown = options.fieldValidation === 'Strict' ? structuredClone(object) : object;
   const unknown = normalizePatched(object, served);
   if (unknown.length > 0) {
@@ -116,7 +133,7 @@ export function patchObject(
     patched: true,
     next: (live) => {
       patch ??= patcher(type, bytes, served);
-      const object = decodePatched(patch(live as unknown as JsonObject), served, quiet, options);
+      const object = decodePatched(patch(live as unknown as JsonObject), served, registry.kinds, quiet, options);
       warned = true;
       return object;
     },

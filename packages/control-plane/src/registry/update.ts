@@ -2,7 +2,7 @@ import type { ApiObject } from '../object.ts';
 import type { StatusCause } from '../status.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { createObject, matchNamespace, track } from './create.ts';
-import { badRequest, conflict, internal, invalid, invalidValue, MODIFIED, notFound } from './errors.ts';
+import { badRequest, conflict, internal, invalid, invalidValue, MODIFIED, notFound, shownKind } from './errors.ts';
 import type { ServedKind } from './kind-registry.ts';
 import { dedupOwners, metaUpdateCauses } from './metadata.ts';
 import { jsonEquals, renderObject, tidyMeta } from './object-text.ts';
@@ -83,7 +83,7 @@ async function attemptUpdate(
   updated = (await registry.admission.admit(attributes)) ?? updated;
   prepare(registry, call, served, subresource, updated, old);
   const causes = causesOf(registry, call, served, subresource, updated, old);
-  if (causes.length > 0) throw invalid(kind, target.name, causes);
+  if (causes.length > 0) throw invalid(shownKind(kind), target.name, causes);
   await registry.admission.validate({ ...attributes, object: updated });
 
   if (registry.store.get(served.resource, target.namespace, target.name) !== record) return undefined;
@@ -166,8 +166,8 @@ function prepare(
   else meta.deletionGracePeriodSeconds = before.deletionGracePeriodSeconds;
   if (subresource === 'status') keepAllButStatus(served, updated, old);
   else if (subresource === '' && kind.subresources?.status === true) {
-    if (old['status'] === undefined) delete updated['status'];
-    else updated['status'] = old['status'];
+    if (old.status === undefined) delete updated.status;
+    else updated.status = old.status;
   }
   kind.prepareForUpdate?.(updated, old, { now: registry.now(), subresource, userName: call.user.name });
   if (
@@ -188,7 +188,7 @@ function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObje
   for (const [field, value] of Object.entries(old)) {
     if (field !== 'metadata' && field !== 'status') updated[field] = value;
   }
-  if (status === undefined) delete updated['status'];
+  if (status === undefined) delete updated.status;
   if (!kind.custom) return;
   const { managedFields, resourceVersion } = updated.metadata;
   updated.metadata = { ...old.metadata };
@@ -233,6 +233,6 @@ function isFinished(updated: ApiObject, old: ApiObject): boolean {
 /** Namespaces carry finalizers in their spec too. */
 export function hasSpecFinalizers(object: ApiObject): boolean {
   if (object.kind !== 'Namespace' || object.apiVersion !== 'v1') return false;
-  const spec = object['spec'] as { finalizers?: unknown[] } | undefined;
+  const spec = object.spec as { finalizers?: unknown[] } | undefined;
   return (spec?.finalizers ?? []).length > 0;
 }

@@ -31,7 +31,7 @@ export function compressed(body: string, contentType: string, request: ServerReq
   const headers: Record<string, string> = { 'content-type': contentType };
   if (body.length >= GZIP_FROM && /\bgzip\b/.test(request.header('accept-encoding') ?? '')) {
     headers['content-encoding'] = 'gzip';
-    headers['vary'] = 'Accept-Encoding';
+    headers.vary = 'Accept-Encoding';
     return { status, headers, body: gzipSync(body, { level: 1 }) };
   }
   return { status, headers, body };

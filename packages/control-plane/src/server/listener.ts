@@ -98,7 +98,7 @@ function send(answer: ServerResponse, response: NodeResponse): void {
   response.removeHeader('connection');
   const headers: Record<string, string | string[] | number> = { ...answer.headers };
   if (answer.warnings !== undefined && answer.warnings.length > 0) {
-    headers['warning'] = answer.warnings.map(warningHeader);
+    headers.warning = answer.warnings.map(warningHeader);
   }
   const { body } = answer;
   if (typeof body === 'function') {

@@ -85,7 +85,7 @@ function discovery(
       const answer = compressed(text, AGGREGATED, request);
       const etag = `"${createHash('sha256').update(text).digest('hex').toUpperCase()}"`;
       if (request.header('if-none-match') === etag) return { status: 304, headers: { etag }, body: '' };
-      const vary = answer.headers['vary'] === undefined ? 'Accept' : 'Accept, Accept-Encoding';
+      const vary = answer.headers.vary === undefined ? 'Accept' : 'Accept, Accept-Encoding';
       return { ...answer, headers: { ...answer.headers, etag, vary, 'cache-control': 'public' } };
     }
     const format = jsonFormat(request);

@@ -85,7 +85,7 @@ function openStore(path: string): DatabaseSync {
   try {
     database = openDatabase(path);
     const application = readNumber(database, 'application_id');
-    const tables = Number(database.prepare('SELECT count(*) AS n FROM sqlite_master').get()?.['n'] ?? 0);
+    const tables = Number(database.prepare('SELECT count(*) AS n FROM sqlite_master').get()?.n ?? 0);
     if (application !== APPLICATION_ID && (application !== 0 || tables > 0)) {
       throw new StoreError(`the file ${path} is not a store of a control plane and is left untouched`);
     }
@@ -175,7 +175,7 @@ export class FileStore extends MemoryStore {
     const lock = takeLock(dir);
     try {
       const database = openStore(join(dir, FILE));
-      const revision = Number(database.prepare('SELECT revision FROM counter').get()?.['revision'] ?? 1);
+      const revision = Number(database.prepare('SELECT revision FROM counter').get()?.revision ?? 1);
       const onFailure = options.onFailure ?? (() => undefined);
       const store = new FileStore({ database, lock, onFailure }, clock, options.limits ?? {}, revision);
       store.#load();
@@ -188,13 +188,13 @@ export class FileStore extends MemoryStore {
 
   #load(): void {
     for (const row of this.#database.prepare('SELECT * FROM object').iterate()) {
-      this.restore(String(row['resource']), {
-        namespace: String(row['namespace']),
-        name: String(row['name']),
-        revision: Number(row['revision']),
-        json: String(row['json']),
-        labels: parseMap(row['labels']),
-        fields: parseMap(row['fields']),
+      this.restore(String(row.resource), {
+        namespace: String(row.namespace),
+        name: String(row.name),
+        revision: Number(row.revision),
+        json: String(row.json),
+        labels: parseMap(row.labels),
+        fields: parseMap(row.fields),
       });
     }
   }

@@ -44,7 +44,7 @@ export async function bindPod(request: SubresourceRequest): Promise<SubresourceA
 function bound({ registry, target }: SubresourceRequest, pod: ApiObject, node: string, binding: Binding): ApiObject {
   const { metadata } = pod;
   const refuse = (why: string) => conflict({ group: '', plural: 'pods/binding' }, target.name, why);
-  const spec = pod['spec'] as { nodeName?: string; schedulingGates?: unknown[] };
+  const spec = pod.spec as { nodeName?: string; schedulingGates?: unknown[] };
   if (binding.metadata?.uid !== undefined && binding.metadata.uid !== '' && binding.metadata.uid !== metadata.uid) {
     throw refuse(
       `Precondition failed: UID in precondition: ${binding.metadata.uid}, UID in object meta: ${metadata.uid}`,
@@ -63,7 +63,7 @@ function bound({ registry, target }: SubresourceRequest, pod: ApiObject, node: s
   if (binding.metadata?.annotations !== undefined) {
     metadata.annotations = { ...metadata.annotations, ...binding.metadata.annotations };
   }
-  const status = (pod['status'] ?? {}) as { conditions?: Condition[] };
+  const status = (pod.status ?? {}) as { conditions?: Condition[] };
   const scheduled = {
     type: 'PodScheduled',
     status: 'True',
@@ -71,6 +71,6 @@ function bound({ registry, target }: SubresourceRequest, pod: ApiObject, node: s
     lastTransitionTime: formatTime(registry.now()),
   };
   status.conditions = [...(status.conditions ?? []).filter(({ type }) => type !== 'PodScheduled'), scheduled];
-  pod['status'] = status;
+  pod.status = status;
   return pod;
 }

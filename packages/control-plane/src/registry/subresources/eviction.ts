@@ -70,17 +70,26 @@ const isReady = (pod: Pod): boolean =>
 export async function evictPod(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
-  const { dryRun } = request.options('CreateOptions');
+  const { dryRun, given } = request.options('CreateOptions');
   const eviction = (await request.readBody('Eviction')).plain as Eviction;
   checkEviction(eviction, target.name);
   const asked = parseDeleteOptions(new URLSearchParams(), eviction.deleteOptions ?? {});
   const options: DeleteOptions = { ...asked, dryRun: dryRun || asked.dryRun };
+  const attributes = registry.attributes(call, target, {
+    operation: 'CREATE',
+    object: { apiVersion: 'policy/v1', kind: 'Eviction', ...eviction, metadata: { ...eviction.metadata, namespace: target.namespace } },
+    old: undefined,
+    dryRun: options.dryRun,
+    options: given,
+  });
+  await registry.admission.admit(attributes);
+  await registry.admission.validate(attributes);
 
   // Nothing waits between the reading of the budget and its being charged, so two evictions never share one allowance.
   const pod = readPod(registry, target.served, target.namespace, target.name);
   if (!isExempt(pod)) chargeBudget(registry, pod, options.dryRun);
   if (!options.dryRun) markDisrupted(registry, target.served, pod);
-  await deleteObject(registry, call, { ...target, subresource: '' }, options);
+  await deleteObject(registry, call, { ...target, subresource: '' }, options, true);
   return { status: 201, body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 } };
 }
 
@@ -159,7 +168,7 @@ function refusalOf({ metadata: { name }, status = {} }: Budget): string {
     ({ type, reason }) => type === 'DisruptionAllowed' && reason === 'SyncFailed',
   );
   if (failed !== undefined) {
-    return `The disruption budget ${name} does not allow evicting pods currently because it failed sync: ${failed['message'] ?? ''}`;
+    return `The disruption budget ${name} does not allow evicting pods currently because it failed sync: ${failed.message ?? ''}`;
   }
   const { currentHealthy = 0, desiredHealthy = 0 } = status;
   if (currentHealthy > desiredHealthy) return `The disruption budget ${name} does not allow evicting pods currently`;

@@ -12,7 +12,7 @@ export async function finalizeNamespace(request: SubresourceRequest): Promise<Su
   const next = async (live: ApiObject): Promise<ApiObject> => {
     const { plain, bytes } = await request.readBody('Namespace');
     const sent = decodeObject(plain, bytes, target.served, registry.kinds, options, call.warn);
-    return { ...live, metadata: { ...live.metadata, ...sent.metadata }, spec: sent['spec'] ?? {} };
+    return { ...live, metadata: { ...live.metadata, ...sent.metadata }, spec: sent.spec ?? {} };
   };
   return { status: 200, text: (await updateObject(registry, call, target, { next }, options)).text };
 }

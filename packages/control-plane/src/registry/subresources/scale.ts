@@ -1,11 +1,12 @@
 import type { ApiObject, JsonObject } from '../../object.ts';
 import { applyJsonPatch, applyMergePatch } from '../../patch/index.ts';
 import { unsupportedBody, unsupportedByRouter } from '../../server/negotiate.ts';
+import { StatusError } from '../../status.ts';
 import { checkPatched, jsonProblem } from '../decode.ts';
 import { badRequest, invalid, invalidValue, methodNotAllowed, notFound } from '../errors.ts';
 import type { ServedKind } from '../kind-registry.ts';
 import { copyJson } from '../object-text.ts';
-import { patchTypesOf } from '../patch.ts';
+import { invalidPatch, patchTypesOf } from '../patch.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
 import { updateObject } from '../update.ts';
 
@@ -72,6 +73,40 @@ export function scaleOf({ kind }: ServedKind, object: ApiObject): JsonObject {
   };
 }
 
+/** Whether managed fields hold a path. */
+function owns(fields: unknown, path: readonly string[]): boolean {
+  let at: unknown = fields;
+  for (const step of path) {
+    if (typeof at !== 'object' || at === null) return false;
+    at = (at as Record<string, unknown>)[`f:${step}`];
+  }
+  return at !== undefined;
+}
+
+/** An applied number of replicas must not be another manager's. @throws StatusError 409 */
+function checkOwners(live: ApiObject, path: string, manager: string, replicas: number): void {
+  if (read(live, path) === replicas) return;
+  const others = (live.metadata.managedFields ?? []).filter(
+    (entry) => owns(entry.fieldsV1, steps(path)) && !(entry.manager === manager && entry.operation === 'Apply'),
+  );
+  if (others.length === 0) return;
+  const causes = others.map((entry) => ({
+    reason: 'FieldManagerConflict',
+    message: `conflict with ${JSON.stringify(entry.manager ?? '')}${entry.operation === 'Apply' ? '' : ' using autoscaling/v1'}`,
+    field: '.spec.replicas',
+  }));
+  const list =
+    causes.length === 1
+      ? `1 conflict: ${causes[0]?.message}: .spec.replicas`
+      : `${causes.length} conflicts: ${causes.map(({ message }) => `${message}:\n- .spec.replicas`).join('\n')}`;
+  throw new StatusError({
+    message: `Apply failed with ${list}`,
+    reason: 'Conflict',
+    details: { causes },
+    code: 409,
+  });
+}
+
 function parsePatch(bytes: Uint8Array): unknown {
   const text = Buffer.from(bytes).toString('utf8');
   try {
@@ -104,10 +139,8 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
   if (method === 'PATCH' && !types.some((type) => type === request.contentType)) {
     throw served.kind.custom ? unsupportedBody(types) : unsupportedByRouter();
   }
-  const options = request.options(
-    method === 'PUT' ? 'UpdateOptions' : 'PatchOptions',
-    request.contentType === 'application/apply-patch+yaml',
-  );
+  const applying = request.contentType === 'application/apply-patch+yaml';
+  const options = request.options(method === 'PUT' ? 'UpdateOptions' : 'PatchOptions', applying);
   const sent = method === 'PUT' ? (await request.readBody('Scale')).plain : undefined;
   const bytes = method === 'PATCH' ? await request.body() : undefined;
   const next = (live: ApiObject): ApiObject => {
@@ -116,9 +149,11 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
       ? (sent ?? {})
       : patched(current, request.contentType, bytes)) as unknown as ApiObject;
     checkPatched(wanted, served);
-    const replicas = (wanted['spec'] as { replicas?: unknown } | undefined)?.replicas ?? 0;
+    const replicas = (wanted.spec as { replicas?: unknown } | undefined)?.replicas ?? 0;
     if (typeof replicas !== 'number' || !Number.isInteger(replicas)) {
-      throw badRequest('Scale in version "v1" cannot be handled as a Scale: spec.replicas must be an integer');
+      const why = `json: cannot unmarshal ${typeof replicas} into Go struct field ScaleSpec.spec.replicas of type int32`;
+      if (bytes !== undefined) throw invalidPatch(wanted, why);
+      throw badRequest(`Scale in version "v1" cannot be handled as a Scale: ${why}`);
     }
     if (replicas < 0 && served.kind.custom) {
       throw invalid(served.kind, target.name, [
@@ -130,6 +165,7 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
       const cause = invalidValue('spec.replicas', replicas, 'must be greater than or equal to 0');
       throw invalid(SCALE, target.name, [cause]);
     }
+    if (applying && !options.force) checkOwners(live, paths.specReplicasPath, options.fieldManager, replicas);
     const { uid, resourceVersion, name } = wanted.metadata;
     if (uid !== undefined) live.metadata.uid = uid;
     if (resourceVersion !== undefined && resourceVersion !== '') live.metadata.resourceVersion = resourceVersion;

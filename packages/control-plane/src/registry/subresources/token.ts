@@ -42,7 +42,7 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
   const options = request.options('CreateOptions');
   const { plain } = await request.readBody('TokenRequest');
   checkMetadata(plain, target);
-  const given = (plain['spec'] ?? {}) as Spec;
+  const given = (plain.spec ?? {}) as Spec;
   const record = registry.store.get(target.served.resource, target.namespace, target.name);
   if (record === undefined) throw notFound(target.served.kind, target.name);
   const account = registry.parse(target.served, record);
