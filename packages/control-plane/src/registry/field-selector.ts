@@ -18,7 +18,7 @@ export interface ParsedFieldSelector {
   readonly name: string | undefined;
 }
 
-const unescape = (value: string): string => value.replace(/\\([\\,=])/g, '$1');
+const withoutEscapes = (value: string): string => value.replace(/\\([\\,=])/g, '$1');
 
 /** Splits at commas that no backslash escapes. */
 function split(text: string): string[] {
@@ -46,7 +46,7 @@ function parseTerm(part: string, whole: string): Term {
       return {
         field: part.slice(0, at),
         equal: operator !== '!=',
-        value: unescape(part.slice(at + operator.length)),
+        value: withoutEscapes(part.slice(at + operator.length)),
       };
     }
   }
@@ -77,13 +77,13 @@ export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFi
     const common = field === 'metadata.name' || (field === 'metadata.namespace' && (kind.namespaced || !kind.custom));
     if (!common && !Object.hasOwn(kind.selectableFields ?? {}, field)) throw refuse(kind, field);
   }
-  const valueOf = (record: StoredRecord, field: string): string => {
+  const readField = (record: StoredRecord, field: string): string => {
     if (field === 'metadata.name') return record.name;
     if (field === 'metadata.namespace') return record.namespace;
     return record.fields?.[field] ?? '';
   };
   return {
-    matches: (record) => terms.every(({ field, equal, value }) => (valueOf(record, field) === value) === equal),
+    matches: (record) => terms.every(({ field, equal, value }) => (readField(record, field) === value) === equal),
     name: terms.find(({ field, equal }) => field === 'metadata.name' && equal)?.value,
   };
 }

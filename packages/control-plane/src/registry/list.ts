@@ -41,6 +41,9 @@ export function parseSelection(served: ServedKind, options: ListOptions, name = 
   };
 }
 
+/** Makes a key the first one after it in the order of bytes. */
+const END_OF_KEY = '\u0000';
+
 interface ContinueToken {
   readonly v: 'meta.k8s.io/v1';
   readonly rv: number;
@@ -48,14 +51,14 @@ interface ContinueToken {
 }
 
 const encodeToken = (rv: number, last: StoredRecord): string => {
-  const token: ContinueToken = { v: 'meta.k8s.io/v1', rv, start: `${last.namespace}/${last.name}\u0000` };
+  const token: ContinueToken = { v: 'meta.k8s.io/v1', rv, start: `${last.namespace}/${last.name}${END_OF_KEY}` };
   return Buffer.from(JSON.stringify(token)).toString('base64url');
 };
 
 function decodeToken(text: string): { rv: number; namespace: string; name: string } {
   try {
     const token = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Partial<ContinueToken>;
-    const [namespace, name] = (token.start ?? '').replace(/\u0000$/, '').split('/');
+    const [namespace, name] = (token.start ?? '').replace(END_OF_KEY, '').split('/');
     if (token.v === 'meta.k8s.io/v1' && Number.isInteger(token.rv) && namespace !== undefined && name !== undefined) {
       return { rv: Number(token.rv), namespace, name };
     }
@@ -156,7 +159,7 @@ function select(
 function compacted(token: { namespace: string; name: string } | undefined, current: number): Error {
   if (token === undefined) return expired('The resourceVersion for the provided list is too old.');
   const failure = new StatusError({ message: INCONSISTENT, reason: 'Expired', code: 410 });
-  const start = `${token.namespace}/${token.name}\u0000`;
+  const start = `${token.namespace}/${token.name}${END_OF_KEY}`;
   failure.status.metadata.continue = Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: -1, start })).toString(
     'base64url',
   );

@@ -77,7 +77,12 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   const options: DeleteOptions = { ...asked, dryRun: dryRun || asked.dryRun };
   const attributes = registry.attributes(call, target, {
     operation: 'CREATE',
-    object: { apiVersion: 'policy/v1', kind: 'Eviction', ...eviction, metadata: { ...eviction.metadata, namespace: target.namespace } },
+    object: {
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      ...eviction,
+      metadata: { ...eviction.metadata, namespace: target.namespace },
+    },
     old: undefined,
     dryRun: options.dryRun,
     options: given,
