@@ -18,11 +18,19 @@ interface GroupVersionKind {
   readonly kind: string;
 }
 
-const SCALE: GroupVersionKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
+/** Subresources that carry an object of their own. */
+const BODIES: Readonly<Record<string, GroupVersionKind>> = {
+  scale: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+  eviction: { group: 'policy', version: 'v1', kind: 'Eviction' },
+};
 
-/** The kind of what a request carries: of a scale subresource it is the Scale. */
+/** The kind of what a request carries. */
 const kindOf = ({ kind }: ServedKind, subresource: string): GroupVersionKind =>
-  subresource === 'scale' ? SCALE : { group: kind.group, version: kind.version, kind: kind.kind };
+  (Object.hasOwn(BODIES, subresource) ? BODIES[subresource] : undefined) ?? {
+    group: kind.group,
+    version: kind.version,
+    kind: kind.kind,
+  };
 
 const resourceOf = ({ kind: { group, version, plural } }: ServedKind) => ({ group, version, resource: plural });
 
@@ -30,6 +38,7 @@ const resourceOf = ({ kind: { group, version, plural } }: ServedKind) => ({ grou
 export function presented(object: ApiObject | undefined, as: ServedKind, subresource: string): ApiObject | null {
   if (object === undefined) return null;
   if (subresource === 'scale') return scaleOf(as, object) as unknown as ApiObject;
+  if (Object.hasOwn(BODIES, subresource)) return { ...object, metadata: tidyMeta(object.metadata) };
   return { ...object, apiVersion: as.apiVersion, metadata: tidyMeta(object.metadata) };
 }
 

@@ -119,6 +119,8 @@ function patched(attributes: AdmissionAttributes, { hook, as }: Invocation, patc
     });
   }
   if (subresource === 'scale') return rescaled(object, served, changed);
+  // An eviction can be refused, but says nothing that could be changed.
+  if (subresource === 'eviction') return object;
   changed.apiVersion = served.apiVersion;
   if (!isPlain(changed.metadata)) changed.metadata = object.metadata;
   normalize(changed, served);

@@ -327,3 +327,21 @@ test('a delete is asked about with the old object alone', async () => {
     options: { kind: 'DeleteOptions', gracePeriodSeconds: 0 },
   });
 });
+
+test('an eviction is asked about as what it is, and not as a delete', async () => {
+  const pods = '/api/v1/namespaces/default/pods';
+  const spec = { automountServiceAccountToken: false, containers: [{ name: 'c', image: 'i' }] };
+  await call('POST', '/api/v1/namespaces/default/serviceaccounts', { body: { metadata: { name: 'default' } } });
+  expect((await call('POST', pods, { body: { metadata: { name: 'p' }, spec } })).status).toBe(201);
+  const rules = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['*'], resources: ['pods', 'pods/eviction'] }];
+  await configure('Validating', hook('a', { rules }));
+  responders = { a: () => ({ allowed: false, status: { message: 'stay' } }) };
+  const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'p' } };
+  expect((await call('POST', `${pods}/p/eviction`, { body })).body.message).toContain('denied the request: stay');
+  responders = {};
+  expect((await call('POST', `${pods}/p/eviction`, { body })).status).toBe(201);
+  expect(asked.map(({ review }) => review)).toMatchObject([
+    { operation: 'CREATE', subResource: 'eviction', kind: { group: 'policy', kind: 'Eviction' }, object: body },
+    { operation: 'CREATE', subResource: 'eviction' },
+  ]);
+});
