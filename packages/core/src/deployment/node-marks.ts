@@ -1,5 +1,6 @@
 import { Annotations, Labels, type Machine, type MachineSet, Taints, TRUE_LOWER } from '@mcm/api';
 import type { Node, Taint } from '@mcm/kube';
+import type { NodeChange } from '../node/patch.ts';
 import { isTerminating } from '../set/machines.ts';
 import type { NodeMarks } from './plan.ts';
 
@@ -9,10 +10,10 @@ interface Wanted {
   protect?: boolean;
 }
 
-/** A merge patch of one node. */
-export interface NodePatch {
+/** What is to become of one node. */
+export interface NodeMark {
   readonly node: Node;
-  readonly body: object;
+  readonly change: NodeChange;
 }
 
 const OURS = Taints.PreferNoSchedule;
@@ -40,36 +41,32 @@ function annotationsFor(node: Node, wanted: boolean): Record<string, string | nu
   return { [Annotations.ScaleDownDisabled]: null, [Annotations.ScaleDownDisabledByMCM]: null };
 }
 
-function patchOf(node: Node, { taint, protect }: Wanted): NodePatch | undefined {
+function markOf(node: Node, { taint, protect }: Wanted): NodeMark | undefined {
   const taints = taint === undefined ? undefined : taintsFor(node, taint);
   const annotations = protect === undefined ? undefined : annotationsFor(node, protect);
   if (taints === undefined && annotations === undefined) return undefined;
   return {
     node,
-    body: {
-      metadata: {
-        // The list of taints is written whole: never over a change that the cache does not show yet.
-        ...(taints === undefined ? {} : { resourceVersion: node.metadata.resourceVersion }),
-        ...(annotations === undefined ? {} : { annotations }),
-      },
+    change: {
+      ...(annotations === undefined ? {} : { metadata: { annotations } }),
       ...(taints === undefined ? {} : { spec: { taints } }),
     },
   };
 }
 
 /**
- * Patches that bring the marks of a rollout onto the nodes and off again, one for each node that differs. Machines
+ * Changes that bring the marks of a rollout onto the nodes and off again, one for each node that differs. Machines
  * without a node, or whose node the cache does not have, are left for later; deleting ones for good. The protection of
  * a preserved machine's node is the machine controller's and stays.
  *
  * @param protection Whether nodes are protected from the autoscaler (`--autoscaler-scaledown-annotation-during-rollout`).
  */
-export function nodePatches(
+export function nodeMarks(
   marks: NodeMarks,
   machinesOf: (set: MachineSet) => readonly Machine[],
   nodeOf: (name: string) => Node | undefined,
   options: { readonly protection: boolean },
-): NodePatch[] {
+): NodeMark[] {
   const wanted = new Map<string, Wanted>();
   const want = (sets: readonly MachineSet[], change: Wanted, applies: (machine: Machine) => boolean = () => true) => {
     for (const machine of sets.flatMap(machinesOf)) {
@@ -85,7 +82,7 @@ export function nodePatches(
   }
   return [...wanted].flatMap(([name, change]) => {
     const node = nodeOf(name);
-    const patch = node && patchOf(node, change);
-    return patch ? [patch] : [];
+    const mark = node && markOf(node, change);
+    return mark ? [mark] : [];
   });
 }

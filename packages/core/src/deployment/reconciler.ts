@@ -16,12 +16,14 @@ import {
   createController,
   done,
   ignoreNotFound,
+  isConflict,
   isNotFound,
   nodes as nodeResource,
   type Outcome,
   type ResourceClient,
   soonest,
 } from '@mcm/kube';
+import { patchNode } from '../node/patch.ts';
 import { BY_CONTROLLER, type ControllerContext, controllerParts, isOrphaning, NOBODY } from '../set/caches.ts';
 import { adoptionPatch, claim, releasePatch } from '../set/claim.ts';
 import {
@@ -40,7 +42,7 @@ import { inParallel } from '../set/slow-start.ts';
 import { countMachines } from '../set/status.ts';
 import { nextHashStep } from './adopted-set.ts';
 import { limitsOf } from './limits.ts';
-import { nodePatches } from './node-marks.ts';
+import { nodeMarks } from './node-marks.ts';
 import { planRollout, ROLLOUT_BLOCKED, type RolloutPlan } from './plan.ts';
 import { isComplete, pauseCondition, progressDeadline, withProgress } from './progress.ts';
 import { splitSets } from './revisions.ts';
@@ -54,6 +56,9 @@ import { wakeDeployments } from './wakeups.ts';
 const STATUS_INTERVAL_MS = 1_000;
 /** After a node could not be marked. The rollout does not wait for it. */
 const NODE_RETRY_MS = 5_000;
+
+/** Somebody else changed a node's taints: until the cache shows how. */
+const NODE_CHANGED_MS = 50;
 const PARALLEL_NODES = 16;
 
 /** Condition types of ours that stand only while something is wrong. */
@@ -269,7 +274,7 @@ export class DeploymentReconciler {
     const { nodes, log } = this.#context;
     if (nodes === undefined) return done;
     const { store } = nodes.informer;
-    const patches = nodePatches(
+    const marks = nodeMarks(
       plan.nodes,
       (set) => this.#machinesOf(set),
       (name) => store.get(name),
@@ -278,11 +283,11 @@ export class DeploymentReconciler {
       },
     );
     const client = nodes.client.resource(nodeResource);
-    const errors = await inParallel(patches, PARALLEL_NODES, async ({ node, body }) => {
-      nodes.informer.recordWrite(await client.patch(node.metadata.name, { type: 'merge', body }, { signal }));
+    const errors = await inParallel(marks, PARALLEL_NODES, async ({ node, change }) => {
+      nodes.informer.recordWrite(await patchNode(client, node, change, { signal }));
     });
-    const failures = errors.filter((error) => !isNotFound(error));
-    if (failures.length === 0) return done;
+    const failures = errors.filter((error) => !isNotFound(error) && !isConflict(error));
+    if (failures.length === 0) return errors.some(isConflict) ? again(NODE_CHANGED_MS) : done;
     log.warn('Nodes could not be marked for the rollout, trying again', {
       nodes: failures.length,
       error: messageOf(failures[0]),

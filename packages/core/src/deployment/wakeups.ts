@@ -84,7 +84,11 @@ export function wakeDeployments(controller: Controller, context: ControllerConte
   controller.watch(context.deployments, (change) =>
     change.type === 'updated' && !changedBeyondStatus(change.old, change.object) ? [] : [change.key],
   );
-  controller.watch(context.sets, (change) => deploymentsOfSetChange(change, context));
+  // Most updates of sets are our own scalings: what they lead to is looked at together with the machines.
+  controller.watch(context.sets, (change) => {
+    const keys = deploymentsOfSetChange(change, context);
+    return change.type === 'updated' ? soon(keys) : keys;
+  });
   controller.watch(context.machines, (change) =>
     change.type === 'updated' && !matters(change.old, change.object)
       ? []

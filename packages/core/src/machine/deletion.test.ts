@@ -1,7 +1,7 @@
 import type { Machine, MachineStatus } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
-import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/observation.ts';
+import { type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } from '../drain/observation.ts';
 import type { MachineCode } from '../driver/errors.ts';
 import { MachineError } from '../driver/errors.ts';
 import { mirrored } from './conditions.ts';
@@ -36,6 +36,23 @@ const cordoned = (change: Partial<Node['metadata']> = {}): Node =>
     spec: { unschedulable: true },
     conditions: [...hc('True'), condition('Terminating', 'True')],
   });
+
+const pod = (change: Partial<DrainPod> = {}): DrainPod => ({
+  namespace: 'default',
+  name: 'a',
+  uid: 'uid-a',
+  phase: 'Running',
+  ready: true,
+  graceMs: 30_000,
+  priority: 0,
+  ownerKind: 'ReplicaSet',
+  mirror: false,
+  localStorage: false,
+  hasClaims: false,
+  volumes: [],
+  budgets: [],
+  ...change,
+});
 
 const emptyDrain: DrainObservation = {
   nodeName: 'fakeNode-0',
@@ -93,10 +110,35 @@ test('S-D2 first the phase; a preservation ends with it', () => {
 
 test('S-D4 the node is cordoned and says why, before anything leaves it', () => {
   expect(planDeletion(see(dying(terminating(T1)), { node: node() }), NOON).actions).toEqual([
-    { do: 'cordon', reason: 'Unhealthy', tolerant: false },
+    { do: 'cordon', reason: 'Unhealthy', tolerant: false, release: true },
   ]);
   const healthy = dying({ ...terminating(T1), conditions: mirrored(hc('True')) });
   expect(planDeletion(see(healthy, { node: node() }), NOON).actions).toMatchObject([{ reason: 'ScaleDown' }]);
+});
+
+test.each<[what: string, observation: Partial<MachineObservation>, release: boolean]>([
+  ['an empty node', {}, true],
+  ['a DaemonSet pod, which stays anyway', { drain: { ...emptyDrain, pods: [pod({ ownerKind: 'DaemonSet' })] } }, true],
+  ['a pod to evict', { drain: { ...emptyDrain, pods: [pod({})] } }, false],
+  ['a pod on its way out', { drain: { ...emptyDrain, pods: [pod({ dueAt: new Date(at(1)) })] } }, false],
+  ['an attached volume', { drain: { ...emptyDrain, attachments: [{ volume: 'pv-1', deleting: false }] } }, false],
+  [
+    'a volume that only the node tells of',
+    { node: node({ status: { volumesAttached: [{ name: 'csi^1', devicePath: '' }] } }) },
+    false,
+  ],
+  ['a Node that is being deleted', { node: node({ metadata: { deletionTimestamp: at(0) } }) }, false],
+])('the finalizer goes with the cordon or stays: %s', (_what, change, release) => {
+  const o = see(dying(terminating(T1)), { node: node(), ...change });
+  expect(planDeletion(o, NOON).actions).toMatchObject([{ do: 'cordon', release }]);
+});
+
+test('a pod that was bound before the cordon took effect is drained, finalizer or not', () => {
+  const late = see(dying(terminating(T1)), {
+    node: cordoned({ finalizers: [] }),
+    drain: { ...emptyDrain, pods: [pod({})] },
+  });
+  expect(verbs(planDeletion(late, NOON).actions)).toEqual(['evict']);
 });
 
 test.each<[row: string, observation: MachineObservation, actions: string[]]>([

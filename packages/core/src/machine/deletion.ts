@@ -1,5 +1,6 @@
 import { type DeletionStep, Finalizers, type MachineState, printMachineError, STEP_TEXTS } from '@mcm/api';
 import { type Blocker, type DrainPlan, planDrain } from '../drain/drain.ts';
+import { verdictOf } from '../drain/pod-filters.ts';
 import type { MachineError } from '../driver/errors.ts';
 import { isHealthy } from './conditions.ts';
 import type { MachineObservation, SettledCall } from './observation.ts';
@@ -123,7 +124,8 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
   const terminating = o.node.status?.conditions?.some(({ type }) => type === 'Terminating');
   const skip = drain.forced && o.drain.memory.cordonFailed;
   if (!skip && (!o.node.spec.unschedulable || !terminating)) {
-    return act('no new pods may come', { do: 'cordon', reason: terminationReason(o), tolerant: drain.forced });
+    const { forced: tolerant } = drain;
+    return act('no new pods may come', { do: 'cordon', reason: terminationReason(o), tolerant, release: isEmpty(o) });
   }
   if (drain.evict.length > 0 || drain.remove.length > 0) {
     const evict: Action[] = drain.evict.length > 0 ? [{ do: 'evict', pods: drain.evict }] : [];
@@ -138,6 +140,21 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
     budgets: drain.blockers.flatMap(({ budget }) => (budget ? [budget] : [])),
   };
 }
+
+/**
+ * Whether nothing on the node needs its Node any more. Our finalizer keeps the Node for the pods that are still to be
+ * evicted (without it they would be deleted behind their budgets) and for volumes that are still to come off, so from
+ * an empty node it may go at once. A pod that was bound before the cordon took effect is still drained: pods decide
+ * that, not the finalizer, which nobody puts back on a machine that is being deleted. A Node that is being deleted keeps
+ * it until the VM is gone, or it would vanish and a living kubelet register it again.
+ */
+const isEmpty = ({ node, drain }: MachineObservation): boolean =>
+  node !== undefined &&
+  drain !== undefined &&
+  !node.metadata.deletionTimestamp &&
+  !node.status?.volumesAttached?.length &&
+  drain.attachments.length === 0 &&
+  drain.pods.every((pod) => verdictOf(pod).pod === 'stay');
 
 const becauseOf = ({ blockers, leaving }: DrainPlan): string =>
   blockers[0]?.text ?? `${leaving.length} pods are on their way out`;

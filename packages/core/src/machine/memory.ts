@@ -5,6 +5,8 @@ export interface MachineMemory {
   drain: DrainMemory;
   /** UID of the Node that was deleted, so that a cache that has not heard of it yet does not bring it back. */
   releasedNode?: string;
+  /** The version of the machine from which our finalizer was taken off: its last. */
+  finishedVersion?: string;
   /** A Node of the machine vanished while we watched. */
   nodeVanished?: boolean;
 }

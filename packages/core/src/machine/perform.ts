@@ -21,6 +21,7 @@ import {
 import { deletePods, evictPods } from '../drain/perform.ts';
 import type { Instance } from '../driver/driver.ts';
 import type { DriverInvoker } from '../driver/invoker.ts';
+import { type NodeChange, patchNode } from '../node/patch.ts';
 import type { NodePatch } from '../node/sync.ts';
 import type { Caches } from './caches.ts';
 import type { CallResult, DriverCalls } from './calls.ts';
@@ -83,7 +84,7 @@ export class Performer {
       case 'deleteMachine':
         return this.#deleteMachine(scope);
       case 'cordon':
-        return this.#cordon(scope, action.reason, action.tolerant);
+        return this.#cordon(scope, action);
       case 'evict':
         return evictPods(this.#target(), action.pods, scope);
       case 'deletePods':
@@ -130,6 +131,7 @@ export class Performer {
     if (this.#options.tokens?.issued(machine)) await this.#options.tokens.remove(machine);
     const others = (machine.metadata.finalizers ?? []).filter((name) => name !== Finalizers.MachineControllerManager);
     await ignoreNotFound(this.#setFinalizers(scope, others));
+    scope.memory.finishedVersion = machine.metadata.resourceVersion;
   }
 
   async #record(scope: Scope, { providerId, nodeName }: Instance): Promise<void> {
@@ -163,21 +165,14 @@ export class Performer {
     this.#options.log.info('Node is being deleted, so its machine is', { machine: name });
   }
 
-  /** Labels, annotations and finalizers are merged by the server; taints are a list as a whole and need the version. */
   async #syncNode(scope: Scope, patch: NodePatch): Promise<void> {
     const { node } = scope.o;
     if (!node) return;
-    const { name, uid, resourceVersion } = node.metadata;
-    if (patch.main) {
-      const main: { readonly metadata?: object; readonly spec?: object } = patch.main;
-      const version = main.spec ? { resourceVersion } : {};
-      const body = { ...main, metadata: { ...main.metadata, uid, ...version } };
-      const answer = await this.#nodes().patch(name, { type: 'strategic', body }, { signal: scope.signal });
-      this.#recordNode(answer);
-    }
+    const { signal } = scope;
+    if (patch.main) this.#recordNode(await patchNode(this.#nodes(), node, patch.main, { signal }));
     if (patch.status) {
-      const options = { subresource: 'status', signal: scope.signal };
-      this.#recordNode(await this.#nodes().patch(name, { type: 'merge', body: patch.status }, options));
+      const options = { subresource: 'status', signal };
+      this.#recordNode(await this.#nodes().patch(node.metadata.name, { type: 'merge', body: patch.status }, options));
     }
   }
 
@@ -186,7 +181,7 @@ export class Performer {
   }
 
   /** No new pods, and everybody can see why. Two writes: spec and status are apart. */
-  async #cordon(scope: Scope, reason: 'ScaleDown' | 'Unhealthy', tolerant: boolean): Promise<void> {
+  async #cordon(scope: Scope, { reason, tolerant, release }: Extract<Action, { do: 'cordon' }>): Promise<void> {
     const { node } = scope.o;
     if (!node) return;
     const { name } = node.metadata;
@@ -206,8 +201,8 @@ export class Performer {
       );
     }
     if (!node.spec.unschedulable) {
-      const body = { spec: { unschedulable: true } };
-      writes.push(ignoreNotFound(this.#nodes().patch(name, { type: 'merge', body }, { signal })));
+      const change = { spec: { unschedulable: true }, ...(release ? withoutOurFinalizer(node) : {}) } as const;
+      writes.push(ignoreNotFound(patchNode(this.#nodes(), node, change, { signal })));
     }
     const results = await Promise.allSettled(writes);
     for (const result of results) {
@@ -241,12 +236,10 @@ export class Performer {
   async #releaseNode(scope: Scope): Promise<void> {
     const { node } = scope.o;
     if (!node) return;
-    const { name, uid, resourceVersion, finalizers = [], deletionTimestamp } = node.metadata;
+    const { name, uid, finalizers, deletionTimestamp } = node.metadata;
     const { signal } = scope;
-    if (finalizers.includes(Finalizers.Node)) {
-      const others = finalizers.filter((finalizer) => finalizer !== Finalizers.Node);
-      const body = { metadata: { uid, resourceVersion, finalizers: others } };
-      const answer = await ignoreNotFound(this.#nodes().patch(name, { type: 'merge', body }, { signal }));
+    if (finalizers?.includes(Finalizers.Node)) {
+      const answer = await ignoreNotFound(patchNode(this.#nodes(), node, withoutOurFinalizer(node), { signal }));
       if (answer) this.#recordNode(answer);
     }
     if (!deletionTimestamp) await ignoreNotFound(this.#nodes().delete(name, { preconditions: { uid }, signal }));
@@ -287,6 +280,10 @@ export class Performer {
     return renderUserData(userData, { machineName, bootstrapToken });
   }
 }
+
+const withoutOurFinalizer = ({ metadata: { finalizers = [] } }: Node): NodeChange => ({
+  metadata: { finalizers: finalizers.filter((finalizer) => finalizer !== Finalizers.Node) },
+});
 
 /** A VM that was made but never recorded is deleted by the id it has. */
 const withProviderId = (machine: Machine, created: Instance | undefined): Machine =>

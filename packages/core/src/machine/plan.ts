@@ -18,9 +18,15 @@ export type Action =
   | { readonly do: 'deleteToken' }
   /** Deletes the Machine object, because its Node is being deleted. */
   | { readonly do: 'deleteMachine' }
-  | { readonly do: 'cordon'; readonly reason: 'ScaleDown' | 'Unhealthy'; readonly tolerant: boolean }
+  /** `tolerant`: an error is noted, not thrown. `release`: our finalizer comes off the Node in the same write. */
+  | {
+      readonly do: 'cordon';
+      readonly reason: 'ScaleDown' | 'Unhealthy';
+      readonly tolerant: boolean;
+      readonly release: boolean;
+    }
   | { readonly do: 'evict'; readonly pods: readonly PodRef[] }
-  /** Deletes pods with grace 0. `tolerant`: an error is noted, not thrown. */
+  /** Deletes pods with grace 0; an error is noted, not thrown. */
   | { readonly do: 'deletePods'; readonly pods: readonly PodRef[] }
   | { readonly do: 'deleteAttachments'; readonly names: readonly string[] }
   /** Takes our finalizer off the Node and deletes it. */

@@ -52,6 +52,8 @@ export class MachineReconciler {
     const { clock, memories, log, waitFor } = this.#options;
     const now = clock.now();
     const memory = memories.of(machine.metadata.uid);
+    // The answer to the write that let the object go has no version of its own, so the cache shows it until it hears of it.
+    if (memory.finishedVersion === machine.metadata.resourceVersion) return done;
     const o = observe(machine, memory, this.#observeOptions, now);
     const plan = nextStep(o, now);
     if (plan.actions.length > 0) {

@@ -9,11 +9,12 @@ import {
 } from '@mcm/api';
 import type { Node, Taint } from '@mcm/kube';
 import { jsonEquals } from '../machine/merge-diff.ts';
+import type { NodeChange } from './patch.ts';
 
 /** Changes of one Node: at most one write of its metadata and spec and one of its status. */
 export interface NodePatch {
-  /** A merge patch of metadata and spec. Lists in it are whole, so it carries the resourceVersion they were computed from. */
-  readonly main?: object;
+  /** Of metadata and spec. */
+  readonly main?: NodeChange;
   /** A merge patch of the status: virtual capacity. Sent after `main`, whose answer it must not undo. */
   readonly status?: object;
 }

@@ -9,9 +9,6 @@ afterEach(async () => {
   for (const clean of cleanUp.splice(0)) await clean();
 });
 
-const withoutRules = (crd: object): object =>
-  JSON.parse(JSON.stringify(crd, (key, value) => (key === 'x-kubernetes-validations' ? undefined : value))) as object;
-
 async function started(
   count: number,
   options: Partial<RigOptions> = {},
@@ -20,7 +17,7 @@ async function started(
   const requests: RequestLogEntry[] = [];
   const plane = await startControlPlane({
     clock,
-    crds: crds.map(withoutRules),
+    crds,
     controllers: false,
     requestLog: (e) => requests.push(e),
   });

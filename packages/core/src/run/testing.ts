@@ -44,6 +44,18 @@ const READY = [
   { type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: '2026-01-01T00:00:00Z' },
 ] as const;
 
+/**
+ * Keeps the requests of watches: the signal of a Request that was collected no longer follows the one it was made from
+ * (Node holds that link weakly), and then no watch would ever end.
+ */
+function keeping(fetch: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
+  const kept: Request[] = [];
+  return (request) => {
+    if (request.url.includes('watch=')) kept.push(request);
+    return fetch(request);
+  };
+}
+
 export class Rig {
   readonly clock: VirtualClock;
   readonly admin: KubeClient;
@@ -93,7 +105,7 @@ export class Rig {
   start(): void {
     const { plane, wrap = (transport) => transport, controller, target, seed = 1 } = this.#options;
     this.#stop = new AbortController();
-    const client = this.#client(USER_AGENT, wrap(handlerTransport(plane.fetch)));
+    const client = this.#client(USER_AGENT, wrap(handlerTransport(keeping(plane.fetch))));
     const { clock, log } = this;
     const random = seededRandom(seed);
     const built = buildMachineController({

@@ -43,13 +43,7 @@ const held = { finalizers: ['node.machine.sapcloud.io/machine-controller'] };
 const marked = { annotations: { [Annotations.NotManagedByMCM]: '1' } };
 
 test.each<[row: string, metadata: object, age: number, owners: number, patch: object | undefined]>([
-  [
-    'S-O10 21 min old, no machine',
-    {},
-    21,
-    0,
-    { metadata: { uid: 'uid-fakeNode-0', annotations: { [Annotations.NotManagedByMCM]: '1' } } },
-  ],
+  ['S-O10 21 min old, no machine', {}, 21, 0, { metadata: { annotations: { [Annotations.NotManagedByMCM]: '1' } } }],
   [
     'S-O10 the same with our finalizer',
     held,
@@ -57,21 +51,13 @@ test.each<[row: string, metadata: object, age: number, owners: number, patch: ob
     0,
     {
       metadata: {
-        uid: 'uid-fakeNode-0',
         annotations: { [Annotations.NotManagedByMCM]: '1' },
         finalizers: [],
-        resourceVersion: '1',
       },
     },
   ],
   ['S-O11 19 min old, no machine', {}, 19, 0, undefined],
-  [
-    'S-O14 marked, one machine',
-    marked,
-    21,
-    1,
-    { metadata: { uid: 'uid-fakeNode-0', annotations: { [Annotations.NotManagedByMCM]: null } } },
-  ],
+  ['S-O14 marked, one machine', marked, 21, 1, { metadata: { annotations: { [Annotations.NotManagedByMCM]: null } } }],
   ['S-O15 two machines', marked, 21, 2, undefined],
   ['marked already', marked, 21, 0, undefined],
 ])('%s', (_row, metadata, age, owners, patch) => {

@@ -15,6 +15,7 @@ import type { ListedInstance } from '../driver/driver.ts';
 import type { DriverInvoker } from '../driver/invoker.ts';
 import type { Caches } from '../machine/caches.ts';
 import type { MachineDefaults } from '../machine/settings.ts';
+import { type NodeChange, patchNode } from '../node/patch.ts';
 
 export interface OrphanOptions {
   /** Between two passes: `--machine-safety-orphan-vms-period`. */
@@ -193,10 +194,9 @@ class OrphanCollector {
     if (!target || !caches.target) return;
     for (const node of caches.target.nodes.store.list()) {
       const owners = caches.machines.store.byIndex('node', node.metadata.name).length;
-      const body = planNodeMark(node, owners, now, defaults.creationTimeoutMs);
-      if (!body) continue;
-      const patch = { type: 'merge', body } as const;
-      caches.target.nodes.recordWrite(await target.resource(nodes).patch(node.metadata.name, patch));
+      const change = planNodeMark(node, owners, now, defaults.creationTimeoutMs);
+      if (!change) continue;
+      caches.target.nodes.recordWrite(await patchNode(target.resource(nodes), node, change));
       log.info(owners === 0 ? 'Node belongs to no machine' : 'Node belongs to a machine again', {
         node: node.metadata.name,
       });
@@ -233,14 +233,13 @@ async function liveMachines(control: KubeClient, namespace: string): Promise<Rea
 }
 
 /**
- * A merge patch for a Node that has no machine though it is old enough to (finalizer off, annotated), or that has one
+ * What to do about a Node that has no machine though it is old enough to (finalizer off, annotated), or that has one
  * again (annotation off). Source: machine_safety.go, AnnotateNodesUnmanagedByMCM.
  */
-export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: number): object | undefined {
-  const { annotations, finalizers = [], resourceVersion, creationTimestamp, uid } = node.metadata;
+export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: number): NodeChange | undefined {
+  const { annotations, finalizers = [], creationTimestamp } = node.metadata;
   const marked = annotations?.[Annotations.NotManagedByMCM] !== undefined;
-  if (owners === 1)
-    return marked ? { metadata: { uid, annotations: { [Annotations.NotManagedByMCM]: null } } } : undefined;
+  if (owners === 1) return marked ? { metadata: { annotations: { [Annotations.NotManagedByMCM]: null } } } : undefined;
   if (owners > 1) return undefined;
   const age = now.getTime() - (parseTime(creationTimestamp)?.getTime() ?? now.getTime());
   const held = finalizers.includes(Finalizers.Node);
@@ -248,9 +247,8 @@ export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: nu
   const others = finalizers.filter((finalizer) => finalizer !== Finalizers.Node);
   return {
     metadata: {
-      uid,
       ...(marked ? {} : { annotations: { [Annotations.NotManagedByMCM]: '1' } }),
-      ...(held ? { finalizers: others, resourceVersion } : {}),
+      ...(held ? { finalizers: others } : {}),
     },
   };
 }

@@ -106,6 +106,8 @@ class MachineKeeper {
     const existing = await ignoreNotFound(resource.get(name));
     if (existing === undefined || existing.metadata.deletionTimestamp !== undefined) return;
     await keeper.resource(nodes).create({ metadata: { name }, spec: {} });
+    // The server taints every new node; the node lifecycle controller would take that off as soon as it is ready.
+    await keeper.resource(nodes).patch(name, { type: 'merge', body: { spec: { taints: null } } });
     await resource.patch(name, { type: 'merge', body: { metadata: { labels: { [Labels.Node]: name } } } });
     await this.#world.setPhase(name, 'Running');
   }

@@ -1,0 +1,116 @@
+import { startControlPlane } from '@mcm/control-plane';
+import {
+  createClient,
+  handlerTransport,
+  isConflict,
+  isInvalid,
+  type Node,
+  nodes,
+  type Taint,
+  VirtualClock,
+} from '@mcm/kube';
+import { afterEach, expect, test } from 'vitest';
+import { type NodeChange, nodePatch, patchNode } from './patch.ts';
+
+const cleanUp: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const clean of cleanUp.splice(0)) await clean();
+});
+
+const NAMED = { metadata: { name: 'n' } };
+
+/** Every new node is tainted as not ready by the server: the taints of the draft are set afterwards. */
+async function world(draft: { readonly metadata?: object; readonly spec?: { readonly taints?: Taint[] } } = {}) {
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ clock, controllers: false });
+  cleanUp.push(() => plane.close());
+  const transport = handlerTransport(plane.fetch);
+  const client = createClient({ transport, userAgent: 'test', clock }).resource<Node>(nodes);
+  await client.create({ ...NAMED, ...draft, spec: {} });
+  const taints = draft.spec?.taints ?? null;
+  const node = await client.patch('n', { type: 'merge', body: { spec: { taints } } });
+  const touch = (body: object): Promise<Node> => client.patch('n', { type: 'merge', body });
+  const beat = (): Promise<Node> =>
+    client.patch('n', { type: 'merge', body: { status: { phase: 'Running' } } }, { subresource: 'status' });
+  return { client, node, touch, beat };
+}
+
+const OURS = { key: 'ours', effect: 'NoSchedule' } as const;
+const FOREIGN = { key: 'theirs', effect: 'NoExecute' } as const;
+
+test.each<[what: string, draft: { metadata: object; spec?: { taints: Taint[] } }, change: NodeChange, result: object]>([
+  [
+    'finalizer and annotation where none were',
+    NAMED,
+    { metadata: { finalizers: ['x.io/ours'], annotations: { 'x.io/a': '1' } } },
+    { metadata: { finalizers: ['x.io/ours'], annotations: { 'x.io/a': '1' } } },
+  ],
+  [
+    'one of two finalizers off, with the cordon',
+    { metadata: { name: 'n', finalizers: ['x.io/other', 'x.io/ours'] } },
+    { metadata: { finalizers: ['x.io/other'] }, spec: { unschedulable: true } },
+    { metadata: { finalizers: ['x.io/other'] }, spec: { unschedulable: true } },
+  ],
+  [
+    'taint, annotation, label and finalizer in one, where none were',
+    NAMED,
+    {
+      metadata: { annotations: { 'x.io/a': '1', gone: null }, labels: { l: '1' }, finalizers: ['x.io/ours'] },
+      spec: { taints: [OURS] },
+    },
+    {
+      metadata: { annotations: { 'x.io/a': '1' }, labels: { l: '1' }, finalizers: ['x.io/ours'] },
+      spec: { taints: [OURS] },
+    },
+  ],
+  [
+    'the last taint and an annotation off',
+    { metadata: { name: 'n', annotations: { 'x.io/a': '1', b: '2' } }, spec: { taints: [OURS] } },
+    { metadata: { annotations: { 'x.io/a': null, never: null } }, spec: { taints: null } },
+    { metadata: { annotations: { b: '2' } } },
+  ],
+])('%s; a kubelet that writes status meanwhile is no conflict', async (_what, draft, change, result) => {
+  const { client, node, beat } = await world(draft);
+  await beat();
+  const after = await patchNode(client, node, change);
+  expect(after).toMatchObject(result);
+  if (change.spec?.taints === null) expect(after.spec.taints).toBeUndefined();
+  expect(after.status).toMatchObject({ phase: 'Running' });
+});
+
+test('finalizers that others put on or take off meanwhile are neither lost nor brought back', async () => {
+  const { client, node, touch } = await world({ metadata: { name: 'n', finalizers: ['x.io/ours', 'x.io/b'] } });
+  await touch({ metadata: { finalizers: ['x.io/ours', 'x.io/c'] } });
+  const after = await patchNode(client, node, { metadata: { finalizers: ['x.io/b'] } });
+  expect(after.metadata.finalizers).toEqual(['x.io/c']);
+});
+
+test.each<[what: string, draft: { spec: { taints?: Taint[] } }]>([
+  ['where none was', { spec: {} }],
+  ['beside another', { spec: { taints: [{ ...OURS, value: 'old' }] } }],
+])('a taint that somebody puts there meanwhile, %s, is never written over: a conflict', async (_what, draft) => {
+  const { client, node, touch } = await world(draft);
+  await touch({ spec: { taints: [FOREIGN] } });
+  const refused = await patchNode(client, node, { spec: { taints: [OURS] } }).catch((error: unknown) => error);
+  expect(isConflict(refused)).toBe(true);
+  expect((await client.get('n')).spec.taints).toEqual([FOREIGN]);
+});
+
+test.each<[kind: string, change: NodeChange]>([
+  ['strategic', { spec: { unschedulable: true } }],
+  ['json', { spec: { taints: [OURS] } }],
+])('another Node of the same name is a conflict (%s)', async (kind, change) => {
+  const { client, node } = await world();
+  await client.delete('n');
+  await client.create({ ...NAMED, spec: {} });
+  expect(nodePatch(node, change).type).toBe(kind);
+  const refused = await patchNode(client, node, change).catch((error: unknown) => error);
+  expect(isConflict(refused)).toBe(true);
+});
+
+test('a value that the server does not accept stays what it is: no conflict, so that it is complained about', async () => {
+  const { client, node } = await world();
+  const taints = [{ key: 'not a key', effect: 'NoSchedule' as const }];
+  const refused = await patchNode(client, node, { spec: { taints } }).catch((error: unknown) => error);
+  expect(isInvalid(refused)).toBe(true);
+});

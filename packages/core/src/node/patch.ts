@@ -1,0 +1,128 @@
+import {
+  isInvalid,
+  KubeError,
+  type Node,
+  type Patch,
+  type RequestOptions,
+  type ResourceClient,
+  type Taint,
+} from '@mcm/kube';
+
+type MapChanges = Readonly<Record<string, string | null>>;
+
+/** What is to become of a Node. Null removes a key; lists are given as they shall be, whole. */
+export interface NodeChange {
+  readonly metadata?: {
+    readonly labels?: MapChanges;
+    readonly annotations?: MapChanges;
+    readonly finalizers?: readonly string[];
+  };
+  readonly spec?: {
+    readonly unschedulable?: true;
+    /** Null: none. */
+    readonly taints?: readonly Taint[] | null;
+  };
+}
+
+/** An operation of RFC 6902. */
+interface Operation {
+  readonly op: 'test' | 'add' | 'remove';
+  readonly path: string;
+  readonly value?: unknown;
+}
+
+/**
+ * The patch that makes a change of a Node as the cache has it. A kubelet writes its Node's status all the time, so no
+ * patch is bound to the Node's resourceVersion, only to its UID and to what the change was computed from: finalizers
+ * are added and taken away one by one (strategic merge), a list of taints, which is atomic, replaces the list that was
+ * seen and no other (JSON patch with a test).
+ */
+export function nodePatch(node: Node, change: NodeChange): Patch {
+  return change.spec?.taints === undefined ? strategic(node, change) : tested(node, change);
+}
+
+function strategic({ metadata: { uid, finalizers: current = [] } }: Node, { metadata, spec }: NodeChange): Patch {
+  const { finalizers: wanted, ...maps } = metadata ?? {};
+  const added = wanted?.filter((name) => !current.includes(name)) ?? [];
+  const removed = wanted ? current.filter((name) => !wanted.includes(name)) : [];
+  return {
+    type: 'strategic',
+    body: {
+      metadata: {
+        uid,
+        ...maps,
+        ...(added.length > 0 ? { finalizers: added } : {}),
+        ...(removed.length > 0 ? { '$deleteFromPrimitiveList/finalizers': removed } : {}),
+      },
+      ...(spec ? { spec } : {}),
+    },
+  };
+}
+
+function tested({ metadata: seen, spec: seenSpec }: Node, { metadata, spec }: NodeChange): Patch {
+  return {
+    type: 'json',
+    body: [
+      { op: 'test', path: '/metadata/uid', value: seen.uid },
+      ...mapOperations('/metadata/labels', seen.labels, metadata?.labels),
+      ...mapOperations('/metadata/annotations', seen.annotations, metadata?.annotations),
+      ...(metadata?.finalizers ? listOperations('/metadata/finalizers', seen.finalizers, metadata.finalizers) : []),
+      ...listOperations('/spec/taints', seenSpec.taints, spec?.taints ?? []),
+      ...(spec?.unschedulable ? [{ op: 'add', path: '/spec/unschedulable', value: true } as const] : []),
+    ] satisfies Operation[],
+  };
+}
+
+const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** What is absent tests equal to null, as evanphx/json-patch has it. */
+function mapOperations(
+  path: string,
+  seen: Readonly<Record<string, string>> | undefined,
+  changes: MapChanges = {},
+): Operation[] {
+  const entries = Object.entries(changes);
+  const added = entries.filter(([, value]) => value !== null);
+  if (!seen) {
+    if (added.length === 0) return [];
+    return [
+      { op: 'test', path, value: null },
+      { op: 'add', path, value: Object.fromEntries(added) },
+    ];
+  }
+  const removed = entries.filter(([key, value]) => value === null && Object.hasOwn(seen, key));
+  return [
+    ...added.map(([key, value]) => ({ op: 'add', path: `${path}/${escaped(key)}`, value }) as const),
+    ...removed.map(([key]) => ({ op: 'remove', path: `${path}/${escaped(key)}` }) as const),
+  ];
+}
+
+function listOperations(path: string, seen: readonly unknown[] | undefined, wanted: readonly unknown[]): Operation[] {
+  const test: Operation = { op: 'test', path, value: seen ?? null };
+  if (wanted.length > 0) return [test, { op: 'add', path, value: wanted }];
+  return seen ? [test, { op: 'remove', path }] : [test];
+}
+
+/** A refusal that names no field is of the patch: a test failed or what it removes is gone. */
+const isTestFailure = (error: unknown): boolean => isInvalid(error) && !error.status.details?.causes?.length;
+
+/**
+ * Changes a Node.
+ * @throws KubeError as the server answers; 409 when another Node has the name, or a list is not as it was seen: look again
+ */
+export async function patchNode(
+  client: ResourceClient<Node>,
+  node: Node,
+  change: NodeChange,
+  options: Pick<RequestOptions, 'signal'> = {},
+): Promise<Node> {
+  const { name } = node.metadata;
+  const patch = nodePatch(node, change);
+  try {
+    return await client.patch(name, patch, options);
+  } catch (error) {
+    if (patch.type !== 'json' || !isTestFailure(error)) throw error;
+    const message = `node ${name} is not as it was seen; it is looked at again`;
+    throw new KubeError(message, { code: 409, reason: 'Conflict', cause: error });
+  }
+}
