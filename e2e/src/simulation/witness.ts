@@ -142,7 +142,7 @@ export class Witness {
   /** What a person reads: all but the requests that only look. */
   tell(most = 250): string {
     const lines = this.history
-      .filter(({ kind, text }) => kind !== 'request' || !/ (get|list|watch) |^kubelet/.test(text))
+      .filter(({ kind, text }) => kind !== 'request' || !/ (get|list|watch| {2}[0-9]+$)|^kubelet| events /.test(text))
       .map(({ at, kind, text }) => `${(at / 1_000).toFixed(3).padStart(10)} s  ${kind.padEnd(7)} ${text}`);
     return lines.slice(-most).join('\n');
   }

@@ -10,6 +10,7 @@ import {
   type KubeClient,
   type MemoryLogger,
   nodes,
+  type Random,
   secrets,
   seededRandom,
   type Transport,
@@ -79,6 +80,9 @@ export class World {
   readonly #running = new Map<ProcessName, Running>();
   readonly #deathsLeft: Map<ProcessName, Death>;
   readonly #store = new MemoryStore();
+  /** Sources that go on from one life of a process to the next: no two of them make the same ids. */
+  readonly #random: Random;
+  readonly #cloudRandom: Random;
   readonly #end = new AbortController();
   #cloud: LocalCloud;
   #cloudProcess = new AbortController();
@@ -90,6 +94,8 @@ export class World {
     this.clock = clock;
     this.#plane = plane;
     this.#deathsLeft = new Map(Object.entries(options.deaths ?? {}) as [ProcessName, Death][]);
+    this.#cloudRandom = seededRandom((options.seed ?? 1) + 1);
+    this.#random = seededRandom((options.seed ?? 1) + 2);
     this.witness = new Witness(clock);
     this.network = new Network({
       random: seededRandom((options.seed ?? 1) + 3),
@@ -113,7 +119,7 @@ export class World {
     const transport = this.network.wire('kubelets', handlerTransport(this.#plane.fetch));
     return createLocalCloud({
       clock: this.clock,
-      random: seededRandom((this.#options.seed ?? 1) + 1),
+      random: this.#cloudRandom,
       log: this.log.with({ process: 'cloud' }),
       store: this.#store,
       kubelets: {
@@ -213,7 +219,7 @@ export class World {
     this.#running.set(name, { life, stop });
     const { clock } = this;
     const log = this.log.with({ process: name });
-    const random = seededRandom((this.#options.seed ?? 1) + 2);
+    const random = this.#random;
     const client = createClient({
       transport: life.wrap(this.network.wire(name, handlerTransport(this.#plane.fetch))),
       userAgent: BY_NAME[name],
@@ -342,19 +348,34 @@ export class World {
   /** Looks at the world now and then, and no more than an hour of its time. */
   async until(done: () => Promise<boolean>, maxMs = 3_600_000): Promise<number> {
     let nextLook = 0;
+    let due = false;
     const look = async (): Promise<boolean> => {
       const now = this.clock.now().getTime();
-      if (now < nextLook) return false;
-      nextLook = now + LOOK_EVERY_MS;
-      return done();
+      if (now >= nextLook) {
+        nextLook = now + LOOK_EVERY_MS;
+        return done();
+      }
+      // What has just changed is looked at even if nothing else happens.
+      if (!due) {
+        due = true;
+        this.clock.setTimeout(() => {
+          due = false;
+        }, nextLook - now);
+      }
+      return false;
     };
     return this.clock.runUntil(look, { maxMs });
+  }
+
+  /** Whether the fleet is as wished and nothing else is left anywhere. */
+  async isSettled(replicas: number, machineClass: string): Promise<boolean> {
+    return (await this.#mismatch(replicas, machineClass)) === undefined;
   }
 
   /** Runs until the fleet has `replicas` machines of a class, all Running, and nothing else is left anywhere. */
   async untilSettled(replicas: number, machineClass: string, maxMs = 3_600_000): Promise<number> {
     try {
-      return await this.until(async () => (await this.#mismatch(replicas, machineClass)) === undefined, maxMs);
+      return await this.until(() => this.isSettled(replicas, machineClass), maxMs);
     } catch (error) {
       throw new Error(`${await this.#mismatch(replicas, machineClass)}\n${this.describe()}`, { cause: error });
     }

@@ -1,0 +1,251 @@
+import { type Random, seededRandom } from '@mcm/kube';
+import type { FaultRule } from '@mcm/provider-local';
+import type { Caller, Mishap } from './network.ts';
+import { type ProcessName, World } from './world.ts';
+
+/** Acts of a history before it calms down. */
+const MAX_ACTS = 10;
+const MAX_REPLICAS = 4;
+const MAX_PAUSE_MS = 60_000;
+/** The longest that anything waits once all is well: a health timeout, then a deletion tried every 10 minutes, then a birth. */
+const CALM_MS = 2 * 3_600_000;
+/** For the last status of sets and deployment. */
+const LAST_WRITES_MS = 60_000;
+const QUIET_MS = 600_000;
+/** A silent watch is opened anew within this. */
+const SILENCE_MS = 160_000;
+
+const PROCESSES: readonly ProcessName[] = ['manager', 'machine-controller'];
+const GROUPS: readonly (readonly Caller[])[] = [
+  ['manager'],
+  ['machine-controller'],
+  ['manager', 'machine-controller'],
+  ['manager', 'machine-controller', 'kubelets'],
+];
+const MISHAPS: readonly Mishap[] = ['conflict', 'throttled', 'internal', 'lost', 'killed before', 'killed after'];
+const OPERATIONS = ['instances.create', 'instances.delete', 'instances.get', 'instances.list', 'instances.*'] as const;
+const FAILURES: readonly Pick<FaultRule, 'error' | 'timeout' | 'effect' | 'stale' | 'latency' | 'zone'>[] = [
+  { error: { code: 'InternalError' } },
+  { error: { code: 'InternalError' }, effect: true },
+  { error: { code: 'RequestLimitExceeded', retryAfterSeconds: 20 } },
+  { error: { code: 'InsufficientCapacity' }, zone: 'local-a' },
+  { timeout: {} },
+  { timeout: {}, effect: true },
+  { latency: 8_000 },
+  { stale: 15_000 },
+];
+
+/** Draws from a seeded source. */
+class Dice {
+  readonly #random: Random;
+
+  constructor(seed: number) {
+    this.#random = seededRandom(seed);
+  }
+
+  /** From 0 to `below` - 1. */
+  number(below: number): number {
+    return Math.floor(this.#random.next() * below);
+  }
+
+  one<T>(items: readonly T[]): T | undefined {
+    return items[this.number(items.length)];
+  }
+
+  /** Mostly short, at times long. */
+  pause(mostMs: number): number {
+    return Math.floor(mostMs * this.#random.next() ** 3);
+  }
+}
+
+/** A fleet and everything that befalls it, drawn from one seed. */
+class RandomHistory {
+  readonly #world: World;
+  readonly #dice: Dice;
+  #replicas = 2;
+  #class = 'blue';
+  #silenced = false;
+  #acts: readonly (() => Promise<void> | void)[];
+
+  constructor(world: World, seed: number) {
+    this.#world = world;
+    this.#dice = new Dice(seed + 1_000_000);
+    const often = [() => this.#scale(), () => this.#roll(), () => this.#deleteByHand(), () => this.#faultyCloud()];
+    this.#acts = [
+      ...often,
+      ...often,
+      () => this.#cut(),
+      () => this.#silence(),
+      () => this.#boots(),
+      () => this.#silentKubelet(),
+      () => this.#lostVm(),
+      () => this.#endanger(),
+      () => this.#endanger(),
+      () => this.#kill(),
+      () => this.#kill(),
+      () => this.#restartCloud(),
+    ];
+  }
+
+  async run(): Promise<void> {
+    const { clock } = this.#world;
+    await this.#world.createDeployment(this.#replicas);
+    const acts = 1 + this.#dice.number(MAX_ACTS);
+    for (let act = 0; act < acts; act += 1) {
+      await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
+      await this.#dice.one(this.#acts)?.();
+    }
+    await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
+    await this.#calm();
+  }
+
+  /** Nothing is broken from now on: the wished fleet comes, and then nothing is written. */
+  async #calm(): Promise<void> {
+    const world = this.#world;
+    this.#note('all is well from now on');
+    world.network.mend();
+    world.network.endanger({});
+    // The cloud may still be on its way up.
+    await world.clock.advance(30_000);
+    world.cloud.faults.clear();
+    for (const { id } of world.cloud.instances.list()) world.cloud.kubelets.order(id, { silent: false });
+    if (this.#silenced) await world.clock.advance(SILENCE_MS);
+    await world.untilSettled(this.#replicas, this.#class, CALM_MS);
+    await world.clock.advance(LAST_WRITES_MS);
+    const written = world.writes.length;
+    await world.clock.advance(QUIET_MS);
+    for (const write of world.writes.slice(written)) world.witness.violate(`written though all was done: ${write}`);
+    await world.untilSettled(this.#replicas, this.#class, 1);
+  }
+
+  #note(text: string): void {
+    this.#world.witness.note('act', text);
+  }
+
+  /** Does something after a while, unless the history is over by then. */
+  #later(ms: number, act: () => void): void {
+    this.#world.clock.setTimeout(act, ms);
+  }
+
+  async #scale(): Promise<void> {
+    this.#replicas = this.#dice.number(MAX_REPLICAS + 1);
+    await this.#world.change({ replicas: this.#replicas });
+  }
+
+  async #roll(): Promise<void> {
+    this.#class = this.#class === 'blue' ? 'green' : 'blue';
+    await this.#world.change({ template: { spec: { class: { name: this.#class } } } });
+  }
+
+  async #deleteByHand(): Promise<void> {
+    const machine = this.#dice.one(await this.#world.machines());
+    if (machine && !machine.metadata.deletionTimestamp) await this.#world.deleteMachine(machine.metadata.name);
+  }
+
+  #faultyCloud(): void {
+    const operation = this.#dice.one(OPERATIONS) ?? '*';
+    const rule = { operation, ...this.#dice.one(FAILURES), count: 1 + this.#dice.number(4) };
+    this.#note(`the cloud will fail: ${JSON.stringify(rule)}`);
+    this.#world.cloud.faults.order(rule);
+  }
+
+  #cut(): void {
+    const callers = this.#dice.one(GROUPS) ?? [];
+    const ms = this.#dice.pause(120_000);
+    this.#note(`the API server is gone for ${callers.join(', ')} for ${ms} ms`);
+    this.#world.network.cut(...callers);
+    this.#later(ms, () => this.#world.network.mend());
+  }
+
+  #silence(): void {
+    const caller = this.#dice.one(PROCESSES) ?? 'manager';
+    this.#note(`watches of ${caller} go silent`);
+    this.#silenced = true;
+    this.#world.witness.silences();
+    this.#world.network.silence(caller);
+  }
+
+  #boots(): void {
+    const kubelet = this.#dice.one([
+      { join: 'never' as const },
+      { joinDelay: 90_000 },
+      { readyDelay: 90_000 },
+      { joinDelay: 400_000 },
+    ]);
+    if (!kubelet) return;
+    this.#note(`the next VM boots with ${JSON.stringify(kubelet)}`);
+    this.#world.cloud.faults.order({ operation: 'instances.boot', kubelet, count: 1 });
+  }
+
+  #silentKubelet(): void {
+    const vm = this.#dice.one([...this.#world.cloud.instances.list()]);
+    if (!vm) return;
+    const ms = this.#dice.pause(900_000);
+    this.#note(`the kubelet of ${vm.name} is silent for ${ms} ms`);
+    this.#world.cloud.kubelets.order(vm.id, { silent: true });
+    this.#later(ms, () => this.#world.cloud.kubelets.order(vm.id, { silent: false }));
+  }
+
+  #lostVm(): void {
+    const running = [...this.#world.cloud.instances.list()].filter(({ state }) => state === 'running');
+    const vm = this.#dice.one(running);
+    if (!vm) return;
+    this.#note(`VM ${vm.name} is terminated behind our back`);
+    this.#world.cloud.instances.terminate(vm.id, 'by hand');
+  }
+
+  #endanger(): void {
+    const mishaps = [this.#dice.one(MISHAPS), this.#dice.one(MISHAPS)].flatMap((mishap) => mishap ?? []);
+    const chances = Object.fromEntries(mishaps.map((mishap) => [mishap, 0.05 + this.#dice.number(20) / 100]));
+    const ms = this.#dice.pause(120_000);
+    this.#note(`for ${ms} ms writes meet ${JSON.stringify(chances)}`);
+    this.#world.network.endanger(chances);
+    this.#later(ms, () => this.#world.network.endanger({}));
+  }
+
+  #kill(): void {
+    const victims = this.#dice.one([...PROCESSES.map((name) => [name]), PROCESSES]) ?? [];
+    for (const victim of victims) this.#world.kill(victim);
+  }
+
+  async #restartCloud(): Promise<void> {
+    const ms = this.#dice.pause(30_000);
+    this.#note(`the cloud restarts, away for ${ms} ms`);
+    await this.#world.restartCloud(ms);
+  }
+}
+
+/** What became of a seed. */
+export interface Outcome {
+  /** Empty when all went as it should. */
+  readonly violations: readonly string[];
+  /** The story, for a person. */
+  readonly story: string;
+  /** Everything that was seen, request by request. */
+  readonly history: string;
+}
+
+/** Plays the history of a seed. Same seed, same history, to the byte. */
+export async function play(seed: number): Promise<Outcome> {
+  const machine = { creationTimeout: '5m', healthTimeout: '3m' };
+  const surge = seed % 3;
+  const world = await World.start({
+    seed,
+    machine,
+    kubelets: { joinDelay: 500 * (seed % 7) },
+    maxSurge: surge,
+    maxUnavailable: surge === 0 ? 1 : seed % 2,
+    restartAfterMs: 1_000 * (seed % 11),
+  });
+  const violations: string[] = [];
+  try {
+    await new RandomHistory(world, seed).run();
+  } catch (error) {
+    violations.push(error instanceof Error ? error.message : String(error));
+  }
+  violations.push(...world.violations);
+  const history = JSON.stringify(world.witness.history);
+  const story = world.witness.tell();
+  await world.close();
+  return { violations, story, history };
+}
