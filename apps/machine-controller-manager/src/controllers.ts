@@ -75,11 +75,15 @@ export interface Controllers {
   flush(): Promise<void>;
 }
 
+/** A rollout says much the same every few moments: what is gathered for this long is one write. */
+const EVENT_DELAY_MS = 3_000;
+
 /** Builds caches and controllers; nothing happens before their units run. */
 export function createControllers(surroundings: Surroundings, settings: ManagerSettings): Controllers {
   const { control, target, namespace, runtime, metrics } = surroundings;
   const local = { ...runtime, namespace };
-  const recorderOf = (component: string): EventRecorder => createRecorder({ client: control, component, ...runtime });
+  const recorderOf = (component: string): EventRecorder =>
+    createRecorder({ client: control, component, delayMs: EVENT_DELAY_MS, ...runtime });
   const recorder = recorderOf(EventSources.MachineControllerManager);
   const setRecorder = recorderOf(EventSources.MachineSetController);
   const nodeInformer = target && createInformer<Node>(target, nodes, { ...runtime, project: projectNode });
