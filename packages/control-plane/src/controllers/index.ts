@@ -1,4 +1,5 @@
 import { policyStatus } from './admission/policy-status.ts';
+import { resourceQuotaController } from './admission/resource-quota.ts';
 import { certificateApprover } from './certificates/approve.ts';
 import { certificateCleaner } from './certificates/clean.ts';
 import { certificateSigner } from './certificates/sign.ts';
@@ -46,6 +47,7 @@ const CONTROLLERS: readonly Controller[] = [
   serviceAccounts,
   rootCaPublisher,
   policyStatus,
+  resourceQuotaController,
   certificateApprover,
   certificateSigner,
   certificateCleaner,

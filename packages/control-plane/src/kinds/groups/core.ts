@@ -1,11 +1,12 @@
 import {
   claimColumns,
+  componentColumns,
   configMapColumns,
   endpointColumns,
   eventColumns,
-  limitRangeColumns,
   namespaceColumns,
   nodeColumns,
+  podTemplateColumns,
   quotaColumns,
   replicationControllerColumns,
   secretColumns,
@@ -13,16 +14,18 @@ import {
   serviceColumns,
   volumeColumns,
 } from '../columns/core.ts';
-import { podColumns } from '../columns/pod.ts';
+import { podColumns, podRowConditions } from '../columns/pod.ts';
 import { configMapStrategy, secretStrategy } from '../core/config.ts';
 import { coreEventStrategy } from '../core/event.ts';
+import { limitRangeStrategy } from '../core/limit-range.ts';
 import { namespaceStrategy } from '../core/namespace.ts';
 import { nodeStrategy } from '../core/node.ts';
 import { serviceStrategy } from '../core/service.ts';
 import { claimStrategy, volumeStrategy } from '../core/volumes.ts';
-import { defineKind, defineReview, fieldsAt } from '../define.ts';
+import { defineKind, defineReview, fieldAt, fieldOr, fieldsAt } from '../define.ts';
 import type { KindDefinition } from '../kind.ts';
 import { podStrategy } from '../pod/index.ts';
+import { podTemplateStrategy, replicationControllerStrategy } from '../workloads/replication.ts';
 
 const namespaced = true;
 const clusterScoped = { namespaced: false } as const;
@@ -40,6 +43,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({
     group: '',
     kind: 'ComponentStatus',
+    columns: componentColumns,
     listKind: 'ComponentStatusList',
     plural: 'componentstatuses',
     shortNames: ['cs'],
@@ -73,12 +77,15 @@ export const coreKinds: readonly KindDefinition[] = [
     plural: 'events',
     shortNames: ['ev'],
     namespaced,
-    selectableFields: fieldsAt(...involvedObject, 'reason', 'reportingComponent', 'source', 'type'),
+    selectableFields: {
+      ...fieldsAt(...involvedObject, 'reason', 'reportingComponent', 'type'),
+      source: (event) => fieldAt('source.component')(event) || fieldAt('reportingComponent')(event),
+    },
   }),
   defineKind({
     group: '',
     kind: 'LimitRange',
-    columns: limitRangeColumns,
+    ...limitRangeStrategy,
     plural: 'limitranges',
     shortNames: ['limits'],
     namespaced,
@@ -105,7 +112,7 @@ export const coreKinds: readonly KindDefinition[] = [
     shortNames: ['no'],
     subresources: status,
     otherSubresources: ['proxy'],
-    selectableFields: fieldsAt('spec.unschedulable'),
+    selectableFields: { 'spec.unschedulable': fieldOr('spec.unschedulable', 'false') },
     ...clusterScoped,
   }),
   defineKind({
@@ -132,6 +139,7 @@ export const coreKinds: readonly KindDefinition[] = [
     group: '',
     kind: 'Pod',
     columns: podColumns,
+    rowConditions: podRowConditions,
     ...podStrategy,
     plural: 'pods',
     shortNames: ['po'],
@@ -149,30 +157,40 @@ export const coreKinds: readonly KindDefinition[] = [
       'proxy',
       'resize',
     ],
-    selectableFields: fieldsAt(
+    selectableFields: {
+      'spec.hostNetwork': fieldOr('spec.hostNetwork', 'false'),
+      ...fieldsAt(
       'spec.nodeName',
       'spec.restartPolicy',
       'spec.schedulerName',
       'spec.serviceAccountName',
-      'spec.hostNetwork',
       'status.phase',
       'status.podIP',
       'status.podIPs',
       'status.nominatedNodeName',
-    ),
+    )},
     namespaced,
   }),
-  defineKind({ group: '', kind: 'PodTemplate', plural: 'podtemplates', hasGeneration: true, namespaced }),
+  defineKind({
+    group: '',
+    kind: 'PodTemplate',
+    columns: podTemplateColumns,
+    ...podTemplateStrategy,
+    plural: 'podtemplates',
+    hasGeneration: true,
+    namespaced,
+  }),
   defineKind({
     group: '',
     kind: 'ReplicationController',
     columns: replicationControllerColumns,
+    ...replicationControllerStrategy,
     plural: 'replicationcontrollers',
     shortNames: ['rc'],
     categories: ['all'],
     hasGeneration: true,
     subresources: { ...status, scale: { ...replicas, labelSelectorPath: '.spec.selector' } },
-    selectableFields: fieldsAt('status.replicas'),
+    selectableFields: { 'status.replicas': fieldOr('status.replicas', '0') },
     namespaced,
   }),
   defineKind({

@@ -1,0 +1,115 @@
+import { items, look, type Plain, text } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
+import { forbidden } from '../../registry/errors.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { type Amounts, amountsOf, isMore, showAmount } from '../limits/amounts.ts';
+import { counts } from './scopes.ts';
+import { sumOf, usageOf } from './usage.ts';
+
+const QUOTAS = '/resourcequotas';
+/** What a container must say when a quota counts it. */
+const COMPUTE: Readonly<Record<string, readonly ['requests' | 'limits', string]>> = {
+  cpu: ['requests', 'cpu'],
+  memory: ['requests', 'memory'],
+  'requests.cpu': ['requests', 'cpu'],
+  'requests.memory': ['requests', 'memory'],
+  'limits.cpu': ['limits', 'cpu'],
+  'limits.memory': ['limits', 'memory'],
+};
+/** Resources whose use an update can change. */
+const UPDATABLE = new Set(['/pods', '/services', '/persistentvolumeclaims']);
+
+/** `a=1,b=2` in the order of the names. */
+const listed = (amounts: Amounts, names: readonly string[]): string =>
+  names.map((name) => `${name}=${showAmount(amounts.get(name))}`).join(',');
+
+/** What a request adds to the use of its namespace; nothing of it is less than before. */
+function increaseOf({ operation, object, old, served: { kind } }: AdmissionAttributes): Amounts {
+  if (object === undefined) return new Map();
+  const usage = usageOf(kind.group, kind.plural, object);
+  if (operation === 'CREATE' || old === undefined) return usage;
+  const before = usageOf(kind.group, kind.plural, old);
+  for (const [name, quantity] of usage) {
+    const nanos = quantity.nanos - (before.get(name)?.nanos ?? 0n);
+    if (nanos <= 0n) usage.delete(name);
+    else usage.set(name, { ...quantity, nanos });
+  }
+  return usage;
+}
+
+/** What a quota needs to know of a pod's containers and they do not say: `cpu for: a,b; limits.memory for: a`. */
+function unsaid(pod: ApiObject, hard: Amounts): string {
+  const spec = look(pod, 'spec');
+  const containers: Plain[] = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
+  const missing: string[] = [];
+  for (const name of [...hard.keys()].sort()) {
+    const needed = Object.hasOwn(COMPUTE, name) ? COMPUTE[name] : undefined;
+    if (needed === undefined) continue;
+    const [field, resource] = needed;
+    const silent = containers.filter((container) => !Object.hasOwn(look(container, 'resources', field), resource));
+    if (silent.length > 0) missing.push(`${name} for: ${silent.map((container) => text(container, 'name')).join(',')}`);
+  }
+  return missing.join('; ');
+}
+
+/** Charges a request to the quotas of its namespace, all of them or none. @throws StatusError 403 */
+function charge(registry: Registry, attributes: AdmissionAttributes): void {
+  const { served, namespace, name, object, dryRun, operation } = attributes;
+  const { group, plural } = served.kind;
+  const quotaKind = registry.kinds.find('', 'v1', 'resourcequotas');
+  if (object === undefined || quotaKind === undefined) return;
+  const { records } = registry.store.list(QUOTAS, { namespace });
+  if (records.length === 0) return;
+  const increase = increaseOf(attributes);
+  if (increase.size === 0) return;
+  const charged: ApiObject[] = [];
+  for (const record of records) {
+    const quota = registry.parse(quotaKind, record);
+    if (!counts(quota, group, plural, object)) continue;
+    const status = look(quota, 'status');
+    const hard = amountsOf(look(status, 'hard'));
+    const used = amountsOf(look(status, 'used'));
+    const names = [...increase.keys()].filter((resource) => hard.has(resource)).sort();
+    if (served.resource === '/pods' && operation === 'CREATE') {
+      const silent = unsaid(object, hard);
+      if (silent !== '') throw forbidden(served.kind, name, `failed quota: ${record.name}: must specify ${silent}`);
+    }
+    if (names.length === 0) continue;
+    const unknown = names.filter((resource) => !used.has(resource));
+    if (unknown.length > 0) {
+      throw forbidden(served.kind, name, `status unknown for quota: ${record.name}, resources: ${unknown.join(',')}`);
+    }
+    const wanted: Amounts = new Map([...increase].filter(([resource]) => hard.has(resource)));
+    const after = sumOf([used, wanted]);
+    const exceeded = names.filter((resource) => {
+      const [total, limit] = [after.get(resource), hard.get(resource)];
+      return total !== undefined && limit !== undefined && isMore(total, limit);
+    });
+    if (exceeded.length > 0) {
+      const why = `exceeded quota: ${record.name}, requested: ${listed(wanted, exceeded)}, used: ${listed(used, exceeded)}, limited: ${listed(hard, exceeded)}`;
+      throw forbidden(served.kind, name, why);
+    }
+    quota['status'] = { ...status, used: { ...look(status, 'used'), ...shown(after, names) } };
+    charged.push(quota);
+  }
+  // Nothing has waited since the quotas were read, so two requests never share one allowance.
+  if (!dryRun) for (const quota of charged) registry.put(quotaKind, quota);
+}
+
+const shown = (amounts: Amounts, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, showAmount(amounts.get(name))]));
+
+/** ResourceQuota: the last of all, so that only what would be written is charged. */
+export const resourceQuota = (registry: Registry): AdmissionPlugin => ({
+  name: 'ResourceQuota',
+  validate(attributes) {
+    const { served, subresource, operation } = attributes;
+    // Where there is no quota in the whole cluster, nothing is looked for.
+    if (registry.store.count(QUOTAS) === 0 || !served.kind.namespaced || subresource !== '') return undefined;
+    if (operation === 'CREATE' || (operation === 'UPDATE' && UPDATABLE.has(served.resource))) {
+      charge(registry, attributes);
+    }
+    return undefined;
+  },
+});

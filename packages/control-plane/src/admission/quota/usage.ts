@@ -1,0 +1,71 @@
+import { items, look, text } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { addAmount, type Amounts, amountsOf, podAmounts, wholeNumber } from '../limits/amounts.ts';
+
+/** Resources with a name of their own in quotas, beside `count/…`. */
+const NAMED = new Set([
+  'configmaps',
+  'persistentvolumeclaims',
+  'pods',
+  'replicationcontrollers',
+  'resourcequotas',
+  'secrets',
+  'services',
+]);
+
+/** Of the requests of a pod, those that quotas also know without their prefix. */
+const UNPREFIXED = new Set(['cpu', 'memory', 'ephemeral-storage']);
+
+/** A pod that has ended uses nothing any more. */
+const isOver = (pod: ApiObject): boolean => ['Succeeded', 'Failed'].includes(text(look(pod, 'status'), 'phase'));
+
+function addPod(usage: Amounts, pod: ApiObject): void {
+  if (isOver(pod)) {
+    usage.delete('pods');
+    return;
+  }
+  for (const [name, quantity] of podAmounts(pod, 'requests')) {
+    usage.set(`requests.${name}`, quantity);
+    if (UNPREFIXED.has(name)) usage.set(name, quantity);
+  }
+  for (const [name, quantity] of podAmounts(pod, 'limits')) usage.set(`limits.${name}`, quantity);
+}
+
+function addService(usage: Amounts, service: ApiObject): void {
+  const spec = look(service, 'spec');
+  const type = text(spec, 'type');
+  const ports = items(spec, 'ports').length;
+  if (type === 'LoadBalancer') usage.set('services.loadbalancers', wholeNumber(1));
+  const allocates = type === 'NodePort' || (type === 'LoadBalancer' && spec['allocateLoadBalancerNodePorts'] !== false);
+  if (allocates) usage.set('services.nodeports', wholeNumber(ports));
+}
+
+function addClaim(usage: Amounts, claim: ApiObject): void {
+  const spec = look(claim, 'spec');
+  const storage = amountsOf(look(spec, 'resources', 'requests')).get('storage');
+  if (storage !== undefined) usage.set('requests.storage', storage);
+  const storageClass = text(spec, 'storageClassName');
+  if (storageClass === '') return;
+  const prefix = `${storageClass}.storageclass.storage.k8s.io`;
+  usage.set(`${prefix}/persistentvolumeclaims`, wholeNumber(1));
+  if (storage !== undefined) usage.set(`${prefix}/requests.storage`, storage);
+}
+
+/** What one object takes of the quotas of its namespace, by the names that quotas use. */
+export function usageOf(group: string, plural: string, object: ApiObject): Amounts {
+  const one = wholeNumber(1);
+  const usage: Amounts = new Map([[`count/${plural}${group === '' ? '' : `.${group}`}`, one]]);
+  if (group !== '') return usage;
+  if (NAMED.has(plural)) usage.set(plural, one);
+  if (plural === 'pods') addPod(usage, object);
+  else if (plural === 'services') addService(usage, object);
+  else if (plural === 'persistentvolumeclaims') addClaim(usage, object);
+  return usage;
+}
+
+/** Adds several usages. */
+export function sumOf(usages: Iterable<Amounts>): Amounts {
+  const sum: Amounts = new Map();
+  for (const usage of usages) for (const [name, quantity] of usage) addAmount(sum, name, quantity);
+  return sum;
+}

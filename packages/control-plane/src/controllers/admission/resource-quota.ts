@@ -1,0 +1,94 @@
+import { amountsOf, showAmount } from '../../admission/limits/amounts.ts';
+import { counts } from '../../admission/quota/scopes.ts';
+import { sumOf, usageOf } from '../../admission/quota/usage.ts';
+import { look, text } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
+import { allowing, pathOf, type Resource, resourceKey } from '../runtime/api.ts';
+import type { Controller, ControllerContext } from '../runtime/controller.ts';
+import type { ServedResource } from '../runtime/directory.ts';
+import { keyOf, splitKey } from '../runtime/informer.ts';
+import { namespaceOf } from '../runtime/objects.ts';
+import { PODS } from '../runtime/resources.ts';
+
+const QUOTAS: Resource = { group: '', version: 'v1', plural: 'resourcequotas', namespaced: true };
+
+/** How often quotas are counted anew when nothing asks for it: a create that failed after it was charged leaves too much. */
+const RESYNC_MS = 5 * 60 * 1000;
+
+/** The resource, as `plural` or `plural.group`, whose objects a name of a quota counts. */
+function countedBy(name: string): string {
+  if (name.startsWith('count/')) return name.slice('count/'.length);
+  if (name.startsWith('services')) return 'services';
+  if (name.endsWith('requests.storage') || name.endsWith('persistentvolumeclaims')) return 'persistentvolumeclaims';
+  return ['configmaps', 'replicationcontrollers', 'resourcequotas', 'secrets'].includes(name) ? name : 'pods';
+}
+
+const qualified = ({ group, plural }: Pick<ServedResource, 'group' | 'plural'>): string =>
+  group === '' ? plural : `${plural}.${group}`;
+
+function setup({ api, directory, informer, metadataInformer, queue }: ControllerContext): void {
+  const quotas = informer(QUOTAS);
+  const pods = informer(PODS);
+  const watched = new Set<string>();
+
+  /** What the objects of a namespace take together, of what a quota counts. */
+  const use = async (quota: ApiObject, names: readonly string[]): Promise<Record<string, string>> => {
+    const counted = new Set(names.map(countedBy));
+    const resources = directory.deletable().filter((resource) => counted.has(qualified(resource)));
+    const lists = await Promise.all(
+      resources.map(async (resource) => {
+        const { group, plural } = resource;
+        const { items } = await api.call<{ items: ApiObject[] }>(pathOf(resource, { namespace: namespaceOf(quota) }));
+        const mine = items.filter((object) => counts(quota, group, plural, object));
+        return mine.map((object) => usageOf(group, plural, object));
+      }),
+    );
+    const sum = sumOf(lists.flat());
+    return Object.fromEntries(names.map((name) => [name, showAmount(sum.get(name))]));
+  };
+
+  const work = queue(async (key) => {
+    if (quotas.get(key) === undefined) return;
+    work.addAfter(key, RESYNC_MS);
+    // Read before the objects are counted, so that what is charged meanwhile is a conflict and everything is counted again.
+    const quota = await allowing(api.get(QUOTAS, splitKey(key)), 404);
+    if (quota === undefined) return;
+    const hard = Object.fromEntries(
+      [...amountsOf(look(quota, 'spec', 'hard'))].map(([name, quantity]) => [name, showAmount(quantity)]),
+    );
+    const used = await use(quota, Object.keys(hard));
+    const status = { hard, used };
+    if (jsonEquals(status, quota['status'])) return;
+    await allowing(api.update(QUOTAS, { ...quota, status }, 'status'), 404);
+  });
+
+  const recount = (namespace: string): void => {
+    if (quotas.size === 0) return;
+    for (const quota of quotas.all()) if (namespaceOf(quota) === namespace) work.add(keyOf(quota));
+  };
+  quotas.onChange(({ type, object, old }) => {
+    const fresh = type !== 'deleted' && !jsonEquals(object['spec'], old?.['spec']);
+    if (fresh) work.add(keyOf(object));
+  });
+  const phaseOf = (pod: ApiObject | undefined): string => text(look(pod, 'status'), 'phase');
+  pods.onChange(({ type, object, old }) => {
+    if (type === 'updated' && phaseOf(object) !== phaseOf(old)) recount(namespaceOf(object));
+  });
+  directory.onChange(() => {
+    const served = new Set(directory.deletable().map(resourceKey));
+    // What is served anew later has a new cache.
+    for (const key of watched) if (!served.has(key)) watched.delete(key);
+    for (const resource of directory.deletable()) {
+      const key = resourceKey(resource);
+      if (!resource.namespaced || watched.has(key) || resource.group === 'events.k8s.io') continue;
+      watched.add(key);
+      metadataInformer(resource).onChange(({ type, object }) => {
+        if (type === 'deleted') recount(namespaceOf(object));
+      });
+    }
+  });
+}
+
+/** Counts what quotas limit. @see kubernetes pkg/controller/resourcequota */
+export const resourceQuotaController: Controller = { name: 'resourcequota', setup };

@@ -1,0 +1,19 @@
+import type { ApiObject } from '../../object.ts';
+import { child, items, look, type Plain } from '../plain.ts';
+
+/** What `target` does not name is taken from `source`. */
+function complete(item: Plain, target: string, source: string): void {
+  for (const [name, value] of Object.entries(look(item, source))) child(item, target)[name] ??= value;
+}
+
+/** Containers without limits get the most that they may have, and request what they are limited to, or the least. */
+export const limitRangeStrategy = {
+  setDefaults(object: ApiObject): void {
+    for (const item of items(look(object, 'spec'), 'limits')) {
+      if (item['type'] !== 'Container') continue;
+      complete(item, 'default', 'max');
+      complete(item, 'defaultRequest', 'default');
+      complete(item, 'defaultRequest', 'min');
+    }
+  },
+};
