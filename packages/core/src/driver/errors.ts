@@ -1,26 +1,6 @@
-/** The machine codes and their numbers: gRPC's 0–16 and `Uninitialized`. The names are persisted in `status.lastOperation.errorCode`. */
-export const MACHINE_CODES = {
-  OK: 0,
-  Canceled: 1,
-  Unknown: 2,
-  InvalidArgument: 3,
-  DeadlineExceeded: 4,
-  NotFound: 5,
-  AlreadyExists: 6,
-  PermissionDenied: 7,
-  ResourceExhausted: 8,
-  FailedPrecondition: 9,
-  Aborted: 10,
-  OutOfRange: 11,
-  Unimplemented: 12,
-  Internal: 13,
-  Unavailable: 14,
-  DataLoss: 15,
-  Unauthenticated: 16,
-  Uninitialized: 17,
-} as const;
+import type { MachineCode } from '@mcm/api';
 
-export type MachineCode = keyof typeof MACHINE_CODES;
+export type { MachineCode };
 
 /** What a driver throws. Anything else that it throws counts as `Unknown`. */
 export class MachineError extends Error {

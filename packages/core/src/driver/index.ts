@@ -1,3 +1,4 @@
+export { type MachineCode, MachineCodes } from '@mcm/api';
 export { type DriverDefinition, defineDriver } from './define-driver.ts';
 export type {
   Address,
@@ -10,4 +11,4 @@ export type {
   MachineRequest,
   VolumeSource,
 } from './driver.ts';
-export { MACHINE_CODES, type MachineCode, MachineError } from './errors.ts';
+export { MachineError } from './errors.ts';
