@@ -1,7 +1,7 @@
 import type { Clock } from '@mcm/kube';
 import { MachineError } from './errors.ts';
 
-/** Grace for a driver to end its call after its signal aborted; then nobody waits for it any more. */
+/** Grace for a driver to end its call after its signal aborted. */
 const ABORT_GRACE_MS = 30_000;
 
 export interface DeadlineOptions {
@@ -11,6 +11,11 @@ export interface DeadlineOptions {
   readonly stop: AbortSignal;
   /** For messages: `create of machine m-1`. */
   readonly what: string;
+  /**
+   * Told when the call outlives its deadline and the grace after it: the driver ignores its signal. Such a call is waited
+   * for until it really ends, for what it does to the VM it still does. Absent: nobody waits for it any longer.
+   */
+  readonly onOverdue?: ((error: MachineError) => void) | undefined;
 }
 
 /**
@@ -18,7 +23,7 @@ export interface DeadlineOptions {
  * `DeadlineExceeded` after the deadline, `Canceled` after a stop, else what the driver threw.
  */
 export async function withDeadline<T>(options: DeadlineOptions, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { clock, timeoutMs, stop, what } = options;
+  const { clock, timeoutMs, stop, what, onOverdue } = options;
   if (stop.aborted) throw new MachineError('Canceled', `${what} was not begun: the process stops`);
   const controller = new AbortController();
   const ended = Promise.withResolvers<never>();
@@ -26,7 +31,17 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
   const end = (error: MachineError): void => {
     because ??= error;
     controller.abort(because);
-    grace ??= clock.setTimeout(() => ended.reject(because), ABORT_GRACE_MS);
+    grace ??= clock.setTimeout(overstay, ABORT_GRACE_MS);
+  };
+  const overstay = (): void => {
+    if (!onOverdue || stop.aborted) {
+      ended.reject(because);
+      return;
+    }
+    onOverdue(
+      new MachineError('DeadlineExceeded', `${because?.message ?? what} and has not ended since it was told to`),
+    );
+    grace = undefined; // a stop of the process ends even this wait
   };
   let grace: ReturnType<Clock['setTimeout']> | undefined;
   const onStop = (): void => end(new MachineError('Canceled', `${what} was broken off: the process stops`));

@@ -5,7 +5,7 @@ import type { Caches } from '../machine/caches.ts';
 import { type ClassSecrets, dataVersion, readSecrets, redact, secretKeysOf, userDataOf } from './credentials.ts';
 import { withDeadline } from './deadline.ts';
 import type { DriverDefinition } from './define-driver.ts';
-import type { CreatedInstance, DriverRequest, Instance, ListedInstance } from './driver.ts';
+import type { CreatedInstance, DriverRequest, Instance, ListedInstance, MachineRequest } from './driver.ts';
 import { MachineError } from './errors.ts';
 
 /** The longest that each call may take, in milliseconds. */
@@ -27,6 +27,9 @@ export const DRIVER_TIMEOUTS: DriverTimeouts = {
   list: 10 * MINUTE,
 };
 
+/** Told when a call ignores its signal; it is waited for all the same, see `withDeadline`. Absent: it is given up. */
+export type OnOverdue = (error: MachineError) => void;
+
 /** Calls of a driver by machine or class: class and Secrets looked up at the time of the call, parsed, deadline set, errors scrubbed. */
 export interface DriverInvoker {
   readonly can: { readonly initialize: boolean; readonly status: boolean; readonly list: boolean };
@@ -35,10 +38,14 @@ export interface DriverInvoker {
   classOf(machine: Machine): MachineClass | undefined;
   /** The class's user data; undefined when there is none. */
   userDataOf(machine: Machine): string | undefined;
-  create(machine: Machine, render: (userData: string) => Promise<string>): Promise<CreatedInstance>;
-  initialize(machine: Machine): Promise<Instance>;
-  status(machine: Machine): Promise<Instance>;
-  delete(machine: Machine): Promise<{ readonly lastKnownState?: string } | undefined>;
+  create(
+    machine: Machine,
+    render: (userData: string) => Promise<string>,
+    onOverdue?: OnOverdue,
+  ): Promise<CreatedInstance>;
+  initialize(machine: Machine, onOverdue?: OnOverdue): Promise<Instance>;
+  status(machine: Machine, onOverdue?: OnOverdue): Promise<Instance>;
+  delete(machine: Machine, onOverdue?: OnOverdue): Promise<{ readonly lastKnownState?: string } | undefined>;
   list(machineClass: MachineClass): Promise<readonly ListedInstance[]>;
 }
 
@@ -99,11 +106,12 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     what: string,
     secrets: () => ClassSecrets,
     work: (signal: AbortSignal) => Promise<T>,
+    onOverdue?: OnOverdue,
   ): Promise<T> => {
     const since = clock.now().getTime();
     const took = (): number => clock.now().getTime() - since;
     try {
-      const result = await withDeadline({ clock, timeoutMs: timeouts[call], stop, what }, work);
+      const result = await withDeadline({ clock, timeoutMs: timeouts[call], stop, what, onOverdue }, work);
       observe?.(call, took(), undefined);
       return result;
     } catch (thrown) {
@@ -116,21 +124,20 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
   const forMachine = <T>(
     call: 'create' | 'initialize' | 'status' | 'delete',
     machine: Machine,
-    work: (
-      request: DriverRequest<Spec, Credentials> & { readonly machine: Machine },
-      secrets: ClassSecrets,
-    ) => Promise<T>,
+    work: (request: MachineRequest<Spec, Credentials>, secrets: ClassSecrets) => Promise<T>,
+    onOverdue: OnOverdue | undefined,
   ): Promise<T> => {
     const secrets = (): ClassSecrets => {
       const machineClass = classOf(machine);
       return machineClass ? secretsOf(machineClass) : { data: {}, problems: [] };
     };
-    return invoke(call, `${call} of machine ${machine.metadata.name}`, secrets, async (signal) => {
+    const run = async (signal: AbortSignal): Promise<T> => {
       const machineClass = classOrThrow(machine);
       const found = secretsOf(machineClass);
       const fields = { machine: machine.metadata.name, call };
       return work({ ...request(machineClass, found, signal, fields), machine }, found);
-    });
+    };
+    return invoke(call, `${call} of machine ${machine.metadata.name}`, secrets, run, onOverdue);
   };
 
   const absent = (method: string): never => {
@@ -149,15 +156,18 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       const machineClass = classOf(machine);
       return machineClass && secretsOf(machineClass).data.userData;
     },
-    create: (machine, render) =>
-      forMachine('create', machine, async (base, secrets) => {
+    create: (machine, render, onOverdue) => {
+      const work = async (base: MachineRequest<Spec, Credentials>, secrets: ClassSecrets): Promise<CreatedInstance> => {
         const userData = await render(userDataOf(secrets, machine.metadata.name));
         return driver.create({ ...base, userData });
-      }),
-    initialize: (machine) =>
-      forMachine('initialize', machine, async (base) => driver.initialize?.(base) ?? absent('initialize')),
-    status: (machine) => forMachine('status', machine, async (base) => driver.status?.(base) ?? absent('status')),
-    delete: (machine) => forMachine('delete', machine, async (base) => driver.delete(base)),
+      };
+      return forMachine('create', machine, work, onOverdue);
+    },
+    initialize: (machine, onOverdue) =>
+      forMachine('initialize', machine, async (base) => driver.initialize?.(base) ?? absent('initialize'), onOverdue),
+    status: (machine, onOverdue) =>
+      forMachine('status', machine, async (base) => driver.status?.(base) ?? absent('status'), onOverdue),
+    delete: (machine, onOverdue) => forMachine('delete', machine, async (base) => driver.delete(base), onOverdue),
     list: (machineClass) => {
       const secrets = secretsOf(machineClass);
       return invoke(

@@ -1,6 +1,7 @@
 import type { Machine } from '@mcm/api';
 import type { Clock, Logger } from '@mcm/kube';
 import { MachineError } from '../driver/errors.ts';
+import type { OnOverdue } from '../driver/invoker.ts';
 import type { CallKind, CallMemory, CallOutcome } from './observation.ts';
 
 /** What a call yields when it succeeds. */
@@ -26,15 +27,22 @@ class Lane {
     this.#free = limit;
   }
 
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  /** `work` may give its place up before it ends. */
+  async run<T>(work: (leave: () => void) => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
+    let left = false;
+    const leave = (): void => {
+      if (left) return;
+      left = true;
       const next = this.#waiting.shift();
       if (next) next();
       else this.#free++;
+    };
+    try {
+      return await work(leave);
+    } finally {
+      leave();
     }
   }
 }
@@ -44,7 +52,8 @@ const NOTHING: CallMemory = {};
 /**
  * The driver calls of all machines. A call goes on while no reconcile waits for it, and wakes its machine when it
  * settles; so a slow cloud holds up nobody else. One call at a time for each machine's UID: a `create` and a `delete`
- * of one machine never overlap.
+ * of one machine never overlap, not even when the first ignores its signal: it then gives up its place among the calls
+ * of all machines, so that it holds up only its own.
  */
 export class DriverCalls {
   readonly #options: CallsOptions;
@@ -72,7 +81,7 @@ export class DriverCalls {
   }
 
   /** Begins a call. @throws when one of the machine is under way */
-  start(machine: Machine, kind: CallKind, inputs: string, work: () => Promise<CallResult>): void {
+  start(machine: Machine, kind: CallKind, inputs: string, work: (onOverdue: OnOverdue) => Promise<CallResult>): void {
     const { uid, name } = machine.metadata;
     const memory = this.of(uid);
     if (memory.running) throw new Error(`machine ${name}: ${kind} asked for while ${memory.running.kind} is under way`);
@@ -80,9 +89,31 @@ export class DriverCalls {
     this.#memory.set(uid, { ...memory, running: { kind, since: this.#options.clock.now() } });
     const lane = kind === 'delete' ? this.#deleting : this.#making;
     void lane
-      .run(work)
+      .run((leave) =>
+        work((error) => {
+          leave();
+          this.#overstay(machine, kind, inputs, error);
+        }),
+      )
       .catch((thrown: unknown): CallOutcome => ({ ok: false, error: MachineError.from(thrown) }))
       .then((outcome) => this.#settle(machine, kind, inputs, outcome));
+  }
+
+  #overstay(machine: Machine, kind: CallKind, inputs: string, error: MachineError): void {
+    const { uid, name, namespace = '' } = machine.metadata;
+    const memory = this.of(uid);
+    if (!memory.running) return;
+    const overdue = {
+      kind,
+      at: this.#options.clock.now(),
+      outcome: { ok: false, error },
+      failures: 1,
+      inputs,
+    } as const;
+    this.#memory.set(uid, { ...memory, running: { ...memory.running, overdue } });
+    const fields = { machine: `${namespace}/${name}`, call: kind, error: error.message };
+    this.#options.log.warn('Driver call ignores its signal; its machine waits for it', fields);
+    this.#options.wake(machine);
   }
 
   /** The machine is gone. What a call of it under way brings is dropped. */

@@ -22,8 +22,17 @@ export function isBeingCreated({ machine }: Pick<MachineObservation, 'machine'>)
  */
 export function planCreation(o: MachineObservation, now: Date): Plan {
   const { running } = o.calls;
-  if (running) return wait(`the driver's ${running.kind} is under way`);
+  if (running)
+    return running.overdue ? planOverdue(o, running.overdue) : wait(`the driver's ${running.kind} is under way`);
   return o.machine.spec.providerID ? planCompletion(o, now) : planVm(o, now);
+}
+
+/** The driver ignores its signal. The status says so; the call's end, whenever it comes, leads on. */
+function planOverdue(o: MachineObservation, call: SettledCall): Plan {
+  const describe = call.kind === 'initialize' ? initializationFailed : creationFailed;
+  const said = call.outcome.ok ? [] : sayFailed(o, call, describe(call.outcome.error));
+  const because = `the driver's ${call.kind} does not end`;
+  return said.length > 0 ? act(because, ...said) : wait(because);
 }
 
 /** No VM on record. */
@@ -132,14 +141,18 @@ function planRetry(
   if (last.outcome.ok) return wait('nothing failed');
   const { error } = last.outcome;
   const retryAt = new Date(last.at.getTime() + retryAfter(backoff, error, last.failures));
-  const status = failed(o, last, describe(error));
-  const known = o.machine.status?.lastOperation?.state === 'Failed' && isSimilarStatus(o.machine.status, status);
-  if (!known) {
-    const event = { type: 'Warning' as const, reason: 'CreationFailed', message: describe(error) };
-    return act(describe(error), { do: 'writeStatus', status, event });
-  }
+  const said = sayFailed(o, last, describe(error));
+  if (said.length > 0) return act(describe(error), ...said);
   if (last.inputs !== o.inputs) return act('class or Secret have changed', { do: 'call', call: last.kind });
   return now < retryAt ? wait(describe(error), retryAt) : act('try again', { do: 'call', call: last.kind });
+}
+
+/** What failed, unless the status tells it already. */
+function sayFailed(o: MachineObservation, call: SettledCall, description: string): Action[] {
+  const status = failed(o, call, description);
+  if (o.machine.status?.lastOperation?.state === 'Failed' && isSimilarStatus(o.machine.status, status)) return [];
+  const event = { type: 'Warning' as const, reason: 'CreationFailed', message: description };
+  return [{ do: 'writeStatus', status, event }];
 }
 
 export const creationFailed = (error: MachineError): string =>

@@ -22,6 +22,7 @@ const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninit
 export function planDeletion(o: MachineObservation, now: Date): Plan {
   const { machine, calls } = o;
   if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return wait('not ours to finish');
+  if (calls.running?.overdue) return planOverdue(o, calls.running.overdue);
   if (calls.running && calls.running.kind !== 'delete' && calls.running.kind !== 'status') {
     return wait(`the driver's ${calls.running.kind} is under way; a deletion beside it could miss the VM`);
   }
@@ -34,6 +35,19 @@ const operation = (description: string, state: MachineState = 'Processing'): Ope
   state,
   type: 'Delete',
 });
+
+/**
+ * The driver ignores its signal. A second call beside the first could miss what that still does to the VM, so the
+ * machine waits for its end, however late, and says so.
+ */
+function planOverdue(o: MachineObservation, { kind, at: since, outcome }: SettledCall): Plan {
+  const because = `the driver's ${kind} does not end`;
+  const reason = outcome.ok ? '' : printMachineError(outcome.error);
+  const step = kind === 'delete' ? 'deleteVm' : 'getVmStatus';
+  const text = `The deletion waits for the driver to end its ${kind} call - ${reason}.`;
+  const said = say(o, operation(at(step, text), 'Failed'), since);
+  return said.length > 0 ? act(because, ...said) : wait(because);
+}
 
 /** A description: what is to be said, then the text of the step. */
 const at = (step: DeletionStep, note = ''): string => (note ? `${note} ${STEP_TEXTS[step]}` : STEP_TEXTS[step]);

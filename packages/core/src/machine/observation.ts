@@ -16,6 +16,8 @@ export type CallOutcome =
 export interface RunningCall {
   readonly kind: CallKind;
   readonly since: Date;
+  /** It ignores its signal: its deadline and the grace after it have passed. Nothing else is begun until it ends. */
+  readonly overdue?: SettledCall;
 }
 
 /** The last call that ended. */

@@ -20,7 +20,7 @@ import {
 } from '@mcm/kube';
 import { deletePods, evictPods } from '../drain/perform.ts';
 import type { Instance } from '../driver/driver.ts';
-import type { DriverInvoker } from '../driver/invoker.ts';
+import type { DriverInvoker, OnOverdue } from '../driver/invoker.ts';
 import { type NodeChange, patchNode } from '../node/patch.ts';
 import type { NodePatch } from '../node/sync.ts';
 import type { Caches } from './caches.ts';
@@ -247,24 +247,24 @@ export class Performer {
   }
 
   #call({ o }: Scope, call: CallKind): void {
-    this.#options.calls.start(o.machine, call, o.inputs, () => this.#invoke(o, call));
+    this.#options.calls.start(o.machine, call, o.inputs, (onOverdue) => this.#invoke(o, call, onOverdue));
   }
 
-  async #invoke(o: MachineObservation, call: CallKind): Promise<CallResult> {
+  async #invoke(o: MachineObservation, call: CallKind, onOverdue: OnOverdue): Promise<CallResult> {
     const { invoker } = this.#options;
     const { machine } = o;
     switch (call) {
       case 'create': {
-        const created = await invoker.create(machine, (userData) => this.#render(o, userData));
+        const created = await invoker.create(machine, (userData) => this.#render(o, userData), onOverdue);
         const { lastKnownState, ...instance } = created;
         return { ok: true, instance, ...(lastKnownState === undefined ? {} : { lastKnownState }) };
       }
       case 'initialize':
-        return { ok: true, instance: await invoker.initialize(machine) };
+        return { ok: true, instance: await invoker.initialize(machine, onOverdue) };
       case 'status':
-        return { ok: true, instance: await invoker.status(machine) };
+        return { ok: true, instance: await invoker.status(machine, onOverdue) };
       case 'delete': {
-        const gone = await invoker.delete(withProviderId(machine, o.calls.created));
+        const gone = await invoker.delete(withProviderId(machine, o.calls.created), onOverdue);
         return { ok: true, ...(gone?.lastKnownState === undefined ? {} : { lastKnownState: gone.lastKnownState }) };
       }
       default:

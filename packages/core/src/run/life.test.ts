@@ -189,6 +189,55 @@ test('incident 5: a deletion waits for the creation under way, and leaves nothin
   expect(r.cloud.vms).toEqual([]);
 });
 
+/** Holds the first call of a method for ever, whatever its signal says, until it is let go. */
+function deafTo(method: 'create' | 'delete') {
+  let held = 0;
+  const released = Promise.withResolvers<void>();
+  const gate = (called: string, point: string): Promise<void> | undefined =>
+    called === method && point === 'before' && held++ === 0 ? released.promise : undefined;
+  return { gate, release: () => released.resolve() };
+}
+
+const OVERDUE_MS = 15 * 60_000 + 31_000;
+
+test('a delete that ignores its signal is never overlapped by another, and the status says so', async () => {
+  const { gate, release } = deafTo('delete');
+  const { rig: r } = await started({ cloud: { gate } });
+  await r.createMachine('m-1');
+  await r.until(running(r, 'm-1'));
+  await r.deleteMachine('m-1');
+  await r.until(async () => r.cloud.calls.delete === 1);
+  await r.clock.advance(OVERDUE_MS);
+  expect(await r.description('m-1')).toBe(
+    'The deletion waits for the driver to end its delete call - machine codes error: code = [DeadlineExceeded] message = [delete of machine m-1 took longer than 900 s and has not ended since it was told to]. Initiate VM deletion',
+  );
+  await r.clock.advance(3 * 3_600_000);
+  expect(r.cloud.calls.delete).toBe(1);
+  release();
+  await r.until(gone(r, 'm-1'), 5_000);
+  expect(r.cloud.vms).toEqual([]);
+});
+
+test('a create that ignores its signal is not repeated, and a deletion waits for it', async () => {
+  const { gate, release } = deafTo('create');
+  const { rig: r } = await started({ cloud: { gate } });
+  await r.createMachine('m-1');
+  await r.until(async () => r.cloud.calls.create === 1);
+  await r.clock.advance(OVERDUE_MS);
+  expect((await r.machine('m-1'))?.status).toMatchObject({
+    currentStatus: { phase: 'CrashLoopBackOff' },
+    lastOperation: { state: 'Failed', errorCode: 'DeadlineExceeded', type: 'Create' },
+  });
+  await r.deleteMachine('m-1');
+  await r.clock.advance(3_600_000);
+  expect([r.cloud.calls.create, r.cloud.calls.delete]).toEqual([1, 0]);
+  expect(await r.description('m-1')).toContain('The deletion waits for the driver to end its create call');
+  release();
+  await r.until(gone(r, 'm-1'), 5_000);
+  expect(r.cloud.made).toHaveLength(1);
+  expect(r.cloud.vms).toEqual([]);
+});
+
 test('incident 1: cloud calls that never end hold up no other machine', async () => {
   const { rig: r } = await started({
     cloud: {

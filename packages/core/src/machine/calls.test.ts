@@ -1,0 +1,71 @@
+import { createMemoryLogger, VirtualClock } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { MachineError } from '../driver/errors.ts';
+import { type CallResult, DriverCalls } from './calls.ts';
+import { machine } from './testing.ts';
+
+const OK: CallResult = { ok: true };
+const never = (): Promise<CallResult> => new Promise(() => undefined);
+
+function setUp(limit: number) {
+  const clock = new VirtualClock();
+  const woken: string[] = [];
+  const calls = new DriverCalls({
+    clock,
+    log: createMemoryLogger(),
+    limit,
+    wake: ({ metadata }) => woken.push(metadata.name),
+  });
+  return { clock, calls, woken };
+}
+
+test('a call that ignores its signal gives up its place, but its machine is kept to it', async () => {
+  const { clock, calls, woken } = setUp(1);
+  const [deaf, next] = [machine({ name: 'deaf' }), machine({ name: 'next' })];
+  let overdue: (error: MachineError) => void = () => undefined;
+  let end: (result: CallResult) => void = () => undefined;
+  calls.start(deaf, 'create', 'i', (onOverdue) => {
+    overdue = onOverdue;
+    return new Promise((resolve) => {
+      end = resolve;
+    });
+  });
+  calls.start(next, 'create', 'i', async () => OK);
+  await clock.settle();
+  expect(woken).toEqual([]);
+  overdue(new MachineError('DeadlineExceeded', 'too long'));
+  await clock.settle();
+  expect(woken).toEqual(['deaf', 'next']);
+  expect(calls.of(deaf.metadata.uid).running?.overdue?.outcome).toMatchObject({ ok: false });
+  expect(() => calls.start(deaf, 'delete', 'i', never)).toThrow(/delete asked for while create is under way/);
+  end(OK);
+  await clock.settle();
+  expect(calls.of(deaf.metadata.uid)).toMatchObject({ last: { kind: 'create', outcome: { ok: true } } });
+  expect(calls.running).toBe(0);
+});
+
+test('a place that was given up is given back once, not twice', async () => {
+  const { clock, calls } = setUp(1);
+  const begun: string[] = [];
+  const start = (name: string, work: (onOverdue: (error: MachineError) => void) => Promise<CallResult>): void =>
+    calls.start(machine({ name }), 'create', 'i', (onOverdue) => {
+      begun.push(name);
+      return work(onOverdue);
+    });
+  start('a', async (onOverdue) => {
+    onOverdue(new MachineError('DeadlineExceeded', 'too long'));
+    return OK;
+  });
+  start('b', never);
+  start('c', never);
+  await clock.settle();
+  expect(begun).toEqual(['a', 'b']);
+});
+
+test('creations and deletions do not wait for each other', async () => {
+  const { clock, calls, woken } = setUp(1);
+  calls.start(machine({ name: 'a' }), 'create', 'i', never);
+  calls.start(machine({ name: 'b' }), 'delete', 'i', async () => OK);
+  await clock.settle();
+  expect(woken).toEqual(['b']);
+});
