@@ -52,6 +52,12 @@ export const fieldAt = (path: string): ((object: ApiObject) => string) => {
   };
 };
 
+/** A selectable field whose absence counts as this value, as a boolean or a number that Go has as `false` or `0`. */
+export const fieldOr = (path: string, absent: string): ((object: ApiObject) => string) => {
+  const read = fieldAt(path);
+  return (object) => read(object) || absent;
+};
+
 /** Selectable fields by their paths. */
 export const fieldsAt = (...paths: string[]): Record<string, (object: ApiObject) => string> =>
   Object.fromEntries(paths.map((path) => [path, fieldAt(path)]));

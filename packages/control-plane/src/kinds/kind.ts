@@ -85,6 +85,8 @@ export interface KindDefinition {
   /** Other subresources by name (binding, eviction, token, approval, …): see registry/subresource.ts. */
   readonly otherSubresources?: readonly string[];
   readonly columns?: readonly PrinterColumn[];
+  /** Conditions of an object's row in a Table; absent or []: none. */
+  readonly rowConditions?: (object: ApiObject) => readonly JsonObject[];
   /** Field selectors beyond `metadata.name` and `metadata.namespace`: path → value of an object. */
   readonly selectableFields?: Readonly<Record<string, (object: ApiObject) => string>>;
   /**

@@ -62,14 +62,14 @@ export function joinCauses(causes: readonly StatusCause[]): string {
 export const shownKind = (kind: KindDefinition): Pick<KindDefinition, 'group' | 'kind'> =>
   kind.storedAs?.resource.startsWith('/') === true ? { group: '', kind: kind.kind } : kind;
 
-/** 422 with its causes. */
+/** 422 with its causes. A kind that is a view of another one is named by the group of that. */
 export const invalid = (
-  kind: Pick<KindDefinition, 'group' | 'kind'>,
+  kind: Pick<KindDefinition, 'group' | 'kind'> & Partial<Pick<KindDefinition, 'storedAs'>>,
   name: string,
   given: readonly StatusCause[],
 ): StatusError =>
   invalidWith(
-    kind,
+    { kind: kind.kind, group: kind.storedAs?.resource.split('/')[0] ?? kind.group },
     name,
     // A cause about the object as a whole.
     given.map((cause) => (cause.field === '' ? { ...cause, field: '[]' } : cause)),

@@ -99,16 +99,21 @@ function builtinColumn(column: PrinterColumn): TableColumn {
   };
 }
 
+/** The name's column, with the cell and the place that a kind gives it: default classes show a mark, events have it last. */
+const nameColumn = ({ value, priority = 0 }: PrinterColumn): TableColumn => ({
+  definition: { ...NAME.definition, priority },
+  cell: value ?? NAME.cell,
+});
+
 function buildColumns(kind: KindDefinition): readonly TableColumn[] {
   if (kind.columns === undefined || kind.columns.length === 0) return [NAME, kind.custom ? AGE : CREATED_AT];
   if (kind.custom) return [NAME, ...kind.columns.map(customColumn)];
-  const columns = kind.columns.map((column) => (column.name === 'Name' ? NAME : builtinColumn(column)));
-  return columns[0] === NAME ? columns : [NAME, ...columns];
+  return kind.columns.map((column) => (column.name === 'Name' ? nameColumn(column) : builtinColumn(column)));
 }
 
 const known = new WeakMap<KindDefinition, readonly TableColumn[]>();
 
-/** The columns of a kind: Name, then what it declares; without any, Name and Age (custom) or Created At (built-in). */
+/** The columns of a kind: what it declares, after Name if it is a custom one; without any, Name and Age (custom) or Created At (built-in). */
 export function columnsOf(kind: KindDefinition): readonly TableColumn[] {
   let columns = known.get(kind);
   if (columns === undefined) {

@@ -40,9 +40,13 @@ export function toTable(
     apiVersion: 'meta.k8s.io/v1',
     metadata: options.listMeta ?? metadataOf(objects),
     columnDefinitions: options.noHeaders ? null : columns.map((column) => column.definition),
-    rows: objects.map((object) => ({
-      cells: columns.map((column) => column.cell(object, options.now)),
-      object: rowObject(object, options.includeObject),
-    })),
+    rows: objects.map((object) => {
+      const conditions = kind.rowConditions?.(object) ?? [];
+      return {
+        cells: columns.map((column) => column.cell(object, options.now)),
+        ...(conditions.length === 0 ? {} : { conditions }),
+        object: rowObject(object, options.includeObject),
+      };
+    }),
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KindDefinition, PrinterColumn } from '../kinds/kind.ts';
-import type { ApiObject } from '../object.ts';
+import type { ApiObject, JsonObject } from '../object.ts';
 import { ageOf, compileJsonPath, humanDuration, JsonPathError, toTable } from './index.ts';
 
 const now = new Date('2024-01-02T00:00:00Z');
@@ -143,8 +143,26 @@ describe('toTable', () => {
       { name: 'Age', type: 'date', value: ({ metadata }) => metadata.creationTimestamp ?? null },
     ];
     const table = toTable({ ...base, custom: false, columns }, [object], { now, includeObject: 'None' });
-    expect((table.columnDefinitions as { type: string }[]).map(({ type }) => type)).toEqual(['string', 'string']);
-    expect(cells(columns, false)).toEqual(['a', '60s']);
+    expect((table.columnDefinitions as { type: string }[]).map(({ type }) => type)).toEqual(['string']);
+    expect(cells(columns, false)).toEqual(['60s']);
+  });
+
+  it('leaves the place and the cell of the name to a built-in kind', () => {
+    const columns: PrinterColumn[] = [
+      { name: 'Kind', type: 'string', value: ({ kind }) => kind },
+      { name: 'Name', type: 'string', priority: 1, value: ({ metadata }) => `${metadata.name} (default)` },
+    ];
+    const table = toTable({ ...base, custom: false, columns }, [object], { now, includeObject: 'None' });
+    expect(table.columnDefinitions).toMatchObject([{ name: 'Kind' }, { name: 'Name', format: 'name', priority: 1 }]);
+    expect(cells(columns, false)[1]).toBe('a (default)');
+  });
+
+  it('gives a row the conditions that its kind tells', () => {
+    const conditions = [{ type: 'Completed', status: 'True' }];
+    const rows = (found: JsonObject[]) =>
+      toTable({ ...base, rowConditions: () => found }, [object], { now, includeObject: 'None' }).rows;
+    expect(rows(conditions)).toMatchObject([{ conditions }]);
+    expect(rows([])).not.toMatchObject([{ conditions: [] }]);
   });
 
   it.each([

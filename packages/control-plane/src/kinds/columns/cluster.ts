@@ -37,6 +37,7 @@ export const storageClassColumns: readonly PrinterColumn[] = [
   column('ReclaimPolicy', (object) => text(object, 'reclaimPolicy'), { doc: ['V1StorageClass', 'reclaimPolicy'] }),
   column('VolumeBindingMode', (object) => text(object, 'volumeBindingMode'), {
     doc: ['V1StorageClass', 'volumeBindingMode'],
+    oneLine: true,
   }),
   column('AllowVolumeExpansion', (object) => object.allowVolumeExpansion === true, {
     doc: ['V1StorageClass', 'allowVolumeExpansion'],
@@ -46,7 +47,12 @@ export const storageClassColumns: readonly PrinterColumn[] = [
 
 export const attachmentColumns: readonly PrinterColumn[] = [
   NAME,
-  column('Attacher', (object) => textAt(object, 'spec.attacher'), { doc: ['V1VolumeAttachmentSpec', 'attacher'] }),
+  {
+    ...column('Attacher', (object) => textAt(object, 'spec.attacher'), {
+      doc: 'attacher indicates the name of the volume driver that MUST handle this request. This is the name returned by GetPluginName().',
+    }),
+    format: 'name',
+  },
   column('PV', (object) => textAt(object, 'spec.source.persistentVolumeName'), {
     doc: ['V1VolumeAttachmentSource', 'persistentVolumeName'],
   }),
@@ -134,15 +140,153 @@ const subjects = (kind: string) => (binding: ApiObject) =>
     })
     .join(', ');
 
-export const bindingColumns: readonly PrinterColumn[] = [
+const bindings = (kind: string, roles: string): readonly PrinterColumn[] => [
   NAME,
   column('Role', (binding) => `${textAt(binding, 'roleRef.kind')}/${textAt(binding, 'roleRef.name')}`, {
-    doc: 'RoleRef can only reference a Role in the current namespace or ClusterRole in the global namespace.',
+    doc: `RoleRef can ${roles}. If the RoleRef cannot be resolved, the Authorizer must return an error.`,
   }),
   AGE,
-  wide('Users', subjects('User'), { doc: 'Users in the roleBinding' }),
-  wide('Groups', subjects('Group'), { doc: 'Groups in the roleBinding' }),
-  wide('ServiceAccounts', subjects('ServiceAccount'), { doc: 'ServiceAccounts in the roleBinding' }),
+  wide('Users', subjects('User'), { doc: `Users in the ${kind}` }),
+  wide('Groups', subjects('Group'), { doc: `Groups in the ${kind}` }),
+  wide('ServiceAccounts', subjects('ServiceAccount'), { doc: `ServiceAccounts in the ${kind}` }),
+];
+
+export const bindingColumns = bindings(
+  'roleBinding',
+  'reference a Role in the current namespace or a ClusterRole in the global namespace',
+);
+export const clusterBindingColumns = bindings(
+  'clusterRoleBinding',
+  'only reference a ClusterRole in the global namespace',
+);
+
+const UNSET = '<unset>';
+
+function serviceOf(api: ApiObject): string {
+  const service = look(api, 'spec', 'service');
+  return text(service, 'name') === '' ? 'Local' : `${text(service, 'namespace')}/${text(service, 'name')}`;
+}
+
+function availability(api: ApiObject): string {
+  const condition = items(look(api, 'status'), 'conditions').find(({ type }) => type === 'Available');
+  const status = text(condition, 'status') || 'Unknown';
+  const reason = text(condition, 'reason');
+  return status === 'True' || reason === '' ? status : `${status} (${reason})`;
+}
+
+export const apiServiceColumns: readonly PrinterColumn[] = [
+  NAME,
+  column('Service', serviceOf, { doc: 'The reference to the service that hosts this API endpoint.' }),
+  column('Available', availability, { doc: 'Whether this service is available.' }),
+  AGE,
+];
+
+const paramKind = (policy: ApiObject): string => {
+  const kind = look(policy, 'spec').paramKind;
+  return kind === undefined ? UNSET : `${text(kind, 'apiVersion')}/${text(kind, 'kind')}`;
+};
+
+const policies = (column1: string, field: string, doc: string): readonly PrinterColumn[] => [
+  NAME,
+  column(column1, (policy) => items(look(policy, 'spec'), field).length, { type: 'integer', doc }),
+  column('ParamKind', paramKind, { doc: 'ParamKind specifies the kind of resources used to parameterize this policy' }),
+  AGE,
+];
+
+export const validatingPolicyColumns = policies(
+  'Validations',
+  'validations',
+  'Validations indicates the number of validation rules defined in this configuration',
+);
+export const mutatingPolicyColumns = policies(
+  'Mutations',
+  'mutations',
+  'Mutation indicates the number of mutations rules defined in this configuration',
+);
+
+/** A selector is shown as Go prints the structure. */
+function paramRef(binding: ApiObject): string {
+  const { paramRef: ref } = look(binding, 'spec');
+  if (ref === undefined) return UNSET;
+  const name = text(ref, 'name');
+  if (name !== '') return `${text(ref, 'namespace') || '*'}/${name}`;
+  const selector = look(ref, 'selector');
+  const labels = Object.entries(look(selector, 'matchLabels')).sort(([a], [b]) => (a < b ? -1 : 1));
+  const expressions = items(selector, 'matchExpressions').map(
+    (one) =>
+      `LabelSelectorRequirement{Key:${text(one, 'key')},Operator:${text(one, 'operator')},Values:[${strings(one, 'values').join(' ')}],}`,
+  );
+  const pairs = labels.map(([key, value]) => `${key}: ${String(value)},`).join('');
+  return `&LabelSelector{MatchLabels:map[string]string{${pairs}},MatchExpressions:[]LabelSelectorRequirement{${expressions.map((one) => `${one},`).join('')}},}`;
+}
+
+export const policyBindingColumns: readonly PrinterColumn[] = [
+  NAME,
+  column('PolicyName', (binding) => textAt(binding, 'spec.policyName'), {
+    doc: 'PolicyName indicates the policy definition which the policy binding binded to',
+  }),
+  column('ParamRef', paramRef, {
+    doc: 'ParamRef indicates the param resource which sets the configuration param',
+  }),
+  AGE,
+];
+
+export const runtimeClassColumns: readonly PrinterColumn[] = [
+  NAME,
+  column('Handler', (object) => text(object, 'handler')),
+  AGE,
+];
+
+const dangling = (schema: ApiObject): string =>
+  text(
+    items(look(schema, 'status'), 'conditions').find(({ type }) => type === 'Dangling'),
+    'status',
+  ) || '?';
+
+export const flowSchemaColumns: readonly PrinterColumn[] = [
+  NAME,
+  column('PriorityLevel', (schema) => textAt(schema, 'spec.priorityLevelConfiguration.name'), {
+    doc: ['V1PriorityLevelConfigurationReference', 'name'],
+  }),
+  column('MatchingPrecedence', (schema) => countAt(schema, 'spec.matchingPrecedence'), {
+    doc: ['V1FlowSchemaSpec', 'matchingPrecedence'],
+    oneLine: true,
+  }),
+  column('DistinguisherMethod', (schema) => textAt(schema, 'spec.distinguisherMethod.type', NONE), {
+    doc: '`distinguisherMethod` defines how to compute the flow distinguisher for requests that match this schema. `nil` specifies that the distinguisher is disabled and thus will always be the empty string.',
+  }),
+  AGE,
+  column('MissingPL', dangling, { doc: 'references a broken or non-existent PriorityLevelConfiguration' }),
+];
+
+const levelColumn = (name: string, path: string, model: string, oneLine = true): PrinterColumn => {
+  const field = path.split('.').at(-1) ?? '';
+  return column(
+    name,
+    (level) => {
+      const value = shownAt(level, path, NONE);
+      return value === NONE ? NONE : Number(value);
+    },
+    { doc: [model, field], oneLine },
+  );
+};
+
+export const priorityLevelColumns: readonly PrinterColumn[] = [
+  NAME,
+  column('Type', (level) => textAt(level, 'spec.type'), {
+    doc: ['V1PriorityLevelConfigurationSpec', 'type'],
+    oneLine: true,
+  }),
+  levelColumn(
+    'NominalConcurrencyShares',
+    'spec.limited.nominalConcurrencyShares',
+    'V1LimitedPriorityLevelConfiguration',
+    false,
+  ),
+  levelColumn('Queues', 'spec.limited.limitResponse.queuing.queues', 'V1QueuingConfiguration'),
+  levelColumn('HandSize', 'spec.limited.limitResponse.queuing.handSize', 'V1QueuingConfiguration'),
+  levelColumn('QueueLengthLimit', 'spec.limited.limitResponse.queuing.queueLengthLimit', 'V1QueuingConfiguration'),
+  AGE,
 ];
 
 export const webhookColumns: readonly PrinterColumn[] = [

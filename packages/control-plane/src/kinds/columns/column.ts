@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../object.ts';
 import { ageOf } from '../../table/age.ts';
-import { fieldDoc } from '../docs.ts';
+import { fieldDoc, fieldLine } from '../docs.ts';
 import type { PrinterColumn } from '../kind.ts';
 import { look, text } from '../plain.ts';
 
@@ -12,17 +12,24 @@ interface Extra {
   readonly type?: PrinterColumn['type'];
   /** The column's words, or the model and field whose documentation has them. */
   readonly doc?: string | readonly [model: string, field: string];
+  /** The documentation is one paragraph, in which two spaces set sentences apart. */
+  readonly oneLine?: boolean;
 }
 
 /** A column of a built-in kind. */
-export function column(name: string, value: Cell, { priority, type = 'string', doc = '' }: Extra = {}): PrinterColumn {
+export function column(
+  name: string,
+  value: Cell,
+  { priority, type = 'string', doc = '', oneLine = false }: Extra = {},
+): PrinterColumn {
   return {
     name,
     type,
     value,
     ...(priority === undefined ? {} : { priority }),
     get description(): string {
-      return typeof doc === 'string' ? doc : fieldDoc(doc[0], doc[1]);
+      if (typeof doc === 'string') return doc;
+      return oneLine ? fieldLine(doc[0], doc[1]) : fieldDoc(doc[0], doc[1]);
     },
   };
 }
@@ -87,6 +94,12 @@ export function shownSelector(selector: unknown): string {
     else parts.push(`${key} ${OPERATORS[operator] ?? operator} (${[...(values ?? [])].sort().join(',')})`);
   }
   return parts.length === 0 ? NONE : parts.sort().join(',');
+}
+
+/** The first `max` of a list, and how many more there are. */
+export function shownFirst(list: readonly string[], max: number, separator = ','): string {
+  const head = list.slice(0, max).join(separator);
+  return list.length > max ? `${head} + ${list.length - max} more...` : head;
 }
 
 /** Columns of another form of the same objects. */

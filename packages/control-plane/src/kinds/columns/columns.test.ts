@@ -105,3 +105,85 @@ test('a budget shows N/A for the bound that it lacks', () => {
 test('no column fails on an object that has nothing in it', () => {
   for (const kind of builtinKinds) expect(() => cells(kind.kind, {}), kind.kind).not.toThrow();
 });
+
+/** The cells of an object, without name and age, which every printer has. */
+function shown(plural: string, version: string, body: Record<string, unknown>): unknown[] {
+  const kind = builtinKinds.find((one) => one.plural === plural && one.version === version);
+  if (kind === undefined) throw new Error(`no kind ${plural} ${version}`);
+  const apiVersion = kind.group === '' ? version : `${kind.group}/${version}`;
+  const object: ApiObject = { apiVersion, kind: kind.kind, metadata: { name: 'x' }, ...body };
+  return (kind.columns ?? [])
+    .filter(({ name }) => name !== 'Name' && name !== 'Age')
+    .map(({ value }) => value?.(object, now));
+}
+
+const cpu = (target: Record<string, unknown>) => ({ type: 'Resource', resource: { name: 'cpu', target } });
+const rules = (...hosts: string[]) => hosts.map((host) => ({ host }));
+const slice = {
+  addressType: 'IPv4',
+  endpoints: [{ addresses: ['10.0.0.1', '10.0.0.2'] }, { addresses: ['10.0.0.3', '10.0.0.4'] }],
+};
+
+test.each<[string, string, Record<string, unknown>, unknown[]]>([
+  [
+    'horizontalpodautoscalers',
+    'v2',
+    {
+      spec: {
+        scaleTargetRef: { kind: 'Deployment', name: 'd' },
+        minReplicas: 1,
+        maxReplicas: 3,
+        metrics: [cpu({ averageUtilization: 80 }), cpu({ averageValue: '1' }), cpu({})],
+      },
+      status: { currentReplicas: 2, currentMetrics: [{ resource: { current: { averageUtilization: 5 } } }] },
+    },
+    ['Deployment/d', 'cpu: 5%/80%, cpu: <unknown>/1 + 1 more...', '1', 3, 2],
+  ],
+  [
+    'horizontalpodautoscalers',
+    'v1',
+    { spec: { scaleTargetRef: { kind: 'D', name: 'd' }, maxReplicas: 3, targetCPUUtilizationPercentage: 70 } },
+    ['D/d', 'cpu: <unknown>/70%', '<unset>', 3, 0],
+  ],
+  [
+    'ingresses',
+    'v1',
+    { spec: { rules: rules('a', 'b', 'c', 'd'), tls: [{}] } },
+    ['<none>', 'a,b,c + 1 more...', '', '80, 443'],
+  ],
+  [
+    'ingressclasses',
+    'v1',
+    { spec: { controller: 'c', parameters: { apiGroup: 'g', kind: 'K', name: 'n' } } },
+    ['c', 'K.g/n'],
+  ],
+  ['networkpolicies', 'v1', { spec: { podSelector: { matchLabels: { a: 'b' } } } }, ['a=b']],
+  [
+    'endpointslices',
+    'v1',
+    { ...slice, ports: [{ port: 80 }, { name: 'b' }, {}] },
+    ['IPv4', '80,b,*', '10.0.0.1,10.0.0.2,10.0.0.3 + 1 more...'],
+  ],
+  ['validatingadmissionpolicies', 'v1', { spec: { validations: [{}] } }, [1, '<unset>']],
+  ['validatingadmissionpolicybindings', 'v1', { spec: { policyName: 'p', paramRef: { name: 'n' } } }, ['p', '*/n']],
+  [
+    'apiservices',
+    'v1',
+    { status: { conditions: [{ type: 'Available', status: 'False', reason: 'R' }] } },
+    ['Local', 'False (R)'],
+  ],
+  [
+    'prioritylevelconfigurations',
+    'v1',
+    { spec: { type: 'Limited', limited: { nominalConcurrencyShares: 30 } } },
+    ['Limited', 30, '<none>', '<none>', '<none>'],
+  ],
+  [
+    'podtemplates',
+    'v1',
+    { template: { metadata: { labels: { a: '1' } }, spec: { containers: [{ name: 'c', image: 'i' }] } } },
+    ['c', 'i', 'a=1'],
+  ],
+])('%s %s are printed', (plural, version, body, cells) => {
+  expect(shown(plural, version, body)).toEqual(cells);
+});

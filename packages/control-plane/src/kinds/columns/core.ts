@@ -1,7 +1,8 @@
 import type { ApiObject } from '../../object.ts';
 import type { PrinterColumn } from '../kind.ts';
 import { items, look, number, strings, text } from '../plain.ts';
-import { AGE, ageAt, column, countAt, NAME, NONE, shownAt, shownLabels, textAt, wide } from './column.ts';
+import { AGE, ageAt, column, countAt, NAME, NONE, shownFirst, shownLabels, textAt, wide } from './column.ts';
+import { CONTAINERS, IMAGES, templateColumn } from './template.ts';
 
 const ROLE_PREFIX = 'node-role.kubernetes.io/';
 
@@ -74,11 +75,7 @@ export const secretColumns: readonly PrinterColumn[] = [
   AGE,
 ];
 
-export const serviceAccountColumns: readonly PrinterColumn[] = [
-  NAME,
-  column('Secrets', (account) => items(account, 'secrets').length, { doc: ['V1ServiceAccount', 'secrets'] }),
-  AGE,
-];
+export const serviceAccountColumns: readonly PrinterColumn[] = [NAME, AGE];
 
 function servicePorts(service: ApiObject): string {
   const ports = items(look(service, 'spec'), 'ports').map((port) => {
@@ -103,8 +100,11 @@ function externalAddress(service: ApiObject): string {
 export const serviceColumns: readonly PrinterColumn[] = [
   NAME,
   column('Type', (service) => textAt(service, 'spec.type'), { doc: ['V1ServiceSpec', 'type'] }),
-  column('Cluster-IP', (service) => textAt(service, 'spec.clusterIP', NONE), { doc: ['V1ServiceSpec', 'clusterIP'] }),
-  column('External-IP', externalAddress, { doc: ['V1ServiceSpec', 'externalIPs'] }),
+  column('Cluster-IP', (service) => textAt(service, 'spec.clusterIP', NONE), {
+    doc: ['V1ServiceSpec', 'clusterIP'],
+    oneLine: true,
+  }),
+  column('External-IP', externalAddress, { doc: ['V1ServiceSpec', 'externalIPs'], oneLine: true }),
   column('Port(s)', servicePorts, { doc: ['V1ServiceSpec', 'ports'] }),
   AGE,
   wide('Selector', (service) => shownLabels(look(service, 'spec', 'selector')), { doc: ['V1ServiceSpec', 'selector'] }),
@@ -143,7 +143,9 @@ export const volumeColumns: readonly PrinterColumn[] = [
     doc: ['V1PersistentVolumeSpec', 'persistentVolumeReclaimPolicy'],
   }),
   column('Status', phaseOrTerminating, { doc: ['V1PersistentVolumeStatus', 'phase'] }),
-  column('Claim', claimOf, { doc: ['V1PersistentVolumeSpec', 'claimRef'] }),
+  column('Claim', claimOf, {
+    doc: 'claimRef is part of a bi-directional binding between PersistentVolume and PersistentVolumeClaim. Expected to be non-nil when bound. claim.VolumeName is the authoritative bind between PV and PVC. More info: https://kubernetes.io/docs/concepts/storage/persistent-volumes#binding',
+  }),
   column('StorageClass', (volume) => textAt(volume, 'spec.storageClassName'), {
     doc: 'StorageClass of the pv',
   }),
@@ -206,9 +208,11 @@ export const eventColumns: readonly PrinterColumn[] = [
   column('Last Seen', (event, now) => ageAt(lastSeen(event), now), { doc: ['CoreV1Event', 'lastTimestamp'] }),
   column('Type', (event) => text(event, 'type'), { doc: ['CoreV1Event', 'type'] }),
   column('Reason', (event) => text(event, 'reason'), { doc: ['CoreV1Event', 'reason'] }),
-  column('Object', eventObject, { doc: ['CoreV1Event', 'involvedObject'] }),
+  column('Object', eventObject, { doc: 'The object that this event is about.' }),
   wide('Subobject', (event) => textAt(event, 'involvedObject.fieldPath'), { doc: ['V1ObjectReference', 'fieldPath'] }),
-  wide('Source', eventSource, { doc: ['CoreV1Event', 'source'] }),
+  wide('Source', eventSource, {
+    doc: 'The component reporting this event. Should be a short machine understandable string.',
+  }),
   column('Message', (event) => text(event, 'message').trim(), { doc: ['CoreV1Event', 'message'] }),
   wide('First Seen', (event, now) => ageAt(firstSeen(event), now), { doc: ['CoreV1Event', 'firstTimestamp'] }),
   wide('Count', eventCount, { doc: ['CoreV1Event', 'count'] }),
@@ -227,9 +231,7 @@ export const endpointColumns: readonly PrinterColumn[] = [
         }),
       );
       if (addresses.length === 0) return NONE;
-      return addresses.length > 3
-        ? `${addresses.slice(0, 3).join(',')} + ${addresses.length - 3} more...`
-        : addresses.join(',');
+      return shownFirst(addresses, 3);
     },
     { doc: ['V1Endpoints', 'subsets'] },
   ),
@@ -257,6 +259,31 @@ function shownQuota(quota: ApiObject, limits: boolean): string {
     .join(', ');
 }
 
+const component = (field: string) => (object: ApiObject) =>
+  text(
+    items(object, 'conditions').find(({ type }) => type === 'Healthy'),
+    field,
+  );
+const HEALTH: Readonly<Record<string, string>> = { True: 'Healthy', False: 'Unhealthy' };
+
+export const componentColumns: readonly PrinterColumn[] = [
+  NAME,
+  column('Status', (object) => HEALTH[component('status')(object)] ?? 'Unknown', {
+    doc: 'Status of the component conditions',
+  }),
+  column('Message', component('message'), { doc: 'Message of the component conditions' }),
+  column('Error', component('error'), { doc: 'Error of the component conditions' }),
+];
+
+export const podTemplateColumns: readonly PrinterColumn[] = [
+  NAME,
+  templateColumn('Containers', 'name', ['template']),
+  templateColumn('Images', 'image', ['template']),
+  column('Pod Labels', (object) => shownLabels(look(object, 'template', 'metadata', 'labels')), {
+    doc: 'The labels for the pod template.',
+  }),
+];
+
 export const replicationControllerColumns: readonly PrinterColumn[] = [
   NAME,
   column('Desired', (rc) => countAt(rc, 'spec.replicas'), {
@@ -272,11 +299,9 @@ export const replicationControllerColumns: readonly PrinterColumn[] = [
     doc: ['V1ReplicationControllerStatus', 'readyReplicas'],
   }),
   AGE,
-];
-
-export const limitRangeColumns: readonly PrinterColumn[] = [
-  NAME,
-  column('Created At', (object) => shownAt(object, 'metadata.creationTimestamp', UNKNOWN), {
-    doc: ['V1ObjectMeta', 'creationTimestamp'],
+  CONTAINERS,
+  IMAGES,
+  wide('Selector', (rc) => shownLabels(look(rc, 'spec', 'selector')), {
+    doc: ['V1ReplicationControllerSpec', 'selector'],
   }),
 ];

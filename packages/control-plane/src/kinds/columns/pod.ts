@@ -1,4 +1,4 @@
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject, JsonObject } from '../../object.ts';
 import type { PrinterColumn } from '../kind.ts';
 import { items, look, number, type Plain, text } from '../plain.ts';
 import { AGE, ageAt, column, NAME, NONE, textAt, wide } from './column.ts';
@@ -103,6 +103,18 @@ export function summarize(pod: ApiObject, now: Date): Summary {
   }
   total = Math.max(total, 0);
   return { ready: `${ready}/${total}`, status: shown, restarts: restarts.shown(now) };
+}
+
+const ENDS: Readonly<Record<string, string>> = {
+  Succeeded: 'The pod has completed successfully.',
+  Failed: 'The pod failed.',
+};
+
+/** Tells clients which rows they may leave out: those of pods that have ended. */
+export function podRowConditions(pod: ApiObject): JsonObject[] {
+  const reason = textAt(pod, 'status.phase');
+  const message = ENDS[reason];
+  return message === undefined ? [] : [{ type: 'Completed', status: 'True', reason, message }];
 }
 
 function readinessGates(pod: ApiObject): string {

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../object.ts';
 import { humanDuration } from '../../table/age.ts';
 import type { PrinterColumn } from '../kind.ts';
-import { items, look, text } from '../plain.ts';
+import { items, look } from '../plain.ts';
 import {
   AGE,
   ageAt,
@@ -15,21 +15,14 @@ import {
   textAt,
   wide,
 } from './column.ts';
+import { CONTAINERS, IMAGES, templateColumn } from './template.ts';
 
-const podSpecOf = (object: ApiObject): unknown => look(object, 'spec', 'template', 'spec');
-const containersOf = (spec: unknown, field: string): string =>
-  items(spec, 'containers')
-    .map((container) => text(container, field))
-    .join(',');
+const LABELS_INFO =
+  'More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors';
+const JOB_SELECTOR = `A label query over pods that should match the pod count. Normally, the system sets this field for you. ${LABELS_INFO}`;
 
-const CONTAINERS = wide('Containers', (object) => containersOf(podSpecOf(object), 'name'), {
-  doc: 'Names of each container in the template.',
-});
-const IMAGES = wide('Images', (object) => containersOf(podSpecOf(object), 'image'), {
-  doc: 'Images referenced by each container in the template.',
-});
-const selectorColumn = (model: string): PrinterColumn =>
-  wide('Selector', (object) => shownSelector(look(object, 'spec').selector), { doc: [model, 'selector'] });
+const selectorColumn = (doc: string, ...path: readonly string[]): PrinterColumn =>
+  wide('Selector', (object) => shownSelector(look(object, 'spec', ...path).selector), { doc });
 
 const ready = (object: ApiObject): string =>
   `${countAt(object, 'status.readyReplicas')}/${countAt(object, 'spec.replicas')}`;
@@ -46,7 +39,9 @@ export const deploymentColumns: readonly PrinterColumn[] = [
   AGE,
   CONTAINERS,
   IMAGES,
-  selectorColumn('V1DeploymentSpec'),
+  selectorColumn(
+    "Label selector for pods. Existing ReplicaSets whose pods are selected by this will be the ones affected by this deployment. It must match the pod template's labels.",
+  ),
 ];
 
 export const replicaSetColumns: readonly PrinterColumn[] = [
@@ -63,7 +58,9 @@ export const replicaSetColumns: readonly PrinterColumn[] = [
   AGE,
   CONTAINERS,
   IMAGES,
-  selectorColumn('V1ReplicaSetSpec'),
+  selectorColumn(
+    `Selector is a label query over pods that should match the replica count. Label keys and values that must match in order to be controlled by this replica set. It must match the pod template's labels. ${LABELS_INFO}`,
+  ),
 ];
 
 export const statefulSetColumns: readonly PrinterColumn[] = [
@@ -84,13 +81,15 @@ export const daemonSetColumns: readonly PrinterColumn[] = [
   daemonCount('Ready', 'numberReady'),
   daemonCount('Up-to-date', 'updatedNumberScheduled'),
   daemonCount('Available', 'numberAvailable'),
-  column('Node Selector', (set) => shownLabels(look(podSpecOf(set), 'nodeSelector')), {
+  column('Node Selector', (set) => shownLabels(look(set, 'spec', 'template', 'spec', 'nodeSelector')), {
     doc: ['V1PodSpec', 'nodeSelector'],
   }),
   AGE,
   CONTAINERS,
   IMAGES,
-  selectorColumn('V1DaemonSetSpec'),
+  selectorColumn(
+    `A label query over pods that are managed by the daemon set. Must match in order to be controlled. It must match the pod template's labels. ${LABELS_INFO}`,
+  ),
 ];
 
 function jobStatus(job: ApiObject): string {
@@ -127,8 +126,10 @@ export const jobColumns: readonly PrinterColumn[] = [
   AGE,
   CONTAINERS,
   IMAGES,
-  selectorColumn('V1JobSpec'),
+  selectorColumn(JOB_SELECTOR),
 ];
+
+const JOB_TEMPLATE = ['spec', 'jobTemplate', 'spec', 'template'];
 
 export const cronJobColumns: readonly PrinterColumn[] = [
   NAME,
@@ -137,6 +138,7 @@ export const cronJobColumns: readonly PrinterColumn[] = [
   column('Suspend', (job) => (look(job, 'spec').suspend === true ? 'True' : 'False'), {
     type: 'boolean',
     doc: ['V1CronJobSpec', 'suspend'],
+    oneLine: true,
   }),
   column('Active', (job) => items(look(job, 'status'), 'active').length, {
     type: 'integer',
@@ -151,6 +153,9 @@ export const cronJobColumns: readonly PrinterColumn[] = [
     { doc: ['V1CronJobStatus', 'lastScheduleTime'] },
   ),
   AGE,
+  templateColumn('Containers', 'name', JOB_TEMPLATE, 1),
+  templateColumn('Images', 'image', JOB_TEMPLATE, 1),
+  selectorColumn(JOB_SELECTOR, 'jobTemplate', 'spec'),
 ];
 
 export const budgetColumns: readonly PrinterColumn[] = [

@@ -15,18 +15,27 @@ import {
   validatingWebhookStrategy,
 } from '../cluster/webhooks.ts';
 import {
+  apiServiceColumns,
   attachmentColumns,
   bindingColumns,
   certificateRequestColumns,
+  clusterBindingColumns,
   csiDriverColumns,
   csiNodeColumns,
+  flowSchemaColumns,
   leaseColumns,
+  mutatingPolicyColumns,
+  policyBindingColumns,
   priorityClassColumns,
+  priorityLevelColumns,
+  runtimeClassColumns,
   storageClassColumns,
+  validatingPolicyColumns,
   webhookColumns,
 } from '../columns/cluster.ts';
 import { viewedAs } from '../columns/column.ts';
 import { eventColumns } from '../columns/core.ts';
+import { endpointSliceColumns, ingressClassColumns, ingressColumns, networkPolicyColumns } from '../columns/network.ts';
 import { eventStorage, eventStrategy } from '../core/event.ts';
 import { defineKind, defineReview, fieldsAt } from '../define.ts';
 import type { KindDefinition, PrinterColumn } from '../kind.ts';
@@ -81,11 +90,15 @@ export const clusterKinds: readonly KindDefinition[] = [
   }),
   admission('ValidatingAdmissionPolicy', 'validatingadmissionpolicies', {
     ...validatingPolicyStrategy,
+    columns: validatingPolicyColumns,
     subresources: status,
   }),
-  admission('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings', policyBindingStrategy),
-  admission('MutatingAdmissionPolicy', 'mutatingadmissionpolicies'),
-  admission('MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings'),
+  admission('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings', {
+    ...policyBindingStrategy,
+    columns: policyBindingColumns,
+  }),
+  admission('MutatingAdmissionPolicy', 'mutatingadmissionpolicies', { columns: mutatingPolicyColumns }),
+  admission('MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings', { columns: policyBindingColumns }),
   defineKind({
     group: 'apiextensions.k8s.io',
     kind: 'CustomResourceDefinition',
@@ -99,6 +112,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'apiregistration.k8s.io',
     kind: 'APIService',
+    columns: apiServiceColumns,
     plural: 'apiservices',
     categories,
     subresources: status,
@@ -136,7 +150,13 @@ export const clusterKinds: readonly KindDefinition[] = [
     requiresResourceVersion: true,
     namespaced,
   }),
-  defineKind({ group: 'discovery.k8s.io', kind: 'EndpointSlice', plural: 'endpointslices', namespaced }),
+  defineKind({
+    group: 'discovery.k8s.io',
+    kind: 'EndpointSlice',
+    columns: endpointSliceColumns,
+    plural: 'endpointslices',
+    namespaced,
+  }),
   defineKind({
     group: 'events.k8s.io',
     kind: 'Event',
@@ -152,6 +172,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'flowcontrol.apiserver.k8s.io',
     kind: 'FlowSchema',
+    columns: flowSchemaColumns,
     ...flowSchemaStrategy,
     plural: 'flowschemas',
     hasGeneration: true,
@@ -161,6 +182,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'flowcontrol.apiserver.k8s.io',
     kind: 'PriorityLevelConfiguration',
+    columns: priorityLevelColumns,
     plural: 'prioritylevelconfigurations',
     hasGeneration: true,
     subresources: status,
@@ -169,6 +191,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'networking.k8s.io',
     kind: 'Ingress',
+    columns: ingressColumns,
     plural: 'ingresses',
     shortNames: ['ing'],
     hasGeneration: true,
@@ -178,6 +201,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'networking.k8s.io',
     kind: 'IngressClass',
+    columns: ingressClassColumns,
     plural: 'ingressclasses',
     hasGeneration: true,
     ...clusterScoped,
@@ -185,13 +209,20 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'networking.k8s.io',
     kind: 'NetworkPolicy',
+    columns: networkPolicyColumns,
     plural: 'networkpolicies',
     shortNames: ['netpol'],
     hasGeneration: true,
     namespaced,
   }),
-  defineKind({ group: 'node.k8s.io', kind: 'RuntimeClass', plural: 'runtimeclasses', ...clusterScoped }),
-  rbac('ClusterRoleBinding', 'clusterrolebindings', false, bindingColumns),
+  defineKind({
+    group: 'node.k8s.io',
+    kind: 'RuntimeClass',
+    columns: runtimeClassColumns,
+    plural: 'runtimeclasses',
+    ...clusterScoped,
+  }),
+  rbac('ClusterRoleBinding', 'clusterrolebindings', false, clusterBindingColumns),
   rbac('ClusterRole', 'clusterroles', false),
   rbac('RoleBinding', 'rolebindings', true, bindingColumns),
   rbac('Role', 'roles', true),

@@ -1,3 +1,5 @@
+import { autoscalerColumns } from '../columns/autoscaler.ts';
+import { viewedAs } from '../columns/column.ts';
 import {
   budgetColumns,
   cronJobColumns,
@@ -8,7 +10,7 @@ import {
   revisionColumns,
   statefulSetColumns,
 } from '../columns/workloads.ts';
-import { defineKind, fieldsAt } from '../define.ts';
+import { defineKind, fieldOr } from '../define.ts';
 import type { KindDefinition } from '../kind.ts';
 import {
   controllerRevisionStrategy,
@@ -75,7 +77,6 @@ export const workloadKinds: readonly KindDefinition[] = [
     categories,
     hasGeneration: true,
     subresources: { ...status, scale },
-    selectableFields: fieldsAt('status.replicas'),
     namespaced,
   }),
   defineKind({
@@ -88,7 +89,6 @@ export const workloadKinds: readonly KindDefinition[] = [
     categories,
     hasGeneration: true,
     subresources: { ...status, scale },
-    selectableFields: fieldsAt('status.successful'),
     namespaced,
   }),
   defineKind({
@@ -113,12 +113,13 @@ export const workloadKinds: readonly KindDefinition[] = [
     hasGeneration: true,
     defaultPropagation: 'Background',
     subresources: status,
-    selectableFields: fieldsAt('status.successful'),
+    selectableFields: { 'status.successful': fieldOr('status.succeeded', '0') },
     namespaced,
   }),
   defineKind({
     group: 'autoscaling',
     kind: 'HorizontalPodAutoscaler',
+    columns: viewedAs(autoscalerStorage.encode, autoscalerColumns),
     ...autoscalerV1Strategy,
     storedAs: autoscalerStorage,
     plural: 'horizontalpodautoscalers',
@@ -132,6 +133,7 @@ export const workloadKinds: readonly KindDefinition[] = [
     version: 'v2',
     kind: 'HorizontalPodAutoscaler',
     model: 'V2HorizontalPodAutoscaler',
+    columns: autoscalerColumns,
     ...autoscalerStrategy,
     plural: 'horizontalpodautoscalers',
     shortNames: ['hpa'],

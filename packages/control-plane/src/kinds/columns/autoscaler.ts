@@ -1,0 +1,74 @@
+import type { ApiObject } from '../../object.ts';
+import type { PrinterColumn } from '../kind.ts';
+import { items, look, number, type Plain, text } from '../plain.ts';
+import { AGE, column, countAt, NAME, NONE, shownAt, shownFirst, textAt } from './column.ts';
+
+/** Which field of a metric holds its measure. */
+const SOURCES: Readonly<Record<string, string>> = {
+  Resource: 'resource',
+  ContainerResource: 'containerResource',
+  Pods: 'pods',
+  External: 'external',
+  Object: 'object',
+};
+
+/** Sources that may have a total as well as an average tell which they show. */
+const WITH_TOTAL = ['External', 'Object'];
+
+const UNKNOWN = '<unknown>';
+
+const percent = (value: number | undefined, otherwise: string): string =>
+  value === undefined ? otherwise : `${value}%`;
+
+/** What a metric stands at and shall stand at. */
+function shownMetric(metric: Plain, status: Plain | undefined): string {
+  const type = text(metric, 'type');
+  const field = SOURCES[type];
+  if (field === undefined) return '<unknown type>';
+  const source = look(metric, field);
+  const target = look(source, 'target');
+  const current = look(status, field, 'current');
+  const average = text(target, 'averageValue');
+  if (type === 'Pods') return `${text(current, 'averageValue') || UNKNOWN}/${average}`;
+  if (WITH_TOTAL.includes(type)) {
+    return average === ''
+      ? `${text(current, 'value') || UNKNOWN}/${text(target, 'value')}`
+      : `${text(current, 'averageValue') || UNKNOWN}/${average} (avg)`;
+  }
+  const name = text(source, 'name');
+  if (average !== '') return `${name}: ${text(current, 'averageValue') || UNKNOWN}/${average}`;
+  const now = percent(number(current, 'averageUtilization'), UNKNOWN);
+  return `${name}: ${now}/${percent(number(target, 'averageUtilization'), '<auto>')}`;
+}
+
+function shownTargets(autoscaler: ApiObject): string {
+  const statuses = items(look(autoscaler, 'status'), 'currentMetrics');
+  const metrics = items(look(autoscaler, 'spec'), 'metrics').map((metric, at) => shownMetric(metric, statuses[at]));
+  return metrics.length === 0 ? NONE : shownFirst(metrics, 2, ', ');
+}
+
+/** Columns of autoscalers in the form of `autoscaling/v2`. */
+export const autoscalerColumns: readonly PrinterColumn[] = [
+  NAME,
+  column(
+    'Reference',
+    (object) => `${textAt(object, 'spec.scaleTargetRef.kind')}/${textAt(object, 'spec.scaleTargetRef.name')}`,
+    {
+      doc: 'scaleTargetRef points to the target resource to scale, and is used to the pods for which metrics should be collected, as well as to actually change the replica count.',
+    },
+  ),
+  column('Targets', shownTargets, { doc: ['V2HorizontalPodAutoscalerSpec', 'metrics'], oneLine: true }),
+  column('MinPods', (object) => shownAt(object, 'spec.minReplicas', '<unset>'), {
+    doc: ['V2HorizontalPodAutoscalerSpec', 'minReplicas'],
+    oneLine: true,
+  }),
+  column('MaxPods', (object) => countAt(object, 'spec.maxReplicas'), {
+    doc: ['V2HorizontalPodAutoscalerSpec', 'maxReplicas'],
+    oneLine: true,
+  }),
+  column('Replicas', (object) => countAt(object, 'status.currentReplicas'), {
+    doc: ['V2HorizontalPodAutoscalerStatus', 'currentReplicas'],
+    oneLine: true,
+  }),
+  AGE,
+];

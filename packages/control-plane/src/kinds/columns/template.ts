@@ -1,0 +1,28 @@
+import type { PrinterColumn } from '../kind.ts';
+import { items, look, text } from '../plain.ts';
+import { column } from './column.ts';
+
+const WORDS = {
+  name: 'Names of each container in the template.',
+  image: 'Images referenced by each container in the template.',
+} as const;
+
+/** Names or images of the containers of the pod template at a path. */
+export const templateColumn = (
+  name: string,
+  field: 'name' | 'image',
+  path: readonly string[],
+  priority?: number,
+): PrinterColumn =>
+  column(
+    name,
+    (object) =>
+      items(look(object, ...path, 'spec'), 'containers')
+        .map((container) => text(container, field))
+        .join(','),
+    { doc: WORDS[field], ...(priority === undefined ? {} : { priority }) },
+  );
+
+/** The containers of a workload, shown with `-o wide`. */
+export const CONTAINERS = templateColumn('Containers', 'name', ['spec', 'template'], 1);
+export const IMAGES = templateColumn('Images', 'image', ['spec', 'template'], 1);

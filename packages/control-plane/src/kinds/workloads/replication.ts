@@ -1,0 +1,51 @@
+import type { ApiObject } from '../../object.ts';
+import { invalidValue, requiredValue } from '../../registry/errors.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
+import type { StatusCause } from '../../status.ts';
+import { negativeCauses } from '../causes.ts';
+import { child, labels, look } from '../plain.ts';
+import { podSpecCauses } from '../pod/validate.ts';
+import { strategy, withStatus } from './apps.ts';
+import { defaultTemplate, templateCauses } from './template.ts';
+
+/** A template that stands by itself: the pod in it may restart as it likes. */
+export const podTemplateStrategy = strategy({
+  setDefaults: (object) => defaultTemplate(object),
+  causes: (object) => podSpecCauses(look(object, 'template', 'spec'), 'template.spec'),
+});
+
+/** The labels of its template stand in for a selector, and for labels of its own, that are not given. */
+function defaultController(object: ApiObject): void {
+  const spec = child(object, 'spec');
+  spec.replicas ??= 1;
+  if (spec.template === undefined) return;
+  const given = labels(look(spec, 'template', 'metadata'), 'labels');
+  if (Object.keys(given).length > 0) {
+    if (Object.keys(look(spec, 'selector')).length === 0) spec.selector = { ...given };
+    if (Object.keys(object.metadata.labels ?? {}).length === 0) object.metadata.labels = { ...given };
+  }
+  defaultTemplate(spec);
+}
+
+function controllerCauses(object: ApiObject): StatusCause[] {
+  const spec = look(object, 'spec');
+  const selector = look(spec, 'selector');
+  const causes = [
+    ...negativeCauses('spec.minReadySeconds', spec.minReadySeconds),
+    ...(Object.keys(selector).length === 0 ? [requiredValue('spec.selector')] : []),
+    ...negativeCauses('spec.replicas', spec.replicas),
+  ];
+  if (spec.template === undefined) return [...causes, requiredValue('spec.template')];
+  const given = labels(look(spec, 'template', 'metadata'), 'labels');
+  const matched = Object.entries(selector).filter(([key, value]) => given[key] === value);
+  if (!jsonEquals(Object.fromEntries(matched), selector)) {
+    causes.push(invalidValue('spec.template.metadata.labels', given, '`selector` does not match template `labels`'));
+  }
+  return [...causes, ...templateCauses(spec, ['Always'])];
+}
+
+export const replicationControllerStrategy = strategy({
+  setDefaults: defaultController,
+  prepareForCreate: withStatus({ replicas: 0 }),
+  causes: controllerCauses,
+});
