@@ -331,11 +331,11 @@ export class World {
   }
 
   /** A machine that no set owns. */
-  async createMachine(name: string): Promise<void> {
+  async createMachine(name: string, settings: object = {}): Promise<void> {
     this.witness.allows(name);
     await this.admin.resource<Machine>(machines, NAMESPACE).create({
       metadata: { name, namespace: NAMESPACE },
-      spec: { class: { kind: 'MachineClass', name: 'blue' } },
+      spec: { ...settings, class: { kind: 'MachineClass', name: 'blue' } },
     });
   }
 

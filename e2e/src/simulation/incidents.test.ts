@@ -1,0 +1,115 @@
+import { nodes } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { holdAll, holdNode } from './workload.ts';
+import { World, type WorldOptions } from './world.ts';
+
+/** Incidents of the original, replayed on the whole system; each with its number in the table of incidents. */
+
+async function inWorld(options: WorldOptions, story: (world: World) => Promise<void>): Promise<void> {
+  const world = await World.start(options);
+  try {
+    await story(world);
+    expect(world.violations, world.witness.tell()).toEqual([]);
+  } finally {
+    await world.close();
+  }
+}
+
+const MINUTE = 60_000;
+
+const phases = async (world: World): Promise<string[]> =>
+  (await world.machines()).map(({ status }) => status?.currentStatus?.phase ?? 'new');
+
+test('#2: throttled requests do not stretch a drain beyond its timeout', async () => {
+  await inWorld({}, async (world) => {
+    await world.createMachine('slow', { drainTimeout: '10m' });
+    await world.until(async () => String(await phases(world)) === 'Running');
+    await holdNode(world, 'slow');
+    await holdAll(world, 1);
+    await world.clock.advance(2_000);
+    world.network.endanger({ throttled: 0.7 });
+    await world.deleteMachine('slow');
+    const took = await world.until(async () => (await world.machines()).length === 0);
+    expect(took).toBeGreaterThanOrEqual(10 * MINUTE);
+    // What is left after the force are a handful of requests, of which each may wait several times.
+    expect(took).toBeLessThan(12 * MINUTE);
+    expect(world.vms()).toEqual([]);
+  });
+});
+
+test('#3: a large scale-up makes no machine too many, whatever answers are lost and however stale the caches are', async () => {
+  await inWorld({ seed: 3 }, async (world) => {
+    await world.createDeployment(3);
+    await world.untilSettled(3, 'blue');
+    world.network.endanger({ lost: 0.2, conflict: 0.1, 'killed after': 0.05 });
+    world.network.silence('manager');
+    world.witness.silences();
+    await world.change({ replicas: 25 });
+    await world.clock.advance(10_000);
+    world.network.silence('manager');
+    await world.clock.advance(4 * MINUTE);
+    world.network.endanger({});
+    await world.untilSettled(25, 'blue');
+    expect(world.vmsMade).toBe(25);
+  });
+});
+
+test('#12: kubelets that cannot reach the API server, all of them: the fleet is not replaced', async () => {
+  await inWorld({ machine: { healthTimeout: '5m' } }, async (world) => {
+    await world.createDeployment(6);
+    await world.untilSettled(6, 'blue');
+    world.network.cut('kubelets');
+    await world.clock.advance(15 * MINUTE);
+    // Those that wait for a replacement to join are not touched.
+    expect((await phases(world)).filter((phase) => phase === 'Unknown').length).toBeGreaterThanOrEqual(4);
+    world.network.mend();
+    await world.untilSettled(6, 'blue');
+    expect(world.vmsMade).toBeLessThanOrEqual(8);
+  });
+});
+
+test('#15: a machine controller that starts while the API server is away takes no VM for an orphan', async () => {
+  await inWorld({}, async (world) => {
+    await world.createDeployment(3);
+    await world.untilSettled(3, 'blue');
+    world.network.cut('manager', 'machine-controller');
+    world.kill('machine-controller');
+    world.kill('manager');
+    await world.clock.advance(40 * MINUTE);
+    world.network.mend();
+    await world.clock.advance(20 * MINUTE);
+    await world.untilSettled(3, 'blue');
+    expect(world.vmsMade).toBe(3);
+  });
+});
+
+test('#17: a Node left over by an earlier VM of that name does not pass for the new machine’s', async () => {
+  await inWorld({}, async (world) => {
+    const left = { metadata: { name: 'reborn' }, spec: { providerID: 'local:///local-a/i-00000000' } };
+    await world.admin.resource(nodes).create(left);
+    await world.createMachine('reborn', { creationTimeout: '5m' });
+    await world.clock.advance(10 * MINUTE);
+    const [machine] = await world.machines();
+    const node = (await world.admin.resource(nodes).list()).items.find(({ metadata }) => metadata.name === 'reborn');
+    expect(machine?.status?.currentStatus?.phase === 'Running').toBe(
+      node?.spec.providerID === machine?.spec.providerID,
+    );
+  });
+});
+
+test('#23: a zone without capacity is asked seldom', async () => {
+  await inWorld({ machine: { creationTimeout: '3h' } }, async (world) => {
+    world.cloud.faults.order({
+      operation: 'instances.create',
+      zone: 'local-a',
+      error: { code: 'InsufficientCapacity' },
+    });
+    await world.createDeployment(5);
+    await world.clock.advance(60 * MINUTE);
+    const asked = world.cloud.requests.recent().filter(({ operation }) => operation === 'instances.create');
+    expect(asked.length).toBeGreaterThan(5);
+    expect(asked.length).toBeLessThanOrEqual(5 * 7);
+    world.cloud.faults.clear();
+    await world.untilSettled(5, 'blue');
+  });
+});
