@@ -325,9 +325,9 @@ describe('nodes', () => {
   test('write their own node and lease, and no others', async () => {
     const lease = (name: string) => ({ metadata: { name }, spec: { holderIdentity: name } });
     const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
-    expect(
-      (await call('POST', '/api/v1/nodes', { headers: node, body: { metadata: { name: 'n-1' } } })).status,
-    ).toBe(201);
+    expect((await call('POST', '/api/v1/nodes', { headers: node, body: { metadata: { name: 'n-1' } } })).status).toBe(
+      201,
+    );
     await create('/api/v1/nodes', { metadata: { name: 'n-2' } });
     const patch = (name: string) =>
       call('PATCH', `/api/v1/nodes/${name}/status`, { headers: node, body: { status: { phase: 'Running' } } });

@@ -1,5 +1,5 @@
-import { formatQuantity, parseQuantity, type Quantity } from '../../kinds/quantity.ts';
 import { items, look, type Plain, text } from '../../kinds/plain.ts';
+import { formatQuantity, parseQuantity, type Quantity } from '../../kinds/quantity.ts';
 import type { ApiObject } from '../../object.ts';
 
 /** Quantities by the name of their resource. */
@@ -22,7 +22,10 @@ const ZERO: Quantity = { nanos: 0n, format: 'decimal' };
 /** Adds to a sum. The format of what comes first stays. */
 export function addAmount(to: Amounts, name: string, { nanos, format }: Quantity): void {
   const before = to.get(name);
-  to.set(name, { nanos: (before?.nanos ?? 0n) + nanos, format: before === undefined || before.nanos === 0n ? format : before.format });
+  to.set(name, {
+    nanos: (before?.nanos ?? 0n) + nanos,
+    format: before === undefined || before.nanos === 0n ? format : before.format,
+  });
 }
 
 export const isMore = (a: Quantity, b: Quantity): boolean => a.nanos > b.nanos;

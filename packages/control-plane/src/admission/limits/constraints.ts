@@ -54,7 +54,10 @@ export function* podProblems(pod: ApiObject, range: ApiObject): Generator<string
     if (type === 'Container') {
       for (const container of [...items(spec, 'containers'), ...items(spec, 'initContainers')]) {
         const resources = look(container, 'resources');
-        const usage = { requests: amountsOf(look(resources, 'requests')), limits: amountsOf(look(resources, 'limits')) };
+        const usage = {
+          requests: amountsOf(look(resources, 'requests')),
+          limits: amountsOf(look(resources, 'limits')),
+        };
         yield* broken(type, item, usage);
       }
     } else if (type === 'Pod') {

@@ -22,7 +22,11 @@ const run = (spec: object) =>
     body: { metadata: { name: 'p' }, spec: { automountServiceAccountToken: false, ...spec } },
   });
 
-const container = (name: string, limits: object, requests: object) => ({ name, image: 'i', resources: { limits, requests } });
+const container = (name: string, limits: object, requests: object) => ({
+  name,
+  image: 'i',
+  resources: { limits, requests },
+});
 
 test('what a range does not say follows from what it says', async () => {
   const { body } = await limit({ type: 'Container', max: { cpu: '2', memory: '1Gi' }, min: { cpu: '100m', x: '1' } });
@@ -49,8 +53,16 @@ test('containers get what they do not say', async () => {
 });
 
 test.each([
-  [{ type: 'Container', min: { cpu: '100m' } }, [container('c', { cpu: '1' }, { cpu: '50m' })], 'minimum cpu usage per Container is 100m, but request is 50m'],
-  [{ type: 'Container', max: { cpu: '1' } }, [container('c', { cpu: '2' }, {})], 'maximum cpu usage per Container is 1, but limit is 2'],
+  [
+    { type: 'Container', min: { cpu: '100m' } },
+    [container('c', { cpu: '1' }, { cpu: '50m' })],
+    'minimum cpu usage per Container is 100m, but request is 50m',
+  ],
+  [
+    { type: 'Container', max: { cpu: '1' } },
+    [container('c', { cpu: '2' }, {})],
+    'maximum cpu usage per Container is 1, but limit is 2',
+  ],
   [
     { type: 'Container', maxLimitRequestRatio: { cpu: '4' } },
     [container('c', { cpu: '2' }, { cpu: '100m' })],
@@ -61,8 +73,16 @@ test.each([
     [container('c', { cpu: '2' }, {}), container('d', { cpu: '2' }, {})],
     'maximum cpu usage per Pod is 3, but limit is 4',
   ],
-  [{ type: 'Pod', min: { memory: '1' } }, [{ name: 'c', image: 'i' }], 'minimum memory usage per Pod is 1.  No request is specified'],
-  [{ type: 'Pod', max: { memory: '1' } }, [{ name: 'c', image: 'i' }], 'maximum memory usage per Pod is 1.  No limit is specified'],
+  [
+    { type: 'Pod', min: { memory: '1' } },
+    [{ name: 'c', image: 'i' }],
+    'minimum memory usage per Pod is 1.  No request is specified',
+  ],
+  [
+    { type: 'Pod', max: { memory: '1' } },
+    [{ name: 'c', image: 'i' }],
+    'maximum memory usage per Pod is 1.  No limit is specified',
+  ],
 ])('%j refuses', async (item, containers, why) => {
   await limit(item);
   const { status, body } = await run({ containers });

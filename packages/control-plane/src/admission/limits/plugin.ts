@@ -18,7 +18,9 @@ function rangesOf({ store }: Registry, namespace: string): ApiObject[] {
 
 /** Fills in what a container does not say; the names of what was filled in. */
 function fill(container: Plain, field: 'requests' | 'limits', defaults: Readonly<Plain>): string[] {
-  const missing = Object.entries(defaults).filter(([name]) => !Object.hasOwn(look(container, 'resources', field), name));
+  const missing = Object.entries(defaults).filter(
+    ([name]) => !Object.hasOwn(look(container, 'resources', field), name),
+  );
   if (missing.length === 0) return [];
   const amounts = child(child(container, 'resources'), field);
   for (const [name, value] of missing) amounts[name] = value;
@@ -32,7 +34,10 @@ function applyDefaults(pod: ApiObject, ranges: readonly ApiObject[]): void {
   for (const range of ranges) {
     const item = items(look(range, 'spec'), 'limits').find(({ type }) => type === 'Container');
     if (item === undefined) continue;
-    for (const [list, words] of [['containers', 'container'], ['initContainers', 'init container']] as const) {
+    for (const [list, words] of [
+      ['containers', 'container'],
+      ['initContainers', 'init container'],
+    ] as const) {
       for (const container of items(spec, list)) {
         const limits = fill(container, 'limits', look(item, 'default'));
         const requests = fill(container, 'requests', look(item, 'defaultRequest'));
@@ -42,7 +47,10 @@ function applyDefaults(pod: ApiObject, ranges: readonly ApiObject[]): void {
     }
   }
   if (said.length === 0) return;
-  pod.metadata.annotations = { ...pod.metadata.annotations, [ANNOTATION]: `LimitRanger plugin set: ${said.join('; ')}` };
+  pod.metadata.annotations = {
+    ...pod.metadata.annotations,
+    [ANNOTATION]: `LimitRanger plugin set: ${said.join('; ')}`,
+  };
 }
 
 /** Pods when they are created, claims when they are written: those are under the limits. */

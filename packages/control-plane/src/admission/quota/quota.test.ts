@@ -38,7 +38,14 @@ const used = async (): Promise<Record<string, string>> => (await call('GET', QUO
 const create = (plural: string, body: object, query = '') => call('POST', `${CORE}/${plural}${query}`, { body });
 const pod = (name: string, resources: object = {}, more: object = {}) => ({
   metadata: { name },
-  spec: { automountServiceAccountToken: false, containers: [{ name: 'c', image: 'i', resources }, { name: 'd', image: 'i', resources }], ...more },
+  spec: {
+    automountServiceAccountToken: false,
+    containers: [
+      { name: 'c', image: 'i', resources },
+      { name: 'd', image: 'i', resources },
+    ],
+    ...more,
+  },
 });
 
 describe('what is counted', () => {

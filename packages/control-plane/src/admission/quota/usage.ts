@@ -1,6 +1,6 @@
 import { items, look, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
-import { addAmount, type Amounts, amountsOf, podAmounts, wholeNumber } from '../limits/amounts.ts';
+import { type Amounts, addAmount, amountsOf, podAmounts, wholeNumber } from '../limits/amounts.ts';
 
 /** Resources with a name of their own in quotas, beside `count/…`. */
 const NAMED = new Set([
