@@ -1,12 +1,14 @@
 import type { Machine } from '@mcm/api';
 import { Annotations, isForceDeletion, parseTime } from '@mcm/api';
 import { controllerOf, type Node, type Pod, type PodDisruptionBudget } from '@mcm/kube';
+import type { VolumeSource } from '../driver/driver.ts';
 import type { TargetCaches } from '../machine/caches.ts';
 import { unresponsiveAt } from '../machine/conditions.ts';
 import { evictionPeriodMs, type MachineSettings } from '../machine/settings.ts';
 import { after } from '../machine/timestamps.ts';
 import { budgetSelects, drainBudget } from './budgets.ts';
-import type { Attachment, DrainMemory, DrainObservation, DrainPod } from './observation.ts';
+import type { DrainMemory, DrainObservation, DrainPod } from './observation.ts';
+import { VolumeFinder } from './volume-finder.ts';
 import { trackVolumes } from './volumes.ts';
 
 export interface ObserveDrainOptions {
@@ -14,6 +16,8 @@ export interface ObserveDrainOptions {
   readonly settings: MachineSettings;
   readonly node: Node;
   readonly caches: TargetCaches;
+  /** The cloud's id of a volume, by which the node's status names it; undefined: it is known by attachments only. */
+  readonly volumeIdOf: (source: VolumeSource) => string | undefined;
   readonly memory: DrainMemory;
   readonly volumeWindow: number;
   readonly now: Date;
@@ -29,11 +33,14 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const unresponsive = unresponsiveAt(machine, settings.unresponsiveNodeMs);
   const forceAt = earliest(after(deletion, settings.drainTimeoutMs), unresponsive);
   const moving = [...memory.moves.values()].flatMap(({ volumes }) => volumes);
+  const volumes = new VolumeFinder(caches, options.volumeIdOf);
+  const pods = observePods(caches.pods.store.byIndex('node', nodeName), volumes, caches);
+  const used = [...pods.flatMap((pod) => pod.volumes), ...moving];
   const seen: DrainObservation = {
     nodeName,
-    pods: observePods(caches.pods.store.byIndex('node', nodeName), caches),
-    attachments: observeAttachments(nodeName, caches),
-    attachedElsewhere: new Set(moving.filter((volume) => isAttachedElsewhere(volume, nodeName, caches))),
+    pods,
+    attachments: volumes.attachedTo(node, used),
+    attachedElsewhere: new Set(moving.filter((volume) => volumes.isAttachedElsewhere(volume, nodeName))),
     tracksVolumes: true,
     memory,
     evictUntil: after(deletion, evictionPeriodMs(settings)),
@@ -48,19 +55,8 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
 
 const earliest = (a: Date, b: Date | undefined): Date => (b && b < a ? b : a);
 
-const observeAttachments = (nodeName: string, caches: TargetCaches): Attachment[] =>
-  caches.attachments.store.byIndex('node', nodeName).flatMap(({ metadata, spec }) => {
-    const volume = spec.source.persistentVolumeName;
-    return volume ? [{ name: metadata.name, volume, deleting: metadata.deletionTimestamp !== undefined }] : [];
-  });
-
-const isAttachedElsewhere = (volume: string, nodeName: string, caches: TargetCaches): boolean =>
-  caches.attachments.store
-    .byIndex('volume', volume)
-    .some(({ spec, status }) => status?.attached === true && spec.nodeName !== nodeName);
-
-function observePods(pods: readonly Pod[], caches: TargetCaches): DrainPod[] {
-  const volumes = pods.map((pod) => volumesOf(pod, caches));
+function observePods(pods: readonly Pod[], finder: VolumeFinder, caches: TargetCaches): DrainPod[] {
+  const volumes = pods.map((pod) => finder.of(pod));
   const uses = new Map<string, number>();
   for (const volume of volumes.flat()) uses.set(volume, (uses.get(volume) ?? 0) + 1);
   const budgets = budgetsByNamespace(caches);
@@ -108,16 +104,4 @@ function observePod(pod: Pod, volumes: readonly string[], budgetsOf: BudgetsOf):
     ...(ownerKind === undefined ? {} : { ownerKind }),
     ...(dueAt === undefined ? {} : { dueAt }),
   };
-}
-
-/** PersistentVolumes of a pod, each once; those of claims that are not bound, or not known, are none. */
-function volumesOf(pod: Pod, caches: TargetCaches): readonly string[] {
-  const names = (pod.spec.volumes ?? []).flatMap((volume) => {
-    const claim = volume.ephemeral ? `${pod.metadata.name}-${volume.name}` : volume.persistentVolumeClaim?.claimName;
-    if (!claim) return [];
-    const bound = caches.claims.store.get(`${pod.metadata.namespace}/${claim}`)?.spec.volumeName;
-    // What is never attached (NFS and the like) need not be detached either.
-    return bound && caches.attachments.store.byIndex('volume', bound).length > 0 ? [bound] : [];
-  });
-  return [...new Set(names)];
 }

@@ -1,11 +1,18 @@
 import type { Machine, MachineClass } from '@mcm/api';
-import { type Clock, type Logger, makeKey, type Secret } from '@mcm/kube';
+import { type Clock, errorText, type Logger, makeKey, type Secret } from '@mcm/kube';
 import type { z } from 'zod';
 import type { Caches } from '../machine/caches.ts';
 import { type ClassSecrets, dataVersion, readSecrets, redact, secretKeysOf, userDataOf } from './credentials.ts';
 import { withDeadline } from './deadline.ts';
 import type { DriverDefinition } from './define-driver.ts';
-import type { CreatedInstance, DriverRequest, Instance, ListedInstance, MachineRequest } from './driver.ts';
+import type {
+  CreatedInstance,
+  DriverRequest,
+  Instance,
+  ListedInstance,
+  MachineRequest,
+  VolumeSource,
+} from './driver.ts';
 import { MachineError } from './errors.ts';
 
 /** The longest that each call may take, in milliseconds. */
@@ -47,6 +54,8 @@ export interface DriverInvoker {
   status(machine: Machine, onOverdue?: OnOverdue): Promise<Instance>;
   delete(machine: Machine, onOverdue?: OnOverdue): Promise<{ readonly lastKnownState?: string } | undefined>;
   list(machineClass: MachineClass): Promise<readonly ListedInstance[]>;
+  /** The cloud's id of a volume; undefined for one of another kind, or when the driver cannot tell. */
+  volumeIdOf(source: VolumeSource): string | undefined;
 }
 
 export interface InvokerOptions<Spec, Credentials> {
@@ -168,6 +177,14 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     status: (machine, onOverdue) =>
       forMachine('status', machine, async (base) => driver.status?.(base) ?? absent('status'), onOverdue),
     delete: (machine, onOverdue) => forMachine('delete', machine, async (base) => driver.delete(base), onOverdue),
+    volumeIdOf: (source) => {
+      try {
+        return driver.volumeIds?.([source])[0];
+      } catch (thrown) {
+        log.warn('Driver cannot tell the id of a volume; it is not waited for', { error: errorText(thrown) });
+        return undefined;
+      }
+    },
     list: (machineClass) => {
       const secrets = secretsOf(machineClass);
       return invoke(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type DriverDefinition, defineDriver } from './define-driver.ts';
-import type { CreatedInstance, Instance } from './driver.ts';
+import type { CreatedInstance, Instance, VolumeSource } from './driver.ts';
 import { type MachineCode, MachineError } from './errors.ts';
 
 /** A VM of the fake cloud. */
@@ -157,9 +157,11 @@ export class FakeCloud {
           })),
         ),
     };
-    if (!initializes) return defineDriver(base);
+    const volumeIds = (sources: readonly VolumeSource[]) => sources.map(volumeId);
+    if (!initializes) return defineDriver({ ...base, volumeIds });
     return defineDriver({
       ...base,
+      volumeIds,
       initialize: ({ machine }) =>
         this.#call('initialize', machine.metadata.name, () => {
           const vm = this.#find(machine.metadata.uid, machine.spec.providerID);
@@ -170,6 +172,12 @@ export class FakeCloud {
     });
   }
 }
+
+/** The fake cloud's volumes are CSI volumes and, of the in-tree kinds, the one of AWS. */
+const volumeId = ({ csi, awsElasticBlockStore }: VolumeSource): string | undefined =>
+  csi?.volumeHandle ?? inTree.safeParse(awsElasticBlockStore).data?.volumeID;
+
+const inTree = z.object({ volumeID: z.string() });
 
 const instance = ({ providerId, nodeName }: FakeVm): Instance => ({
   providerId,

@@ -7,10 +7,12 @@ import {
   type KubeObject,
   type Node,
   nodes,
+  type PersistentVolume,
   type PersistentVolumeClaim,
   type Pod,
   type PodDisruptionBudget,
   persistentVolumeClaims,
+  persistentVolumes,
   podDisruptionBudgets,
   pods,
   type Secret,
@@ -19,7 +21,7 @@ import {
   volumeAttachments,
 } from '@mcm/kube';
 import { secretKeysOf } from '../driver/credentials.ts';
-import { projectClaim, projectNode, projectPod } from './projections.ts';
+import { projectClaim, projectNode, projectPod, projectVolume } from './projections.ts';
 import { replacementGroup } from './replacements.ts';
 
 /** Live copies of what is in the target cluster. */
@@ -29,6 +31,7 @@ export interface TargetCaches {
   /** Indexes: `node`. */
   readonly pods: Informer<Pod>;
   readonly claims: Informer<PersistentVolumeClaim>;
+  readonly volumes: Informer<PersistentVolume>;
   /** Indexes: `node`, `volume`. */
   readonly attachments: Informer<VolumeAttachment>;
   /** Indexes: `namespace`. */
@@ -90,6 +93,7 @@ const targetCaches = (client: KubeClient, runtime: InformerRuntime): TargetCache
     pageSize: 50,
   }),
   claims: createInformer(client, persistentVolumeClaims, { ...runtime, project: projectClaim }),
+  volumes: createInformer(client, persistentVolumes, { ...runtime, project: projectVolume }),
   attachments: createInformer(client, volumeAttachments, {
     ...runtime,
     indexes: {

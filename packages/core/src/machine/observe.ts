@@ -41,6 +41,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
           settings,
           node,
           caches: caches.target,
+          volumeIdOf: invoker.volumeIdOf,
           memory: memory.drain,
           volumeWindow: o.volumeWindow,
           now,

@@ -4,6 +4,7 @@ import {
   type Node,
   type ObjectMeta,
   type OwnerReference,
+  type PersistentVolume,
   type PersistentVolumeClaim,
   type Pod,
   type PodVolume,
@@ -108,4 +109,17 @@ export const projectClaim = (claim: PersistentVolumeClaim): PersistentVolumeClai
   kind: 'PersistentVolumeClaim',
   metadata: identity(claim.metadata),
   spec: claim.spec.volumeName === undefined ? {} : { volumeName: claim.spec.volumeName },
+});
+
+/** What describes a volume but does not say which one it is. */
+const NO_SOURCE = new Set(['accessModes', 'capacity', 'claimRef', 'mountOptions', 'nodeAffinity']);
+
+/** A volume with its source, whatever its kind: drivers find their ids in it. */
+export const projectVolume = (volume: PersistentVolume): PersistentVolume => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolume',
+  metadata: identity(volume.metadata),
+  spec: Object.fromEntries(
+    Object.entries(volume.spec).filter(([field, value]) => typeof value === 'object' && !NO_SOURCE.has(field)),
+  ),
 });

@@ -112,4 +112,5 @@ const nodeMatters = (before: Node, after: Node): boolean =>
   !jsonEquals(before.metadata.annotations, after.metadata.annotations) ||
   !jsonEquals(before.metadata.finalizers, after.metadata.finalizers) ||
   !jsonEquals(before.spec.taints, after.spec.taints) ||
-  !jsonEquals(before.status?.capacity, after.status?.capacity);
+  !jsonEquals(before.status?.capacity, after.status?.capacity) ||
+  !jsonEquals(before.status?.volumesAttached, after.status?.volumesAttached);

@@ -167,6 +167,7 @@ export function buildMachineController<Spec, Credentials>(
     machineController.watch(caches.target.budgets, wakes.budget);
     machineController.watch(caches.target.attachments, wakes.attachment);
     machineController.watch(caches.target.claims, () => []);
+    machineController.watch(caches.target.volumes, () => []);
   }
   classController.watch(caches.classes, (change) => [change.key]);
   classController.watch(caches.machines, classOfMachine);

@@ -1,6 +1,14 @@
 import { crds, machines } from '@mcm/api';
 import { type RequestLogEntry, startControlPlane } from '@mcm/control-plane';
-import { podDisruptionBudgets, pods, VirtualClock } from '@mcm/kube';
+import {
+  type Node,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  podDisruptionBudgets,
+  pods,
+  VirtualClock,
+} from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
 import { NAMESPACE, Rig, type RigOptions, USER_AGENT } from './testing.ts';
 
@@ -127,6 +135,37 @@ test('incident 2: a drain is forced at its deadline, counted in time and not in 
   await rig.clock.advance(29 * 60_000);
   expect(await rig.podNames()).toEqual(['web-1']);
   await rig.until(async () => (await rig.machines()).length === 0, 61_000);
+});
+
+test('a volume of which only the node tells is off the node before its VM goes', async () => {
+  const { rig } = await started(1);
+  const { admin } = rig;
+  await admin.resource(persistentVolumes).create({
+    metadata: { name: 'pv-1' },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      capacity: { storage: '1Gi' },
+      awsElasticBlockStore: { volumeID: 'aws://eu/vol-1' },
+    },
+  });
+  await admin.resource(persistentVolumeClaims, NAMESPACE).create({
+    metadata: { name: 'data', namespace: NAMESPACE },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, volumeName: 'pv-1' },
+  });
+  const attach = (volumesAttached: object[]): Promise<Node> =>
+    admin
+      .resource(nodes)
+      .patch('m-0', { type: 'merge', body: { status: { volumesAttached } } }, { subresource: 'status' });
+  await attach([{ name: 'kubernetes.io/aws-ebs/aws://eu/vol-1', devicePath: '/dev/xvdba' }]);
+  await rig.createPod('db', 'm-0', {}, [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]);
+  await rig.deleteMachine('m-0');
+  await rig.clock.advance(1_000);
+  await endPods(rig);
+  await rig.clock.advance(60_000);
+  expect(await rig.description('m-0')).toBe('Waiting: volume pv-1 is still attached. Initiate node drain');
+  expect(rig.cloud.calls.delete).toBe(0);
+  await attach([]);
+  await rig.until(async () => (await rig.machines()).length === 0, 1_000);
 });
 
 test('incident 32: machines whose drains are blocked hold up neither a birth nor the death of an empty one', async () => {

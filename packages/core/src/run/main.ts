@@ -6,6 +6,7 @@ import {
   type BinaryDefinition,
   nodes,
   persistentVolumeClaims,
+  persistentVolumes,
   podDisruptionBudgets,
   pods,
   type Random,
@@ -67,7 +68,7 @@ function unitOf<Spec, Credentials>(
     volumeWindow: flags['drain-volume-window'],
     queueMetrics: metrics.queues,
   });
-  const inTarget = [nodes, pods, podDisruptionBudgets, persistentVolumeClaims, volumeAttachments];
+  const inTarget = [nodes, pods, podDisruptionBudgets, persistentVolumeClaims, persistentVolumes, volumeAttachments];
   return {
     name: NAME,
     needs: [

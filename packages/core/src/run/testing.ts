@@ -10,6 +10,7 @@ import {
   type Node,
   nodes,
   type Pod,
+  type PodVolume,
   pods,
   secrets,
   seededRandom,
@@ -190,11 +191,16 @@ export class Rig {
     return (await this.machine(name))?.status?.lastOperation?.description ?? '';
   }
 
-  async createPod(name: string, nodeName: string, labels: Record<string, string> = {}): Promise<void> {
+  async createPod(
+    name: string,
+    nodeName: string,
+    labels: Record<string, string> = {},
+    volumes: PodVolume[] = [],
+  ): Promise<void> {
     const client = this.admin.resource(pods, NAMESPACE);
     const draft: Draft<Pod> = {
       metadata: { name, namespace: NAMESPACE, labels },
-      spec: { nodeName, containers: [{ name: 'main', image: 'pause' }], terminationGracePeriodSeconds: 30 },
+      spec: { nodeName, containers: [{ name: 'main', image: 'pause' }], terminationGracePeriodSeconds: 30, volumes },
     };
     await client.create(draft);
     const body = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };

@@ -1,0 +1,80 @@
+import type { Node, Pod } from '@mcm/kube';
+import type { VolumeSource } from '../driver/driver.ts';
+import type { TargetCaches } from '../machine/caches.ts';
+import type { Attachment } from './observation.ts';
+
+/**
+ * Whether a name of `status.volumesAttached` is that of the volume with this id: the id stands in it whole, as in
+ * `kubernetes.io/csi/driver^vol-1` or `kubernetes.io/aws-ebs/aws://zone/vol-1`. The original searches for the id as a
+ * regular expression, which takes vol-12 for vol-1.
+ */
+export function namesVolume(attachedName: string, id: string): boolean {
+  if (id === '') return false;
+  for (let at = attachedName.indexOf(id); at >= 0; at = attachedName.indexOf(id, at + 1)) {
+    const [before = '', after = ''] = [attachedName[at - 1], attachedName[at + id.length]];
+    if (!isPartOfName(before) && !isPartOfName(after)) return true;
+  }
+  return false;
+}
+
+const isPartOfName = (character: string): boolean => /[A-Za-z0-9_-]/.test(character);
+
+/**
+ * Where volumes are attached. VolumeAttachments tell it of CSI volumes; of others only the node's status does, under
+ * the cloud's id, which the driver finds in the PersistentVolume.
+ */
+export class VolumeFinder {
+  readonly #caches: TargetCaches;
+  readonly #idOf: (source: VolumeSource) => string | undefined;
+
+  constructor(caches: TargetCaches, idOf: (source: VolumeSource) => string | undefined) {
+    this.#caches = caches;
+    this.#idOf = idOf;
+  }
+
+  #id(volume: string): string | undefined {
+    const found = this.#caches.volumes.store.get(volume);
+    return found && this.#idOf(found.spec);
+  }
+
+  #attachmentsOf(volume: string) {
+    return this.#caches.attachments.store.byIndex('volume', volume);
+  }
+
+  /** PersistentVolumes of a pod, each once; those of claims that are not bound, or not known, are none. */
+  of(pod: Pod): readonly string[] {
+    const names = (pod.spec.volumes ?? []).flatMap((volume) => {
+      const claim = volume.ephemeral ? `${pod.metadata.name}-${volume.name}` : volume.persistentVolumeClaim?.claimName;
+      if (!claim) return [];
+      const bound = this.#caches.claims.store.get(`${pod.metadata.namespace}/${claim}`)?.spec.volumeName;
+      // What is never attached (NFS and the like) need not be detached either.
+      return bound && (this.#attachmentsOf(bound).length > 0 || this.#id(bound) !== undefined) ? [bound] : [];
+    });
+    return [...new Set(names)];
+  }
+
+  /** What is attached to the node: all that attachments tell, and those of `used` that only the node's status names. */
+  attachedTo(node: Node, used: readonly string[]): Attachment[] {
+    const told = this.#caches.attachments.store.byIndex('node', node.metadata.name).flatMap(({ metadata, spec }) => {
+      const volume = spec.source.persistentVolumeName;
+      return volume ? [{ name: metadata.name, volume, deleting: metadata.deletionTimestamp !== undefined }] : [];
+    });
+    const known = new Set(told.map(({ volume }) => volume));
+    const names = (node.status?.volumesAttached ?? []).map(({ name }) => name);
+    const others = names.length === 0 ? [] : [...new Set(used)].filter((volume) => !known.has(volume));
+    const named = others.filter((volume) => {
+      const id = this.#id(volume);
+      return id !== undefined && names.some((name) => namesVolume(name, id));
+    });
+    return [...told, ...named.map((volume) => ({ volume, deleting: false }))];
+  }
+
+  /** Whether a volume has arrived at another node. Of one without attachments nothing would tell: it counts as arrived. */
+  isAttachedElsewhere(volume: string, nodeName: string): boolean {
+    const found = this.#caches.volumes.store.get(volume);
+    if (found && found.spec.csi === undefined && this.#attachmentsOf(volume).length === 0) return true;
+    return this.#attachmentsOf(volume).some(
+      ({ spec, status }) => status?.attached === true && spec.nodeName !== nodeName,
+    );
+  }
+}
