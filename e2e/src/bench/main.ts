@@ -1,3 +1,4 @@
+import { planeFigures } from './control-plane.ts';
 import { fleetFigures, type Measured, podMemory } from './fleet.ts';
 
 /** Figures of the Go original for the same work on the same machine, and the goals set against them. */
@@ -45,6 +46,9 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   },
   'fleet-500': async () => {
     for await (const measured of fleetFigures(500)) report(measured);
+  },
+  'control-plane': async () => {
+    for await (const { work, here, goal } of planeFigures()) say(`${work.padEnd(56)} ${here.padEnd(44)} goal ${goal}`);
   },
   pods: async () => {
     const { podCount, rssMb, peakNote } = await podMemory(20_000);

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { unauthorized } from '../registry/errors.ts';
 import type { ServerRequest } from '../server/exchange.ts';
 import { AUTHENTICATED, administrator, anonymous, type UserInfo } from './user.ts';
@@ -6,7 +6,7 @@ import { AUTHENTICATED, administrator, anonymous, type UserInfo } from './user.t
 /** Finds the user of a bearer token; undefined: not one of its tokens. */
 export type TokenReader = (token: string) => UserInfo | undefined;
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
 /** A reader of fixed tokens. */
 export function staticTokens(tokens: ReadonlyMap<string, UserInfo>): TokenReader {

@@ -1,5 +1,3 @@
-import { stringify } from 'yaml';
-
 export interface KubeconfigFacts {
   readonly server: string;
   readonly token: string;
@@ -12,16 +10,26 @@ export interface KubeconfigFacts {
 /** A kubeconfig (YAML) with one context. */
 export function renderKubeconfig({ server, token, caCertificate, name = 'mcm' }: KubeconfigFacts): string {
   const ca =
-    caCertificate === undefined ? {} : { 'certificate-authority-data': Buffer.from(caCertificate).toString('base64') };
-  return stringify(
-    {
-      apiVersion: 'v1',
-      kind: 'Config',
-      clusters: [{ name, cluster: { server, ...ca } }],
-      users: [{ name, user: { token } }],
-      contexts: [{ name, context: { cluster: name, user: name } }],
-      'current-context': name,
-    },
-    { lineWidth: 0 },
-  );
+    caCertificate === undefined
+      ? ''
+      : `      certificate-authority-data: ${Buffer.from(caCertificate).toString('base64')}\n`;
+  // JSON is YAML; by hand because the library would be loaded for this alone.
+  const text = JSON.stringify;
+  return `apiVersion: v1
+kind: Config
+clusters:
+  - name: ${text(name)}
+    cluster:
+      server: ${text(server)}
+${ca}users:
+  - name: ${text(name)}
+    user:
+      token: ${text(token)}
+contexts:
+  - name: ${text(name)}
+    context:
+      cluster: ${text(name)}
+      user: ${text(name)}
+current-context: ${text(name)}
+`;
 }

@@ -1,6 +1,6 @@
-import { parse as parseYaml } from 'yaml';
 import { apiVersionOf } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
+import { yaml } from '../yaml.ts';
 import { badRequest, invalid, invalidValue } from './errors.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import { META_FIELDS } from './object-text.ts';
@@ -70,7 +70,7 @@ const unrecognized = (kind: string, why: string, bytes: Uint8Array): Error =>
 /** YAML in the words of Go's library for what is wrong. @throws StatusError 400 */
 export function parseYamlText(text: string, prefix = ''): unknown {
   try {
-    return parseYaml(text, { version: '1.1', merge: true, maxAliasCount: 100, logLevel: 'error' });
+    return yaml().parse(text, { version: '1.1', merge: true, maxAliasCount: 100, logLevel: 'error' });
   } catch (error) {
     const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
     const line = /at line (\d+)/.exec(message)?.[1] ?? '1';

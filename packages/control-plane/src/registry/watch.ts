@@ -31,15 +31,13 @@ const encoder = new TextEncoder();
 export const frame = (type: EventType, object: string): Uint8Array =>
   encoder.encode(`{"type":"${type}","object":${object}}\n`);
 
-/** Frames of the last events, so that an event is serialised once however many watch. */
-const shared = new WeakMap<StoreEvent, Map<string, Uint8Array>>();
+/** Frames of the event that is being delivered, so that it is serialised once however many watch. */
+let delivered: { readonly event: StoreEvent; readonly frames: Map<string, Uint8Array> } | undefined;
 
 function sharedFrame(event: StoreEvent, key: string, make: () => Uint8Array): Uint8Array {
-  let frames = shared.get(event);
-  if (frames === undefined) {
-    frames = new Map();
-    shared.set(event, frames);
-  }
+  // Only of one event: all watchers get an event in the same turn, and frames that were kept would double the history.
+  if (delivered?.event !== event) delivered = { event, frames: new Map() };
+  const { frames } = delivered;
   let bytes = frames.get(key);
   if (bytes === undefined) {
     bytes = make();

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { stringify as stringifyYaml } from 'yaml';
 import type { Status } from '../status.ts';
+import { yaml } from '../yaml.ts';
 import type { ServerRequest, ServerResponse } from './exchange.ts';
 import type { Format } from './negotiate.ts';
 
@@ -16,7 +16,7 @@ const sortKeys = (_key: string, value: unknown): unknown =>
 export function answerText(text: string, format: Format, request: ServerRequest, status = 200): ServerResponse {
   let body = text;
   if (format.mediaType === 'application/yaml') {
-    body = stringifyYaml(JSON.parse(JSON.stringify(JSON.parse(text), sortKeys)), { lineWidth: 0, indentSeq: false });
+    body = yaml().stringify(JSON.parse(JSON.stringify(JSON.parse(text), sortKeys)), { lineWidth: 0, indentSeq: false });
   } else if (format.pretty) body = `${JSON.stringify(JSON.parse(text), null, 2)}\n`;
   else body += '\n';
   return compressed(body, format.mediaType, request, status);

@@ -59,8 +59,7 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
   const mark = target.indexOf('?');
   let query: URLSearchParams | undefined;
   let body: Promise<Uint8Array> | undefined;
-  const gone = new AbortController();
-  response.on('close', () => gone.abort());
+  let gone: AbortController | undefined;
   return {
     method: message.method ?? 'GET',
     path: mark < 0 ? target : target.slice(0, mark),
@@ -80,7 +79,16 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
       body ??= readBody(message);
       return body;
     },
-    signal: gone.signal,
+    // Made when somebody asks: few do, and it costs as much as reading the headers.
+    get signal() {
+      if (gone === undefined) {
+        const controller = new AbortController();
+        gone = controller;
+        if (response.closed) controller.abort();
+        else response.on('close', () => controller.abort());
+      }
+      return gone.signal;
+    },
     trusted: false,
     get certificate() {
       let known = certificates.get(message.socket);
@@ -107,15 +115,28 @@ function send(answer: ServerResponse, response: NodeResponse): void {
     body(sinkOf(response));
     return;
   }
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  headers['content-length'] = bytes.length;
+  headers['content-length'] = Buffer.byteLength(body);
   response.writeHead(answer.status, headers);
-  response.end(response.req.method === 'HEAD' ? undefined : bytes);
+  // A text goes out in one piece with the head; bytes would be a second one.
+  response.end(response.req.method === 'HEAD' ? undefined : body);
 }
 
+/** What is written in one turn of the event loop leaves as one chunk: a busy watch costs a system call a turn, not an event. */
 function sinkOf(response: NodeResponse): Sink {
+  let corked = false;
+  const uncork = (): void => {
+    corked = false;
+    response.uncork();
+  };
   return {
-    write: (chunk) => response.write(chunk),
+    write: (chunk) => {
+      if (!corked) {
+        corked = true;
+        response.cork();
+        setImmediate(uncork);
+      }
+      return response.write(chunk);
+    },
     onDrain: (listener) => response.on('drain', listener),
     onClose: (listener) => {
       response.on('close', listener);

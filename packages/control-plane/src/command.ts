@@ -1,0 +1,97 @@
+import { writeFileSync } from 'node:fs';
+import { Command, InvalidArgumentError } from 'commander';
+import { type ControlPlane, startControlPlane } from './plane.ts';
+import { requestLogFile } from './server/request-log.ts';
+
+interface Flags {
+  readonly port: number;
+  readonly dataDir?: string;
+  readonly memory?: boolean;
+  readonly kubeconfig?: string;
+  readonly controllers: boolean;
+  readonly requestLog?: string;
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError('it must be a number from 0 to 65535.');
+  return port;
+}
+
+const command = new Command('control-plane')
+  .description('A Kubernetes control plane in one process.')
+  .option('--port <port>', 'TCP port on 127.0.0.1; 0 picks a free one', parsePort, 0)
+  .option('--data-dir <dir>', 'folder that keeps the store, the certificates and the token')
+  .option('--memory', 'keep nothing (default without --data-dir)')
+  .option('--kubeconfig <file>', 'write a kubeconfig for the administrator here (mode 0600)')
+  .option('--no-controllers', 'run the API server alone')
+  .option('--request-log <file>', 'append one JSON line for each answered request')
+  .helpOption('-h, --help', 'show this help')
+  .parse();
+
+const flags = command.opts<Flags>();
+
+/** One sentence on stderr, and out. */
+function fail(error: unknown): never {
+  process.stderr.write(`control-plane: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+}
+
+if (flags.memory === true && flags.dataDir !== undefined) {
+  fail(new Error('--memory and --data-dir cannot be given both'));
+}
+
+function openRequestLog(path: string) {
+  try {
+    return requestLogFile(path);
+  } catch (error) {
+    return fail(
+      new Error(`the request log ${path} cannot be written: ${error instanceof Error ? error.message : error}`),
+    );
+  }
+}
+
+const log = flags.requestLog === undefined ? undefined : openRequestLog(flags.requestLog);
+
+async function start(): Promise<ControlPlane> {
+  const plane = await startControlPlane({
+    port: flags.port,
+    store: flags.dataDir === undefined ? 'memory' : { dir: flags.dataDir },
+    controllers: flags.controllers,
+    onStoreFailure: fail,
+    ...(log === undefined ? {} : { requestLog: log.write }),
+  });
+  if (flags.kubeconfig !== undefined) {
+    try {
+      writeFileSync(flags.kubeconfig, plane.kubeconfig(), { mode: 0o600 });
+    } catch (error) {
+      await plane.close();
+      throw new Error(
+        `the kubeconfig ${flags.kubeconfig} cannot be written: ${error instanceof Error ? error.message : error}`,
+      );
+    }
+  }
+  return plane;
+}
+
+const plane = await start().catch(fail);
+
+let stopping = false;
+async function stop(): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  try {
+    await plane.close();
+    log?.close();
+    process.exit(0);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+process.on('SIGTERM', () => void stop());
+process.on('SIGINT', () => void stop());
+// Started with an IPC channel: ends with its parent.
+if (process.channel !== undefined) process.on('disconnect', () => void stop());
+
+process.stdout.write(`ready ${plane.url}\n`);
