@@ -37,7 +37,7 @@ export class Witness {
   readonly #machines = new Map<string, Machine>();
   readonly #byHand = new Set<string>();
   readonly #foreign = new Set<string>();
-  /** When machines stopped being available by no decision of ours. */
+  /** When machines, by UID, stopped being available by no decision of ours. */
   readonly #lostAt = new Map<string, number>();
   #wishes: { readonly since: number; readonly wish: Wish }[] = [];
   #silencedAt = Number.NEGATIVE_INFINITY;
@@ -61,9 +61,9 @@ export class Witness {
     this.#wishes.push({ since: this.#clock.now().getTime(), wish });
   }
 
-  /** The user deletes this machine. */
-  deletesByHand(name: string): void {
-    this.#byHand.add(name);
+  /** The user deletes the machine with this UID; its name may be another's later. */
+  deletesByHand(uid: string): void {
+    this.#byHand.add(uid);
   }
 
   /** A machine that the user makes by hand belongs to no wish. */
@@ -100,26 +100,29 @@ export class Witness {
   }
 
   #changed(before: Machine, machine: Machine): void {
-    const { name } = machine.metadata;
+    const { name, uid } = machine.metadata;
+    const byHand = this.#byHand.has(uid);
     if (phaseOf(before) !== phaseOf(machine)) {
       this.note('state', `machine ${name}: ${phaseOf(before)} → ${phaseOf(machine)}`);
     }
     const deleted = !before.metadata.deletionTimestamp && machine.metadata.deletionTimestamp !== undefined;
-    if (deleted) this.note('state', `machine ${name} is told to go${this.#byHand.has(name) ? ' by hand' : ''}`);
+    if (deleted) this.note('state', `machine ${name} is told to go${byHand ? ' by hand' : ''}`);
+    if (isAvailable(machine)) this.#lostAt.delete(uid);
     if (!isAvailable(before) || isAvailable(machine)) return;
-    if (deleted && !this.#byHand.has(name)) this.#decided(name);
-    else this.#lostAt.set(name, this.#clock.now().getTime());
+    if (deleted && !byHand) this.#decided(name);
+    else this.#lostAt.set(uid, this.#clock.now().getTime());
   }
 
   /** An available machine goes by a decision of ours: the others must do. What was lost just now may not be known yet. */
   #decided(name: string): void {
     const since = this.#clock.now().getTime() - this.#lag();
-    const others = this.#ours().filter(
-      (machine) => isAvailable(machine) || (this.#lostAt.get(machine.metadata.name) ?? 0) > since,
-    );
+    const lost = [...this.#lostAt.values()].filter((at) => at > since).length;
+    const others = this.#ours().filter(isAvailable).length;
     const least = Math.min(...this.#recentWishes().map(({ replicas, maxUnavailable }) => replicas - maxUnavailable));
-    if (others.length < least) {
-      this.violate(`${name} was deleted with ${others.length} others available, at least ${least} were asked for`);
+    if (others + lost < least) {
+      this.violate(
+        `${name} was deleted with ${others} others available and ${lost} lost just before, at least ${least} were asked for`,
+      );
     }
   }
 

@@ -130,8 +130,9 @@ export class World {
     });
   }
 
-  /** The cloud's process ends, its connections break, and it comes back on what it had stored. */
+  /** The cloud's process ends, its connections break, and it comes back on what it had stored. One that is away stays so. */
   async restartCloud(downMs: number): Promise<void> {
+    if (this.#cloudProcess.signal.aborted) return;
     this.#cloudProcess.abort(new Error('read ECONNRESET'));
     await this.#cloud.close();
     this.clock.setTimeout(() => {
@@ -340,9 +341,10 @@ export class World {
   }
 
   async deleteMachine(name: string): Promise<void> {
+    const resource = this.admin.resource<Machine>(machines, NAMESPACE);
     this.witness.note('act', `the user deletes ${name}`);
-    this.witness.deletesByHand(name);
-    await this.admin.resource<Machine>(machines, NAMESPACE).delete(name);
+    this.witness.deletesByHand((await resource.get(name)).metadata.uid);
+    await resource.delete(name);
   }
 
   /** Looks at the world now and then, and no more than an hour of its time. */
