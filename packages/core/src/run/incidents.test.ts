@@ -1,0 +1,102 @@
+import { crds } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { nodes, type Transport, VirtualClock } from '@mcm/kube';
+import { afterEach, expect, test } from 'vitest';
+import { Rig, type RigOptions } from './testing.ts';
+
+/** Incidents of the field, played again over the server. The numbers are those of the incident sheet. */
+
+const cleanUp: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const clean of cleanUp.splice(0)) await clean();
+});
+
+async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ clock, crds, controllers: false });
+  const rig = new Rig({ clock, plane, ...options });
+  cleanUp.push(async () => {
+    await rig.kill();
+    await plane.close();
+  });
+  await rig.createClass();
+  rig.start();
+  return rig;
+}
+
+const HOUR = 3_600_000;
+
+/** A way to the server that can be cut; `only` says which requests a cut concerns. */
+function cuttable(only: (path: string) => boolean) {
+  let cut = false;
+  const wrap =
+    (transport: Transport): Transport =>
+    (request) =>
+      cut && only(request.path) ? Promise.reject(new TypeError('connection refused')) : transport(request);
+  return {
+    wrap,
+    set: (value: boolean) => {
+      cut = value;
+    },
+  };
+}
+
+test.each<[what: string, only: (path: string) => boolean]>([
+  ['the whole server is away', () => true],
+  ['only machines cannot be listed', (path) => path.includes('/machines')],
+])('incident 15: restarted while %s, the safety controller takes no healthy VM for an orphan', async (_what, only) => {
+  const { wrap, set } = cuttable(only);
+  const rig = await started({ wrap });
+  for (let i = 0; i < 5; i++) await rig.createMachine(`m-${i}`);
+  await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
+  const before = rig.cloud.vms.map(({ providerId }) => providerId);
+  await rig.kill();
+  const orphan = rig.cloud.plant('nobody', rig.clock.now().toISOString());
+  set(true);
+  rig.start();
+  await rig.clock.advance(3 * HOUR);
+  expect(rig.cloud.calls.delete).toBe(0);
+  set(false);
+  // The collector works: it is the evidence that it waited for.
+  await rig.until(async () => !rig.cloud.vms.includes(orphan), 3 * HOUR);
+  await rig.clock.advance(2 * HOUR);
+  expect(rig.cloud.vms.map(({ providerId }) => providerId)).toEqual(before);
+  expect((await rig.machines()).map((m) => m.status?.currentStatus?.phase)).toEqual(before.map(() => 'Running'));
+});
+
+test('incident 17: a VM that gets the name of a Node just deleted does not join by way of that Node', async () => {
+  const name = 'ip-10-0-0-1';
+  const rig = await started({ cloud: { nodeName: () => name }, joinAfterMs: undefined });
+  const vmOf = (machine: string) => {
+    const vm = rig.cloud.vms.find(({ machineName }) => machineName === machine);
+    if (!vm) throw new Error(`machine ${machine} has no VM`);
+    return vm;
+  };
+  const hold = (finalizers: string[] | null): Promise<unknown> =>
+    rig.admin.resource(nodes).patch(name, { type: 'merge', body: { metadata: { finalizers } } });
+  const joins = async (machine: string): Promise<void> => {
+    await rig.until(async () => (await rig.phase(machine)) === 'Pending');
+    await rig.join(vmOf(machine));
+    await rig.until(async () => (await rig.phase(machine)) === 'Running');
+  };
+
+  await rig.createMachine('old');
+  await joins('old');
+  await hold(['example.com/slow', 'node.machine.sapcloud.io/machine-controller']);
+  await rig.deleteMachine('old');
+  await rig.until(async () => (await rig.machines()).length === 0);
+  expect((await rig.nodes())[0]?.metadata.deletionTimestamp).toBeDefined();
+
+  await rig.createMachine('new');
+  await rig.until(async () => (await rig.phase('new')) === 'Failed');
+  expect(await rig.description('new')).toBe('VM using old node obj');
+  expect(rig.cloud.vms).toEqual([]);
+  await rig.clock.advance(HOUR);
+  expect(await rig.phase('new')).toBe('Failed');
+
+  await hold(null);
+  await rig.until(async () => (await rig.nodes()).length === 0);
+  await rig.createMachine('next');
+  await joins('next');
+  expect((await rig.nodes())[0]?.spec.providerID).toBe(vmOf('next').providerId);
+});
