@@ -46,7 +46,13 @@ function requestCauses(spec: Plain): StatusCause[] {
     readSigningRequest(request);
     return [];
   } catch (error) {
-    return [invalidValue('spec.request', request, error instanceof Error ? error.message : String(error))];
+    return [
+      invalidValue(
+        'spec.request',
+        request === '' ? null : request,
+        error instanceof Error ? error.message : String(error),
+      ),
+    ];
   }
 }
 

@@ -39,6 +39,11 @@ admissionregistration.v1.ValidatingWebhookConfiguration: webhooks|metadata
 admissionregistration.v1.Validation: message messageExpression||expression
 admissionregistration.v1.Variable: ||name expression
 admissionregistration.v1.WebhookClientConfig: caBundle
+apiregistration.v1.APIService: |metadata spec status
+apiregistration.v1.APIServiceCondition: reason message||type status
+apiregistration.v1.APIServiceSpec: caBundle group version insecureSkipTLSVerify||groupPriorityMinimum versionPriority
+apiregistration.v1.APIServiceStatus: conditions
+apiregistration.v1.ServiceReference: namespace name
 apps.v1.ControllerRevision: data|metadata|revision
 apps.v1.DaemonSet: |metadata spec status
 apps.v1.DaemonSetCondition: reason message||type status lastTransitionTime
@@ -85,6 +90,10 @@ authorization.v1.SubjectAccessReview: |metadata spec status
 authorization.v1.SubjectAccessReviewSpec: user groups extra uid
 authorization.v1.SubjectAccessReviewStatus: denied reason evaluationError||allowed
 authorization.v1.SubjectRulesReviewStatus: evaluationError||resourceRules nonResourceRules incomplete
+autoscaling.v1.CrossVersionObjectReference: apiVersion||kind name
+autoscaling.v1.HorizontalPodAutoscaler: |metadata spec status
+autoscaling.v1.HorizontalPodAutoscalerSpec: |scaleTargetRef|maxReplicas
+autoscaling.v1.HorizontalPodAutoscalerStatus: ||currentReplicas desiredReplicas
 autoscaling.v1.Scale: |metadata spec status
 autoscaling.v1.ScaleSpec: replicas
 autoscaling.v1.ScaleStatus: selector||replicas
@@ -322,7 +331,26 @@ discovery.v1.ForNode: ||name
 discovery.v1.ForZone: ||name
 events.v1.Event: reportingController reportingInstance action reason note type deprecatedCount|metadata regarding deprecatedSource|eventTime deprecatedFirstTimestamp deprecatedLastTimestamp
 events.v1.EventSeries: ||count lastObservedTime
+flowcontrol.v1.FlowDistinguisherMethod: ||type
 flowcontrol.v1.FlowSchema: |metadata spec status
+flowcontrol.v1.FlowSchemaCondition: type status reason message
+flowcontrol.v1.FlowSchemaSpec: rules|priorityLevelConfiguration|matchingPrecedence
+flowcontrol.v1.FlowSchemaStatus: conditions
+flowcontrol.v1.GroupSubject: ||name
+flowcontrol.v1.LimitResponse: ||type
+flowcontrol.v1.LimitedPriorityLevelConfiguration: |limitResponse
+flowcontrol.v1.NonResourcePolicyRule: ||verbs nonResourceURLs
+flowcontrol.v1.PolicyRulesWithSubjects: resourceRules nonResourceRules||subjects
+flowcontrol.v1.PriorityLevelConfiguration: |metadata spec status
+flowcontrol.v1.PriorityLevelConfigurationCondition: type status reason message
+flowcontrol.v1.PriorityLevelConfigurationReference: ||name
+flowcontrol.v1.PriorityLevelConfigurationSpec: ||type
+flowcontrol.v1.PriorityLevelConfigurationStatus: conditions
+flowcontrol.v1.QueuingConfiguration: ||queues handSize queueLengthLimit
+flowcontrol.v1.ResourcePolicyRule: clusterScope||verbs apiGroups resources namespaces
+flowcontrol.v1.ServiceAccountSubject: ||namespace name
+flowcontrol.v1.Subject: ||kind
+flowcontrol.v1.UserSubject: ||name
 meta.v1.Condition: observedGeneration||type status lastTransitionTime reason message
 meta.v1.DeleteOptions: dryRun
 meta.v1.FieldSelectorRequirement: values||key operator

@@ -11,8 +11,10 @@ import { SHAPES } from './shape-table.ts';
  */
 export class DecodeError extends StatusError {
   readonly why: string;
+  /** The same in the words of the converter from untyped objects, which reads what a strategic merge patch has made. */
+  readonly converterWhy: string;
 
-  constructor(why: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>) {
+  constructor(why: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>, converterWhy = why) {
     const version = object.apiVersion.split('/').at(-1) ?? '';
     super({
       message: `${object.kind} in version "${version}" cannot be handled as a ${object.kind}: ${why}`,
@@ -20,11 +22,19 @@ export class DecodeError extends StatusError {
       code: 400,
     });
     this.why = why;
+    this.converterWhy = converterWhy;
   }
 }
 
 /** Thrown while reading and turned into a DecodeError, which knows the object, at the top. */
-class Mismatch extends Error {}
+class Mismatch extends Error {
+  readonly converterMessage: string;
+
+  constructor(message: string, converterMessage = message) {
+    super(message);
+    this.converterMessage = converterMessage;
+  }
+}
 
 /** Where a value stands: the Go structure that holds it and the path from the object's root. */
 type Reader = (value: unknown, owner: string, path: string) => unknown;
@@ -44,8 +54,27 @@ const goKind = (value: unknown): string => {
   return typeof value;
 };
 
-const mismatch = (found: string, owner: string, path: string, type: string): Mismatch =>
-  new Mismatch(`json: cannot unmarshal ${found} into Go struct field ${owner}.${path} of type ${type}`);
+/** The kind of a value in an untyped object of Go. */
+function untypedKind(value: unknown): string {
+  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  if (typeof value === 'boolean') return 'bool';
+  return isRecord(value) ? 'map' : Array.isArray(value) ? 'slice' : 'string';
+}
+
+/** What the converter from untyped objects says of a value that is not of this type of Go. */
+export function converterComplaint(value: unknown, type: string): string {
+  if (type.startsWith('[]')) return `cannot restore slice from ${untypedKind(value)}`;
+  if (type.startsWith('map[')) return `cannot restore map from ${untypedKind(value)}`;
+  if (type.includes('.')) return `cannot restore struct from: ${untypedKind(value)}`;
+  const isNumber = typeof value === 'number';
+  return isNumber && type !== 'bool' ? `cannot convert ${untypedKind(value)} to ${type}` : `unrecognized type: ${type}`;
+}
+
+const mismatch = (value: unknown, owner: string, path: string, type: string, found = goKind(value)): Mismatch =>
+  new Mismatch(
+    `json: cannot unmarshal ${found} into Go struct field ${owner}.${path} of type ${type}`,
+    converterComplaint(value, type),
+  );
 
 const plainModel = (model: string): string => model.replace(/^[A-Za-z]*?V[0-9]+/, '');
 
@@ -63,36 +92,37 @@ function goType(type: string): string {
 
 function readString(value: unknown, owner: string, path: string): unknown {
   if (typeof value === 'string') return value;
-  throw mismatch(goKind(value), owner, path, 'string');
+  throw mismatch(value, owner, path, 'string');
 }
 
 function readBoolean(value: unknown, owner: string, path: string): unknown {
   if (typeof value === 'boolean') return value;
-  throw mismatch(goKind(value), owner, path, 'bool');
+  throw mismatch(value, owner, path, 'bool');
 }
 
 const readInteger =
   (type: 'int32' | 'int64'): Reader =>
   (value, owner, path) => {
-    if (typeof value !== 'number') throw mismatch(goKind(value), owner, path, type);
+    if (typeof value !== 'number') throw mismatch(value, owner, path, type);
     const fits = Number.isInteger(value) && (type === 'int64' || Math.abs(value) <= 2 ** 31);
-    if (!fits) throw mismatch(`number ${value}`, owner, path, type);
+    if (!fits) throw mismatch(value, owner, path, type, `number ${value}`);
     return value;
   };
 
 function readNumber(value: unknown, owner: string, path: string): unknown {
   if (typeof value === 'number') return value;
-  throw mismatch(goKind(value), owner, path, 'float64');
+  throw mismatch(value, owner, path, 'float64');
 }
 
 /** Base64, with Go's complaint about the first byte that is none. */
-function readBytes(value: unknown, owner: string, path: string): unknown {
-  const text = readString(value, owner, path) as string;
+function readBytes(text: unknown, owner: string, path: string): unknown {
+  if (typeof text !== 'string') throw mismatch(text, owner, path, '[]uint8');
   if (text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)) return text;
   const bare = text.replaceAll(/[\r\n]/g, '');
   if (bare.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(bare)) return bare;
   const wrong = text.search(/[^A-Za-z0-9+/\r\n]/);
-  throw new Mismatch(`illegal base64 data at input byte ${wrong === -1 ? text.length - (text.length % 4) : wrong}`);
+  const why = `illegal base64 data at input byte ${wrong === -1 ? text.length - (text.length % 4) : wrong}`;
+  throw new Mismatch(why, `error decoding from json: ${why}`);
 }
 
 /** A time in UTC, to the second or (micro times) to the microsecond. */
@@ -120,7 +150,13 @@ function readQuantity(value: unknown): unknown {
 
 function readIntOrString(value: unknown, owner: string, path: string): unknown {
   if (typeof value === 'string') return value;
-  return readInteger('int32')(value, owner, path);
+  try {
+    return readInteger('int32')(value, owner, path);
+  } catch (error) {
+    if (!(error instanceof Mismatch)) throw error;
+    const found = typeof value === 'number' ? `number ${value}` : goKind(value);
+    throw new Mismatch(error.message, `json: cannot unmarshal ${found} into Go value of type int32`);
+  }
 }
 
 const scalars: Readonly<Record<string, Reader>> = {
@@ -154,7 +190,7 @@ function readerOf(type: string): Reader {
     const item = readerOf(type.slice(2));
     const words = goType(type);
     return (value, owner, path) => {
-      if (!Array.isArray(value)) throw mismatch(goKind(value), owner, path, words);
+      if (!Array.isArray(value)) throw mismatch(value, owner, path, words);
       for (let at = 0; at < value.length; at++) value[at] = item(value[at] ?? zeroOf(type.slice(2)), owner, path);
       return value;
     };
@@ -163,7 +199,7 @@ function readerOf(type: string): Reader {
     const item = readerOf(type.slice(2));
     const words = goType(type);
     return (value, owner, path) => {
-      if (!isRecord(value)) throw mismatch(goKind(value), owner, path, words);
+      if (!isRecord(value)) throw mismatch(value, owner, path, words);
       for (const key of Object.keys(value)) value[key] = item(value[key] ?? zeroOf(type.slice(2)), owner, path);
       return value;
     };
@@ -249,7 +285,7 @@ function structureReader(model: string): Reader {
   const name = plainModel(model);
   let fields: readonly Field[] | undefined;
   const reader: Reader = (value, owner, path) => {
-    if (!isRecord(value)) throw mismatch(goKind(value), owner, path, words);
+    if (!isRecord(value)) throw mismatch(value, owner, path, words);
     fields ??= compileFields(model);
     for (const field of fields) readField(value, field, name, path);
     return value;
@@ -267,6 +303,7 @@ export function roundTrip(object: ApiObject, model: string): void {
   try {
     structureReader(model)(object, '', '');
   } catch (error) {
-    throw error instanceof Mismatch ? new DecodeError(error.message, object) : error;
+    if (!(error instanceof Mismatch)) throw error;
+    throw new DecodeError(error.message, object, error.converterMessage);
   }
 }

@@ -2,4 +2,5 @@ export { applyJsonPatch } from './jsonPatch.ts';
 export { type ApplyInput, serverSideApply } from './managed/apply.ts';
 export { trackUpdate, type UpdateInput } from './managed/update.ts';
 export { applyMergePatch } from './mergePatch.ts';
+export { goPlain } from './strategic/directives.ts';
 export { applyStrategicMergePatch } from './strategicMergePatch.ts';

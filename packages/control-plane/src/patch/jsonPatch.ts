@@ -17,6 +17,7 @@ const refused = (): StatusError =>
   new StatusError({
     code: 422,
     reason: 'Invalid',
+    details: {},
     message: 'the server rejected our request due to an error in our request',
   });
 

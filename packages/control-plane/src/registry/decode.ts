@@ -1,4 +1,5 @@
 import { apiVersionOf } from '../kinds/kind.ts';
+import { converterComplaint, DecodeError } from '../kinds/shape.ts';
 import type { ApiObject } from '../object.ts';
 import { yaml } from '../yaml.ts';
 import { badRequest, invalid, invalidValue } from './errors.ts';
@@ -172,9 +173,8 @@ function checkMeta(body: Plain, { kind }: ServedKind): void {
   const fail = (value: unknown, path: string, type: string): Error => {
     // The unstructured decoder of custom kinds starts at ObjectMeta, the typed one at the object.
     const shown = kind.custom ? path : `metadata.${path}`;
-    return badRequest(
-      `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: json: cannot unmarshal ${goKind(value)} into Go struct field ObjectMeta.${shown} of type ${type}`,
-    );
+    const why = `json: cannot unmarshal ${goKind(value)} into Go struct field ObjectMeta.${shown} of type ${type}`;
+    return new DecodeError(why, { apiVersion: apiVersionOf(kind), kind: kind.kind }, converterComplaint(value, type));
   };
   const meta = body.metadata ?? {};
   if (!isPlain(meta)) {
@@ -275,7 +275,8 @@ export function normalize(object: ApiObject, served: ServedKind): string[] {
   const { schema } = served;
   if (schema !== undefined) {
     unknown.push(...schema.prune(object));
-    schema.setDefaults(object);
+    // Built-in kinds take the form of the server's own types, which have their own mind about nulls.
+    if (served.kind.custom || served.kind.group === 'apiextensions.k8s.io') schema.setDefaults(object);
   }
   served.kind.setDefaults?.(object);
   return unknown;

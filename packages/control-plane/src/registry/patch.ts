@@ -1,6 +1,6 @@
-import { DecodeError } from '../kinds/shape.ts';
+import { DecodeError, roundTrip } from '../kinds/shape.ts';
 import type { ApiObject, JsonObject } from '../object.ts';
-import { applyJsonPatch, applyMergePatch, applyStrategicMergePatch, serverSideApply } from '../patch/index.ts';
+import { applyJsonPatch, applyMergePatch, applyStrategicMergePatch, goPlain, serverSideApply } from '../patch/index.ts';
 import { StatusError } from '../status.ts';
 import {
   checkPatched,
@@ -81,33 +81,55 @@ function decodePatched(
   kinds: KindRegistry,
   call: Call,
   options: WriteOptions,
+  strategic: (() => string) | undefined,
 ): ApiObject {
   const object = patched as unknown as ApiObject;
   if (served.kind.custom && (object.kind ?? '') === '') {
     throw invalidPatch(object, `Object 'Kind' is missing in '${JSON.stringify(object)}'`, JSON.stringify(object));
   }
-  checkPatched(object, served);
-  if (!sameVersion(object, served)) {
-    if (served.kind.custom) checkType(object, served, kinds, new Uint8Array());
-    throw invalidPatch(object, unconvertible(object.apiVersion, object.kind, served, kinds));
+  if (strategic !== undefined) {
+    // The object is made from the patched fields; what kind it is was never in question.
+    object.apiVersion = served.apiVersion;
+    object.kind = served.kind.kind;
   }
   const shown = options.fieldValidation === 'Strict' ? structuredClone(object) : object;
-  const unknown = normalizePatched(object, served);
+  const unknown = typed(object, served, strategic, () => {
+    checkPatched(object, served);
+    if (!sameVersion(object, served)) refuseVersion(object, served, kinds);
+    return normalize(object, served);
+  });
   if (unknown.length > 0) {
-    if (options.fieldValidation === 'Strict') throw invalidPatch(shown, strictMessage(unknown));
+    if (options.fieldValidation === 'Strict') {
+      throw invalidPatch(shown, strictMessage(unknown), strategic?.());
+    }
     if (options.fieldValidation === 'Warn') for (const field of unknown) call.warn(`unknown field "${field}"`);
   }
   return object;
 }
 
-/** Wrong types are told as a refusal of the patch. */
-function normalizePatched(object: ApiObject, served: ServedKind): string[] {
+/** A patch may not make an object another kind. What the other kind cannot read comes first. */
+function refuseVersion(object: ApiObject, served: ServedKind, kinds: KindRegistry): never {
+  if (served.kind.custom) checkType(object, served, kinds, new Uint8Array());
+  const other = kinds.byKind(object.apiVersion, object.kind)?.kind;
+  if (other?.model !== undefined) roundTrip(structuredClone(object), other.model);
+  throw invalidPatch(object, unconvertible(object.apiVersion, object.kind, served, kinds));
+}
+
+/** Wrong types are told as a refusal of the patch: by all of its result, or (strategic) by the patch itself. */
+function typed(
+  object: ApiObject,
+  served: ServedKind,
+  strategic: (() => string) | undefined,
+  read: () => string[],
+): string[] {
   const { apiVersion, kind, metadata, ...body } = object;
   try {
-    return normalize(object, served);
+    return read();
   } catch (error) {
-    if (!(error instanceof DecodeError)) throw error;
-    throw invalidPatch({ apiVersion, kind, metadata, ...body }, error.why);
+    if (!(error instanceof DecodeError) || served.kind.custom) throw error;
+    if (strategic !== undefined) throw invalidPatch(object, error.converterWhy, strategic());
+    const shown = { apiVersion, kind, metadata, ...body };
+    throw invalidPatch(object, error.why, JSON.stringify(shown));
   }
 }
 
@@ -126,6 +148,9 @@ export function patchObject(
   const { served } = target;
   if (type === 'application/apply-patch+yaml') return applyObject(registry, call, target, bytes, options);
   let patch: ((target: JsonObject) => JsonObject) | undefined;
+  const isStrategic = type === 'application/strategic-merge-patch+json';
+  // Only its refusals show a strategic merge patch, as Go prints it.
+  const strategic = isStrategic ? () => goPlain(parsePatch(bytes, '')) : undefined;
   let warned = false;
   // A patch that is done again after a lost race must not warn again.
   const quiet: Call = { ...call, warn: (message) => (warned ? undefined : call.warn(message)) };
@@ -133,7 +158,8 @@ export function patchObject(
     patched: true,
     next: (live) => {
       patch ??= patcher(type, bytes, served);
-      const object = decodePatched(patch(live as unknown as JsonObject), served, registry.kinds, quiet, options);
+      const patched = patch(live as unknown as JsonObject);
+      const object = decodePatched(patched, served, registry.kinds, quiet, options, strategic);
       warned = true;
       return object;
     },
@@ -179,6 +205,7 @@ function applyObject(
       now: registry.now(),
       kind: served.kind,
     });
+    merged.metadata.name ??= target.name;
     normalize(merged, served);
     return merged;
   };

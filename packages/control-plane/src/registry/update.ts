@@ -47,7 +47,7 @@ export async function updateObject(
     if (record === undefined) {
       if (transformation.create === undefined) throw notFound(served.kind, target.name);
       const object = await transformation.create();
-      object.metadata.name ??= target.name;
+      checkName(object, target);
       return createObject(registry, call, target, object, options, transformation.managed);
     }
     const written = await attemptUpdate(registry, call, target, transformation, options, record);
@@ -105,15 +105,22 @@ function strip(object: ApiObject): ApiObject {
   return JSON.parse(renderObject(object, undefined)) as ApiObject;
 }
 
+/** An object says its own name, also where the URL has it. */
+function checkName({ metadata }: ApiObject, target: Target): void {
+  const name = metadata.name ?? '';
+  if (name === '') {
+    throw badRequest(`the name of the object (${target.name} based on URL) was undeterminable: name must be provided`);
+  }
+  if (name !== target.name) {
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`);
+  }
+}
+
 /** The name, namespace, uid and version in the body must be those of the object. Fills in what is absent. */
 function checkIdentity(updated: ApiObject, old: ApiObject, target: Target, patched: boolean): void {
   const { kind } = target.served;
   const meta = updated.metadata;
-  meta.name ??= target.name;
-  if (meta.name === '') meta.name = target.name;
-  if (meta.name !== target.name) {
-    throw badRequest(`the name of the object (${meta.name}) does not match the name on the URL (${target.name})`);
-  }
+  checkName(updated, target);
   matchNamespace(updated, target);
   const version = meta.resourceVersion ?? '';
   if (version !== '' && !/^\d+$/.test(version)) {

@@ -13,7 +13,7 @@ export type Strategy = Pick<
   'setDefaults' | 'prepareForCreate' | 'prepareForUpdate' | 'validate' | 'validateUpdate' | 'validateName'
 >;
 
-/** A strategy whose update is judged as a creation and then by `change`. */
+/** A strategy whose update is judged as a creation, and then by `change`. */
 export function strategy(
   rules: Strategy & {
     readonly causes?: (object: ApiObject) => StatusCause[];
@@ -26,7 +26,7 @@ export function strategy(
     validate: (object) => causes?.(object) ?? [],
     validateUpdate: (object, old, context) => {
       if (context.subresource === 'status') return [];
-      return [...(change?.(object, old) ?? []), ...(causes?.(object) ?? [])];
+      return [...(causes?.(object) ?? []), ...(change?.(object, old) ?? [])];
     },
   };
 }

@@ -63,9 +63,16 @@ const defaultReplicas = (object: ApiObject): void => {
   child(object, 'spec').minReplicas ??= 1;
 };
 
-export const autoscalerV1Strategy = strategy({ setDefaults: defaultReplicas, prepareForCreate: prepare, causes });
-
 const DEFAULT_CPU_PERCENT = 80;
+
+export const autoscalerV1Strategy = strategy({
+  setDefaults(object) {
+    defaultReplicas(object);
+    child(object, 'spec').targetCPUUtilizationPercentage ??= DEFAULT_CPU_PERCENT;
+  },
+  prepareForCreate: prepare,
+  causes,
+});
 
 export const autoscalerStrategy = strategy({
   setDefaults(object) {
