@@ -1,5 +1,5 @@
 import type { Machine } from '@mcm/api';
-import { Annotations, isForceDeletion, parseTime } from '@mcm/api';
+import { Annotations, isForceDeletion, Labels, parseTime, TRUE } from '@mcm/api';
 import { controllerOf, type Node, type Pod, type PodDisruptionBudget } from '@mcm/kube';
 import type { VolumeSource } from '../driver/driver.ts';
 import type { TargetCaches } from '../machine/caches.ts';
@@ -30,8 +30,11 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const { machine, settings, node, caches, memory, now } = options;
   const nodeName = node.metadata.name;
   const deletion = machine.metadata.deletionTimestamp;
+  // The node of a preserved Failed machine is emptied too: from when it was preserved, and forced by another label.
+  const since = deletion ?? machine.status?.currentStatus?.lastUpdateTime;
+  const forced = deletion ? isForceDeletion(machine) : machine.metadata.labels?.[Labels.ForceDrain] === TRUE;
   const unresponsive = unresponsiveAt(machine, settings.unresponsiveNodeMs);
-  const forceAt = earliest(after(deletion, settings.drainTimeoutMs), unresponsive);
+  const forceAt = earliest(after(since, settings.drainTimeoutMs), unresponsive);
   const moving = [...memory.moves.values()].flatMap(({ volumes }) => volumes);
   const volumes = new VolumeFinder(caches, options.volumeIdOf);
   const pods = observePods(caches.pods.store.byIndex('node', nodeName), volumes, caches);
@@ -43,9 +46,9 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
     attachedElsewhere: new Set(moving.filter((volume) => volumes.isAttachedElsewhere(volume, nodeName))),
     tracksVolumes: true,
     memory,
-    evictUntil: after(deletion, evictionPeriodMs(settings)),
+    evictUntil: after(since, evictionPeriodMs(settings)),
     forceAt,
-    forced: isForceDeletion(machine),
+    forced,
     detachTimeoutMs: settings.volumeDetachTimeoutMs,
     reattachTimeoutMs: settings.volumeReattachTimeoutMs,
     volumeWindow: options.volumeWindow,

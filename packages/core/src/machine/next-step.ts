@@ -6,6 +6,7 @@ import { planDeletion } from './deletion.ts';
 import { planHealth } from './health.ts';
 import type { MachineObservation } from './observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './plan.ts';
+import { planPreservation } from './preservation.ts';
 
 /** What to do about a machine now, and when to look again. Pure: everything it knows is in the observation. */
 export function nextStep(o: MachineObservation, now: Date): Plan {
@@ -20,7 +21,17 @@ export function nextStep(o: MachineObservation, now: Date): Plan {
   }
   const upkeep = planUpkeep(o, now);
   if (upkeep.actions.length > 0) return upkeep;
-  return isBeingCreated(o) ? planCreation(o, now) : (planLateInitialization(o, now) ?? upkeep);
+  const preservation = planPreservation(o, now);
+  if (preservation && preservation.actions.length > 0) return preservation;
+  const rest = isBeingCreated(o) ? planCreation(o, now) : (planLateInitialization(o, now) ?? upkeep);
+  return preservation ? withWait(rest, preservation) : rest;
+}
+
+/** The plan, looked at again no later than `other` asks for. */
+function withWait(plan: Plan, other: Plan): Plan {
+  if (plan.next.kind === 'continue' || other.next.kind !== 'waitUntil') return plan;
+  const own = plan.next.kind === 'waitUntil' ? plan.next.instant : undefined;
+  return { ...plan, next: nextAt(own, other.next.instant), ...(other.budgets ? { budgets: other.budgets } : {}) };
 }
 
 const isOwnNodeDeleting = ({ machine, node }: MachineObservation): boolean =>

@@ -8,6 +8,7 @@ import type { Caches } from './caches.ts';
 import type { DriverCalls } from './calls.ts';
 import type { MachineMemory } from './memory.ts';
 import type { MachineObservation } from './observation.ts';
+import { wantsPreservationDrain } from './preservation.ts';
 import { countReplacements, replacementGroup } from './replacements.ts';
 import { type MachineDefaults, settingsOf } from './settings.ts';
 import { asksForToken } from './user-data.ts';
@@ -33,9 +34,10 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   const created = callMemory.created?.nodeName;
   const nodeOfCreated = created ? caches.target?.nodes.store.get(created) : undefined;
   const deleting = machine.metadata.deletionTimestamp !== undefined;
-  if (deleting && !node) memory.drain = NO_DRAIN_MEMORY;
+  const drains = deleting || wantsPreservationDrain(machine, node);
+  if (!drains || !node) memory.drain = NO_DRAIN_MEMORY;
   const drain =
-    deleting && node && caches.target
+    drains && node && caches.target
       ? observeDrain({
           machine,
           settings,

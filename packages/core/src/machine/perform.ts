@@ -8,6 +8,7 @@ import {
   machines,
 } from '@mcm/api';
 import {
+  type Condition,
   type EventRecorder,
   errorText,
   ignoreNotFound,
@@ -79,6 +80,10 @@ export class Performer {
         return this.#writeStatus(scope, action);
       case 'syncNode':
         return this.#syncNode(scope, action.patch);
+      case 'setNodeCondition':
+        return this.#setNodeCondition(scope, action.condition);
+      case 'annotate':
+        return this.#patchMachine(scope, { metadata: { annotations: action.annotations } });
       case 'deleteToken':
         return this.#options.tokens?.remove(machine);
       case 'deleteMachine':
@@ -174,6 +179,12 @@ export class Performer {
       const options = { subresource: 'status', signal };
       this.#recordNode(await this.#nodes().patch(node.metadata.name, { type: 'merge', body: patch.status }, options));
     }
+  }
+
+  async #setNodeCondition({ o: { node }, signal }: Scope, condition: Condition): Promise<void> {
+    if (!node) return;
+    const patch = { type: 'strategic', body: { status: { conditions: [condition] } } } as const;
+    this.#recordNode(await this.#nodes().patch(node.metadata.name, patch, { subresource: 'status', signal }));
   }
 
   #recordNode(node: Node): void {

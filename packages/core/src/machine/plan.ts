@@ -1,4 +1,5 @@
 import type { MachineStatus } from '@mcm/api';
+import type { Condition } from '@mcm/kube';
 import type { PodRef } from '../drain/observation.ts';
 import type { Instance } from '../driver/driver.ts';
 import type { NodePatch } from '../node/sync.ts';
@@ -15,6 +16,9 @@ export type Action =
   | { readonly do: 'labelNode'; readonly nodeName: string }
   | { readonly do: 'writeStatus'; readonly status: MachineStatus; readonly event?: PlannedEvent }
   | { readonly do: 'syncNode'; readonly patch: NodePatch }
+  | { readonly do: 'setNodeCondition'; readonly condition: Condition }
+  /** Annotations of the Machine; null removes one. */
+  | { readonly do: 'annotate'; readonly annotations: Readonly<Record<string, string | null>> }
   | { readonly do: 'deleteToken' }
   /** Deletes the Machine object, because its Node is being deleted. */
   | { readonly do: 'deleteMachine' }

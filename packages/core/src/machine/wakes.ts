@@ -61,7 +61,7 @@ export class Wakes {
 
   readonly pod = (change: Change<Pod>): readonly Key[] => {
     const { nodeName } = change.object.spec;
-    return nodeName ? this.#deletingOn(nodeName) : [];
+    return nodeName ? this.#drainingOn(nodeName) : [];
   };
 
   readonly attachment = (change: Change<VolumeAttachment>): readonly Key[] => {
@@ -70,14 +70,14 @@ export class Wakes {
     const elsewhere = volume ? this.#caches.target?.attachments.store.byIndex('volume', volume) : undefined;
     const nodes = new Set([nodeName, ...(elsewhere ?? []).map(({ spec }) => spec.nodeName)]);
     return [
-      ...[...nodes].flatMap((node) => this.#deletingOn(node)),
+      ...[...nodes].flatMap((node) => this.#drainingOn(node)),
       ...(volume ? this.#byVolume.waitingFor(volume) : []),
     ];
   };
 
-  #deletingOn(nodeName: string): readonly Key[] {
+  #drainingOn(nodeName: string): readonly Key[] {
     const machines = this.#caches.machines.store.byIndex('node', nodeName);
-    return machines.filter(({ metadata }) => metadata.deletionTimestamp).map(keyOf);
+    return machines.filter(mayDrain).map(keyOf);
   }
 
   /** As many of the waiting machines as the budget has room for: the others would only be refused. */
@@ -101,6 +101,11 @@ export class Wakes {
     return this.#caches.machines.store.byIndex('class', name).map(keyOf);
   }
 }
+
+/** Being deleted, or Failed and preserved. */
+const mayDrain = ({ metadata, status }: Machine): boolean =>
+  metadata.deletionTimestamp !== undefined ||
+  (status?.currentStatus?.phase === 'Failed' && Boolean(status.currentStatus.preserveExpiryTime));
 
 /** Whether anything that decisions read has changed: a heartbeat alone has not. */
 const nodeMatters = (before: Node, after: Node): boolean =>

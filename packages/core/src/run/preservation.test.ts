@@ -1,0 +1,86 @@
+import { crds } from '@mcm/api';
+import { type RequestLogEntry, startControlPlane } from '@mcm/control-plane';
+import { nodes, VirtualClock } from '@mcm/kube';
+import { afterEach, expect, test } from 'vitest';
+import { Rig, USER_AGENT } from './testing.ts';
+
+const cleanUp: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const clean of cleanUp.splice(0)) await clean();
+});
+
+const SICK = [{ type: 'Ready', status: 'False', reason: 'KubeletDown', lastTransitionTime: '2026-01-01T00:00:00Z' }];
+const READY = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: '2026-01-01T00:00:00Z' }];
+
+test('a Failed machine asked for by its Node is emptied and kept, quietly, until it recovers or its time is over', async () => {
+  const clock = new VirtualClock();
+  const requests: RequestLogEntry[] = [];
+  const plane = await startControlPlane({ clock, crds, controllers: false, requestLog: (e) => requests.push(e) });
+  const rig = new Rig({ clock, plane });
+  cleanUp.push(async () => {
+    await rig.kill();
+    await plane.close();
+  });
+  const own = (): readonly RequestLogEntry[] =>
+    requests.filter((e) => e.userAgent?.includes(USER_AGENT) && e.verb !== 'watch' && e.resource !== 'events');
+  const expiry = async (): Promise<string | null | undefined> =>
+    (await rig.machine('m'))?.status?.currentStatus?.preserveExpiryTime;
+  const look = async () => {
+    const [node] = await rig.nodes();
+    return {
+      condition: node?.status?.conditions?.find(({ type }) => type === 'Preserved'),
+      taints: (node?.spec.taints ?? []).map(({ key }) => key).filter((key) => key.includes('preserved')),
+      annotations: node?.metadata.annotations ?? {},
+      cordoned: node?.spec.unschedulable ?? false,
+    };
+  };
+  const ask = (value: string | null): Promise<unknown> =>
+    rig.admin
+      .resource(nodes)
+      .patch('m', {
+        type: 'merge',
+        body: { metadata: { annotations: { 'node.machine.sapcloud.io/preserve': value } } },
+      });
+
+  await rig.createClass();
+  rig.start();
+  await rig.createMachine('m', { machinePreserveTimeout: '24h' });
+  await rig.until(async () => (await rig.phase('m')) === 'Running');
+  await rig.createPod('a', 'm');
+  await ask('when-failed');
+  await rig.clock.advance(5_000);
+  expect(await expiry()).toBeUndefined();
+
+  await rig.conditions('m', SICK);
+  await rig.until(async () => (await rig.phase('m')) === 'Failed');
+  await rig.until(async () => (await look()).condition?.status === 'True', 60_000);
+  expect((await look()).condition?.message).toMatch(/^Preserved node drained successfully\. Machine preserved until /);
+  expect(await look()).toMatchObject({ taints: ['node.machine.sapcloud.io/preserved'], cordoned: false });
+  expect((await look()).annotations['cluster-autoscaler.kubernetes.io/scale-down-disabled']).toBe('true');
+  expect(await rig.podNames()).toEqual([]);
+  const until = await expiry();
+  expect(until).toBeDefined();
+
+  // Another process finds it as it is.
+  await rig.kill();
+  rig.start();
+  await rig.clock.advance(5_000);
+  requests.length = 0;
+  await rig.clock.advance(40_000);
+  expect(own()).toEqual([]);
+  expect(await expiry()).toBe(until);
+
+  await rig.conditions('m', READY);
+  await rig.until(async () => (await rig.phase('m')) === 'Running' && !(await expiry()), 60_000);
+  expect(await look()).toMatchObject({ taints: [], cordoned: false });
+  expect((await look()).annotations['cluster-autoscaler.kubernetes.io/scale-down-disabled']).toBeUndefined();
+
+  await ask('now');
+  await rig.until(async () => Boolean(await expiry()), 5_000);
+  await rig.until(async () => !(await expiry()), 25 * 3_600_000);
+  expect((await look()).annotations['node.machine.sapcloud.io/preserve']).toBeUndefined();
+  expect((await look()).condition).toMatchObject({ status: 'False', reason: 'Preservation stopped.' });
+  requests.length = 0;
+  await rig.clock.advance(30_000);
+  expect(own()).toEqual([]);
+});
