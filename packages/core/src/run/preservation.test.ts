@@ -35,12 +35,10 @@ test('a Failed machine asked for by its Node is emptied and kept, quietly, until
     };
   };
   const ask = (value: string | null): Promise<unknown> =>
-    rig.admin
-      .resource(nodes)
-      .patch('m', {
-        type: 'merge',
-        body: { metadata: { annotations: { 'node.machine.sapcloud.io/preserve': value } } },
-      });
+    rig.admin.resource(nodes).patch('m', {
+      type: 'merge',
+      body: { metadata: { annotations: { 'node.machine.sapcloud.io/preserve': value } } },
+    });
 
   await rig.createClass();
   rig.start();
