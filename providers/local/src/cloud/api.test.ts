@@ -56,7 +56,7 @@ describe('the API', () => {
     let pages = 0;
     do {
       const { body } = await call('GET', `/v1/instances?limit=2&tag.pool=even&tag.all=&pageToken=${token}`);
-      names.push(...body.items.map((item: { name: string }) => item.name));
+      names.push(...body.items.map(({ name }) => name));
       token = body.nextPageToken ?? '';
       pages += 1;
     } while (token !== '');

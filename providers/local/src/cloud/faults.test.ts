@@ -61,8 +61,7 @@ describe('ordered faults', () => {
   test('listings that lag behind miss the new and still show the ended', async () => {
     const { call, clock, launch } = cloudRig();
     await call('POST', '/faults', { operation: 'instances.list', stale: '10s' });
-    const names = async () =>
-      (await call('GET', '/v1/instances')).body.items.map((item: { name: string }) => item.name);
+    const names = async () => (await call('GET', '/v1/instances')).body.items.map(({ name }) => name);
     const { id } = await launch({ name: 'new' });
     await clock.advance(9_999);
     expect(await names()).toEqual([]);

@@ -13,11 +13,19 @@ export interface ToldInstance {
   readonly [field: string]: unknown;
 }
 
+/** What an answer holds: a resource, a list, a console or an error, each with its own fields alone. */
+export interface ToldBody extends ToldInstance {
+  readonly items: readonly ToldInstance[];
+  readonly nextPageToken?: string;
+  /** Of a console: what the instance printed. */
+  readonly output: string;
+  readonly error: { readonly code: string; readonly message: string };
+}
+
 export interface CallAnswer {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape is what is tested
-  readonly body: any;
+  readonly body: ToldBody;
 }
 
 /** A cloud in process on a virtual clock, and a caller of its API. */

@@ -30,7 +30,7 @@ const container = (name: string, limits: object, requests: object) => ({
 
 test('what a range does not say follows from what it says', async () => {
   const { body } = await limit({ type: 'Container', max: { cpu: '2', memory: '1Gi' }, min: { cpu: '100m', x: '1' } });
-  expect(body.spec.limits[0]).toMatchObject({
+  expect(body.spec?.limits?.[0]).toMatchObject({
     default: { cpu: '2', memory: '1Gi' },
     defaultRequest: { cpu: '2', memory: '1Gi', x: '1' },
   });
@@ -42,11 +42,11 @@ test('containers get what they do not say', async () => {
     initContainers: [container('i', { cpu: '1' }, {})],
     containers: [{ name: 'c', image: 'i' }],
   });
-  expect(body.spec.containers[0].resources).toEqual({
+  expect(body.spec?.containers?.[0]?.resources).toEqual({
     limits: { cpu: '500m', memory: '1Gi' },
     requests: { cpu: '100m', memory: '1Gi' },
   });
-  expect(body.metadata.annotations).toEqual({
+  expect(body.metadata?.annotations).toEqual({
     'kubernetes.io/limit-ranger':
       'LimitRanger plugin set: cpu, memory request for container c; cpu, memory limit for container c; memory request for init container i; memory limit for init container i',
   });

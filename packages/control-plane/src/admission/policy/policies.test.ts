@@ -82,7 +82,7 @@ describe('an expression', () => {
     await enforce({ variables, validations: [{ expression }] });
     const answer = await create(data);
     if (message === undefined) expect([answer.status, answer.body.message]).toEqual([201, undefined]);
-    else expect(answer.body.message.replace(/\s+/g, ' ')).toContain(message.replace(/\s+/g, ' '));
+    else expect(String(answer.body.message).replace(/\s+/g, ' ')).toContain(message.replace(/\s+/g, ' '));
   });
 
   test('sees the old object of an update', async () => {

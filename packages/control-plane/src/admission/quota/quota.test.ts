@@ -34,7 +34,7 @@ async function limit(hard: Record<string, string>, more: object = {}): Promise<v
   await until(({ used }) => used !== undefined);
 }
 
-const used = async (): Promise<Record<string, string>> => (await call('GET', QUOTA)).body.status.used;
+const used = async (): Promise<unknown> => (await call('GET', QUOTA)).body.status?.used;
 const create = (plural: string, body: object, query = '') => call('POST', `${CORE}/${plural}${query}`, { body });
 const pod = (name: string, resources: object = {}, more: object = {}) => ({
   metadata: { name },
