@@ -103,8 +103,15 @@ function listOperations(path: string, seen: readonly unknown[] | undefined, want
   return seen ? [test, { op: 'remove', path }] : [test];
 }
 
-/** A refusal that names no field is of the patch: a test failed or what it removes is gone. */
-const isTestFailure = (error: unknown): boolean => isInvalid(error) && !error.status.details?.causes?.length;
+/**
+ * Whether the server refused because the Node is not the one, or not as, the patch was made for. A UID counts as a field
+ * that cannot change; a refusal of a JSON patch that names no field is of a failed test, or what it removes is gone.
+ */
+function isMismatch(error: unknown, { type }: Patch): boolean {
+  if (!isInvalid(error)) return false;
+  const causes = error.status.details?.causes ?? [];
+  return causes.some(({ field }) => field === 'metadata.uid') || (type === 'json' && causes.length === 0);
+}
 
 /**
  * Changes a Node.
@@ -121,7 +128,7 @@ export async function patchNode(
   try {
     return await client.patch(name, patch, options);
   } catch (error) {
-    if (patch.type !== 'json' || !isTestFailure(error)) throw error;
+    if (!isMismatch(error, patch)) throw error;
     const message = `node ${name} is not as it was seen; it is looked at again`;
     throw new KubeError(message, { code: 409, reason: 'Conflict', cause: error });
   }
