@@ -130,14 +130,13 @@ describe('failures', () => {
   });
 
   test('of a message fall back to the message', async () => {
-    const validations = [{ expression: 'false', message: 'plain', messageExpression: 'object.data.none' }];
+    const validations = [{ expression: 'false', message: 'plain', messageExpression: 'string(object.data.none)' }];
     await enforce({ validations });
     expect((await create({ a: '1' })).body.message).toBe(`${DENIED}plain`);
   });
 
   test.each([
     ['Forbidden', 403],
-    ['Unauthorized', 401],
     ['RequestEntityTooLarge', 413],
     ['Invalid', 422],
   ])('with the reason %s are %d', async (reason, code) => {

@@ -4,6 +4,7 @@ import { subdomainProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
 import { child, isPlain, items, look, number, type Plain, preset, strings, text } from '../plain.ts';
 import { strategy, withStatus } from '../workloads/apps.ts';
+import { conditionCauses, WEBHOOK_VARIABLES } from './expressions.ts';
 
 const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
 const FAILURE_POLICIES = ['Fail', 'Ignore'];
@@ -95,6 +96,7 @@ function webhookCauses(webhook: Plain, path: string): StatusCause[] {
     );
   }
   causes.push(...clientCauses(webhook, `${path}.clientConfig`));
+  causes.push(...conditionCauses(webhook, `${path}.matchConditions`, WEBHOOK_VARIABLES));
   const versions = strings(webhook, 'admissionReviewVersions');
   const list = VERSIONS.join(', ');
   if (versions.length === 0) {
@@ -116,58 +118,6 @@ const webhookStrategy = (mutating: boolean) =>
 
 export const validatingWebhookStrategy = webhookStrategy(false);
 export const mutatingWebhookStrategy = webhookStrategy(true);
-
-/** The rules of a policy's `matchConstraints`, with their defaults. */
-function defaultConstraints(spec: Plain): void {
-  const { matchConstraints } = spec;
-  if (!isPlain(matchConstraints)) return;
-  preset(matchConstraints, 'matchPolicy', 'Equivalent');
-  child(matchConstraints, 'namespaceSelector');
-  child(matchConstraints, 'objectSelector');
-  for (const list of ['resourceRules', 'excludeResourceRules']) {
-    for (const rule of items(matchConstraints, list)) preset(rule, 'scope', '*');
-  }
-}
-
-const NEEDS_RULES = 'validations or auditAnnotations must contain at least one item';
-
-export const validatingPolicyStrategy = strategy({
-  setDefaults(object) {
-    const spec = child(object, 'spec');
-    preset(spec, 'failurePolicy', 'Fail');
-    defaultConstraints(spec);
-  },
-  prepareForCreate: withStatus(),
-  causes(object) {
-    const spec = look(object, 'spec');
-    const causes: StatusCause[] = [];
-    if (spec.matchConstraints === undefined) causes.push(requiredValue('spec.matchConstraints'));
-    if (items(spec, 'validations').length + items(spec, 'auditAnnotations').length === 0) {
-      causes.push(requiredValue('spec.validations', NEEDS_RULES), requiredValue('spec.auditAnnotations', NEEDS_RULES));
-    }
-    return causes;
-  },
-});
-
-export const policyBindingStrategy = strategy({
-  causes(object) {
-    const spec = look(object, 'spec');
-    const actions = strings(spec, 'validationActions');
-    const causes: StatusCause[] = [];
-    if (text(spec, 'policyName') === '') causes.push(requiredValue('spec.policyName'));
-    if (actions.length === 0) causes.push(requiredValue('spec.validationActions'));
-    if (actions.includes('Deny') && actions.includes('Warn')) {
-      causes.push(
-        invalidValue(
-          'spec.validationActions',
-          actions,
-          'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)',
-        ),
-      );
-    }
-    return causes;
-  },
-});
 
 export const flowSchemaStrategy = strategy({
   setDefaults: (object) => {

@@ -1,5 +1,6 @@
 import { certificateRequestStrategy } from '../../certificates/strategy.ts';
 import { pathSegmentProblems } from '../../registry/names.ts';
+import { policyBindingStrategy, validatingPolicyStrategy } from '../cluster/policies.ts';
 import {
   csiDriverStrategy,
   csiNodeStrategy,
@@ -7,13 +8,7 @@ import {
   storageClassStrategy,
   volumeAttachmentStrategy,
 } from '../cluster/storage.ts';
-import {
-  flowSchemaStrategy,
-  mutatingWebhookStrategy,
-  policyBindingStrategy,
-  validatingPolicyStrategy,
-  validatingWebhookStrategy,
-} from '../cluster/webhooks.ts';
+import { flowSchemaStrategy, mutatingWebhookStrategy, validatingWebhookStrategy } from '../cluster/webhooks.ts';
 import {
   apiServiceColumns,
   attachmentColumns,

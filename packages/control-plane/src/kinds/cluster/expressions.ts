@@ -1,0 +1,170 @@
+import { invalidValue, requiredValue } from '../../registry/errors.ts';
+import { qualifiedNameProblems } from '../../registry/names.ts';
+import { CelCompileError } from '../../schema/cel/ast.ts';
+import { compileCel, type Declaration } from '../../schema/cel/compile.ts';
+import { type CelType, DYN, printType, typeOfNode } from '../../schema/cel/types.ts';
+import { nodeOf } from '../../schema/node.ts';
+import type { StatusCause } from '../../status.ts';
+import { duplicateValue } from '../causes.ts';
+import type { JsonSchema } from '../kind.ts';
+import { items, type Plain, text } from '../plain.ts';
+import { definitionSchema } from '../schemas.ts';
+
+const STRING_FIELD: JsonSchema = { type: 'string' };
+const structure = (properties: Record<string, JsonSchema>): JsonSchema => ({ type: 'object', properties });
+const structureOf = (...fields: string[]): JsonSchema =>
+  structure(Object.fromEntries(fields.map((field) => [field, STRING_FIELD])));
+
+const KIND = structureOf('group', 'version', 'kind');
+const RESOURCE = structureOf('group', 'version', 'resource');
+const STRINGS: JsonSchema = { type: 'array', items: STRING_FIELD };
+
+/** What expressions may see of the request (`AdmissionRequest` without its objects). */
+const REQUEST = structure({
+  kind: KIND,
+  resource: RESOURCE,
+  subResource: STRING_FIELD,
+  requestKind: KIND,
+  requestResource: RESOURCE,
+  requestSubResource: STRING_FIELD,
+  name: STRING_FIELD,
+  namespace: STRING_FIELD,
+  operation: STRING_FIELD,
+  userInfo: structure({
+    username: STRING_FIELD,
+    uid: STRING_FIELD,
+    groups: STRINGS,
+    extra: { type: 'object', additionalProperties: STRINGS },
+  }),
+  dryRun: { type: 'boolean' },
+  options: { 'x-kubernetes-preserve-unknown-fields': true },
+});
+
+const declare = (name: string, schema: JsonSchema, typeName: string): Declaration => {
+  const node = nodeOf(schema);
+  return { name, type: typeOfNode(node, typeName, false), node };
+};
+const untyped = (name: string): Declaration => ({ name, type: DYN });
+
+/** Variables of the match conditions of a webhook. */
+export const WEBHOOK_VARIABLES: readonly Declaration[] = [
+  untyped('object'),
+  untyped('oldObject'),
+  declare('request', REQUEST, 'kubernetes.AdmissionRequest'),
+  untyped('authorizer'),
+];
+
+/** Variables of a policy's expressions, beside those that it names itself. */
+export const policyVariables = (hasParams: boolean): Declaration[] => [
+  ...WEBHOOK_VARIABLES,
+  declare('namespaceObject', definitionSchema('V1Namespace'), 'kubernetes.Namespace'),
+  ...(hasParams ? [untyped('params')] : []),
+];
+
+/** The schema of the values of a type; `{}` (anything) for what a schema cannot say. */
+function schemaOf(type: CelType): JsonSchema {
+  switch (type.kind) {
+    case 'string':
+      return STRING_FIELD;
+    case 'int':
+      return { type: 'integer' };
+    case 'double':
+      return { type: 'number' };
+    case 'bool':
+      return { type: 'boolean' };
+    case 'timestamp':
+      return { type: 'string', format: 'date-time' };
+    case 'duration':
+      return { type: 'string', format: 'duration' };
+    case 'bytes':
+      return { type: 'string', format: 'byte' };
+    case 'list':
+      return { type: 'array', items: schemaOf(type.item) };
+    case 'map':
+      return type.key.kind === 'string' ? { type: 'object', additionalProperties: schemaOf(type.value) } : {};
+    default:
+      return {};
+  }
+}
+
+/** The types that an expression may have; none: any. */
+type Wanted = readonly ('bool' | 'string' | 'null')[];
+
+function typeComplaint(type: CelType, wanted: Wanted): string | undefined {
+  if (wanted.length === 0 || wanted.some((kind) => kind === type.kind)) return undefined;
+  const names = wanted.map((kind) => (kind === 'null' ? 'null_type' : kind));
+  const list = names.length === 1 ? names[0] : `one of [${names.join(' ')}]`;
+  return `must evaluate to ${list} but got ${printType(type)}`;
+}
+
+/** Causes of one expression, and its type when it has one. */
+function check(source: string, field: string, wanted: Wanted, variables: readonly Declaration[]) {
+  // The functions of the authorizer are not known here: what asks it is taken as it stands.
+  if (variables.some(({ name }) => name === 'authorizer') && /\bauthorizer\b/.test(source)) {
+    return { type: undefined, causes: [] };
+  }
+  try {
+    const { type } = compileCel(source, variables);
+    const complaint = typeComplaint(type, wanted);
+    return { type, causes: complaint === undefined ? [] : [invalidValue(field, source, complaint)] };
+  } catch (error) {
+    if (!(error instanceof CelCompileError)) throw error;
+    return { type: undefined, causes: [invalidValue(field, source, `compilation failed: ${error.message}`)] };
+  }
+}
+
+const isBlank = (source: string): boolean => source.trim() === '';
+
+/** Causes of an expression in `holder[name]`. */
+export function expressionCauses(
+  holder: Plain,
+  name: string,
+  path: string,
+  wanted: Wanted,
+  variables: readonly Declaration[],
+): StatusCause[] {
+  const source = text(holder, name);
+  const field = `${path}.${name}`;
+  if (isBlank(source)) return [requiredValue(field, `${name} is not specified`)];
+  return check(source.trim(), field, wanted, variables).causes;
+}
+
+/** Causes of the match conditions in `holder`. */
+export function conditionCauses(holder: Plain, path: string, variables: readonly Declaration[]): StatusCause[] {
+  const names = new Set<string>();
+  return items(holder, 'matchConditions').flatMap((condition, index) => {
+    const at = `${path}[${index}]`;
+    const source = text(condition, 'expression');
+    const name = text(condition, 'name');
+    const causes = isBlank(source)
+      ? [requiredValue(`${at}.expression`)]
+      : check(source.trim(), `${at}.expression`, ['bool'], variables).causes;
+    if (name === '') causes.push(requiredValue(`${at}.name`));
+    else for (const problem of qualifiedNameProblems(name)) causes.push(invalidValue(`${at}.name`, name, problem));
+    if (name !== '' && names.has(name)) causes.push(duplicateValue(`${at}.name`, name));
+    names.add(name);
+    return causes;
+  });
+}
+
+/** Causes of the variables that a policy names; each may use those before it. Appends `variables` to what is declared. */
+export function variableCauses(spec: Plain, declared: Declaration[]): StatusCause[] {
+  const known: Record<string, JsonSchema> = {};
+  const base = [...declared];
+  return items(spec, 'variables').flatMap((variable, index) => {
+    const at = `spec.variables[${index}]`;
+    const name = text(variable, 'name');
+    const source = text(variable, 'expression');
+    const causes: StatusCause[] = [];
+    if (name === '') causes.push(requiredValue(`${at}.name`, 'name is not specified'));
+    else if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+      causes.push(invalidValue(`${at}.name`, name, 'must be a valid CEL identifier'));
+    }
+    if (isBlank(source)) return [...causes, requiredValue(`${at}.expression`, 'expression is not specified')];
+    const found = check(source.trim(), `${at}.expression`, [], declared);
+    // A variable that does not compile may still be named by others: it is complained of once.
+    if (name !== '') known[name] = found.type === undefined ? {} : schemaOf(found.type);
+    declared.splice(0, declared.length, ...base, declare('variables', structure({ ...known }), 'kubernetes.variables'));
+    return [...causes, ...found.causes];
+  });
+}

@@ -1,0 +1,138 @@
+import { invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
+import { qualifiedNameProblems } from '../../registry/names.ts';
+import type { Declaration } from '../../schema/cel/compile.ts';
+import type { StatusCause } from '../../status.ts';
+import { duplicateValue } from '../causes.ts';
+import { child, isPlain, items, look, type Plain, preset, strings, text } from '../plain.ts';
+import { strategy, withStatus } from '../workloads/apps.ts';
+import { conditionCauses, expressionCauses, policyVariables, variableCauses } from './expressions.ts';
+
+/** The rules of a policy's `matchConstraints`, with their defaults. */
+function defaultConstraints(spec: Plain): void {
+  const { matchConstraints } = spec;
+  if (!isPlain(matchConstraints)) return;
+  preset(matchConstraints, 'matchPolicy', 'Equivalent');
+  child(matchConstraints, 'namespaceSelector');
+  child(matchConstraints, 'objectSelector');
+  for (const list of ['resourceRules', 'excludeResourceRules']) {
+    for (const rule of items(matchConstraints, list)) preset(rule, 'scope', '*');
+  }
+}
+
+const NEEDS_RULES = 'validations or auditAnnotations must contain at least one item';
+
+const FAILURE_POLICIES = ['Fail', 'Ignore'];
+const REASONS = ['Forbidden', 'Invalid', 'RequestEntityTooLarge'];
+
+/** What a policy is about, before any expression is read. */
+function formCauses(spec: Plain): StatusCause[] {
+  const causes: StatusCause[] = [];
+  const policy = text(spec, 'failurePolicy');
+  if (!FAILURE_POLICIES.includes(policy)) {
+    causes.push(unsupportedValue('spec.failurePolicy', policy, FAILURE_POLICIES));
+  }
+  const { paramKind } = spec;
+  if (isPlain(paramKind)) {
+    for (const field of ['apiVersion', 'kind']) {
+      if (text(paramKind, field) === '') causes.push(requiredValue(`spec.paramKind.${field}`));
+    }
+  }
+  if (spec.matchConstraints === undefined) causes.push(requiredValue('spec.matchConstraints'));
+  else if (items(spec.matchConstraints, 'resourceRules').length === 0) {
+    causes.push(requiredValue('spec.matchConstraints.resourceRules'));
+  }
+  return causes;
+}
+
+function messageCauses(validation: Plain, at: string, variables: readonly Declaration[]): StatusCause[] {
+  const causes: StatusCause[] = [];
+  const message = text(validation, 'message');
+  if (message !== '' && message.trim() === '') {
+    causes.push(invalidValue(`${at}.message`, message, 'message must be non-empty if specified'));
+  } else if (/[\r\n]/.test(message)) {
+    causes.push(invalidValue(`${at}.message`, message, 'must not contain line breaks'));
+  } else if (message === '' && /[\r\n]/.test(text(validation, 'expression').trim())) {
+    causes.push(requiredValue(`${at}.message`, 'message must be specified if expression contains line breaks'));
+  }
+  if (text(validation, 'messageExpression') !== '') {
+    // Messages are made when the request has been judged: there is no more authorizer to ask.
+    const allowed = variables.filter(({ name }) => name !== 'authorizer');
+    causes.push(...expressionCauses(validation, 'messageExpression', at, ['string'], allowed));
+  }
+  return causes;
+}
+
+function validationCauses(spec: Plain, variables: readonly Declaration[]): StatusCause[] {
+  const validations = items(spec, 'validations');
+  if (validations.length + items(spec, 'auditAnnotations').length === 0) {
+    return [requiredValue('spec.validations', NEEDS_RULES), requiredValue('spec.auditAnnotations', NEEDS_RULES)];
+  }
+  return validations.flatMap((validation, index) => {
+    const at = `spec.validations[${index}]`;
+    const causes = [
+      ...expressionCauses(validation, 'expression', at, ['bool'], variables),
+      ...messageCauses(validation, at, variables),
+    ];
+    const reason = text(validation, 'reason');
+    if (reason !== '' && !REASONS.includes(reason)) {
+      causes.push(unsupportedValue(`${at}.reason`, reason, REASONS));
+    }
+    return causes;
+  });
+}
+
+function annotationCauses(spec: Plain, name: string, variables: readonly Declaration[]): StatusCause[] {
+  const keys = new Set<string>();
+  return items(spec, 'auditAnnotations').flatMap((annotation, index) => {
+    const at = `spec.auditAnnotations[${index}]`;
+    const key = text(annotation, 'key');
+    const causes = qualifiedNameProblems(`${name}/${key}`).map((problem) =>
+      invalidValue(`${at}.key`, `${name}/${key}`, problem),
+    );
+    causes.push(...expressionCauses(annotation, 'valueExpression', at, ['string', 'null'], variables));
+    if (keys.has(key)) causes.push(duplicateValue(`${at}.key`, key));
+    keys.add(key);
+    return causes;
+  });
+}
+
+export const validatingPolicyStrategy = strategy({
+  setDefaults(object) {
+    const spec = child(object, 'spec');
+    preset(spec, 'failurePolicy', 'Fail');
+    defaultConstraints(spec);
+  },
+  prepareForCreate: withStatus(),
+  causes(object) {
+    const spec = look(object, 'spec');
+    // Variables, once read, are among what the later expressions may use.
+    const variables = policyVariables(spec.paramKind !== undefined);
+    return [
+      ...formCauses(spec),
+      ...conditionCauses(spec, 'spec.matchConditions', variables),
+      ...variableCauses(spec, variables),
+      ...validationCauses(spec, variables),
+      ...annotationCauses(spec, object.metadata.name ?? '', variables),
+    ];
+  },
+});
+
+export const policyBindingStrategy = strategy({
+  causes(object) {
+    const spec = look(object, 'spec');
+    const actions = strings(spec, 'validationActions');
+    const causes: StatusCause[] = [];
+    if (text(spec, 'policyName') === '') causes.push(requiredValue('spec.policyName'));
+    if (actions.length === 0) causes.push(requiredValue('spec.validationActions'));
+    if (actions.includes('Deny') && actions.includes('Warn')) {
+      causes.push(
+        invalidValue(
+          'spec.validationActions',
+          actions,
+          'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)',
+        ),
+      );
+    }
+    return causes;
+  },
+});
