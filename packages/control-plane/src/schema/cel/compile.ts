@@ -1,56 +1,14 @@
 import type { SchemaNode } from '../node.ts';
-import { CelCompileError, type CelIssue, type Comprehension, type Expr, type Literal } from './ast.ts';
+import { CelCompileError, type CelIssue, type Expr } from './ast.ts';
+import { type Compiled, isSizedType, literal, type Run, type Scope, sizeOf, truth, type Variable } from './compiled.ts';
 import { callCost, maxSize, resultSize } from './cost.ts';
 import { isOfType, type Overload, overloadsOf } from './lib/index.ts';
 import { typeValue } from './lib/standard.ts';
+import { bind, comprehension } from './macros.ts';
 import { parseCel } from './parser.ts';
-import {
-  BOOL,
-  BYTES,
-  type CelType,
-  DOUBLE,
-  DYN,
-  fieldOf,
-  INT,
-  listOf,
-  mapOf,
-  NULL,
-  optionalOf,
-  printType,
-  STRING,
-  TYPE,
-  UINT,
-  unescapeName,
-} from './types.ts';
+import { BOOL, type CelType, DYN, fieldOf, listOf, mapOf, optionalOf, printType, TYPE, unescapeName } from './types.ts';
 import { candidates, join } from './unify.ts';
-import { CelRuntimeError, isMap, LiteralMap, NONE, Optional, Uint } from './values.ts';
-
-/** The values of variables while an expression runs, and how many steps it may still take. */
-export interface Frame {
-  readonly slots: unknown[];
-  steps: number;
-}
-
-type Run = (frame: Frame) => unknown;
-
-interface Compiled {
-  readonly type: CelType;
-  readonly run: Run;
-  /** What it costs at most, by the estimate of cel-go. */
-  readonly cost: number;
-  /** How many bytes, items or entries the value has at most. */
-  readonly size: number;
-  /** The schema that the value comes from. */
-  readonly node?: SchemaNode | undefined;
-}
-
-interface Variable {
-  readonly name: string;
-  readonly slot: number;
-  readonly type: CelType;
-  readonly node?: SchemaNode | undefined;
-  readonly size: number;
-}
+import { CelRuntimeError, isMap, LiteralMap, NONE, Optional } from './values.ts';
 
 /** A variable that an expression may use. */
 export interface Declaration {
@@ -91,18 +49,7 @@ const noSuchKey = (key: unknown): never => {
   throw new CelRuntimeError(`no such key: ${String(key)}`);
 };
 
-function step(frame: Frame): void {
-  if (--frame.steps < 0) throw new CelRuntimeError('operation cancelled: actual cost limit exceeded');
-}
-
-function truth(value: unknown): boolean {
-  if (typeof value !== 'boolean') throw new CelRuntimeError('no such overload');
-  return value;
-}
-
-const isSizedType = (type: CelType): boolean => ['string', 'bytes', 'list', 'map', 'dyn'].includes(type.kind);
-
-class Compiler {
+class Compiler implements Scope {
   readonly issues: CelIssue[] = [];
   readonly uses = new Set<string>();
   private readonly declared: ReadonlySet<string>;
@@ -134,15 +81,15 @@ class Compiler {
       case 'map':
         return this.map(expr);
       case 'bind':
-        return this.bind(expr);
+        return bind(this, expr);
       case 'comprehension':
-        return this.comprehension(expr);
+        return comprehension(this, expr);
       default:
         return this.call(expr);
     }
   }
 
-  private issue(at: number, message: string): Compiled {
+  issue(at: number, message: string): Compiled {
     this.issues.push({ at, message });
     return { type: DYN, run: () => null, cost: 0, size: 0 };
   }
@@ -296,105 +243,13 @@ class Compiler {
     };
   }
 
-  /** Compiles with further variables in scope. */
-  private within<T>(variables: readonly Omit<Variable, 'slot'>[], make: (slots: readonly number[]) => T): T {
+  within<T>(variables: readonly Omit<Variable, 'slot'>[], make: (slots: readonly number[]) => T): T {
     const outer = this.scope;
     const added = variables.map((variable) => ({ ...variable, slot: this.slots++ }));
     this.scope = [...outer, ...added];
     const made = make(added.map((variable) => variable.slot));
     this.scope = outer;
     return made;
-  }
-
-  private bind(expr: Extract<Expr, { kind: 'bind' }>): Compiled {
-    const value = this.compile(expr.value);
-    return this.within([{ name: expr.name, type: value.type, node: value.node, size: value.size }], ([slot = 0]) => {
-      const body = this.compile(expr.body);
-      return {
-        ...body,
-        cost: value.cost + body.cost + 1,
-        run: (frame) => {
-          frame.slots[slot] = value.run(frame);
-          return body.run(frame);
-        },
-      };
-    });
-  }
-
-  private comprehension(expr: Comprehension): Compiled {
-    if (expr.macro === 'optMap' || expr.macro === 'optFlatMap') return this.optional(expr);
-    const range = this.compile(expr.range);
-    const { type } = range;
-    if (type.kind !== 'list' && type.kind !== 'map' && type.kind !== 'dyn') {
-      const at = expr.range.at;
-      return this.issue(
-        at,
-        `expression of type '${printType(type)}' cannot be range of a comprehension (must be list, map, or dynamic)`,
-      );
-    }
-    const [first = '_', second] = expr.variables;
-    const itemType = type.kind === 'list' ? type.item : type.kind === 'map' ? type.value : DYN;
-    const itemNode = range.node?.items ?? range.node?.additional;
-    const item = { type: itemType, node: itemNode, size: sizeOf(itemType, itemNode) };
-    const keyType = type.kind === 'list' ? INT : type.kind === 'map' ? type.key : DYN;
-    const key = { type: keyType, node: undefined, size: MAX_KEY };
-    const variables =
-      second === undefined
-        ? [{ name: first, ...(type.kind === 'map' ? key : item) }]
-        : [
-            { name: first, ...key },
-            { name: second, ...item },
-          ];
-    return this.within(variables, (slots) => {
-      const args = expr.args.map((arg) => this.compile(arg));
-      this.checkPredicate(expr, args);
-      const body = args.reduce((sum, arg) => sum + arg.cost, 0);
-      const collects = !PREDICATES.has(expr.macro);
-      const last = args.at(-1);
-      return {
-        type: resultType(expr, range.type, last?.type ?? DYN),
-        cost: range.cost + 1 + range.size * (body + (collects ? 12 : 3)),
-        size: collects ? range.size : 1,
-        ...(expr.macro === 'filter' ? { node: range.node } : {}),
-        run: loop(
-          expr,
-          range.run,
-          slots,
-          args.map((arg) => arg.run),
-        ),
-      };
-    });
-  }
-
-  private checkPredicate(expr: Comprehension, args: readonly Compiled[]): void {
-    const predicate = PREDICATES.has(expr.macro) || expr.macro === 'filter' || args.length > 1 ? args[0] : undefined;
-    if (predicate === undefined || predicate.type.kind === 'bool' || predicate.type.kind === 'dyn') return;
-    const operator = expr.macro === 'exists' ? '_||_' : expr.macro === 'all' ? '_&&_' : '_?_:_';
-    const at = expr.args[0]?.at ?? expr.at;
-    this.issue(at, `found no matching overload for '${operator}' applied to '(bool, ${printType(predicate.type)})'`);
-  }
-
-  private optional(expr: Comprehension): Compiled {
-    const range = this.compile(expr.range);
-    const inner = range.type.kind === 'optional' ? range.type.item : DYN;
-    const [name = '_'] = expr.variables;
-    const [argument] = expr.args;
-    return this.within([{ name, type: inner, node: range.node, size: range.size }], ([slot = 0]) => {
-      const body = argument === undefined ? literal(null) : this.compile(argument);
-      const flat = expr.macro === 'optFlatMap';
-      return {
-        type: flat ? body.type : optionalOf(body.type),
-        cost: range.cost + body.cost + 2,
-        size: body.size,
-        run: (frame) => {
-          const option = range.run(frame);
-          if (!(option instanceof Optional) || !option.present) return NONE;
-          frame.slots[slot] = option.value;
-          const value = body.run(frame);
-          return flat ? value : new Optional(true, value);
-        },
-      };
-    });
   }
 
   private call(expr: Extract<Expr, { kind: 'call' }>): Compiled {
@@ -484,35 +339,9 @@ class Compiler {
   }
 }
 
-/** kube-apiserver's estimator knows no size of a map's keys and counts them as empty. */
-const MAX_KEY = 0;
-
-const PREDICATES = new Set<Comprehension['macro']>(['all', 'exists', 'exists_one']);
-
 /** A conversion of a dynamic value (int-or-string) keeps its size; any other conversion to a string has none that is known. */
 const sizeOfResult = (name: string, args: readonly Compiled[]): number =>
   name === 'string' && args[0]?.type.kind === 'dyn' ? args[0].size : resultSize(name, args);
-
-function sizeOf(type: CelType, node: SchemaNode | undefined): number {
-  if (node !== undefined) return maxSize(node);
-  return isSizedType(type) ? Number.POSITIVE_INFINITY : 1;
-}
-
-function literal(value: Literal): Compiled {
-  const fact = (type: CelType, size: number, made: unknown = value): Compiled => ({
-    type,
-    run: () => made,
-    cost: 0,
-    size,
-  });
-  if (value === null) return fact(NULL, 1);
-  if (typeof value === 'boolean') return fact(BOOL, 1);
-  if (typeof value === 'bigint') return fact(INT, 1);
-  if (typeof value === 'number') return fact(DOUBLE, 1);
-  if (typeof value === 'string') return fact(STRING, value.length);
-  if (value instanceof Uint8Array) return fact(BYTES, value.length);
-  return fact(UINT, 1, new Uint(value.uint));
-}
 
 /** `&&` and `||` forgive an error on one side when the other side decides. */
 const shortCircuit =
@@ -542,108 +371,6 @@ function invocation(overloads: readonly Overload[], args: readonly Compiled[]): 
     if (chosen === undefined) throw new CelRuntimeError('no such overload');
     return chosen.call(values as never[]);
   };
-}
-
-function resultType(expr: Comprehension, range: CelType, body: CelType): CelType {
-  switch (expr.macro) {
-    case 'map':
-    case 'transformList':
-      return listOf(body);
-    case 'filter':
-      return range.kind === 'map' ? listOf(range.key) : range;
-    case 'transformMap':
-      return mapOf(range.kind === 'map' ? range.key : INT, body);
-    case 'transformMapEntry':
-      return body.kind === 'map' ? body : mapOf(DYN, DYN);
-    default:
-      return BOOL;
-  }
-}
-
-/** The pairs (index or key, value) that a macro walks. */
-function* pairs(range: unknown): Generator<readonly [unknown, unknown]> {
-  if (Array.isArray(range)) {
-    for (let at = 0; at < range.length; at++) yield [BigInt(at), range[at]];
-  } else if (isMap(range)) {
-    for (const key of range.keys()) yield [key, range.get(key)];
-  } else {
-    throw new CelRuntimeError('no such overload');
-  }
-}
-
-function loop(expr: Comprehension, range: Run, slots: readonly number[], args: readonly Run[]): Run {
-  const [first = 0, second] = slots;
-  const [predicate, transform] = args.length > 1 ? [args[0], args[1]] : [undefined, args[0]];
-  const body = transform ?? (() => null);
-  /** Sets the variables; answers the item that a filter keeps. */
-  const each = function* (frame: Frame): Generator<readonly [unknown, unknown]> {
-    const values = range(frame);
-    const isList = Array.isArray(values);
-    for (const [key, value] of pairs(values)) {
-      step(frame);
-      const item = isList ? value : key;
-      frame.slots[first] = second === undefined ? item : key;
-      if (second !== undefined) frame.slots[second] = value;
-      yield [key, item];
-    }
-  };
-  const kept = function* (frame: Frame): Generator<readonly [unknown, unknown]> {
-    for (const pair of each(frame)) if (predicate === undefined || truth(predicate(frame))) yield pair;
-  };
-  switch (expr.macro) {
-    case 'all':
-      return (frame) => decide(each(frame), () => truth(body(frame)), false);
-    case 'exists':
-      return (frame) => decide(each(frame), () => truth(body(frame)), true);
-    case 'exists_one':
-      return (frame) => {
-        let count = 0;
-        for (const _ of each(frame)) if (truth(body(frame))) count++;
-        return count === 1;
-      };
-    case 'filter':
-      return (frame) => {
-        const list: unknown[] = [];
-        for (const [, item] of each(frame)) if (truth(body(frame))) list.push(item);
-        return list;
-      };
-    case 'transformMap':
-      return (frame) => {
-        const map = new LiteralMap();
-        for (const [key] of kept(frame)) map.set(key, body(frame));
-        return map;
-      };
-    case 'transformMapEntry':
-      return (frame) => {
-        const map = new LiteralMap();
-        for (const _ of kept(frame)) {
-          const entry = body(frame);
-          if (isMap(entry)) for (const key of entry.keys()) map.set(key, entry.get(key));
-        }
-        return map;
-      };
-    default:
-      return (frame) => {
-        const list: unknown[] = [];
-        for (const _ of kept(frame)) list.push(body(frame));
-        return list;
-      };
-  }
-}
-
-/** Walks until one item decides; an error counts only when none does. */
-function decide(items: Iterable<unknown>, test: () => boolean, decisive: boolean): boolean {
-  let failure: CelRuntimeError | undefined;
-  for (const _ of items) {
-    try {
-      if (test() === decisive) return decisive;
-    } catch (error) {
-      if (!(error instanceof CelRuntimeError) || error.message.startsWith('operation cancelled')) throw error;
-      failure ??= error;
-    }
-  }
-  if (failure !== undefined) throw failure;
-  return !decisive;
 }
 
 /**
