@@ -99,11 +99,12 @@ export function toFetch(response: ServerResponse, request: Request): Response {
   const headers = new Headers(response.headers);
   for (const warning of response.warnings ?? []) headers.append('warning', warningHeader(warning));
   const { body, status } = response;
-  if (request.method === 'HEAD') return new Response(null, { status, headers });
+  if (request.method === 'HEAD' || status === 304) return new Response(null, { status, headers });
   if (typeof body === 'function') return new Response(streamOf(body, request.signal), { status, headers });
-  if (typeof body === 'string') headers.set('content-length', String(Buffer.byteLength(body)));
-  else headers.set('content-length', String(body.byteLength));
-  return new Response(body as string | Uint8Array<ArrayBuffer>, { status, headers });
+  // A text would make the response name a content type by itself where the server names none.
+  const bytes = typeof body === 'string' && !headers.has('content-type') ? new TextEncoder().encode(body) : body;
+  headers.set('content-length', String(typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength));
+  return new Response(bytes as string | Uint8Array<ArrayBuffer>, { status, headers });
 }
 
 /** A warning as its header carries it (RFC 7234, code 299, no agent). */
