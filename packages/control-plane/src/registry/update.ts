@@ -101,9 +101,7 @@ async function attemptUpdate(
 }
 
 /** What a comparison of two states looks at. Empty lists of the metadata count as absent. */
-function strip(object: ApiObject): ApiObject {
-  return JSON.parse(renderObject(object, undefined)) as ApiObject;
-}
+const strip = (object: ApiObject): ApiObject => ({ ...object, metadata: tidyMeta(object.metadata) });
 
 /** An object says its own name, also where the URL has it. */
 function checkName({ metadata }: ApiObject, target: Target): void {

@@ -2,9 +2,9 @@ import type { Signer } from '../../certificates/signer.ts';
 import type { Clock } from '../../clock.ts';
 import { Api, type PlaneClient, type Resource, resourceKey } from './api.ts';
 import { Directory } from './directory.ts';
-import { Informer, metadataOnly, withoutManagedFields } from './informer.ts';
+import { Informer, metadataOnly, type Projection, slimNode, slimPod, withoutManagedFields } from './informer.ts';
 import { WorkQueue } from './queue.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS } from './resources.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS } from './resources.ts';
 
 /** What the controllers run with. */
 export interface ControllerEnvironment {
@@ -45,6 +45,12 @@ export interface Controller {
   readonly setup: (context: ControllerContext) => void;
 }
 
+/** What is kept of the kinds that there are most of. */
+const PROJECTIONS: ReadonlyMap<Resource, Projection> = new Map([
+  [PODS, slimPod],
+  [NODES, slimNode],
+]);
+
 /** A queue that holds its keys back until it is opened. */
 class GatedQueue extends WorkQueue {
   #open = false;
@@ -74,7 +80,7 @@ export async function runControllers(
   const queues: GatedQueue[] = [];
   let started = false;
 
-  const share = (resource: Resource, project: typeof metadataOnly): Informer => {
+  const share = (resource: Resource, project: Projection): Informer => {
     const key = resourceKey(resource);
     let informer = informers.get(key);
     if (informer === undefined) {
@@ -94,7 +100,7 @@ export async function runControllers(
       caCertificate: environment.caCertificate,
       signer: environment.signer,
       signal,
-      informer: (resource) => share(resource, withoutManagedFields),
+      informer: (resource) => share(resource, PROJECTIONS.get(resource) ?? withoutManagedFields),
       metadataInformer: (resource) => share(resource, metadataOnly),
       drop: (resource) => {
         const key = resourceKey(resource);

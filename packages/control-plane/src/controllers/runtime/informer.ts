@@ -51,6 +51,33 @@ export const withoutManagedFields: Projection = (object) => {
   return object;
 };
 
+/** Of a container, what decides where its pod may run and what it costs. */
+const slimContainer = ({ name, resources, restartPolicy }: Record<string, unknown>): Record<string, unknown> => ({
+  name,
+  ...(resources === undefined ? {} : { resources }),
+  ...(restartPolicy === undefined ? {} : { restartPolicy }),
+});
+
+/** A pod without what only a kubelet needs: its containers are most of it, and there are more pods than anything else. */
+export const slimPod: Projection = (pod) => {
+  delete pod.metadata.managedFields;
+  const spec = pod['spec'] as Record<string, unknown> | undefined;
+  for (const field of ['containers', 'initContainers']) {
+    const containers = spec?.[field];
+    if (spec !== undefined && Array.isArray(containers)) spec[field] = containers.map(slimContainer);
+  }
+  return pod;
+};
+
+/** A node without what is only shown to people; real ones name every image that they have pulled. */
+export const slimNode: Projection = (node) => {
+  delete node.metadata.managedFields;
+  const status = node['status'] as Record<string, unknown> | undefined;
+  delete status?.['images'];
+  delete status?.['nodeInfo'];
+  return node;
+};
+
 /** A cache of one resource, kept by a list and a watch. Handlers hear of every change, and first of all that is there. */
 export class Informer {
   readonly resource: Resource;
