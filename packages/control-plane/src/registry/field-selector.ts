@@ -71,7 +71,9 @@ export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFi
   // Sorted, as the real parser does before it complains.
   const terms = split(text)
     .sort()
-    .map((part) => parseTerm(part, text));
+    .map((part) => parseTerm(part, text))
+    // A term without field and value asks nothing, and is not looked at.
+    .filter(({ field, value }) => field !== '' || value !== '');
   if (terms.length === 0) return undefined;
   for (const { field } of terms) {
     const common = field === 'metadata.name' || (field === 'metadata.namespace' && (kind.namespaced || !kind.custom));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { nodeOf } from '../node.ts';
 import { compileCel } from './compile.ts';
-import { typeOfNode } from './types.ts';
+import { DYN, typeOfNode } from './types.ts';
 import { toCel } from './values.ts';
 
 const node = nodeOf({
@@ -140,4 +140,15 @@ describe('running', () => {
     expect(compileCel('self.name == oldSelf.name', both).uses).toEqual(new Set(['self', 'oldSelf']));
     expect(compileCel('[1].all(oldSelf, oldSelf > 0)', both).uses.has('self')).toBe(false);
   });
+});
+
+it.each([
+  ['object.', 8, '.'],
+  ['object. + 1', 9, '. +'],
+  ['object.x.', 10, '.'],
+  ['[1].', 5, '.'],
+  ['size(object.)', 13, '.)'],
+])('%s lacks a field', (source, column, read) => {
+  const why = `ERROR: <input>:1:${column}: Syntax error: no viable alternative at input '${read}'`;
+  expect(() => compileCel(source, [{ name: 'object', type: DYN }])).toThrow(why);
 });

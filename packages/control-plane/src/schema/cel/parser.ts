@@ -166,6 +166,13 @@ class Parser {
     return this.suffixes(this.primary());
   }
 
+  /** What the grammar says when no field follows a dot: which of its rules it could not choose from, and what it read for that. */
+  private noField(dot: Token, found: Token, optional: boolean): never {
+    if (optional) return this.fail(`mismatched input '${found.text}' expecting {IDENTIFIER, ESC_IDENTIFIER}`);
+    const read = found.kind === 'end' ? '' : this.source.slice(dot.at + 1, found.at) + found.text;
+    return this.fail(`no viable alternative at input '.${read}'`);
+  }
+
   private suffixes(start: Expr): Expr {
     let expr = start;
     for (;;) {
@@ -173,7 +180,7 @@ class Parser {
       if (dot !== undefined) {
         const optional = this.take('?') !== undefined;
         const name = this.peek();
-        if (name.kind !== 'ident') this.fail(`mismatched input '${name.text}' expecting IDENTIFIER`);
+        if (name.kind !== 'ident') this.noField(dot, name, optional);
         this.next++;
         const paren = optional ? undefined : this.take('(');
         expr =

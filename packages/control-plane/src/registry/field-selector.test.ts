@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { builtinKinds } from '../kinds/index.ts';
+import { parseFieldSelector } from './field-selector.ts';
+
+const kind = (plural: string) => {
+  const found = builtinKinds.find((one) => one.plural === plural);
+  if (found === undefined) throw new Error(`no kind ${plural}`);
+  return found;
+};
+
+test.each(['', ',', '=', '==', '!='])('%j asks nothing', (text) => {
+  expect(parseFieldSelector(kind('pods'), text)).toBeUndefined();
+  expect(parseFieldSelector(kind('configmaps'), text)).toBeUndefined();
+});
+
+test.each([
+  ['pods', '=a', 'field label not supported: '],
+  ['configmaps', 'a=', '"a" is not a known field selector: only "metadata.name", "metadata.namespace"'],
+  ['pods', 'metadata.name', "invalid selector: 'metadata.name'; can't understand 'metadata.name'"],
+])('%s refuse %s', (plural, text, message) => {
+  expect(() => parseFieldSelector(kind(plural), text)).toThrow(message);
+});
+
+test('a name that is demanded is told', () => {
+  expect(parseFieldSelector(kind('configmaps'), 'metadata.name=a')?.name).toBe('a');
+});
