@@ -37,12 +37,26 @@ export function pemBlock(text: string, label: string): Buffer | undefined {
   return match !== null && match[1] === label ? Buffer.from(match[2] ?? '', 'base64') : undefined;
 }
 
+/** The last requests that were read: validation, approval and signing each read the same one within milliseconds. */
+const known = new Map<string, SigningRequest>();
+const MAX_KNOWN = 64;
+
 /**
  * Reads a request and checks that it is signed with the key that it is for.
  * @param text base64 of PEM, as `spec.request` holds it
  * @throws Error that says what is wrong with it
  */
 export function readSigningRequest(text: string): SigningRequest {
+  const found = known.get(text);
+  if (found !== undefined) return found;
+  const request = parse(text);
+  known.set(text, request);
+  const [oldest] = known.keys();
+  if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);
+  return request;
+}
+
+function parse(text: string): SigningRequest {
   const der = pemBlock(Buffer.from(text, 'base64').toString('utf8'), 'CERTIFICATE REQUEST');
   if (der === undefined) throw new Error('PEM block type must be CERTIFICATE REQUEST');
   const [info, algorithm, signature] = readAll(readValue(der).content);
