@@ -1,7 +1,8 @@
+import { type Machine, machines } from '@mcm/api';
 import { nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { holdAll, holdNode } from './workload.ts';
-import { World, type WorldOptions } from './world.ts';
+import { NAMESPACE, World, type WorldOptions } from './world.ts';
 
 /** Incidents of the original, replayed on the whole system; each with its number in the table of incidents. */
 
@@ -111,5 +112,21 @@ test('#23: a zone without capacity is asked seldom', async () => {
     expect(asked.length).toBeLessThanOrEqual(5 * 7);
     world.cloud.faults.clear();
     await world.untilSettled(5, 'blue');
+  });
+});
+
+test('#6: VM and Node of a machine whose finalizer was taken off by hand do not stay', async () => {
+  await inWorld({}, async (world) => {
+    await world.createDeployment(2);
+    await world.untilSettled(2, 'blue');
+    const [victim] = await world.machines();
+    const name = victim?.metadata.name ?? '';
+    world.network.cut('machine-controller');
+    await world.deleteMachine(name);
+    const body = { metadata: { finalizers: null } };
+    await world.admin.resource<Machine>(machines, NAMESPACE).patch(name, { type: 'merge', body });
+    world.network.mend();
+    // The orphan VM is old enough to be collected after two passes; its Node dies with it, and makes room.
+    await world.untilSettled(2, 'blue', 180 * MINUTE);
   });
 });

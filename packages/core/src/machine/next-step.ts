@@ -1,4 +1,5 @@
 import { Finalizers } from '@mcm/api';
+import type { Node } from '@mcm/kube';
 import { isNodeOf } from '../node/instance.ts';
 import { planNodeSync } from '../node/sync.ts';
 import { isBeingCreated, planCreation, planLateInitialization } from './creation.ts';
@@ -19,6 +20,9 @@ export function nextStep(o: MachineObservation, now: Date): Plan {
   if (machine.metadata.labels?.node && (o.nodeWasDeleted || isOwnNodeDeleting(o))) {
     return { actions: [{ do: 'deleteMachine' }], next: { kind: 'wait' }, because: 'its Node is being deleted' };
   }
+  if (o.squatter && isLeftOver(o.squatter, o)) {
+    return act('a Node left over from an earlier VM bears its name', { do: 'deleteStaleNode' });
+  }
   const upkeep = planUpkeep(o, now);
   if (upkeep.actions.length > 0) return upkeep;
   const preservation = planPreservation(o, now);
@@ -32,6 +36,17 @@ function withWait(plan: Plan, other: Plan): Plan {
   if (plan.next.kind === 'continue' || other.next.kind !== 'waitUntil') return plan;
   const own = plan.next.kind === 'waitUntil' ? plan.next.instant : undefined;
   return { ...plan, next: nextAt(own, other.next.instant), ...(other.budgets ? { budgets: other.budgets } : {}) };
+}
+
+/**
+ * An older Node than the machine is no work of the machine's VM, although that VM's kubelet may report on it under the
+ * shared name. A younger one is taken for left over only when nobody reports on it: a living kubelet of the earlier VM
+ * would register it again and again.
+ */
+function isLeftOver({ metadata, status }: Node, { machine }: MachineObservation): boolean {
+  if (metadata.deletionTimestamp) return false;
+  const ready = status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True');
+  return !ready || metadata.creationTimestamp < machine.metadata.creationTimestamp;
 }
 
 const isOwnNodeDeleting = ({ machine, node }: MachineObservation): boolean =>

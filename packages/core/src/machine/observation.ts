@@ -55,6 +55,8 @@ export interface MachineObservation {
   readonly node?: Node;
   /** The Node that has the name of the VM just created, whoever it belongs to. */
   readonly nodeOfCreated?: Node;
+  /** A Node that bears the name of the machine's own, but is that of an earlier VM, which no other machine has. */
+  readonly squatter?: Node;
   /** The Node vanished while this process watched. */
   readonly nodeWasDeleted?: boolean;
   /** The API servers were out of reach for long: nothing is judged, only deletions go on. */

@@ -63,6 +63,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     ...(machineClass ? { machineClass } : {}),
     ...(node ? { node } : {}),
     ...(nodeOfCreated ? { nodeOfCreated } : {}),
+    ...(node ? {} : squatterOf(machine, caches)),
     ...(memory.nodeVanished && !node ? { nodeWasDeleted: true } : {}),
     ...(drain ? { drain } : {}),
   };
@@ -97,6 +98,17 @@ function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node |
   return candidates.find(
     (node) => node && node.metadata.uid !== memory.releasedNode && isMine(machine, node, Boolean(name), caches),
   );
+}
+
+/** The Node under the machine's name for its own that is of another VM, one that no machine has. */
+function squatterOf(machine: Machine, caches: Caches): { readonly squatter?: Node } {
+  const name = machine.metadata.labels?.[Labels.Node];
+  const squatter = name ? caches.target?.nodes.store.get(name) : undefined;
+  if (!name || !squatter || isNodeOf(machine, squatter)) return {};
+  const owned = caches.machines.store
+    .byIndex('node', name)
+    .some((other) => other.spec.providerID && isNodeOf(other, squatter));
+  return owned ? {} : { squatter };
 }
 
 function isMine(machine: Machine, node: Node, named: boolean, caches: Caches): boolean {

@@ -3,6 +3,7 @@ import {
   DEFAULT_MACHINE_PRIORITY,
   Finalizers,
   formatTime,
+  isForceDeletion,
   Labels,
   type Machine,
   machines,
@@ -71,6 +72,7 @@ export class Performer {
       case 'removeFinalizer':
         return this.#finish(scope);
       case 'call':
+        if (action.call === 'delete' && (await this.#findsMissedNode(scope))) return;
         return this.#call(scope, action.call);
       case 'record':
         return this.#record(scope, action.instance);
@@ -98,6 +100,9 @@ export class Performer {
         return this.#deleteAttachments(scope, action.names);
       case 'releaseNode':
         return this.#releaseNode(scope);
+      case 'deleteStaleNode':
+        if (scope.o.squatter) await this.#deleteNode(scope.o.squatter, scope.signal);
+        return;
       default:
         return assertNever(action);
     }
@@ -243,18 +248,45 @@ export class Performer {
     }
   }
 
-  /** The VM is gone: its Node follows, if it is still the same Node. */
-  async #releaseNode(scope: Scope): Promise<void> {
-    const { node } = scope.o;
+  async #releaseNode({ o: { node }, memory, signal }: Scope): Promise<void> {
     if (!node) return;
+    await this.#deleteNode(node, signal);
+    memory.releasedNode = node.metadata.uid;
+  }
+
+  /** A Node whose VM is gone goes too, if it is still the same Node. */
+  async #deleteNode(node: Node, signal: AbortSignal): Promise<void> {
     const { name, uid, finalizers, deletionTimestamp } = node.metadata;
-    const { signal } = scope;
     if (finalizers?.includes(Finalizers.Node)) {
       const answer = await ignoreNotFound(patchNode(this.#nodes(), node, withoutOurFinalizer(node), { signal }));
       if (answer) this.#recordNode(answer);
     }
     if (!deletionTimestamp) await ignoreNotFound(this.#nodes().delete(name, { preconditions: { uid }, signal }));
-    scope.memory.releasedNode = uid;
+  }
+
+  /**
+   * Asks the server for a Node that the cache does not have, before the VM goes. After an outage the watch of Nodes may
+   * come back later than that of Machines, and the VM of a Node that is not known would go undrained. A live read, as
+   * a stale answer would destroy work; once a deletion, and only without a Node.
+   */
+  async #findsMissedNode({ o, now, signal }: Scope): Promise<boolean> {
+    const { machine, settings } = o;
+    const name = machine.metadata.labels?.[Labels.Node];
+    const { target } = this.#options.caches;
+    if (!target || !name || o.node || target.nodes.store.get(name)) return false;
+    try {
+      const found = await ignoreNotFound(this.#nodes().get(name, { signal }));
+      if (found) this.#recordNode(found);
+      return found !== undefined;
+    } catch (error) {
+      const since = Date.parse(machine.metadata.deletionTimestamp ?? machine.metadata.creationTimestamp);
+      if (now.getTime() < since + settings.drainTimeoutMs && !isForceDeletion(machine)) throw error;
+      this.#options.log.warn('Whether there is a Node to drain cannot be told; its time is up, and the VM goes', {
+        machine: machine.metadata.name,
+        error: errorText(error),
+      });
+      return false;
+    }
   }
 
   #call({ o }: Scope, call: CallKind): void {

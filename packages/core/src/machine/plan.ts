@@ -34,7 +34,9 @@ export type Action =
   | { readonly do: 'deletePods'; readonly pods: readonly PodRef[] }
   | { readonly do: 'deleteAttachments'; readonly names: readonly string[] }
   /** Takes our finalizer off the Node and deletes it. */
-  | { readonly do: 'releaseNode' };
+  | { readonly do: 'releaseNode' }
+  /** The same for the Node of an earlier VM that bears the name of the machine's own. */
+  | { readonly do: 'deleteStaleNode' };
 
 export interface PlannedEvent {
   readonly type: 'Normal' | 'Warning';

@@ -1,8 +1,8 @@
 import { crds } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { nodes, type Transport, VirtualClock } from '@mcm/kube';
+import { nodes, pods, type Transport, VirtualClock } from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
-import { Rig, type RigOptions } from './testing.ts';
+import { NAMESPACE, Rig, type RigOptions } from './testing.ts';
 
 /** Incidents of the field, played again over the server. The numbers are those of the incident sheet. */
 
@@ -99,4 +99,47 @@ test('incident 17: a VM that gets the name of a Node just deleted does not join 
   await rig.createMachine('next');
   await joins('next');
   expect((await rig.nodes())[0]?.spec.providerID).toBe(vmOf('next').providerId);
+});
+
+/** A way to the server on which the Nodes of the past are not told: the list is empty, the watch is silent. */
+function blindToNodes() {
+  let blind = false;
+  const wrap =
+    (transport: Transport): Transport =>
+    async (request) => {
+      if (!blind || !request.path.startsWith('/api/v1/nodes?')) return transport(request);
+      if (request.path.includes('watch=')) {
+        return new Promise((_, reject) =>
+          request.signal?.addEventListener('abort', () => reject(request.signal?.reason)),
+        );
+      }
+      return new Response('{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}');
+    };
+  return {
+    wrap,
+    set: (value: boolean) => {
+      blind = value;
+    },
+  };
+}
+
+test('a machine whose Node the cache has not yet heard of is drained all the same, before its VM goes', async () => {
+  const { wrap, set } = blindToNodes();
+  const rig = await started({ wrap });
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  await rig.createPod('web', 'm-0');
+  await rig.kill();
+  await rig.deleteMachine('m-0');
+  set(true);
+  rig.start();
+  await rig.clock.advance(20_000);
+  expect(rig.cloud.vms).toHaveLength(1);
+  const [pod] = (await rig.admin.resource(pods, NAMESPACE).list()).items;
+  expect(pod?.metadata.deletionTimestamp).toBeDefined();
+  expect((await rig.nodes())[0]?.spec.unschedulable).toBe(true);
+  await rig.admin.resource(pods, NAMESPACE).delete('web', { gracePeriodSeconds: 0 });
+  await rig.until(async () => (await rig.machines()).length === 0);
+  expect(rig.cloud.vms).toEqual([]);
+  expect(await rig.nodes()).toEqual([]);
 });
