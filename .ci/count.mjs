@@ -9,7 +9,9 @@ if (text === '') {
 const report = JSON.parse(text);
 const passed = report.numPassedTests;
 // A file that does not even load counts as one failure.
-const failed = report.numFailedTests + report.testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0).length;
+const failed =
+  report.numFailedTests +
+  report.testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0).length;
 const skipped = report.numPendingTests + (report.numTodoTests ?? 0);
 process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`);
 process.exit(passed > 0 && failed === 0 ? 0 : 1);
