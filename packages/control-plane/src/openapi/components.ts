@@ -1,25 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { descriptionOf } from '../kinds/docs.ts';
 import definitions from '../kinds/generated/definitions.json' with { type: 'json' };
 import type { JsonSchema, KindDefinition } from '../kinds/kind.ts';
 import { definitionSchema } from '../kinds/schemas.ts';
 import type { Json, JsonObject } from '../object.ts';
 import { cloneJson, isRecord, put } from '../schema/json.ts';
 import { schemaName } from './names.ts';
-
-interface Texts {
-  readonly text: string;
-  readonly fields: Readonly<Record<string, string>>;
-}
-
-let texts: Readonly<Record<string, Texts>> | undefined;
-
-/** The documentation of built-in fields is large and asked for by few: it is read when a document is first made. */
-function textsOf(model: string): Texts | undefined {
-  texts ??= JSON.parse(
-    readFileSync(new URL('../kinds/generated/descriptions.json', import.meta.url), 'utf8'),
-  ) as Readonly<Record<string, Texts>>;
-  return texts[model];
-}
 
 const modelOfId: ReadonlyMap<string, string> = new Map(
   Object.entries(definitions).map(([model, { id }]) => [id, model]),
@@ -109,7 +94,7 @@ export class Components {
 
   private definition(model: string): JsonObject {
     const schema = definitionSchema(model);
-    const docs = textsOf(model);
+    const docs = descriptionOf(model);
     const made = this.body(schema);
     if (docs !== undefined && docs.text !== '') made.description = docs.text;
     const properties = made.properties;
