@@ -66,7 +66,7 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 say(
-  'Embedded plane over HTTPS in memory, local cloud without latency, both controllers as processes; writes and reads are counted from the request log of the server.',
+  'Embedded plane over HTTPS in memory, local cloud without latency, kubelets with ready credentials, both controllers as processes; writes and reads are counted from the request log of the server.',
 );
 for (const name of asked.length > 0 ? asked : Object.keys(WORKS)) await WORKS[name]?.();
 process.exit(0);

@@ -68,9 +68,15 @@ export async function startStack(options: { clock?: Clock; userDataAsksForToken?
     `--request-log=${requestLog}`,
   ]);
   await plane.start();
-  const cloud = program('local-cloud', '@mcm/provider-local/cloud/main', ['--memory', '--port=0'], {
-    MCM_LOCAL_CLOUD_TOKEN: TOKEN,
-  });
+  // Kubelets have ready credentials, as the nodes had with which the original was measured: the figures are the controllers'.
+  const cloud = program(
+    'local-cloud',
+    '@mcm/provider-local/cloud/main',
+    ['--memory', '--port=0', `--node-kubeconfig=${kubeconfigFile}`],
+    {
+      MCM_LOCAL_CLOUD_TOKEN: TOKEN,
+    },
+  );
   const endpoint = await cloud.start();
   const transport = undiciTransport(await loadKubeconfig(kubeconfigFile));
   const client = createClient({ transport, userAgent: 'mcm-bench', clock });
