@@ -12,6 +12,8 @@ export interface Store<T> {
   list(): readonly T[];
   /** Objects whose index function `index` yielded `value`. Cost: the number of objects returned. */
   byIndex(index: string, value: string): readonly T[];
+  /** How many `byIndex` would return. Cost: none of their number. */
+  countByIndex(index: string, value: string): number;
   readonly size: number;
 }
 

@@ -3,6 +3,11 @@
  * pkg/util/provider/machineutils/utils.go, pkg/controller/{deployment_util,machine_safety}.go.
  */
 export const Annotations = {
+  /**
+   * Machine or MachineClass, `<RFC 3339 expiry> <reason>`: until then machines that fell silent together are replaced
+   * all the same. Ours; the original has no such thing.
+   */
+  SilenceOverride: 'node.machine.sapcloud.io/replace-despite-common-silence',
   /** MachineDeployment → MachineSet → Machine, a Go duration: beats `spec.creationTimeout`. */
   EffectiveCreationTimeout: 'node.machine.sapcloud.io/effective-creation-timeout',
   /** Machine, a Go duration: time from creation to first join. */

@@ -20,6 +20,7 @@ import {
   type VolumeAttachment,
   volumeAttachments,
 } from '@mcm/kube';
+import { silenceIndexes } from '../disruption/silence.ts';
 import { secretKeysOf } from '../driver/credentials.ts';
 import { projectClaim, projectNode, projectPod, projectVolume } from './projections.ts';
 import { replacementGroup } from './replacements.ts';
@@ -40,7 +41,7 @@ export interface TargetCaches {
 
 /** Live copies of everything that the machine controller reads. */
 export interface Caches {
-  /** Indexes: `node` (label), `class`, `group` (of replacements), `unhealthyGroup` (the same, unhealthy ones only). */
+  /** Indexes: `node` (label), `class`, `group` (of replacements), `unhealthyGroup` (the same, unhealthy ones only), those of {@link silenceIndexes}. */
   readonly machines: Informer<Machine>;
   /** Indexes: `secret` (key of a Secret that it refers to). */
   readonly classes: Informer<MachineClass>;
@@ -70,6 +71,7 @@ export function createCaches({ control, target, namespace, runtime }: CacheOptio
         node: (machine) => present(machine.metadata.labels?.[Labels.Node]),
         class: (machine) => present(machine.spec.class.name),
         group: (machine) => [replacementGroup(machine)],
+        ...silenceIndexes,
         unhealthyGroup: (machine) => (isUnhealthy(machine) ? [replacementGroup(machine)] : []),
       },
     }),

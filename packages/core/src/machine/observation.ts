@@ -1,5 +1,6 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import type { OpenBreaker } from '../disruption/silence.ts';
 import type { DrainObservation } from '../drain/observation.ts';
 import type { Instance } from '../driver/driver.ts';
 import type { MachineError } from '../driver/errors.ts';
@@ -66,6 +67,8 @@ export interface MachineObservation {
   readonly driver: { readonly initialize: boolean; readonly status: boolean };
   /** Machines of the same deployment that are being replaced, see {@link countReplacements}. */
   readonly replacementsInProgress: number;
+  /** So many fell silent with this machine that replacing it would cure nothing. */
+  readonly breaker?: OpenBreaker;
   /** What a drain sees; only for a machine that is being deleted and has a node. */
   readonly drain?: DrainObservation;
 }

@@ -1,5 +1,6 @@
 import { Labels, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { type OpenBreaker, openBreaker } from '../disruption/silence.ts';
 import { NO_DRAIN_MEMORY } from '../drain/observation.ts';
 import { observeDrain } from '../drain/observe.ts';
 import type { DriverInvoker } from '../driver/invoker.ts';
@@ -60,6 +61,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     calls: callMemory,
     driver: invoker.can,
     replacementsInProgress: replacements(machine, o),
+    ...breakerOf(machine, settings, caches, now),
     ...(machineClass ? { machineClass } : {}),
     ...(node ? { node } : {}),
     ...(nodeOfCreated ? { nodeOfCreated } : {}),
@@ -74,6 +76,18 @@ const userDataAsks = (machine: Machine, invoker: DriverInvoker): boolean => {
   if (machine.status?.currentStatus?.phase === 'Running') return false;
   return asksForToken(invoker.userDataOf(machine) ?? '');
 };
+
+/** Asked only of a silent machine. */
+function breakerOf(
+  machine: Machine,
+  { breaker: limits }: MachineDefaults,
+  { machines }: Caches,
+  now: Date,
+): { readonly breaker?: OpenBreaker } {
+  if (machine.status?.currentStatus?.phase !== 'Unknown') return {};
+  const breaker = openBreaker(machine, (index, key) => machines.store.countByIndex(index, key), limits, now);
+  return breaker ? { breaker } : {};
+}
 
 function replacements(machine: Machine, { caches, reserved }: ObserveOptions): number {
   const phase = machine.status?.currentStatus?.phase;

@@ -1,4 +1,5 @@
 import { Annotations, DEFAULT_NODE_CONDITIONS, type Machine, parseDurationMs } from '@mcm/api';
+import { BREAKER_DEFAULTS, type BreakerLimits } from '../disruption/silence.ts';
 
 const MINUTE = 60_000;
 
@@ -20,6 +21,7 @@ export interface MachineDefaults {
   readonly resourceExhaustedRetryMs: number;
   /** NotReady or read-only for longer than this: the node's pods are force-deleted, for nothing on it answers. */
   readonly unresponsiveNodeMs: number;
+  readonly breaker: BreakerLimits;
 }
 
 /** Defaults of the original's flags. */
@@ -35,6 +37,7 @@ export const MACHINE_DEFAULTS: MachineDefaults = {
   volumeReattachTimeoutMs: 90_000,
   resourceExhaustedRetryMs: 10 * MINUTE,
   unresponsiveNodeMs: 5 * MINUTE,
+  breaker: BREAKER_DEFAULTS,
 };
 
 /** The defaults with the machine's own wishes laid over them. */

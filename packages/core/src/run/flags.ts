@@ -1,5 +1,6 @@
 import { DEFAULT_NODE_CONDITIONS } from '@mcm/api';
 import { durationFlag, type FlagValues, integerFlag, listFlag, textFlag } from '@mcm/kube';
+import { BREAKER_DEFAULTS } from '../disruption/silence.ts';
 import { DRIVER_TIMEOUTS, type DriverTimeouts } from '../driver/invoker.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults } from '../machine/settings.ts';
 import { ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans.ts';
@@ -71,6 +72,25 @@ export const machineFlags = {
     default: MACHINE_DEFAULTS.unresponsiveNodeMs,
     help: 'NotReady, or its file system read-only, for longer than this, the pods of a node that is deleted are force-deleted',
   }),
+  'silence-window': durationFlag({
+    default: BREAKER_DEFAULTS.windowMs,
+    minMs: 60_000,
+    help: 'machines that fell silent within this time of each other are counted together',
+  }),
+  'silence-threshold-percent': integerFlag({
+    min: 1,
+    default: BREAKER_DEFAULTS.thresholdPercent,
+    help: 'when this share of the machines of a zone or of the cluster fell silent together, none of them is replaced; above 100 never',
+  }),
+  'silence-minimum-count': integerFlag({
+    min: 1,
+    default: BREAKER_DEFAULTS.minimumCount,
+    help: 'fewer silent machines than this are always replaced',
+  }),
+  'silence-stable-period': durationFlag({
+    default: BREAKER_DEFAULTS.stableMs,
+    help: 'a machine that is heard of again counts as silent for this long',
+  }),
   'drain-volume-window': integerFlag({
     min: 1,
     default: 1,
@@ -113,6 +133,12 @@ export const defaultsOf = (flags: MachineFlagValues): MachineDefaults => ({
   volumeReattachTimeoutMs: flags['machine-pv-reattach-timeout'],
   resourceExhaustedRetryMs: flags['resource-exhausted-retry'],
   unresponsiveNodeMs: flags['machine-unresponsive-node-timeout'],
+  breaker: {
+    windowMs: flags['silence-window'],
+    thresholdPercent: flags['silence-threshold-percent'],
+    minimumCount: flags['silence-minimum-count'],
+    stableMs: flags['silence-stable-period'],
+  },
 });
 
 export const orphanOptionsOf = (flags: MachineFlagValues): OrphanOptions => ({

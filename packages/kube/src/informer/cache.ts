@@ -17,6 +17,10 @@ class Index<T> {
     return bucket === undefined ? [] : [...bucket.values()];
   }
 
+  count(value: string): number {
+    return this.#buckets.get(value)?.size ?? 0;
+  }
+
   add(key: Key, object: T): void {
     for (const value of this.valuesOf(object)) {
       const bucket = this.#buckets.get(value);
@@ -65,11 +69,19 @@ export class Cache<T> implements Store<T> {
   }
 
   byIndex(index: string, value: string): readonly T[] {
+    return this.#index(index).get(value);
+  }
+
+  countByIndex(index: string, value: string): number {
+    return this.#index(index).count(value);
+  }
+
+  #index(index: string): Index<T> {
     const found = this.#indexes.get(index);
     if (found === undefined) {
       throw new TypeError(`no index "${index}"; there are: ${[...this.#indexes.keys()].join(', ') || 'none'}`);
     }
-    return found.get(value);
+    return found;
   }
 
   set(key: Key, object: T): void {

@@ -203,7 +203,7 @@ describe('life', () => {
       {
         whenSynced: () => synced.promise,
         onChange: () => () => undefined,
-        store: { get: () => undefined, list: () => [], byIndex: () => [], size: 0 },
+        store: { get: () => undefined, list: () => [], byIndex: () => [], countByIndex: () => 0, size: 0 },
         synced: false,
         run: async () => undefined,
         recordWrite: () => undefined,
