@@ -8,6 +8,7 @@ import type { NodeMarks } from './plan.ts';
 interface Wanted {
   taint?: boolean;
   protect?: boolean;
+  candidate?: boolean;
 }
 
 /** What is to become of one node. */
@@ -41,14 +42,19 @@ function annotationsFor(node: Node, wanted: boolean): Record<string, string | nu
   return { [Annotations.ScaleDownDisabled]: null, [Annotations.ScaleDownDisabledByMCM]: null };
 }
 
-function markOf(node: Node, { taint, protect }: Wanted): NodeMark | undefined {
+function markOf(node: Node, { taint, protect, candidate }: Wanted): NodeMark | undefined {
   const taints = taint === undefined ? undefined : taintsFor(node, taint);
   const annotations = protect === undefined ? undefined : annotationsFor(node, protect);
-  if (taints === undefined && annotations === undefined) return undefined;
+  const labels =
+    candidate && node.metadata.labels?.[Labels.CandidateForUpdate] === undefined
+      ? { [Labels.CandidateForUpdate]: TRUE_LOWER }
+      : undefined;
+  if (taints === undefined && annotations === undefined && labels === undefined) return undefined;
+  const metadata = { ...(annotations ? { annotations } : {}), ...(labels ? { labels } : {}) };
   return {
     node,
     change: {
-      ...(annotations === undefined ? {} : { metadata: { annotations } }),
+      ...(annotations === undefined && labels === undefined ? {} : { metadata }),
       ...(taints === undefined ? {} : { spec: { taints } }),
     },
   };
@@ -76,6 +82,7 @@ export function nodeMarks(
   };
   want(marks.untaint, { taint: false });
   want(marks.taint, { taint: true });
+  want(marks.candidates, { candidate: true });
   if (options.protection) {
     want(marks.unprotect, { protect: false }, (machine) => !machine.status?.currentStatus?.preserveExpiryTime);
     want(marks.protect, { protect: true });

@@ -2,18 +2,21 @@ import {
   Annotations,
   ConditionReasons,
   EventReasons,
+  Labels,
   type Machine,
   type MachineDeployment,
   MachineDeploymentConditions,
   type MachineSet,
   TRUE,
+  TRUE_LOWER,
 } from '@mcm/api';
-import type { Draft } from '@mcm/kube';
+import type { Draft, Node } from '@mcm/kube';
 import { type ConditionChange, findCondition } from '../set/conditions.ts';
 import { semanticEqual } from '../set/semantic-equal.ts';
 import { countMachines } from '../set/status.ts';
 import { checkPlan } from './guard.ts';
 import { surplusHistory } from './history.ts';
+import { type InPlaceWork, NO_WORK, planInPlaceUpdate } from './in-place.ts';
 import { type Limits, limitsOf } from './limits.ts';
 import { newSet, scaleAnnotations, syncedSet } from './new-set.ts';
 import { isComplete } from './progress.ts';
@@ -22,7 +25,7 @@ import { highestRevision, revisionOf, type Sets, splitSets } from './revisions.t
 import { type PlannedEvent, planRollback, type Rollback } from './rollback.ts';
 import { currentReplicas, planRollingUpdate } from './rolling-update.ts';
 import { isScalingEvent, planScaling } from './scaling.ts';
-import { footprint, type Resize, type SetSize, sizeOf } from './size.ts';
+import { type Resize, type SetSize, sizeOf } from './size.ts';
 import { type CountedSet, type CountedSets, deploymentStatus } from './status.ts';
 
 /** Everything that the decision about a deployment looks at: one reading of the caches. */
@@ -35,6 +38,8 @@ export interface DeploymentSnapshot {
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
   /** Machines of a set, by its uid, that are being made and are not among the machines yet. */
   readonly creating: (setUid: string) => number;
+  /** A node of the target cluster, if the cache has it. */
+  readonly nodeOf?: (name: string) => Node | undefined;
   readonly now: Date;
 }
 
@@ -44,6 +49,8 @@ export interface NodeMarks {
   readonly taint: readonly MachineSet[];
   /** Prefer-no-schedule taint off. */
   readonly untaint: readonly MachineSet[];
+  /** Candidates for an in-place update: labelled as such. */
+  readonly candidates: readonly MachineSet[];
   /** Scale-down-disabled annotations on. */
   readonly protect: readonly MachineSet[];
   /** Scale-down-disabled annotations off where they are ours. */
@@ -61,6 +68,8 @@ export interface RolloutPlan {
   /** The revision that the deployment should carry. */
   readonly revision: number | undefined;
   readonly nodes: NodeMarks;
+  /** What an in-place update asks for beyond sizes. */
+  readonly inPlace: InPlaceWork;
   /** A condition that this step sets by itself. */
   readonly condition: ConditionChange | undefined;
   readonly events: readonly PlannedEvent[];
@@ -73,11 +82,14 @@ export interface RolloutPlan {
 /** A condition type of ours: the rollout cannot go on until somebody changes the spec. */
 export const ROLLOUT_BLOCKED = 'RolloutBlocked';
 
-const NO_MARKS: NodeMarks = { taint: [], untaint: [], protect: [], unprotect: [] };
+const NO_MARKS: NodeMarks = { taint: [], untaint: [], candidates: [], protect: [], unprotect: [] };
 
 type Step = Pick<RolloutPlan, 'because'> &
   Partial<
-    Pick<RolloutPlan, 'create' | 'remove' | 'rollback' | 'nodes' | 'condition' | 'events' | 'measureProgress'>
+    Pick<
+      RolloutPlan,
+      'create' | 'remove' | 'rollback' | 'nodes' | 'inPlace' | 'condition' | 'events' | 'measureProgress'
+    >
   > & {
     readonly resize?: Resize;
     /** Names of sets whose scale annotations are written even if the size stays. */
@@ -147,6 +159,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
     rollback: step.rollback,
     revision: step.create ? view.nextRevision : view.split.current && revisionOf(view.split.current),
     nodes: step.nodes ?? NO_MARKS,
+    inPlace: step.inPlace ?? NO_WORK,
     condition: step.condition ?? foundCondition(view),
     events: [...(step.events ?? []), ...scaleEvents(view, resize)],
     measureProgress: step.measureProgress ?? true,
@@ -166,7 +179,7 @@ function nextStep(view: View): Step {
     case 'Recreate':
       return withProtection(view, recreateStep(view));
     case 'InPlaceUpdate':
-      return inPlaceStep(view);
+      return withTaints(view, withProtection(view, inPlaceStep(view)));
     default:
       return withTaints(view, withProtection(view, split.current ? rollingStep(view) : createStep(view)));
   }
@@ -229,34 +242,51 @@ function recreateStep(view: View): Step {
   return { ...step, ...completion(view) };
 }
 
-/**
- * In-place updates are not carried out by this version. A first set is made and brought to size; a new template waits,
- * visibly, and no machine is replaced on its account.
- */
-function inPlaceStep(view: View): Step {
-  const { deployment, sizes, replicas } = view;
-  if (sizes.old.some((size) => footprint(size) > 0)) {
-    const { message, reason } = IN_PLACE_BLOCKED;
-    const said = findCondition(deployment.status?.conditions ?? [], ROLLOUT_BLOCKED as never)?.reason === reason;
-    return {
-      condition: IN_PLACE_BLOCKED,
-      events: said ? [] : [{ type: 'Warning', reason, message }],
-      because: message,
-    };
-  }
-  if (!sizes.current) return createStep(view);
-  const resize = new Map(sizes.current.replicas === replicas ? [] : [[sizes.current.name, replicas]]);
-  return { resize, because: 'the current set gets all replicas', ...completion(view) };
-}
-
-/** Said of a deployment whose machines would have to be updated in place. */
-export const IN_PLACE_BLOCKED: ConditionChange = {
+/** Said of a deployment whose machines cannot be updated in place, because nobody sees their nodes (P-25). */
+export const NO_NODES: ConditionChange = {
   type: ROLLOUT_BLOCKED,
   status: 'True',
-  reason: 'InPlaceUpdateNotSupported',
+  reason: 'NoTargetCluster',
   message:
-    'The template changed, and this version does not update machines in place: nothing is done. Go back to the former template, or set spec.strategy.type to RollingUpdate or Recreate.',
+    'Machines are updated in place on their nodes, and there is no target cluster: nothing is done. Start the manager with --target-kubeconfig, or set spec.strategy.type to RollingUpdate or Recreate.',
 };
+
+function noNodesStep({ status }: MachineDeployment): Step {
+  const { message, reason } = NO_NODES;
+  const said = findCondition(status?.conditions ?? [], ROLLOUT_BLOCKED as never)?.reason === reason;
+  return { condition: NO_NODES, events: said ? [] : [{ type: 'Warning', reason, message }], because: message };
+}
+
+/** The next step of a deployment whose machines are updated where they are (sheet 5). */
+function inPlaceStep(view: View): Step {
+  const { deployment, sizes, counted, replicas, limits } = view;
+  const { current, old } = counted;
+  if (!current || !sizes.current) {
+    const manual = deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual';
+    if (!old.some(hasMachines)) return createStep(view);
+    return createStep(view, manual ? 0 : currentReplicas(sizes, { replicas, ...limits }));
+  }
+  const { nodeOf } = view;
+  if (!nodeOf && old.some(hasMachines)) return noNodesStep(deployment);
+  const withMachines = ({ set }: CountedSet) => ({ set, machines: view.machines.get(set.metadata.uid) ?? [] });
+  const step = planInPlaceUpdate({
+    current: withMachines(current),
+    old: old.map(withMachines),
+    replicas,
+    surge: limits.surge,
+    unavailable: limits.unavailable,
+    manual: deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual',
+    nodeOf: nodeOf ?? (() => undefined),
+  });
+  const candidates = old.filter(hasMachines).map(({ set }) => set);
+  return {
+    resize: step.resize,
+    inPlace: step.work,
+    nodes: { ...NO_MARKS, candidates },
+    because: step.because,
+    ...completion(view),
+  };
+}
 
 function rollbackStep(view: View, revision: number): Step {
   // The present template gets a revision first, so that one can come back to it; without machines, which the rollback
@@ -335,12 +365,28 @@ function setWrites(view: View, step: Step, stored: readonly MachineSet[]): Machi
     const before = byName.get(name);
     const same =
       semanticEqual(wanted.metadata.annotations, before?.metadata.annotations) &&
+      semanticEqual(wanted.metadata.labels, before?.metadata.labels) &&
       semanticEqual(wanted.spec, before?.spec);
     return same ? [] : [wanted];
   });
 }
 
-function folded({ deployment, limits }: View, step: Step, set: MachineSet): MachineSet {
+/**
+ * An old set of an in-place update must not refill what was moved away. The original never takes the label off again, so
+ * a set that one comes back to could not grow (BUG-7 of the sheet).
+ */
+function refillLabels({ deployment, split }: View, set: MachineSet): Record<string, string> | undefined {
+  const { [Labels.ScaleUpDisabled]: label, ...labels } = set.metadata.labels ?? {};
+  const inPlace = deployment.spec.strategy?.type === 'InPlaceUpdate';
+  const off = inPlace && !deployment.spec.paused && set !== split.current && (set.spec.replicas ?? 0) > 0;
+  if (off) return { ...labels, [Labels.ScaleUpDisabled]: label ?? TRUE_LOWER };
+  const stays = label !== undefined && inPlace && set !== split.current;
+  return label === undefined || stays ? set.metadata.labels : labels;
+}
+
+function folded(view: View, step: Step, set: MachineSet): MachineSet {
+  const { deployment, limits } = view;
+  const labels = refillLabels(view, set);
   const { name } = set.metadata;
   const size = step.resize?.get(name);
   const scaled = (size !== undefined && size !== (set.spec.replicas ?? 0)) || step.annotate?.includes(name) === true;
@@ -351,6 +397,7 @@ function folded({ deployment, limits }: View, step: Step, set: MachineSet): Mach
     ...set,
     metadata: {
       ...set.metadata,
+      ...(labels ? { labels } : {}),
       annotations: {
         ...annotations,
         ...(marked === undefined ? {} : { [Annotations.PreferNoSchedule]: marked }),

@@ -295,7 +295,7 @@ describe('pause, rollback, scaling', () => {
   });
 });
 
-describe('recreate and in place', () => {
+describe('recreate', () => {
   test('R-08 Recreate never has machines of two templates', async () => {
     await using world = await start({ deathMs: () => 3_000 });
     await world.deploy(3, { strategy: { type: 'Recreate' } });
@@ -307,26 +307,6 @@ describe('recreate and in place', () => {
     await world.changeClass('large');
     await world.until(() => world.complete(), 60);
     expect([mixed, await world.sizes()]).toEqual([false, 'large:3 small:0']);
-  });
-
-  test('InPlaceUpdate: a new template waits, visibly, and nothing is destroyed', async () => {
-    await using world = await start();
-    await world.deploy(2, {
-      strategy: { type: 'InPlaceUpdate', inPlaceUpdate: { maxSurge: 0, maxUnavailable: 1, orchestrationType: 'Auto' } },
-    });
-    await world.until(() => world.complete(), 60);
-    const before = (await world.machines()).map((m) => m.metadata.uid).sort();
-    await world.changeClass('large');
-    await world.pass(30);
-    expect((await world.machines()).map((m) => m.metadata.uid).sort()).toEqual(before);
-    expect(conditions(await world.deployment())).toContain('RolloutBlocked=True/InPlaceUpdateNotSupported');
-    expect((await world.events()).map((event) => event.reason)).toContain('InPlaceUpdateNotSupported');
-    await world.changeClass('small');
-    await world.pass(10);
-    expect(conditions(await world.deployment())).toEqual([
-      'Available=True/MinimumReplicasAvailable',
-      'Progressing=True/NewMachineSetAvailable',
-    ]);
   });
 });
 

@@ -102,11 +102,13 @@ export class DeploymentReconciler {
     const sets = await this.#claim(deployment, signal);
     if (await this.#labelAdopted(deployment, sets, signal)) return again(0);
     const scaled = await this.#applyTriggers(deployment, sets, signal);
+    const { nodes } = this.#context;
     const plan = planRollout({
       deployment: scaled,
       sets,
       creating: (uid) => this.#context.creations.of(uid),
       machines: new Map(sets.map((set) => [set.metadata.uid, this.#machinesOf(set)])),
+      ...(nodes ? { nodeOf: (name: string) => nodes.informer.store.get(name) } : {}),
       now: this.#context.clock.now(),
     });
     return this.#carryOut(key, scaled, plan, signal);
@@ -240,6 +242,8 @@ export class DeploymentReconciler {
     if (creation?.kind === 'collision') return this.#collide(revised, signal);
     const written = new Map<string, MachineSet>();
     for (const set of plan.write) written.set(set.metadata.uid, await this.#sets.update(set, signal));
+    // The old sets are forbidden to refill by now, and the new one to delete what carries the label.
+    await this.#handOver(plan, signal);
     if (creation?.kind !== 'failed') {
       for (const event of plan.events) recorder.event(revised, event.type, event.reason, event.message);
     }
@@ -247,6 +251,18 @@ export class DeploymentReconciler {
     const outcome = await this.#writeStatus(key, revised, plan, { written, creation }, signal);
     if (creation?.kind === 'failed') throw creation.error;
     return soonest(outcome, nodesLeft);
+  }
+
+  async #handOver({ inPlace }: RolloutPlan, signal: AbortSignal): Promise<void> {
+    const { nodes } = this.#context;
+    await this.#machines.patchAll(inPlace.machines, signal);
+    if (nodes === undefined) return;
+    const client = nodes.client.resource(nodeResource);
+    const errors = await inParallel(inPlace.nodes, PARALLEL_NODES, async ({ node, change }) => {
+      nodes.informer.recordWrite(await patchNode(client, node, change, { signal }));
+    });
+    const failure = errors.find((error) => !isNotFound(error));
+    if (failure !== undefined) throw failure;
   }
 
   async #recordRevision(

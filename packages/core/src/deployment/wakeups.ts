@@ -1,7 +1,7 @@
-import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
-import { type Change, type Controller, controllerOf, type Key, keyOf, makeKey } from '@mcm/kube';
+import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { type Change, type Controller, controllerOf, type Key, keyOf, makeKey, type Node } from '@mcm/kube';
 import { BY_NODE, type ControllerContext, changedBeyondStatus } from '../set/caches.ts';
-import { isAvailable, isReady, phaseOf } from '../set/machines.ts';
+import { isAvailable, isReady, phaseOf, updateReasonOf } from '../set/machines.ts';
 import { compileSelector } from '../set/selector.ts';
 import { semanticEqual } from '../set/semantic-equal.ts';
 import { setOf } from '../set/wakeups.ts';
@@ -64,10 +64,16 @@ function matters(old: Machine, machine: Machine): boolean {
     isReady(old) !== isReady(machine) ||
     phaseOf(old) !== phaseOf(machine) ||
     old.status?.lastOperation?.state !== machine.status?.lastOperation?.state ||
+    updateReasonOf(old) !== updateReasonOf(machine) ||
     old.status?.currentStatus?.preserveExpiryTime !== machine.status?.currentStatus?.preserveExpiryTime ||
     changedBeyondStatus(old, machine)
   );
 }
+
+/** Labels of an in-place update: selected by a user, or the agent's result. */
+const MARKS = [Labels.CandidateForUpdate, Labels.SelectedForUpdate, Labels.UpdateResult] as const;
+const marksChanged = (old: Node, node: Node): boolean =>
+  MARKS.some((key) => old.metadata.labels?.[key] !== node.metadata.labels?.[key]);
 
 function deploymentOfMachine(machine: Machine, context: ControllerContext): Key[] {
   const set = setOf(machine, context);
@@ -96,7 +102,7 @@ export function wakeDeployments(controller: Controller, context: ControllerConte
   );
   if (context.nodes === undefined) return;
   controller.watch(context.nodes.informer, (change) =>
-    change.type !== 'added'
+    change.type === 'deleted' || (change.type === 'updated' && !marksChanged(change.old, change.object))
       ? []
       : soon(
           context.machines.store

@@ -1,5 +1,5 @@
 import type { Machine } from '@mcm/api';
-import { Annotations, isForceDeletion, Labels, parseTime, TRUE } from '@mcm/api';
+import { Annotations, InPlaceUpdateReasons, isForceDeletion, Labels, NodeConditions, parseTime, TRUE } from '@mcm/api';
 import { controllerOf, type Node, type Pod, type PodDisruptionBudget } from '@mcm/kube';
 import type { VolumeSource } from '../driver/driver.ts';
 import type { TargetCaches } from '../machine/caches.ts';
@@ -31,7 +31,11 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const nodeName = node.metadata.name;
   const deletion = machine.metadata.deletionTimestamp;
   // The node of a preserved Failed machine is emptied too: from when it was preserved, and forced by another label.
-  const since = deletion ?? machine.status?.currentStatus?.lastUpdateTime;
+  // One that is updated in place: from when it was selected.
+  const selected = node.status?.conditions?.find(
+    ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
+  );
+  const since = deletion ?? selected?.lastTransitionTime ?? machine.status?.currentStatus?.lastUpdateTime;
   const forced = deletion ? isForceDeletion(machine) : machine.metadata.labels?.[Labels.ForceDrain] === TRUE;
   const unresponsive = unresponsiveAt(machine, settings.unresponsiveNodeMs);
   const forceAt = earliest(after(since, settings.drainTimeoutMs), unresponsive);

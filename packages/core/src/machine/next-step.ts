@@ -5,6 +5,7 @@ import { planNodeSync } from '../node/sync.ts';
 import { isBeingCreated, planCreation, planLateInitialization } from './creation.ts';
 import { planDeletion } from './deletion.ts';
 import { planHealth } from './health.ts';
+import { planInPlace } from './in-place.ts';
 import type { MachineObservation } from './observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './plan.ts';
 import { planPreservation } from './preservation.ts';
@@ -25,17 +26,24 @@ export function nextStep(o: MachineObservation, now: Date): Plan {
   }
   const upkeep = planUpkeep(o, now);
   if (upkeep.actions.length > 0) return upkeep;
+  const update = planInPlace(o, now);
+  if (update && update.actions.length > 0) return update;
   const preservation = planPreservation(o, now);
   if (preservation && preservation.actions.length > 0) return preservation;
   const rest = isBeingCreated(o) ? planCreation(o, now) : (planLateInitialization(o, now) ?? upkeep);
-  return preservation ? withWait(rest, preservation) : rest;
+  const waiting = update ? withWait(rest, update) : rest;
+  return preservation ? withWait(waiting, preservation) : waiting;
 }
 
 /** The plan, looked at again no later than `other` asks for. */
 function withWait(plan: Plan, other: Plan): Plan {
   if (plan.next.kind === 'continue' || other.next.kind !== 'waitUntil') return plan;
   const own = plan.next.kind === 'waitUntil' ? plan.next.instant : undefined;
-  return { ...plan, next: nextAt(own, other.next.instant), ...(other.budgets ? { budgets: other.budgets } : {}) };
+  return {
+    ...plan,
+    next: nextAt(own, other.next.instant),
+    ...(other.budgets ? { budgets: [...(plan.budgets ?? []), ...other.budgets] } : {}),
+  };
 }
 
 /**

@@ -7,6 +7,7 @@ import type { DriverInvoker } from '../driver/invoker.ts';
 import { isNodeOf, pointsTo } from '../node/instance.ts';
 import type { Caches } from './caches.ts';
 import type { DriverCalls } from './calls.ts';
+import { wantsInPlaceDrain } from './in-place.ts';
 import type { MachineMemory } from './memory.ts';
 import type { MachineObservation } from './observation.ts';
 import { wantsPreservationDrain } from './preservation.ts';
@@ -35,7 +36,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   const created = callMemory.created?.nodeName;
   const nodeOfCreated = created ? caches.target?.nodes.store.get(created) : undefined;
   const deleting = machine.metadata.deletionTimestamp !== undefined;
-  const drains = deleting || wantsPreservationDrain(machine, node);
+  const drains = deleting || wantsPreservationDrain(machine, node) || wantsInPlaceDrain(machine, node);
   if (!drains || !node) memory.drain = NO_DRAIN_MEMORY;
   const drain =
     drains && node && caches.target

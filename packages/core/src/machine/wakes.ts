@@ -1,4 +1,4 @@
-import { Labels, type Machine } from '@mcm/api';
+import { InPlaceUpdateReasons, Labels, type Machine, NodeConditions } from '@mcm/api';
 import {
   type Change,
   type Key,
@@ -102,10 +102,13 @@ export class Wakes {
   }
 }
 
-/** Being deleted, or Failed and preserved. */
+/** Being deleted, Failed and preserved, or chosen for an in-place update. */
 const mayDrain = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined ||
-  (status?.currentStatus?.phase === 'Failed' && Boolean(status.currentStatus.preserveExpiryTime));
+  (status?.currentStatus?.phase === 'Failed' && Boolean(status.currentStatus.preserveExpiryTime)) ||
+  status?.conditions?.some(
+    ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
+  ) === true;
 
 /** Whether anything that decisions read has changed: a heartbeat alone has not. */
 const nodeMatters = (before: Node, after: Node): boolean =>

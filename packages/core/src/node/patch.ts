@@ -18,7 +18,8 @@ export interface NodeChange {
     readonly finalizers?: readonly string[];
   };
   readonly spec?: {
-    readonly unschedulable?: true;
+    /** False: schedulable again, which the wire says by leaving it out. */
+    readonly unschedulable?: boolean;
     /** Null: none. */
     readonly taints?: readonly Taint[] | null;
   };
@@ -54,7 +55,7 @@ function strategic({ metadata: { uid, finalizers: current = [] } }: Node, { meta
         ...(added.length > 0 ? { finalizers: added } : {}),
         ...(removed.length > 0 ? { '$deleteFromPrimitiveList/finalizers': removed } : {}),
       },
-      ...(spec ? { spec } : {}),
+      ...(spec ? { spec: { ...spec, ...(spec.unschedulable === false ? { unschedulable: null } : {}) } } : {}),
     },
   };
 }
@@ -69,6 +70,9 @@ function tested({ metadata: seen, spec: seenSpec }: Node, { metadata, spec }: No
       ...(metadata?.finalizers ? listOperations('/metadata/finalizers', seen.finalizers, metadata.finalizers) : []),
       ...listOperations('/spec/taints', seenSpec.taints, spec?.taints ?? []),
       ...(spec?.unschedulable ? [{ op: 'add', path: '/spec/unschedulable', value: true } as const] : []),
+      ...(spec?.unschedulable === false && seenSpec.unschedulable
+        ? [{ op: 'remove', path: '/spec/unschedulable' } as const]
+        : []),
     ] satisfies Operation[],
   };
 }

@@ -1,4 +1,4 @@
-import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { Labels, type Machine, type MachineDeployment, type MachineSet, NodeConditions } from '@mcm/api';
 import {
   type Clock,
   controllerOf,
@@ -35,11 +35,12 @@ export const machineIndexes = { [BY_CONTROLLER]: byController, [BY_NODE]: byNode
 /** Indexes that the informer of sets needs. */
 export const machineSetIndexes = { [BY_CONTROLLER]: byController } as const;
 
-/** What is kept of a machine: not the copies of its node's conditions and addresses, which nobody here reads. */
+/** What is kept of a machine: of the copies of its node's conditions only that of an in-place update, no addresses. */
 export function projectMachine(machine: Machine): Machine {
   if (machine.status === undefined) return machine;
-  const { conditions: _conditions, addresses: _addresses, ...status } = machine.status;
-  return { ...machine, status };
+  const { conditions, addresses: _addresses, ...status } = machine.status;
+  const update = conditions?.filter(({ type }) => type === NodeConditions.InPlaceUpdate) ?? [];
+  return { ...machine, status: update.length > 0 ? { ...status, conditions: update } : status };
 }
 
 /** What is kept of a node: its marks. */

@@ -6,6 +6,7 @@ import {
   Labels,
   type Machine,
   type MachinePhase,
+  NodeConditions,
   UpdateResults,
 } from '@mcm/api';
 import { parseInteger, parseTime } from './text.ts';
@@ -34,6 +35,10 @@ export const isReady = (machine: Machine): boolean =>
 /** Moved here by an in-place update whose hand-over is not finished: the set must not delete it. */
 export const isBeingHandedOver = (machine: Machine): boolean =>
   machine.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful;
+
+/** How far an in-place update of its node is, as the machine controller copied it into the status. */
+export const updateReasonOf = (machine: Machine): string | undefined =>
+  machine.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate)?.reason;
 
 /** When its preservation ends, in milliseconds since 1970; undefined: not preserved. */
 export const preserveExpiry = (machine: Machine): number | undefined =>

@@ -1,0 +1,194 @@
+import { Labels, type Machine } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { nodes, seededRandom } from '@mcm/kube';
+import { describe, expect, test } from 'vitest';
+import { World, type WorldOptions } from './testing/world.ts';
+
+const start = (options: WorldOptions = {}) => World.start(startControlPlane, options);
+
+type Verdict = 'successful' | 'failed' | 'hangs';
+
+const strategy = (orchestrationType: 'Auto' | 'Manual', maxSurge: number, maxUnavailable: number) => ({
+  strategy: { type: 'InPlaceUpdate' as const, inPlaceUpdate: { orchestrationType, maxSurge, maxUnavailable } },
+});
+
+const condition = (reason: string) => ({ conditions: [{ type: 'InPlaceUpdate', status: 'True', reason }] });
+
+async function label(world: World, name: string, value: string | null, key: string = Labels.SelectedForUpdate) {
+  const body = { metadata: { labels: { [key]: value } } };
+  await world.keeper.resource(nodes).patch(name, { type: 'merge', body });
+}
+
+/** Plays the machine controller and the node's agent for one moment: each selected node comes one step further. */
+async function play(world: World, verdict: (machine: Machine) => Verdict = () => 'successful'): Promise<void> {
+  const all = new Map((await world.machines()).map((machine) => [machine.metadata.name, machine]));
+  for (const { metadata } of await world.nodes()) {
+    const { name, labels = {} } = metadata;
+    const machine = all.get(name);
+    if (!machine || machine.metadata.deletionTimestamp) continue;
+    const { phase } = machine.status?.currentStatus ?? {};
+    if (phase === 'InPlaceUpdateSuccessful') await world.setPhase(name, 'Running');
+    if (labels[Labels.SelectedForUpdate] === undefined || labels[Labels.UpdateResult] !== undefined) continue;
+    if (phase === 'Running') {
+      await world.keeper.resource(nodes).patch(name, { type: 'merge', body: { spec: { unschedulable: true } } });
+      await world.setPhase(name, 'InPlaceUpdating', condition('ReadyForUpdate'));
+      continue;
+    }
+    const result = verdict(machine);
+    if (phase !== 'InPlaceUpdating' || result === 'hangs') continue;
+    await label(world, name, result, Labels.UpdateResult);
+    const ok = result === 'successful';
+    await world.setPhase(
+      name,
+      ok ? 'InPlaceUpdateSuccessful' : 'InPlaceUpdateFailed',
+      condition(ok ? 'UpdateSuccessful' : 'UpdateFailed'),
+    );
+  }
+}
+
+async function rounds(world: World, count: number, verdict?: (machine: Machine) => Verdict): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    await world.pass(1);
+    await play(world, verdict);
+  }
+  await world.pass(5);
+}
+
+const uids = async (world: World) => (await world.machines()).map(({ metadata }) => metadata.uid).sort();
+
+async function expectClean(world: World): Promise<void> {
+  for (const { metadata, spec } of await world.nodes()) {
+    expect(Object.keys(metadata.labels ?? {}).filter((key) => key.startsWith('node.machine.sapcloud.io/'))).toEqual([]);
+    expect(spec.unschedulable).toBeFalsy();
+  }
+  for (const { metadata } of await world.machines()) expect(metadata.labels?.[Labels.UpdateResult]).toBeUndefined();
+}
+
+describe('InPlaceUpdate', () => {
+  test('Auto without surge: every machine is updated and none is replaced', async () => {
+    await using world = await start();
+    await world.deploy(3, strategy('Auto', 0, 1));
+    await world.until(() => world.complete(), 60);
+    const before = await uids(world);
+    await world.changeClass('large');
+    await rounds(world, 20);
+    expect([await uids(world), await world.sizes()]).toEqual([before, 'large:3 small:0']);
+    expect(world.complete()).toBe(true);
+    await expectClean(world);
+    const sets = await world.sets();
+    const current = sets.find((set) => set.spec.replicas === 3);
+    for (const machine of await world.machines()) {
+      expect(machine.metadata.ownerReferences?.map(({ uid }) => uid)).toEqual([current?.metadata.uid]);
+      expect(machine.metadata.labels).toMatchObject(current?.spec.selector?.matchLabels ?? {});
+      expect(machine.spec.class.name).toBe('large');
+    }
+  });
+
+  test('P-23 Auto with surge 1: one is created, two are updated, one is deleted', async () => {
+    await using world = await start();
+    await world.deploy(3, strategy('Auto', 1, 0));
+    await world.until(() => world.complete(), 60);
+    const before = await uids(world);
+    await world.changeClass('large');
+    await rounds(world, 20);
+    const after = await uids(world);
+    expect(await world.sizes()).toBe('large:3 small:0');
+    expect(after.filter((uid) => before.includes(uid))).toHaveLength(2);
+    expect(after).toHaveLength(3);
+    await expectClean(world);
+  });
+
+  test('P-22 Manual: nothing is selected, and what somebody selects is handed over', async () => {
+    await using world = await start();
+    await world.deploy(3, strategy('Manual', 0, 1));
+    await world.until(() => world.complete(), 60);
+    const before = await uids(world);
+    await world.changeClass('large');
+    await rounds(world, 4);
+    expect(await world.sizes()).toBe('large:0 small:3');
+    const all = await world.nodes();
+    expect(all.map(({ metadata }) => metadata.labels?.[Labels.CandidateForUpdate])).toEqual(['true', 'true', 'true']);
+    expect(all.filter(({ metadata }) => metadata.labels?.[Labels.SelectedForUpdate])).toEqual([]);
+    await label(world, all[0]?.metadata.name ?? '', 'true');
+    await rounds(world, 6);
+    expect([await world.sizes(), await uids(world)]).toEqual(['large:1 small:2', before]);
+  });
+
+  test('P-24 a failed update holds the others back, and nothing is replaced', async () => {
+    await using world = await start();
+    await world.deploy(3, strategy('Auto', 0, 1));
+    await world.until(() => world.complete(), 60);
+    const before = await uids(world);
+    await world.changeClass('large');
+    await rounds(world, 10, () => 'failed');
+    const selected = (await world.nodes()).filter(({ metadata }) => metadata.labels?.[Labels.SelectedForUpdate]);
+    expect([selected.length, await world.sizes(), await uids(world)]).toEqual([1, 'large:0 small:3', before]);
+  });
+
+  test('a machine that dies of its update is replaced by one of the new template', async () => {
+    await using world = await start();
+    await world.deploy(2, strategy('Auto', 0, 1));
+    await world.until(() => world.complete(), 60);
+    const victim = (await world.machines())[0]?.metadata.name ?? '';
+    await world.changeClass('large');
+    await rounds(world, 8, ({ metadata }) => (metadata.name === victim ? 'hangs' : 'successful'));
+    await world.deleteMachine(victim);
+    await rounds(world, 15);
+    expect(await world.sizes()).toBe('large:2 small:0');
+    expect((await world.machines()).filter(({ metadata }) => metadata.name === victim)).toEqual([]);
+  });
+
+  test('BUG-5, BUG-7: replicas changed in the middle, and the way back, do not stall', async () => {
+    await using world = await start();
+    await world.deploy(3, strategy('Auto', 0, 1));
+    await world.until(() => world.complete(), 60);
+    await world.changeClass('large');
+    await rounds(world, 4);
+    await world.change({ spec: { replicas: 5 } });
+    await rounds(world, 20);
+    expect(await world.sizes()).toBe('large:5 small:0');
+    await world.changeClass('small');
+    await rounds(world, 30);
+    expect(await world.sizes()).toBe('large:0 small:5');
+    await world.change({ spec: { replicas: 2 } });
+    await rounds(world, 10);
+    expect([await world.sizes(), world.complete()]).toEqual(['large:0 small:2', true]);
+  });
+
+  test.each([1, 2, 3, 4, 5, 6])(
+    'a manager that dies and loses answers (seed %i) neither loses nor doubles a machine',
+    async (seed) => {
+      const random = seededRandom(seed);
+      let broken = false;
+      await using world = await start({
+        seed,
+        fault: async (request, answer) => {
+          const lost = broken && request.method !== 'GET' && random.next() < 0.15;
+          const before = random.next() < 0.5;
+          if (lost && before) throw new TypeError('connection reset');
+          const response = await answer();
+          if (lost) throw new TypeError('connection reset');
+          return response;
+        },
+      });
+      await world.deploy(4, strategy('Auto', 0, 2));
+      await world.until(() => world.complete(), 60);
+      const before = await uids(world);
+      broken = true;
+      await world.changeClass('large');
+      for (let i = 0; i < 40; i++) {
+        await world.clock.advance(Math.floor(random.next() * 1500));
+        if (random.next() < 0.3) await world.restart();
+        await play(world);
+        expect(await uids(world)).toEqual(before);
+      }
+      broken = false;
+      await rounds(world, 60);
+      expect([await uids(world), await world.sizes()]).toEqual([before, 'large:4 small:0']);
+      await expectClean(world);
+      const quiet = world.totalWrites();
+      await world.pass(120);
+      expect(world.totalWrites()).toBe(quiet);
+    },
+  );
+});

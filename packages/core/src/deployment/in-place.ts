@@ -1,0 +1,233 @@
+import {
+  Annotations,
+  InPlaceUpdateReasons,
+  Labels,
+  type Machine,
+  type MachineSet,
+  Taints,
+  TRUE_LOWER,
+  UpdateResults,
+} from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { controllerReference } from '../set/claim.ts';
+import { createdAt, isAvailable, isBeingHandedOver, isTerminating, phaseOf, updateReasonOf } from '../set/machines.ts';
+import type { NodeMark } from './node-marks.ts';
+import type { Resize } from './size.ts';
+
+/** A set with the machines that it controls. */
+export interface StaffedSet {
+  readonly set: MachineSet;
+  readonly machines: readonly Machine[];
+}
+
+/** Everything that the decision about an in-place update looks at. */
+export interface InPlaceSnapshot {
+  readonly current: StaffedSet;
+  /** Oldest first. */
+  readonly old: readonly StaffedSet[];
+  readonly replicas: number;
+  readonly surge: number;
+  readonly unavailable: number;
+  /** Machines are selected by somebody else. */
+  readonly manual: boolean;
+  readonly nodeOf: (name: string) => Node | undefined;
+}
+
+/** Writes to machines and nodes; each may be repeated without harm. */
+export interface InPlaceWork {
+  readonly machines: readonly { readonly machine: Machine; readonly body: object }[];
+  readonly nodes: readonly NodeMark[];
+}
+
+export const NO_WORK: InPlaceWork = { machines: [], nodes: [] };
+
+/** One step of an in-place update. */
+export interface InPlaceStep {
+  readonly resize: Resize;
+  readonly work: InPlaceWork;
+  readonly because: string;
+}
+
+const replicasOf = ({ set }: StaffedSet): number => set.spec.replicas ?? 0;
+const sum = (sets: readonly StaffedSet[]): number => sets.reduce((total, set) => total + replicasOf(set), 0);
+
+/**
+ * The next step (sheet 5.2 to 5.7). Each is computed from what is there, so that a death after any write is mended by
+ * the next look: first sizes follow the machines that were moved, then machines move, then others are selected.
+ */
+export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
+  const repair = repairSizes(o);
+  if (repair.size > 0) return { resize: repair, work: NO_WORK, because: 'sizes follow the machines that were moved' };
+  const tidy = tidyUp(o);
+  const sizes = resizeCurrent(o);
+  if (sizes) return { ...sizes, work: tidy };
+  const moves = handOver(o);
+  if (moves.length > 0) {
+    return {
+      resize: new Map(),
+      work: { ...tidy, machines: [...tidy.machines, ...moves] },
+      because: 'updated machines move',
+    };
+  }
+  const left = o.old.filter((set) => replicasOf(set) > 0);
+  if (left.length > 0 && replicasOf(o.current) === o.replicas) {
+    const resize = new Map(left.map(({ set }) => [set.metadata.name, 0]));
+    return { resize, work: tidy, because: 'the current set has all replicas: the surplus goes' };
+  }
+  const selected = o.manual ? [] : select(o);
+  return {
+    resize: new Map(),
+    work: { ...tidy, nodes: [...tidy.nodes, ...selected] },
+    because: reason(o, left, selected.length),
+  };
+}
+
+function reason(o: InPlaceSnapshot, left: readonly StaffedSet[], selected: number): string {
+  if (left.length === 0) return 'no old machine is left';
+  if (selected > 0) return `${selected} nodes are selected for an update`;
+  return o.manual ? 'waiting: machines are selected by hand' : 'waiting: no further machine may be unavailable';
+}
+
+/** A set whose machines were moved away, or moved in, gets the size that it has (sheet 5.3). */
+function repairSizes({ current, old }: InPlaceSnapshot): Map<string, number> {
+  const resize = new Map<string, number>();
+  const moved = current.machines.filter((machine) => isBeingHandedOver(machine) && !isTerminating(machine)).length;
+  const surplus = current.machines.filter((machine) => !isTerminating(machine)).length - replicasOf(current);
+  if (moved > 0 && surplus > 0) {
+    resize.set(current.set.metadata.name, replicasOf(current) + Math.min(moved, surplus));
+  }
+  for (const { set, machines } of old) {
+    if (set.metadata.labels?.[Labels.ScaleUpDisabled] === undefined) continue;
+    if (machines.length < (set.spec.replicas ?? 0)) resize.set(set.metadata.name, machines.length);
+  }
+  return resize;
+}
+
+/** Sizes of the current set that need no machine to move, and what a smaller deployment has too many (sheet 5.4). */
+function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
+  const n = replicasOf(o.current);
+  const left = sum(o.old);
+  const { name } = o.current.set.metadata;
+  if (n > o.replicas) return { resize: new Map([[name, o.replicas]]), because: 'fewer replicas are asked for' };
+  if (n < o.replicas && left + n < o.replicas) {
+    return {
+      resize: new Map([[name, o.replicas - left]]),
+      because: 'machines are missing: the current set makes them',
+    };
+  }
+  return undefined;
+}
+
+const nodeOf = (machine: Machine, o: InPlaceSnapshot): Node | undefined => {
+  const name = machine.metadata.labels?.[Labels.Node];
+  return name ? o.nodeOf(name) : undefined;
+};
+
+const isUpdated = (machine: Machine, node: Node): boolean =>
+  node.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful &&
+  updateReasonOf(machine) === InPlaceUpdateReasons.UpdateSuccessful;
+
+/** Machines that were updated change their set: owner and labels in one write, bound to what was seen (sheet 5.5). */
+function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
+  const free = o.replicas - replicasOf(o.current);
+  const moves = o.old.flatMap(({ set, machines }) => {
+    // Without the label the set would replace what leaves it.
+    if (set.metadata.labels?.[Labels.ScaleUpDisabled] === undefined) return [];
+    return machines.flatMap((machine) => {
+      const node = nodeOf(machine, o);
+      const ready = node && isUpdated(machine, node) && phaseOf(machine) !== 'InPlaceUpdating';
+      return ready && !isTerminating(machine) ? [{ machine, body: movePatch(machine, set, o.current.set) }] : [];
+    });
+  });
+  return moves.slice(0, Math.max(free, 0));
+}
+
+/** Takes the former set's labels off and puts the new one's on; `null` removes. */
+export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSet): object {
+  const off = Object.keys(from.spec.selector?.matchLabels ?? {}).map((key) => [key, null] as const);
+  return {
+    metadata: {
+      uid: metadata.uid,
+      resourceVersion: metadata.resourceVersion,
+      ownerReferences: [
+        ...(metadata.ownerReferences ?? []).filter(({ controller }) => controller !== true),
+        controllerReference(to),
+      ],
+      labels: {
+        ...Object.fromEntries(off),
+        ...to.spec.selector?.matchLabels,
+        [Labels.UpdateResult]: UpdateResults.Successful,
+      },
+    },
+  };
+}
+
+/** What is left of an update once the current set counts its machine (sheet 5.3). A node that is missing is left out. */
+function tidyUp(o: InPlaceSnapshot): InPlaceWork {
+  const { machines, set } = o.current;
+  const alive = machines.filter((machine) => !isTerminating(machine));
+  const counted = alive.length <= (set.spec.replicas ?? 0);
+  const labelled = counted ? alive.filter(isBeingHandedOver) : [];
+  return {
+    machines: labelled.map((machine) => ({
+      machine,
+      body: { metadata: { uid: machine.metadata.uid, labels: { [Labels.UpdateResult]: null } } },
+    })),
+    nodes: alive.flatMap((machine) => {
+      const node = nodeOf(machine, o);
+      return node && isUpdated(machine, node) ? [{ node, change: cleaned(node) }] : [];
+    }),
+  };
+}
+
+/** The node takes pods again, once its critical components are there; one write. */
+export function cleaned(node: Node): NodeMark['change'] {
+  const { PreferNoSchedule: prefer, CriticalComponentsNotReady: critical } = Taints;
+  const others = (node.spec.taints ?? []).filter(
+    ({ key, effect }) =>
+      !(key === prefer.key && effect === prefer.effect) && !(key === critical.key && effect === critical.effect),
+  );
+  return {
+    metadata: {
+      labels: {
+        [Labels.CandidateForUpdate]: null,
+        [Labels.SelectedForUpdate]: null,
+        [Labels.UpdateResult]: null,
+      },
+      annotations: { [Annotations.UpdateFailedReason]: null },
+    },
+    spec: { unschedulable: false, taints: [...others, { ...critical }] },
+  };
+}
+
+/**
+ * Nodes to select (sheet 5.6, 5.7): as many as may be unavailable beside those that are. A selected machine that is not
+ * available any more counts once; the original counts it twice and so stays below what it is allowed.
+ */
+function select(o: InPlaceSnapshot): NodeMark[] {
+  const { replicas, unavailable, current, old } = o;
+  const marked = (machine: Machine, key: string) => nodeOf(machine, o)?.metadata.labels?.[key] !== undefined;
+  const selected = (machine: Machine) => marked(machine, Labels.SelectedForUpdate);
+  const undergoing = old.flatMap(({ machines }) => machines.filter(selected)).length;
+  const n = replicasOf(current);
+  const minAvailable = replicas - unavailable;
+  const newUnavailable = Math.max(0, n - current.machines.filter(isAvailable).length);
+  if (undergoing + n >= replicas) return [];
+  if (sum(old) + n - minAvailable - newUnavailable - undergoing <= 0) return [];
+  const all = [current, ...old].flatMap(({ machines }) => machines);
+  const steady = all.filter(
+    (machine) => isAvailable(machine) && !(selected(machine) && !current.machines.includes(machine)),
+  );
+  let quota = Math.min(steady.length - minAvailable, replicas - n - undergoing);
+  const marks: NodeMark[] = [];
+  for (const { machines } of old.toSorted((a, b) => createdAt(a.set) - createdAt(b.set))) {
+    for (const machine of machines) {
+      const node = nodeOf(machine, o);
+      if (quota <= 0) return marks;
+      if (!node || isTerminating(machine) || !marked(machine, Labels.CandidateForUpdate) || selected(machine)) continue;
+      marks.push({ node, change: { metadata: { labels: { [Labels.SelectedForUpdate]: TRUE_LOWER } } } });
+      quota -= 1;
+    }
+  }
+  return marks;
+}
