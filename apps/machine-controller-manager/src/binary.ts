@@ -27,11 +27,12 @@ export const machineControllerManager: BinaryDefinition<typeof flags> = {
   name: 'machine-controller-manager',
   version: '0.1.0',
   description: 'Controllers of MachineDeployments and MachineSets, and the check for far too many machines.',
+  metricsPrefix: 'mcm_',
   defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency },
   flags,
   units: ({ control, target, namespace, runtime, metrics, flags: given }) =>
     createControllers(
-      { control, target, namespace, runtime, metrics: metrics.queues },
+      { control, target, namespace, runtime, metrics: metrics.queues, meters: metrics.meters },
       {
         concurrency: given['concurrent-syncs'],
         safetyUp: given['safety-up'],

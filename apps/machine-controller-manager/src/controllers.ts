@@ -17,6 +17,7 @@ import {
   machineSetIndexes,
   projectMachine,
   projectNode,
+  registerManagerMetrics,
 } from '@mcm/core';
 import {
   type Controller,
@@ -25,6 +26,7 @@ import {
   type EventRecorder,
   type InformerRuntime,
   type KubeClient,
+  type Meters,
   type Node,
   nodes,
   type QueueMetrics,
@@ -42,6 +44,8 @@ export interface Surroundings {
   /** Clock, randomness and log, and what watches caches. */
   readonly runtime: InformerRuntime;
   readonly metrics?: QueueMetrics;
+  /** Where the gauges of deployments and sets are told; absent: nowhere. */
+  readonly meters?: Meters;
 }
 
 /** What an operator may choose. Times in milliseconds. */
@@ -105,6 +109,7 @@ export function createControllers(surroundings: Surroundings, settings: ManagerS
     log: runtime.log,
     ...(metrics === undefined ? {} : { metrics }),
   };
+  if (surroundings.meters) registerManagerMetrics(surroundings.meters, context);
   const { concurrency, safetyUp, safetyDown, overshootingPeriodMs: periodMs } = settings;
   const controllers: readonly Controller[] = [
     createDeploymentController(context, { concurrency, protectNodesDuringRollout: settings.protectNodesDuringRollout }),

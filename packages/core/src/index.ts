@@ -3,6 +3,7 @@ export * from './drain/index.ts';
 export * from './driver/index.ts';
 export * from './machine/index.ts';
 export * from './machine-class/index.ts';
+export * from './metrics/index.ts';
 export * from './node/index.ts';
 export * from './run/index.ts';
 export * from './safety/index.ts';

@@ -35,6 +35,7 @@ export {
 } from './log/memory-logger.ts';
 export * from './logger.ts';
 export { createMetrics, type Metrics, type MetricsOptions } from './metrics/create-metrics.ts';
+export type { MeterLabels, MeterName, Meters, Sample } from './metrics/meters.ts';
 export * from './objects.ts';
 export { createOutageLog, type OutageLog } from './outage-log.ts';
 export {

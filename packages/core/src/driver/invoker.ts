@@ -58,6 +58,15 @@ export interface DriverInvoker {
   volumeIdOf(source: VolumeSource): string | undefined;
 }
 
+/** @param machine The machine that the call was for, and its class; undefined for a listing. */
+export type ObserveCall = (
+  call: keyof DriverTimeouts,
+  ms: number,
+  error: MachineError | undefined,
+  machine?: Machine,
+  machineClass?: MachineClass,
+) => void;
+
 export interface InvokerOptions<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
   readonly caches: Pick<Caches, 'classes' | 'secrets'>;
@@ -66,7 +75,7 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly stop: AbortSignal;
   readonly timeouts?: DriverTimeouts;
   /** Told of every call that ended; for metrics. */
-  readonly observe?: (call: keyof DriverTimeouts, ms: number, error: MachineError | undefined) => void;
+  readonly observe?: ObserveCall;
 }
 
 /** Parses with the path of each problem. */
@@ -116,16 +125,19 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     secrets: () => ClassSecrets,
     work: (signal: AbortSignal) => Promise<T>,
     onOverdue?: OnOverdue,
+    machine?: Machine,
   ): Promise<T> => {
+    const tell = (error: MachineError | undefined): void =>
+      observe?.(call, took(), error, machine, machine && classOf(machine));
     const since = clock.now().getTime();
     const took = (): number => clock.now().getTime() - since;
     try {
       const result = await withDeadline({ clock, timeoutMs: timeouts[call], stop, what, onOverdue }, work);
-      observe?.(call, took(), undefined);
+      tell(undefined);
       return result;
     } catch (thrown) {
       const error = scrub(MachineError.from(thrown), secrets);
-      observe?.(call, took(), error);
+      tell(error);
       throw error;
     }
   };
@@ -146,7 +158,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       const fields = { machine: machine.metadata.name, call };
       return work({ ...request(machineClass, found, signal, fields), machine }, found);
     };
-    return invoke(call, `${call} of machine ${machine.metadata.name}`, secrets, run, onOverdue);
+    return invoke(call, `${call} of machine ${machine.metadata.name}`, secrets, run, onOverdue, machine);
   };
 
   const absent = (method: string): never => {

@@ -18,7 +18,7 @@ import {
 } from '@mcm/kube';
 import { secretKeysOf } from '../driver/credentials.ts';
 import type { DriverDefinition } from '../driver/define-driver.ts';
-import { createInvoker, type DriverTimeouts, type InvokerOptions } from '../driver/invoker.ts';
+import { createInvoker, type DriverTimeouts, type ObserveCall } from '../driver/invoker.ts';
 import { type Caches, createCaches, informersOf } from '../machine/caches.ts';
 import { DriverCalls } from '../machine/calls.ts';
 import { MachineMemories } from '../machine/memory.ts';
@@ -55,7 +55,7 @@ export interface MachineControllerOptions<Spec, Credentials> {
   /** Pods with volumes of one node on their way at once; default 1. */
   readonly volumeWindow?: number;
   readonly queueMetrics?: QueueMetrics;
-  readonly observeCall?: InvokerOptions<Spec, Credentials>['observe'];
+  readonly observeCall?: ObserveCall;
 }
 
 /** The machine controller of one provider: every controller of its process. */

@@ -1,2 +1,3 @@
 export { buildMachineController, type MachineController, type MachineControllerOptions } from './build.ts';
+export { machineFlags } from './flags.ts';
 export { machineControllerBinary, runMachineController } from './main.ts';

@@ -4,6 +4,7 @@ import { machineClasses, machines } from '@mcm/api';
 import {
   type BinaryContext,
   type BinaryDefinition,
+  makeKey,
   nodes,
   persistentVolumeClaims,
   persistentVolumes,
@@ -16,6 +17,8 @@ import {
   volumeAttachments,
 } from '@mcm/kube';
 import type { DriverDefinition } from '../driver/define-driver.ts';
+import { registerDriverMetrics } from '../metrics/driver.ts';
+import { registerMachineMetrics } from '../metrics/machine.ts';
 import { buildMachineController } from './build.ts';
 import { checkMachineFlags, defaultsOf, machineFlags, orphanOptionsOf, reachabilityOf, timeoutsOf } from './flags.ts';
 
@@ -48,6 +51,7 @@ function unitOf<Spec, Credentials>(
   context: BinaryContext<MachineFlags>,
 ): Unit {
   const { control, target, namespace, clock, random, log, recorder, metrics, runtime, flags } = context;
+  const driverMetrics = registerDriverMetrics(metrics.meters, driver.name, clock);
   const controller = buildMachineController({
     driver,
     control,
@@ -67,7 +71,16 @@ function unitOf<Spec, Credentials>(
     reachability: reachabilityOf(flags),
     volumeWindow: flags['drain-volume-window'],
     queueMetrics: metrics.queues,
+    observeCall: driverMetrics.observe,
   });
+  const { machines: cached, classes } = controller.caches;
+  const stages = registerMachineMetrics(metrics.meters, {
+    machines: cached,
+    classOf: ({ metadata, spec }) => classes.store.get(makeKey(metadata.namespace, spec.class.name ?? '')),
+    frozen: controller.frozen,
+    clock,
+  });
+  driverMetrics.tellStages(stages);
   const inTarget = [nodes, pods, podDisruptionBudgets, persistentVolumeClaims, persistentVolumes, volumeAttachments];
   return {
     name: NAME,

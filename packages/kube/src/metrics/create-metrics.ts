@@ -2,6 +2,7 @@ import type { Counter, Registry } from 'prom-client';
 import type { RequestSample } from '../client/exchange.ts';
 import { load } from '../lazy.ts';
 import type { QueueMetrics } from '../queue/create-controller.ts';
+import { createMeters, type Meters } from './meters.ts';
 import { templated } from './template.ts';
 
 export interface MetricsOptions {
@@ -13,6 +14,8 @@ export interface MetricsOptions {
 export interface Metrics {
   /** For metrics of one's own. */
   readonly registry: Registry;
+  /** The same, without a word of the library. */
+  readonly meters: Meters;
   /** For `createController`. */
   readonly queues: QueueMetrics;
   /** For `createClient`; `host` is the server's. */
@@ -162,6 +165,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   addProcessMetrics(prometheus, registry);
   return {
     registry,
+    meters: createMeters(prometheus, registry),
     queues: createQueueMetrics(prometheus, registry, prefix),
     reflectors: createReflectorMetrics(prometheus, registry, prefix),
     requests: createRequestMetrics(prometheus, registry),

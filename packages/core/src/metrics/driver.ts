@@ -1,0 +1,57 @@
+import { MachineCodes, type MachineCode } from '@mcm/api';
+import type { Clock, Meters } from '@mcm/kube';
+import type { ObserveCall } from '../driver/invoker.ts';
+import type { StageObserver } from './machine.ts';
+
+/** The driver's methods as the original's drivers call them. */
+const OPERATIONS: Readonly<Record<Parameters<ObserveCall>[0], string>> = {
+  create: 'create_machine',
+  initialize: 'initialize_machine',
+  status: 'get_machine_status',
+  delete: 'delete_machine',
+  list: 'list_machine',
+};
+
+/**
+ * Metrics of every driver's calls, so that no driver counts by itself: the time of those that worked, the number and
+ * code of those that did not, and the stages of a machine's life that end with them.
+ */
+export function registerDriverMetrics(meters: Meters, provider: string, clock: Clock): DriverMetrics {
+  const took = meters.histogram({
+    name: 'mcm_cloud_api_driver_request_duration_seconds',
+    help: 'Seconds of driver calls that worked',
+    labels: ['provider', 'operation'],
+  });
+  const failed = meters.counter({
+    name: 'mcm_cloud_api_driver_requests_failed_total',
+    help: 'Driver calls that failed, by machine code',
+    labels: ['provider', 'operation', 'error_code'],
+  });
+  let stage: StageObserver | undefined;
+  const observe: ObserveCall = (call, ms, error, machine, machineClass) => {
+    const labels = { provider, operation: OPERATIONS[call] };
+    if (error) return failed({ ...labels, error_code: codeNumber(error.code) });
+    took(ms / 1000, labels);
+    if (!machine || !stage) return;
+    const { creationTimestamp, deletionTimestamp } = machine.metadata;
+    const since = (time: string): number => clock.now().getTime() - Date.parse(time);
+    if (call === 'create') stage('create', machine, since(creationTimestamp), machineClass);
+    if (call === 'initialize') stage('initialize', machine, ms, machineClass);
+    if (call === 'delete' && deletionTimestamp) stage('delete', machine, since(deletionTimestamp), machineClass);
+  };
+  return {
+    observe,
+    tellStages: (observer) => {
+      stage = observer;
+    },
+  };
+}
+
+/** What counts the calls of a driver. */
+export interface DriverMetrics {
+  readonly observe: ObserveCall;
+  /** Names who is told of stages; the caches that it reads are made after the driver's caller. */
+  tellStages(observer: StageObserver): void;
+}
+
+const codeNumber = (code: MachineCode): string => String(MachineCodes[code]);

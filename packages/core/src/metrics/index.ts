@@ -1,0 +1,3 @@
+export { type DriverMetrics, registerDriverMetrics } from './driver.ts';
+export { type MachineSources, registerMachineMetrics, type Stage, type StageObserver } from './machine.ts';
+export { type ManagerSources, registerManagerMetrics } from './manager.ts';

@@ -1,0 +1,160 @@
+import { Labels, type Machine, type MachineClass, PHASE_METRIC_VALUES, STEP_TEXTS } from '@mcm/api';
+import type { Change, Clock, MeterLabels, Meters, Sample } from '@mcm/kube';
+import { createdAt, named, perCondition, perObject, type Source } from './sources.ts';
+
+/** What the machine controller's metrics are read from. */
+export interface MachineSources {
+  readonly machines: Source<Machine> & { onChange(handler: (change: Change<Machine>) => void): () => void };
+  readonly classOf: (machine: Machine) => MachineClass | undefined;
+  readonly frozen: () => boolean;
+  readonly clock: Clock;
+}
+
+/** Part of a machine's life that has a duration. */
+export type Stage = 'create' | 'initialize' | 'join' | 'drain' | 'delete';
+
+/** Tells of the end of a stage. */
+export type StageObserver = (stage: Stage, machine: Machine, ms: number, machineClass?: MachineClass) => void;
+
+const NAMED = ['name', 'namespace'];
+const KIND = ['namespace', 'machine_deployment', 'instance_type', 'zone'];
+const ZONE = 'topology.kubernetes.io/zone';
+const STAGES: readonly Stage[] = ['create', 'initialize', 'join', 'drain', 'delete'];
+/** One second to four hours. */
+const STAGE_BUCKETS = [1, 2, 5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1200, 1800, 3600, 7200, 14_400];
+
+/** Undefined for a machine of no deployment, which the original leaves out too. */
+function kindOf(stage: Stage | 'join', machine: Machine, machineClass: MachineClass | undefined) {
+  const deployment = machine.metadata.labels?.name;
+  if (!deployment) return undefined;
+  const base = { namespace: machine.metadata.namespace ?? '', machine_deployment: deployment };
+  if (stage === 'drain') return base;
+  const { instanceType = '' } = machineClass?.nodeTemplate ?? {};
+  const labels = machine.spec.nodeTemplate?.metadata?.labels;
+  return { ...base, instance_type: instanceType, zone: labels?.[ZONE] ?? machineClass?.nodeTemplate?.zone ?? '' };
+}
+
+function stageObserver(meters: Meters): StageObserver {
+  const last = new Map(
+    STAGES.map((stage) => [
+      stage,
+      meters.gauge({
+        name: `mcm_machine_${stage}_duration_seconds`,
+        help: `Seconds that the last machine's stage ${stage} took`,
+        labels: stage === 'drain' ? KIND.slice(0, 2) : KIND,
+      }),
+    ]),
+  );
+  const all = meters.histogram(
+    { name: 'mcm_machine_stage_duration_seconds', help: 'Seconds of a stage of machines’ lives', labels: ['stage'] },
+    STAGE_BUCKETS,
+  );
+  return (stage, machine, ms, machineClass) => {
+    all(ms / 1000, { stage });
+    const labels = kindOf(stage, machine, machineClass);
+    // Whole seconds, and none is not told: as the original.
+    const seconds = Math.floor(ms / 1000);
+    if (labels && seconds > 0) last.get(stage)?.(seconds, labels);
+  };
+}
+
+const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase ?? '';
+
+const isDraining = ({ status }: Machine): boolean =>
+  status?.lastOperation?.description?.includes(STEP_TEXTS.drain) === true;
+
+/** Follows machines through their phases, at the cost of the one that changed. */
+function follow(sources: MachineSources, told: StageObserver, failedJoin: (labels: MeterLabels) => void): void {
+  const { machines, clock, classOf } = sources;
+  const drains = new Map<string, number>();
+  machines.onChange((change) => {
+    const { object } = change;
+    const { uid, creationTimestamp } = object.metadata;
+    if (change.type === 'deleted') drains.delete(uid);
+    if (change.type !== 'updated') return;
+    const { old } = change;
+    const now = clock.now().getTime();
+    if (phaseOf(old) === 'Pending' && phaseOf(object) === 'Running') {
+      told('join', object, now - Date.parse(creationTimestamp), classOf(object));
+    }
+    if (phaseOf(old) === 'Pending' && phaseOf(object) === 'Failed') {
+      const labels = kindOf('join', object, classOf(object));
+      if (labels) failedJoin(labels);
+    }
+    if (isDraining(object) && !isDraining(old)) drains.set(uid, now);
+    const since = drains.get(uid);
+    if (since === undefined || isDraining(object)) return;
+    drains.delete(uid);
+    told('drain', object, now - since);
+  });
+}
+
+function* machineInfo({ store }: Source<Machine>): Generator<Sample> {
+  for (const object of store.list()) {
+    const { class: reference, providerID = '' } = object.spec;
+    const labels = {
+      ...named(object),
+      createdAt: createdAt(object.metadata.creationTimestamp),
+      spec_provider_id: providerID,
+      spec_class_api_group: reference.apiGroup ?? '',
+      spec_class_kind: reference.kind ?? '',
+      spec_class_name: reference.name ?? '',
+      node_name: object.metadata.labels?.[Labels.Node] ?? '',
+    };
+    yield { labels, value: 1 };
+  }
+}
+
+const INFO = [
+  ...NAMED,
+  'createdAt',
+  'spec_provider_id',
+  'spec_class_api_group',
+  'spec_class_kind',
+  'spec_class_name',
+  'node_name',
+];
+
+const phaseValue = (machine: Machine): number =>
+  (PHASE_METRIC_VALUES as Readonly<Record<string, number>>)[phaseOf(machine)] ?? 0;
+
+/**
+ * The machine controller's metrics, under the names of the original (sheet mcm-api 7.2), and a histogram of stages.
+ * @returns to be told of the stages that only their caller can time: create, initialize, delete.
+ */
+export function registerMachineMetrics(meters: Meters, sources: MachineSources): StageObserver {
+  const { machines, frozen } = sources;
+  meters.observed({ name: 'mcm_machine_controller_frozen', help: '1 while machines are not judged' }, () => [
+    { value: frozen() ? 1 : 0 },
+  ]);
+  meters.observed({ name: 'mcm_machine_items_total', help: 'Number of machines' }, () => [
+    { value: machines.store.size },
+  ]);
+  meters.observed(
+    {
+      name: 'mcm_machine_current_status_phase',
+      help: '1 Running, -1 Unknown, -2 CrashLoopBackOff, -3 Failed, -4 Terminating, 0 any other',
+      labels: NAMED,
+    },
+    () => perObject(machines, phaseValue),
+  );
+  meters.observed({ name: 'mcm_machine_info', help: 'Identity of a machine', labels: INFO }, () =>
+    machineInfo(machines),
+  );
+  meters.observed(
+    {
+      name: 'mcm_machine_status_condition',
+      help: '1 for True, 0 for False, 2 for Unknown',
+      labels: [...NAMED, 'condition'],
+    },
+    () => perCondition(machines, ({ status }) => status?.conditions),
+  );
+  const told = stageObserver(meters);
+  const failedJoin = meters.counter({
+    name: 'mcm_machine_num_failed_join',
+    help: 'Machines that did not join in time',
+    labels: KIND,
+  });
+  follow(sources, told, failedJoin);
+  return told;
+}

@@ -1,0 +1,181 @@
+import type { Machine, MachineDeployment, MachineSet, MachineSummary } from '@mcm/api';
+import type { Change, Meters, Sample } from '@mcm/kube';
+import { createdAt, named, perCondition, perObject, type Source } from './sources.ts';
+
+/** Caches that the manager's gauges read when they are scraped. */
+export interface ManagerSources {
+  readonly deployments: Source<MachineDeployment>;
+  readonly sets: Source<MachineSet>;
+  readonly machines: { onChange(handler: (change: Change<Machine>) => void): () => void };
+}
+
+const NAMED = ['name', 'namespace'];
+const FAILED = [
+  ...NAMED,
+  'failed_machine_name',
+  'failed_machine_provider_id',
+  'failed_machine_owner_ref',
+  'failed_machine_last_operation_state',
+  'failed_machine_last_operation_machine_operation_type',
+];
+
+type Values<T> = readonly (readonly [name: string, help: string, value: (object: T) => number | undefined])[];
+
+/** Percentages count as 0, as the original exports them. */
+const absolute = (value: number | string | undefined): number => (typeof value === 'number' ? value : 0);
+
+const rolling = ({ spec }: MachineDeployment) =>
+  spec.strategy?.type === 'RollingUpdate' ? spec.strategy.rollingUpdate : undefined;
+
+const DEPLOYMENT: Values<MachineDeployment> = [
+  ['info_spec_paused', 'Whether the deployment is paused', ({ spec }) => (spec.paused ? 1 : 0)],
+  ['info_spec_replicas', 'Machines asked for', ({ spec }) => spec.replicas ?? 0],
+  ['info_spec_min_ready_seconds', 'minReadySeconds of the spec', ({ spec }) => spec.minReadySeconds ?? 0],
+  [
+    'info_spec_rolling_update_max_surge',
+    'maxSurge of a RollingUpdate; a percentage counts as 0',
+    (object) => rolling(object) && absolute(rolling(object)?.maxSurge),
+  ],
+  [
+    'info_spec_rolling_update_max_unavailable',
+    'maxUnavailable of a RollingUpdate; a percentage counts as 0',
+    (object) => rolling(object) && absolute(rolling(object)?.maxUnavailable),
+  ],
+  ['info_spec_revision_history_limit', 'Old sets kept', ({ spec }) => spec.revisionHistoryLimit],
+  ['info_spec_progress_deadline_seconds', 'Progress deadline', ({ spec }) => spec.progressDeadlineSeconds],
+  ['info_spec_rollback_to_revision', 'Revision to go back to', ({ spec }) => spec.rollbackTo?.revision],
+  ['status_available_replicas', 'Machines that are available', ({ status }) => status?.availableReplicas ?? 0],
+  ['status_unavailable_replicas', 'Machines that are missing', ({ status }) => status?.unavailableReplicas ?? 0],
+  ['status_ready_replicas', 'Machines that are Running', ({ status }) => status?.readyReplicas ?? 0],
+  ['status_updated_replicas', 'Machines of the current set', ({ status }) => status?.updatedReplicas ?? 0],
+  ['status_collision_count', 'How often the name of a new set was taken', ({ status }) => status?.collisionCount],
+  ['status_replicas', 'Machines of all sets', ({ status }) => status?.replicas ?? 0],
+];
+
+const SET: Values<MachineSet> = [
+  ['info_spec_replicas', 'Machines asked for', ({ spec }) => spec.replicas ?? 0],
+  ['info_spec_min_ready_seconds', 'minReadySeconds of the spec', ({ spec }) => spec.minReadySeconds ?? 0],
+  ['status_available_replicas', 'Machines that are available', ({ status }) => status?.availableReplicas ?? 0],
+  [
+    'status_fully_labelled_replicas',
+    'Machines with all labels of the template',
+    ({ status }) => status?.fullyLabeledReplicas ?? 0,
+  ],
+  ['status_ready_replicas', 'Machines that are Running', ({ status }) => status?.readyReplicas ?? 0],
+  // The original sets this one from readyReplicas.
+  ['status_replicas', 'Machines of the set', ({ status }) => status?.replicas ?? 0],
+];
+
+type Owner = MachineDeployment | MachineSet;
+
+function* failedOf({ store }: Source<Owner>): Generator<Sample> {
+  for (const object of store.list()) {
+    for (const failed of object.status?.failedMachines ?? []) {
+      yield { labels: { ...named(object), ...failedLabels(failed) }, value: 1 };
+    }
+  }
+}
+
+const failedLabels = ({ name = '', providerID = '', ownerRef = '', lastOperation }: MachineSummary) => ({
+  failed_machine_name: name,
+  failed_machine_provider_id: providerID,
+  failed_machine_owner_ref: ownerRef,
+  failed_machine_last_operation_state: lastOperation?.state ?? '',
+  failed_machine_last_operation_machine_operation_type: lastOperation?.type ?? '',
+});
+
+function common<T extends Owner>(
+  meters: Meters,
+  prefix: string,
+  source: Source<T>,
+  values: Values<T>,
+  conditions: (object: T) => readonly { type: string; status: string }[] | undefined,
+): void {
+  meters.observed({ name: `${prefix}_items_total`, help: 'Number of objects' }, () => [{ value: source.store.size }]);
+  for (const [name, help, value] of values) {
+    meters.observed({ name: `${prefix}_${name}`, help, labels: NAMED }, () => perObject(source, value));
+  }
+  meters.observed(
+    {
+      name: `${prefix}_status_condition`,
+      help: '1 for True, 0 for False, 2 for Unknown',
+      labels: [...NAMED, 'condition'],
+    },
+    () => perCondition(source, conditions),
+  );
+  meters.observed({ name: `${prefix}_failed_machines`, help: 'One series a failed machine', labels: FAILED }, () =>
+    failedOf(source),
+  );
+}
+
+function* deploymentInfo({ store }: Source<MachineDeployment>): Generator<Sample> {
+  for (const object of store.list()) {
+    const labels = {
+      ...named(object),
+      createdAt: createdAt(object.metadata.creationTimestamp),
+      spec_strategy_type: object.spec.strategy?.type ?? '',
+    };
+    yield { labels, value: 1 };
+  }
+}
+
+function* setInfo({ store }: Source<MachineSet>): Generator<Sample> {
+  for (const object of store.list()) {
+    // The original fills these from the legacy reference only, and they are empty ever since nobody uses it.
+    const reference = object.spec.machineClass ?? object.spec.template.spec.class;
+    const labels = {
+      ...named(object),
+      createdAt: createdAt(object.metadata.creationTimestamp),
+      spec_machine_class_api_group: reference.apiGroup ?? '',
+      spec_machine_class_kind: reference.kind ?? '',
+      spec_machine_class_name: reference.name ?? '',
+    };
+    yield { labels, value: 1 };
+  }
+}
+
+/** Whether a change is the deletion of a machine that failed its health check. */
+const isStaleDeletion = (change: Change<Machine>): boolean =>
+  change.type === 'updated' &&
+  change.old.metadata.deletionTimestamp === undefined &&
+  change.object.metadata.deletionTimestamp !== undefined &&
+  change.object.status?.currentStatus?.phase === 'Failed' &&
+  change.object.status.lastOperation?.type === 'HealthCheck';
+
+/**
+ * The manager's metrics, under the names of the original (sheet mcm-api 7.1). Gauges are read from the caches when
+ * they are scraped, so that an object that is gone has no series.
+ */
+export function registerManagerMetrics(meters: Meters, { deployments, sets, machines }: ManagerSources): void {
+  common(meters, 'mcm_machine_deployment', deployments, DEPLOYMENT, ({ status }) => status?.conditions);
+  common(meters, 'mcm_machine_set', sets, SET, ({ status }) => status?.machineSetCondition);
+  meters.observed(
+    {
+      name: 'mcm_machine_deployment_info',
+      help: 'Identity of a deployment',
+      labels: [...NAMED, 'createdAt', 'spec_strategy_type'],
+    },
+    () => deploymentInfo(deployments),
+  );
+  meters.observed(
+    {
+      name: 'mcm_machine_set_info',
+      help: 'Identity of a set',
+      labels: [
+        ...NAMED,
+        'createdAt',
+        'spec_machine_class_api_group',
+        'spec_machine_class_kind',
+        'spec_machine_class_name',
+      ],
+    },
+    () => setInfo(sets),
+  );
+  const stale = meters.counter({
+    name: 'mcm_machine_stale_machines_total',
+    help: 'Machines deleted after they failed their health check',
+  });
+  machines.onChange((change) => {
+    if (isStaleDeletion(change)) stale();
+  });
+}
