@@ -65,7 +65,13 @@ function cacheOf<T extends { readonly metadata: { readonly name: string } }>(...
   const handlers: ((change: Change<T>) => void)[] = [];
   return {
     synced: true,
-    store: { size: objects.length, list: () => objects, get: () => undefined, byIndex: () => [] },
+    store: {
+      size: objects.length,
+      list: () => objects,
+      get: () => undefined,
+      byIndex: () => [],
+      countByIndex: () => 0,
+    },
     objects,
     onChange: (handler: (change: Change<T>) => void) => {
       handlers.push(handler);
