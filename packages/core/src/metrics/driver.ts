@@ -1,4 +1,4 @@
-import { MachineCodes, type MachineCode } from '@mcm/api';
+import { type MachineCode, MachineCodes } from '@mcm/api';
 import type { Clock, Meters } from '@mcm/kube';
 import type { ObserveCall } from '../driver/invoker.ts';
 import type { StageObserver } from './machine.ts';
