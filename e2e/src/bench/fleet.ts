@@ -19,7 +19,10 @@ const DEPLOYMENT = 'bench';
 const CLASSES = ['blue', 'green'] as const;
 
 /** Everything that the figures of a fleet's life need, on one stack, one after the other. */
-export async function* fleetFigures(replicas: number): AsyncGenerator<Measured> {
+export async function* fleetFigures(
+  replicas: number,
+  { roll = replicas <= 100, idle = replicas >= 500 }: { readonly roll?: boolean; readonly idle?: boolean } = {},
+): AsyncGenerator<Measured> {
   const stack = await startStack();
   try {
     for (const name of CLASSES) await stack.makeClass(name);
@@ -35,7 +38,7 @@ export async function* fleetFigures(replicas: number): AsyncGenerator<Measured> 
         300_000,
       );
     });
-    if (replicas <= 100) {
+    if (roll) {
       yield await measure(stack, `Roll ${replicas} machines, maxSurge 10 %, maxUnavailable 0`, replicas, async () => {
         await patch(stack, { template: { spec: { class: { name: CLASSES[1] } } } });
         await until<MachineDeployment>(
@@ -52,7 +55,7 @@ export async function* fleetFigures(replicas: number): AsyncGenerator<Measured> 
         await noneTerminating(stack);
       });
     }
-    if (replicas >= 500) yield await idle(stack, replicas);
+    if (idle) yield await measureIdle(stack, replicas);
     yield await measure(stack, `${replicas} → 0`, replicas, async () => {
       await patch(stack, { replicas: 0 });
       await noMachines(stack);
@@ -88,7 +91,7 @@ async function measure(stack: Stack, work: string, machineCount: number, run: ()
 
 const IDLE_MS = 60_000;
 
-async function idle(stack: Stack, machineCount: number): Promise<Measured> {
+async function measureIdle(stack: Stack, machineCount: number): Promise<Measured> {
   await sleep(realClock, 5_000);
   stack.requests.read();
   const before = controllerCpu(stack);

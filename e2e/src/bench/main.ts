@@ -1,4 +1,5 @@
 import { planeFigures } from './control-plane.ts';
+import { deploymentCosts } from './deployments.ts';
 import { fleetFigures, type Measured, podMemory } from './fleet.ts';
 
 /** Figures of the Go original for the same work on the same machine, and the goals set against them. */
@@ -10,6 +11,10 @@ const GOALS: Readonly<Record<string, { original: string; goal: string }>> = {
   'Roll 100 machines, maxSurge 10 %, maxUnavailable 0': {
     original: '642 s; 33 writes, 176 reads; 306 ms CPU',
     goal: '< 20 s; ≤ 17 writes with a token, ≤ 1 read; < 40 ms CPU',
+  },
+  'Roll 1000 machines, maxSurge 10 %, maxUnavailable 0': {
+    original: '642 s for 100',
+    goal: '< 150 s',
   },
   '100 → 0': { original: '69 s; 18 writes, 14 reads', goal: '< 5 s; ≤ 8 writes' },
   '0 → 500 machines Running and available': { original: '57 s', goal: '< 10 s' },
@@ -49,6 +54,18 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   },
   'control-plane': async () => {
     for await (const { work, here, goal } of planeFigures()) say(`${work.padEnd(56)} ${here.padEnd(44)} goal ${goal}`);
+  },
+  deployments: async () => {
+    say('\nA reconcile of one deployment of 10 machines, beside how many others');
+    for await (const { deployments, cpuMsEach, latencyMs, rssMb } of deploymentCosts([1, 100, 1_000])) {
+      say(
+        `  ${String(deployments).padStart(5)} deployments  ${cpuMsEach.toFixed(2)} ms CPU, told after ${latencyMs.toFixed(1)} ms, RSS ${rssMb.toFixed(0)} MB`,
+      );
+    }
+    say('  goal      < 5 ms each, flat within 2×');
+  },
+  'roll-1000': async () => {
+    for await (const measured of fleetFigures(1_000, { roll: true, idle: false })) report(measured);
   },
   pods: async () => {
     const { podCount, rssMb, peakNote } = await podMemory(20_000);

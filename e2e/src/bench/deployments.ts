@@ -1,0 +1,148 @@
+import { type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
+import { realClock, sleep } from '@mcm/kube';
+import { cpuMs, rssMb } from '../harness/process-usage.ts';
+import { NAMESPACE, type Stack, startStack } from '../harness/stack.ts';
+
+/** What one reconcile of a deployment costs beside so many others. */
+export interface DeploymentCost {
+  readonly deployments: number;
+  /** CPU of the manager's process for each deployment that changed: its watch event, its reconcile and its status write. */
+  readonly cpuMsEach: number;
+  /** From the user's write until the status tells of it, at the median. */
+  readonly latencyMs: number;
+  readonly rssMb: number;
+}
+
+const MACHINES_EACH = 10;
+const CHANGES = 300;
+const CREATES_AT_ONCE = 16;
+const CLASS = 'blue';
+
+const nameOf = (index: number): string => `bench-${index}`;
+
+/**
+ * Costs of a reconcile in one process with few and with many deployments of ten machines. Machines are declared Running
+ * by the bench: only the deployment controller is measured.
+ */
+export async function* deploymentCosts(counts: readonly number[]): AsyncGenerator<DeploymentCost> {
+  const stack = await startStack();
+  const end = new AbortController();
+  try {
+    await stack.makeClass(CLASS);
+    await stack.manager.start();
+    const running = declareRunning(stack, end.signal);
+    let made = 0;
+    for (const count of counts) {
+      await makeDeployments(stack, made, count);
+      made = count;
+      await running.reach(count * MACHINES_EACH);
+      await sleep(realClock, 5_000);
+      // A process that has just started runs code that is not compiled yet.
+      await change(stack, count, CHANGES);
+      yield await measure(stack, count);
+    }
+  } finally {
+    end.abort();
+    await stack.stop();
+  }
+}
+
+async function measure(stack: Stack, count: number): Promise<DeploymentCost> {
+  await sleep(realClock, 2_000);
+  const { pid } = stack.manager;
+  if (pid === undefined) throw new Error('the manager is not running');
+  const before = cpuMs(pid);
+  const latencies = await change(stack, count, CHANGES);
+  await sleep(realClock, 1_000);
+  const spent = cpuMs(pid) - before;
+  const sorted = latencies.toSorted((a, b) => a - b);
+  return {
+    deployments: count,
+    cpuMsEach: spent / CHANGES,
+    latencyMs: sorted[Math.floor(sorted.length / 2)] ?? Number.NaN,
+    rssMb: rssMb(pid),
+  };
+}
+
+async function makeDeployments(stack: Stack, from: number, to: number): Promise<void> {
+  let next = from;
+  const worker = async (): Promise<void> => {
+    while (next < to) {
+      const index = next;
+      next += 1;
+      await stack.makeDeployment(nameOf(index), MACHINES_EACH, CLASS);
+    }
+  };
+  await Promise.all(Array.from({ length: CREATES_AT_ONCE }, worker));
+}
+
+/** Changes deployments one after the other, each as soon as the status of the one before tells of its change. */
+async function change(stack: Stack, count: number, changes: number): Promise<number[]> {
+  const resource = stack.client.resource<MachineDeployment>(machineDeployments, NAMESPACE);
+  const { metadata } = await resource.list({ limit: 1 });
+  const seen = new Map<string, number>();
+  let told = (): void => undefined;
+  const end = new AbortController();
+  const watching = (async () => {
+    for await (const event of resource.watch({ resourceVersion: metadata.resourceVersion, signal: end.signal })) {
+      if (event.type === 'BOOKMARK') continue;
+      const { metadata, status } = event.object;
+      seen.set(metadata.name, status?.observedGeneration ?? 0);
+      told();
+    }
+  })().catch((error: unknown) => {
+    if (!end.signal.aborted) throw error;
+  });
+  const latencies: number[] = [];
+  for (let i = 0; i < changes; i += 1) {
+    const name = nameOf((i * 7) % count);
+    const start = performance.now();
+    const { metadata } = await resource.patch(name, {
+      type: 'merge',
+      body: { spec: { progressDeadlineSeconds: 600 + Math.floor(performance.now()) } },
+    });
+    while ((seen.get(name) ?? 0) < (metadata.generation ?? 0)) {
+      await new Promise<void>((resolve) => {
+        told = resolve;
+      });
+    }
+    latencies.push(performance.now() - start);
+  }
+  end.abort();
+  await watching;
+  return latencies;
+}
+
+/** Plays the machine controller's part: every machine that appears is Running at once. */
+function declareRunning(stack: Stack, signal: AbortSignal): { reach(count: number): Promise<void> } {
+  const resource = stack.client.resource<Machine>(machines, NAMESPACE);
+  let running = 0;
+  let told = (): void => undefined;
+  const declare = async (name: string): Promise<void> => {
+    const lastUpdateTime = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+    const status = {
+      currentStatus: { phase: 'Running', lastUpdateTime },
+      lastOperation: { description: 'is ready', state: 'Successful', type: 'Create', lastUpdateTime },
+    };
+    await resource.patch(name, { type: 'merge', body: { status } }, { subresource: 'status' });
+    running += 1;
+    told();
+  };
+  void (async () => {
+    const { metadata } = await resource.list({ limit: 1 });
+    for await (const event of resource.watch({ resourceVersion: metadata.resourceVersion, signal })) {
+      if (event.type === 'ADDED') void declare(event.object.metadata.name);
+    }
+  })().catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+  return {
+    async reach(count) {
+      while (running < count) {
+        await new Promise<void>((resolve) => {
+          told = resolve;
+        });
+      }
+    },
+  };
+}
