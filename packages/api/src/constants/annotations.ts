@@ -32,6 +32,8 @@ export const Annotations = {
   Preserve: 'node.machine.sapcloud.io/preserve',
   /** Machine: the Node's last preserve value, possibly empty; tells a removed annotation from one never set. */
   LastAppliedNodePreserve: 'node.machine.sapcloud.io/last-applied-node-preserve-value',
+  /** Machine, or MachineClass for all of its machines, `Force`, `Quarantine` or `Hold`: what becomes of one that cannot be drained in time. */
+  UndrainablePolicy: 'node.machine.sapcloud.io/undrainable-policy',
   /** Node, `true`: the cluster autoscaler leaves the node alone. */
   ScaleDownDisabled: 'cluster-autoscaler.kubernetes.io/scale-down-disabled',
   /** Node, `true`: the annotation above is ours and may be removed by us. */

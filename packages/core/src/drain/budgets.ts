@@ -3,22 +3,42 @@ import { keyOf, type PodDisruptionBudget } from '@mcm/kube';
 import type { DrainBudget, DrainPod } from './observation.ts';
 
 /**
- * A budget that can never allow a disruption although all its pods are there, such as `maxUnavailable: 0`. With pods
- * missing or disrupted it may yet. Source: drain.go, isMisconfiguredPdb.
+ * A budget that can never allow a disruption: it needs every pod that it selects, as `maxUnavailable: 0`, `minAvailable`
+ * of all, or a percentage that comes to all of them do; or all its pods are healthy and yet none may go. With
+ * pods disrupted it may yet. Source: drain.go, isMisconfiguredPdb; there only the second, and only after a refusal.
  */
 export function isMisconfigured(budget: PodDisruptionBudget): boolean {
   const { status } = budget;
   if (!status || budget.metadata.generation !== status.observedGeneration) return false;
+  const expected = status.expectedPods ?? 0;
   return (
-    (status.expectedPods ?? 0) > 0 &&
-    (status.currentHealthy ?? 0) >= (status.expectedPods ?? 0) &&
+    expected > 0 &&
+    ((status.currentHealthy ?? 0) >= expected || (status.desiredHealthy ?? 0) >= expected) &&
     Object.keys((status as { disruptedPods?: object }).disruptedPods ?? {}).length === 0 &&
     (status.disruptionsAllowed ?? 0) === 0
   );
 }
 
+/** What a budget asks for, as written, and what it comes to. */
+function ruleOf({ spec, status }: PodDisruptionBudget): string | undefined {
+  const { minAvailable, maxUnavailable } = spec;
+  const written =
+    maxUnavailable !== undefined
+      ? `maxUnavailable: ${maxUnavailable}`
+      : minAvailable !== undefined
+        ? `minAvailable: ${minAvailable}`
+        : undefined;
+  if (written === undefined || !status) return written;
+  return `${written}, ${status.desiredHealthy ?? 0} of ${status.expectedPods ?? 0} pods needed, ${status.currentHealthy ?? 0} healthy`;
+}
+
+const nothingHealthy = ({ status }: PodDisruptionBudget): boolean =>
+  (status?.desiredHealthy ?? 0) > 0 && (status?.currentHealthy ?? 0) === 0;
+
 /** The part of a budget that decisions need. */
 export const drainBudget = (budget: PodDisruptionBudget): DrainBudget => ({
+  ...ruleField(ruleOf(budget)),
+  ...(nothingHealthy(budget) ? { nothingHealthy: true } : {}),
   key: keyOf(budget),
   resourceVersion: budget.metadata.resourceVersion,
   allowed: budget.status?.disruptionsAllowed ?? 0,
@@ -28,6 +48,8 @@ export const drainBudget = (budget: PodDisruptionBudget): DrainBudget => ({
     budget.spec.unhealthyPodEvictionPolicy === 'AlwaysAllow' ||
     (budget.status?.currentHealthy ?? 0) >= (budget.status?.desiredHealthy ?? 0),
 });
+
+const ruleField = (rule: string | undefined): { readonly rule?: string } => (rule === undefined ? {} : { rule });
 
 /** Whether a budget selects a pod of its namespace; an empty selector of policy/v1 selects every pod. */
 export const budgetSelects = (
@@ -43,6 +65,12 @@ export const protectedByBudgets = (pod: DrainPod): boolean =>
 export const blockingBudget = (pod: DrainPod): DrainBudget | undefined =>
   protectedByBudgets(pod)
     ? pod.budgets.find((budget) => !budget.stale && budget.allowed <= 0 && (pod.ready || !budget.sparesUnready))
+    : undefined;
+
+/** The budget that will never let the pod go; one that spares pods that are not ready does not hold those. */
+export const misconfiguredBudget = (pod: DrainPod): DrainBudget | undefined =>
+  protectedByBudgets(pod)
+    ? pod.budgets.find((budget) => budget.misconfigured && (pod.ready || !budget.sparesUnready))
     : undefined;
 
 /** Says whether budgets have changed between two looks. */

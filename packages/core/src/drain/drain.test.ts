@@ -3,66 +3,12 @@ import { expect, test } from 'vitest';
 import { NOON } from '../machine/testing.ts';
 import { isMisconfigured } from './budgets.ts';
 import { forcedKey, planDrain } from './drain.ts';
-import {
-  type Attachment,
-  type Attempt,
-  type DrainBudget,
-  type DrainMemory,
-  type DrainObservation,
-  type DrainPod,
-  NO_DRAIN_MEMORY,
-} from './observation.ts';
+import type { Attachment, Attempt, DrainMemory, DrainPod } from './observation.ts';
+import { budget, later, look, MINUTE, pod, withVolume } from './testing.ts';
 import { beginMove, trackVolumes } from './volumes.ts';
 
-const later = (ms: number, from = NOON): Date => new Date(from.getTime() + ms);
 const second = 1_000;
-const minute = 60_000;
-
-const pod = (name: string, change: Partial<DrainPod> = {}): DrainPod => ({
-  namespace: 'default',
-  name,
-  uid: `uid-${name}`,
-  phase: 'Running',
-  ready: true,
-  graceMs: 30 * second,
-  priority: 0,
-  ownerKind: 'ReplicaSet',
-  mirror: false,
-  localStorage: false,
-  hasClaims: false,
-  volumes: [],
-  budgets: [],
-  ...change,
-});
-
-const withVolume = (name: string, change: Partial<DrainPod> = {}): DrainPod =>
-  pod(name, { hasClaims: true, volumes: [`pv-${name}`], ...change });
-
-const budget = (change: Partial<DrainBudget> = {}): DrainBudget => ({
-  key: 'default/web',
-  resourceVersion: '7',
-  allowed: 0,
-  stale: false,
-  misconfigured: false,
-  sparesUnready: true,
-  ...change,
-});
-
-const look = (pods: readonly DrainPod[], change: Partial<DrainObservation> = {}): DrainObservation => ({
-  nodeName: 'fakeNode-0',
-  pods,
-  attachments: [],
-  attachedElsewhere: new Set(),
-  tracksVolumes: true,
-  memory: NO_DRAIN_MEMORY,
-  evictUntil: later(60 * minute),
-  forceAt: later(120 * minute),
-  forced: false,
-  detachTimeoutMs: 2 * minute,
-  reattachTimeoutMs: 90 * second,
-  volumeWindow: 1,
-  ...change,
-});
+const minute = MINUTE;
 
 const attempt = (change: Partial<Attempt> = {}): Attempt => ({
   at: NOON,
@@ -222,7 +168,9 @@ test('a budget that allows nothing is waited for by name, without asking the ser
     {
       text: 'pod default/web-1 waits for pod disruption budget default/web, which allows no disruption now',
       failed: false,
-      budget: 'default/web',
+      budgets: ['default/web'],
+      pods: ['default/web-1'],
+      cure: 'more healthy pods under budget default/web',
     },
   ]);
   expect(plan.lookAgainAt).toEqual(later(120 * second));
@@ -266,7 +214,7 @@ test('S-DR14 an eviction that fails otherwise is named and tried again after 5 s
     memory: remember({ 'uid-a': attempt({ result: 'failed', message: 'boom', budgets: '' }) }),
   });
   const plan = planDrain(o, later(second));
-  expect(plan.blockers).toEqual([{ text: 'error when evicting pod "default/a": boom', failed: true }]);
+  expect(plan.blockers).toMatchObject([{ text: 'error when evicting pod "default/a": boom', failed: true }]);
   expect(plan.lookAgainAt).toEqual(later(5 * second));
   expect(names(planDrain(o, later(5 * second)).evict)).toEqual(['a']);
 });
@@ -279,7 +227,9 @@ test('a pod that was asked to go is not asked again before the watch tells of it
 test('a pod that overstays its grace period by 30 s is named', () => {
   const o = look([pod('a', { dueAt: later(10 * second) })]);
   expect(planDrain(o, later(39 * second))).toMatchObject({ blockers: [], lookAgainAt: later(40 * second) });
-  expect(planDrain(o, later(40 * second)).blockers).toEqual([{ text: 'pod default/a does not end', failed: false }]);
+  expect(planDrain(o, later(40 * second)).blockers).toMatchObject([
+    { text: 'pod default/a does not end', failed: false },
+  ]);
 });
 
 test("a DaemonSet pod's volume is not waited for", () => {
@@ -316,4 +266,52 @@ test.each<[row: string, budget: PodDisruptionBudget, misconfigured: boolean]>([
   ['S-PD7 0/0/0/0', pdb(0, 0, 0), false],
 ])('budget misconfigured? %s', (_row, given, misconfigured) => {
   expect(isMisconfigured(given)).toBe(misconfigured);
+});
+
+const needing = (desired: number, healthy = 3): PodDisruptionBudget => {
+  const base = pdb(3, healthy, 0);
+  return { ...base, status: { ...base.status, desiredHealthy: desired } };
+};
+
+test.each<[rule: string, budget: PodDisruptionBudget, misconfigured: boolean]>([
+  ['maxUnavailable 0 with a pod down: it needs all of them all the same', needing(3, 2), true],
+  ['minAvailable beyond the pods there are', needing(5), true],
+  ['one may go once the third is healthy', needing(2, 2), false],
+])('a budget that can never allow a disruption is known by what it needs: %s', (_rule, given, misconfigured) => {
+  expect(isMisconfigured(given)).toBe(misconfigured);
+});
+
+test('two budgets on a pod are reported without asking the server, which would answer 500', () => {
+  const two = [budget({ allowed: 1 }), budget({ key: 'default/all', allowed: 1 })];
+  const plan = planDrain(look([pod('a', { budgets: two })]), NOON);
+  expect(plan.evict).toEqual([]);
+  expect(plan.blockers).toMatchObject([
+    {
+      text: 'error while evicting pod "default/a": pod disruption budgets default/all and default/web both select it, and the API server evicts no such pod',
+      failed: true,
+      budgets: ['default/all', 'default/web'],
+    },
+  ]);
+  const ended = pod('a', { phase: 'Succeeded', budgets: two });
+  expect(names(planDrain(look([ended]), NOON).evict)).toEqual(['a']);
+});
+
+test('a pod whose namespace is being deleted is waited for by name, and is no failure', () => {
+  const o = look([pod('a')], {
+    memory: remember({ 'uid-a': attempt({ result: 'namespaceEnds', message: 'forbidden', budgets: '' }) }),
+  });
+  const plan = planDrain(o, later(second));
+  expect(plan.blockers).toMatchObject([
+    { text: 'pod default/a waits for its namespace, which is being deleted, to end it', failed: false },
+  ]);
+  expect(plan.lookAgainAt).toEqual(later(20 * second));
+  expect(names(planDrain(o, o.evictUntil).remove)).toEqual(['a']);
+});
+
+test('a budget none of whose pods is healthy says so', () => {
+  const given = budget({ nothingHealthy: true, sparesUnready: false });
+  const plan = planDrain(look([pod('a', { ready: false, budgets: [given] })]), NOON);
+  expect(plan.blockers[0]?.text).toBe(
+    'pod default/a waits for pod disruption budget default/web, none of whose pods is healthy',
+  );
 });

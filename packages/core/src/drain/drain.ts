@@ -1,5 +1,5 @@
-import { blockingBudget, budgetVersions, protectedByBudgets } from './budgets.ts';
-import type { Attempt, DrainObservation, DrainPod, PodRef } from './observation.ts';
+import { blockingBudget, budgetVersions, misconfiguredBudget, protectedByBudgets } from './budgets.ts';
+import type { Attempt, DrainBudget, DrainObservation, DrainPod, PodRef } from './observation.ts';
 import { verdictOf } from './pod-filters.ts';
 import { mayMove, nextPlaceAt, planVolumes } from './volumes.ts';
 
@@ -9,8 +9,12 @@ export interface Blocker {
   readonly text: string;
   /** Something is wrong, not merely slow. */
   readonly failed: boolean;
-  /** Key of the PodDisruptionBudget whose change ends the wait. */
-  readonly budget?: string;
+  /** Keys of the PodDisruptionBudgets whose change ends the wait. */
+  readonly budgets?: readonly string[];
+  /** `namespace/name` of the pods that are held up; none for a volume that is left behind. */
+  readonly pods?: readonly string[];
+  /** What would end the wait, as a sentence for a person. */
+  readonly cure: string;
 }
 
 /** What to do about the pods of a node now. */
@@ -46,21 +50,52 @@ const FAILED_RETRY_MS = { firstMs: 5_000, maxMs: 60_000 } as const;
  */
 export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const going = o.pods.filter((pod) => verdictOf(pod).pod !== 'stay');
-  if (o.forced || now >= o.forceAt) return planForced(o, going);
-  const pods = going.map((pod) => planPod(o, pod, now));
+  const overdue = now >= o.forceAt;
+  if (o.forced || (overdue && !isHeld(o))) return planForced(o, going);
+  if (overdue && o.policy === 'Quarantine' && going.length > 0) return planQuarantine(o, going);
+  const pods = going.map((pod) => withName(planPod(o, pod, now)));
   const volumes = going.length === 0 ? planVolumes(o, now) : { blockers: [], waits: false };
   const plan = {
     forced: false,
     evict: pods.filter(({ verb }) => verb === 'evict').map(({ pod }) => pod),
     remove: pods.filter(({ verb }) => verb === 'remove').map(({ pod }) => pod),
     leaving: pods.filter(({ verb }) => verb === 'wait').map(({ pod }) => pod),
-    blockers: [...pods.flatMap(({ blocker }) => (blocker ? [blocker] : [])), ...volumes.blockers],
+    blockers: [
+      ...(overdue && going.length > 0 ? [heldBlocker(o, going)] : []),
+      ...pods.flatMap(({ blocker }) => (blocker ? [blocker] : [])),
+      ...volumes.blockers,
+    ],
   };
   if (going.length === 0 && !volumes.waits) return { ...plan, drained: true };
   const instants = [...pods.flatMap(({ until }) => (until ? [until] : [])), ...(volumes.until ? [volumes.until] : [])];
-  const deadlines = [o.forceAt, ...(now < o.evictUntil ? [o.evictUntil] : [])];
-  const lookAgainAt = new Date(Math.min(...[...instants, ...deadlines].map((instant) => instant.getTime())));
-  return { ...plan, drained: false, lookAgainAt };
+  const deadlines = [o.forceAt, ...(isHeld(o) ? [] : [o.evictUntil])].filter((deadline) => now < deadline);
+  const times = [...instants, ...deadlines].map((instant) => instant.getTime());
+  return { ...plan, drained: false, ...(times.length > 0 ? { lookAgainAt: new Date(Math.min(...times)) } : {}) };
+}
+
+/** Neither time nor a silent node forces this drain. */
+const isHeld = ({ policy = 'Force' }: DrainObservation): boolean => policy !== 'Force';
+
+/** Nobody is asked to go any more; what is left on the cordoned node ends in its own time. */
+const planQuarantine = (o: DrainObservation, going: readonly DrainPod[]): DrainPlan => ({
+  drained: false,
+  forced: false,
+  evict: [],
+  remove: [],
+  leaving: going,
+  blockers: [heldBlocker(o, going)],
+});
+
+function heldBlocker({ policy, policyProblem }: DrainObservation, going: readonly DrainPod[]): Blocker {
+  const left = going.slice(0, 3).map(nameOf).join(', ');
+  const more = going.length > 3 ? ` and ${going.length - 3} more` : '';
+  const what = policy === 'Quarantine' ? 'keeps the node cordoned until it has ended' : 'keeps waiting for it';
+  return {
+    text: `time to drain is over with pod ${left}${more} left; undrainable policy ${policy} ${what}${policyProblem ? `; ${policyProblem}` : ''}`,
+    failed: true,
+    pods: going.map(nameOf),
+    cure: 'end the pods by hand, or label the machine force-deletion=true',
+  };
 }
 
 /** Every pod is told to go without grace, once; nobody waits for them and no error holds the drain up. */
@@ -81,12 +116,15 @@ interface PodPlan {
 
 const wait = (pod: DrainPod, until: Date | undefined): PodPlan => ({ pod, verb: 'wait', ...(until ? { until } : {}) });
 
+const withName = (plan: PodPlan): PodPlan =>
+  plan.blocker ? { ...plan, blocker: { ...plan.blocker, pods: [nameOf(plan.pod)] } } : plan;
+
 const nameOf = (pod: PodRef): string => `${pod.namespace}/${pod.name}`;
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
 
 function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
-  const overdue = now >= o.evictUntil;
+  const overdue = now >= o.evictUntil && !isHeld(o);
   if (pod.dueAt) return planLeaving(o, pod, pod.dueAt, overdue, now);
   if (!mayMove(o, pod, now)) return wait(pod, nextPlaceAt(o, now));
   if (overdue) return planRemoval(o, pod, now);
@@ -95,32 +133,58 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   if (attempt?.result === 'asked' && now < later(attempt.at, ENDING_BUFFER_MS)) {
     return { pod, verb: 'wait', until: later(attempt.at, ENDING_BUFFER_MS) };
   }
-  const misconfigured = protectedByBudgets(pod) ? pod.budgets.find((budget) => budget.misconfigured) : undefined;
-  if (misconfigured && pod.ready) return { pod, verb: 'wait', blocker: misconfiguredBlocker(pod, misconfigured.key) };
-  const blocking = blockingBudget(pod);
-  if (blocking) {
-    return { pod, verb: 'wait', until: later(now, BUDGET_RECHECK_MS), blocker: budgetBlocker(pod, blocking.key) };
-  }
+  const blocker = budgetBlockerOf(pod);
+  if (blocker) return { pod, verb: 'wait', until: later(now, BUDGET_RECHECK_MS), blocker };
   return planRetry(pod, attempt, now);
 }
 
-const misconfiguredBlocker = (pod: DrainPod, budget: string): Blocker => ({
-  text: `error while evicting pod "${nameOf(pod)}": pod disruption budget ${budget} is misconfigured and requires zero voluntary evictions`,
+/** What the budgets, by what the caches know of them, have against evicting the pod now: said without asking the server. */
+function budgetBlockerOf(pod: DrainPod): Blocker | undefined {
+  if (protectedByBudgets(pod) && pod.budgets.length > 1) return severalBlocker(pod);
+  const misconfigured = misconfiguredBudget(pod);
+  if (misconfigured) return misconfiguredBlocker(pod, misconfigured);
+  const blocking = blockingBudget(pod);
+  return blocking && budgetBlocker(pod, blocking);
+}
+
+/** The API server evicts no pod that two budgets select: it answers 500, whatever they allow. */
+const severalBlocker = (pod: DrainPod): Blocker => {
+  const keys = pod.budgets.map(({ key }) => key).sort();
+  return {
+    text: `error while evicting pod "${nameOf(pod)}": pod disruption budgets ${keys.join(' and ')} both select it, and the API server evicts no such pod`,
+    failed: true,
+    budgets: keys,
+    cure: 'change the selectors or delete budgets until one selects the pod',
+  };
+};
+
+const misconfiguredBlocker = (pod: DrainPod, { key, rule }: DrainBudget): Blocker => ({
+  text: `error while evicting pod "${nameOf(pod)}": pod disruption budget ${key} is misconfigured and requires zero voluntary evictions`,
   failed: true,
-  budget,
+  budgets: [key],
+  cure: `let budget ${key} allow a disruption${rule ? ` (${rule})` : ''}, or run more replicas than it needs`,
 });
 
-const budgetBlocker = (pod: DrainPod, budget: string): Blocker => ({
-  text: `pod ${nameOf(pod)} waits for pod disruption budget ${budget}, which allows no disruption now`,
-  failed: false,
-  budget,
-});
+const budgetBlocker = (pod: DrainPod, { key, nothingHealthy }: DrainBudget): Blocker =>
+  nothingHealthy
+    ? {
+        text: `pod ${nameOf(pod)} waits for pod disruption budget ${key}, none of whose pods is healthy`,
+        failed: false,
+        budgets: [key],
+        cure: `mend the workload behind budget ${key}, or set its spec.unhealthyPodEvictionPolicy to AlwaysAllow`,
+      }
+    : {
+        text: `pod ${nameOf(pod)} waits for pod disruption budget ${key}, which allows no disruption now`,
+        failed: false,
+        budgets: [key],
+        cure: `more healthy pods under budget ${key}`,
+      };
 
 /** A pod that was refused before waits for its turn; one that was not goes. */
 function planRetry(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodPlan {
   if (!attempt || attempt.result === 'asked') return { pod, verb: 'evict' };
   if (attempt.result === 'blocked' && attempt.budgets !== budgetVersions(pod)) return { pod, verb: 'evict' };
-  const { firstMs, maxMs } = attempt.result === 'blocked' ? BLOCKED_RETRY_MS : FAILED_RETRY_MS;
+  const { firstMs, maxMs } = attempt.result === 'failed' ? FAILED_RETRY_MS : BLOCKED_RETRY_MS;
   const pause = Math.max(Math.min(firstMs * 2 ** (attempt.count - 1), maxMs), attempt.retryAfterMs ?? 0);
   const until = later(attempt.at, pause);
   if (now >= until) return { pod, verb: 'evict' };
@@ -128,13 +192,22 @@ function planRetry(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodP
 }
 
 function refusedBlocker(pod: DrainPod, attempt: Attempt): Blocker {
-  const budget = pod.budgets[0]?.key;
-  if (attempt.result !== 'blocked') {
-    return { text: `error when evicting pod "${nameOf(pod)}": ${attempt.message}`, failed: true };
+  if (attempt.result === 'failed') {
+    const cure = 'it is tried again; the message says what is wrong';
+    return { text: `error when evicting pod "${nameOf(pod)}": ${attempt.message}`, failed: true, cure };
   }
-  return budget
-    ? budgetBlocker(pod, budget)
-    : { text: `pod ${nameOf(pod)} waits: its eviction is refused for now`, failed: false };
+  if (attempt.result === 'namespaceEnds') {
+    const cure = `namespace ${pod.namespace} has to end; see its status.conditions`;
+    return {
+      text: `pod ${nameOf(pod)} waits for its namespace, which is being deleted, to end it`,
+      failed: false,
+      cure,
+    };
+  }
+  const budget = pod.budgets[0];
+  if (budget) return budgetBlocker(pod, budget);
+  const cure = 'the API server lets it go when its budgets or its load allow';
+  return { text: `pod ${nameOf(pod)} waits: its eviction is refused for now`, failed: false, cure };
 }
 
 /** Evicting has had its time: the pod is deleted without grace, budgets or not. */
@@ -143,7 +216,8 @@ function planRemoval(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   if (!attempt) return { pod, verb: 'remove' };
   const until = later(attempt.at, attempt.result === 'asked' ? ENDING_BUFFER_MS : FAILED_RETRY_MS.firstMs);
   if (now >= until) return { pod, verb: 'remove' };
-  const blocker = { text: `error when deleting pod "${nameOf(pod)}": ${attempt.message}`, failed: true };
+  const cure = 'it is tried again; the message says what is wrong';
+  const blocker = { text: `error when deleting pod "${nameOf(pod)}": ${attempt.message}`, failed: true, cure };
   return { pod, verb: 'wait', until, ...(attempt.result === 'asked' ? {} : { blocker }) };
 }
 
@@ -152,5 +226,6 @@ function planLeaving(o: DrainObservation, pod: DrainPod, dueAt: Date, overdue: b
   if (overdue) return planRemoval(o, pod, now);
   const limit = later(dueAt, ENDING_BUFFER_MS);
   if (now < limit) return { pod, verb: 'wait', until: limit };
-  return { pod, verb: 'wait', blocker: { text: `pod ${nameOf(pod)} does not end`, failed: false } };
+  const cure = 'see its finalizers and its kubelet; force-deletion=true on the machine ends the wait';
+  return { pod, verb: 'wait', blocker: { text: `pod ${nameOf(pod)} does not end`, failed: false, cure } };
 }

@@ -1,4 +1,5 @@
 export { type Blocker, type DrainPlan, planDrain } from './drain.ts';
+export { type DrainExplanation, type ExplainedPod, explainDrain } from './explain.ts';
 export {
   type Attachment,
   type Attempt,
@@ -11,3 +12,4 @@ export {
   type VolumeMove,
 } from './observation.ts';
 export { POD_FILTERS, type PodFilter, type Verdict as PodVerdict, verdictOf } from './pod-filters.ts';
+export { type PolicyChoice, type UndrainablePolicy, undrainablePolicyOf } from './undrainable.ts';

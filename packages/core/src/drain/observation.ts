@@ -1,3 +1,5 @@
+import type { UndrainablePolicy } from './undrainable.ts';
+
 /** A pod by name and uid: a new pod of the same name is another one. */
 export interface PodRef {
   readonly namespace: string;
@@ -39,13 +41,20 @@ export interface DrainBudget {
   readonly misconfigured: boolean;
   /** Pods that are not ready may go regardless. */
   readonly sparesUnready: boolean;
+  /** `spec.minAvailable` or `spec.maxUnavailable` as written, with what it comes to: `maxUnavailable: 0, 3 of 3 pods needed`. */
+  readonly rule?: string;
+  /** It waits for pods that are not healthy, and not one is. */
+  readonly nothingHealthy?: boolean;
 }
 
 /** What became of the last request to evict or delete a pod. */
 export interface Attempt {
   readonly at: Date;
-  /** `asked`: accepted, the pod will end; `blocked`: a budget refused (429); `failed`: any other refusal. */
-  readonly result: 'asked' | 'blocked' | 'failed';
+  /**
+   * `asked`: accepted, the pod will end; `blocked`: a budget refused (429); `namespaceEnds`: refused (403) because the
+   * pod's namespace is being deleted, which ends the pod; `failed`: any other refusal.
+   */
+  readonly result: 'asked' | 'blocked' | 'namespaceEnds' | 'failed';
   readonly message: string;
   /** Tries in a row with this result. */
   readonly count: number;
@@ -106,8 +115,12 @@ export interface DrainObservation {
   readonly evictUntil: Date;
   /** From when the drain is forced. */
   readonly forceAt: Date;
-  /** Forced whatever the time: asked for by label, or nothing on the node answers. */
+  /** Forced whatever the time: asked for by label. */
   readonly forced: boolean;
+  /** What becomes of pods that are left at `forceAt`; absent: `Force`. */
+  readonly policy?: UndrainablePolicy;
+  /** What is wrong with the annotation that names the policy. */
+  readonly policyProblem?: string;
   readonly detachTimeoutMs: number;
   readonly reattachTimeoutMs: number;
   /** How many pods with volumes may be on their way at once. */

@@ -8,6 +8,7 @@ import { evictionPeriodMs, type MachineSettings } from '../machine/settings.ts';
 import { after } from '../machine/timestamps.ts';
 import { budgetSelects, drainBudget } from './budgets.ts';
 import type { DrainMemory, DrainObservation, DrainPod } from './observation.ts';
+import type { PolicyChoice } from './undrainable.ts';
 import { VolumeFinder } from './volume-finder.ts';
 import { trackVolumes } from './volumes.ts';
 
@@ -21,6 +22,8 @@ export interface ObserveDrainOptions {
   readonly memory: DrainMemory;
   readonly volumeWindow: number;
   readonly now: Date;
+  /** Absent: `Force`. */
+  readonly choice?: PolicyChoice;
 }
 
 const DEFAULT_GRACE_SECONDS = 30;
@@ -56,6 +59,8 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
     detachTimeoutMs: settings.volumeDetachTimeoutMs,
     reattachTimeoutMs: settings.volumeReattachTimeoutMs,
     volumeWindow: options.volumeWindow,
+    ...(options.choice ? { policy: options.choice.policy } : {}),
+    ...(options.choice?.problem ? { policyProblem: options.choice.problem } : {}),
   };
   return { ...seen, memory: trackVolumes(seen, now) };
 }

@@ -1,4 +1,4 @@
-import { ignoreNotFound, isTooManyRequests, type KubeClient, KubeError, pods } from '@mcm/kube';
+import { ignoreNotFound, isForbidden, isTooManyRequests, type KubeClient, KubeError, pods } from '@mcm/kube';
 import type { MachineMemory } from '../machine/memory.ts';
 import type { MachineObservation } from '../machine/observation.ts';
 import { budgetVersions } from './budgets.ts';
@@ -52,11 +52,18 @@ export async function evictPods(client: KubeClient, refs: readonly PodRef[], sco
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
       const { message, retryAfterMs } = error;
-      const result = isTooManyRequests(error) ? 'blocked' : 'failed';
+      const result = refusal(error);
       note(scope, ref.uid, { ...attempt, result, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
     }
   });
 }
+
+/** Nothing may be made in a namespace that is being deleted, not even an Eviction. */
+const refusal = (error: KubeError): Attempt['result'] => {
+  const ends = error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') ?? false;
+  if (isTooManyRequests(error)) return 'blocked';
+  return ends && isForbidden(error) ? 'namespaceEnds' : 'failed';
+};
 
 const evict = (client: KubeClient, { namespace, name, uid }: PodRef, signal: AbortSignal): Promise<unknown> =>
   client.resource(pods, namespace).createSubresource(

@@ -49,7 +49,7 @@ export const beginMove = (pod: DrainPod): VolumeMove | undefined =>
     : undefined;
 
 /** Higher priority leaves first; then by name, so that every look sees the same order. */
-const byPriority = (a: DrainPod, b: DrainPod): number =>
+export const byPriority = (a: DrainPod, b: DrainPod): number =>
   b.priority - a.priority || (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1);
 
 /**
@@ -76,6 +76,8 @@ export function nextPlaceAt(o: DrainObservation, now: Date): Date | undefined {
   return instants.length > 0 ? new Date(Math.min(...instants.map((instant) => instant.getTime()))) : undefined;
 }
 
+const DETACH_CURE = 'its VolumeAttachment has to go: see the CSI driver; the detach timeout ends the wait';
+
 /** A volume that is off the node sooner is not worth a status write. */
 const NAMED_AFTER_MS = 10_000;
 
@@ -94,6 +96,10 @@ export function planVolumes(
   if (attached.length === 0 || now >= until) return { blockers: [], waits: false };
   const namedAt = later(emptySince, NAMED_AFTER_MS);
   if (now < namedAt) return { blockers: [], waits: true, until: earliest(namedAt, until) };
-  const blockers = attached.map(({ volume }) => ({ text: `volume ${volume} is still attached`, failed: false }));
+  const blockers = attached.map(({ volume }) => ({
+    text: `volume ${volume} is still attached`,
+    failed: false,
+    cure: DETACH_CURE,
+  }));
   return { blockers, waits: true, until };
 }

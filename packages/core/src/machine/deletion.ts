@@ -151,7 +151,7 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
     actions: describeDrain(o, drain, now),
     next: nextAt(drain.lookAgainAt),
     because: becauseOf(drain),
-    budgets: drain.blockers.flatMap(({ budget }) => (budget ? [budget] : [])),
+    budgets: drain.blockers.flatMap(({ budgets = [] }) => budgets),
   };
 }
 

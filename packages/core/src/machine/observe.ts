@@ -3,6 +3,7 @@ import type { Node } from '@mcm/kube';
 import { type OpenBreaker, openBreaker } from '../disruption/silence.ts';
 import { NO_DRAIN_MEMORY } from '../drain/observation.ts';
 import { observeDrain } from '../drain/observe.ts';
+import { undrainablePolicyOf } from '../drain/undrainable.ts';
 import type { DriverInvoker } from '../driver/invoker.ts';
 import { isNodeOf, pointsTo } from '../node/instance.ts';
 import type { Caches } from './caches.ts';
@@ -49,6 +50,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
           memory: memory.drain,
           volumeWindow: o.volumeWindow,
           now,
+          ...(deleting ? { choice: undrainablePolicyOf(machine, machineClass) } : {}),
         })
       : undefined;
   if (drain) memory.drain = drain.memory;

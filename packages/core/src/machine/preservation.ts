@@ -145,7 +145,7 @@ function wait(o: MachineObservation, { expiry }: Terms, now: Date): Plan {
     actions: [],
     next: nextAt(new Date(millis(expiry)), plan?.lookAgainAt),
     because: 'pods are on their way off a preserved node',
-    budgets: plan?.blockers.flatMap(({ budget }) => (budget ? [budget] : [])) ?? [],
+    budgets: plan?.blockers.flatMap(({ budgets = [] }) => budgets) ?? [],
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Machine, MachineClass } from '@mcm/api';
+import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 import {
   type Change,
   type Clock,
@@ -215,7 +215,12 @@ export function buildMachineController<Spec, Credentials>(
 
 /** A class's finalizer is no news to its machines. */
 const classMatters = (change: Change<MachineClass>): boolean =>
-  change.type !== 'updated' || change.old.metadata.generation !== change.object.metadata.generation;
+  change.type !== 'updated' ||
+  change.old.metadata.generation !== change.object.metadata.generation ||
+  undrainable(change.old) !== undrainable(change.object);
+
+const undrainable = ({ metadata }: MachineClass): string | undefined =>
+  metadata.annotations?.[Annotations.UndrainablePolicy];
 
 /** Machines come and go: only then does a class's number of users change. */
 function classOfMachine(change: Change<Machine>): readonly Key[] {

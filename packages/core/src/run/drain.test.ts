@@ -7,6 +7,7 @@ import {
   persistentVolumes,
   podDisruptionBudgets,
   pods,
+  type Transport,
   VirtualClock,
 } from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
@@ -54,9 +55,9 @@ async function budget(rig: Rig, allowed: number, pods_ = 1): Promise<void> {
 async function allow(rig: Rig, allowed: number, pods_ = 1): Promise<void> {
   const status = {
     disruptionsAllowed: allowed,
-    currentHealthy: pods_ - 1 + allowed,
+    currentHealthy: pods_ + allowed,
     desiredHealthy: pods_,
-    expectedPods: pods_,
+    expectedPods: pods_ + 1,
     observedGeneration: 1,
   };
   await rig.admin
@@ -122,6 +123,64 @@ test('force-deletion ends a blocked drain at once', async () => {
   await rig.admin.resource(machines, NAMESPACE).patch('m-0', { type: 'merge', body });
   await rig.until(async () => (await rig.machines()).length === 0, 1_000);
   expect(await rig.podNames()).toEqual([]);
+  expect(rig.cloud.vms).toEqual([]);
+});
+
+test('a budget that needs every pod is reported, with an event, before any eviction is tried', async () => {
+  const { rig, requests } = await started(1);
+  await budget(rig, 0);
+  const status = {
+    expectedPods: 1,
+    desiredHealthy: 1,
+    currentHealthy: 1,
+    disruptionsAllowed: 0,
+    observedGeneration: 1,
+  };
+  await rig.admin
+    .resource(podDisruptionBudgets, NAMESPACE)
+    .patch('web', { type: 'merge', body: { status } }, { subresource: 'status' });
+  await rig.createPod('web-1', 'm-0', { app: 'web' });
+  await rig.deleteMachine('m-0');
+  await rig.until(async () => (await rig.description('m-0')).includes('misconfigured'));
+  expect(evictions(requests)).toEqual([]);
+});
+
+test('a pod whose namespace is being deleted: the 403 is a wait by name, and the drain ends with the pod', async () => {
+  const refused =
+    (transport: Transport): Transport =>
+    async (request) => {
+      if (!request.url.includes('/eviction') || !ending) return transport(request);
+      const causes = [{ reason: 'NamespaceTerminating', message: 'namespace default is being terminated' }];
+      const body = { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, details: { causes } };
+      return Response.json(body, { status: 403 });
+    };
+  let ending = true;
+  const { rig } = await started(1, { wrap: refused });
+  await rig.createPod('a', 'm-0');
+  await rig.deleteMachine('m-0');
+  await rig.until(async () => (await rig.description('m-0')).includes('namespace'));
+  expect(await rig.description('m-0')).toBe(
+    'Waiting: pod default/a waits for its namespace, which is being deleted, to end it. Initiate node drain',
+  );
+  ending = false;
+  await rig.admin.resource(pods, NAMESPACE).delete('a', { gracePeriodSeconds: 0 });
+  await rig.until(async () => (await rig.machines()).length === 0, 1_000);
+});
+
+test('undrainable policy Hold: the deadline passes, the VM stays, the status says why; force-deletion ends it', async () => {
+  const { rig } = await started(0);
+  const annotations = { 'node.machine.sapcloud.io/undrainable-policy': 'Hold' };
+  await rig.createMachine('m-0', { drainTimeout: '30m' }, { annotations });
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  await budget(rig, 0);
+  await rig.createPod('web-1', 'm-0', { app: 'web' });
+  await rig.deleteMachine('m-0');
+  await rig.clock.advance(3 * 60 * 60_000);
+  expect(await rig.podNames()).toEqual(['web-1']);
+  expect(await rig.description('m-0')).toContain('undrainable policy Hold keeps waiting for it');
+  const body = { metadata: { labels: { 'force-deletion': 'True' } } };
+  await rig.admin.resource(machines, NAMESPACE).patch('m-0', { type: 'merge', body });
+  await rig.until(async () => (await rig.machines()).length === 0, 1_000);
   expect(rig.cloud.vms).toEqual([]);
 });
 

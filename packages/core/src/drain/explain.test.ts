@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { planDrain } from './drain.ts';
+import { explainDrain } from './explain.ts';
+import { budget, later, look, pod, withVolume } from './testing.ts';
+
+test('a drain explained: who goes in what order, who stays, what blocks and what would unblock it', () => {
+  const o = look([
+    pod('agent', { ownerKind: 'DaemonSet' }),
+    withVolume('low'),
+    withVolume('high', { priority: 10 }),
+    pod('web', {
+      budgets: [budget({ misconfigured: true, rule: 'maxUnavailable: 0, 3 of 3 pods needed, 3 healthy' })],
+    }),
+    pod('job', { ownerKind: 'Job', localStorage: true }),
+    pod('old', { dueAt: later(1_000) }),
+  ]);
+  const told = explainDrain(o, later(0));
+  expect(told.pods.map(({ pod: name, fate }) => `${name} ${fate}`)).toEqual([
+    'default/job evict',
+    'default/old leaving',
+    'default/web blocked',
+    'default/high evict',
+    'default/low turn',
+    'default/agent stays',
+  ]);
+  expect(told.blockers).toEqual([
+    {
+      text: 'error while evicting pod "default/web": pod disruption budget default/web is misconfigured and requires zero voluntary evictions',
+      failed: true,
+      cure: 'let budget default/web allow a disruption (maxUnavailable: 0, 3 of 3 pods needed, 3 healthy), or run more replicas than it needs',
+    },
+  ]);
+  expect(told).toMatchObject({ node: 'fakeNode-0', policy: 'Force', deletesFrom: o.evictUntil, overAt: o.forceAt });
+});
+
+test('what is explained is what is done', () => {
+  const o = look([pod('a'), withVolume('b'), withVolume('c'), pod('d', { budgets: [budget()] })]);
+  const evicted = explainDrain(o, later(0)).pods.filter(({ fate }) => fate === 'evict');
+  expect(evicted.map(({ pod: name }) => name).sort()).toEqual(
+    planDrain(o, later(0))
+      .evict.map(({ namespace, name }) => `${namespace}/${name}`)
+      .sort(),
+  );
+});

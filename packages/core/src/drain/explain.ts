@@ -1,0 +1,79 @@
+import { type Blocker, planDrain } from './drain.ts';
+import type { DrainObservation, DrainPod } from './observation.ts';
+import { verdictOf } from './pod-filters.ts';
+import type { UndrainablePolicy } from './undrainable.ts';
+import { beginMove, byPriority } from './volumes.ts';
+
+/** One pod of a drain that is explained. */
+export interface ExplainedPod {
+  /** `namespace/name`. */
+  readonly pod: string;
+  /**
+   * `evict`: it may go now; `delete`: it is deleted without grace; `leaving`: it is on its way out; `turn`: it waits for
+   * volumes of others to move; `blocked`: see `blockers`; `stays`: a drain leaves it alone.
+   */
+  readonly fate: 'evict' | 'delete' | 'leaving' | 'turn' | 'blocked' | 'stays';
+  readonly because: string;
+  /** Names of the PersistentVolumes that move with it. */
+  readonly volumes: readonly string[];
+  /** `namespace/name` of the budgets that select it. */
+  readonly budgets: readonly string[];
+}
+
+/** What a drain would do, or does, and what stands in its way. */
+export interface DrainExplanation {
+  readonly node: string;
+  /** In the order in which they go: without volumes at once, then those with volumes; the ones that stay come last. */
+  readonly pods: readonly ExplainedPod[];
+  /** Each once, by name, with what would end the wait. */
+  readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'cure'>[];
+  readonly drained: boolean;
+  readonly policy: UndrainablePolicy;
+  /** From when pods are deleted rather than evicted; absent when the policy never does. */
+  readonly deletesFrom?: Date;
+  /** When the time to drain is over; see `policy` for what follows. */
+  readonly overAt: Date;
+}
+
+/** Explains a drain as it stands at `now`. Pure; decides nothing: the plan that it tells of is the one that is carried out. */
+export function explainDrain(o: DrainObservation, now: Date): DrainExplanation {
+  const plan = planDrain(o, now);
+  const blockers = new Map(plan.blockers.map(({ text, failed, cure }) => [text, { text, failed, cure }]));
+  const fates = new Map<string, ExplainedPod['fate']>([
+    ...plan.evict.map(({ uid }) => [uid, 'evict'] as const),
+    ...plan.remove.map(({ uid }) => [uid, 'delete'] as const),
+  ]);
+  const policy = o.policy ?? 'Force';
+  return {
+    node: o.nodeName,
+    pods: o.pods.toSorted(inOrder).map((pod) => explainPod(pod, fates.get(pod.uid), plan.blockers)),
+    blockers: [...blockers.values()],
+    drained: plan.drained,
+    policy,
+    ...(policy === 'Force' ? { deletesFrom: o.evictUntil } : {}),
+    overAt: o.forceAt,
+  };
+}
+
+const nameOf = ({ namespace, name }: DrainPod): string => `${namespace}/${name}`;
+
+const rank = (pod: DrainPod): number => (verdictOf(pod).pod === 'stay' ? 2 : beginMove(pod) ? 1 : 0);
+
+const inOrder = (a: DrainPod, b: DrainPod): number => rank(a) - rank(b) || byPriority(a, b);
+
+function explainPod(pod: DrainPod, fate: ExplainedPod['fate'] | undefined, blockers: readonly Blocker[]): ExplainedPod {
+  const verdict = verdictOf(pod);
+  const blocker = blockers.find((each) => each.pods?.includes(nameOf(pod)));
+  const rest = {
+    pod: nameOf(pod),
+    volumes: pod.volumes,
+    budgets: pod.budgets.map(({ key }) => key).sort(),
+  };
+  if (verdict.pod === 'stay') return { ...rest, fate: 'stays', because: verdict.because };
+  if (fate) return { ...rest, fate, because: verdict.because };
+  if (blocker) return { ...rest, fate: 'blocked', because: blocker.text };
+  if (pod.dueAt) return { ...rest, fate: 'leaving', because: verdict.because };
+  return beginMove(pod)
+    ? { ...rest, fate: 'turn', because: 'volumes of other pods are on their way' }
+    : { ...rest, fate: 'leaving', because: 'it was asked to go' };
+}

@@ -1,0 +1,59 @@
+import { NOON } from '../machine/testing.ts';
+import { type DrainBudget, type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } from './observation.ts';
+
+/** Objects for the tests of drains. */
+
+/** NOON, or another instant, plus milliseconds. */
+export const later = (ms: number, from = NOON): Date => new Date(from.getTime() + ms);
+
+export const MINUTE = 60_000;
+
+/** A running, ready pod of a ReplicaSet in `default`. */
+export const pod = (name: string, change: Partial<DrainPod> = {}): DrainPod => ({
+  namespace: 'default',
+  name,
+  uid: `uid-${name}`,
+  phase: 'Running',
+  ready: true,
+  graceMs: 30_000,
+  priority: 0,
+  ownerKind: 'ReplicaSet',
+  mirror: false,
+  localStorage: false,
+  hasClaims: false,
+  volumes: [],
+  budgets: [],
+  ...change,
+});
+
+/** The same with the volume `pv-<name>`. */
+export const withVolume = (name: string, change: Partial<DrainPod> = {}): DrainPod =>
+  pod(name, { hasClaims: true, volumes: [`pv-${name}`], ...change });
+
+/** `default/web`, which allows nothing. */
+export const budget = (change: Partial<DrainBudget> = {}): DrainBudget => ({
+  key: 'default/web',
+  resourceVersion: '7',
+  allowed: 0,
+  stale: false,
+  misconfigured: false,
+  sparesUnready: true,
+  ...change,
+});
+
+/** A drain that began at NOON: evicts for an hour, is forced after two. */
+export const look = (pods: readonly DrainPod[], change: Partial<DrainObservation> = {}): DrainObservation => ({
+  nodeName: 'fakeNode-0',
+  pods,
+  attachments: [],
+  attachedElsewhere: new Set(),
+  tracksVolumes: true,
+  memory: NO_DRAIN_MEMORY,
+  evictUntil: later(60 * MINUTE),
+  forceAt: later(120 * MINUTE),
+  forced: false,
+  detachTimeoutMs: 2 * MINUTE,
+  reattachTimeoutMs: 90_000,
+  volumeWindow: 1,
+  ...change,
+});
