@@ -127,7 +127,7 @@ function drained({ machine }: MachineObservation, now: Date): Plan {
 /** Says what holds the drain up, once for each reason, and waits for it. */
 function blocked({ machine }: MachineObservation, plan: ReturnType<typeof planDrain>, now: Date): Plan {
   const failed = plan.blockers.find((blocker) => blocker.failed);
-  const budgets = plan.blockers.flatMap(({ budget }) => (budget ? [budget] : []));
+  const budgets = plan.blockers.flatMap(({ budgets: keys = [] }) => keys);
   const waiting: Plan = {
     actions: [],
     next: nextAt(plan.lookAgainAt),

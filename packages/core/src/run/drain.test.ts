@@ -149,7 +149,7 @@ test('a pod whose namespace is being deleted: the 403 is a wait by name, and the
   const refused =
     (transport: Transport): Transport =>
     async (request) => {
-      if (!request.url.includes('/eviction') || !ending) return transport(request);
+      if (!request.path.includes('/eviction') || !ending) return transport(request);
       const causes = [{ reason: 'NamespaceTerminating', message: 'namespace default is being terminated' }];
       const body = { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, details: { causes } };
       return Response.json(body, { status: 403 });
