@@ -1,0 +1,15 @@
+/** What came of one check of a recording. */
+export interface Outcome {
+  /** What was checked: file, state, use. */
+  readonly name: string;
+  /** Why it failed, in one line enough to act on; absent: it passed. */
+  readonly failure?: string;
+}
+
+/** A set of recordings and the way to run them through our code. */
+export interface GoldenSet {
+  /** Its name on the command line, and its folder below the recordings' folder unless `folder` says otherwise. */
+  readonly name: string;
+  /** Runs every recording of `dir` (laid out as the recordings are: `takeover/`, `golden/…`), one outcome a check. */
+  run(dir: string): AsyncIterable<Outcome>;
+}

@@ -1,0 +1,16 @@
+import type { GoldenSet } from './set.ts';
+import { takeover } from './takeover/index.ts';
+
+/** All sets, by name. A new one is a module of its own and a line here. */
+const SETS: readonly GoldenSet[] = [takeover];
+
+/** The sets asked for; all when none is named. @throws Error that names the known ones */
+export function findSets(names: readonly string[]): readonly GoldenSet[] {
+  if (names.length === 0) return SETS;
+  return names.map((name) => {
+    const set = SETS.find((known) => known.name === name);
+    if (!set)
+      throw new Error(`unknown set ${JSON.stringify(name)}; known: ${SETS.map((known) => known.name).join(', ')}`);
+    return set;
+  });
+}

@@ -1,0 +1,63 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { KubeObject, OwnerReference } from '@mcm/kube';
+import { z } from 'zod';
+
+const metadata = z.looseObject({
+  name: z.string(),
+  uid: z.string().default(''),
+  resourceVersion: z.string().default(''),
+  creationTimestamp: z.string().default(''),
+  deletionTimestamp: z.string().optional(),
+  labels: z.record(z.string(), z.string()).optional(),
+  annotations: z.record(z.string(), z.string()).optional(),
+  finalizers: z.array(z.string()).optional(),
+  ownerReferences: z.array(z.custom<OwnerReference>()).optional(),
+});
+const object = z.looseObject({ apiVersion: z.string(), kind: z.string(), metadata });
+const recording = z.object({
+  scenario: z.string(),
+  states: z
+    .array(z.object({ at: z.number(), after: z.string(), changed: z.array(object), gone: z.array(z.string()) }))
+    .min(1),
+});
+
+/** An object as it was recorded. */
+export type Recorded = KubeObject & { readonly [field: string]: unknown };
+
+/** Everything there was at an instant, by `Kind/name`. */
+export interface State {
+  /** Seconds since the start. */
+  readonly at: number;
+  /** What the user did last. */
+  readonly after: string;
+  readonly objects: ReadonlyMap<string, Recorded>;
+  readonly events: readonly Recorded[];
+}
+
+export interface History {
+  readonly file: string;
+  readonly states: readonly State[];
+}
+
+export const keyOf = ({ kind, metadata: { name } }: KubeObject): string => `${kind}/${name}`;
+
+/** Reads all recordings of a folder. @throws Error that names the file and what is wrong with it */
+export async function readHistories(dir: string): Promise<readonly History[]> {
+  const files = (await readdir(dir)).filter((name) => name.endsWith('.json')).sort();
+  if (files.length === 0) throw new Error(`${dir} holds no recording (*.json)`);
+  return Promise.all(files.map(async (file) => parseHistory(file, await readFile(join(dir, file), 'utf8'))));
+}
+
+function parseHistory(file: string, text: string): History {
+  const parsed = recording.safeParse(JSON.parse(text));
+  if (!parsed.success) throw new Error(`${file} is no recording of a take-over: ${z.prettifyError(parsed.error)}`);
+  const objects = new Map<string, Recorded>();
+  const events = new Map<string, Recorded>();
+  const states = parsed.data.states.map(({ at, after, changed, gone }): State => {
+    for (const key of gone) objects.delete(key);
+    for (const one of changed as Recorded[]) (one.kind === 'Event' ? events : objects).set(keyOf(one), one);
+    return { at, after, objects: new Map(objects), events: [...events.values()] };
+  });
+  return { file, states };
+}
