@@ -64,8 +64,10 @@ test('S-DR16 pods with volumes go by priority, one at a time', () => {
 function play(
   pods: readonly DrainPod[],
   times: { graceMs: number; detachMs: number; attachMs: number },
+  volumeWindow = 1,
 ): { order: string[]; tookMs: number } {
   let o = look(pods, {
+    volumeWindow,
     attachments: pods.flatMap((p) =>
       p.volumes.map((volume): Attachment => ({ volume, name: volume, deleting: false })),
     ),
@@ -113,6 +115,18 @@ test('S-DR5 the next pod with a volume leaves when the one before has its volume
   expect(order).toEqual(['a', 'b']);
   // 15 s for the first; the second's return elsewhere paces nobody.
   expect(tookMs).toBe(25_000);
+});
+
+test.each([
+  // Serial: 20 s each, 10 s for the last. Adaptive: one leaves at 0 and at 10 s, two at 20 s, three at 30 s.
+  ['fast', 5 * second, (6 * 20 + 10) * second, 40 * second],
+  // 105 s each, 95 s for the last: the window stays at one, no slower than serial.
+  ['slowly', 90 * second, (6 * 105 + 95) * second, (6 * 105 + 95) * second],
+])('incident 22: seven pods whose volumes come off %s', (_pace, detachMs, serial, adaptive) => {
+  const pods = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => withVolume(name));
+  const times = { graceMs: 5 * second, detachMs, attachMs: 10 * second };
+  expect(play(pods, times, 1).tookMs).toBe(serial);
+  expect(play(pods, times, 5).tookMs).toBe(adaptive);
 });
 
 test('S-DR3 a volume that is attached nowhere again costs at most the re-attach timeout', () => {

@@ -123,6 +123,6 @@ export interface DrainObservation {
   readonly policyProblem?: string;
   readonly detachTimeoutMs: number;
   readonly reattachTimeoutMs: number;
-  /** How many pods with volumes may be on their way at once. */
+  /** How many pods with volumes may be on their way at once at most, see `windowSize`. */
   readonly volumeWindow: number;
 }

@@ -1,6 +1,7 @@
 import type { Blocker } from './drain.ts';
 import type { DrainMemory, DrainObservation, DrainPod, VolumeMove } from './observation.ts';
 import { verdictOf } from './pod-filters.ts';
+import { windowSize } from './volume-window.ts';
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
 
@@ -63,7 +64,7 @@ export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean 
   const waiting = o.pods
     .filter((other) => verdictOf(other).pod === 'evict' && beginMove(other) && !o.memory.moves.has(other.uid))
     .sort(byPriority);
-  return waiting.slice(0, Math.max(o.volumeWindow - underWay, 0)).some(({ uid }) => uid === pod.uid);
+  return waiting.slice(0, Math.max(windowSize(o, now) - underWay, 0)).some(({ uid }) => uid === pod.uid);
 }
 
 /** When the next place in the window becomes free by time alone. */

@@ -93,8 +93,8 @@ export const machineFlags = {
   }),
   'drain-volume-window': integerFlag({
     min: 1,
-    default: 1,
-    help: 'pods with volumes of one node on their way to other nodes at once',
+    default: 5,
+    help: 'pods with volumes of one node on their way to other nodes at once at most; begins with 1, grows while volumes come off fast, halves when they do not',
   }),
   'orphan-policy': textFlag({
     default: ORPHAN_DEFAULTS.policy,
