@@ -30,6 +30,12 @@ export const kubeletBehaviour = z.strictObject({
   podShutdown: z.union([z.enum(['grace', 'immediate']), durationMs]).optional(),
   /** Between a pod's arrival and its Ready condition. */
   podReadyDelay: durationMs.optional(),
+  /** What becomes of an update in place: its agent succeeds, fails, or never says anything. */
+  update: z.enum(['succeed', 'fail', 'hang']).optional(),
+  /** How long an update in place takes; 1 s by default. */
+  updateDelay: durationMs.optional(),
+  /** Why an update in place fails. */
+  updateFailure: z.string().min(1).max(1024).optional(),
   /** Written to the serial console at boot. */
   consoleText: z.string().max(32_768).optional(),
 });

@@ -1,3 +1,4 @@
+import { Labels } from '@mcm/api';
 import {
   type Clock,
   createClient,
@@ -40,6 +41,7 @@ export class Connection {
   readonly #stop = new AbortController();
   #pods: Informer<Pod> | undefined;
   #nodes: Informer<Node> | undefined;
+  #selected: Informer<Node> | undefined;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -77,6 +79,16 @@ export class Connection {
     const own = nodeName === undefined ? {} : { fieldSelector: `metadata.name=${nodeName}` };
     this.#nodes ??= this.#run(createInformer(client, nodes, { clock, random, log, ...own }));
     return this.#nodes;
+  }
+
+  /** The nodes that were selected for an update in place; no event of any other costs anything. */
+  selectedNodes(client: KubeClient): Informer<Node> {
+    const { clock, random, log, nodeName } = this.#options;
+    const own = nodeName === undefined ? {} : { fieldSelector: `metadata.name=${nodeName}` };
+    this.#selected ??= this.#run(
+      createInformer(client, nodes, { clock, random, log, labelSelector: Labels.SelectedForUpdate, ...own }),
+    );
+    return this.#selected;
   }
 
   #run<T extends KubeObject>(informer: Informer<T>): Informer<T> {

@@ -1,4 +1,4 @@
-import type { Change, Clock, Informer, Logger, Pod, Random } from '@mcm/kube';
+import type { Change, Clock, Informer, Logger, Node, Pod, Random } from '@mcm/kube';
 import type { KubeletControl } from '../cloud/http/admin-routes.ts';
 import type { BootOptions, Instance, InstanceHost, MachineType } from '../cloud/model.ts';
 import { type KubeletBehaviour, layerBehaviour } from './behaviour.ts';
@@ -21,7 +21,7 @@ export class KubeletHost implements InstanceHost, KubeletControl {
   readonly #enrolment: Enrolment;
   readonly #kubelets = new Map<string, HollowKubelet>();
   readonly #byNode = new Map<string, HollowKubelet>();
-  readonly #watched = new WeakSet<Informer<Pod>>();
+  readonly #watched = new WeakSet<Informer<Pod> | Informer<Node>>();
 
   constructor(options: KubeletHostOptions) {
     this.#options = options;
@@ -78,6 +78,12 @@ export class KubeletHost implements InstanceHost, KubeletControl {
       this.#watched.add(informer);
       informer.onChange((change) => this.#dispatch(change));
     }
+    const selected = connection.selectedNodes(client);
+    if (!this.#watched.has(selected)) {
+      this.#watched.add(selected);
+      selected.onChange(({ object }) => this.#byNode.get(object.metadata.name)?.onSelected());
+    }
+    kubelet.onSelected();
     for (const pod of informer.store.byIndex('node', kubelet.nodeName))
       kubelet.onPod({ type: 'added', key: `${pod.metadata.namespace}/${pod.metadata.name}`, object: pod });
   }

@@ -21,6 +21,7 @@ import { draftNode, KUBELET_VERSION, type NodeFacts, nodeLabels, nodeStatus } fr
 import { PodRunner } from './pods/pod-runner.ts';
 import { StaticPods } from './pods/static-pods.ts';
 import { StatusReporter } from './status-reporter.ts';
+import { UpdateAgent } from './update-agent.ts';
 import { type BootConfig, parseUserData, UserDataError } from './user-data.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
 
@@ -56,6 +57,7 @@ export class HollowKubelet {
   #status: StatusReporter | undefined;
   #runner: PodRunner | undefined;
   #statics: StaticPods | undefined;
+  #agent: UpdateAgent | undefined;
 
   constructor(options: KubeletOptions) {
     this.#options = options;
@@ -100,6 +102,7 @@ export class HollowKubelet {
     // After a silence all is told again: the cluster may have given the node up.
     if (wasSilent) this.#revive();
     this.#runner?.reconsider();
+    this.#agent?.consider();
   }
 
   /** Power off; resolves when no request of this kubelet is under way. */
@@ -111,6 +114,11 @@ export class HollowKubelet {
   onPod(change: Change<Pod>): void {
     this.#runner?.onChange(change);
     this.#statics?.onChange(change);
+  }
+
+  /** The node was selected for an update, or what is said of it has changed. */
+  onSelected(): void {
+    this.#agent?.consider();
   }
 
   #revive(): void {
@@ -271,6 +279,13 @@ export class HollowKubelet {
       },
       node,
     );
+    this.#agent = new UpdateAgent({
+      ...{ client, life: this.#life, nodeName: this.nodeName, outage },
+      selected: () => connection.selectedNodes(client),
+      behaviour: () => this.#behaviour,
+      paused: () => this.#paused(),
+      console: (line) => this.#options.console(line),
+    });
     const state = memory.get(instance.id) ?? {};
     if (state.joined !== true) memory.put(instance.id, { ...state, joined: true });
     this.#options.onJoined(this, access);
