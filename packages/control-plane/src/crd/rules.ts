@@ -67,9 +67,10 @@ function isFieldPath(path: string, schema: Fields): boolean {
 }
 
 function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
-  const { message } = spec;
+  // A rule of the wrong types has been reported by the schema of schemas.
+  const message = text(spec.message);
   const causes: StatusCause[] = [];
-  if (message !== undefined && message !== '') {
+  if (message !== '') {
     const at = `${field}.message`;
     if (message.trim() === '') causes.push(invalid(at, message, 'message must be non-empty if specified'));
     else if (/[\r\n]/.test(message)) causes.push(invalid(at, message, 'must not contain line breaks'));
@@ -83,7 +84,8 @@ function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
   } else if (/[\r\n]/.test(text(spec.rule).trim()) && text(spec.messageExpression) === '') {
     causes.push(required(`${field}.message`, 'message must be specified if rule contains line breaks'));
   }
-  if (spec.messageExpression !== undefined && spec.messageExpression !== '' && spec.messageExpression.trim() === '') {
+  const expression = text(spec.messageExpression);
+  if (expression !== '' && expression.trim() === '') {
     causes.push(required(`${field}.messageExpression`, 'messageExpression must be non-empty if specified'));
   }
   return causes;

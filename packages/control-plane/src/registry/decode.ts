@@ -2,7 +2,7 @@ import { apiVersionOf } from '../kinds/kind.ts';
 import { converterComplaint, DecodeError } from '../kinds/shape.ts';
 import type { ApiObject } from '../object.ts';
 import { yaml } from '../yaml.ts';
-import { badRequest, invalid, invalidValue } from './errors.ts';
+import { badRequest, invalid, invalidValue, jsonTypeOf } from './errors.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import { META_FIELDS } from './object-text.ts';
 import type { WriteOptions } from './options.ts';
@@ -96,10 +96,9 @@ export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): P
     }
   }
   if (isPlain(value)) return value;
-  const type = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
   throw unrecognized(
     kind,
-    `couldn't get version/kind; json parse error: json: cannot unmarshal ${value === null ? 'null' : type} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
     bytes,
   );
 }
@@ -113,8 +112,21 @@ export function unconvertible(apiVersion: string, name: string, { kind }: Served
   return `converting (${apiVersion.split('/').at(-1)}.${name}) to (${target}): unknown conversion`;
 }
 
+/** apiVersion and kind are read before anything else is. @throws StatusError 400 */
+export function checkTypeMeta(body: Plain): void {
+  for (const field of ['apiVersion', 'kind']) {
+    const value = body[field] ?? '';
+    if (typeof value !== 'string') {
+      throw badRequest(
+        `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field .${field} of type string`,
+      );
+    }
+  }
+}
+
 /** apiVersion and kind must be those of the URL. Fills them in where a built-in kind may leave them out. */
 export function checkType(body: Plain, served: ServedKind, kinds: KindRegistry, bytes: Uint8Array): void {
+  checkTypeMeta(body);
   const { kind } = served;
   const apiVersion = body.apiVersion;
   const name = body.kind;
@@ -151,35 +163,32 @@ export function checkType(body: Plain, served: ServedKind, kinds: KindRegistry, 
   body.kind = kind.kind;
 }
 
-const META_TYPES: Readonly<Record<string, string>> = {
-  name: 'string',
-  generateName: 'string',
-  namespace: 'string',
-  uid: 'string',
-  resourceVersion: 'string',
-  creationTimestamp: 'string',
-  deletionTimestamp: 'string',
-  selfLink: 'string',
-  generation: 'number',
-  deletionGracePeriodSeconds: 'number',
-};
+const META_TYPES: ReadonlyMap<string, string> = new Map([
+  ['name', 'string'],
+  ['generateName', 'string'],
+  ['namespace', 'string'],
+  ['uid', 'string'],
+  ['resourceVersion', 'string'],
+  ['creationTimestamp', 'string'],
+  ['deletionTimestamp', 'string'],
+  ['selfLink', 'string'],
+  ['generation', 'number'],
+  ['deletionGracePeriodSeconds', 'number'],
+]);
 const GO_TYPES: Readonly<Record<string, string>> = { string: 'string', number: 'int64' };
-
-const goKind = (value: unknown): string =>
-  Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
 
 /** Types of the metadata, which are Go's before any schema is asked. */
 function checkMeta(body: Plain, { kind }: ServedKind): void {
   const fail = (value: unknown, path: string, type: string): Error => {
     // The unstructured decoder of custom kinds starts at ObjectMeta, the typed one at the object.
     const shown = kind.custom ? path : `metadata.${path}`;
-    const why = `json: cannot unmarshal ${goKind(value)} into Go struct field ObjectMeta.${shown} of type ${type}`;
+    const why = `json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field ObjectMeta.${shown} of type ${type}`;
     return new DecodeError(why, { apiVersion: apiVersionOf(kind), kind: kind.kind }, converterComplaint(value, type));
   };
   const meta = body.metadata ?? {};
   if (!isPlain(meta)) {
     throw badRequest(
-      `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: json: cannot unmarshal ${goKind(meta)} into Go ${kind.custom ? 'value' : `struct field ${kind.kind}.metadata`} of type v1.ObjectMeta`,
+      `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: json: cannot unmarshal ${jsonTypeOf(meta)} into Go ${kind.custom ? 'value' : `struct field ${kind.kind}.metadata`} of type v1.ObjectMeta`,
     );
   }
   body.metadata = meta;
@@ -188,7 +197,7 @@ function checkMeta(body: Plain, { kind }: ServedKind): void {
       delete meta[field];
       continue;
     }
-    const type = META_TYPES[field];
+    const type = META_TYPES.get(field);
     if (type !== undefined && typeof value !== type) throw fail(value, field, GO_TYPES[type] ?? type);
     if (field === 'labels' || field === 'annotations') {
       if (!isPlain(value)) throw fail(value, field, 'map[string]string');

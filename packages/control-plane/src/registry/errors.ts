@@ -179,3 +179,7 @@ export const tooLong = (field: string, limit: number): StatusCause => ({
   message: `Too long: may not be more than ${limit} bytes`,
   field,
 });
+
+/** The type of a JSON value, as Go's decoder names it. */
+export const jsonTypeOf = (value: unknown): string =>
+  value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;

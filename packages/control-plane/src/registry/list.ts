@@ -56,26 +56,39 @@ const encodeToken = (rv: number, last: StoredRecord): string => {
 };
 
 function decodeToken(text: string): { rv: number; namespace: string; name: string } {
-  try {
-    const token = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Partial<ContinueToken>;
-    const [namespace, name] = (token.start ?? '').replace(END_OF_KEY, '').split('/');
-    if (token.v === 'meta.k8s.io/v1' && Number.isInteger(token.rv) && namespace !== undefined && name !== undefined) {
-      return { rv: Number(token.rv), namespace, name };
-    }
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
+  const { v, rv, start } = readToken(text);
+  const [namespace, name] = typeof start === 'string' ? start.replace(END_OF_KEY, '').split('/') : [];
+  if (v !== 'meta.k8s.io/v1' || !Number.isSafeInteger(rv) || namespace === undefined || name === undefined) {
+    throw invalidToken();
   }
-  throw badRequest('continue key is not valid: illegal base64 data or unexpected content');
+  return { rv: Number(rv), namespace, name };
+}
+
+const invalidToken = (): StatusError =>
+  badRequest('continue key is not valid: illegal base64 data or unexpected content');
+
+/** What a token holds. It comes from outside: nothing about it is certain. */
+function readToken(text: string): Partial<Record<keyof ContinueToken, unknown>> {
+  try {
+    const token: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    return typeof token === 'object' && token !== null ? token : {};
+  } catch (error) {
+    if (error instanceof SyntaxError) throw invalidToken();
+    throw error;
+  }
 }
 
 const INCONSISTENT =
   'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
 
+const MAX_UINT64 = 2n ** 64n - 1n;
+
 /** A resourceVersion as a number. @throws StatusError 400 in a list, 500 in a get or a watch */
 export function parseResourceVersion(text: string, failure: 400 | 500): number | undefined {
   if (text === '') return undefined;
-  if (/^\d{1,20}$/.test(text)) return Number(text);
-  const why = `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`;
+  const digits = /^\d+$/.test(text);
+  if (digits && BigInt(text) <= MAX_UINT64) return Number(text);
+  const why = `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${digits ? 'value out of range' : 'invalid syntax'}`;
   if (failure === 500) throw internal(`resourceVersion: Invalid value: ${JSON.stringify(text)}: ${why}`);
   throw badRequest(`resourceVersion: Invalid value: ${JSON.stringify(text)}: ${why}`);
 }

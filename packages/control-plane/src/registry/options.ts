@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../object.ts';
 import type { StatusCause } from '../status.ts';
-import { badRequest, invalid, invalidValue, requiredValue, unsupportedValue } from './errors.ts';
+import { badRequest, invalid, invalidValue, jsonTypeOf, requiredValue, unsupportedValue } from './errors.ts';
 
 /** What the query of a write says. */
 export interface WriteOptions {
@@ -31,8 +31,11 @@ export const isTrue = (value: string | null): boolean => value !== null && value
 /** @throws StatusError 400 in the words of strconv. */
 export function parseInteger(value: string | null): number | undefined {
   if (value === null || value === '') return undefined;
-  if (!/^[-+]?\d+$/.test(value)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
-  return Number(value);
+  const digits = /^[-+]?\d+$/.test(value);
+  const inRange = digits && BigInt.asIntN(64, BigInt(value.replace('+', ''))) === BigInt(value.replace('+', ''));
+  if (inRange) return Number(value);
+  const why = digits ? 'value out of range' : 'invalid syntax';
+  throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: ${why}`);
 }
 
 /** The part of the user agent that names a manager when the query names none. */
@@ -215,6 +218,7 @@ function givenToDelete(read: (field: string) => unknown, dryRun: readonly string
  * @throws StatusError 422 for wrong values.
  */
 export function parseDeleteOptions(query: URLSearchParams, body: Record<string, unknown> | undefined): DeleteOptions {
+  if (body !== undefined) checkDeleteTypes(body);
   const read = (field: string): unknown => {
     if (body !== undefined) return body[field] ?? undefined;
     return query.get(field) ?? undefined;
@@ -245,6 +249,32 @@ export function parseDeleteOptions(query: URLSearchParams, body: Record<string, 
       typeof preconditions === 'object' && preconditions !== null ? (preconditions as { uid?: string }) : undefined,
     given: givenToDelete(read, dryRunValues),
   };
+}
+
+const TYPES_OF_DELETE: readonly (readonly [field: string, type: string, is: (value: unknown) => boolean])[] = [
+  ['gracePeriodSeconds', 'int64', Number.isSafeInteger],
+  ['orphanDependents', 'bool', (value) => typeof value === 'boolean'],
+  ['propagationPolicy', 'v1.DeletionPropagation', (value) => typeof value === 'string'],
+  ['dryRun', '[]string', (value) => Array.isArray(value) && value.every((item) => typeof item === 'string')],
+  ['preconditions', 'v1.Preconditions', (value) => typeof value === 'object' && !Array.isArray(value)],
+];
+const PRECONDITIONS = ['uid', 'resourceVersion'];
+
+/** Types of the fields of a body, which are Go's before anything is made of them. @throws StatusError 400 */
+function checkDeleteTypes(body: Record<string, unknown>): void {
+  const refuse = (field: string, value: unknown, type: string): Error =>
+    badRequest(
+      `json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field DeleteOptions.${field} of type ${type}`,
+    );
+  for (const [field, type, is] of TYPES_OF_DELETE) {
+    const value = body[field] ?? undefined;
+    if (value !== undefined && !is(value)) throw refuse(field, value, type);
+  }
+  const preconditions = (body.preconditions ?? {}) as Record<string, unknown>;
+  for (const field of PRECONDITIONS) {
+    const value = preconditions[field] ?? '';
+    if (typeof value !== 'string') throw refuse(`preconditions.${field}`, value, 'string');
+  }
 }
 
 const stringsOf = (value: unknown): string[] =>

@@ -5,6 +5,7 @@ import { StatusError } from '../status.ts';
 import {
   checkPatched,
   checkType,
+  checkTypeMeta,
   jsonProblem,
   normalize,
   parseYamlText,
@@ -110,6 +111,7 @@ function decodePatched(
 /** A patch may not make an object another kind. What the other kind cannot read comes first. */
 function refuseVersion(object: ApiObject, served: ServedKind, kinds: KindRegistry): never {
   if (served.kind.custom) checkType(object, served, kinds, new Uint8Array());
+  checkTypeMeta(object);
   const other = kinds.byKind(object.apiVersion, object.kind)?.kind;
   if (other?.model !== undefined) roundTrip(structuredClone(object), other.model);
   throw invalidPatch(object, unconvertible(object.apiVersion, object.kind, served, kinds));
@@ -191,6 +193,7 @@ function applyObject(
   const { served } = target;
   const read = (): ApiObject => {
     const applied = parseApplied(bytes);
+    checkTypeMeta(applied);
     checkPatched(applied, served);
     return applied;
   };

@@ -14,6 +14,8 @@ const BOOKMARK_EVERY_MS = 60_000;
 const LAST_BOOKMARK_MS = 2_000;
 /** Without a timeout of the client's a watch lasts between this and twice this. */
 const MIN_TIMEOUT_MS = 1_800_000;
+/** The longest that a timer of Node's takes (24.8 days); a longer one would ring at once. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
@@ -248,7 +250,7 @@ class Watcher {
     const { timeoutSeconds, allowWatchBookmarks } = this.#options;
     const lasts =
       timeoutSeconds !== undefined && timeoutSeconds > 0
-        ? timeoutSeconds * 1000
+        ? Math.min(timeoutSeconds * 1000, MAX_TIMEOUT_MS)
         : MIN_TIMEOUT_MS * (1 + this.#registry.random());
     this.#after(lasts, () => {
       this.#ending = true;

@@ -1,9 +1,16 @@
 import type { ApiObject } from '../object.ts';
 import { decodeProtobuf } from '../protobuf/index.ts';
 import { createObject, matchNamespace, track } from '../registry/create.ts';
-import { decodeObject, jsonProblem, parseBody } from '../registry/decode.ts';
+import { checkTypeMeta, decodeObject, jsonProblem, parseBody } from '../registry/decode.ts';
 import { deleteObject } from '../registry/delete.ts';
-import { badRequest, methodNotAllowed, notFound, notSupported, unknownResource } from '../registry/errors.ts';
+import {
+  badRequest,
+  jsonTypeOf,
+  methodNotAllowed,
+  notFound,
+  notSupported,
+  unknownResource,
+} from '../registry/errors.ts';
 import type { ServedKind } from '../registry/kind-registry.ts';
 import { awaitVersion, listRecords, parseResourceVersion } from '../registry/list.ts';
 import {
@@ -344,18 +351,13 @@ export class ResourceHandler {
     const bytes = await request.body();
     if (bytes.length === 0) return parseDeleteOptions(request.query, undefined);
     const type = bodyType(request);
-    let plain: Record<string, unknown>;
-    if (type === 'application/yaml' || type === 'application/vnd.kubernetes.protobuf') {
-      plain =
-        type === 'application/yaml' ? parseBody(bytes, type, 'DeleteOptions') : decodeProtobuf(bytes, () => undefined);
-    } else {
-      const text = Buffer.from(bytes).toString('utf8');
-      try {
-        plain = JSON.parse(text) as Record<string, unknown>;
-      } catch {
-        throw badRequest(`couldn't get version/kind; json parse error: ${jsonProblem(text)}`);
-      }
-    }
+    const plain =
+      type === 'application/yaml'
+        ? parseBody(bytes, type, 'DeleteOptions')
+        : type === 'application/vnd.kubernetes.protobuf'
+          ? decodeProtobuf(bytes, () => undefined)
+          : plainOptions(Buffer.from(bytes).toString('utf8'));
+    checkTypeMeta(plain);
     const { kind = 'DeleteOptions', apiVersion } = plain;
     if (kind !== 'DeleteOptions') {
       throw badRequest(
@@ -405,6 +407,21 @@ export class ResourceHandler {
     await this.#registry.store.settled();
     return answerText(viewList({ ...listed, records }, this.#view(context, format)), format, request);
   }
+}
+
+/** Options that are JSON. `null` is what Go makes of it: options that say nothing. @throws StatusError 400 */
+function plainOptions(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw badRequest(`couldn't get version/kind; json parse error: ${jsonProblem(text)}`);
+  }
+  if (value === null) return {};
+  if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw badRequest(
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+  );
 }
 
 const isNotFound = (error: unknown): boolean =>

@@ -38,8 +38,8 @@ function readApplied(applied: ApiObject, node: SchemaNode | undefined, scope: Sc
   const [first] = reader.errors;
   if (first === undefined) return set;
   const { namespace = '', name = '' } = applied.metadata;
-  const slash = applied.apiVersion.indexOf('/');
-  const version = slash < 0 ? `/${applied.apiVersion}` : applied.apiVersion;
+  const { apiVersion = '' } = applied as Partial<ApiObject>;
+  const version = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
   const detail =
     reader.errors.length === 1 ? first : `errors:\n${reader.errors.map((error) => `  ${error}`).join('\n')}`;
   throw new StatusError({

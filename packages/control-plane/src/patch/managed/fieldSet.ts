@@ -120,7 +120,8 @@ const parsed = new WeakMap<object, FieldSet>();
 
 /** Reads `fieldsV1`. The same object is read once: entries that a write leaves alone keep theirs. */
 export function parseFields(fields: JsonObject | undefined): FieldSet {
-  if (fields === undefined) return EMPTY_SET;
+  // What is no object owns nothing: the real server too forgets what it cannot read.
+  if (!isRecord(fields)) return EMPTY_SET;
   let set = parsed.get(fields);
   if (set === undefined) {
     set = parse(fields, true, 0);
