@@ -1,5 +1,6 @@
 import type { Registry } from '../registry/registry.ts';
 import { limitRanger } from './limits/plugin.ts';
+import { podSecurity } from './pod-security/plugin.ts';
 import { validatingPolicies } from './policy/plugin.ts';
 import { resourceQuota } from './quota/plugin.ts';
 import { mutatingWebhooks, validatingWebhooks } from './webhook/plugins.ts';
@@ -8,11 +9,12 @@ import { httpsTransport, type WebhookTransport } from './webhook/transport.ts';
 export type { WebhookCall, WebhookReply, WebhookTransport } from './webhook/transport.ts';
 
 /**
- * Adds what users decide about admission by: limits, webhooks, policies and quotas. It comes after the plugins of built-in kinds, in
+ * Adds what users decide about admission by: limits, pod security, webhooks, policies and quotas. It comes after the plugins of built-in kinds, in
  * the order of the real server. Where there are none, a request costs nothing.
  */
 export function setUpAdmission(registry: Registry, transport: WebhookTransport = httpsTransport): void {
   registry.admission.add(limitRanger(registry));
+  registry.admission.add(podSecurity(registry));
   registry.admission.add(mutatingWebhooks(registry, transport));
   registry.admission.add(validatingPolicies(registry));
   registry.admission.add(validatingWebhooks(registry, transport));

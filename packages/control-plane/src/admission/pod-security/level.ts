@@ -1,0 +1,76 @@
+import { invalidValue } from '../../registry/errors.ts';
+import type { StatusCause } from '../../status.ts';
+
+const LEVELS = ['privileged', 'baseline', 'restricted'] as const;
+export type Level = (typeof LEVELS)[number];
+
+/** A level as of a minor version 1.x; `latest` is newer than all. */
+export interface Standard {
+  readonly level: Level;
+  readonly minor: number | 'latest';
+}
+
+/** What a namespace asks for. Audit has no log here to go to; its labels are checked like the others. */
+export interface Policy {
+  readonly enforce: Standard;
+  readonly warn: Standard;
+}
+
+const PREFIX = 'pod-security.kubernetes.io/';
+const STRICTEST: Standard = { level: 'restricted', minor: 'latest' };
+const OPEN: Standard = { level: 'privileged', minor: 'latest' };
+const NO_POLICY: Policy = { enforce: OPEN, warn: OPEN };
+
+export const strictness = (level: Level): number => LEVELS.indexOf(level);
+
+/** `restricted:latest`, `baseline:v1.30` */
+export const showStandard = ({ level, minor }: Standard): string =>
+  `${level}:${minor === 'latest' ? minor : `v1.${minor}`}`;
+
+export const sameStandard = (a: Standard, b: Standard): boolean => a.level === b.level && a.minor === b.minor;
+
+function parseMinor(version: string): number | 'latest' | undefined {
+  if (version === 'latest') return version;
+  const digits = /^v1\.(\d|[1-9]\d*)$/.exec(version)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/**
+ * The policy in the labels of a namespace, and what is wrong with them. A level that cannot be read counts as the strictest for enforcing and
+ * as none for the others; a version that cannot be read is the latest. Without a level of its own, `warn` follows a stricter `enforce`.
+ */
+export function policyOf(labels: Readonly<Record<string, string>> = {}): {
+  readonly policy: Policy;
+  readonly causes: readonly StatusCause[];
+} {
+  const causes: StatusCause[] = [];
+  const complain = (label: string, value: string, why: string): void => {
+    causes.push(invalidValue(`metadata.labels[${label}]`, value, why));
+  };
+  const read = (mode: string, unreadable: Level): { standard: Standard; said: boolean; good: boolean } => {
+    const label = `${PREFIX}${mode}`;
+    const [level, version] = [labels[label], labels[`${label}-version`]];
+    const known = LEVELS.find((one) => one === level);
+    if (level !== undefined && known === undefined) complain(label, level, `must be one of ${LEVELS.join(', ')}`);
+    const minor = version === undefined ? 'latest' : parseMinor(version);
+    if (minor === undefined) complain(`${label}-version`, version ?? '', 'must be "latest" or "v1.x"');
+    const standard = {
+      level: level === undefined ? OPEN.level : (known ?? unreadable),
+      minor: minor ?? STRICTEST.minor,
+    };
+    return { standard, said: level !== undefined, good: known !== undefined };
+  };
+  if (!Object.keys(labels).some((label) => label.startsWith(PREFIX))) return { policy: NO_POLICY, causes };
+  const enforce = read('enforce', STRICTEST.level);
+  read('audit', OPEN.level);
+  const warn = read('warn', OPEN.level);
+  const follows = !warn.said && enforce.good && strictness(enforce.standard.level) > strictness(warn.standard.level);
+  const minor = Object.hasOwn(labels, `${PREFIX}warn-version`) ? warn.standard.minor : enforce.standard.minor;
+  return {
+    policy: {
+      enforce: enforce.standard,
+      warn: follows ? { level: enforce.standard.level, minor } : warn.standard,
+    },
+    causes,
+  };
+}

@@ -1,0 +1,60 @@
+import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
+import { forbidden } from '../../registry/errors.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { inDetail, violations } from './evaluate.ts';
+import { type Policy, policyOf, type Standard, showStandard } from './level.ts';
+import { judgeNamespace } from './namespace.ts';
+import { hasTemplate, isSignificant, podOf, templateOf } from './pods.ts';
+import type { PodLike } from './words.ts';
+
+/** Subresources that leave the pod's spec alone. */
+const IGNORED: ReadonlySet<string> = new Set('exec attach binding eviction log portforward proxy status'.split(' '));
+
+const policyIn = ({ store }: Registry, namespace: string): Policy =>
+  policyOf(store.get('/namespaces', '', namespace)?.labels).policy;
+
+const said = (verb: string, standard: Standard, pod: PodLike): string | undefined => {
+  const found = violations(pod, standard);
+  return found.length === 0 ? undefined : `${verb} PodSecurity "${showStandard(standard)}": ${inDetail(found)}`;
+};
+
+function warnOf(pod: PodLike, standard: Standard, { warn }: AdmissionAttributes): void {
+  const warning = said('would violate', standard, pod);
+  if (warning !== undefined) warn(warning);
+}
+
+function judgePod(registry: Registry, attributes: AdmissionAttributes): void {
+  const { object, old, operation, served, namespace, name, subresource } = attributes;
+  if (object === undefined || IGNORED.has(subresource)) return;
+  const { enforce, warn } = policyIn(registry, namespace);
+  if (enforce.level === 'privileged' && warn.level === 'privileged') return;
+  if (operation === 'UPDATE' && old !== undefined && !isSignificant(object, old)) return;
+  const pod = podOf(object);
+  const refusal = said('violates', enforce, pod);
+  if (refusal !== undefined) throw forbidden(served.kind, name, refusal);
+  warnOf(pod, warn, attributes);
+}
+
+/** Workloads are never refused, only warned of. */
+function judgeWorkload(registry: Registry, attributes: AdmissionAttributes): void {
+  const { object, served, namespace, subresource } = attributes;
+  if (object === undefined || subresource !== '') return;
+  const { warn } = policyIn(registry, namespace);
+  if (warn.level === 'privileged') return;
+  const pod = templateOf(served.resource, object);
+  if (pod !== undefined) warnOf(pod, warn, attributes);
+}
+
+/** PodSecurity: holds pods to the standard that their namespace's labels name. @see KEP-2579 */
+export const podSecurity = (registry: Registry): AdmissionPlugin => ({
+  name: 'PodSecurity',
+  validate(attributes) {
+    const { served, operation } = attributes;
+    if (operation !== 'CREATE' && operation !== 'UPDATE') return undefined;
+    const { resource } = served;
+    if (resource === '/pods') judgePod(registry, attributes);
+    else if (resource === '/namespaces') judgeNamespace(registry, attributes);
+    else if (hasTemplate(resource)) judgeWorkload(registry, attributes);
+    return undefined;
+  },
+});

@@ -1,0 +1,43 @@
+import { isPlain, items, look, type Plain, text } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import type { PodLike } from './words.ts';
+
+/** Where the kinds that make pods keep the pod's template. */
+const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
+  '/replicationcontrollers': ['spec', 'template'],
+  '/podtemplates': ['template'],
+  'apps/replicasets': ['spec', 'template'],
+  'apps/deployments': ['spec', 'template'],
+  'apps/statefulsets': ['spec', 'template'],
+  'apps/daemonsets': ['spec', 'template'],
+  'batch/jobs': ['spec', 'template'],
+  'batch/cronjobs': ['spec', 'jobTemplate', 'spec', 'template'],
+};
+
+export const hasTemplate = (resource: string): boolean => Object.hasOwn(TEMPLATES, resource);
+
+export const podOf = (pod: Plain | ApiObject): PodLike => ({
+  annotations: look(pod, 'metadata', 'annotations') as Record<string, string>,
+  spec: look(pod, 'spec'),
+});
+
+/** The pod that an object makes; undefined when it says none. */
+export function templateOf(resource: string, object: ApiObject): PodLike | undefined {
+  const template = look(object, ...(TEMPLATES[resource] ?? []));
+  return isPlain(template.spec) ? podOf(template) : undefined;
+}
+
+/** Whether an update changes what the standards look at: containers come, go or run another image. */
+export function isSignificant(pod: ApiObject, old: ApiObject): boolean {
+  const [next, before] = [look(pod, 'spec'), look(old, 'spec')];
+  for (const field of ['containers', 'initContainers']) {
+    const [now, then] = [items(next, field), items(before, field)];
+    if (now.length !== then.length) return true;
+    if (now.some((container, index) => text(container, 'image') !== text(then[index], 'image'))) return true;
+  }
+  const known = items(before, 'ephemeralContainers');
+  return items(next, 'ephemeralContainers').some((container) => {
+    const same = known.find(({ name }) => name === container.name);
+    return same === undefined || text(same, 'image') !== text(container, 'image');
+  });
+}
