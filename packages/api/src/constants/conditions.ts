@@ -1,19 +1,30 @@
 /** Condition status, as everywhere in Kubernetes. */
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
 
-/** Condition types in `MachineDeployment.status.conditions`. */
+/** Condition types in `MachineDeployment.status.conditions`: the original's, then ours, which stand only while something is wrong. */
 export const MachineDeploymentConditions = {
   Available: 'Available',
   Progressing: 'Progressing',
   ReplicaFailure: 'ReplicaFailure',
   Frozen: 'Frozen',
+  /** The spec is not one that a controller can act on. */
+  InvalidSpec: 'InvalidSpec',
+  /** The rollout cannot go on until somebody changes the spec. */
+  RolloutBlocked: 'RolloutBlocked',
+  /** So many machines fell silent together that unhealthy ones are not replaced. */
+  ReplacementHeld: 'ReplacementHeld',
 } as const;
 
 /** Type of a MachineDeployment condition. */
 export type MachineDeploymentConditionType = keyof typeof MachineDeploymentConditions;
 
 /** Condition types in `MachineSet.status.machineSetCondition` (sic: the wire has no `conditions` there). */
-export const MachineSetConditions = { ReplicaFailure: 'ReplicaFailure', Frozen: 'Frozen' } as const;
+export const MachineSetConditions = {
+  ReplicaFailure: 'ReplicaFailure',
+  Frozen: 'Frozen',
+  /** Ours: the spec is not one that a controller can act on. */
+  InvalidSpec: 'InvalidSpec',
+} as const;
 
 /** Type of a MachineSet condition. */
 export type MachineSetConditionType = keyof typeof MachineSetConditions;

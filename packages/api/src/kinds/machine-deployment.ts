@@ -137,7 +137,9 @@ export type MachineDeploymentSpec = z.infer<typeof machineDeploymentSpecSchema>;
 
 const machineDeploymentConditionSchema = z
   .object({
-    type: knownText<MachineDeploymentConditionType>('`Available`, `Progressing`, `ReplicaFailure` or `Frozen`.'),
+    type: knownText<MachineDeploymentConditionType>(
+      '`Available`, `Progressing`, `ReplicaFailure`, `Frozen`; while something is wrong `InvalidSpec`, `RolloutBlocked` or `ReplacementHeld`.',
+    ),
     ...CONDITION_FIELDS,
     lastUpdateTime: optional(time('When the condition was last written.')),
   })

@@ -31,7 +31,10 @@ export const machineSetSpecSchema = crd(
 export type MachineSetSpec = z.infer<typeof machineSetSpecSchema>;
 
 const machineSetConditionSchema = z
-  .object({ type: knownText<MachineSetConditionType>('`ReplicaFailure` or `Frozen`.'), ...CONDITION_FIELDS })
+  .object({
+    type: knownText<MachineSetConditionType>('`ReplicaFailure`, `Frozen` or `InvalidSpec`.'),
+    ...CONDITION_FIELDS,
+  })
   .meta({ description: 'A condition of the set.' });
 
 /** A condition of a MachineSet. */

@@ -1,5 +1,5 @@
 export { type Limits, limitsOf } from './limits.ts';
-export { type DeploymentSnapshot, type NodeMarks, planRollout, ROLLOUT_BLOCKED, type RolloutPlan } from './plan.ts';
+export { type DeploymentSnapshot, type NodeMarks, planRollout, type RolloutPlan } from './plan.ts';
 export { createDeploymentController, type DeploymentOptions, DeploymentReconciler } from './reconciler.ts';
 export { lastRevision, revisionOf, type Sets, splitSets } from './revisions.ts';
 export { hashSuffix, sameTemplate, templateHash } from './template-hash.ts';

@@ -79,8 +79,7 @@ export interface RolloutPlan {
   readonly because: string;
 }
 
-/** A condition type of ours: the rollout cannot go on until somebody changes the spec. */
-export const ROLLOUT_BLOCKED = 'RolloutBlocked';
+const ROLLOUT_BLOCKED = MachineDeploymentConditions.RolloutBlocked;
 
 const NO_MARKS: NodeMarks = { taint: [], untaint: [], candidates: [], protect: [], unprotect: [] };
 
@@ -253,7 +252,7 @@ export const NO_NODES: ConditionChange = {
 
 function noNodesStep({ status }: MachineDeployment): Step {
   const { message, reason } = NO_NODES;
-  const said = findCondition(status?.conditions ?? [], ROLLOUT_BLOCKED as never)?.reason === reason;
+  const said = findCondition(status?.conditions ?? [], ROLLOUT_BLOCKED)?.reason === reason;
   return { condition: NO_NODES, events: said ? [] : [{ type: 'Warning', reason, message }], because: message };
 }
 

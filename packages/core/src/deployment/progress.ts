@@ -7,7 +7,7 @@ import {
 } from '@mcm/api';
 import { type AnyCondition, findCondition, setDeploymentCondition, withoutCondition } from '../set/conditions.ts';
 import { parseTime } from '../set/text.ts';
-import { asConditions, type Conditions, type CountedSets } from './status.ts';
+import type { Conditions, CountedSets } from './status.ts';
 
 const PROGRESSING = MachineDeploymentConditions.Progressing;
 
@@ -77,7 +77,7 @@ export function withProgress(
   now: Date,
 ): MachineDeploymentStatus & { conditions: Conditions } {
   const conditions = progressConditions(deployment, sets, status, now);
-  return { ...status, conditions: asConditions(withReplicaFailure(conditions, sets)) };
+  return { ...status, conditions: withReplicaFailure(conditions, sets) };
 }
 
 function progressConditions(

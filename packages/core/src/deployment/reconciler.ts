@@ -7,6 +7,7 @@ import {
   type Machine,
   type MachineDeployment,
   MachineDeploymentConditions,
+  type MachineDeploymentConditionType,
   type MachineSet,
   machineDeployments,
 } from '@mcm/api';
@@ -35,7 +36,6 @@ import {
 } from '../set/conditions.ts';
 import { MachineWriter } from '../set/machine-writer.ts';
 import { Pace } from '../set/pace.ts';
-import { INVALID_SPEC } from '../set/reconciler.ts';
 import { compileSelector, isEmptySelector } from '../set/selector.ts';
 import { semanticEqual } from '../set/semantic-equal.ts';
 import { inParallel } from '../set/slow-start.ts';
@@ -43,11 +43,11 @@ import { countMachines } from '../set/status.ts';
 import { nextHashStep } from './adopted-set.ts';
 import { limitsOf } from './limits.ts';
 import { nodeMarks } from './node-marks.ts';
-import { planRollout, ROLLOUT_BLOCKED, type RolloutPlan } from './plan.ts';
+import { planRollout, type RolloutPlan } from './plan.ts';
 import { isComplete, pauseCondition, progressDeadline, withProgress } from './progress.ts';
 import { splitSets } from './revisions.ts';
 import { messageOf, type SetCreation, SetWriter } from './set-writer.ts';
-import { asConditions, type CountedSets, deploymentStatus, deploymentStatusDiffers } from './status.ts';
+import { type CountedSets, deploymentStatus, deploymentStatusDiffers } from './status.ts';
 import { planTriggers } from './trigger-deletion.ts';
 import { printViolations, validateDeployment } from './validation.ts';
 import { wakeDeployments } from './wakeups.ts';
@@ -61,8 +61,9 @@ const NODE_RETRY_MS = 5_000;
 const NODE_CHANGED_MS = 50;
 const PARALLEL_NODES = 16;
 
+const INVALID_SPEC = MachineDeploymentConditions.InvalidSpec;
 /** Condition types of ours that stand only while something is wrong. */
-const OURS: readonly string[] = [INVALID_SPEC, ROLLOUT_BLOCKED];
+const OURS: readonly MachineDeploymentConditionType[] = [INVALID_SPEC, MachineDeploymentConditions.RolloutBlocked];
 
 /** Options of the deployment controller. */
 export interface DeploymentOptions {
@@ -123,13 +124,18 @@ export class DeploymentReconciler {
   }
 
   /** Says on the object what is wrong with it, once, and touches nothing else. */
-  async #refuse(deployment: MachineDeployment, type: string, problem: string, signal: AbortSignal): Promise<Outcome> {
+  async #refuse(
+    deployment: MachineDeployment,
+    type: MachineDeploymentConditionType,
+    problem: string,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
     const old: readonly AnyCondition[] = deployment.status?.conditions ?? [];
     if (findCondition(old, type)?.message === problem) return done;
     this.#context.recorder.event(deployment, 'Warning', type, problem);
     const change = { type, status: 'True', reason: 'ValidationFailed', message: problem } as const;
     const conditions = setDeploymentCondition(withoutCondition(old, type), change, this.#context.clock.now());
-    await this.#putStatus(deployment, { ...deployment.status, conditions: asConditions(conditions) }, signal);
+    await this.#putStatus(deployment, { ...deployment.status, conditions }, signal);
     return done;
   }
 
@@ -350,7 +356,7 @@ export class DeploymentReconciler {
     const sets = this.#count({ current, old: plan.sets.old.map(({ set }) => newest(set)) });
     const base = {
       ...deployment,
-      status: { ...deployment.status, conditions: asConditions(ownConditions(deployment, plan, did.creation, now)) },
+      status: { ...deployment.status, conditions: [...ownConditions(deployment, plan, did.creation, now)] },
     };
     const counted = deploymentStatus(base, sets, limitsOf(deployment).unavailable, now);
     const status = plan.measureProgress ? withProgress(deployment, sets, counted, now) : counted;

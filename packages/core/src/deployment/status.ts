@@ -5,7 +5,7 @@ import {
   type MachineDeploymentStatus,
   type MachineSet,
 } from '@mcm/api';
-import { type AnyCondition, setDeploymentCondition } from '../set/conditions.ts';
+import { setDeploymentCondition } from '../set/conditions.ts';
 import { semanticEqual } from '../set/semantic-equal.ts';
 import type { MachineCounts } from '../set/status.ts';
 import { sum } from './size.ts';
@@ -23,9 +23,6 @@ export interface CountedSets {
 }
 
 export type Conditions = NonNullable<MachineDeploymentStatus['conditions']>;
-
-/** The wire's list type knows the original's condition types only; ours are strings there like any other. */
-export const asConditions = (conditions: readonly AnyCondition[]): Conditions => conditions as Conditions;
 
 /** The condition `Available`: as many machines as must be, preserved failed ones not counted against it. */
 function availability(
@@ -77,8 +74,10 @@ export function deploymentStatus(
     unavailableReplicas: Math.max(asked - available, 0),
     ...(collisionCount === undefined ? {} : { collisionCount }),
     ...(failed.length > 0 ? { failedMachines: failed } : {}),
-    conditions: asConditions(
-      setDeploymentCondition(conditions, availability(deployment, available, preservedFailed, maxUnavailable), now),
+    conditions: setDeploymentCondition(
+      conditions,
+      availability(deployment, available, preservedFailed, maxUnavailable),
+      now,
     ),
   };
 }

@@ -8,6 +8,7 @@ import {
   type MachineDeployment,
   MachineDeploymentConditions,
   type MachineSet,
+  type MachineSetConditionType,
   machineDeployments,
   machineSets,
   TRUE,
@@ -169,7 +170,7 @@ export class OvershootReconciler {
   /** Status first, then the label, as in the original: the label is the brake, the condition explains it. */
   async #writeSet(
     set: MachineSet,
-    conditions: readonly AnyCondition[],
+    conditions: readonly AnyCondition<MachineSetConditionType>[],
     metadata: object,
     signal: AbortSignal,
   ): Promise<void> {
@@ -178,7 +179,7 @@ export class OvershootReconciler {
     if (conditions.length !== (set.status?.machineSetCondition ?? []).length) {
       const status = {
         ...set.status,
-        machineSetCondition: conditions as NonNullable<NonNullable<MachineSet['status']>['machineSetCondition']>,
+        machineSetCondition: [...conditions],
       };
       sets.recordWrite(await this.#sets.update({ ...set, status }, { subresource: 'status', signal }));
     }
@@ -229,7 +230,7 @@ export class OvershootReconciler {
       if (conditions.length !== (deployment.status?.conditions ?? []).length) {
         const status = {
           ...deployment.status,
-          conditions: conditions as NonNullable<NonNullable<MachineDeployment['status']>['conditions']>,
+          conditions: [...conditions],
         };
         deployments.recordWrite(
           await this.#deployments.update({ ...deployment, status }, { subresource: 'status', signal }),

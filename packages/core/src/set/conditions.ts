@@ -1,9 +1,9 @@
-import type { ConditionStatus } from '@mcm/api';
+import type { ConditionStatus, MachineDeploymentConditionType, MachineSetConditionType } from '@mcm/api';
 import { formatTime } from './text.ts';
 
 /** A condition as both kinds have it; a MachineSet's has no `lastUpdateTime`. */
-export interface AnyCondition {
-  type: string;
+export interface AnyCondition<T extends string = MachineDeploymentConditionType> {
+  type: T;
   status: ConditionStatus;
   reason?: string;
   message?: string;
@@ -12,17 +12,17 @@ export interface AnyCondition {
 }
 
 /** What a condition should say. */
-export interface ConditionChange {
-  readonly type: string;
+export interface ConditionChange<T extends string = MachineDeploymentConditionType> {
+  readonly type: T;
   readonly status: ConditionStatus;
   readonly reason: string;
   readonly message: string;
 }
 
-export const findCondition = <C extends AnyCondition>(conditions: readonly C[], type: string): C | undefined =>
+export const findCondition = <C extends AnyCondition>(conditions: readonly C[], type: C['type']): C | undefined =>
   conditions.find((condition) => condition.type === type);
 
-export const withoutCondition = <C extends AnyCondition>(conditions: readonly C[], type: string): C[] =>
+export const withoutCondition = <C extends AnyCondition>(conditions: readonly C[], type: C['type']): C[] =>
   conditions.filter((condition) => condition.type !== type);
 
 /**
@@ -30,8 +30,8 @@ export const withoutCondition = <C extends AnyCondition>(conditions: readonly C[
  * Otherwise the new one is appended, and keeps its transition time while the status is the same (sheet 6.7).
  * `refresh` moves `lastUpdateTime` even if status and reason stay.
  */
-export function setDeploymentCondition<C extends AnyCondition>(
-  conditions: readonly C[],
+export function setDeploymentCondition(
+  conditions: readonly AnyCondition[],
   change: ConditionChange,
   now: Date,
   options: { readonly refresh?: boolean } = {},
@@ -45,11 +45,11 @@ export function setDeploymentCondition<C extends AnyCondition>(
 }
 
 /** The same for a MachineSet: no `lastUpdateTime`, and every change of the reason moves the transition time. */
-export function setSetCondition<C extends AnyCondition>(
-  conditions: readonly C[],
-  change: ConditionChange,
+export function setSetCondition(
+  conditions: readonly AnyCondition<MachineSetConditionType>[],
+  change: ConditionChange<MachineSetConditionType>,
   now: Date,
-): AnyCondition[] {
+): AnyCondition<MachineSetConditionType>[] {
   const old = findCondition(conditions, change.type);
   if (old?.status === change.status && old.reason === change.reason) return [...conditions];
   return [...withoutCondition(conditions, change.type), { ...change, lastTransitionTime: formatTime(now) }];

@@ -12,7 +12,7 @@ export {
 export { chooseForDeletion, deletionOrder } from './deletion-order.ts';
 export { CreationsUnderWay } from './expectations.ts';
 export { mayDeleteFailed, planAutoPreservation } from './preservation.ts';
-export { createSetController, INVALID_SPEC, SetReconciler } from './reconciler.ts';
+export { createSetController, SetReconciler } from './reconciler.ts';
 export { BURST, planReplicas, type ReplicaPlan, type SetSnapshot } from './replicas.ts';
 export { compileSelector, isEmptySelector, type LabelMap, type Matcher } from './selector.ts';
 export { nextMachineNames } from './slots.ts';

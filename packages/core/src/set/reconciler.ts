@@ -38,8 +38,7 @@ import { wakeSets } from './wakeups.ts';
 /** A status that only counts on towards its goal is written at most so often. */
 const STATUS_INTERVAL_MS = 1_000;
 
-/** A condition type of ours: the spec is not one that a controller can act on. */
-export const INVALID_SPEC = 'InvalidSpec';
+const INVALID_SPEC = MachineSetConditions.InvalidSpec;
 
 /** What the controller remembers of a set between passes; all of it is found again after a restart. */
 interface Memory {
@@ -98,12 +97,12 @@ export class SetReconciler {
   /** Says on the object what is wrong with it, once, and touches nothing. The original says it in its log only. */
   async #refuse(set: MachineSet, problem: string, signal: AbortSignal): Promise<Outcome> {
     const old = set.status?.machineSetCondition ?? [];
-    const known = findCondition(old, INVALID_SPEC as never);
+    const known = findCondition(old, INVALID_SPEC);
     if (known?.message === problem) return done;
     this.#context.recorder.event(set, 'Warning', INVALID_SPEC, problem);
     const change = { type: INVALID_SPEC, status: 'True', reason: 'ValidationFailed', message: problem } as const;
-    const conditions = setSetCondition(withoutCondition(old, INVALID_SPEC as never), change, this.#context.clock.now());
-    await this.#putStatus(set, { ...set.status, machineSetCondition: conditions as typeof old }, signal);
+    const conditions = setSetCondition(withoutCondition(old, INVALID_SPEC), change, this.#context.clock.now());
+    await this.#putStatus(set, { ...set.status, machineSetCondition: conditions }, signal);
     return done;
   }
 
@@ -244,7 +243,7 @@ export class SetReconciler {
       failure,
       now,
     );
-    const conditions = withoutCondition(status.machineSetCondition ?? [], INVALID_SPEC as never);
+    const conditions = withoutCondition(status.machineSetCondition ?? [], INVALID_SPEC);
     const wanted = { ...status, machineSetCondition: conditions };
     if (!setStatusDiffers(newest.status, wanted)) return done;
     // A set on its own says at once that it has arrived; one of a deployment is asked by nobody meanwhile.

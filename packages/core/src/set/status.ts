@@ -97,7 +97,7 @@ export function setStatus(
     preservedFailedReplicas: counts.preservedFailed,
     autoPreserveFailedMachineCount: counts.autoPreserved,
     observedGeneration: set.metadata.generation ?? 0,
-    machineSetCondition: conditions as NonNullable<MachineSetStatus['machineSetCondition']>,
+    machineSetCondition: conditions,
     lastOperation: { lastUpdateTime: formatTime(now) },
     ...(counts.failed.length > 0 ? { failedMachines: [...counts.failed] } : {}),
   };
