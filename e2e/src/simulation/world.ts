@@ -44,6 +44,8 @@ export interface WorldOptions {
   readonly kubelets?: KubeletBehaviour;
   readonly maxSurge?: number;
   readonly maxUnavailable?: number;
+  /** Machines are updated where they are; instead of a rolling update. */
+  readonly inPlace?: 'Auto' | 'Manual';
   /** Settings of every machine, such as `creationTimeout`. */
   readonly machine?: object;
 }
@@ -302,14 +304,14 @@ export class World {
   }
 
   async createDeployment(replicas: number): Promise<void> {
-    const { maxSurge = 1, maxUnavailable = 0, machine = {} } = this.#options;
+    const { machine = {} } = this.#options;
     this.#wish(replicas);
     await this.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE).create({
       metadata: { name: DEPLOYMENT, namespace: NAMESPACE },
       spec: {
         replicas,
         selector: { matchLabels: { name: DEPLOYMENT } },
-        strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable } },
+        strategy: this.#strategy(),
         template: {
           metadata: { labels: { name: DEPLOYMENT } },
           spec: { ...machine, class: { kind: 'MachineClass', name: 'blue' } },
@@ -318,12 +320,29 @@ export class World {
     });
   }
 
+  #strategy(): NonNullable<MachineDeployment['spec']['strategy']> {
+    const { maxSurge = 1, maxUnavailable = 0, inPlace } = this.#options;
+    const limits = { maxSurge, maxUnavailable };
+    if (inPlace === undefined) return { type: 'RollingUpdate', rollingUpdate: limits };
+    return { type: 'InPlaceUpdate', inPlaceUpdate: { orchestrationType: inPlace, ...limits } };
+  }
+
   #wish(replicas: number): void {
     const { maxSurge = 1, maxUnavailable = 0 } = this.#options;
     this.witness.wishes({ replicas, maxSurge, maxUnavailable });
   }
 
-  async change(spec: { readonly replicas?: number; readonly template?: object }): Promise<void> {
+  async deleteDeployment(): Promise<void> {
+    this.#wish(0);
+    this.witness.note('act', 'the user deletes the deployment');
+    await this.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE).delete(DEPLOYMENT);
+  }
+
+  async change(spec: {
+    readonly replicas?: number;
+    readonly paused?: boolean;
+    readonly template?: object;
+  }): Promise<void> {
     if (spec.replicas !== undefined) this.#wish(spec.replicas);
     this.witness.note('act', `the user asks for ${JSON.stringify(spec)}`);
     await this.admin

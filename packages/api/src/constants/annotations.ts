@@ -14,6 +14,11 @@ export const Annotations = {
   MachineJoinDuration: 'node.machine.sapcloud.io/machine-join-duration',
   /** Node: why an in-place update failed. */
   UpdateFailedReason: 'node.machine.sapcloud.io/update-failed-reason',
+  /**
+   * Node, a template hash: the template that its update in place is for. Ours; the original would count an update to a
+   * template that was replaced meanwhile as one to the newest.
+   */
+  SelectedForTemplate: 'node.machine.sapcloud.io/selected-for-template',
   /** Node, JSON of a NodeTemplateSpec: labels, annotations and taints as last synced. */
   LastAppliedNodeTemplate: 'node.machine.sapcloud.io/last-applied-anno-labels-taints',
   /** Node, JSON of a resource list: virtual capacity as last synced. */

@@ -5,12 +5,12 @@ import {
   type Machine,
   type MachineSet,
   Taints,
-  TRUE_LOWER,
   UpdateResults,
 } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { controllerReference } from '../set/claim.ts';
 import { createdAt, isAvailable, isBeingHandedOver, isTerminating, phaseOf, updateReasonOf } from '../set/machines.ts';
+import { beganFor, isOutdated, restarts, selectedFor, startedFor } from './in-place-template.ts';
 import type { NodeMark } from './node-marks.ts';
 import type { Resize } from './size.ts';
 
@@ -61,11 +61,12 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
   const tidy = tidyUp(o);
   const sizes = resizeCurrent(o);
   if (sizes) return { ...sizes, work: tidy };
+  const again = startAgain(o);
   const moves = handOver(o);
   if (moves.length > 0) {
     return {
       resize: new Map(),
-      work: { ...tidy, machines: [...tidy.machines, ...moves] },
+      work: { machines: [...tidy.machines, ...moves], nodes: [...tidy.nodes, ...again] },
       because: 'updated machines move',
     };
   }
@@ -77,7 +78,7 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
   const selected = o.manual ? [] : select(o);
   return {
     resize: new Map(),
-    work: { ...tidy, nodes: [...tidy.nodes, ...selected] },
+    work: { ...tidy, nodes: [...tidy.nodes, ...again, ...selected] },
     because: reason(o, left, selected.length),
   };
 }
@@ -103,12 +104,27 @@ function repairSizes({ current, old }: InPlaceSnapshot): Map<string, number> {
   return resize;
 }
 
+/** Nodes whose update was, or is, for a template that is not wanted any more, and what was selected by hand. */
+function startAgain(o: InPlaceSnapshot): NodeMark[] {
+  const { current, old } = o;
+  const at = (machines: readonly Machine[], isOld: boolean) =>
+    machines.flatMap((machine) => {
+      const node = nodeOf(machine, o);
+      if (!node || isTerminating(machine) || isBeingHandedOver(machine)) return [];
+      const change = isOld ? startedFor(machine, node, current.set) : restarts(machine, node, current.set);
+      return change ? [{ node, change }] : [];
+    });
+  return [...old.flatMap(({ machines }) => at(machines, true)), ...at(current.machines, false)];
+}
+
 /** Sizes of the current set that need no machine to move, and what a smaller deployment has too many (sheet 5.4). */
 function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
   const n = replicasOf(o.current);
   const left = sum(o.old);
   const { name } = o.current.set.metadata;
   if (n > o.replicas) return { resize: new Map([[name, o.replicas]]), because: 'fewer replicas are asked for' };
+  const surplus = left + n - o.replicas - o.surge;
+  if (surplus > 0) return { resize: shrunk(o.old, surplus), because: 'fewer replicas are asked for: old machines go' };
   if (n < o.replicas && left + n < o.replicas) {
     return {
       resize: new Map([[name, o.replicas - left]]),
@@ -116,6 +132,18 @@ function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } 
     };
   }
   return undefined;
+}
+
+/** Takes so many replicas off the sets, the oldest set first. */
+function shrunk(sets: readonly StaffedSet[], surplus: number): Map<string, number> {
+  const resize = new Map<string, number>();
+  let rest = surplus;
+  for (const staffed of sets) {
+    const take = Math.min(replicasOf(staffed), rest);
+    if (take > 0) resize.set(staffed.set.metadata.name, replicasOf(staffed) - take);
+    rest -= take;
+  }
+  return resize;
 }
 
 const nodeOf = (machine: Machine, o: InPlaceSnapshot): Node | undefined => {
@@ -135,7 +163,8 @@ function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
     if (set.metadata.labels?.[Labels.ScaleUpDisabled] === undefined) return [];
     return machines.flatMap((machine) => {
       const node = nodeOf(machine, o);
-      const ready = node && isUpdated(machine, node) && phaseOf(machine) !== 'InPlaceUpdating';
+      const updated = node && isUpdated(machine, node) && !isOutdated(node, o.current.set);
+      const ready = updated && phaseOf(machine) !== 'InPlaceUpdating';
       return ready && !isTerminating(machine) ? [{ machine, body: movePatch(machine, set, o.current.set) }] : [];
     });
   });
@@ -175,7 +204,8 @@ function tidyUp(o: InPlaceSnapshot): InPlaceWork {
     })),
     nodes: alive.flatMap((machine) => {
       const node = nodeOf(machine, o);
-      return node && isUpdated(machine, node) ? [{ node, change: cleaned(node) }] : [];
+      const updated = node && isUpdated(machine, node) && !isOutdated(node, set);
+      return updated ? [{ node, change: cleaned(node) }] : [];
     }),
   };
 }
@@ -194,7 +224,7 @@ export function cleaned(node: Node): NodeMark['change'] {
         [Labels.SelectedForUpdate]: null,
         [Labels.UpdateResult]: null,
       },
-      annotations: { [Annotations.UpdateFailedReason]: null },
+      annotations: { [Annotations.UpdateFailedReason]: null, [Annotations.SelectedForTemplate]: null },
     },
     spec: { unschedulable: false, taints: [...others, { ...critical }] },
   };
@@ -209,6 +239,20 @@ function select(o: InPlaceSnapshot): NodeMark[] {
   const marked = (machine: Machine, key: string) => nodeOf(machine, o)?.metadata.labels?.[key] !== undefined;
   const selected = (machine: Machine) => marked(machine, Labels.SelectedForUpdate);
   const undergoing = old.flatMap(({ machines }) => machines.filter(selected)).length;
+  const began = (machine: Machine) => {
+    const node = nodeOf(machine, o);
+    return node !== undefined && beganFor(node, current.set);
+  };
+  const first = [...old, current].flatMap(({ machines }) =>
+    machines.flatMap((machine) => {
+      const node = nodeOf(machine, o);
+      const waits = node && !isTerminating(machine) && began(machine);
+      const told = updateReasonOf(machine) === InPlaceUpdateReasons.CandidateForUpdate;
+      return waits && told ? [{ node, change: selectedFor(current.set) }] : [];
+    }),
+  );
+  // These are empty and cordoned already: they go first, and cost nothing more.
+  if (first.length > 0) return first;
   const n = replicasOf(current);
   const minAvailable = replicas - unavailable;
   const newUnavailable = Math.max(0, n - current.machines.filter(isAvailable).length);
@@ -216,7 +260,7 @@ function select(o: InPlaceSnapshot): NodeMark[] {
   if (sum(old) + n - minAvailable - newUnavailable - undergoing <= 0) return [];
   const all = [current, ...old].flatMap(({ machines }) => machines);
   const steady = all.filter(
-    (machine) => isAvailable(machine) && !(selected(machine) && !current.machines.includes(machine)),
+    (machine) => isAvailable(machine) && !began(machine) && !(selected(machine) && !current.machines.includes(machine)),
   );
   let quota = Math.min(steady.length - minAvailable, replicas - n - undergoing);
   const marks: NodeMark[] = [];
@@ -225,7 +269,8 @@ function select(o: InPlaceSnapshot): NodeMark[] {
       const node = nodeOf(machine, o);
       if (quota <= 0) return marks;
       if (!node || isTerminating(machine) || !marked(machine, Labels.CandidateForUpdate) || selected(machine)) continue;
-      marks.push({ node, change: { metadata: { labels: { [Labels.SelectedForUpdate]: TRUE_LOWER } } } });
+      if (began(machine)) continue;
+      marks.push({ node, change: selectedFor(current.set) });
       quota -= 1;
     }
   }

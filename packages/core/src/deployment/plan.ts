@@ -12,6 +12,7 @@ import {
 } from '@mcm/api';
 import type { Draft, Node } from '@mcm/kube';
 import { type ConditionChange, findCondition } from '../set/conditions.ts';
+import { phaseOf } from '../set/machines.ts';
 import { semanticEqual } from '../set/semantic-equal.ts';
 import { countMachines } from '../set/status.ts';
 import { checkPlan } from './guard.ts';
@@ -256,6 +257,33 @@ function noNodesStep({ status }: MachineDeployment): Step {
   return { condition: NO_NODES, events: said ? [] : [{ type: 'Warning', reason, message }], because: message };
 }
 
+const MOST_NAMES = 3;
+
+/** Says which updates in place have failed, as long as they have. Nothing else is selected while they use the budget up. */
+function failedUpdates(
+  machines: readonly Machine[],
+  nodeOf: View['nodeOf'],
+): (ConditionChange & { readonly reason: string; readonly message: string }) | undefined {
+  const failed = machines.filter((machine) => phaseOf(machine) === 'InPlaceUpdateFailed');
+  if (failed.length === 0) return undefined;
+  const told = failed
+    .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
+    .slice(0, MOST_NAMES)
+    .map(({ metadata: { name, labels } }) => {
+      const node = nodeOf?.(labels?.[Labels.Node] ?? '');
+      const why = node?.metadata.annotations?.[Annotations.UpdateFailedReason];
+      const silent = node?.metadata.labels?.[Labels.UpdateResult] === undefined;
+      return `${name} (${why ?? (silent ? 'no result within its timeout' : 'no reason given')})`;
+    });
+  const more = failed.length > MOST_NAMES ? ` and ${failed.length - MOST_NAMES} more` : '';
+  return {
+    type: ROLLOUT_BLOCKED,
+    status: 'True',
+    reason: 'InPlaceUpdateFailed',
+    message: `Updates in place failed: ${told.join(', ')}${more}. A late success is accepted; after the health timeout, unless it is disabled, the machine is replaced; a corrected template starts it anew.`,
+  };
+}
+
 /** The next step of a deployment whose machines are updated where they are (sheet 5). */
 function inPlaceStep(view: View): Step {
   const { deployment, sizes, counted, replicas, limits } = view;
@@ -278,7 +306,15 @@ function inPlaceStep(view: View): Step {
     nodeOf: nodeOf ?? (() => undefined),
   });
   const candidates = old.filter(hasMachines).map(({ set }) => set);
+  const failed = failedUpdates(
+    [...old, current].flatMap(({ set }) => view.machines.get(set.metadata.uid) ?? []),
+    nodeOf,
+  );
+  const said = findCondition(deployment.status?.conditions ?? [], ROLLOUT_BLOCKED as never)?.message;
+  const news = failed && failed.message !== said;
   return {
+    ...(failed ? { condition: failed } : {}),
+    events: news ? [{ type: 'Warning', reason: failed.reason, message: failed.message }] : [],
     resize: step.resize,
     inPlace: step.work,
     nodes: { ...NO_MARKS, candidates },

@@ -67,12 +67,26 @@ function judge(o: MachineObservation, base: MachineStatus | undefined, now: Date
   if (!o.node) return phase === 'Running' ? lost(o, base, now) : undefined;
   const healthy = isHealthy(o.node.status?.conditions ?? [], o.settings.unhealthyConditionTypes);
   if (healthy && phase !== 'Running') {
+    if (phase === 'Failed' && failedInPlace(o)) return undefined;
     if (phase === 'Pending' && (waitsForCriticalComponents(o.node) || !isNodeOf(o.machine, o.node))) return undefined;
     return recovered(o, base, now);
   }
   // An update that succeeded says nothing about the node afterwards (the original would stay in that phase for ever).
   if (!healthy && (phase === 'Running' || phase === 'InPlaceUpdateSuccessful')) return sick(o, base, now);
   return undefined;
+}
+
+/**
+ * Failed because its update in place did not end. Its node is as healthy as ever and no sign of recovery: in the
+ * original the next health check makes the machine Running again, selected and cordoned, if its set is not faster.
+ */
+function failedInPlace({ machine, node }: MachineObservation): boolean {
+  const labels = node?.metadata.labels;
+  return (
+    machine.status?.lastOperation?.type === 'InPlaceUpdate' &&
+    labels?.[Labels.SelectedForUpdate] !== undefined &&
+    labels[Labels.UpdateResult] !== UpdateResults.Successful
+  );
 }
 
 function recovered(o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan {

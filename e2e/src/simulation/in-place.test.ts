@@ -1,0 +1,389 @@
+import {
+  Annotations,
+  Labels,
+  type MachineDeployment,
+  type MachineSet,
+  machineDeployments,
+  machineSets,
+  Taints,
+} from '@mcm/api';
+import { type EventObject, events, type Node, nodes } from '@mcm/kube';
+import type { KubeletBehaviour } from '@mcm/provider-local';
+import { expect, test } from 'vitest';
+import { Workload } from './workload.ts';
+import { NAMESPACE, World, type WorldOptions } from './world.ts';
+
+/** Updates in place on the whole system: both controllers, the cloud, and kubelets that play the nodes' agents. */
+
+const MINUTE = 60_000;
+
+async function inWorld(options: WorldOptions, story: (world: World) => Promise<void>): Promise<void> {
+  const world = await World.start({ inPlace: 'Auto', maxSurge: 0, maxUnavailable: 1, ...options });
+  try {
+    await story(world);
+    expect(world.violations, world.witness.tell()).toEqual([]);
+  } finally {
+    await world.close();
+  }
+}
+
+const allNodes = async (world: World): Promise<Node[]> => (await world.admin.resource(nodes).list()).items;
+const allSets = async (world: World): Promise<MachineSet[]> =>
+  (await world.admin.resource<MachineSet>(machineSets, NAMESPACE).list()).items;
+
+/** Size of the set of a class. */
+async function sizeOf(world: World, machineClass: string): Promise<number> {
+  const sets = (await allSets(world)).filter(({ spec }) => spec.template?.spec?.class?.name === machineClass);
+  return sets.reduce((sum, { spec }) => sum + (spec.replicas ?? 0), 0);
+}
+
+const marksOf = ({ metadata }: Node): string[] =>
+  Object.keys(metadata.labels ?? {}).filter((key) =>
+    ([Labels.CandidateForUpdate, Labels.SelectedForUpdate, Labels.UpdateResult] as string[]).includes(key),
+  );
+
+/** All machines Running in the set of a class, and nothing of an update left anywhere. */
+async function isUpdated(world: World, replicas: number, machineClass: string): Promise<boolean> {
+  const all = await world.machines();
+  const sets = await allSets(world);
+  const current = sets.find(({ spec }) => spec.template?.spec?.class?.name === machineClass);
+  if (all.length !== replicas || current?.spec.replicas !== replicas || current.status?.replicas !== replicas)
+    return false;
+  if (sets.some((set) => set !== current && (set.spec.replicas ?? 0) > 0)) return false;
+  const settled = all.every(
+    ({ metadata, status }) =>
+      status?.currentStatus?.phase === 'Running' &&
+      metadata.labels?.[Labels.UpdateResult] === undefined &&
+      metadata.ownerReferences?.[0]?.uid === current.metadata.uid,
+  );
+  const found = await allNodes(world);
+  return (
+    settled &&
+    found.length === replicas &&
+    found.every((node) => marksOf(node).length === 0 && !node.spec.unschedulable)
+  );
+}
+
+async function untilUpdated(world: World, replicas: number, machineClass: string): Promise<void> {
+  try {
+    await world.until(() => isUpdated(world, replicas, machineClass), 6 * 60 * MINUTE);
+  } catch (error) {
+    throw new Error(world.witness.tell(80), { cause: error });
+  }
+}
+
+const vmIds = (world: World): string[] =>
+  [...world.cloud.instances.list()]
+    .filter(({ state }) => state !== 'terminated')
+    .map(({ id }) => id)
+    .sort();
+
+async function expectQuiet(world: World): Promise<void> {
+  await world.clock.advance(20_000);
+  const written = world.writes.length;
+  await world.clock.advance(10 * MINUTE);
+  expect(world.writes.slice(written)).toEqual([]);
+}
+
+/** A fleet of blue machines, and the user asks for green ones. */
+async function begin(world: World, replicas: number): Promise<string[]> {
+  await world.createDeployment(replicas);
+  await world.untilSettled(replicas, 'blue');
+  await world.clock.advance(10_000);
+  const before = vmIds(world);
+  await world.change({ template: { spec: { class: { name: 'green' } } } });
+  return before;
+}
+
+const selectedNames = async (world: World): Promise<string[]> =>
+  (await allNodes(world))
+    .filter(({ metadata }) => metadata.labels?.[Labels.SelectedForUpdate])
+    .map(({ metadata }) => metadata.name);
+
+/** Plays whoever takes the taint off once a node's critical components run; in Gardener its resource manager. */
+async function criticalComponentsCome(world: World): Promise<void> {
+  const { key } = Taints.CriticalComponentsNotReady;
+  for (const { metadata, spec } of await allNodes(world)) {
+    const taints = spec.taints?.filter((taint) => taint.key !== key);
+    if (taints?.length === spec.taints?.length) continue;
+    await world.admin.resource(nodes).patch(metadata.name, { type: 'merge', body: { spec: { taints } } });
+  }
+}
+
+const phaseOf = async (world: World, name: string): Promise<string | undefined> =>
+  (await world.machines()).find(({ metadata }) => metadata.name === name)?.status?.currentStatus?.phase;
+
+function order(world: World, name: string, behaviour: KubeletBehaviour): void {
+  const instance = [...world.cloud.instances.list()].find((each) => each.name === name && each.state !== 'terminated');
+  if (!instance) throw new Error(`no VM ${name}`);
+  world.cloud.kubelets.order(instance.id, behaviour);
+}
+
+/** Waits for the first selected node and yields its name. */
+async function firstSelected(world: World): Promise<string> {
+  await world.until(async () => (await selectedNames(world)).length > 0, 10 * MINUTE);
+  return (await selectedNames(world))[0] ?? '';
+}
+
+test('Auto: every machine is updated where it is, one after the other, and its pods are moved within their budget', async () => {
+  await inWorld({}, async (world) => {
+    await world.createDeployment(3);
+    await world.untilSettled(3, 'blue');
+    const workload = await Workload.create(world, { replicas: 4, minAvailable: 3 });
+    const before = vmIds(world);
+    await world.change({ template: { spec: { class: { name: 'green' } } } });
+    let most = 0;
+    await world.until(async () => {
+      const cordoned = (await allNodes(world)).filter(({ spec }) => spec.unschedulable).length;
+      most = Math.max(most, cordoned);
+      await criticalComponentsCome(world);
+      return isUpdated(world, 3, 'green');
+    }, 60 * MINUTE);
+    expect(vmIds(world)).toEqual(before);
+    expect(most).toBe(1);
+    expect(workload.evictions.length).toBeGreaterThan(0);
+    expect(workload.fewest).toBeGreaterThanOrEqual(3);
+    workload.close();
+    await expectQuiet(world);
+  });
+});
+
+test('P-23 Auto with surge: one machine is made, the last old one goes', async () => {
+  await inWorld({ maxSurge: 1, maxUnavailable: 0 }, async (world) => {
+    const before = await begin(world, 3);
+    await untilUpdated(world, 3, 'green');
+    expect(vmIds(world).filter((id) => before.includes(id))).toHaveLength(2);
+    expect(world.vmsMade).toBe(4);
+    await expectQuiet(world);
+  });
+});
+
+test('P-22 Manual: nothing happens until somebody selects a node', async () => {
+  await inWorld({ inPlace: 'Manual' }, async (world) => {
+    const before = await begin(world, 2);
+    await world.clock.advance(30 * MINUTE);
+    expect([await selectedNames(world), await sizeOf(world, 'blue')]).toEqual([[], 2]);
+    for (const name of await world.nodeNames()) {
+      const body = { metadata: { labels: { [Labels.SelectedForUpdate]: 'true' } } };
+      await world.admin.resource(nodes).patch(name, { type: 'merge', body });
+    }
+    await untilUpdated(world, 2, 'green');
+    expect(vmIds(world)).toEqual(before);
+    await expectQuiet(world);
+  });
+});
+
+test.each([1, 2, 3, 4, 5, 6])(
+  'deaths, conflicts and lost answers (seed %i): the same VMs, and then silence',
+  async (seed) => {
+    await inWorld({ seed, maxUnavailable: 2, kubelets: { updateDelay: 20_000 } }, async (world) => {
+      await world.createDeployment(4);
+      await world.untilSettled(4, 'blue');
+      const before = vmIds(world);
+      world.network.endanger({ lost: 0.1, conflict: 0.1, internal: 0.05, 'killed before': 0.05, 'killed after': 0.05 });
+      await world.change({ template: { spec: { class: { name: 'green' } } } });
+      await world.clock.advance(5 * MINUTE);
+      world.network.endanger({});
+      await untilUpdated(world, 4, 'green');
+      expect(vmIds(world)).toEqual(before);
+      await expectQuiet(world);
+    });
+  },
+);
+
+test('a failing agent holds the others back, and the rollout goes on once it succeeds', async () => {
+  await inWorld({ machine: { disableHealthTimeout: true } }, async (world) => {
+    await world.createDeployment(3);
+    await world.untilSettled(3, 'blue');
+    const before = vmIds(world);
+    for (const name of world.vms()) order(world, name, { update: 'fail', updateFailure: 'disk full' });
+    await world.change({ template: { spec: { class: { name: 'green' } } } });
+    const name = await firstSelected(world);
+    await world.until(async () => (await phaseOf(world, name)) === 'InPlaceUpdateFailed', 10 * MINUTE);
+    await world.clock.advance(60 * MINUTE);
+    expect([await selectedNames(world), vmIds(world)]).toEqual([[name], before]);
+    await expectQuiet(world);
+    for (const each of world.vms()) order(world, each, { update: 'succeed' });
+    await untilUpdated(world, 3, 'green');
+    expect(vmIds(world)).toEqual(before);
+  });
+});
+
+test('an agent that hangs runs into the timeouts, and its machine alone is replaced', async () => {
+  await inWorld({ machine: { inPlaceUpdateTimeout: '5m', healthTimeout: '5m' } }, async (world) => {
+    await world.createDeployment(3);
+    await world.untilSettled(3, 'blue');
+    const before = vmIds(world);
+    const victim = world.vms()[0] ?? '';
+    order(world, victim, { update: 'hang' });
+    await world.change({ template: { spec: { class: { name: 'green' } } } });
+    await untilUpdated(world, 3, 'green');
+    expect(vmIds(world).filter((id) => before.includes(id))).toHaveLength(2);
+    expect(world.vms()).not.toContain(victim);
+    expect(world.vmsMade).toBe(4);
+    await expectQuiet(world);
+  });
+});
+
+test('a slow agent that answers after its timeout is still believed', async () => {
+  await inWorld(
+    { machine: { inPlaceUpdateTimeout: '5m', healthTimeout: '60m' }, kubelets: { updateDelay: 8 * MINUTE } },
+    async (world) => {
+      const before = await begin(world, 2);
+      await untilUpdated(world, 2, 'green');
+      expect(vmIds(world)).toEqual(before);
+      await expectQuiet(world);
+    },
+  );
+});
+
+test('scaled up in the middle: the new ones are made of the new template, the old ones are updated', async () => {
+  await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
+    const before = await begin(world, 3);
+    await firstSelected(world);
+    await world.change({ replicas: 5 });
+    await untilUpdated(world, 5, 'green');
+    expect(vmIds(world).filter((id) => before.includes(id))).toEqual(before);
+    expect(world.vmsMade).toBe(5);
+    await expectQuiet(world);
+  });
+});
+
+test('scaled down in the middle: never more than are asked for, and what is left is updated', async () => {
+  await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
+    const before = await begin(world, 4);
+    await world.until(async () => (await sizeOf(world, 'green')) === 1, 60 * MINUTE);
+    await world.change({ replicas: 2 });
+    await world.clock.advance(10_000);
+    expect((await sizeOf(world, 'green')) + (await sizeOf(world, 'blue'))).toBe(2);
+    await untilUpdated(world, 2, 'green');
+    expect(vmIds(world).every((id) => before.includes(id))).toBe(true);
+    expect(world.vmsMade).toBe(4);
+    await expectQuiet(world);
+  });
+});
+
+test('paused in the middle: what was selected ends, nothing else begins; and it goes on', async () => {
+  await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
+    const before = await begin(world, 3);
+    const name = await firstSelected(world);
+    await world.change({ paused: true });
+    await world.clock.advance(30 * MINUTE);
+    expect([await selectedNames(world), vmIds(world)]).toEqual([[name], before]);
+    await world.change({ paused: false });
+    await untilUpdated(world, 3, 'green');
+    expect(vmIds(world)).toEqual(before);
+    await expectQuiet(world);
+  });
+});
+
+test('deleted in the middle: nothing is left', async () => {
+  await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
+    await begin(world, 3);
+    await firstSelected(world);
+    await world.deleteDeployment();
+    await world.until(async () => world.vms().length === 0 && (await allSets(world)).length === 0, 60 * MINUTE);
+    expect(await world.nodeNames()).toEqual([]);
+    await expectQuiet(world);
+  });
+});
+
+test('a machine deleted while it is updated is made anew of the new template', async () => {
+  await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
+    const before = await begin(world, 3);
+    const name = await firstSelected(world);
+    await world.until(async () => (await phaseOf(world, name)) === 'InPlaceUpdating', 10 * MINUTE);
+    await world.deleteMachine(name);
+    await untilUpdated(world, 3, 'green');
+    expect(vmIds(world).filter((id) => before.includes(id))).toHaveLength(2);
+    expect(world.vmsMade).toBe(4);
+    await expectQuiet(world);
+  });
+});
+
+/** A third template. */
+const third = { template: { metadata: { labels: { generation: 'third' } } } };
+
+const isThird = async (world: World): Promise<boolean> => {
+  const current = (await allSets(world)).find(({ spec }) => spec.template?.metadata?.labels?.generation === 'third');
+  const all = await world.machines();
+  return (
+    current?.spec.replicas === 3 &&
+    all.length === 3 &&
+    all.every(
+      ({ metadata, status }) =>
+        metadata.ownerReferences?.[0]?.uid === current.metadata.uid && status?.currentStatus?.phase === 'Running',
+    ) &&
+    (await allNodes(world)).every((node) => marksOf(node).length === 0 && !node.spec.unschedulable)
+  );
+};
+
+test('another template in the middle of an update: its result counts for the template that it was selected for', async () => {
+  await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
+    const before = await begin(world, 3);
+    const name = await firstSelected(world);
+    await world.until(async () => (await phaseOf(world, name)) === 'InPlaceUpdating', 10 * MINUTE);
+    await world.change(third);
+    const began: number[] = [];
+    let wasUpdating = true;
+    await world.until(async () => {
+      const updating = (await phaseOf(world, name)) === 'InPlaceUpdating';
+      if (updating && !wasUpdating) began.push(world.clock.now().getTime());
+      wasUpdating = updating;
+      return isThird(world);
+    }, 60 * MINUTE);
+    expect(began, world.witness.tell()).toHaveLength(1);
+    expect(vmIds(world)).toEqual(before);
+    for (const { metadata } of await allNodes(world)) {
+      expect(metadata.annotations?.[Annotations.SelectedForTemplate]).toBeUndefined();
+    }
+    await expectQuiet(world);
+  });
+});
+
+test('a failed update is told on the deployment, and a corrected template starts it anew', async () => {
+  await inWorld(
+    { machine: { disableHealthTimeout: true }, kubelets: { update: 'fail', updateFailure: 'disk full' } },
+    async (world) => {
+      const before = await begin(world, 3);
+      const name = await firstSelected(world);
+      await world.until(async () => (await phaseOf(world, name)) === 'InPlaceUpdateFailed', 10 * MINUTE);
+      await world.clock.advance(MINUTE);
+      const blocked = async () =>
+        (
+          await world.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE).list()
+        ).items[0]?.status?.conditions?.find(({ type }) => (type as string) === 'RolloutBlocked');
+      expect(await blocked()).toMatchObject({ status: 'True', reason: 'InPlaceUpdateFailed' });
+      expect((await blocked())?.message).toContain(`${name} (disk full)`);
+      const told = (await world.admin.resource<EventObject>(events, NAMESPACE).list()).items.filter(
+        ({ reason, involvedObject }) =>
+          reason === 'InPlaceUpdateFailed' && involvedObject?.kind === 'MachineDeployment',
+      );
+      expect(told).toHaveLength(1);
+      for (const vm of world.vms()) order(world, vm, { update: 'hang' });
+      await world.change(third);
+      await world.clock.advance(MINUTE);
+      expect((await allNodes(world)).map(({ metadata }) => metadata.labels?.[Labels.UpdateResult])).not.toContain(
+        'failed',
+      );
+      expect([await selectedNames(world), await blocked()]).toEqual([[name], undefined]);
+      for (const vm of world.vms()) order(world, vm, { update: 'succeed' });
+      await world.until(() => isThird(world), 60 * MINUTE);
+      expect(vmIds(world)).toEqual(before);
+      await expectQuiet(world);
+      expect(await blocked()).toBeUndefined();
+    },
+  );
+});
+
+test('back to the first template in the middle: what was begun is followed by an update back, the rest is left alone', async () => {
+  await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
+    const before = await begin(world, 3);
+    const name = await firstSelected(world);
+    await world.until(async () => (await phaseOf(world, name)) === 'InPlaceUpdating', 10 * MINUTE);
+    await world.change({ template: { spec: { class: { name: 'blue' } } } });
+    await untilUpdated(world, 3, 'blue');
+    expect(vmIds(world)).toEqual(before);
+    await expectQuiet(world);
+  });
+});
