@@ -102,11 +102,11 @@ function isRelated(registry: Registry, node: string, id: string, namespace: stri
     const record = registry.store.get(id, '', name);
     return record?.json.includes(`"nodeName":${JSON.stringify(node)}`) ?? false;
   }
-  const pods = registry.store.list('/pods', { namespace: namespace === '' ? undefined : namespace }).records;
+  const within = namespace === '' ? undefined : namespace;
+  const pods = registry.store.list('/pods', { namespace: within, where: [{ field: NODE_FIELD, value: node }] }).records;
   const quoted = JSON.stringify(name);
   const claim = id === '/persistentvolumes' ? claimOf(registry, name) : undefined;
-  return pods.some(({ fields, json, namespace: podNamespace }) => {
-    if (fields?.[NODE_FIELD] !== node) return false;
+  return pods.some(({ json, namespace: podNamespace }) => {
     if (id === '/secrets') return json.includes(`"secretName":${quoted}`) || json.includes(`"name":${quoted}`);
     if (id === '/configmaps') return json.includes(`"name":${quoted}`);
     if (id === '/persistentvolumeclaims') return json.includes(`"claimName":${quoted}`);

@@ -21,6 +21,7 @@ test.each([
   expect(() => parseFieldSelector(kind(plural), text)).toThrow(message);
 });
 
-test('a name that is demanded is told', () => {
-  expect(parseFieldSelector(kind('configmaps'), 'metadata.name=a')?.name).toBe('a');
+test('what is demanded to be equal is told, by which objects are found', () => {
+  const selector = parseFieldSelector(kind('configmaps'), 'metadata.name=a,metadata.namespace!=b');
+  expect(selector?.where).toEqual([{ field: 'metadata.name', value: 'a' }]);
 });

@@ -1,4 +1,5 @@
 import type { KindDefinition } from '../kinds/kind.ts';
+import { type Equality, fieldOf } from '../store/record-index.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { badRequest } from './errors.ts';
 
@@ -14,8 +15,8 @@ export type FieldSelector = (record: StoredRecord) => boolean;
 /** What a field selector asks, with the exact name it may pin. */
 export interface ParsedFieldSelector {
   readonly matches: FieldSelector;
-  /** Set when the selector demands one `metadata.name`. */
-  readonly name: string | undefined;
+  /** What it demands to be equal, by which the objects are found. */
+  readonly where: readonly Equality[];
 }
 
 const withoutEscapes = (value: string): string => value.replace(/\\([\\,=])/g, '$1');
@@ -79,14 +80,9 @@ export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFi
     const common = field === 'metadata.name' || (field === 'metadata.namespace' && (kind.namespaced || !kind.custom));
     if (!common && !Object.hasOwn(kind.selectableFields ?? {}, field)) throw refuse(kind, field);
   }
-  const readField = (record: StoredRecord, field: string): string => {
-    if (field === 'metadata.name') return record.name;
-    if (field === 'metadata.namespace') return record.namespace;
-    return record.fields?.[field] ?? '';
-  };
   return {
-    matches: (record) => terms.every(({ field, equal, value }) => (readField(record, field) === value) === equal),
-    name: terms.find(({ field, equal }) => field === 'metadata.name' && equal)?.value,
+    matches: (record) => terms.every(({ field, equal, value }) => (fieldOf(record, field) === value) === equal),
+    where: terms.filter(({ equal }) => equal).map(({ field, value }) => ({ field, value })),
   };
 }
 

@@ -1,6 +1,7 @@
 import { sleep } from '../clock.ts';
 import { StatusError } from '../status.ts';
-import type { RecordPage, StoredRecord } from '../store/store.ts';
+import type { Equality } from '../store/record-index.ts';
+import type { PageOptions, RecordPage, StoredRecord } from '../store/store.ts';
 import { badRequest, expired, internal, tooLargeResourceVersion } from './errors.ts';
 import { parseFieldSelector } from './field-selector.ts';
 import type { ServedKind } from './kind-registry.ts';
@@ -22,24 +23,28 @@ export interface ListResult {
 /** Decides whether a record is meant by both selectors. undefined: every one is. */
 export interface Selection {
   readonly matches: ((record: StoredRecord) => boolean) | undefined;
-  /** The only name that can match. */
-  readonly name: string | undefined;
+  /** What every match has, by which the records are found. */
+  readonly where: readonly Equality[];
 }
 
 /** @throws StatusError 400 */
 export function parseSelection(served: ServedKind, options: ListOptions, name = ''): Selection {
   const labels = parseLabelSelector(options.labelSelector);
   const fields = parseFieldSelector(served.kind, options.fieldSelector);
-  const pinned = name === '' ? fields?.name : name;
-  if (labels === undefined && fields === undefined && name === '') return { matches: undefined, name: pinned };
+  const where = [...(fields?.where ?? []), ...(name === '' ? [] : [{ field: 'metadata.name', value: name }])];
+  if (labels === undefined && fields === undefined && name === '') return { matches: undefined, where };
   return {
     matches: (record) =>
       (name === '' || record.name === name) &&
       (labels === undefined || labels(record.labels)) &&
       (fields === undefined || fields.matches(record)),
-    name: pinned,
+    where,
   };
 }
+
+/** The namespace in which a target's objects are; undefined: in any. */
+export const namespaceOf = ({ served, namespace }: Target): string | undefined =>
+  namespace === '' && served.kind.namespaced ? undefined : namespace;
 
 /** Makes a key the first one after it in the order of bytes. */
 const END_OF_KEY = '\u0000';
@@ -122,8 +127,8 @@ export async function listRecords(registry: Registry, target: Target, options: L
   // Pages with resourceVersion=0 come from the cache of the real server, which knows no limit.
   const limit = options.limit > 0 && options.resourceVersion !== '0' ? options.limit : undefined;
   const current = registry.store.revision();
-  const namespace = target.namespace === '' ? undefined : target.namespace;
-  const find = (page: { after?: { namespace: string; name: string } | undefined; limit?: number | undefined }) => {
+  const namespace = namespaceOf(target);
+  const find: Find = (page) => {
     try {
       return registry.store.list(served.resource, { ...page, namespace, revision: at });
     } catch (error) {
@@ -131,7 +136,7 @@ export async function listRecords(registry: Registry, target: Target, options: L
       throw compacted(token, registry.store.revision());
     }
   };
-  const page = select(find, selection, token, limit, namespace === undefined ? undefined : { registry, target, at });
+  const page = select(find, selection, token, limit);
   const last = page.records.at(-1);
   const more = page.remaining > 0 && last !== undefined;
   return {
@@ -142,24 +147,16 @@ export async function listRecords(registry: Registry, target: Target, options: L
   };
 }
 
-type Find = (page: {
-  after?: { namespace: string; name: string } | undefined;
-  limit?: number | undefined;
-}) => RecordPage;
+type Find = (page: Pick<PageOptions, 'after' | 'limit' | 'where'>) => RecordPage;
 
 function select(
   find: Find,
-  { matches, name }: Selection,
+  { matches, where }: Selection,
   after: { namespace: string; name: string } | undefined,
   limit: number | undefined,
-  direct: { registry: Registry; target: Target; at: number | undefined } | undefined,
 ): RecordPage {
   if (matches === undefined) return find({ after, limit });
-  if (name !== undefined && direct !== undefined && direct.at === undefined && after === undefined) {
-    const record = direct.registry.store.get(direct.target.served.resource, direct.target.namespace, name);
-    return { records: record !== undefined && matches(record) ? [record] : [], remaining: 0 };
-  }
-  const { records } = find({ after });
+  const { records } = find({ after, where });
   const chosen: StoredRecord[] = [];
   for (const record of records) {
     if (!matches(record)) continue;

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { MemoryStore } from '../store/memory-store.ts';
 import { settle, startTestPlane, type WatchEvent } from '../testing.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';
@@ -108,4 +109,51 @@ test('a watch that its client leaves holds no timers', async () => {
   watch.close();
   await settle();
   expect(setup.clock.pending).toBe(0);
+});
+
+const POD = { containers: [{ name: 'c', image: 'i' }] };
+const PODS = '/api/v1/namespaces/default/pods';
+const createPod = (name: string, nodeName: string) =>
+  setup.client.send('POST', PODS, { metadata: { name }, spec: { ...POD, nodeName } });
+const setPhase = (name: string, phase: string) =>
+  setup.client.send(
+    'PATCH',
+    `${PODS}/${name}/status`,
+    { status: { phase } },
+    { 'content-type': 'application/merge-patch+json' },
+  );
+
+test('a field that changes takes an object into a watch and out of it again', async () => {
+  const watch = await setup.client.watch('/api/v1/pods?watch=1&fieldSelector=status.phase%3DRunning');
+  const other = await setup.client.watch('/api/v1/pods?watch=1&fieldSelector=status.phase%3DFailed');
+  await createPod('a', 'n');
+  for (const phase of ['Running', 'Failed', 'Running']) await setPhase('a', phase);
+  await settle();
+  expect(names(watch.events)).toEqual(['ADDED a', 'DELETED a', 'ADDED a']);
+  expect(names(other.events)).toEqual(['ADDED a', 'DELETED a']);
+});
+
+test('lists, watches and deletions of a collection look at what they select, not at its neighbours', async () => {
+  for (let index = 0; index < 20; index++) await createPod(`other-${index}`, `node-${index}`);
+  for (const name of ['a', 'b']) await createPod(name, 'mine');
+  const looked: number[] = [];
+  const list = MemoryStore.prototype.list;
+  const spy = vi.spyOn(MemoryStore.prototype, 'list').mockImplementation(function (this: MemoryStore, ...args) {
+    const page = list.apply(this, args);
+    if (args[0] === '/pods') looked.push(page.records.length);
+    return page;
+  });
+  try {
+    const query = 'fieldSelector=spec.nodeName%3Dmine';
+    const listed = await setup.client.send('GET', `/api/v1/pods?${query}`);
+    expect(listed.body.items.map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
+    await setup.client.send('GET', '/api/v1/pods?fieldSelector=metadata.name%3Da');
+    const watch = await setup.client.watch(`/api/v1/pods?watch=1&${query}`);
+    await settle();
+    expect(names(watch.events)).toEqual(['ADDED a', 'ADDED b']);
+    await setup.client.send('DELETE', `${PODS}?${query}&gracePeriodSeconds=0`);
+    expect(looked).toEqual([2, 1, 2, 2]);
+  } finally {
+    spy.mockRestore();
+  }
 });

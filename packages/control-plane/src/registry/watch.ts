@@ -1,9 +1,10 @@
 import type { Timer } from '../clock.ts';
 import type { Sink } from '../server/exchange.ts';
 import type { Status } from '../status.ts';
+import type { Equality } from '../store/record-index.ts';
 import type { StoredRecord, StoreEvent } from '../store/store.ts';
 import type { ServedKind } from './kind-registry.ts';
-import { awaitVersion, parseResourceVersion, parseSelection, type Selection } from './list.ts';
+import { awaitVersion, namespaceOf, parseResourceVersion, parseSelection, type Selection } from './list.ts';
 import type { ListOptions } from './options.ts';
 import type { Registry, Target } from './registry.ts';
 
@@ -84,7 +85,8 @@ type Queued = () => Uint8Array | undefined;
 class Watcher {
   readonly #registry: Registry;
   readonly #served: ServedKind;
-  readonly #namespace: string;
+  /** The namespace that is watched; undefined: all. */
+  readonly #within: string | undefined;
   readonly #selection: Selection;
   readonly #options: ListOptions;
   readonly #format: WatchFormat;
@@ -110,7 +112,7 @@ class Watcher {
   ) {
     this.#registry = registry;
     this.#served = target.served;
-    this.#namespace = target.namespace;
+    this.#within = namespaceOf(target);
     this.#selection = selection;
     this.#options = options;
     this.#format = format;
@@ -127,23 +129,23 @@ class Watcher {
     if (from === 'state') this.#sendState();
     else if (from === 'now') this.#seen = store.revision();
     else if (!this.#replay(from)) return;
-    this.#unsubscribe = store.subscribe(this.#served.resource, (event) => this.#onEvent(event));
+    this.#unsubscribe = store.subscribe(this.#served.resource, (event) => this.#onEvent(event), this.#where());
     this.#schedule();
     this.#pump();
+  }
+
+  /** What concerns this watch at most. */
+  #where(): readonly Equality[] {
+    const { where } = this.#selection;
+    return this.#within === undefined ? where : [...where, { field: 'metadata.namespace', value: this.#within }];
   }
 
   #sendState(): void {
     const { store } = this.#registry;
     const { resource } = this.#served;
-    const namespace = this.#namespace === '' ? undefined : this.#namespace;
     this.#seen = store.revision();
-    const { name, matches } = this.#selection;
-    let records: readonly StoredRecord[];
-    if (name !== undefined && (namespace !== undefined || !this.#served.kind.namespaced)) {
-      const record = store.get(resource, this.#namespace, name);
-      records = record === undefined ? [] : [record];
-    } else records = store.list(resource, { namespace }).records;
-    for (const record of records) {
+    const { where, matches } = this.#selection;
+    for (const record of store.list(resource, { namespace: this.#within, where }).records) {
       if (matches !== undefined && !matches(record)) continue;
       this.#queue.push(() => frame('ADDED', this.#show(this.#served.textOf(record))));
     }
@@ -193,7 +195,7 @@ class Watcher {
 
   /** What an event is to somebody who sees only the selected objects. */
   #translate(event: StoreEvent): Queued | undefined {
-    if (this.#namespace !== '' && event.record.namespace !== this.#namespace) return undefined;
+    if (this.#within !== undefined && event.record.namespace !== this.#within) return undefined;
     const { matches } = this.#selection;
     const { record, previous } = event;
     const before = previous !== undefined && (matches === undefined || matches(previous));

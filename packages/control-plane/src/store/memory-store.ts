@@ -1,5 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { History, type HistoryLimits } from './history.ts';
+import { Listeners } from './listeners.ts';
+import type { Equality } from './record-index.ts';
 import { ResourceTable } from './resource-table.ts';
 import type { PageOptions, RecordDraft, RecordPage, Store, StoredRecord, StoreEvent, StoreListener } from './store.ts';
 
@@ -8,7 +10,7 @@ const DEFAULT_LIMITS: HistoryLimits = { maxAgeMs: 5 * 60_000, maxEvents: 20_000 
 interface Resource {
   readonly table: ResourceTable;
   readonly history: History;
-  readonly listeners: Set<StoreListener>;
+  readonly listeners: Listeners;
 }
 
 /**
@@ -50,7 +52,7 @@ export class MemoryStore implements Store {
     if (options.revision === undefined) return table.page(options);
     const changes = history.since(options.revision);
     if (changes === undefined) throw new RangeError(`revision ${options.revision} has been compacted`);
-    return (changes.length === 0 ? table : table.before(changes)).page(options);
+    return changes.length === 0 ? table.page(options) : table.pageBefore(changes, options);
   }
 
   count(resource: string): number {
@@ -82,10 +84,8 @@ export class MemoryStore implements Store {
     return this.#resource(resource).history.since(revision);
   }
 
-  subscribe(resource: string, listener: StoreListener): () => void {
-    const { listeners } = this.#resource(resource);
-    listeners.add(listener);
-    return () => listeners.delete(listener);
+  subscribe(resource: string, listener: StoreListener, where: readonly Equality[] = []): () => void {
+    return this.#resource(resource).listeners.add(listener, where);
   }
 
   close(): void {
@@ -116,9 +116,7 @@ export class MemoryStore implements Store {
     const time = this.#clock.now().getTime();
     const event: StoreEvent = { type, resource: name, revision: record.revision, time, record, previous };
     resource.history.add(event);
-    this.journal(event, () => {
-      for (const listener of [...resource.listeners]) listener(event);
-    });
+    this.journal(event, () => resource.listeners.deliver(event));
   }
 
   #resource(name: string): Resource {
@@ -127,7 +125,7 @@ export class MemoryStore implements Store {
       resource = {
         table: new ResourceTable(),
         history: new History(this.#limits, this.#firstRevision),
-        listeners: new Set(),
+        listeners: new Listeners(),
       };
       this.#resources.set(name, resource);
     }

@@ -1,17 +1,25 @@
+import { type Equality, meets, RecordIndex } from './record-index.ts';
 import type { PageOptions, RecordPage, StoredRecord, StoreEvent } from './store.ts';
 
-/** The records of one namespace, with their names in order. The order is made when a list asks for it. */
+/** Keys are ordered by bytes, as etcd orders them. Names are ASCII, so code units do. */
+export const compareKeys = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const compareRecords = (a: StoredRecord, b: StoredRecord): number =>
+  compareKeys(a.namespace, b.namespace) || compareKeys(a.name, b.name);
+
+/** The records of one namespace, with their names in order. The order is made when a list first asks for it, and then kept. */
 class Bucket {
   readonly records = new Map<string, StoredRecord>();
   #names: string[] | undefined;
 
   set(record: StoredRecord): void {
-    if (!this.records.has(record.name)) this.#names = undefined;
-    this.records.set(record.name, record);
+    const { name } = record;
+    if (!this.records.has(name)) this.#names?.splice(upperBound(this.#names, name), 0, name);
+    this.records.set(name, record);
   }
 
   delete(name: string): void {
-    if (this.records.delete(name)) this.#names = undefined;
+    if (this.records.delete(name)) this.#names?.splice(upperBound(this.#names, name) - 1, 1);
   }
 
   names(): readonly string[] {
@@ -19,9 +27,6 @@ class Bucket {
     return this.#names;
   }
 }
-
-/** Keys are ordered by bytes, as etcd orders them. Names are ASCII, so code units do. */
-export const compareKeys = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Index of the first name that is greater than `after`. */
 function upperBound(names: readonly string[], after: string): number {
@@ -35,9 +40,20 @@ function upperBound(names: readonly string[], after: string): number {
   return low;
 }
 
-/** All records of one resource in memory, by namespace and name. */
+type Range = Pick<PageOptions, 'namespace' | 'after' | 'where'>;
+
+/** Whether a record is one that a page may hold. */
+const isWithin = (record: StoredRecord, { namespace, after, where = [] }: Range): boolean =>
+  (namespace === undefined || record.namespace === namespace) &&
+  (after === undefined ||
+    record.namespace > after.namespace ||
+    (record.namespace === after.namespace && record.name > after.name)) &&
+  meets(record, where);
+
+/** All records of one resource in memory, by namespace and name, and by the fields that were asked for. */
 export class ResourceTable {
   readonly #namespaces = new Map<string, Bucket>();
+  readonly #indexes = new Map<string, RecordIndex>();
   #count = 0;
 
   get size(): number {
@@ -57,6 +73,7 @@ export class ResourceTable {
     const previous = bucket.records.get(record.name);
     if (previous === undefined) this.#count++;
     bucket.set(record);
+    for (const index of this.#indexes.values()) index.set(record, previous);
     return previous;
   }
 
@@ -66,12 +83,15 @@ export class ResourceTable {
     if (bucket === undefined || previous === undefined) return undefined;
     bucket.delete(name);
     if (bucket.records.size === 0) this.#namespaces.delete(namespace);
+    for (const index of this.#indexes.values()) index.delete(previous);
     this.#count--;
     return previous;
   }
 
   /** One page in key order. */
   page(options: PageOptions): RecordPage {
+    const { where = [] } = options;
+    if (where.length > 0) return this.#found(where, options);
     const { namespace, after, limit = Number.POSITIVE_INFINITY } = options;
     const records: StoredRecord[] = [];
     let remaining = 0;
@@ -92,16 +112,66 @@ export class ResourceTable {
     return { records, remaining };
   }
 
-  /** The table as it was before the given changes (newest last). */
-  before(changes: readonly StoreEvent[]): ResourceTable {
-    const past = new ResourceTable();
-    for (const bucket of this.#namespaces.values()) for (const record of bucket.records.values()) past.set(record);
-    for (let index = changes.length - 1; index >= 0; index--) {
-      const change = changes[index];
-      if (change === undefined) continue;
-      if (change.previous === undefined) past.delete(change.record.namespace, change.record.name);
-      else past.set(change.previous);
+  /** A page as it was before the given changes (oldest first): what is now, with what they replaced. */
+  pageBefore(changes: readonly StoreEvent[], options: PageOptions): RecordPage {
+    const { limit = Number.POSITIVE_INFINITY } = options;
+    // The first change of an object has the state before all of them.
+    const undone = new Map<string, StoreEvent>();
+    for (const change of changes) {
+      const key = `${change.record.namespace}/${change.record.name}`;
+      if (!undone.has(key)) undone.set(key, change);
     }
-    return past;
+    const now = this.page({ ...options, limit: limit + undone.size });
+    let total = now.records.length + now.remaining;
+    const records = now.records.filter(({ namespace, name }) => !undone.has(`${namespace}/${name}`));
+    for (const { record, previous } of undone.values()) {
+      const current = this.get(record.namespace, record.name);
+      if (current !== undefined && isWithin(current, options)) total--;
+      if (previous === undefined || !isWithin(previous, options)) continue;
+      total++;
+      records.push(previous);
+    }
+    const chosen = records.sort(compareRecords).slice(0, Math.min(limit, records.length));
+    return { records: chosen, remaining: total - chosen.length };
+  }
+
+  /** The records that meet equalities, found by the one that leaves the fewest. */
+  #found(where: readonly Equality[], options: PageOptions): RecordPage {
+    const { limit = Number.POSITIVE_INFINITY } = options;
+    const records = this.#candidates(where, options.namespace)
+      .filter((record) => isWithin(record, options))
+      .sort(compareRecords);
+    const page = records.slice(0, Math.min(limit, records.length));
+    return { records: page, remaining: records.length - page.length };
+  }
+
+  #candidates(where: readonly Equality[], within: string | undefined): StoredRecord[] {
+    const namespace = within ?? where.find(({ field }) => field === 'metadata.namespace')?.value;
+    const name = where.find(({ field }) => field === 'metadata.name')?.value;
+    if (namespace !== undefined && name !== undefined) {
+      const record = this.get(namespace, name);
+      return record === undefined ? [] : [record];
+    }
+    let fewest: ReadonlyMap<string, StoredRecord> | undefined =
+      namespace === undefined ? undefined : (this.#namespaces.get(namespace)?.records ?? new Map());
+    for (const { field, value } of where) {
+      if (field === 'metadata.namespace') continue;
+      const records = this.#index(field).get(value);
+      if (fewest === undefined || records.size < fewest.size) fewest = records;
+    }
+    return [...(fewest?.values() ?? [])];
+  }
+
+  /** Made when the field is first asked for: what nobody asks for costs nothing. */
+  #index(field: string): RecordIndex {
+    let index = this.#indexes.get(field);
+    if (index === undefined) {
+      index = new RecordIndex(field);
+      for (const bucket of this.#namespaces.values()) {
+        for (const record of bucket.records.values()) index.set(record, undefined);
+      }
+      this.#indexes.set(field, index);
+    }
+    return index;
   }
 }

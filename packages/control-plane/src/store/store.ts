@@ -1,3 +1,5 @@
+import type { Equality } from './record-index.ts';
+
 /**
  * What is kept of one object. The JSON text is the truth: reads and watches send it as it is, writers parse it (and so
  * get a copy of their own). Labels and selectable fields are held beside it, so that selecting costs no parsing.
@@ -45,6 +47,8 @@ export interface RecordPage {
 export interface PageOptions {
   /** Only this namespace; absent: all. */
   readonly namespace?: string | undefined;
+  /** Only records that meet all of these: they are found, not searched for. */
+  readonly where?: readonly Equality[] | undefined;
   /** Start after this key. */
   readonly after?: { readonly namespace: string; readonly name: string } | undefined;
   readonly limit?: number | undefined;
@@ -77,7 +81,10 @@ export interface Store {
   settled(): Promise<void>;
   /** Changes after `revision`, oldest first; undefined when they are no longer known. */
   since(resource: string, revision: number): readonly StoreEvent[] | undefined;
-  /** Calls `listener` for every later change of the resource, in order, once it is durable. Returns the way out. */
-  subscribe(resource: string, listener: StoreListener): () => void;
+  /**
+   * Calls `listener` for every later change of the resource, in order, once it is durable. With equalities: for every one whose
+   * record or previous record may meet them, and for few others. Returns the way out.
+   */
+  subscribe(resource: string, listener: StoreListener, where?: readonly Equality[]): () => void;
   close(): void;
 }
