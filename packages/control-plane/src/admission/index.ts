@@ -1,5 +1,6 @@
 import type { Registry } from '../registry/registry.ts';
 import { limitRanger } from './limits/plugin.ts';
+import { nodeRestriction } from './node/plugin.ts';
 import { podSecurity } from './pod-security/plugin.ts';
 import { validatingPolicies } from './policy/plugin.ts';
 import { resourceQuota } from './quota/plugin.ts';
@@ -14,6 +15,7 @@ export type { WebhookCall, WebhookReply, WebhookTransport } from './webhook/tran
  */
 export function setUpAdmission(registry: Registry, transport: WebhookTransport = httpsTransport): void {
   registry.admission.add(limitRanger(registry));
+  registry.admission.add(nodeRestriction(registry));
   registry.admission.add(podSecurity(registry));
   registry.admission.add(mutatingWebhooks(registry, transport));
   registry.admission.add(validatingPolicies(registry));

@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { caller } from '../../auth/testing.ts';
+import { type ControlPlane, startControlPlane } from '../../plane.ts';
+import { forbiddenLabels } from './labels.ts';
+import { apiReference } from './references.ts';
+
+const PODS = '/api/v1/namespaces/default/pods';
+const NODE = { 'impersonate-user': 'system:node:n-1', 'impersonate-group': 'system:nodes' };
+const MIRROR = { 'kubernetes.io/config.mirror': 'x' };
+
+let plane: ControlPlane;
+let call: ReturnType<typeof caller>;
+
+beforeEach(async () => {
+  plane = await startControlPlane({ controllers: false });
+  call = caller(plane);
+});
+afterEach(() => plane.close());
+
+const asNode = (method: string, path: string, body?: object) =>
+  call(method, path, { headers: NODE, ...(body === undefined ? {} : { body }) });
+
+describe('its node', () => {
+  const register = (metadata: object, spec: object = {}) =>
+    asNode('POST', '/api/v1/nodes', { metadata: { name: 'n-1', ...metadata }, spec });
+
+  test('is registered without labels that steer workloads', async () => {
+    const { status, body } = await register({
+      labels: { 'node-role.kubernetes.io/x': '', 'a.node-restriction.kubernetes.io/y': '', 'example.dev/z': '' },
+    });
+    expect([status, body.message]).toEqual([
+      403,
+      'nodes "n-1" is forbidden: node "n-1" is not allowed to set the following labels: a.node-restriction.kubernetes.io/y, node-role.kubernetes.io/x',
+    ]);
+    const labels = { 'kubernetes.io/os': 'linux', 'node.kubernetes.io/x': '', 'x.kubelet.kubernetes.io/y': '' };
+    expect((await register({ labels }, { taints: [{ key: 'a', effect: 'NoExecute' }] })).status).toBe(201);
+  });
+
+  test('is no other node', async () => {
+    const { body } = await asNode('POST', '/api/v1/nodes', { metadata: { name: 'n-2' } });
+    expect(body.message).toBe('nodes "n-2" is forbidden: node "n-1" is not allowed to modify node "n-2"');
+  });
+
+  test.each([
+    [{ spec: { taints: null } }, 'node "n-1" is not allowed to modify taints'],
+    [{ metadata: { labels: { 'k8s.io/a': 'b' } } }, 'is not allowed to modify labels: k8s.io/a'],
+    [
+      { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'X', name: 'x', uid: 'u' }] } },
+      'node "n-1" is not allowed to modify ownerReferences',
+    ],
+    [{ metadata: { labels: { 'kubernetes.io/arch': 'arm64' } } }, undefined],
+  ])('patched with %j: %s', async (patch, why) => {
+    await register({});
+    const { body } = await asNode('PATCH', '/api/v1/nodes/n-1', patch);
+    expect(body.message).toBe(why === undefined ? undefined : `nodes "n-1" is forbidden: ${why}`);
+  });
+});
+
+describe('pods', () => {
+  const run = (name: string, nodeName: string) =>
+    call('POST', PODS, {
+      body: {
+        metadata: { name },
+        spec: { nodeName, automountServiceAccountToken: false, containers: [{ name: 'c', image: 'i' }] },
+      },
+    });
+
+  test('of another node are not its to delete, to evict or to report on', async () => {
+    await run('mine', 'n-1');
+    await run('other', 'n-2');
+    expect((await asNode('DELETE', `${PODS}/other`)).body.message).toBe(
+      'pods "other" is forbidden: node "n-1" can only delete pods with spec.nodeName set to itself',
+    );
+    expect((await asNode('PATCH', `${PODS}/other/status`, { status: { phase: 'Running' } })).body.message).toBe(
+      'pods "other" is forbidden: node "n-1" can only update pod status for pods with spec.nodeName set to itself',
+    );
+    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'other' } };
+    expect((await asNode('POST', `${PODS}/other/eviction`, eviction)).body.message).toBe(
+      'pods "other" is forbidden: node n-1 can only evict pods with spec.nodeName set to itself',
+    );
+    const labelled = { metadata: { labels: { a: 'b' } }, status: { phase: 'Running' } };
+    expect((await asNode('PATCH', `${PODS}/mine/status`, labelled)).body.message).toBe(
+      'pods "mine" is forbidden: node "n-1" cannot update labels through pod status',
+    );
+    expect((await asNode('PATCH', `${PODS}/mine/status`, { status: { phase: 'Running' } })).status).toBe(200);
+    expect((await asNode('DELETE', `${PODS}/mine?gracePeriodSeconds=0`)).status).toBe(200);
+  });
+
+  test('are created as mirrors of its own', async () => {
+    const made = await asNode('POST', '/api/v1/nodes', { metadata: { name: 'n-1' } });
+    const owner = { apiVersion: 'v1', kind: 'Node', name: 'n-1', uid: made.body.metadata?.uid, controller: true };
+    const mirror = (metadata: object, spec: object = {}) =>
+      asNode('POST', PODS, {
+        metadata: { name: 'm', ...metadata },
+        spec: { nodeName: 'n-1', containers: [{ name: 'c', image: 'i' }], ...spec },
+      });
+    const why = async (metadata: object, spec?: object) => (await mirror(metadata, spec)).body.message;
+    const annotations = MIRROR;
+    expect(await why({})).toContain('pod does not have "kubernetes.io/config.mirror" annotation');
+    expect(await why({ annotations }, { nodeName: 'n-2' })).toContain('spec.nodeName set to itself');
+    expect(await why({ annotations })).toContain('with an owner reference set to itself');
+    expect(await why({ annotations, ownerReferences: [{ ...owner, controller: false }] })).toContain('a controller');
+    expect(await why({ annotations, ownerReferences: [{ ...owner, uid: 'x' }] })).toContain('UID mismatch');
+    const volumes = [{ name: 'v', secret: { secretName: 's' } }];
+    expect(await why({ annotations, ownerReferences: [owner] }, { volumes })).toBe(
+      'pods "m" is forbidden: node "n-1" can not create pods that reference secrets',
+    );
+    expect((await mirror({ annotations, ownerReferences: [owner] })).status).toBe(201);
+  });
+
+  test.each([
+    [{ containers: [{ env: [{ valueFrom: { configMapKeyRef: { name: 'x' } } }] }] }, 'configmaps'],
+    [{ initContainers: [{ envFrom: [{ secretRef: { name: 'x' } }] }] }, 'secrets'],
+    [{ volumes: [{ persistentVolumeClaim: {} }] }, 'persistentvolumeclaims'],
+    [
+      { volumes: [{ projected: { sources: [{ serviceAccountToken: {} }] } }] },
+      'serviceaccounts (via projected volumes)',
+    ],
+    [{ volumes: [{ hostPath: {} }, { emptyDir: {} }] }, undefined],
+  ])('that need %j reference %s', (spec, what) => {
+    expect(apiReference({ apiVersion: 'v1', kind: 'Pod', metadata: {}, spec })).toBe(what);
+  });
+});
+
+test('its lease is its own', async () => {
+  await call('POST', '/api/v1/namespaces', { body: { metadata: { name: 'kube-node-lease' } } });
+  const lease = (namespace: string, name: string) =>
+    asNode('POST', `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, { metadata: { name } });
+  expect((await lease('kube-node-lease', 'n-2')).body.message).toBe(
+    'leases.coordination.k8s.io "n-2" is forbidden: can only access node lease with the same name as the requesting node',
+  );
+  expect((await lease('kube-node-lease', 'n-1')).status).toBe(201);
+});
+
+test('labels that were there and stay are nobody’s business', () => {
+  expect(forbiddenLabels({ 'k8s.io/a': '1', b: '2' }, { 'k8s.io/a': '1', 'k8s.io/c': '3' })).toEqual(['k8s.io/c']);
+});

@@ -1,0 +1,84 @@
+import { isDeepStrictEqual } from 'node:util';
+import { look, text } from '../../kinds/plain.ts';
+import type { ApiObject, OwnerReference } from '../../object.ts';
+import type { AdmissionAttributes } from '../../registry/admission.ts';
+import { notFound } from '../../registry/errors.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { apiReference } from './references.ts';
+
+const MIRROR = 'kubernetes.io/config.mirror';
+
+/** Refuses with a reason. */
+export type Refuse = (why: string) => never;
+
+const nodeOf = (pod: ApiObject | undefined): string => text(look(pod, 'spec'), 'nodeName');
+
+/** The stored object. @throws StatusError 404 */
+export function stored({ store }: Registry, plural: 'pods' | 'nodes', namespace: string, name: string): ApiObject {
+  const record = store.get(`/${plural}`, namespace, name);
+  if (record === undefined) throw notFound({ group: '', plural }, name);
+  return JSON.parse(record.json) as ApiObject;
+}
+
+function checkOwner(registry: Registry, node: string, owners: readonly OwnerReference[], refuse: Refuse): void {
+  const [owner] = owners;
+  const whose = `node "${node}" can only create pods with`;
+  if (owners.length > 1) refuse(`${whose} a single owner reference set to itself`);
+  if (owner === undefined || owner.apiVersion !== 'v1' || owner.kind !== 'Node' || owner.name !== node) {
+    return refuse(`${whose} an owner reference set to itself`);
+  }
+  if (owner.controller !== true) refuse(`${whose} a controller owner reference set to itself`);
+  if (owner.blockOwnerDeletion === true) {
+    refuse(`node "${node}" must not set blockOwnerDeletion on an owner reference`);
+  }
+  const { uid } = stored(registry, 'nodes', '', node).metadata;
+  if (owner.uid !== uid) refuse(`node ${node} UID mismatch: expected ${owner.uid} got ${uid}`);
+}
+
+/** A node creates only the mirrors of its static pods, which need nothing of the API. */
+function checkMirror(registry: Registry, node: string, pod: ApiObject, refuse: Refuse): void {
+  const { annotations = {}, ownerReferences = [] } = pod.metadata;
+  if (annotations[MIRROR] === undefined) {
+    refuse(`pod does not have "${MIRROR}" annotation, node "${node}" can only create mirror pods`);
+  }
+  if (nodeOf(pod) !== node) refuse(`node "${node}" can only create pods with spec.nodeName set to itself`);
+  checkOwner(registry, node, ownerReferences, refuse);
+  const reference = apiReference(pod);
+  if (reference !== undefined) refuse(`node "${node}" can not create pods that reference ${reference}`);
+}
+
+function checkStatus(node: string, { operation, object, old }: AdmissionAttributes, refuse: Refuse): void {
+  if (operation !== 'UPDATE') refuse(`unexpected operation "${operation}"`);
+  if (nodeOf(old) !== node) {
+    refuse(`node "${node}" can only update pod status for pods with spec.nodeName set to itself`);
+  }
+  if (!isDeepStrictEqual(object?.metadata.labels ?? {}, old?.metadata.labels ?? {})) {
+    refuse(`node "${node}" cannot update labels through pod status`);
+  }
+  const same = (field: string, none: unknown): boolean =>
+    isDeepStrictEqual(look(object, 'status')[field] ?? none, look(old, 'status')[field] ?? none);
+  if (!same('resourceClaimStatuses', [])) refuse(`node "${node}" cannot update resource claim statues`);
+  if (!same('extendedResourceClaimStatus', null)) {
+    refuse(`node "${node}" cannot update extended resource claim status`);
+  }
+}
+
+/** What a node may do with pods: its own only. */
+export function checkPod(registry: Registry, node: string, attributes: AdmissionAttributes, refuse: Refuse): void {
+  const { subresource, operation, object, namespace, name } = attributes;
+  if (subresource === 'status') return checkStatus(node, attributes, refuse);
+  if (subresource === 'eviction') {
+    const own = nodeOf(stored(registry, 'pods', namespace, name)) === node;
+    return own ? undefined : refuse(`node ${node} can only evict pods with spec.nodeName set to itself`);
+  }
+  if (subresource !== '') {
+    refuse(`unexpected pod subresource "${subresource}", only 'status' and 'eviction' are allowed`);
+  }
+  if (operation === 'CREATE' && object !== undefined) return checkMirror(registry, node, object, refuse);
+  if (operation !== 'DELETE') {
+    refuse(`unexpected operation "${operation}", node "${node}" can only create and delete mirror pods`);
+  }
+  if (nodeOf(stored(registry, 'pods', namespace, name)) !== node) {
+    refuse(`node "${node}" can only delete pods with spec.nodeName set to itself`);
+  }
+}

@@ -1,0 +1,70 @@
+import { isPlain, items, look, type Plain, text } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+
+/** What the volumes of a pod refer to, by the field that says so, in the order in which it is looked for. */
+const VOLUMES: readonly (readonly [field: string, what: string])[] = [
+  ['configMap', 'configmaps (via configmap volumes)'],
+  ['secret', 'secrets (via secret volumes)'],
+  ['csi', 'csidrivers (via CSI volumes)'],
+  ['glusterfs', 'endpoints (via glusterFS volumes)'],
+  ['persistentVolumeClaim', 'persistentvolumeclaims'],
+  ['ephemeral', 'persistentvolumeclaims (via ephemeral volumes)'],
+  ['azureFile', 'secrets (via azureFile volumes)'],
+];
+
+const PROJECTED: readonly (readonly [field: string, what: string])[] = [
+  ['configMap', 'configmaps (via projected volumes)'],
+  ['secret', 'secrets (via projected volumes)'],
+  ['serviceAccountToken', 'serviceaccounts (via projected volumes)'],
+  ['clusterTrustBundle', 'clustertrustbundles'],
+  ['podCertificate', 'podcertificates'],
+];
+
+/** Volumes that name their secret with `secretRef`. */
+const WITH_SECRETS = ['cephfs', 'cinder', 'flexVolume', 'rbd', 'scaleIO', 'iscsi', 'storageos'];
+
+const find = (holder: Plain, fields: readonly (readonly [string, string])[]): string | undefined =>
+  fields.find(([field]) => isPlain(holder[field]))?.[1];
+
+/** Whether the environment of a container comes from an object of this kind. */
+const usesEnv = (containers: readonly Plain[], kind: 'secret' | 'configMap'): boolean =>
+  containers.some(
+    (container) =>
+      items(container, 'envFrom').some((source) => isPlain(source[`${kind}Ref`])) ||
+      items(container, 'env').some((variable) => isPlain(look(variable, 'valueFrom')[`${kind}KeyRef`])),
+  );
+
+/** The kind of objects that a pod needs from the API; undefined for none. Static pods may need none. */
+export function apiReference(pod: ApiObject): string | undefined {
+  const spec = look(pod, 'spec');
+  if (text(spec, 'serviceAccountName') !== '') return 'serviceaccounts';
+  const containers = ['initContainers', 'containers', 'ephemeralContainers'].flatMap((field) => items(spec, field));
+  const volumes = items(spec, 'volumes');
+  const holds = (field: string, source: string): boolean =>
+    volumes.some(
+      (volume) =>
+        isPlain(volume[field]) || items(look(volume, 'projected'), 'sources').some((item) => isPlain(item[source])),
+    );
+  const hasSecrets =
+    items(spec, 'imagePullSecrets').length > 0 ||
+    usesEnv(containers, 'secret') ||
+    holds('secret', 'secret') ||
+    volumes.some(
+      (volume) =>
+        isPlain(volume.azureFile) ||
+        WITH_SECRETS.some((field) => isPlain(look(volume, field).secretRef)) ||
+        isPlain(look(volume, 'csi').nodePublishSecretRef),
+    );
+  if (hasSecrets) return 'secrets';
+  if (usesEnv(containers, 'configMap') || holds('configMap', 'configMap')) return 'configmaps';
+  if (items(spec, 'resourceClaims').length > 0) return 'resourceclaims';
+  for (const volume of volumes) {
+    const found =
+      find(volume, VOLUMES) ??
+      items(look(volume, 'projected'), 'sources')
+        .map((source) => find(source, PROJECTED))
+        .find((what) => what !== undefined);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
