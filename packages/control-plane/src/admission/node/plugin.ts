@@ -64,20 +64,23 @@ function check(registry: Registry, node: string, attributes: AdmissionAttributes
   const { served, namespace } = attributes;
   switch (served.resource) {
     case '/pods':
-      return checkPod(registry, node, attributes, refuse);
+      checkPod(registry, node, attributes, refuse);
+      break;
     case '/nodes':
-      return checkNode(node, attributes, refuse);
+      checkNode(node, attributes, refuse);
+      break;
     case '/persistentvolumeclaims':
-      return checkClaim(node, attributes, refuse);
+      checkClaim(node, attributes, refuse);
+      break;
     case 'coordination.k8s.io/leases':
       if (namespace !== LEASES) refuse(`can only access leases in the "${LEASES}" system namespace`);
       if (nameOf(attributes) !== node) {
         refuse('can only access node lease with the same name as the requesting node');
       }
-      return;
+      break;
     case 'storage.k8s.io/csinodes':
       if (nameOf(attributes) !== node) refuse('can only access CSINode with the same name as the requesting node');
-      return;
+      break;
     default:
   }
 }

@@ -24,8 +24,9 @@ function checkOwner(registry: Registry, node: string, owners: readonly OwnerRefe
   const [owner] = owners;
   const whose = `node "${node}" can only create pods with`;
   if (owners.length > 1) refuse(`${whose} a single owner reference set to itself`);
-  if (owner === undefined || owner.apiVersion !== 'v1' || owner.kind !== 'Node' || owner.name !== node) {
-    return refuse(`${whose} an owner reference set to itself`);
+  if (owner?.apiVersion !== 'v1' || owner.kind !== 'Node' || owner.name !== node) {
+    refuse(`${whose} an owner reference set to itself`);
+    return;
   }
   if (owner.controller !== true) refuse(`${whose} a controller owner reference set to itself`);
   if (owner.blockOwnerDeletion === true) {
@@ -63,22 +64,25 @@ function checkStatus(node: string, { operation, object, old }: AdmissionAttribut
   }
 }
 
-/** What a node may do with pods: its own only. */
-export function checkPod(registry: Registry, node: string, attributes: AdmissionAttributes, refuse: Refuse): void {
+function checkOwnership(registry: Registry, node: string, attributes: AdmissionAttributes, refuse: Refuse): void {
   const { subresource, operation, object, namespace, name } = attributes;
-  if (subresource === 'status') return checkStatus(node, attributes, refuse);
-  if (subresource === 'eviction') {
-    const own = nodeOf(stored(registry, 'pods', namespace, name)) === node;
-    return own ? undefined : refuse(`node ${node} can only evict pods with spec.nodeName set to itself`);
+  if (operation === 'CREATE' && subresource === '' && object !== undefined) {
+    checkMirror(registry, node, object, refuse);
+    return;
   }
-  if (subresource !== '') {
-    refuse(`unexpected pod subresource "${subresource}", only 'status' and 'eviction' are allowed`);
-  }
-  if (operation === 'CREATE' && object !== undefined) return checkMirror(registry, node, object, refuse);
-  if (operation !== 'DELETE') {
+  const isEviction = subresource === 'eviction';
+  if (!isEviction && operation !== 'DELETE') {
     refuse(`unexpected operation "${operation}", node "${node}" can only create and delete mirror pods`);
   }
-  if (nodeOf(stored(registry, 'pods', namespace, name)) !== node) {
-    refuse(`node "${node}" can only delete pods with spec.nodeName set to itself`);
-  }
+  if (nodeOf(stored(registry, 'pods', namespace, name)) === node) return;
+  const whose = isEviction ? `node ${node} can only evict` : `node "${node}" can only delete`;
+  refuse(`${whose} pods with spec.nodeName set to itself`);
+}
+
+/** What a node may do with pods: its own only. */
+export function checkPod(registry: Registry, node: string, attributes: AdmissionAttributes, refuse: Refuse): void {
+  const { subresource } = attributes;
+  if (subresource === 'status') checkStatus(node, attributes, refuse);
+  else if (subresource === '' || subresource === 'eviction') checkOwnership(registry, node, attributes, refuse);
+  else refuse(`unexpected pod subresource "${subresource}", only 'status' and 'eviction' are allowed`);
 }
