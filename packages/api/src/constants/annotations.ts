@@ -27,6 +27,13 @@ export const Annotations = {
   NotManagedByMCM: 'node.machine.sapcloud.io/not-managed-by-mcm',
   /** MachineDeployment, `m1~t1,m2~t2` with RFC 3339 times: machines to delete at the next scale-down. */
   TriggerDeletion: 'node.machine.sapcloud.io/trigger-deletion-by-mcm',
+  /**
+   * MachineDeployment, JSON `{"requestID", "machines", "from", "to"}`: scale-in of named machines, in the same write as
+   * `spec.replicas`. Ours; the original has no such thing.
+   */
+  ScaleIn: 'node.machine.sapcloud.io/scale-in',
+  /** MachineDeployment, JSON list of `{"requestID", "outcome", "message"}`, newest first: what became of scale-ins. */
+  ScaleInResults: 'node.machine.sapcloud.io/scale-in-results',
   /** MachineDeployment and MachineSet, RFC 3339: marked machines with a time up to this one are deleted. */
   LastReplicaChangeByScaler: 'machine.sapcloud.io/last-deployment-replica-change-by-scaler-time',
   /** Machine, RFC 3339: when the cluster autoscaler decided to remove this machine. */
@@ -88,4 +95,6 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.PreferNoSchedule,
   Annotations.Unfreeze,
   Annotations.TriggerDeletion,
+  Annotations.ScaleIn,
+  Annotations.ScaleInResults,
 ]);

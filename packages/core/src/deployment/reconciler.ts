@@ -46,9 +46,10 @@ import { nodeMarks } from './node-marks.ts';
 import { planRollout, type RolloutPlan } from './plan.ts';
 import { isComplete, pauseCondition, progressDeadline, withProgress } from './progress.ts';
 import { splitSets } from './revisions.ts';
+import { planScaleIn, ScaleInReasons } from './scale-in.ts';
 import { messageOf, type SetCreation, SetWriter } from './set-writer.ts';
 import { type CountedSets, deploymentStatus, deploymentStatusDiffers } from './status.ts';
-import { planTriggers } from './trigger-deletion.ts';
+import { planTriggers, unmetTriggers } from './trigger-deletion.ts';
 import { printViolations, validateDeployment } from './validation.ts';
 import { wakeDeployments } from './wakeups.ts';
 
@@ -79,6 +80,8 @@ export class DeploymentReconciler {
   readonly #sets: SetWriter;
   readonly #machines: MachineWriter;
   readonly #pace = new Pace(STATUS_INTERVAL_MS);
+  /** Uids of machines by deployment that are named for deletion and stay; said again after a restart. */
+  readonly #unmet = new Map<string, ReadonlySet<string>>();
 
   constructor(context: ControllerContext, options: DeploymentOptions) {
     this.#context = context;
@@ -92,6 +95,7 @@ export class DeploymentReconciler {
     const stored = this.#context.deployments.store.get(key);
     if (stored === undefined) {
       this.#pace.forget(key);
+      this.#unmet.delete(key);
       return done;
     }
     const violations = validateDeployment(stored);
@@ -102,7 +106,9 @@ export class DeploymentReconciler {
     const deployment = await this.#ensureFinalizer(stored, signal);
     const sets = await this.#claim(deployment, signal);
     if (await this.#labelAdopted(deployment, sets, signal)) return again(0);
-    const scaled = await this.#applyTriggers(deployment, sets, signal);
+    const settled = await this.#settleScaleIn(deployment, sets, signal);
+    const scaled = await this.#applyTriggers(settled, sets, signal);
+    this.#reportUnmet(key, scaled, sets);
     const { nodes } = this.#context;
     const plan = planRollout({
       deployment: scaled,
@@ -150,9 +156,14 @@ export class DeploymentReconciler {
   }
 
   /** Writes metadata onto the newest state that we know; a conflict is thrown. */
-  async #patch(deployment: MachineDeployment, metadata: object, signal: AbortSignal): Promise<MachineDeployment> {
+  async #patch(
+    deployment: MachineDeployment,
+    metadata: object,
+    signal: AbortSignal,
+    spec?: object,
+  ): Promise<MachineDeployment> {
     const { name, uid, resourceVersion } = deployment.metadata;
-    const body = { metadata: { uid, resourceVersion, ...metadata } };
+    const body = { metadata: { uid, resourceVersion, ...metadata }, ...(spec ? { spec } : {}) };
     const written = await this.#deployments.patch(name, { type: 'merge', body }, { signal });
     this.#context.deployments.recordWrite(written);
     return written;
@@ -206,6 +217,35 @@ export class DeploymentReconciler {
     return stepped;
   }
 
+  /** Accepts or refuses a scale-in of named machines: one write. */
+  async #settleScaleIn(
+    deployment: MachineDeployment,
+    sets: readonly MachineSet[],
+    signal: AbortSignal,
+  ): Promise<MachineDeployment> {
+    const now = this.#context.clock.now();
+    const plan = planScaleIn({ deployment, sets, machinesOf: (set) => this.#machinesOf(set), now });
+    if (plan === undefined) return deployment;
+    const { annotations, replicas, event } = plan;
+    const spec = replicas === undefined ? undefined : { replicas };
+    const written = await this.#patch(deployment, { annotations }, signal, spec);
+    if (event) this.#context.recorder.event(written, event.type, event.reason, event.message);
+    return written;
+  }
+
+  /** Says once of each machine that is named for deletion, and stays, why it does. */
+  #reportUnmet(key: string, deployment: MachineDeployment, sets: readonly MachineSet[]): void {
+    const unmet = sets.flatMap((set) => unmetTriggers(set, this.#machinesOf(set)));
+    const before = this.#unmet.get(key);
+    if (unmet.length === 0) this.#unmet.delete(key);
+    else this.#unmet.set(key, new Set(unmet.map(({ machine }) => machine.metadata.uid)));
+    for (const { machine, why } of unmet) {
+      if (before?.has(machine.metadata.uid)) continue;
+      const message = `Machine ${machine.metadata.name} is named for deletion and stays: ${why}. The next scale-down takes it first.`;
+      this.#context.recorder.event(deployment, 'Normal', ScaleInReasons.Pending, message);
+    }
+  }
+
   /** Marks the machines that the cluster autoscaler named and prunes its list (sheet 9.2). */
   async #applyTriggers(
     deployment: MachineDeployment,
@@ -216,13 +256,23 @@ export class DeploymentReconciler {
     const machines = sets
       .flatMap((set) => this.#machinesOf(set))
       .map((machine) => [machine.metadata.name, machine] as const);
-    const plan = planTriggers(deployment, new Map(machines), this.#context.clock.now());
+    const plan = planTriggers(
+      deployment,
+      new Map(machines),
+      this.#context.clock.now(),
+      (name) => this.#context.machines.store.get(`${deployment.metadata.namespace ?? ''}/${name}`) !== undefined,
+    );
     await this.#machines.patchAll(
       plan.marks.map(({ machine, annotations }) => ({ machine, body: { metadata: { annotations } } })),
       signal,
     );
     if (Object.keys(plan.annotations).length === 0) return deployment;
-    return this.#patch(deployment, { annotations: plan.annotations }, signal);
+    const written = await this.#patch(deployment, { annotations: plan.annotations }, signal);
+    if (plan.refused.length > 0) {
+      const message = `metadata.annotations[${Annotations.TriggerDeletion}]: dropped ${plan.refused.join(', ')}`;
+      this.#context.recorder.event(written, 'Warning', ScaleInReasons.Refused, message);
+    }
+    return written;
   }
 
   async #carryOut(

@@ -65,9 +65,16 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
     }
     return { create: Math.min(missing, BURST), doomed: [], because: `${missing} of ${wanted} missing` };
   }
-  const surplus = chooseForDeletion(removable, Math.min(removable.length - wanted, BURST), now);
+  // What was named pays for the surplus first: otherwise a machine of lower priority went beside it.
+  const marked = markedByScaler(set, removable);
+  const rest = marked.length === 0 ? removable : removable.filter((machine) => !marked.includes(machine));
+  const surplus = chooseForDeletion(rest, Math.min(rest.length - wanted, BURST), now);
   const failed = removable.filter((machine) => isFailed(machine) && mayDeleteFailed(machine, nodeAnnotations, now));
-  const doomed = [...new Set([...surplus, ...markedByScaler(set, removable), ...failed])].slice(0, BURST);
+  const doomed = [...new Set([...marked, ...surplus, ...failed])].slice(0, BURST);
   if (doomed.length === 0) return nothing('as many as wanted');
-  return { create: 0, doomed, because: `${surplus.length} surplus, ${failed.length} failed of ${alive.length}` };
+  return {
+    create: 0,
+    doomed,
+    because: `${marked.length} named, ${surplus.length} surplus, ${failed.length} failed of ${alive.length}`,
+  };
 }
