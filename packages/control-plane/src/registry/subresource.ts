@@ -3,6 +3,7 @@ import type { ServedKind } from './kind-registry.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target } from './registry.ts';
 import { bindPod } from './subresources/binding.ts';
+import { nodeProxy, podLog, podStream } from './subresources/connect.ts';
 import { evictPod } from './subresources/eviction.ts';
 import { finalizeNamespace } from './subresources/finalize.ts';
 import { partUpdate } from './subresources/part-update.ts';
@@ -40,6 +41,12 @@ const HANDLERS: Readonly<Record<string, SubresourceHandler>> = {
   'pods/eviction': evictPod,
   'pods/ephemeralcontainers': partUpdate,
   'pods/resize': partUpdate,
+  'pods/log': podLog,
+  'pods/exec': podStream,
+  'pods/attach': podStream,
+  'pods/portforward': podStream,
+  'pods/proxy': podStream,
+  'nodes/proxy': nodeProxy,
   'serviceaccounts/token': requestToken,
   'namespaces/finalize': finalizeNamespace,
   'certificatesigningrequests/approval': partUpdate,

@@ -47,7 +47,12 @@ async function readBody(request: Request): Promise<Uint8Array> {
 /** How many bytes of a stream wait for their reader before the writer is told to wait. */
 const HIGH_WATER_MARK = 256 * 1024;
 
-function streamOf(run: (sink: Sink) => void, signal: AbortSignal): ReadableStream<Uint8Array> {
+/**
+ * The stream holds the request, not its signal alone: a request that nobody holds is collected, and with it the way by which its
+ * caller's signal reaches its own.
+ */
+function streamOf(run: (sink: Sink) => void, request: Request): ReadableStream<Uint8Array> {
+  const { signal } = request;
   const drains: (() => void)[] = [];
   const closes: (() => void)[] = [];
   let closed = false;
@@ -69,7 +74,7 @@ function streamOf(run: (sink: Sink) => void, signal: AbortSignal): ReadableStrea
           return;
         }
         signal.addEventListener('abort', abort, { once: true });
-        closes.push(() => signal.removeEventListener('abort', abort));
+        closes.push(() => request.signal.removeEventListener('abort', abort));
         run({
           write(chunk) {
             if (closed) return true;
@@ -100,7 +105,7 @@ export function toFetch(response: ServerResponse, request: Request): Response {
   for (const warning of response.warnings ?? []) headers.append('warning', warningHeader(warning));
   const { body, status } = response;
   if (request.method === 'HEAD' || status === 304) return new Response(null, { status, headers });
-  if (typeof body === 'function') return new Response(streamOf(body, request.signal), { status, headers });
+  if (typeof body === 'function') return new Response(streamOf(body, request), { status, headers });
   // A text would make the response name a content type by itself where the server names none.
   const bytes = typeof body === 'string' && !headers.has('content-type') ? new TextEncoder().encode(body) : body;
   headers.set('content-length', String(typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength));

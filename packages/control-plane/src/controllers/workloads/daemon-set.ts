@@ -5,9 +5,10 @@ import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
 import { controllerOf, isDying, isTerminal, namespaceOf, nodeNameOf, scaled } from '../runtime/objects.ts';
-import { DAEMON_SETS, NODES, PODS } from '../runtime/resources.ts';
+import { CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS } from '../runtime/resources.ts';
 import { isNamed, isTolerated } from '../scheduler/fit.ts';
 import { templateHash } from './hash.ts';
+import { RevisionHistory } from './history.ts';
 import { availability, countPods, minReadySecondsOf, OwnedPods, podOf } from './pods.ts';
 
 const HASH_LABEL = 'controller-revision-hash';
@@ -23,6 +24,8 @@ const TOLERATIONS: readonly Plain[] = [
     effect: 'NoSchedule',
   })),
 ];
+
+const revisionName = (set: ApiObject): string => `${set.metadata.name}-${hashOf(set)}`;
 
 const hashOf = (set: ApiObject): string => templateHash(look(set, 'spec', 'template'));
 
@@ -76,6 +79,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   const nodes = informer(NODES);
   const pods = informer(PODS);
   const owned = new OwnedPods(api, pods);
+  const history = new RevisionHistory(api, informer(CONTROLLER_REVISIONS));
 
   const wantedNodes = (set: ApiObject): Set<string> =>
     new Set([...nodes.all()].filter((node) => wantsNode(set, node)).map((node) => node.metadata.name ?? ''));
@@ -136,7 +140,12 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   const work = queue(async (key) => {
     const set = sets.get(key);
     if (set === undefined) return;
-    if (!isDying(set)) await sync(set);
+    if (!isDying(set)) {
+      await history.keep(set, revisionName(set));
+      await sync(set);
+      const used = owned.all(set).map((pod) => `${set.metadata.name}-${pod.metadata.labels?.[HASH_LABEL]}`);
+      await history.cleanUp(set, new Set(used).add(revisionName(set)));
+    }
     await report(key, set);
   });
 

@@ -7,6 +7,7 @@ import { keyOf, splitKey } from '../runtime/informer.ts';
 import { controllerOf, isDying, isReady, isTerminal, namespaceOf } from '../runtime/objects.ts';
 import { CLAIMS, CONTROLLER_REVISIONS, PODS, STATEFUL_SETS } from '../runtime/resources.ts';
 import { templateHash } from './hash.ts';
+import { RevisionHistory } from './history.ts';
 import { availability, countPods, minReadySecondsOf, OwnedPods, podOf, replicasOf } from './pods.ts';
 
 const REVISION_LABEL = 'controller-revision-hash';
@@ -64,6 +65,12 @@ export function statefulPod(set: ApiObject, ordinal: number): Plain {
   };
 }
 
+/** Names of the revisions that a set or its pods still are. */
+function revisionsInUse(set: ApiObject, pods: readonly ApiObject[]): Set<string> {
+  const used = new Set(pods.map((pod) => pod.metadata.labels?.[REVISION_LABEL] ?? ''));
+  return used.add(revisionName(set)).add(text(look(set, 'status'), 'currentRevision'));
+}
+
 /** What a set's next step is. */
 export interface StatefulPlan {
   readonly create: readonly number[];
@@ -113,29 +120,8 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   const sets = informer(STATEFUL_SETS);
   const pods = informer(PODS);
   const claims = informer(CLAIMS);
-  const revisions = informer(CONTROLLER_REVISIONS);
+  const history = new RevisionHistory(api, informer(CONTROLLER_REVISIONS));
   const owned = new OwnedPods(api, pods);
-
-  const ensureRevision = async (set: ApiObject): Promise<void> => {
-    const { namespace, name, uid } = set.metadata;
-    const revision = revisionName(set);
-    if (revisions.get(`${namespace}/${revision}`) !== undefined) return;
-    const count = [...revisions.all()].filter((one) => controllerOf(one)?.uid === uid).length;
-    const object = {
-      apiVersion: 'apps/v1',
-      kind: 'ControllerRevision',
-      metadata: {
-        name: revision,
-        labels: look(set, 'spec', 'template', 'metadata').labels,
-        ownerReferences: [
-          { apiVersion: 'apps/v1', kind: 'StatefulSet', name, uid, controller: true, blockOwnerDeletion: true },
-        ],
-      },
-      data: { spec: { template: look(set, 'spec', 'template') } },
-      revision: count + 1,
-    };
-    await allowing(api.create(CONTROLLER_REVISIONS, object, { namespace }), 409);
-  };
 
   const ensureClaims = async (set: ApiObject, ordinal: number): Promise<void> => {
     const { namespace } = set.metadata;
@@ -179,13 +165,14 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     if (set === undefined) return;
     const all = owned.all(set);
     if (!isDying(set)) {
-      await ensureRevision(set);
+      await history.keep(set, revisionName(set));
       const plan = planStatefulSet(set, all, clock.now());
       for (const ordinal of plan.create) {
         await ensureClaims(set, ordinal);
         await allowing(owned.create(set, statefulPod(set, ordinal)), 403, 409);
       }
       for (const pod of plan.delete) await owned.delete(pod);
+      await history.cleanUp(set, revisionsInUse(set, all));
     }
     await report(key, set, owned.all(set));
   });

@@ -1,0 +1,92 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { crds } from '@mcm/api';
+import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
+import { addNode, playKubelets, renewLease } from './kubelet.ts';
+
+/** Whether the real kubectl is installed; without it these suites are skipped. */
+export const hasKubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0;
+
+/** Longest that one command may take, in milliseconds; reached only by one that hangs. */
+const COMMAND_TIMEOUT_MS = 25_000;
+
+export interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A plane over HTTPS with two nodes, `n1` and `n2`, whose kubelets are played, and kubectl beside it. */
+export interface Cluster {
+  readonly plane: ControlPlane;
+  /** Folder of the kubeconfig and of files that a test needs; removed at the end. */
+  readonly dir: string;
+  /** Runs kubectl, whatever it ends with. `env` is added to the environment. */
+  kubectl(args: readonly string[], options?: { input?: string; env?: Record<string, string> }): Promise<Outcome>;
+  /** Runs kubectl, which must succeed; its output without the end of line. The line is split at spaces. */
+  run(line: string, input?: unknown): Promise<string>;
+  /** Runs kubectl, which must fail; what it says. */
+  refused(line: string, input?: unknown): Promise<string>;
+  /** Writes a manifest and returns its path. */
+  file(name: string, content: string): string;
+  stop(): Promise<void>;
+}
+
+export async function startCluster(): Promise<Cluster> {
+  const dir = mkdtempSync(join(tmpdir(), 'kubectl-'));
+  const plane = await startControlPlane({ port: 0, crds });
+  const kubelets = new AbortController();
+  const kubeconfig = join(dir, 'kubeconfig');
+  writeFileSync(kubeconfig, plane.kubeconfig(), { mode: 0o600 });
+  const nodes = ['n1', 'n2'];
+  for (const name of nodes) await addNode(plane, name);
+  const played = playKubelets(plane, kubelets.signal);
+
+  const kubectl: Cluster['kubectl'] = async (args, { input = '', env = {} } = {}) => {
+    // However slow the machine is, the nodes are alive while commands run.
+    for (const node of nodes) await renewLease(plane, node);
+    return new Promise((resolve) => {
+      const child = execFile(
+        'kubectl',
+        args,
+        { env: { ...process.env, KUBECONFIG: kubeconfig, HOME: dir, ...env }, timeout: COMMAND_TIMEOUT_MS },
+        (error, stdout, stderr) => {
+          const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 255;
+          resolve({ code, stdout: stdout.trimEnd(), stderr: stderr.trimEnd() });
+        },
+      );
+      child.stdin?.end(input);
+    });
+  };
+  const command = (line: string, input: unknown): Promise<Outcome> =>
+    kubectl(line.split(' '), input === undefined ? {} : { input: JSON.stringify(input) });
+
+  return {
+    plane,
+    dir,
+    kubectl,
+    async run(line, input) {
+      const { code, stdout, stderr } = await command(line, input);
+      if (code !== 0) throw new Error(`kubectl ${line}: exit ${code}: ${stderr}`);
+      return stdout;
+    },
+    async refused(line, input) {
+      const { code, stdout, stderr } = await command(line, input);
+      if (code === 0) throw new Error(`kubectl ${line} went well: ${stdout}`);
+      return stderr;
+    },
+    file(name, content) {
+      const path = join(dir, name);
+      writeFileSync(path, content);
+      return path;
+    },
+    async stop() {
+      kubelets.abort();
+      await played;
+      await plane.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
