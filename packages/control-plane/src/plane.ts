@@ -30,8 +30,8 @@ export interface ControlPlaneOptions {
   readonly clock?: Clock;
   /** Random number in [0, 1), for generated names, uids and tokens; default: the system's. */
   readonly random?: () => number;
-  /** `memory` (default), or the folder in which store, certificates and tokens are kept. */
-  readonly store?: 'memory' | { readonly dir: string };
+  /** `memory` (default), or the folder in which store, certificates and tokens are kept; `maxBytes`: how large the store may grow. */
+  readonly store?: 'memory' | { readonly dir: string; readonly maxBytes?: number };
   /** TCP port on 127.0.0.1; 0 picks a free one. Absent: no socket, in process only. */
   readonly port?: number;
   /** Which controllers run: all (default), none, or those named. */
@@ -46,7 +46,7 @@ export interface ControlPlaneOptions {
   readonly requestLog?: (entry: RequestLogEntry) => void;
   /** Told of work of a controller that failed and will be tried again. */
   readonly onControllerError?: (controller: string, key: string, error: unknown) => void;
-  /** Told once when the store can no longer be written (a full disk); nothing is acknowledged from then on. */
+  /** Told once when the store can no longer be written (not when it is full); nothing is acknowledged from then on. */
   readonly onStoreFailure?: (error: Error) => void;
   /** Carries calls to admission webhooks; default: HTTPS. */
   readonly webhookTransport?: WebhookTransport;
@@ -81,12 +81,14 @@ const hexToken = (random: () => number): string =>
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const clock = options.clock ?? realClock;
   const limits = options.historyMs === undefined ? {} : { maxAgeMs: options.historyMs };
-  const dir = options.store === undefined || options.store === 'memory' ? undefined : options.store.dir;
+  const folder = options.store === undefined || options.store === 'memory' ? undefined : options.store;
+  const dir = folder?.dir;
   const store: Store =
     dir === undefined
       ? new MemoryStore(clock, limits)
       : FileStore.open(dir, clock, {
           limits,
+          maxBytes: folder?.maxBytes,
           ...(options.onStoreFailure === undefined ? {} : { onFailure: options.onStoreFailure }),
         });
   try {
@@ -188,8 +190,11 @@ async function serve(
       stopping.abort();
       crds.stop();
       await listener?.close();
-      await store.settled();
-      store.close();
+      try {
+        await store.settled();
+      } finally {
+        store.close();
+      }
     },
   };
 }

@@ -26,7 +26,7 @@ import type { Call, Registry, Target, Written } from '../registry/registry.ts';
 import { findSubresource } from '../registry/subresource.ts';
 import { updateObject } from '../registry/update.ts';
 import { openWatch } from '../registry/watch.ts';
-import type { StoredRecord } from '../store/store.ts';
+import { StorageFullError, type StoredRecord } from '../store/store.ts';
 import { answerJson, answerText, pageNotFound } from './answer.ts';
 import type { ServerRequest, ServerResponse } from './exchange.ts';
 import { bodyType, type Format, negotiate, unsupportedBody, unsupportedByRouter } from './negotiate.ts';
@@ -236,14 +236,26 @@ export class ResourceHandler {
     return { served: context.served, format, query: context.request.query, now: this.#registry.now() };
   }
 
+  /** What a read saw is answered once it is durable. What there was no room for has not happened: then it is read again. */
+  async #durable<T>(read: () => T | Promise<T>): Promise<T> {
+    for (;;) {
+      const seen = await read();
+      try {
+        await this.#registry.store.settled();
+        return seen;
+      } catch (error) {
+        if (!(error instanceof StorageFullError)) throw error;
+      }
+    }
+  }
+
   async #get(context: Context): Promise<ServerResponse> {
     const { request, served, target } = context;
     const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'], false);
     const asked = request.query.get('resourceVersion') ?? '';
     await awaitVersion(this.#registry, parseResourceVersion(asked, 500), asked);
-    const record = this.#registry.store.get(served.resource, target.namespace, target.name);
+    const record = await this.#durable(() => this.#registry.store.get(served.resource, target.namespace, target.name));
     if (record === undefined) throw notFound(served.kind, target.name);
-    await this.#registry.store.settled();
     return answerText(viewObject(served.textOf(record), this.#view(context, format)), format, request);
   }
 
@@ -253,7 +265,7 @@ export class ResourceHandler {
     const parsed = parseListOptions(request.query);
     const options = info.watchPrefix ? { ...parsed, watch: true } : parsed;
     checkListOptions(options);
-    await this.#registry.store.settled();
+    await this.#durable(() => undefined);
     const view = this.#view(context, format);
     if (options.watch) {
       const watch = await openWatch(this.#registry, target, options, watchFormat(view));
@@ -263,7 +275,7 @@ export class ResourceHandler {
         body: (sink) => watch.run(sink),
       };
     }
-    const result = await listRecords(this.#registry, target, options);
+    const result = await this.#durable(() => listRecords(this.#registry, target, options));
     return answerText(viewList(result, view), format, request);
   }
 

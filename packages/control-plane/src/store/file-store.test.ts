@@ -83,6 +83,11 @@ test.each([
   ['it is no database', () => write('store.sqlite', 'not a database, by far'), /damaged or not a store/],
   ['it belongs to something else', () => foreign('CREATE TABLE t (a)'), /not a store of a control plane/],
   ['it is newer', () => foreign(`PRAGMA application_id = ${0x6d636d50}; PRAGMA user_version = 99`), /newer/],
+  [
+    'it is older than any',
+    () => foreign(`PRAGMA application_id = ${0x6d636d50}`),
+    /layout 0, which this program does not read/,
+  ],
   ['the folder is not empty', () => write('holiday.txt', 'sun'), /not empty and not of a control plane/],
 ])('refused: %s', (_why, prepare, message) => {
   prepare();

@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Clock } from '../clock.ts';
 import type { HistoryLimits } from './history.ts';
 import { MemoryStore } from './memory-store.ts';
-import type { StoreEvent } from './store.ts';
+import { StorageFullError, type StoreEvent } from './store.ts';
 
 const FILE = 'store.sqlite';
 const LOCK = 'lock.sqlite';
@@ -18,10 +18,21 @@ export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
+export interface FileStoreOptions {
+  readonly limits?: Partial<HistoryLimits>;
+  readonly onFailure?: (error: StoreError) => void;
+  /** The largest that the file may grow, in bytes; default: as large as the disk. */
+  readonly maxBytes?: number | undefined;
+}
+
 interface Pending {
   readonly event: StoreEvent;
   readonly deliver: () => void;
 }
+
+/** `SQLITE_FULL`: the disk, or what the file may take of it, is used up. */
+const FULL = 13;
+const isFull = (error: unknown): boolean => error instanceof Error && 'errcode' in error && error.errcode === FULL;
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -94,6 +105,11 @@ function openStore(path: string): DatabaseSync {
       if (layout > LAYOUT) {
         throw new StoreError(`the store ${path} has layout ${layout}, which is newer than this program's ${LAYOUT}`);
       }
+      if (layout < LAYOUT) {
+        throw new StoreError(
+          `the store ${path} has layout ${layout}, which this program does not read; it is left untouched`,
+        );
+      }
       const check = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
       if (check !== 'ok') throw new StoreError(`the store ${path} is damaged: ${check}`);
     }
@@ -162,19 +178,19 @@ export class FileStore extends MemoryStore {
   }
 
   /**
-   * Opens the store of a data folder, or makes it. `onFailure` is called once when a commit fails (a full disk): from then on
-   * nothing is acknowledged any more.
+   * Opens the store of a data folder, or makes it. `onFailure` is called once when the file can no longer be written: from then
+   * on nothing is acknowledged any more. A full disk is no such failure: the writes are refused until there is room.
    * @throws StoreError when another process has it, or when it is not ours, damaged or newer
    */
-  static open(
-    dir: string,
-    clock: Clock,
-    options: { limits?: Partial<HistoryLimits>; onFailure?: (error: StoreError) => void } = {},
-  ): FileStore {
+  static open(dir: string, clock: Clock, options: FileStoreOptions = {}): FileStore {
     prepareFolder(dir);
     const lock = takeLock(dir);
     try {
       const database = openStore(join(dir, FILE));
+      if (options.maxBytes !== undefined) {
+        const pages = Math.floor(options.maxBytes / readNumber(database, 'page_size'));
+        database.exec(`PRAGMA max_page_count = ${pages}`);
+      }
       const revision = Number(database.prepare('SELECT revision FROM counter').get()?.revision ?? 1);
       const onFailure = options.onFailure ?? (() => undefined);
       const store = new FileStore({ database, lock, onFailure }, clock, options.limits ?? {}, revision);
@@ -235,6 +251,11 @@ export class FileStore extends MemoryStore {
     try {
       this.#write(pending);
     } catch (error) {
+      if (isFull(error)) {
+        for (const { event } of pending.toReversed()) this.takeBack(event);
+        settled.reject(new StorageFullError(reasonOf(error)));
+        return;
+      }
       this.#failure = new StoreError(`the store cannot be written: ${reasonOf(error)}`);
       settled.reject(this.#failure);
       this.#onFailure(this.#failure);

@@ -31,6 +31,11 @@ export class History {
     this.#forget(event.time - this.#limits.maxAgeMs);
   }
 
+  /** Forgets the changes from this revision on: they have not happened. */
+  takeBack(revision: number): void {
+    while (this.#events.length > this.#start && (this.#events.at(-1)?.revision ?? 0) >= revision) this.#events.pop();
+  }
+
   since(revision: number): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
     let low = this.#start;

@@ -102,6 +102,14 @@ export class MemoryStore implements Store {
     deliver();
   }
 
+  /** Takes back writes that could not be kept, newest first. Revisions do not go back: theirs are skipped. */
+  protected takeBack({ resource, revision, record, previous }: StoreEvent): void {
+    const { table, history } = this.#resource(resource);
+    if (previous === undefined) table.delete(record.namespace, record.name);
+    else table.set(previous);
+    history.takeBack(revision);
+  }
+
   #record(draft: RecordDraft): StoredRecord {
     const revision = this.#revision + 1;
     // The counter moves only when the text could be made.

@@ -1,3 +1,4 @@
+import { StatusError } from '../status.ts';
 import type { Equality } from './record-index.ts';
 
 /**
@@ -77,7 +78,7 @@ export interface Store {
   put(resource: string, draft: RecordDraft): StoredRecord;
   /** Removes; `render` gives the last state under the deletion's revision. */
   delete(resource: string, draft: RecordDraft): StoredRecord;
-  /** Resolves when every write so far is durable. */
+  /** Resolves when every write so far is durable. @throws StorageFullError when there was no room: they have not happened */
   settled(): Promise<void>;
   /** Changes after `revision`, oldest first; undefined when they are no longer known. */
   since(resource: string, revision: number): readonly StoreEvent[] | undefined;
@@ -88,3 +89,17 @@ export interface Store {
   subscribe(resource: string, listener: StoreListener, where?: readonly Equality[]): () => void;
   close(): void;
 }
+
+/** Writes that there was no room for. None of them has happened; once there is room again, the next ones are taken. */
+export class StorageFullError extends StatusError {
+  constructor(reason: string) {
+    super({
+      message: `the storage of this server is full, so nothing was stored: ${reason}`,
+      reason: 'InternalError',
+      details: { retryAfterSeconds: RETRY_WHEN_FULL_SECONDS },
+      code: 507,
+    });
+  }
+}
+
+const RETRY_WHEN_FULL_SECONDS = 5;
