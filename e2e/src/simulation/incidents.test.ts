@@ -1,5 +1,5 @@
-import { type Machine, machines } from '@mcm/api';
-import { nodes } from '@mcm/kube';
+import { type Machine, machineClasses, machines } from '@mcm/api';
+import { events, nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { holdAll, holdNode } from './workload.ts';
 import { NAMESPACE, World, type WorldOptions } from './world.ts';
@@ -20,6 +20,12 @@ const MINUTE = 60_000;
 
 const phases = async (world: World): Promise<string[]> =>
   (await world.machines()).map(({ status }) => status?.currentStatus?.phase ?? 'new');
+
+/** How often each event of a reason was told. */
+const told = async (world: World, reason: string): Promise<number[]> =>
+  (await world.admin.resource(events, NAMESPACE).list()).items
+    .filter((event) => event.reason === reason)
+    .map(({ count }) => count ?? 1);
 
 test('#2: throttled requests do not stretch a drain beyond its timeout', async () => {
   await inWorld({}, async (world) => {
@@ -65,6 +71,41 @@ test('#12: kubelets that cannot reach the API server, all of them: the fleet is 
     expect(world.vmsMade).toBe(6);
     world.network.mend();
     await world.untilSettled(6, 'blue');
+    expect(world.vmsMade).toBe(6);
+  });
+});
+
+test('#13: half of a fleet out of reach is held back with one event each, and let go with one each', async () => {
+  await inWorld({ machine: { healthTimeout: '5m' } }, async (world) => {
+    await world.createDeployment(6);
+    await world.untilSettled(6, 'blue');
+    const running = [...world.cloud.instances.list()].slice(0, 3);
+    for (const { id } of running) world.cloud.kubelets.order(id, { silent: true });
+    await world.clock.advance(40 * MINUTE);
+    expect((await phases(world)).sort()).toEqual([...Array(3).fill('Running'), ...Array(3).fill('Unknown')]);
+    expect(await told(world, 'ReplacementHeld')).toEqual([1, 1, 1]);
+    expect(await told(world, 'ReplacementResumed')).toEqual([]);
+    for (const { id } of running) world.cloud.kubelets.order(id, { silent: false });
+    await world.untilSettled(6, 'blue');
+    await world.clock.advance(MINUTE);
+    expect(await told(world, 'ReplacementResumed')).toEqual([1, 1, 1]);
+    expect(world.vmsMade).toBe(6);
+  });
+});
+
+test('#13: an operator says that what is silent is dead, and it is replaced', async () => {
+  await inWorld({ machine: { healthTimeout: '5m' } }, async (world) => {
+    await world.createDeployment(3);
+    await world.untilSettled(3, 'blue');
+    for (const { id } of [...world.cloud.instances.list()]) world.cloud.kubelets.order(id, { silent: true });
+    await world.clock.advance(20 * MINUTE);
+    expect(await phases(world)).toEqual(Array(3).fill('Unknown'));
+    const until = new Date(world.clock.now().getTime() + 300 * MINUTE).toISOString();
+    const annotations = { 'node.machine.sapcloud.io/replace-despite-common-silence': `${until} power cut` };
+    await world.admin
+      .resource(machineClasses, NAMESPACE)
+      .patch('blue', { type: 'merge', body: { metadata: { annotations } } });
+    await world.untilSettled(3, 'blue', 300 * MINUTE);
     expect(world.vmsMade).toBe(6);
   });
 });

@@ -1,7 +1,11 @@
-import type { Machine, MachinePhase } from '@mcm/api';
+import type { Machine, MachineClass, MachinePhase } from '@mcm/api';
+import { type Change, type KubeObject, keyOf, type Node } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { at, machine, NOON } from '../machine/testing.ts';
-import { BREAKER_DEFAULTS, openBreaker, silenceIndexes } from './silence.ts';
+import { mirrored } from '../machine/conditions.ts';
+import { at, hc, machine, NOON, node } from '../machine/testing.ts';
+import { type CensusSources, SilenceCensus } from './census.ts';
+import { overridesBreaker } from './override.ts';
+import { BREAKER_DEFAULTS } from './silence.ts';
 
 interface Given {
   readonly phase: MachinePhase;
@@ -10,9 +14,12 @@ interface Given {
   readonly zone?: string;
 }
 
+let made = 0;
+
 const given = ({ phase, since = -60, zone = 'a' }: Given): Machine =>
   machine({
-    spec: { nodeTemplate: { metadata: { labels: { 'topology.kubernetes.io/zone': zone } } } },
+    name: `m${++made}`,
+    spec: zone ? { nodeTemplate: { metadata: { labels: { 'topology.kubernetes.io/zone': zone } } } } : {},
     status: {
       currentStatus: { phase, lastUpdateTime: at(since) },
       lastOperation: { type: 'HealthCheck', state: 'Successful', description: '', lastUpdateTime: at(since) },
@@ -21,13 +28,43 @@ const given = ({ phase, since = -60, zone = 'a' }: Given): Machine =>
 
 const many = (count: number, what: Given): Machine[] => Array.from({ length: count }, () => given(what));
 
-const judge = (mine: Machine, others: readonly Machine[]) =>
-  openBreaker(
-    mine,
-    (index, key) => [mine, ...others].filter((one) => silenceIndexes[index](one).includes(key)).length,
-    BREAKER_DEFAULTS,
-    NOON,
-  );
+/** Just as much of an informer as a census listens to. */
+class Told<T extends KubeObject> {
+  readonly #objects = new Map<string, T>();
+  readonly #hearers: ((change: Change<T>) => void)[] = [];
+  readonly store = { get: (key: string): T | undefined => this.#objects.get(key) };
+  onChange(hearer: (change: Change<T>) => void): () => void {
+    this.#hearers.push(hearer);
+    return () => {};
+  }
+  tell(object: T): void {
+    const key = keyOf(object);
+    const old = this.#objects.get(key);
+    this.#objects.set(key, object);
+    for (const hear of this.#hearers)
+      hear(old ? { type: 'updated', key, object, old } : { type: 'added', key, object });
+  }
+  lose(object: T): void {
+    const key = keyOf(object);
+    this.#objects.delete(key);
+    for (const hear of this.#hearers) hear({ type: 'deleted', key, object });
+  }
+}
+
+function told() {
+  const machines = new Told<Machine>();
+  const classes = new Told<MachineClass>();
+  const nodes = new Told<Node>();
+  const sources = { machines, classes, nodes } as unknown as CensusSources;
+  const census = new SilenceCensus(sources);
+  return { machines, classes, nodes, census };
+}
+
+const judge = (mine: Machine, others: readonly Machine[]) => {
+  const { machines, census } = told();
+  for (const one of [mine, ...others]) machines.tell(one);
+  return census.breakerOf(mine, BREAKER_DEFAULTS, NOON);
+};
 
 const silent: Given = { phase: 'Unknown', since: -11 };
 
@@ -69,4 +106,59 @@ test('replacements that have not joined and machines that go tell nothing', () =
   expect(
     judge(given(silent), [...many(5, { phase: 'Pending' }), ...many(5, { phase: 'Terminating' })]),
   ).toBeUndefined();
+});
+
+const withConditions = (one: Machine, conditions: ReturnType<typeof hc>, description = ''): Machine => ({
+  ...one,
+  status: {
+    ...one.status,
+    conditions: mirrored(conditions),
+    lastOperation: { ...one.status?.lastOperation, description },
+  },
+});
+
+test('a full disk is no silence, a lost Node is', () => {
+  const full = many(6, silent).map((one) => withConditions(one, hc('True')));
+  expect(judge(given(silent), full.slice(0, 5))).toBeUndefined();
+  const lost = many(5, silent).map((one) => withConditions(one, hc('True'), 'Node object went missing. Machine m'));
+  expect(judge(given(silent), lost)?.silent).toBe(6);
+});
+
+test('a Failed machine waits for those of its zone that fell silent together, not for those that did so one by one', () => {
+  const failed = given({ phase: 'Failed', since: -2 });
+  expect(judge(failed, many(4, silent))?.scope).toBe('zone a');
+  const apart = [-300, -200, -100, -11].map((since) => given({ phase: 'Unknown', since }));
+  expect(judge(failed, apart)).toBeUndefined();
+});
+
+test('the zone is that of the class, or of the Node, where the template has none, whichever is heard of first', () => {
+  const { machines, classes, nodes, census } = told();
+  const nowhere = { ...silent, zone: '' };
+  const [mine = given(nowhere), ...others] = many(3, nowhere);
+  for (const one of [mine, ...others, ...many(20, { phase: 'Running', zone: 'b' })]) machines.tell(one);
+  expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)).toBeUndefined();
+  const { apiVersion, metadata } = mine;
+  const small = { apiVersion, kind: 'MachineClass', metadata: { ...metadata, name: 'small' }, providerSpec: {} };
+  classes.tell({ ...small, nodeTemplate: { zone: 'c', region: 'r', instanceType: 't', capacity: {} } } as MachineClass);
+  expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone c');
+  classes.tell(small as MachineClass);
+  for (const one of [mine, ...others]) {
+    machines.tell({ ...one, metadata: { ...one.metadata, labels: { node: one.metadata.name } } });
+    nodes.tell(node({ name: one.metadata.name, metadata: { labels: { 'topology.kubernetes.io/zone': 'd' } } }));
+  }
+  expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone d');
+  nodes.lose(node({ name: mine.metadata.name }));
+  expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone d');
+  for (const one of others) machines.lose(one);
+  expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)).toBeUndefined();
+});
+
+test.each([
+  ['2026-01-01T13:00:00Z the zone is gone for good', true],
+  ['2026-01-01T13:00:00Z', false],
+  ['2026-01-01T11:00:00Z the zone is gone for good', false],
+  ['soon the zone is gone for good', false],
+])('an override needs an expiry to come and a reason: %s', (text, overrides) => {
+  const annotations = { 'node.machine.sapcloud.io/replace-despite-common-silence': text };
+  expect(overridesBreaker(machine({ metadata: { annotations } }), undefined, NOON)).toBe(overrides);
 });

@@ -1,4 +1,4 @@
-import { Labels, type Machine } from '@mcm/api';
+import type { Machine } from '@mcm/api';
 import { millis } from '../machine/timestamps.ts';
 
 /** Instants are told apart by the minute: a count over a window is then a few look-ups, whatever the fleet's size. */
@@ -7,47 +7,50 @@ const BUCKET_MS = 60_000;
 /** Every machine of the cluster. */
 const CLUSTER = 'cluster';
 
+/** What the description of a machine's last operation begins with when its Node is gone. The original's words. */
+const NODE_LOST = 'Node object went missing';
+
 const bucketOf = (ms: number): number => Math.floor(ms / BUCKET_MS);
 
-const zoneOf = ({ spec }: Machine): string | undefined => spec.nodeTemplate?.metadata?.labels?.[Labels.Zone];
+/** The circles a machine may fall silent with: its zone, where that is known, and the cluster. */
+export const scopesOf = (zone: string | undefined): readonly string[] => (zone ? [`zone ${zone}`, CLUSTER] : [CLUSTER]);
 
-/** The circles a machine may fall silent with: its zone, where its node template names one, and the cluster. */
-export const scopesOf = (machine: Machine): readonly string[] => {
-  const zone = zoneOf(machine);
-  return zone ? [`zone ${zone}`, CLUSTER] : [CLUSTER];
-};
+const readyOf = ({ status }: Machine) => status?.conditions?.find(({ type }) => type === 'Ready');
 
-const cellsOf = (machine: Machine, time: string | undefined): readonly string[] =>
-  scopesOf(machine).map((scope) => `${scope}/${bucketOf(millis(time))}`);
+/**
+ * Whether nothing is heard of the machine: its Node is gone, or its kubelet does not report or reports that it is not
+ * ready. A node that says of itself that its disk is full is not silent.
+ */
+export function isSilent(machine: Machine): boolean {
+  const { currentStatus, lastOperation } = machine.status ?? {};
+  if (machine.metadata.deletionTimestamp || currentStatus?.phase !== 'Unknown') return false;
+  return readyOf(machine)?.status !== 'True' || lastOperation?.description?.startsWith(NODE_LOST) === true;
+}
 
-/** Index functions over machines from which {@link surveySilence} counts; the informer keeps them by each change. */
-export const silenceIndexes = {
-  /** Machines that have joined, by scope. One that is being deleted tells nothing about the network. */
-  joined: (machine: Machine): readonly string[] => {
-    const phase = machine.status?.currentStatus?.phase;
-    const counts = !machine.metadata.deletionTimestamp && (phase === 'Running' || phase === 'Unknown');
-    return counts ? scopesOf(machine) : [];
-  },
-  /** Those that are silent now, by scope and minute in which they fell silent. */
-  silent: (machine: Machine): readonly string[] => {
-    const current = machine.status?.currentStatus;
-    const counts = !machine.metadata.deletionTimestamp && current?.phase === 'Unknown';
-    return counts ? cellsOf(machine, current.lastUpdateTime) : [];
-  },
-  /** Those that spoke again, by scope and minute of it. */
-  recovered: (machine: Machine): readonly string[] => {
-    const { currentStatus, lastOperation } = machine.status ?? {};
-    const counts =
-      !machine.metadata.deletionTimestamp &&
-      currentStatus?.phase === 'Running' &&
-      lastOperation?.type === 'HealthCheck' &&
-      lastOperation.state === 'Successful';
-    return counts ? cellsOf(machine, lastOperation.lastUpdateTime) : [];
-  },
-} as const;
+/** Whether it has been unhealthy until the last change of its phase; of what kind that was the object does not tell any more. */
+function hasRecovered(machine: Machine): boolean {
+  const { currentStatus, lastOperation } = machine.status ?? {};
+  if (machine.metadata.deletionTimestamp || currentStatus?.phase !== 'Running') return false;
+  return lastOperation?.type === 'HealthCheck' && lastOperation.state === 'Successful';
+}
 
-/** How many machines an index of {@link silenceIndexes} has under a key. */
-export type CountSilence = (index: keyof typeof silenceIndexes, key: string) => number;
+/** Machines that have joined. One that is being deleted tells nothing about the network. */
+function hasJoined({ metadata, status }: Machine): boolean {
+  const phase = status?.currentStatus?.phase;
+  return !metadata.deletionTimestamp && (phase === 'Running' || phase === 'Unknown');
+}
+
+const minute = (time: string | undefined): string => String(bucketOf(millis(time)));
+
+/** What a machine counts as, `joined`, or with the minute `silent/<minute>` and `recovered/<minute>`. */
+export const silenceMarks = (machine: Machine): readonly string[] => [
+  ...(hasJoined(machine) ? ['joined'] : []),
+  ...(isSilent(machine) ? [`silent/${minute(machine.status?.currentStatus?.lastUpdateTime)}`] : []),
+  ...(hasRecovered(machine) ? [`recovered/${minute(machine.status?.lastOperation?.lastUpdateTime)}`] : []),
+];
+
+/** How many machines of a scope have a mark of {@link silenceMarks}. */
+export type CountSilence = (scope: string, mark: string) => number;
 
 /** When many silent machines are one cause, not many. Durations in milliseconds. */
 export interface BreakerLimits {
@@ -75,31 +78,27 @@ export interface OpenBreaker {
   readonly joined: number;
 }
 
-/**
- * The first scope of a silent machine in which so many fell silent with it that it is not the machine. Derived from the
- * objects alone, so a restart changes nothing. Source: incidents #12 and #13.
- */
+/** How the breaker of a scope stands for those that fell silent at `since`. */
 export function openBreaker(
-  machine: Machine,
+  scope: string,
+  since: number,
   count: CountSilence,
   limits: BreakerLimits,
   now: Date,
 ): OpenBreaker | undefined {
-  const since = millis(machine.status?.currentStatus?.lastUpdateTime);
-  for (const scope of scopesOf(machine)) {
-    const joined = count('joined', scope);
-    const silent =
-      over(count, 'silent', scope, since - limits.windowMs, since + limits.windowMs) +
-      over(count, 'recovered', scope, now.getTime() - limits.stableMs, now.getTime());
-    if (silent >= limits.minimumCount && silent * 100 >= joined * limits.thresholdPercent) {
-      return { scope, silent, joined };
-    }
-  }
-  return undefined;
+  const joined = count(scope, 'joined');
+  const silent =
+    over(count, scope, 'silent', since - limits.windowMs, since + limits.windowMs) +
+    over(count, scope, 'recovered', now.getTime() - limits.stableMs, now.getTime());
+  const open = silent >= limits.minimumCount && silent * 100 >= joined * limits.thresholdPercent;
+  return open ? { scope, silent, joined } : undefined;
 }
 
-function over(count: CountSilence, index: 'silent' | 'recovered', scope: string, from: number, to: number): number {
+/** The instant, in milliseconds, of a mark `silent/<minute>`. */
+export const instantOf = (silentMinute: number): number => silentMinute * BUCKET_MS;
+
+function over(count: CountSilence, scope: string, what: 'silent' | 'recovered', from: number, to: number): number {
   let sum = 0;
-  for (let bucket = bucketOf(from); bucket <= bucketOf(to); bucket++) sum += count(index, `${scope}/${bucket}`);
+  for (let bucket = bucketOf(from); bucket <= bucketOf(to); bucket++) sum += count(scope, `${what}/${bucket}`);
   return sum;
 }

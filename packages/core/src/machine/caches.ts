@@ -20,7 +20,7 @@ import {
   type VolumeAttachment,
   volumeAttachments,
 } from '@mcm/kube';
-import { silenceIndexes } from '../disruption/silence.ts';
+import { SilenceCensus } from '../disruption/census.ts';
 import { secretKeysOf } from '../driver/credentials.ts';
 import { projectClaim, projectNode, projectPod, projectVolume } from './projections.ts';
 import { replacementGroup } from './replacements.ts';
@@ -41,11 +41,13 @@ export interface TargetCaches {
 
 /** Live copies of everything that the machine controller reads. */
 export interface Caches {
-  /** Indexes: `node` (label), `class`, `group` (of replacements), `unhealthyGroup` (the same, unhealthy ones only), those of {@link silenceIndexes}. */
+  /** Indexes: `node` (label), `class`, `group` (of replacements), `unhealthyGroup` (the same, unhealthy ones only). */
   readonly machines: Informer<Machine>;
   /** Indexes: `secret` (key of a Secret that it refers to). */
   readonly classes: Informer<MachineClass>;
   readonly secrets: Informer<Secret>;
+  /** Who fell silent where and when, kept from the others. */
+  readonly census: SilenceCensus;
   /** Undefined with `--target-kubeconfig=none`. */
   readonly target: TargetCaches | undefined;
 }
@@ -62,22 +64,25 @@ export interface CacheOptions {
   readonly runtime: InformerRuntime;
 }
 
-export function createCaches({ control, target, namespace, runtime }: CacheOptions): Caches {
+export function createCaches({ control, target: targetClient, namespace, runtime }: CacheOptions): Caches {
+  const target = targetClient && targetCaches(targetClient, runtime);
+  const classes = createInformer(control, machineClasses, { ...runtime, namespace, indexes: { secret: secretKeysOf } });
+  const cached = createInformer(control, machines, {
+    ...runtime,
+    namespace,
+    indexes: {
+      node: (machine) => present(machine.metadata.labels?.[Labels.Node]),
+      class: (machine) => present(machine.spec.class.name),
+      group: (machine) => [replacementGroup(machine)],
+      unhealthyGroup: (machine) => (isUnhealthy(machine) ? [replacementGroup(machine)] : []),
+    },
+  });
   return {
-    machines: createInformer(control, machines, {
-      ...runtime,
-      namespace,
-      indexes: {
-        node: (machine) => present(machine.metadata.labels?.[Labels.Node]),
-        class: (machine) => present(machine.spec.class.name),
-        group: (machine) => [replacementGroup(machine)],
-        ...silenceIndexes,
-        unhealthyGroup: (machine) => (isUnhealthy(machine) ? [replacementGroup(machine)] : []),
-      },
-    }),
-    classes: createInformer(control, machineClasses, { ...runtime, namespace, indexes: { secret: secretKeysOf } }),
+    machines: cached,
+    classes,
     secrets: createInformer(control, secrets, { ...runtime, namespace }),
-    target: target && targetCaches(target, runtime),
+    census: new SilenceCensus({ machines: cached, classes, nodes: target?.nodes }),
+    target,
   };
 }
 
@@ -110,5 +115,5 @@ const targetCaches = (client: KubeClient, runtime: InformerRuntime): TargetCache
 });
 
 /** Every informer, to be run. */
-export const informersOf = ({ target, ...control }: Caches): readonly Informer<KubeObject>[] =>
+export const informersOf = ({ target, census: _census, ...control }: Caches): readonly Informer<KubeObject>[] =>
   [...Object.values(control), ...Object.values(target ?? {})] as unknown as Informer<KubeObject>[];

@@ -1,7 +1,15 @@
-import { type DeletionStep, Finalizers, type MachineState, printMachineError, STEP_TEXTS } from '@mcm/api';
+import {
+  type DeletionStep,
+  Finalizers,
+  isForceDeletion,
+  type MachineState,
+  printMachineError,
+  STEP_TEXTS,
+} from '@mcm/api';
 import { type Blocker, type DrainPlan, planDrain } from '../drain/drain.ts';
 import { verdictOf } from '../drain/pod-filters.ts';
 import type { MachineError } from '../driver/errors.ts';
+import { heldBecause, isHeld, lookAtBreakerAgain } from './breaker.ts';
 import { isHealthy } from './conditions.ts';
 import type { MachineObservation, SettledCall } from './observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './plan.ts';
@@ -26,8 +34,28 @@ export function planDeletion(o: MachineObservation, now: Date): Plan {
   if (calls.running && calls.running.kind !== 'delete' && calls.running.kind !== 'status') {
     return wait(`the driver's ${calls.running.kind} is under way; a deletion beside it could miss the VM`);
   }
+  const held = planHeld(o, now);
+  if (held) return held;
   if (machine.status?.currentStatus?.phase !== 'Terminating') return begin(o, now);
   return planLookup(o, now) ?? planNodeDrain(o, now) ?? planVolumes(o, now) ?? planVm(o, now) ?? planEnd(o);
+}
+
+/**
+ * Draining and deleting what is only out of reach harms more than it helps (incident 13): a deletion that was begun
+ * because the machine had Failed stops before its VM goes. `force-deletion` goes on.
+ */
+function planHeld(o: MachineObservation, now: Date): Plan | undefined {
+  const { machine, breaker, deletedForHealth } = o;
+  if (!breaker || !deletedForHealth || !isHeld(o, now) || isForceDeletion(machine)) return undefined;
+  if (hasReached(machine.status, 'deleteVm') || o.calls.last?.kind === 'delete') return undefined;
+  const begun = machine.status?.currentStatus?.phase === 'Terminating';
+  const step = hasReached(machine.status, 'drain') ? 'drain' : 'getVmStatus';
+  const note = `Waiting: too many machines of the ${breaker.scope} are silent.`;
+  return {
+    actions: begun ? say(o, operation(at(step, note)), now) : [],
+    next: nextAt(lookAtBreakerAgain(o, now)),
+    because: heldBecause(breaker),
+  };
 }
 
 const operation = (description: string, state: MachineState = 'Processing'): Operation => ({

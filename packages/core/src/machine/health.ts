@@ -1,14 +1,7 @@
-import {
-  Annotations,
-  formatDurationMs,
-  Labels,
-  type Machine,
-  type MachineStatus,
-  parseTime,
-  UpdateResults,
-} from '@mcm/api';
+import { Annotations, formatDurationMs, Labels, type Machine, type MachineStatus, UpdateResults } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { isNodeOf } from '../node/instance.ts';
+import { heldBecause, isHeld, lookAtBreakerAgain } from './breaker.ts';
 import { conditionsDiffer, isHealthy, mirrored, printConditions, waitsForCriticalComponents } from './conditions.ts';
 import type { MachineObservation } from './observation.ts';
 import type { PlannedEvent } from './plan.ts';
@@ -208,22 +201,10 @@ function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
   };
 }
 
-/** An operator has said, on the machine or its class, that the silence is to be taken for death. */
-function overridden({ machine, machineClass }: MachineObservation, now: Date): boolean {
-  const key = Annotations.SilenceOverride;
-  const text = machine.metadata.annotations?.[key] ?? machineClass?.metadata.annotations?.[key] ?? '';
-  const [expiry, ...reason] = text.trim().split(/\s+/);
-  return reason.length > 0 && now < (parseTime(expiry) ?? now);
-}
-
 /** One at a time per deployment: with others being replaced the machine keeps waiting; their changes wake it. */
 function markFailed(o: MachineObservation, now: Date): HealthPlan {
-  if (o.breaker && !overridden(o, now)) {
-    const { scope, silent, joined } = o.breaker;
-    return {
-      deadline: new Date(now.getTime() + Math.max(o.settings.breaker.stableMs, MIRROR_PENDING_AFTER_MS)),
-      because: `${silent} of ${joined} machines of the ${scope} fell silent together: none is replaced until they are heard of again`,
-    };
+  if (o.breaker && isHeld(o, now)) {
+    return { deadline: lookAtBreakerAgain(o, now), because: heldBecause(o.breaker) };
   }
   if (o.replacementsInProgress >= MAX_REPLACEMENTS) {
     return { because: `machine "${nameOf(o)}" couldn't be marked FAILED, other machines are getting replaced` };

@@ -2,6 +2,7 @@ import { Finalizers } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { isNodeOf } from '../node/instance.ts';
 import { planNodeSync } from '../node/sync.ts';
+import { tellHeld } from './breaker.ts';
 import { isBeingCreated, planCreation, planLateInitialization } from './creation.ts';
 import { planDeletion } from './deletion.ts';
 import { planHealth } from './health.ts';
@@ -13,6 +14,8 @@ import { planPreservation } from './preservation.ts';
 /** What to do about a machine now, and when to look again. Pure: everything it knows is in the observation. */
 export function nextStep(o: MachineObservation, now: Date): Plan {
   const { machine } = o;
+  const told = o.frozen ? undefined : tellHeld(o, now);
+  if (told) return act('the breaker holds it back, or lets it go', told);
   if (machine.metadata.deletionTimestamp) return planDeletion(o, now);
   if (o.frozen) return wait('API servers were out of reach: nothing is judged until they are back');
   if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) {

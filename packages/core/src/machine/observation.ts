@@ -69,6 +69,10 @@ export interface MachineObservation {
   readonly replacementsInProgress: number;
   /** So many fell silent with this machine that replacing it would cure nothing. */
   readonly breaker?: OpenBreaker;
+  /** Somebody was told that the breaker holds it back. */
+  readonly held?: boolean;
+  /** It was Failed when its deletion was asked for, as far as this process saw. */
+  readonly deletedForHealth?: boolean;
   /** What a drain sees; only for a machine that is being deleted and has a node. */
   readonly drain?: DrainObservation;
 }

@@ -1,6 +1,5 @@
 import { Labels, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
-import { type OpenBreaker, openBreaker } from '../disruption/silence.ts';
 import { NO_DRAIN_MEMORY } from '../drain/observation.ts';
 import { observeDrain } from '../drain/observe.ts';
 import { undrainablePolicyOf } from '../drain/undrainable.ts';
@@ -64,7 +63,8 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     calls: callMemory,
     driver: invoker.can,
     replacementsInProgress: replacements(machine, o),
-    ...breakerOf(machine, settings, caches, now),
+    ...breakerOf(machine, memory, o, now),
+    ...(memory.held ? { held: true } : {}),
     ...(machineClass ? { machineClass } : {}),
     ...(node ? { node } : {}),
     ...(nodeOfCreated ? { nodeOfCreated } : {}),
@@ -80,16 +80,19 @@ const userDataAsks = (machine: Machine, invoker: DriverInvoker): boolean => {
   return asksForToken(invoker.userDataOf(machine) ?? '');
 };
 
-/** Asked only of a silent machine. */
+/** Asked of a silent machine, and of one that is deleted because it has Failed. */
 function breakerOf(
   machine: Machine,
-  { breaker: limits }: MachineDefaults,
-  { machines }: Caches,
+  memory: MachineMemory,
+  { caches, defaults }: ObserveOptions,
   now: Date,
-): { readonly breaker?: OpenBreaker } {
-  if (machine.status?.currentStatus?.phase !== 'Unknown') return {};
-  const breaker = openBreaker(machine, (index, key) => machines.store.countByIndex(index, key), limits, now);
-  return breaker ? { breaker } : {};
+): Pick<MachineObservation, 'breaker' | 'deletedForHealth'> {
+  const phase = machine.status?.currentStatus?.phase;
+  if (phase !== 'Terminating') memory.failed = phase === 'Failed';
+  const deletedForHealth = memory.failed === true && machine.metadata.deletionTimestamp !== undefined;
+  const asked = deletedForHealth || phase === 'Unknown';
+  const breaker = asked ? caches.census.breakerOf(machine, defaults().breaker, now) : undefined;
+  return { ...(deletedForHealth ? { deletedForHealth } : {}), ...(breaker ? { breaker } : {}) };
 }
 
 function replacements(machine: Machine, { caches, reserved }: ObserveOptions): number {

@@ -80,6 +80,9 @@ export class Performer {
         return this.#patchMachine(scope, { metadata: { labels: { [Labels.Node]: action.nodeName } } });
       case 'writeStatus':
         return this.#writeStatus(scope, action);
+      case 'tellHeld':
+        scope.memory.held = action.held;
+        return this.#options.recorder.event(machine, action.event.type, action.event.reason, action.event.message);
       case 'syncNode':
         return this.#syncNode(scope, action.patch);
       case 'setNodeCondition':

@@ -15,6 +15,8 @@ export type Action =
   | { readonly do: 'record'; readonly instance: Instance }
   | { readonly do: 'labelNode'; readonly nodeName: string }
   | { readonly do: 'writeStatus'; readonly status: MachineStatus; readonly event?: PlannedEvent }
+  /** Notes and tells that the breaker holds the machine back, or lets it go. */
+  | { readonly do: 'tellHeld'; readonly held: boolean; readonly event: PlannedEvent }
   | { readonly do: 'syncNode'; readonly patch: NodePatch }
   | { readonly do: 'setNodeCondition'; readonly condition: Condition }
   /** Annotations of the Machine; null removes one. */
