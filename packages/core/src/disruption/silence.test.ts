@@ -33,9 +33,8 @@ class Told<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #hearers: ((change: Change<T>) => void)[] = [];
   readonly store = { get: (key: string): T | undefined => this.#objects.get(key) };
-  onChange(hearer: (change: Change<T>) => void): () => void {
+  onChange(hearer: (change: Change<T>) => void): void {
     this.#hearers.push(hearer);
-    return () => {};
   }
   tell(object: T): void {
     const key = keyOf(object);
