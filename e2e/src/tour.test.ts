@@ -7,9 +7,14 @@ import { mcm, ROOT } from './harness/mcm.ts';
 
 const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
 
+const MAIN = join(ROOT, 'apps', 'mcm', 'src', 'main.ts');
+
+/** What the workspace's script `mcm` runs, for a folder that is not the workspace. */
+const MCM = `'${process.execPath}' --conditions=source '${MAIN}'`;
+
 /** The commands of the README's tour, in order. */
 const tour = [...readFileSync(join(ROOT, 'README.md'), 'utf8').matchAll(/^```sh tour\n([\s\S]*?)^```$/gm)].map(
-  (match) => match[1] ?? '',
+  (match) => (match[1] ?? '').replaceAll('npx -y pnpm@12 mcm', MCM),
 );
 
 test('the tour of the README has its commands', () => expect(tour.length).toBeGreaterThanOrEqual(4));

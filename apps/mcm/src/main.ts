@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { KubeError, type Random, realClock } from '@mcm/kube';
 import { Command } from 'commander';
+import { addClusterCommands } from './cluster-commands.ts';
 import { down } from './down.ts';
 import { UserError } from './errors.ts';
 import { status, statusLines } from './status.ts';
@@ -77,6 +78,8 @@ program
     for (const line of statusLines(report)) say(line);
     process.exitCode = report.running ? 0 : 3;
   });
+
+addClusterCommands(program, { say, random, signal: untilSignal });
 
 program
   .command('version')

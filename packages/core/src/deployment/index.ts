@@ -1,5 +1,6 @@
 export { type Limits, limitsOf } from './limits.ts';
 export { type DeploymentSnapshot, type NodeMarks, planRollout, type RolloutPlan } from './plan.ts';
+export { isComplete } from './progress.ts';
 export { createDeploymentController, type DeploymentOptions, DeploymentReconciler } from './reconciler.ts';
 export { lastRevision, revisionOf, type Sets, splitSets } from './revisions.ts';
 export {

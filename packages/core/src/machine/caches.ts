@@ -86,14 +86,21 @@ export function createCaches({ control, target: targetClient, namespace, runtime
   };
 }
 
-const targetCaches = (client: KubeClient, runtime: InformerRuntime): TargetCaches => ({
+/** Live copies of the target cluster, or, with field selectors, of some of its nodes and pods. */
+export const targetCaches = (
+  client: KubeClient,
+  runtime: InformerRuntime,
+  only: { readonly nodes?: string; readonly pods?: string } = {},
+): TargetCaches => ({
   nodes: createInformer(client, nodes, {
     ...runtime,
+    ...(only.nodes ? { fieldSelector: only.nodes } : {}),
     project: projectNode,
     indexes: { machine: (node) => present(node.metadata.labels?.[Labels.MachineName]) },
   }),
   pods: createInformer(client, pods, {
     ...runtime,
+    ...(only.pods ? { fieldSelector: only.pods } : {}),
     project: projectPod,
     indexes: { node: (pod) => present(pod.spec.nodeName) },
     // Whole pods are 7 kB and more: a page of them at a time is the peak of this process's memory.

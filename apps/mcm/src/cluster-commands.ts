@@ -1,0 +1,170 @@
+import { type Node, nodes, type Random, realClock } from '@mcm/kube';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type Cluster, type ClusterFlags, connect } from './cluster.ts';
+import { readDeployment } from './deployment-reading.ts';
+import { UserError } from './errors.ts';
+import { deploymentLines, explainDeployment } from './explain/deployment.ts';
+import { explainMachine, explainMachineDrain, type MachineTarget } from './explain/machine.ts';
+import { pause, restart, resume, type Target, undo } from './rollout/actions.ts';
+import { history, revisionTemplate } from './rollout/history.ts';
+import { followStatus } from './rollout/status.ts';
+import { DEFAULT_DATA_DIR } from './up/data-dir.ts';
+import { FIRST_FLEET } from './up/seed.ts';
+
+/** What the commands that talk to a cluster need of their process. */
+export interface CommandSurroundings {
+  readonly say: (line: string) => void;
+  readonly random: Random;
+  /** A signal that aborts when the user wants the command to end. */
+  readonly signal: () => AbortSignal;
+}
+
+/** Adds `rollout`, `explain` and `drain` to the program. They work against any cluster. */
+export function addClusterCommands(program: Command, surroundings: CommandSurroundings): void {
+  addRollout(program, surroundings);
+  addExplain(program, surroundings);
+  addDrain(program, surroundings);
+}
+
+const withCluster = (command: Command): Command =>
+  command
+    .option(
+      '--kubeconfig <file>',
+      'cluster to talk to (default: $KUBECONFIG, else the local instance, else ~/.kube/config)',
+    )
+    .option('-n, --namespace <name>', 'namespace of the machine objects', FIRST_FLEET.namespace)
+    .option('--data-dir <dir>', 'where a local instance keeps its kubeconfig', DEFAULT_DATA_DIR);
+
+async function inCluster<T>(flags: ClusterFlags, name: string, work: (cluster: Cluster) => Promise<T>): Promise<T> {
+  const cluster = await connect(flags, name);
+  try {
+    return await work(cluster);
+  } finally {
+    await cluster.close();
+  }
+}
+
+/** `machinedeployment/x`, its short forms, and a bare name. */
+function deploymentName(text: string): string {
+  const { kind, name } = reference(text);
+  if (kind === undefined || DEPLOYMENT_WORDS.includes(kind)) return name;
+  throw new UserError(`"${text}" is no machinedeployment; write machinedeployment/NAME or NAME`);
+}
+
+const DEPLOYMENT_WORDS: readonly string[] = ['machinedeployment', 'machinedeployments', 'mcd', 'machdeploy'];
+const MACHINE_WORDS: readonly string[] = ['machine', 'machines', 'mc', 'mach'];
+
+function reference(text: string): { readonly kind: string | undefined; readonly name: string } {
+  const slash = text.indexOf('/');
+  const kind = slash < 0 ? undefined : text.slice(0, slash).toLowerCase().split('.')[0];
+  const name = text.slice(slash + 1);
+  if (name === '') throw new UserError(`"${text}" names nothing; write KIND/NAME`);
+  return { kind, name };
+}
+
+function revisionNumber(text: string): number {
+  const revision = Number(text);
+  if (!Number.isSafeInteger(revision) || revision < 0) {
+    throw new InvalidArgumentError(`"${text}" is no revision; write an integer of 0 or more, 0 being the one before`);
+  }
+  return revision;
+}
+
+function addRollout(program: Command, { say, signal }: CommandSurroundings): void {
+  const rollout = program.command('rollout').description('look after the rollout of a MachineDeployment');
+  const action = (name: string, description: string): Command =>
+    withCluster(rollout.command(name).description(description).argument('<deployment>', 'its name', deploymentName));
+  const on = (flags: ClusterFlags, name: string, work: (target: Target) => Promise<void>): Promise<void> =>
+    inCluster(flags, 'rollout', ({ client, namespace }) => work({ client, namespace, name, clock: realClock }));
+
+  action('status', 'say where the rollout is, until it is complete (exit status 0) or has failed (1)')
+    .option('--no-watch', 'say it once')
+    .action((name: string, flags: ClusterFlags & { watch: boolean }) =>
+      on(flags, name, async (target) => {
+        const well = await followStatus(target, say, { follow: flags.watch, signal: signal() });
+        process.exitCode = well ? 0 : 1;
+      }),
+    );
+  action('pause', 'stop the rollout where it is').action((name: string, flags: ClusterFlags) =>
+    on(flags, name, async (target) => say(await pause(target))),
+  );
+  action('resume', 'let a paused rollout go on').action((name: string, flags: ClusterFlags) =>
+    on(flags, name, async (target) => say(await resume(target))),
+  );
+  action('restart', 'replace every machine by the rules of the strategy').action((name: string, flags: ClusterFlags) =>
+    on(flags, name, async (target) => say(await restart(target))),
+  );
+  action('undo', 'go back to the revision before, or to a given one')
+    .option('--to-revision <revision>', 'see: mcm rollout history', revisionNumber, 0)
+    .action((name: string, flags: ClusterFlags & { toRevision: number }) =>
+      on(flags, name, async (target) => say(await undo(target, flags.toRevision))),
+    );
+  action('history', 'list the revisions, the present one with a *')
+    .option('--revision <revision>', 'print the template of one', revisionNumber)
+    .action((name: string, flags: ClusterFlags & { revision?: number }) =>
+      on(flags, name, async (target) => {
+        const { revision } = flags;
+        if (revision !== undefined) return say((await revisionTemplate(target, revision)).trimEnd());
+        for (const line of await history(target)) say(line);
+      }),
+    );
+}
+
+function addExplain(program: Command, surroundings: CommandSurroundings): void {
+  withCluster(
+    program
+      .command('explain')
+      .description('say why a machinedeployment or machine is where it is, what it waits for, and what would help')
+      .argument('<object>', 'machinedeployment/NAME or machine/NAME'),
+  ).action((text: string, flags: ClusterFlags) =>
+    inCluster(flags, 'explain', async (cluster) => {
+      for (const line of await explain(cluster, text, surroundings)) surroundings.say(line);
+    }),
+  );
+}
+
+async function explain(cluster: Cluster, text: string, surroundings: CommandSurroundings): Promise<string[]> {
+  const { kind = '', name } = reference(text);
+  if (MACHINE_WORDS.includes(kind)) return explainMachine(machineTarget(cluster, name, surroundings));
+  if (!DEPLOYMENT_WORDS.includes(kind)) {
+    throw new UserError(`cannot explain "${text}"; write machinedeployment/NAME or machine/NAME`);
+  }
+  const reading = await readDeployment(cluster.client, cluster.namespace, name);
+  const { items } = await cluster.client.resource<Node>(nodes).list();
+  const byName = new Map(items.map((node) => [node.metadata.name, node]));
+  const now = realClock.now();
+  return deploymentLines(
+    explainDeployment(reading, now, (node) => byName.get(node)),
+    now,
+  );
+}
+
+const machineTarget = (
+  { client, namespace }: Cluster,
+  name: string,
+  surroundings: CommandSurroundings,
+): MachineTarget => ({
+  client,
+  namespace,
+  name,
+  clock: realClock,
+  random: surroundings.random,
+  signal: surroundings.signal(),
+});
+
+function addDrain(program: Command, surroundings: CommandSurroundings): void {
+  withCluster(
+    program
+      .command('drain')
+      .description('say what a drain of a machine does, or would do if it were deleted now; changes nothing')
+      .argument('<machine>', 'its name, or machine/NAME')
+      .requiredOption('--preview', 'the only thing that this command does; machines are drained by deleting them'),
+  ).action((text: string, flags: ClusterFlags) =>
+    inCluster(flags, 'drain', async (cluster) => {
+      const { kind, name } = reference(text);
+      if (kind !== undefined && !MACHINE_WORDS.includes(kind))
+        throw new UserError(`"${text}" is no machine; write machine/NAME`);
+      for (const line of await explainMachineDrain(machineTarget(cluster, name, surroundings))) surroundings.say(line);
+    }),
+  );
+}

@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { createClient, type KubeClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
+import { UserError } from './errors.ts';
+import { version } from './version.ts';
+
+/** Which cluster a command talks to, and where in it. */
+export interface ClusterFlags {
+  readonly kubeconfig?: string;
+  readonly dataDir: string;
+  readonly namespace: string;
+}
+
+/** A client, and how to let go of its connections. */
+export interface Cluster {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  close(): Promise<void>;
+}
+
+/**
+ * The kubeconfig in force: the flag, else `$KUBECONFIG`, else that of the local instance, else the user's own.
+ * @throws UserError when none of them is there.
+ */
+export function findKubeconfig(
+  flags: ClusterFlags,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+  home = homedir(),
+): string {
+  if (flags.kubeconfig) return flags.kubeconfig;
+  if (env.KUBECONFIG) return env.KUBECONFIG;
+  const tried = [join(flags.dataDir, 'kubeconfig'), join(home, '.kube', 'config')];
+  const found = tried.find((file) => existsSync(file));
+  if (found) return found;
+  throw new UserError(
+    `no cluster: neither --kubeconfig nor $KUBECONFIG is given, and ${tried.join(' and ')} are not there; start one with: mcm up`,
+  );
+}
+
+/** Connects to the cluster that the flags name. Throws `ConfigError` for a kubeconfig that is none. */
+export async function connect(flags: ClusterFlags, command: string): Promise<Cluster> {
+  const transport = undiciTransport(await loadKubeconfig(findKubeconfig(flags)));
+  const client = createClient({ transport, userAgent: `mcm/${version()} (${command})`, clock: realClock });
+  return { client, namespace: flags.namespace, close: () => transport.close() };
+}

@@ -1,0 +1,153 @@
+import { type Machine, type MachineDeployment, MachineDeploymentConditions, type MachineSet } from '@mcm/api';
+import {
+  isComplete,
+  limitsOf,
+  planRollout,
+  type RolloutPlan,
+  revisionOf,
+  splitSets,
+  validateDeployment,
+} from '@mcm/core';
+import type { Node } from '@mcm/kube';
+import type { DeploymentReading } from '../deployment-reading.ts';
+import { type MachineWait, machineWait, waitLine } from './machine-wait.ts';
+
+/** Why a deployment is where it is. */
+export interface DeploymentExplanation {
+  readonly name: string;
+  readonly wants: string;
+  readonly has: string;
+  /** The controller's next step, by the decision function that the controller itself uses. */
+  readonly next: string;
+  /** Changes that this step makes, one a line; empty when it only waits. */
+  readonly changes: readonly string[];
+  /** Machines that are on their way somewhere. */
+  readonly waitsFor: readonly MachineWait[];
+  /** What keeps it from going on, in the words of its conditions. */
+  readonly blockers: readonly string[];
+  /** Commands and edits that would let it go on. */
+  readonly cures: readonly string[];
+}
+
+/** Explains a deployment from what the API has of it. Pure. */
+export function explainDeployment(
+  reading: DeploymentReading,
+  now: Date,
+  nodeOf?: (name: string) => Node | undefined,
+): DeploymentExplanation {
+  const { deployment, sets, machines } = reading;
+  const all = [...machines.values()].flat();
+  const base = {
+    name: deployment.metadata.name,
+    wants: wants(deployment),
+    has: has(reading),
+    waitsFor: all.flatMap((machine) => machineWait(machine) ?? []),
+    blockers: blockersOf(deployment),
+  };
+  const violations = validateDeployment(deployment);
+  if (violations.length > 0) {
+    const cures = violations.map(({ field, message }) => `mend ${field}: it ${message}`);
+    return { ...base, next: 'nothing: its spec is not valid', changes: [], cures };
+  }
+  if (deployment.metadata.deletionTimestamp) {
+    return { ...base, next: 'it is being deleted, and its sets and machines with it', changes: [], cures: [] };
+  }
+  const creating = () => 0;
+  const plan = planRollout({ deployment, sets, machines, creating, ...(nodeOf ? { nodeOf } : {}), now });
+  const changes = changesOf(plan, sets);
+  return { ...base, next: nextOf(deployment, plan, changes), changes, cures: curesOf(deployment, all) };
+}
+
+function nextOf(deployment: MachineDeployment, plan: RolloutPlan, changes: readonly string[]): string {
+  if (changes.length > 0) return plan.because;
+  if (deployment.spec.paused) return 'nothing: the rollout is paused';
+  if (isComplete(deployment, deployment.status)) return 'nothing: it is as asked for';
+  return `it waits: ${plan.because}`;
+}
+
+function wants({ spec, ...deployment }: MachineDeployment): string {
+  const { surge, unavailable } = limitsOf({ ...deployment, spec });
+  const type = spec.strategy?.type ?? 'RollingUpdate';
+  const limits = type === 'Recreate' ? '' : `, at most ${surge} more and ${unavailable} unavailable`;
+  const paused = spec.paused ? ', paused' : '';
+  return `${spec.replicas ?? 0} machines of class ${spec.template.spec.class.name ?? '?'} by ${type}${limits}${paused}`;
+}
+
+function has({ deployment, sets, machines }: DeploymentReading): string {
+  const { current } = splitSets(deployment, sets);
+  const parts = [...sets]
+    .sort((a, b) => (revisionOf(a) ?? 0) - (revisionOf(b) ?? 0))
+    .filter((set) => set === current || (machines.get(set.metadata.uid)?.length ?? 0) > 0)
+    .map((set) => {
+      const own = machines.get(set.metadata.uid) ?? [];
+      const running = own.filter((machine) => !machineWait(machine)).length;
+      return `${own.length} of set ${set.metadata.name}${set === current ? ' (the newest)' : ''}, ${running} Running`;
+    });
+  return parts.length === 0 ? 'no machines and no set' : parts.join('; ');
+}
+
+function changesOf(plan: RolloutPlan, sets: readonly MachineSet[]): string[] {
+  const before = new Map(sets.map((set) => [set.metadata.uid, set.spec.replicas ?? 0]));
+  const resized = plan.write.flatMap(({ metadata, spec }) => {
+    const from = before.get(metadata.uid);
+    return from === undefined || from === (spec.replicas ?? 0)
+      ? []
+      : [`set ${metadata.name} goes from ${from} to ${spec.replicas ?? 0} machines`];
+  });
+  return [
+    ...(plan.create
+      ? [`set ${plan.create.metadata.name ?? ''} is made with ${plan.create.spec.replicas ?? 0} machines`]
+      : []),
+    ...resized,
+    ...plan.inPlace.machines.map(({ machine }) => `machine ${machine.metadata.name} is handed to the newest set`),
+    ...plan.remove.map((set) => `set ${set.metadata.name} is deleted: more history than revisionHistoryLimit`),
+    ...(plan.rollback ? [plan.rollback.event.message] : []),
+  ];
+}
+
+/** The two conditions that every healthy deployment has block only when False; any other says that something is wrong. */
+function blockersOf({ status }: MachineDeployment): string[] {
+  const usual: readonly string[] = [MachineDeploymentConditions.Available, MachineDeploymentConditions.Progressing];
+  return (status?.conditions ?? []).flatMap((condition) => {
+    const wrong = usual.includes(condition.type) ? condition.status === 'False' : condition.status === 'True';
+    if (!wrong) return [];
+    return [`${condition.type}=${condition.status} (${condition.reason ?? ''}): ${condition.message ?? ''}`];
+  });
+}
+
+function curesOf({ metadata, spec, status }: MachineDeployment, machines: readonly Machine[]): string[] {
+  const cures: string[] = [];
+  if (spec.paused) cures.push(`the rollout goes on with: mcm rollout resume ${metadata.name}`);
+  if (status?.conditions?.some(({ type }) => type === MachineDeploymentConditions.Frozen)) {
+    cures.push('it is frozen while a set has too many machines; it thaws by itself once they are gone');
+  }
+  for (const machine of machines) {
+    const code = machine.status?.lastOperation?.errorCode;
+    if (machine.status?.lastOperation?.state === 'Failed' && code) {
+      cures.push(`see what the cloud said: mcm explain machine/${machine.metadata.name} (${code})`);
+    } else if (machine.metadata.deletionTimestamp) {
+      cures.push(`see what its drain waits for: mcm explain machine/${machine.metadata.name}`);
+    }
+  }
+  return cures;
+}
+
+/** The explanation as lines for a person. */
+export function deploymentLines(explanation: DeploymentExplanation, now: Date): string[] {
+  const { name, wants: wanted, has: there, next, changes, waitsFor, blockers, cures } = explanation;
+  const list = (title: string, items: readonly string[]): string[] =>
+    items.length === 0 ? [] : ['', title, ...items.map((item) => `  - ${item}`)];
+  return [
+    `machinedeployment ${name}`,
+    `  wants  ${wanted}`,
+    `  has    ${there}`,
+    `  next   ${next}`,
+    ...list('This step:', changes),
+    ...list(
+      'Waits for:',
+      waitsFor.map((wait) => waitLine(wait, now)),
+    ),
+    ...list('Says of itself:', blockers),
+    ...list('What would help:', [...new Set(cures)]),
+  ];
+}

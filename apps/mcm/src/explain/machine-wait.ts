@@ -1,0 +1,71 @@
+import { formatDurationMs, type Machine } from '@mcm/api';
+import { MACHINE_DEFAULTS, settingsOf } from '@mcm/core';
+
+/** What one machine is at, and until when. */
+export interface MachineWait {
+  readonly name: string;
+  readonly phase: string;
+  /** What it does or waits for, in the controller's own words. */
+  readonly doing: string;
+  /** When the phase ends by itself, and what then happens; absent when nothing is due. */
+  readonly deadline?: { readonly at: Date; readonly then: string };
+  /** Code of the last failure at the cloud. */
+  readonly errorCode?: string;
+}
+
+/**
+ * What a machine waits for; undefined for one that is Running and wants nothing. Deadlines are those of the machine's
+ * spec, else of the controller's default flags, which is all that the API knows.
+ */
+export function machineWait(machine: Machine): MachineWait | undefined {
+  const { metadata, status = {} } = machine;
+  const phase = metadata.deletionTimestamp ? 'Terminating' : status.currentStatus?.phase || 'Creating';
+  if (phase === 'Running') return undefined;
+  const operation = status.lastOperation;
+  const deadline = deadlineOf(machine, phase);
+  return {
+    name: metadata.name,
+    phase,
+    doing: operation?.description?.trim() || 'waits for its machine controller to take it up',
+    ...(deadline ? { deadline } : {}),
+    ...(operation?.errorCode ? { errorCode: operation.errorCode } : {}),
+  };
+}
+
+function deadlineOf(machine: Machine, phase: string): MachineWait['deadline'] {
+  const settings = settingsOf(machine, MACHINE_DEFAULTS);
+  const from = (since: string | undefined, ms: number, then: string) => {
+    const start = since === undefined ? Number.NaN : Date.parse(since);
+    return Number.isNaN(start) ? undefined : { at: new Date(start + ms), then };
+  };
+  const since = machine.status?.currentStatus?.lastUpdateTime;
+  switch (phase) {
+    case 'Creating':
+    case 'Pending':
+    case 'CrashLoopBackOff':
+      return from(machine.metadata.creationTimestamp, settings.creationTimeoutMs, 'it is Failed and replaced');
+    case 'Unknown':
+      return settings.healthTimeoutDisabled
+        ? undefined
+        : from(since, settings.healthTimeoutMs, 'it may be Failed and replaced');
+    case 'InPlaceUpdating':
+      return from(since, settings.inPlaceUpdateTimeoutMs, 'the update has failed');
+    case 'Terminating':
+      return from(machine.metadata.deletionTimestamp, settings.drainTimeoutMs, 'its drain is forced');
+    default:
+      return undefined;
+  }
+}
+
+/** One line for a person. */
+export function waitLine(wait: MachineWait, now: Date): string {
+  const code = wait.errorCode ? ` [${wait.errorCode}]` : '';
+  return `machine ${wait.name} (${wait.phase}): ${wait.doing}${code}${wait.deadline ? `; ${due(wait.deadline, now)}` : ''}`;
+}
+
+function due({ at, then }: NonNullable<MachineWait['deadline']>, now: Date): string {
+  const left = at.getTime() - now.getTime();
+  return left > 0
+    ? `in ${formatDurationMs(Math.ceil(left / 1000) * 1000)} ${then}`
+    : `due since ${formatDurationMs(Math.floor(-left / 1000) * 1000)}: ${then}`;
+}

@@ -1,0 +1,129 @@
+import { Annotations, Labels, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
+import { previewDrain } from '@mcm/core';
+import {
+  type Clock,
+  type EventObject,
+  events,
+  isNotFound,
+  type KubeClient,
+  type Node,
+  nodes,
+  type Random,
+  silentLogger,
+} from '@mcm/kube';
+import { UserError } from '../errors.ts';
+import { drainLines } from './drain-lines.ts';
+import { machineWait, waitLine } from './machine-wait.ts';
+
+/** A machine of a cluster, and what reading it needs. */
+export interface MachineTarget {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly name: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+}
+
+/** Throws `UserError` when there is no such machine. */
+export async function getMachine({ client, namespace, name }: MachineTarget): Promise<Machine> {
+  try {
+    return await client.resource<Machine>(machines, namespace).get(name);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    throw new UserError(
+      `there is no machine ${name} in namespace ${namespace}; see: kubectl get machines -n ${namespace}`,
+    );
+  }
+}
+
+const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+};
+
+/** Events that are told with a machine. */
+const EVENTS_TOLD = 5;
+
+/** Why a machine is where it is, as lines for a person. */
+export async function explainMachine(target: MachineTarget): Promise<string[]> {
+  const machine = await getMachine(target);
+  const now = target.clock.now();
+  const nodeName = machine.metadata.labels?.[Labels.Node];
+  const [node, machineClass, recent] = await Promise.all([
+    nodeName ? orUndefined(target.client.resource<Node>(nodes).get(nodeName)) : undefined,
+    classOf(target, machine),
+    eventsOf(target, machine),
+  ]);
+  const wait = machineWait(machine);
+  const drains = machine.metadata.deletionTimestamp !== undefined && node !== undefined;
+  return [
+    `machine ${machine.metadata.name}`,
+    `  phase  ${wait?.phase ?? 'Running'}${preserved(machine)}`,
+    `  VM     ${machine.spec.providerID ?? 'none yet'}`,
+    `  node   ${nodeLine(nodeName, node)}`,
+    `  class  ${machine.spec.class.name ?? '?'}${machineClass ? '' : ' (there is no such MachineClass: nothing can be made or deleted at the cloud until it is back)'}`,
+    ...(wait ? ['', waitLine(wait, now)] : ['', 'It is Running and waits for nothing.']),
+    ...(drains ? ['', ...(await drainOf(target, machine, machineClass, now))] : []),
+    ...(recent.length > 0 ? ['', 'Last events:', ...recent] : []),
+  ];
+}
+
+/** What a drain of the machine would do if it began now, or does, as lines for a person. */
+export async function explainMachineDrain(target: MachineTarget): Promise<string[]> {
+  const machine = await getMachine(target);
+  return drainOf(target, machine, await classOf(target, machine), target.clock.now());
+}
+
+const classOf = ({ client, namespace }: MachineTarget, machine: Machine): Promise<MachineClass | undefined> =>
+  machine.spec.class.name
+    ? orUndefined(client.resource<MachineClass>(machineClasses, namespace).get(machine.spec.class.name))
+    : Promise.resolve(undefined);
+
+async function drainOf(
+  { client, clock, random, signal }: MachineTarget,
+  machine: Machine,
+  machineClass: MachineClass | undefined,
+  now: Date,
+): Promise<string[]> {
+  const runtime = { clock, random, log: silentLogger };
+  const drain = await previewDrain({
+    target: client,
+    machine,
+    ...(machineClass ? { machineClass } : {}),
+    runtime,
+    signal,
+  });
+  return drain ? drainLines(drain, now) : [`machine ${machine.metadata.name} has no node: there is nothing to drain`];
+}
+
+function preserved({ metadata, status }: Machine): string {
+  const until = status?.currentStatus?.preserveExpiryTime;
+  if (until) return `, preserved until ${until}`;
+  const wish = metadata.annotations?.[Annotations.Preserve];
+  return wish ? `, preservation asked for: ${wish}` : '';
+}
+
+function nodeLine(name: string | undefined, node: Node | undefined): string {
+  if (!name) return 'none yet: no node has joined as this machine';
+  if (!node) return `${name}, which is not there`;
+  const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
+  const cordoned = node.spec.unschedulable ? ', cordoned' : '';
+  return `${name}, Ready is ${ready?.status ?? 'not reported'}${ready?.status === 'True' ? '' : ` (${ready?.message ?? 'no message'})`}${cordoned}`;
+}
+
+async function eventsOf({ client, namespace, name }: MachineTarget, machine: Machine): Promise<string[]> {
+  const { items } = await client
+    .resource<EventObject>(events, namespace)
+    .list({ fieldSelector: `involvedObject.kind=Machine,involvedObject.name=${name}` });
+  const time = (event: EventObject): string => event.lastTimestamp ?? event.metadata.creationTimestamp;
+  return items
+    .filter(({ involvedObject }) => involvedObject.uid === undefined || involvedObject.uid === machine.metadata.uid)
+    .sort((a, b) => time(a).localeCompare(time(b)))
+    .slice(-EVENTS_TOLD)
+    .map((event) => `  ${time(event)}  ${event.type ?? ''}  ${event.reason ?? ''}: ${event.message ?? ''}`);
+}

@@ -1,0 +1,66 @@
+import type { MachineSet } from '@mcm/api';
+import { revisionOf, splitSets } from '@mcm/core';
+import { stringify } from 'yaml';
+import { type DeploymentReading, readDeployment } from '../deployment-reading.ts';
+import { UserError } from '../errors.ts';
+import { changeCause, type Target } from './actions.ts';
+
+/** One revision as a person sees it. */
+export interface RevisionView {
+  readonly revision: number;
+  readonly set: string;
+  readonly class: string;
+  readonly machines: number;
+  readonly current: boolean;
+  readonly changeCause: string;
+}
+
+/** All revisions, oldest first. */
+export function revisionsOf({ deployment, sets, machines }: DeploymentReading): readonly RevisionView[] {
+  const { current } = splitSets(deployment, sets);
+  return sets
+    .map((set) => ({
+      revision: revisionOf(set) ?? 0,
+      set: set.metadata.name,
+      class: set.spec.template.spec.class.name ?? '',
+      machines: machines.get(set.metadata.uid)?.length ?? 0,
+      current: set === current,
+      changeCause: changeCause(set.metadata.annotations),
+    }))
+    .sort((a, b) => a.revision - b.revision);
+}
+
+/** The revisions as a table. */
+export async function history(target: Target): Promise<string[]> {
+  const rows = revisionsOf(await readDeployment(target.client, target.namespace, target.name));
+  const cells = rows.map((row) => [
+    `${row.revision}${row.current ? '*' : ''}`,
+    row.set,
+    row.class,
+    String(row.machines),
+    row.changeCause,
+  ]);
+  return columns([['REVISION', 'SET', 'CLASS', 'MACHINES', 'CHANGE-CAUSE'], ...cells]);
+}
+
+/** The template of one revision as YAML. Throws `UserError` when there is no such revision. */
+export async function revisionTemplate(target: Target, revision: number): Promise<string> {
+  const { sets } = await readDeployment(target.client, target.namespace, target.name);
+  const set: MachineSet | undefined = sets.find((candidate) => revisionOf(candidate) === revision);
+  if (set) return stringify(set.spec.template);
+  const known = sets.flatMap((candidate) => revisionOf(candidate) ?? []).sort((a, b) => a - b);
+  throw new UserError(
+    `machinedeployment ${target.name} has no revision ${revision}; there is ${known.join(', ') || 'none'}`,
+  );
+}
+
+/** Rows of text as aligned columns, two spaces apart. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}

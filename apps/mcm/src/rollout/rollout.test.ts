@@ -1,0 +1,140 @@
+import { crds, type MachineDeployment, machineDeployments, machineSets } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { createClient, handlerTransport, type KubeClient, realClock, VirtualClock } from '@mcm/kube';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readDeployment } from '../deployment-reading.ts';
+import { deploymentLines, explainDeployment } from '../explain/deployment.ts';
+import { pause, RESTARTED_AT, restart, resume, type Target, undo } from './actions.ts';
+import { history, revisionTemplate } from './history.ts';
+import { followStatus, rolloutState } from './status.ts';
+
+let client: KubeClient;
+let close: () => Promise<void>;
+let target: Target;
+
+const template = (name: string) => ({
+  metadata: { labels: { name: 'workers' } },
+  spec: { class: { kind: 'MachineClass', name } },
+});
+
+beforeEach(async () => {
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ clock, crds, controllers: false });
+  close = () => plane.close();
+  client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+  target = { client, namespace: 'default', name: 'workers', clock };
+  await client.resource<MachineDeployment>(machineDeployments, 'default').create({
+    metadata: { name: 'workers', namespace: 'default' },
+    spec: {
+      replicas: 3,
+      selector: { matchLabels: { name: 'workers' } },
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      template: template('green'),
+    },
+  });
+});
+afterEach(() => close());
+
+const get = () => client.resource<MachineDeployment>(machineDeployments, 'default').get('workers');
+
+async function makeSet(name: string, revision: number, machineClass: string): Promise<void> {
+  const { metadata } = await get();
+  const owner = { apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'MachineDeployment', name: 'workers' };
+  await client.resource(machineSets, 'default').create({
+    metadata: {
+      name,
+      namespace: 'default',
+      annotations: { 'deployment.kubernetes.io/revision': String(revision) },
+      ownerReferences: [{ ...owner, uid: metadata.uid, controller: true, blockOwnerDeletion: true }],
+    },
+    spec: { replicas: 0, selector: { matchLabels: { name: 'workers' } }, template: template(machineClass) },
+  });
+}
+
+test('pause and resume write spec.paused, and say when there is nothing to do', async () => {
+  await expect(resume(target)).rejects.toThrow('workers is not paused');
+  expect(await pause(target)).toBe('machinedeployment workers paused');
+  expect((await get()).spec.paused).toBe(true);
+  await expect(pause(target)).rejects.toThrow('paused already');
+  await expect(restart(target)).rejects.toThrow('mcm rollout resume workers');
+  await resume(target);
+  expect((await get()).spec.paused).toBeUndefined();
+});
+
+test('restart makes another template, with the time in it', async () => {
+  await restart(target);
+  expect((await get()).spec.template.metadata?.annotations?.[RESTARTED_AT]).toBe(target.clock.now().toISOString());
+});
+
+test('undo asks for a revision that is there and not the present one', async () => {
+  await makeSet('workers-a', 1, 'blue');
+  await expect(undo(target, 0)).rejects.toThrow('no revision before the present one; there is 1');
+  await makeSet('workers-b', 2, 'green');
+  await expect(undo(target, 7)).rejects.toThrow('no revision 7; there is 1, 2');
+  await expect(undo(target, 2)).rejects.toThrow('at revision 2 already');
+  expect(await undo(target, 0)).toContain('revision 1 (class blue)');
+  expect((await get()).spec.rollbackTo).toEqual({ revision: 1 });
+});
+
+test('history marks the present revision and prints templates', async () => {
+  await makeSet('workers-a', 1, 'blue');
+  await makeSet('workers-b', 2, 'green');
+  const [head, first, second] = await history(target);
+  expect(head).toMatch(/^REVISION +SET +CLASS +MACHINES +CHANGE-CAUSE$/);
+  expect(first).toMatch(/^1 +workers-a +blue +0/);
+  expect(second).toMatch(/^2\* +workers-b +green +0/);
+  expect(await revisionTemplate(target, 1)).toContain('name: blue');
+  await expect(revisionTemplate(target, 9)).rejects.toThrow('no revision 9; there is 1, 2');
+});
+
+test('a deployment that is not there is named with its namespace', async () => {
+  await expect(pause({ ...target, name: 'nope' })).rejects.toThrow('no machinedeployment nope in namespace default');
+});
+
+const withStatus = (deployment: MachineDeployment, status: object): MachineDeployment =>
+  ({ ...deployment, status: { observedGeneration: 1, ...status } }) as MachineDeployment;
+
+test('the state of a rollout is told from the status', async () => {
+  const deployment = await get();
+  const told = (status: object) => rolloutState(withStatus(deployment, status));
+  expect(told({ observedGeneration: 0 }).text).toContain('has not seen the change');
+  expect(told({ updatedReplicas: 1, replicas: 3 }).text).toContain('1 out of 3 new machines');
+  expect(told({ updatedReplicas: 3, replicas: 4 }).text).toContain('1 old machines are pending termination');
+  expect(told({ updatedReplicas: 3, replicas: 3, availableReplicas: 2 }).text).toContain('2 of 3 updated machines');
+  expect(told({ updatedReplicas: 3, replicas: 3, availableReplicas: 3 }).kind).toBe('complete');
+  const conditions = [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: 'late' }];
+  expect(told({ conditions })).toMatchObject({ kind: 'failed', text: expect.stringContaining('late') });
+});
+
+test('status is followed until the rollout is complete', async () => {
+  const said: string[] = [];
+  const following = followStatus(target, (line) => said.push(line), {
+    follow: true,
+    signal: AbortSignal.timeout(30_000),
+  });
+  const done = { observedGeneration: 1, updatedReplicas: 3, replicas: 3, availableReplicas: 3 };
+  await client
+    .resource<MachineDeployment>(machineDeployments, 'default')
+    .patch('workers', { type: 'merge', body: { status: done } }, { subresource: 'status' });
+  expect(await following).toBe(true);
+  expect(said.at(-1)).toBe('machinedeployment workers successfully rolled out');
+});
+
+test('explain tells the next step by the controller’s own decision, and what a paused one needs', async () => {
+  const now = realClock.now();
+  const lines = async () =>
+    deploymentLines(explainDeployment(await readDeployment(client, 'default', 'workers'), now), now).join('\n');
+  expect(await lines()).toMatch(/wants {2}3 machines of class green.*at most 1 more and 0 unavailable/);
+  expect(await lines()).toMatch(/This step:\n {2}- set workers-\w{5} is made with 3 machines/);
+  await pause(target);
+  expect(await lines()).toContain('nothing: the rollout is paused');
+  expect(await lines()).toContain('mcm rollout resume workers');
+});
+
+test('explain names the field of a spec that is not valid, and its cure', async () => {
+  const reading = await readDeployment(client, 'default', 'workers');
+  const spec = { ...reading.deployment.spec, replicas: -1 };
+  const { next, cures } = explainDeployment({ ...reading, deployment: { ...reading.deployment, spec } }, new Date(0));
+  expect(next).toBe('nothing: its spec is not valid');
+  expect(cures).toEqual(['mend spec.replicas: it must be an integer of 0 or more']);
+});

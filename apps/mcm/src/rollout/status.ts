@@ -1,0 +1,83 @@
+import { ConditionReasons, type MachineDeployment, MachineDeploymentConditions, machineDeployments } from '@mcm/api';
+import { isComplete } from '@mcm/core';
+import { isGone } from '@mcm/kube';
+import { getDeployment } from '../deployment-reading.ts';
+import type { Target } from './actions.ts';
+
+/** Where a rollout is. */
+export interface RolloutState {
+  readonly kind: 'complete' | 'under way' | 'failed';
+  readonly text: string;
+}
+
+/** What the deployment's status says of its rollout, in the words that `kubectl rollout status` has for deployments. */
+export function rolloutState(deployment: MachineDeployment): RolloutState {
+  const { metadata, spec, status = {} } = deployment;
+  const name = `machinedeployment ${metadata.name}`;
+  const progressing = status.conditions?.find(({ type }) => type === MachineDeploymentConditions.Progressing);
+  if (progressing?.reason === ConditionReasons.ProgressDeadlineExceeded) {
+    return { kind: 'failed', text: `${name} exceeded its progress deadline: ${progressing.message ?? ''}`.trimEnd() };
+  }
+  if (isComplete(deployment, status)) return { kind: 'complete', text: `${name} successfully rolled out` };
+  const wait = (what: string): RolloutState => ({
+    kind: 'under way',
+    text: `Waiting for ${name} rollout to finish: ${what}${spec.paused ? ' (paused)' : ''}...`,
+  });
+  const { replicas: wanted = 0 } = spec;
+  const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
+  if (observedGeneration < (metadata.generation ?? 0)) return wait('the controller has not seen the change yet');
+  if (updatedReplicas < wanted) return wait(`${updatedReplicas} out of ${wanted} new machines have been made`);
+  if (replicas > updatedReplicas) return wait(`${replicas - updatedReplicas} old machines are pending termination`);
+  if (updatedReplicas > wanted) return wait(`${updatedReplicas - wanted} machines too many are to go`);
+  return wait(`${availableReplicas} of ${updatedReplicas} updated machines are available`);
+}
+
+/**
+ * Says where the rollout is and, with `follow`, every change until it is complete or has failed.
+ * @returns whether it is complete, or at least not failed when not followed.
+ */
+export async function followStatus(
+  target: Target,
+  say: (line: string) => void,
+  { follow, signal }: { readonly follow: boolean; readonly signal: AbortSignal },
+): Promise<boolean> {
+  let said = '';
+  const tell = (deployment: MachineDeployment): RolloutState => {
+    const state = rolloutState(deployment);
+    if (state.text !== said) say(state.text);
+    said = state.text;
+    return state;
+  };
+  while (!signal.aborted) {
+    const seen = await getDeployment(target.client, target.namespace, target.name);
+    const state = tell(seen);
+    if (!follow) return state.kind !== 'failed';
+    if (state.kind !== 'under way') return state.kind === 'complete';
+    const last = await nextEnd(target, seen.metadata.resourceVersion, tell, signal);
+    if (last === 'deleted') say(`machinedeployment ${target.name} was deleted`);
+    if (last !== 'unknown') return last === 'complete';
+  }
+  return false;
+}
+
+/** Watches until the rollout ends; `unknown` when the watch itself did, or is too far behind. */
+async function nextEnd(
+  target: Target,
+  resourceVersion: string,
+  tell: (deployment: MachineDeployment) => RolloutState,
+  signal: AbortSignal,
+): Promise<'complete' | 'failed' | 'deleted' | 'unknown'> {
+  const resource = target.client.resource<MachineDeployment>(machineDeployments, target.namespace);
+  const fieldSelector = `metadata.name=${target.name}`;
+  try {
+    for await (const event of resource.watch({ fieldSelector, resourceVersion, signal })) {
+      if (event.type === 'BOOKMARK') continue;
+      if (event.type === 'DELETED') return 'deleted';
+      const { kind } = tell(event.object);
+      if (kind !== 'under way') return kind;
+    }
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
+  return 'unknown';
+}
