@@ -3,7 +3,7 @@ import { isPlain, items, look, strings, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { isDying, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
+import { conditionOf, isDying, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 import { CLAIMS, CSI_DRIVERS, NODES, PODS, VOLUME_ATTACHMENTS, VOLUMES } from '../runtime/resources.ts';
 import { claimNamesOf } from '../scheduler/volumes.ts';
 
@@ -21,13 +21,30 @@ interface Wanted {
   readonly volume: string;
 }
 
-function setup({ api, informer, queue }: ControllerContext): void {
+/** How long an unhealthy node may keep a volume that no pod of it needs any more. */
+const FORCE_DETACH_MS = 6 * 60 * 1000;
+export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+
+/** Whether somebody has said that the node is down for good. */
+export const isOutOfService = (node: ApiObject | undefined): boolean =>
+  items(look(node, 'spec'), 'taints').some(({ key }) => key === OUT_OF_SERVICE);
+
+/** What of a node decides whether its volumes may be taken away. */
+const detachView = (node: ApiObject | undefined): string => {
+  const inUse = strings(look(node, 'status'), 'volumesInUse').join();
+  const ready = node === undefined ? undefined : conditionOf(node, 'Ready')?.status;
+  return `${inUse} ${ready} ${isOutOfService(node)}`;
+};
+
+function setup({ api, clock, informer, queue }: ControllerContext): void {
   const pods = informer(PODS);
   const nodes = informer(NODES);
   const claims = informer(CLAIMS);
   const volumes = informer(VOLUMES);
   const drivers = informer(CSI_DRIVERS);
   const attachments = informer(VOLUME_ATTACHMENTS);
+  /** Since when an attachment is no longer wanted while a kubelet still has its volume mounted (milliseconds). */
+  const pending = new Map<string, number>();
   const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
   const attachmentsOn = attachments.index((one) => [text(look(one, 'spec'), 'nodeName')]);
   const podsUsing = pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
@@ -86,6 +103,18 @@ function setup({ api, informer, queue }: ControllerContext): void {
     );
   };
 
+  /**
+   * When a volume that a kubelet still has mounted is taken away all the same: at once from a node that is out of service, after
+   * six minutes from one that is unhealthy, never from a healthy one.
+   */
+  const forcedAt = (node: ApiObject, attachment: ApiObject): number => {
+    const { name: key = '' } = attachment.metadata;
+    const since = pending.get(key) ?? clock.now().getTime();
+    pending.set(key, since);
+    if (isOutOfService(node)) return 0;
+    return conditionOf(node, 'Ready')?.status === 'True' ? Number.POSITIVE_INFINITY : since + FORCE_DETACH_MS;
+  };
+
   const work = queue(async (name) => {
     const node = nodes.get(name);
     const wanted = wantedOn(name);
@@ -94,6 +123,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
       const { name: attachmentKey = '' } = attachment.metadata;
       if (wanted.has(attachmentKey) || isDying(attachment)) {
         wanted.delete(attachmentKey);
+        pending.delete(attachmentKey);
         // The driver's attacher is played here: what is asked for is attached at once.
         if (look(attachment, 'status').attached !== true && !isDying(attachment)) {
           await allowing(
@@ -108,8 +138,12 @@ function setup({ api, informer, queue }: ControllerContext): void {
         }
         continue;
       }
-      // What a kubelet still has mounted is not taken away, as long as its node is there.
-      if (node !== undefined && inUse.has(idOf(attachment))) continue;
+      const waitUntil = node !== undefined && inUse.has(idOf(attachment)) ? forcedAt(node, attachment) : 0;
+      if (clock.now().getTime() < waitUntil) {
+        if (waitUntil !== Number.POSITIVE_INFINITY) work.addAt(name, new Date(waitUntil));
+        continue;
+      }
+      pending.delete(attachmentKey);
       await allowing(api.delete(VOLUME_ATTACHMENTS, { name: attachmentKey }), 404);
     }
     if (node === undefined || isDying(node)) return;
@@ -127,12 +161,14 @@ function setup({ api, informer, queue }: ControllerContext): void {
       type === 'updated' && old !== undefined && nodeNameOf(old) === node && isTerminal(old) === isTerminal(object);
     if (!same) work.add(node);
   });
-  attachments.onChange(({ object }) => work.add(text(look(object, 'spec'), 'nodeName')));
+  attachments.onChange(({ type, object }) => {
+    if (type === 'deleted') pending.delete(object.metadata.name ?? '');
+    work.add(text(look(object, 'spec'), 'nodeName'));
+  });
   nodes.onChange(({ type, object, old }) => {
     const { name = '' } = object.metadata;
     if (attachmentsOn(name).length === 0) return;
-    const inUse = (node: ApiObject | undefined): string => strings(look(node, 'status'), 'volumesInUse').join();
-    if (type !== 'updated' || inUse(object) !== inUse(old)) work.add(name);
+    if (type !== 'updated' || detachView(object) !== detachView(old)) work.add(name);
   });
   claims.onChange(({ object }) => enqueueClaim(`${namespaceOf(object)}/${object.metadata.name}`));
   volumes.onChange(({ object }) => {

@@ -68,3 +68,41 @@ test('a claim is bound, its volume attached while a pod uses it, and kept while 
   expect((await plane.must('GET', '/api/v1/persistentvolumes/pv'))['status']).toMatchObject({ phase: 'Released' });
   expect(plane.errors).toEqual([]);
 });
+
+/** A claim that a pod of node `n` uses; the kubelet has it mounted, and the pod goes. */
+async function leftMounted(plane: TestPlane, ready: string): Promise<void> {
+  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } };
+  await plane.must('POST', '/api/v1/nodes', { ...node, status: { conditions: [{ type: 'Ready', status: ready }] } });
+  await plane.must('POST', CLAIMS, claim);
+  await plane.must('POST', '/api/v1/persistentvolumes', volume);
+  await plane.must('POST', PODS, pod);
+  const volumesInUse = ['kubernetes.io/csi/csi.example.dev^h-1'];
+  await plane.patch('/api/v1/nodes/n/status', { status: { volumesInUse } });
+  await plane.must('DELETE', `${PODS}/p?gracePeriodSeconds=0`);
+}
+
+test.each([
+  ['False', 0],
+  ['True', 1],
+])('a node with Ready=%s that does not unmount has %i attachments left after six minutes', async (ready, left) => {
+  await using plane = await TestPlane.start('persistentvolume-binder', 'attachdetach');
+  await leftMounted(plane, ready);
+  await plane.clock.advance(6 * 60_000 - 1000);
+  expect(await plane.list(ATTACHMENTS)).toHaveLength(1);
+  await plane.clock.advance(2000);
+  expect(await plane.list(ATTACHMENTS)).toHaveLength(left);
+  expect(plane.errors).toEqual([]);
+});
+
+test('a node out of service loses its dying pods and its volumes at once', async () => {
+  await using plane = await TestPlane.start('persistentvolume-binder', 'attachdetach', 'pod-garbage-collector');
+  await leftMounted(plane, 'False');
+  await plane.must('POST', PODS, { ...pod, metadata: { name: 'dying' } });
+  await plane.must('DELETE', `${PODS}/dying`);
+  expect(await plane.exists(`${PODS}/dying`)).toBe(true);
+  const taint = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' };
+  await plane.patch('/api/v1/nodes/n', { spec: { taints: [taint] } });
+  expect(await plane.exists(`${PODS}/dying`)).toBe(false);
+  expect(await plane.list(ATTACHMENTS)).toHaveLength(0);
+  expect(plane.errors).toEqual([]);
+});
