@@ -5,7 +5,7 @@ import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
 import { conditionOf, isDying, isTerminal, nodeNameOf, timestamp } from '../runtime/objects.ts';
-import { CLAIMS, NODES, PODS, STORAGE_CLASSES, VOLUMES } from '../runtime/resources.ts';
+import { CLAIMS, NAMESPACES, NODES, PODS, STORAGE_CLASSES, VOLUMES } from '../runtime/resources.ts';
 import { obstacle, unschedulableMessage } from './fit.ts';
 import { Usage } from './resources.ts';
 import { reachesVolumes, SELECTED_NODE, volumeNeeds } from './volumes.ts';
@@ -35,17 +35,18 @@ export function chooseNode(
   nodes: Iterable<ApiObject>,
   volumes: readonly ApiObject[],
   usage: Usage,
+  namespaceLabels: (namespace: string) => Readonly<Record<string, string>> = () => ({}),
 ): Decision {
+  const known = [...nodes].filter((node) => !isDying(node));
+  const beside = usage.neighbours.checkFor(pod, known, namespaceLabels);
   const reasons: string[] = [];
   let best: ApiObject | undefined;
   let fewest = Number.POSITIVE_INFINITY;
-  let seen = 0;
-  for (const node of nodes) {
-    if (isDying(node)) continue;
-    seen++;
+  for (const node of known) {
     const why =
       obstacle(pod, node, usage) ??
-      (reachesVolumes(volumes, node) ? undefined : 'node(s) had volume node affinity conflict');
+      (reachesVolumes(volumes, node) ? undefined : 'node(s) had volume node affinity conflict') ??
+      beside(node);
     if (why !== undefined) {
       reasons.push(why);
       continue;
@@ -56,7 +57,7 @@ export function chooseNode(
       best = node;
     }
   }
-  return best === undefined ? { why: unschedulableMessage(seen, reasons) } : { node: best };
+  return best === undefined ? { why: unschedulableMessage(known.length, reasons) } : { node: best };
 }
 
 function setup({ api, clock, informer, queue }: ControllerContext): void {
@@ -65,6 +66,8 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   const claims = informer(CLAIMS);
   const volumes = informer(VOLUMES);
   const classes = informer(STORAGE_CLASSES);
+  const namespaces = informer(NAMESPACES);
+  const labelsOf = (namespace: string): Record<string, string> => namespaces.get(namespace)?.metadata.labels ?? {};
   const usage = new Usage();
   /** Pods that found no place: looked at again when something changes that may give them one. */
   const waiting = new Set<string>();
@@ -114,7 +117,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     if (needs.blocked !== undefined) {
       return reportUnschedulable(key, pod, `0/${nodes.size} nodes are available: ${needs.blocked}.`);
     }
-    const decision = chooseNode(pod, nodes.all(), needs.volumes, usage);
+    const decision = chooseNode(pod, nodes.all(), needs.volumes, usage, labelsOf);
     if ('why' in decision) return reportUnschedulable(key, pod, decision.why);
     const node = decision.node.metadata.name ?? '';
     if (needs.waiting.length === 0) return bind(key, pod, node);
@@ -130,6 +133,13 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   const retryAll = (): void => {
     for (const key of waiting) work.add(key);
   };
+  const retryAttracted = (): void => {
+    for (const key of waiting) {
+      const spec = look(pods.get(key), 'spec');
+      if (look(spec, 'affinity').podAffinity !== undefined || spec.topologySpreadConstraints !== undefined)
+        work.add(key);
+    }
+  };
   pods.onChange(({ type, object, old }) => {
     const { uid = '' } = object.metadata;
     const node = nodeNameOf(object);
@@ -139,8 +149,11 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
       waiting.delete(keyOf(object));
       if (had) retryAll();
     } else if (node !== '') {
-      if (usage.nodeOf(uid) !== undefined && usage.nodeOf(uid) !== node) usage.remove(uid);
+      const relabelled = old !== undefined && !jsonEquals(object.metadata.labels, old.metadata.labels);
+      if (relabelled || (usage.nodeOf(uid) !== undefined && usage.nodeOf(uid) !== node)) usage.remove(uid);
       usage.put(object, node);
+      // A pod with the right labels may be what another one waits to stand beside.
+      if (relabelled || old === undefined || nodeNameOf(old) === '') retryAttracted();
       waiting.delete(keyOf(object));
     } else if (isPending(object)) {
       // Its own status alone gives a waiting pod no better chance.
@@ -156,7 +169,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Gives pending pods a node: taints, selectors, affinity, resources and volumes are looked at; of the nodes that will do, the
+ * Gives pending pods a node: taints, selectors, affinity to nodes and pods, topology spread, resources and volumes are looked at; of the nodes that will do, the
  * one with the fewest pods is taken. Nothing is preempted.
  * @see kubernetes pkg/scheduler
  */

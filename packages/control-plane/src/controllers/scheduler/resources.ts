@@ -1,6 +1,7 @@
 import { items, look, text } from '../../kinds/plain.ts';
 import { quantityNanos } from '../../kinds/quantity.ts';
 import type { ApiObject } from '../../object.ts';
+import { Neighbours } from './neighbours.ts';
 
 /** Amounts by resource name, in thousandths (so that `100m` of CPU is a whole number). */
 export type Amounts = ReadonlyMap<string, number>;
@@ -46,6 +47,8 @@ export function allocatableOf(node: ApiObject): Amounts {
 
 /** How much of each resource is asked for on each node, kept as pods come and go. */
 export class Usage {
+  /** The same pods, by what they look like. */
+  readonly neighbours = new Neighbours();
   readonly #nodes = new Map<string, Map<string, number>>();
   readonly #pods = new Map<string, { readonly node: string; readonly amounts: Amounts }>();
 
@@ -56,12 +59,14 @@ export class Usage {
     const amounts = requestsOf(pod);
     this.#pods.set(uid, { node, amounts });
     this.#add(node, amounts, 1);
+    this.neighbours.put(pod, node);
   }
 
   remove(uid: string): void {
     const place = this.#pods.get(uid);
     if (place === undefined) return;
     this.#pods.delete(uid);
+    this.neighbours.remove(uid);
     this.#add(place.node, place.amounts, -1);
   }
 

@@ -1,0 +1,208 @@
+import { isPlain, items, look, number, type Plain, strings, text } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { selectorOf } from '../../registry/label-selector.ts';
+import { namespaceOf } from '../runtime/objects.ts';
+import { isNamed } from './fit.ts';
+
+type Counts = Map<string, number>;
+type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>>;
+
+/** Pods that look alike (namespace and labels), or one anti-affinity term of pods, counted by node. */
+interface Group<T> {
+  readonly of: T;
+  readonly nodes: Counts;
+}
+
+interface Alike {
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+interface Place {
+  readonly node: string;
+  readonly kind: string;
+  readonly repelling: readonly string[];
+}
+
+interface OwnedTerm {
+  readonly owner: ApiObject;
+  readonly term: Plain;
+}
+
+/** Why a node is not for a pod because of other pods; undefined when it is. */
+export type NeighbourCheck = (node: ApiObject) => string | undefined;
+
+const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
+
+const alikeOf = (pod: ApiObject): Alike => ({ namespace: namespaceOf(pod), labels: pod.metadata.labels ?? {} });
+
+const termsOf = (pod: ApiObject, kind: 'podAffinity' | 'podAntiAffinity'): Plain[] =>
+  items(look(pod, 'spec', 'affinity', kind), REQUIRED);
+
+const spreadOf = (pod: ApiObject): Plain[] =>
+  items(look(pod, 'spec'), 'topologySpreadConstraints').filter((one) => one.whenUnsatisfiable !== 'ScheduleAnyway');
+
+function count(counts: Counts, key: string, by: number): void {
+  const now = (counts.get(key) ?? 0) + by;
+  if (now === 0) counts.delete(key);
+  else counts.set(key, now);
+}
+
+/** Whether labels are what a term selects, with those that it takes over from its own pod. No selector selects nothing. */
+function labelMatcher(term: Plain, owner: ApiObject): (labels: Readonly<Record<string, string>>) => boolean {
+  if (!isPlain(term.labelSelector)) return () => false;
+  const selects = selectorOf(term.labelSelector as Parameters<typeof selectorOf>[0]);
+  const own = owner.metadata.labels ?? {};
+  const same = strings(term, 'matchLabelKeys').filter((key) => own[key] !== undefined);
+  return (labels) => selects(labels) && same.every((key) => labels[key] === own[key]);
+}
+
+/** Whether a term of `owner` means pods like these: its namespaces (default: the owner's own) and its labels. */
+function termMatcher({ owner, term }: OwnedTerm, namespaceLabels: NamespaceLabels): (pods: Alike) => boolean {
+  const matches = labelMatcher(term, owner);
+  const named = strings(term, 'namespaces');
+  const byLabels = isPlain(term.namespaceSelector)
+    ? selectorOf(term.namespaceSelector as Parameters<typeof selectorOf>[0])
+    : undefined;
+  const inScope = (namespace: string): boolean => {
+    if (named.length === 0 && byLabels === undefined) return namespace === namespaceOf(owner);
+    return named.includes(namespace) || byLabels?.(namespaceLabels(namespace)) === true;
+  };
+  return ({ namespace, labels }) => inScope(namespace) && matches(labels);
+}
+
+/** Which pods stand on which nodes, as sums by what they look like: a decision reads the kinds of pods, never the pods. */
+export class Neighbours {
+  readonly #alike = new Map<string, Group<Alike>>();
+  readonly #repelling = new Map<string, Group<OwnedTerm>>();
+  /** Of a pod, by uid, only where it was counted: it may be held in memory many thousand times. */
+  readonly #pods = new Map<string, Place>();
+
+  put(pod: ApiObject, node: string): void {
+    const alike = alikeOf(pod);
+    const kind = JSON.stringify([alike.namespace, alike.labels]);
+    enter(this.#alike, kind, alike, node);
+    const repelling = termsOf(pod, 'podAntiAffinity').map((term) => {
+      const own = strings(term, 'matchLabelKeys').map((key) => alike.labels[key]);
+      const key = JSON.stringify([alike.namespace, term, own]);
+      enter(this.#repelling, key, { owner: pod, term }, node);
+      return key;
+    });
+    this.#pods.set(pod.metadata.uid ?? '', { node, kind, repelling });
+  }
+
+  remove(uid: string): void {
+    const known = this.#pods.get(uid);
+    if (known === undefined) return;
+    this.#pods.delete(uid);
+    leave(this.#alike, known.kind, known.node);
+    for (const key of known.repelling) leave(this.#repelling, key, known.node);
+  }
+
+  /** What other pods mean for this one on these nodes. `namespaceLabels` serves terms that select namespaces. */
+  checkFor(pod: ApiObject, nodes: readonly ApiObject[], namespaceLabels: NamespaceLabels): NeighbourCheck {
+    const checks: NeighbourCheck[] = [];
+    const byName = new Map(nodes.map((node) => [node.metadata.name ?? '', node]));
+    const domains = (of: Iterable<Counts>, key: string): Counts => {
+      const found: Counts = new Map();
+      for (const counts of of) {
+        for (const [name, pods] of counts) {
+          const value = byName.get(name)?.metadata.labels?.[key];
+          if (value !== undefined) count(found, value, pods);
+        }
+      }
+      return found;
+    };
+    for (const term of termsOf(pod, 'podAffinity')) checks.push(this.#attracted(pod, term, domains, namespaceLabels));
+    for (const term of termsOf(pod, 'podAntiAffinity')) {
+      const taken = domains(
+        this.#matching(termMatcher({ owner: pod, term }, namespaceLabels)),
+        text(term, 'topologyKey'),
+      );
+      checks.push(refuseIn(taken, term, "node(s) didn't match pod anti-affinity rules"));
+    }
+    for (const { of, nodes: counts } of this.#repelling.values()) {
+      if (!termMatcher(of, namespaceLabels)(alikeOf(pod))) continue;
+      const taken = domains([counts], text(of.term, 'topologyKey'));
+      checks.push(refuseIn(taken, of.term, "node(s) didn't satisfy existing pods anti-affinity rules"));
+    }
+    for (const constraint of spreadOf(pod)) checks.push(this.#spread(pod, constraint, nodes, domains));
+    return (node) => {
+      for (const check of checks) {
+        const why = check(node);
+        if (why !== undefined) return why;
+      }
+      return undefined;
+    };
+  }
+
+  /** A pod that fits its own term may be the first of its kind. */
+  #attracted(
+    pod: ApiObject,
+    term: Plain,
+    domains: (of: Iterable<Counts>, key: string) => Counts,
+    namespaceLabels: NamespaceLabels,
+  ): NeighbourCheck {
+    const matches = termMatcher({ owner: pod, term }, namespaceLabels);
+    const key = text(term, 'topologyKey');
+    const present = domains(this.#matching(matches), key);
+    const first = present.size === 0 && matches(alikeOf(pod));
+    return (node) => {
+      const value = node.metadata.labels?.[key];
+      const fits = value !== undefined && (first || present.has(value));
+      return fits ? undefined : "node(s) didn't match pod affinity rules";
+    };
+  }
+
+  #spread(
+    pod: ApiObject,
+    constraint: Plain,
+    nodes: readonly ApiObject[],
+    domains: (of: Iterable<Counts>, key: string) => Counts,
+  ): NeighbourCheck {
+    const key = text(constraint, 'topologyKey');
+    const matches = labelMatcher(constraint, pod);
+    const namespace = namespaceOf(pod);
+    const counts = domains(
+      this.#matching((pods) => pods.namespace === namespace && matches(pods.labels)),
+      key,
+    );
+    const values = new Set<string>();
+    for (const node of nodes) {
+      const value = node.metadata.labels?.[key];
+      if (value !== undefined && (constraint.nodeAffinityPolicy === 'Ignore' || isNamed(pod, node))) values.add(value);
+    }
+    const tooFew = values.size < (number(constraint, 'minDomains') ?? 1);
+    const least = tooFew ? 0 : Math.min(...[...values].map((value) => counts.get(value) ?? 0));
+    const self = matches(pod.metadata.labels ?? {}) ? 1 : 0;
+    const maxSkew = number(constraint, 'maxSkew') ?? 1;
+    return (node) => {
+      const value = node.metadata.labels?.[key];
+      if (value === undefined) return "node(s) didn't match pod topology spread constraints (missing required label)";
+      const skew = (counts.get(value) ?? 0) + self - least;
+      return skew > maxSkew ? "node(s) didn't match pod topology spread constraints" : undefined;
+    };
+  }
+
+  *#matching(matches: (pods: Alike) => boolean): Generator<Counts> {
+    for (const { of, nodes } of this.#alike.values()) if (matches(of)) yield nodes;
+  }
+}
+
+function enter<T>(groups: Map<string, Group<T>>, key: string, of: T, node: string): void {
+  const group = groups.get(key) ?? { of, nodes: new Map<string, number>() };
+  groups.set(key, group);
+  count(group.nodes, node, 1);
+}
+
+function leave<T>(groups: Map<string, Group<T>>, key: string, node: string): void {
+  const group = groups.get(key);
+  if (group === undefined) return;
+  count(group.nodes, node, -1);
+  if (group.nodes.size === 0) groups.delete(key);
+}
+
+const refuseIn =
+  (taken: Counts, term: Plain, why: string): NeighbourCheck =>
+  (node) =>
+    taken.has(node.metadata.labels?.[text(term, 'topologyKey')] ?? '') ? why : undefined;
