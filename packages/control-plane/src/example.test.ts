@@ -1,0 +1,11 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+const EXAMPLE = fileURLToPath(new URL('../examples/greeter.ts', import.meta.url));
+
+test('the example of the README does what it says', async () => {
+  const { stdout } = await promisify(execFile)('node', ['--conditions=source', EXAMPLE]);
+  expect(stdout).toBe('a greeting to nobody is refused with 422\nHello, stranger!\n');
+});
