@@ -1,5 +1,6 @@
-import { type BinaryDefinition, booleanFlag, durationFlag, integerFlag } from '@mcm/kube';
+import { type BinaryDefinition, booleanFlag, durationFlag, integerFlag, textFlag } from '@mcm/kube';
 import { createControllers, DEFAULT_SETTINGS } from './controllers.ts';
+import { serveWebhooks } from './webhooks.ts';
 
 const flags = {
   'safety-up': integerFlag({
@@ -20,6 +21,17 @@ const flags = {
     default: DEFAULT_SETTINGS.protectNodesDuringRollout,
     help: 'keep the cluster autoscaler from removing nodes of a deployment that is rolled out',
   }),
+  'webhook-port': integerFlag({
+    min: 0,
+    max: 65_535,
+    default: 0,
+    help: 'serve defaulting and validating webhooks over HTTPS here; 0: not at all',
+  }),
+  'webhook-cert-dir': textFlag({
+    placeholder: '<directory>',
+    default: '',
+    help: 'holds tls.crt and tls.key of the webhooks; read again when they change',
+  }),
 } as const;
 
 /** The `machine-controller-manager` binary: flags, Lease and metrics as the original names them. */
@@ -30,6 +42,15 @@ export const machineControllerManager: BinaryDefinition<typeof flags> = {
   metricsPrefix: 'mcm_',
   defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency },
   flags,
+  check: (given) =>
+    given['webhook-port'] !== 0 && given['webhook-cert-dir'] === ''
+      ? ['--webhook-cert-dir must be given with --webhook-port: a directory with tls.crt and tls.key']
+      : [],
+  serve: ({ flags: given, control, clock, log }) =>
+    serveWebhooks(
+      { host: given['bind-address'], port: given['webhook-port'], certificates: given['webhook-cert-dir'] },
+      { control, clock, log },
+    ),
   units: ({ control, target, namespace, runtime, metrics, flags: given }) =>
     createControllers(
       { control, target, namespace, runtime, metrics: metrics.queues, meters: metrics.meters },

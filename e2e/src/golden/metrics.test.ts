@@ -156,7 +156,7 @@ test('gauges tell what stands on the objects, and nothing of objects that are go
   expect(await linesOf(metrics)).not.toContain(`${of('mcm_machine_deployment_info_spec_replicas')} 3`);
 });
 
-test('a machine that is deleted after it failed its health check is counted, one that a user deletes is not', async () => {
+test('a deleted machine is counted when it had failed its health check, and not when it was running', async () => {
   const { metrics, machines } = manager();
   const deleting = (phase: 'Failed' | 'Running'): void => {
     const old: Machine = { ...machine, status: { lastOperation, currentStatus: { phase, lastUpdateTime: BORN } } };

@@ -1,3 +1,4 @@
+export * from './admission/index.ts';
 export * from './deployment/index.ts';
 export * from './drain/index.ts';
 export * from './driver/index.ts';

@@ -1,3 +1,12 @@
+export { readCertificateFiles, watchCertificateFiles } from './admission/certificate-files.ts';
+export {
+  type AdmissionCause,
+  type AdmissionHandler,
+  type AdmissionRequest,
+  type AdmissionVerdict,
+  answerReview,
+} from './admission/review.ts';
+export { type AdmissionServer, type ServingPair, startAdmissionServer } from './admission/server.ts';
 export * from './backoff.ts';
 export { type ClientOptions, createClient, userAgent } from './client/create-client.ts';
 export type { RequestSample } from './client/exchange.ts';

@@ -58,6 +58,8 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   readonly leaseName?: string;
   /** Put before queue and reflector metrics, e.g. `mcm_`. */
   readonly metricsPrefix?: string;
+  /** Starts what every replica serves, whether it leads or not; resolves to what ends it again. */
+  serve?(context: BinaryContext<F>): Promise<(() => Promise<void>) | undefined>;
   /** Called once, when this process leads. */
   units(context: BinaryContext<F>): readonly Unit[] | Promise<readonly Unit[]>;
 }
@@ -98,7 +100,14 @@ class Run<F extends Flags> {
     this.#manager = createManager({
       clock: host.clock,
       log: this.#log,
-      phases: [this.#connect(), this.#serve(), this.#reach('control'), this.#reach('target'), this.#lead()],
+      phases: [
+        this.#connect(),
+        this.#serve(),
+        this.#reach('control'),
+        this.#reach('target'),
+        ...this.#serveMore(),
+        this.#lead(),
+      ],
     });
   }
 
@@ -187,6 +196,11 @@ class Run<F extends Flags> {
         return undefined;
       },
     };
+  }
+
+  #serveMore(): Phase[] {
+    const { serve } = this.#definition;
+    return serve ? [{ name: 'services', start: () => serve(this.#context().context) }] : [];
   }
 
   #lead(): Phase {

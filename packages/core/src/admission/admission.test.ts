@@ -1,0 +1,214 @@
+import { readFileSync } from 'node:fs';
+import { Annotations, crds, type MachineDeployment, machineDeployments } from '@mcm/api';
+import { badManifests, deploymentManifest, goodManifests, type Manifest } from '@mcm/api/testing';
+import { startControlPlane } from '@mcm/control-plane';
+import {
+  type AdmissionRequest,
+  answerReview,
+  createClient,
+  handlerTransport,
+  namespaces,
+  VirtualClock,
+} from '@mcm/kube';
+import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { admitDefaults, admitValid } from './handlers.ts';
+
+const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1';
+const WEBHOOKS = new URL('../../../../deploy/webhooks/webhooks.yaml', import.meta.url);
+const MERGE = 'application/merge-patch+json';
+
+/** The configurations that are deployed, reached by URL: the plane under test has no Services. */
+const configurations = () =>
+  parseAllDocuments(readFileSync(WEBHOOKS, 'utf8')).map((document) => {
+    const { webhooks, ...rest } = document.toJS();
+    const reached = webhooks.map((hook: { clientConfig: { service: { path: string } } }) => ({
+      ...hook,
+      clientConfig: { url: `https://manager${hook.clientConfig.service.path}` },
+    }));
+    return { ...rest, webhooks: reached };
+  });
+
+/** A plane whose CRDs have no rules, so that only the webhooks speak. */
+const bareCrds = () =>
+  crds.map((crd) => ({
+    ...crd,
+    spec: {
+      ...crd.spec,
+      versions: crd.spec.versions.map((version) => ({
+        ...version,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      })),
+    },
+  }));
+
+/** What the tests read of an answer. */
+interface Answer {
+  readonly message?: string;
+  readonly details?: { readonly causes?: readonly { readonly field: string }[] };
+  readonly spec?: MachineDeployment['spec'];
+}
+
+/** The defaulting webhook adds what these lack. */
+const CURED = ['RollingUpdate without its block'];
+
+async function start({ bare = false } = {}) {
+  const clock = new VirtualClock();
+  const manager = { up: true };
+  const plane = await startControlPlane({
+    clock,
+    crds: bare ? bareCrds() : crds,
+    controllers: false,
+    webhookTransport: async ({ url, body }) => {
+      if (!manager.up) throw new Error('connection refused');
+      return answerReview(body, url.pathname === '/default' ? admitDefaults : admitValid(list));
+    },
+  });
+  const client = createClient({
+    transport: handlerTransport((request) => plane.fetch(request)),
+    userAgent: 't',
+    clock,
+  });
+  const list = async (namespace: string) => (await client.resource(machineDeployments, namespace).list()).items;
+  await client.resource(namespaces).create({ metadata: { name: 'test' } });
+  const send = async (method: string, path: string, body: object, type = 'application/json') => {
+    const headers = { 'content-type': type };
+    const request = new Request(`http://plane${path}`, { method, headers, body: JSON.stringify(body) });
+    const response = await plane.fetch(request);
+    return {
+      status: response.status,
+      warning: response.headers.get('warning'),
+      body: (await response.json()) as Answer,
+    };
+  };
+  for (const configuration of configurations()) {
+    const answer = await send('POST', `${CONFIGURATIONS}/${configuration.kind.toLowerCase()}s`, configuration);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+  }
+  const at = (kind: string) =>
+    `/apis/machine.sapcloud.io/v1alpha1/namespaces/test/${{ MachineClass: 'machineclasse' }[kind] ?? kind.toLowerCase()}s`;
+  const create = (manifest: Manifest, query = '') => {
+    const metadata = { ...(manifest.metadata as object), namespace: 'test' };
+    return send('POST', `${at(String(manifest.kind))}${query}`, { ...manifest, metadata });
+  };
+  const patch = (name: string, body: object) => send('PATCH', `${at('MachineDeployment')}/${name}`, body, MERGE);
+  return { plane, manager, create, patch, client, [Symbol.asyncDispose]: () => plane.close() };
+}
+
+const pool = (name: string, labels: Record<string, string>, spec: object = {}): Manifest => ({
+  ...deploymentManifest(),
+  metadata: { name },
+  spec: {
+    replicas: 3,
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+    ...spec,
+  },
+});
+
+describe('webhooks over a server', () => {
+  test('every bad manifest is refused with the field and the cure, also without a single rule in the CRDs', async () => {
+    await using world = await start({ bare: true });
+    const wrong = badManifests.filter(({ title }) => !CURED.includes(title));
+    expect(wrong).toHaveLength(badManifests.length - CURED.length);
+    for (const { title, object, path } of wrong) {
+      const { status, body } = await world.create(object);
+      const fields = (body.details?.causes ?? []).map(({ field }) => field);
+      expect({ title, status, named: fields.some((name) => name.startsWith(path)) }, JSON.stringify(body)).toEqual({
+        title,
+        status: 422,
+        named: true,
+      });
+    }
+  });
+
+  test('every good one is taken', async () => {
+    await using world = await start();
+    for (const { title, object } of goodManifests) {
+      const { status, body } = await world.create(object, '?dryRun=All');
+      expect([title, status, body.message]).toEqual([title, 201, undefined]);
+    }
+  });
+
+  test('defaults: also the block that a strategy needs, which no CRD can add', async () => {
+    await using world = await start();
+    const { body } = await world.create(pool('a', { app: 'a' }, { strategy: { type: 'RollingUpdate' } }));
+    expect(body.spec?.strategy).toEqual({
+      type: 'RollingUpdate',
+      rollingUpdate: { maxSurge: 1, maxUnavailable: 0 },
+    });
+  });
+
+  test('two deployments with overlapping selectors: a warning that names both', async () => {
+    await using world = await start();
+    await world.create(pool('a', { app: 'a' }));
+    const { status, warning } = await world.create(pool('b', { app: 'a', zone: 'z' }));
+    expect([status, warning]).toEqual([201, expect.stringContaining('overlaps with MachineDeployment a')]);
+    expect((await world.create(pool('c', { app: 'c' }))).warning).toBeNull();
+  });
+
+  test('the manager is gone: objects are taken, and the CRDs still refuse', async () => {
+    await using world = await start();
+    world.manager.up = false;
+    expect((await world.create(pool('a', { app: 'a' }))).status).toBe(201);
+    const bad = await world.create(pool('b', { app: 'b' }, { replicas: -1 }));
+    expect([bad.status, bad.body.message]).toEqual([422, expect.stringContaining('spec.replicas')]);
+  });
+
+  test('a wrong object that is stored can lose its finalizers and be deleted', async () => {
+    await using world = await start({ bare: true });
+    world.manager.up = false;
+    const bad = pool('a', { app: 'a' }, { replicas: -1 });
+    await world.create({ ...bad, metadata: { name: 'a', finalizers: ['x.example/y'] } });
+    world.manager.up = true;
+    expect((await world.patch('a', { metadata: { labels: { seen: 'true' } } })).status).toBe(200);
+    expect((await world.patch('a', { spec: { paused: true } })).status).toBe(422);
+    await world.client.resource(machineDeployments, 'test').delete('a');
+    expect((await world.patch('a', { metadata: { finalizers: null } })).status).toBe(200);
+  });
+});
+
+describe('a scale-in is refused when it is written', () => {
+  const write = (requestID: string, from: number, to: number, replicas = to) => ({
+    metadata: { annotations: { [Annotations.ScaleIn]: JSON.stringify({ requestID, machines: ['m'], from, to }) } },
+    spec: { replicas },
+  });
+
+  test.each<[title: string, body: object, why: string]>([
+    ['a count that is not the stored one', write('r', 5, 4), 'spec.replicas was 3'],
+    ['a count that the write does not set', write('r', 3, 2, 3), 'one write must set both'],
+    ['counts that do not add up', write('r', 3, 1), 'to must be from less'],
+  ])('%s', async (_title, body, why) => {
+    await using world = await start();
+    await world.create(pool('a', { app: 'a' }));
+    const answer = await world.patch('a', body);
+    expect([answer.status, answer.body.message]).toEqual([422, expect.stringContaining(why)]);
+    const stored: MachineDeployment = await world.client.resource(machineDeployments, 'test').get('a');
+    expect([stored.spec.replicas, stored.metadata.annotations]).toEqual([3, undefined]);
+  });
+
+  test('taken once; a second one waits for the first', async () => {
+    await using world = await start();
+    await world.create(pool('a', { app: 'a' }));
+    expect((await world.patch('a', write('r', 3, 2))).status).toBe(200);
+    expect((await world.patch('a', write('r', 3, 2))).status).toBe(200);
+    expect((await world.patch('a', write('s', 2, 1))).body.message).toContain('another scale-in is being settled');
+  });
+});
+
+const KIND = { group: 'machine.sapcloud.io', version: 'v1alpha1', kind: 'MachineDeployment' };
+test.each([null, 7, [], {}, { spec: 7 }, { spec: { strategy: 7 } }, { spec: { strategy: { rollingUpdate: [] } } }])(
+  'an object %j is answered',
+  async (object) => {
+    const request: AdmissionRequest = { uid: 'u', kind: KIND, operation: 'CREATE', object, oldObject: null };
+    const answers = await Promise.all(
+      [admitDefaults, admitValid()].map((handler) => answerReview(JSON.stringify({ request }), handler)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(JSON.parse(answers[1]?.body ?? '').response.allowed).toBe(false);
+  },
+);
+
+test.each(['', '{', '{"request":7}'])('a body %j is no review: 400', async (body) => {
+  expect((await answerReview(body, admitDefaults)).status).toBe(400);
+});

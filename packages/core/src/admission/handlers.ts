@@ -1,0 +1,139 @@
+import {
+  Annotations,
+  defaultMachineDeployment,
+  defaultMachineSet,
+  type FieldError,
+  type MachineDeployment,
+  type MachineSet,
+  validateMachine,
+  validateMachineClass,
+  validateMachineDeployment,
+  validateMachineSet,
+} from '@mcm/api';
+import type { AdmissionCause, AdmissionRequest, AdmissionVerdict } from '@mcm/kube';
+import { parseScaleIn, scaleInResults } from '../deployment/scale-in.ts';
+import { compileSelector, isEmptySelector } from '../set/selector.ts';
+import { semanticEqual } from '../set/semantic-equal.ts';
+
+type Validator = (object: unknown) => FieldError[];
+
+const VALIDATORS: Readonly<Record<string, Validator>> = {
+  Machine: validateMachine,
+  MachineSet: validateMachineSet,
+  MachineDeployment: validateMachineDeployment,
+  MachineClass: validateMachineClass,
+};
+
+const ALLOWED: AdmissionVerdict = { causes: [] };
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const field = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined);
+const metadataOf = (value: unknown, name: string): unknown => field(field(value, 'metadata'), name);
+
+/** Everything but metadata and status: what validation looks at. */
+function content(object: unknown): unknown {
+  if (!isObject(object)) return object;
+  const { metadata: _metadata, status: _status, ...rest } = object;
+  return rest;
+}
+
+/** The object with its defaults; the same one when it lacks none or has no form that defaults could be put into. */
+function defaulted(kind: string, object: unknown): unknown {
+  if (!isObject(field(object, 'spec'))) return object;
+  const strategy = field(field(object, 'spec'), 'strategy');
+  const fillable = [strategy, field(strategy, 'rollingUpdate'), field(strategy, 'inPlaceUpdate')].every(
+    (value) => value === undefined || isObject(value),
+  );
+  if (kind === 'MachineDeployment' && fillable) return defaultMachineDeployment(object as unknown as MachineDeployment);
+  if (kind === 'MachineSet') return defaultMachineSet(object as unknown as MachineSet);
+  return object;
+}
+
+/** Whether a write leaves the content as it was, but for the defaults that are put into any write. */
+const unchanged = (kind: string, object: unknown, oldObject: unknown): boolean =>
+  [oldObject, defaulted(kind, oldObject)].some((before) => semanticEqual(content(object), content(before)));
+
+/** The defaulting webhook: what the CRDs default, and the block that a strategy of type RollingUpdate needs. */
+export function admitDefaults({ kind, object }: AdmissionRequest): AdmissionVerdict {
+  const spec = field(object, 'spec');
+  const wanted = field(defaulted(kind.kind, object), 'spec');
+  return semanticEqual(spec, wanted)
+    ? ALLOWED
+    : { causes: [], patch: [{ op: 'replace', path: '/spec', value: wanted }] };
+}
+
+const asCause = ({ path, type, message }: FieldError): AdmissionCause => ({ field: path, reason: type, message });
+
+/**
+ * What is wrong with a scale-in that is being written, seen against the stored object. Only here can it be refused
+ * before it is stored.
+ */
+function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
+  const text = field(metadataOf(object, 'annotations'), Annotations.ScaleIn);
+  const pending = field(metadataOf(oldObject, 'annotations'), Annotations.ScaleIn);
+  if (typeof text !== 'string' || text === pending) return [];
+  const refuse = (message: string): AdmissionCause[] => [
+    { field: `metadata.annotations[${Annotations.ScaleIn}]`, reason: 'FieldValueInvalid', message },
+  ];
+  const parsed = parseScaleIn(text);
+  if ('problem' in parsed) return refuse(parsed.problem.replace(/^metadata\.annotations\[[^\]]*\]: /, ''));
+  if (!isObject(oldObject)) return refuse('must be written to a deployment that exists');
+  if (typeof pending === 'string') return refuse('another scale-in is being settled: write again when it is gone');
+  const { requestID, from, to } = parsed.request;
+  const result = scaleInResults(oldObject as unknown as MachineDeployment).find((r) => r.requestID === requestID);
+  if (result) return refuse(`requestID ${requestID} was settled already: ${result.outcome}`);
+  const before = field(field(oldObject, 'spec'), 'replicas') ?? 0;
+  const after = field(field(object, 'spec'), 'replicas') ?? 0;
+  if (before !== from) return refuse(`from is ${from}, and spec.replicas was ${before}: read the deployment again`);
+  if (after !== to) return refuse(`to is ${to}, and spec.replicas is ${after}: one write must set both`);
+  return [];
+}
+
+/** Deployments of a namespace, for the question whose selectors overlap. */
+export type ListDeployments = (namespace: string) => Promise<readonly MachineDeployment[]>;
+
+/** Names of other deployments that select this one's machines, or the other way round. */
+export function overlapping(deployment: MachineDeployment, others: readonly MachineDeployment[]): string[] {
+  const selects = (a: MachineDeployment, b: MachineDeployment): boolean => {
+    try {
+      return !isEmptySelector(a.spec.selector) && compileSelector(a.spec.selector)(b.spec.template.metadata?.labels);
+    } catch {
+      return false; // An invalid selector selects nothing; its own object says what is wrong with it.
+    }
+  };
+  return others
+    .filter((other) => other.metadata.name !== deployment.metadata.name)
+    .filter((other) => selects(deployment, other) || selects(other, deployment))
+    .map((other) => other.metadata.name)
+    .sort();
+}
+
+async function warnings(request: AdmissionRequest, list: ListDeployments | undefined): Promise<string[]> {
+  const { kind, namespace, object, oldObject } = request;
+  if (kind.kind !== 'MachineDeployment' || namespace === undefined || list === undefined) return [];
+  const selector = field(field(object, 'spec'), 'selector');
+  const same = isObject(oldObject) && semanticEqual(selector, field(field(oldObject, 'spec'), 'selector'));
+  if (same) return [];
+  const names = overlapping(object as MachineDeployment, await list(namespace));
+  return names.length === 0
+    ? []
+    : [`spec.selector: overlaps with MachineDeployment ${names.join(', ')}: give each a label of its own`];
+}
+
+/**
+ * The validating webhook. It never stands in the way of an end or a recovery: objects that are being deleted, deletions,
+ * and writes that leave the content as it was are allowed, however wrong the stored object is.
+ */
+export const admitValid =
+  (list?: ListDeployments) =>
+  async (request: AdmissionRequest): Promise<AdmissionVerdict> => {
+    const { kind, operation, object, oldObject, subResource } = request;
+    if (operation === 'DELETE' || subResource || metadataOf(object, 'deletionTimestamp') !== undefined) return ALLOWED;
+    const scaleIn = kind.kind === 'MachineDeployment' ? scaleInCauses(object, oldObject) : [];
+    if (scaleIn.length > 0) return { causes: scaleIn };
+    if (isObject(oldObject) && unchanged(kind.kind, object, oldObject)) return ALLOWED;
+    const causes = (VALIDATORS[kind.kind]?.(object) ?? []).map(asCause);
+    return causes.length > 0 ? { causes } : { causes, warnings: await warnings(request, list) };
+  };

@@ -1,0 +1,1 @@
+export { admitDefaults, admitValid, type ListDeployments, overlapping } from './handlers.ts';

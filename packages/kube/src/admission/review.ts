@@ -1,0 +1,82 @@
+import { errorText } from '../error-text.ts';
+
+/** What the API server asks a webhook. Source: admission.k8s.io/v1, AdmissionRequest. */
+export interface AdmissionRequest {
+  readonly uid: string;
+  readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
+  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly subResource?: string;
+  /** Null when the object is deleted. */
+  readonly object: unknown;
+  /** Null when the object is created. */
+  readonly oldObject: unknown;
+}
+
+/** One thing that is wrong, as `kubectl` prints it. */
+export interface AdmissionCause {
+  readonly field: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What a webhook makes of a request. */
+export interface AdmissionVerdict {
+  /** Empty: allowed. */
+  readonly causes: readonly AdmissionCause[];
+  /** JSON patch operations, of a defaulting webhook only. */
+  readonly patch?: readonly object[];
+  /** Sentences that `kubectl` prints beside the result. */
+  readonly warnings?: readonly string[];
+}
+
+export type AdmissionHandler = (request: AdmissionRequest) => AdmissionVerdict | Promise<AdmissionVerdict>;
+
+const isRequest = (value: unknown): value is AdmissionRequest =>
+  typeof value === 'object' && value !== null && 'uid' in value && typeof value.uid === 'string' && 'kind' in value;
+
+function parseRequest(body: string): AdmissionRequest | undefined {
+  try {
+    const review: unknown = JSON.parse(body);
+    const request = typeof review === 'object' && review !== null && 'request' in review ? review.request : undefined;
+    return isRequest(request) ? request : undefined;
+  } catch {
+    return undefined; // Answered with 400.
+  }
+}
+
+function refusal({ kind, name }: AdmissionRequest, causes: readonly AdmissionCause[]): object {
+  const what = `${kind.kind}.${kind.group} "${name ?? ''}" is invalid`;
+  return {
+    status: 'Failure',
+    code: 422,
+    reason: 'Invalid',
+    message: `${what}: ${causes.map(({ field, message }) => `${field}: ${message}`).join('; ')}`,
+    details: { name: name ?? '', group: kind.group, kind: kind.kind, causes },
+  };
+}
+
+/** Answers an AdmissionReview of `admission.k8s.io/v1`: an HTTP status and a body. Never rejects. */
+export async function answerReview(body: string, handler: AdmissionHandler): Promise<{ status: number; body: string }> {
+  const request = parseRequest(body);
+  if (request === undefined) return { status: 400, body: 'the body must be an AdmissionReview with a request\n' };
+  try {
+    const { causes, patch = [], warnings = [] } = await handler(request);
+    const response = {
+      uid: request.uid,
+      allowed: causes.length === 0,
+      ...(causes.length === 0 ? {} : { status: refusal(request, causes) }),
+      ...(patch.length === 0
+        ? {}
+        : { patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') }),
+      ...(warnings.length === 0 ? {} : { warnings }),
+    };
+    return {
+      status: 200,
+      body: JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response }),
+    };
+  } catch (error) {
+    return { status: 500, body: `${errorText(error)}\n` };
+  }
+}
