@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { mirrored } from './conditions.ts';
 import { planHealth } from './health.ts';
 import type { MachineObservation } from './observation.ts';
-import { countReplacements, replacementGroup } from './replacements.ts';
+import { countReplacements, replacementGroup, replacementLimit } from './replacements.ts';
 import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
 import { at, hc, machine, NOON, node } from './testing.ts';
 
@@ -218,7 +218,7 @@ test.each<[row: string, second: Machine, failed: boolean]>([
   const target = given({ phase: 'Unknown', since: -15, conditions: sick });
   const group = [target, second].filter((m) => replacementGroup(m) === replacementGroup(target));
   const plan = planHealth(
-    observe(target, node({ conditions: sick }), { replacementsInProgress: countReplacements(group) }),
+    observe(target, node({ conditions: sick }), { replacementsInProgress: countReplacements(group, { making: true }) }),
     NOON,
   );
   expect(plan.status?.currentStatus?.phase).toBe(marked ? 'Failed' : undefined);
@@ -235,4 +235,27 @@ test('O-21 machines without the label are limited by their owner', () => {
       },
     });
   expect(replacementGroup(owned('a'))).toBe(replacementGroup(owned('b')));
+});
+
+test.each([
+  [1, 10, 1],
+  [3, 10, 3],
+  ['25%', 10, 2],
+  ['25%', 3, 1],
+  [0, 10, 1],
+])('--max-unhealthy-replacements=%s of %i machines: %i at once', (limit, size, allowed) => {
+  expect(replacementLimit(limit, size)).toBe(allowed);
+});
+
+test('#14 one being made does not count for ever, one being deleted does', () => {
+  expect(countReplacements([other('Pending'), other(undefined)], { making: false })).toBe(0);
+  expect(countReplacements([other('Terminating'), other('Failed')], { making: false })).toBe(2);
+});
+
+test('two may be replaced at once where the limit says so', () => {
+  const target = given({ phase: 'Unknown', since: -15, conditions: sick });
+  const beside = (replacementsAllowed: number) =>
+    planHealth(observe(target, node({ conditions: sick }), { replacementsInProgress: 1, replacementsAllowed }), NOON);
+  expect(beside(2).status?.currentStatus?.phase).toBe('Failed');
+  expect(beside(1)).toMatchObject({ deadline: new Date(at(5)) });
 });

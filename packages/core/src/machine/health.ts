@@ -5,7 +5,7 @@ import { heldBecause, isHeld, lookAtBreakerAgain } from './breaker.ts';
 import { conditionsDiffer, isHealthy, mirrored, printConditions, waitsForCriticalComponents } from './conditions.ts';
 import type { MachineObservation } from './observation.ts';
 import type { PlannedEvent } from './plan.ts';
-import { MAX_REPLACEMENTS } from './replacements.ts';
+import { waitsForMaking } from './replacements.ts';
 import { type Operation, type PhaseChange, withPhase } from './status.ts';
 import { after, millis } from './timestamps.ts';
 
@@ -201,13 +201,17 @@ function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
   };
 }
 
-/** One at a time per deployment: with others being replaced the machine keeps waiting; their changes wake it. */
+/** At most so many at a time per deployment: with others being replaced the machine keeps waiting; their changes wake it. */
 function markFailed(o: MachineObservation, now: Date): HealthPlan {
   if (o.breaker && isHeld(o, now)) {
     return { deadline: lookAtBreakerAgain(o, now), because: heldBecause(o.breaker) };
   }
-  if (o.replacementsInProgress >= MAX_REPLACEMENTS) {
-    return { because: `machine "${nameOf(o)}" couldn't be marked FAILED, other machines are getting replaced` };
+  if (o.replacementsInProgress >= (o.replacementsAllowed ?? 1)) {
+    const until = waitsForMaking(o.machine.status?.currentStatus?.lastUpdateTime, o.settings.healthTimeoutMs);
+    return {
+      ...(now <= until ? { deadline: until } : {}),
+      because: `machine "${nameOf(o)}" couldn't be marked FAILED, other machines are getting replaced`,
+    };
   }
   const conditions = printConditions(o.machine.status?.conditions ?? []);
   const description = `Machine ${nameOf(o)} health checks failing since last ${formatDurationMs(o.settings.healthTimeoutMs)} minutes. Updating machine phase to Failed. Node Conditions: ${conditions}`;

@@ -67,6 +67,8 @@ export interface MachineObservation {
   readonly driver: { readonly initialize: boolean; readonly status: boolean };
   /** Machines of the same deployment that are being replaced, see {@link countReplacements}. */
   readonly replacementsInProgress: number;
+  /** How many may be, this one included; absent: one. */
+  readonly replacementsAllowed?: number;
   /** So many fell silent with this machine that replacing it would cure nothing. */
   readonly breaker?: OpenBreaker;
   /** Somebody was told that the breaker holds it back. */

@@ -11,7 +11,7 @@ import { wantsInPlaceDrain } from './in-place.ts';
 import type { MachineMemory } from './memory.ts';
 import type { MachineObservation } from './observation.ts';
 import { wantsPreservationDrain } from './preservation.ts';
-import { countReplacements, replacementGroup } from './replacements.ts';
+import { countReplacements, replacementGroup, replacementLimit, waitsForMaking } from './replacements.ts';
 import { type MachineDefaults, settingsOf } from './settings.ts';
 import { asksForToken } from './user-data.ts';
 
@@ -62,7 +62,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     frozen: o.frozen(),
     calls: callMemory,
     driver: invoker.can,
-    replacementsInProgress: replacements(machine, o),
+    ...replacements(machine, settings, o, now),
     ...breakerOf(machine, memory, o, now),
     ...(memory.held ? { held: true } : {}),
     ...(machineClass ? { machineClass } : {}),
@@ -95,15 +95,22 @@ function breakerOf(
   return { ...(deletedForHealth ? { deletedForHealth } : {}), ...(breaker ? { breaker } : {}) };
 }
 
-function replacements(machine: Machine, { caches, reserved }: ObserveOptions): number {
-  const phase = machine.status?.currentStatus?.phase;
-  if (phase !== 'Unknown' && phase !== 'InPlaceUpdateFailed') return 0;
+function replacements(
+  machine: Machine,
+  { healthTimeoutMs, maxUnhealthyReplacements }: MachineDefaults,
+  { caches, reserved }: ObserveOptions,
+  now: Date,
+): Pick<MachineObservation, 'replacementsInProgress' | 'replacementsAllowed'> {
+  const { phase, lastUpdateTime } = machine.status?.currentStatus ?? {};
+  if (phase !== 'Unknown' && phase !== 'InPlaceUpdateFailed') return { replacementsInProgress: 0 };
   const group = replacementGroup(machine);
-  const others = caches.machines.store.byIndex('group', group);
-  return (
-    countReplacements(others.filter(({ metadata }) => metadata.uid !== machine.metadata.uid)) +
-    reserved(group, machine.metadata.uid)
-  );
+  const all = caches.machines.store.byIndex('group', group);
+  const others = all.filter(({ metadata }) => metadata.uid !== machine.metadata.uid);
+  const making = now <= waitsForMaking(lastUpdateTime, healthTimeoutMs);
+  return {
+    replacementsInProgress: countReplacements(others, { making }) + reserved(group, machine.metadata.uid),
+    replacementsAllowed: replacementLimit(maxUnhealthyReplacements, all.length),
+  };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { Annotations, DEFAULT_NODE_CONDITIONS, type Machine, parseDurationMs } from '@mcm/api';
 import { BREAKER_DEFAULTS, type BreakerLimits } from '../disruption/silence.ts';
+import { MAX_UNHEALTHY_REPLACEMENTS } from './replacements.ts';
 
 const MINUTE = 60_000;
 
@@ -22,6 +23,8 @@ export interface MachineDefaults {
   /** NotReady or read-only for longer than this: the node's pods are force-deleted, for nothing on it answers. */
   readonly unresponsiveNodeMs: number;
   readonly breaker: BreakerLimits;
+  /** Machines of a deployment that are replaced at once, or a percentage of them. */
+  readonly maxUnhealthyReplacements: number | string;
 }
 
 /** Defaults of the original's flags. */
@@ -38,6 +41,7 @@ export const MACHINE_DEFAULTS: MachineDefaults = {
   resourceExhaustedRetryMs: 10 * MINUTE,
   unresponsiveNodeMs: 5 * MINUTE,
   breaker: BREAKER_DEFAULTS,
+  maxUnhealthyReplacements: MAX_UNHEALTHY_REPLACEMENTS,
 };
 
 /** The defaults with the machine's own wishes laid over them. */

@@ -72,6 +72,11 @@ export const machineFlags = {
     default: MACHINE_DEFAULTS.unresponsiveNodeMs,
     help: 'NotReady, or its file system read-only, for longer than this, the pods of a node that is deleted are force-deleted',
   }),
+  'max-unhealthy-replacements': textFlag({
+    default: String(MACHINE_DEFAULTS.maxUnhealthyReplacements),
+    placeholder: '<count or percent>',
+    help: 'unhealthy machines of a deployment that are replaced at once, beside no more disruptions than these; at least one',
+  }),
   'silence-window': durationFlag({
     default: BREAKER_DEFAULTS.windowMs,
     minMs: 60_000,
@@ -116,10 +121,16 @@ export const machineFlags = {
 export type MachineFlagValues = FlagValues<typeof machineFlags>;
 
 /** What no single flag can know is wrong. */
-export const checkMachineFlags = (flags: MachineFlagValues): readonly string[] =>
-  flags['machine-safety-apiserver-statuscheck-period'] < flags['machine-safety-apiserver-statuscheck-timeout']
+export const checkMachineFlags = (flags: MachineFlagValues): readonly string[] => [
+  ...(flags['machine-safety-apiserver-statuscheck-period'] < flags['machine-safety-apiserver-statuscheck-timeout']
     ? ['--machine-safety-apiserver-statuscheck-period must be at least --machine-safety-apiserver-statuscheck-timeout']
-    : [];
+    : []),
+  ...(/^\d+%?$/.test(flags['max-unhealthy-replacements'])
+    ? []
+    : ['--max-unhealthy-replacements must be a count such as 2 or a percentage such as 10%']),
+];
+
+const countOrPercent = (text: string): number | string => (text.endsWith('%') ? text : Number(text));
 
 export const defaultsOf = (flags: MachineFlagValues): MachineDefaults => ({
   creationTimeoutMs: flags['machine-creation-timeout'],
@@ -133,6 +144,7 @@ export const defaultsOf = (flags: MachineFlagValues): MachineDefaults => ({
   volumeReattachTimeoutMs: flags['machine-pv-reattach-timeout'],
   resourceExhaustedRetryMs: flags['resource-exhausted-retry'],
   unresponsiveNodeMs: flags['machine-unresponsive-node-timeout'],
+  maxUnhealthyReplacements: countOrPercent(flags['max-unhealthy-replacements']),
   breaker: {
     windowMs: flags['silence-window'],
     thresholdPercent: flags['silence-threshold-percent'],
