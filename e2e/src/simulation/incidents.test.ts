@@ -1,4 +1,4 @@
-import { type Machine, machineClasses, machines } from '@mcm/api';
+import { type Machine, type MachineDeployment, machineClasses, machineDeployments, machines } from '@mcm/api';
 import { events, nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { holdAll, holdNode } from './workload.ts';
@@ -107,6 +107,44 @@ test('#13: an operator says that what is silent is dead, and it is replaced', as
       .patch('blue', { type: 'merge', body: { metadata: { annotations } } });
     await world.untilSettled(3, 'blue', 300 * MINUTE);
     expect(world.vmsMade).toBe(6);
+  });
+});
+
+test('#11: a rollout and a scale-up in one write, and another scale-up on top', async () => {
+  await inWorld({ maxSurge: 1 }, async (world) => {
+    await world.createDeployment(3);
+    await world.untilSettled(3, 'blue');
+    await world.change({ replicas: 8, template: { spec: { class: { name: 'green' } } } });
+    await world.clock.advance(2_000);
+    await world.change({ replicas: 10 });
+    await world.untilSettled(10, 'green');
+  });
+});
+
+test('#14: a rollout whose new machines never join does not keep a dead machine from being replaced', async () => {
+  await inWorld({ machine: { healthTimeout: '5m', creationTimeout: '10m' }, maxSurge: 1 }, async (world) => {
+    await world.createDeployment(4);
+    await world.untilSettled(4, 'blue');
+    const [dead] = world.cloud.instances.list();
+    world.cloud.faults.order({ operation: 'instances.boot', kubelet: { join: 'never' }, count: 1 });
+    await world.change({ template: { spec: { class: { name: 'green' } } } });
+    await world.clock.advance(MINUTE);
+    world.cloud.kubelets.order(dead?.id ?? '', { silent: true });
+    world.cloud.faults.order({ operation: 'instances.boot', kubelet: { join: 'never' }, count: 2 });
+    await world.until(async () => !(await world.machines()).some(({ metadata }) => metadata.name === dead?.name));
+    world.cloud.faults.clear();
+    await world.untilSettled(4, 'green', 180 * MINUTE);
+  });
+});
+
+test('a deployment that is well has exactly the conditions of the original', async () => {
+  await inWorld({}, async (world) => {
+    await world.createDeployment(2);
+    await world.untilSettled(2, 'blue');
+    await world.clock.advance(MINUTE);
+    const deployment = await world.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE).get('workers');
+    const types = deployment.status?.conditions?.map(({ type, status }) => `${type}=${status}`).sort();
+    expect(types).toEqual(['Available=True', 'Progressing=True']);
   });
 });
 
