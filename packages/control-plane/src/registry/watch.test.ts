@@ -103,6 +103,24 @@ test('a client that does not read is cut off; others get everything', async () =
   expect(read).toBeLessThan(changes);
 });
 
+test('large objects that nobody reads are bounded by their size, and the watch can go on where it was cut off', async () => {
+  await create('a');
+  const lazy = await setup.plane.fetch(new Request(`https://plane${PATH}?watch=1`));
+  const changes = 42;
+  const big = 'x'.repeat(900_000);
+  for (let index = 0; index < changes; index++) await patch('a', { data: { k: `${index} ${big}` } });
+  let text = '';
+  for await (const chunk of lazy.body ?? []) text += Buffer.from(chunk).toString();
+  const seen = text.split('\n').filter((line) => line !== '');
+  expect(seen.length).toBeGreaterThan(0);
+  expect(seen.length).toBeLessThan(changes);
+  const last = (JSON.parse(seen.at(-1) ?? '') as WatchEvent).object.metadata.resourceVersion;
+  const rest = await setup.client.watch(`${PATH}?watch=1&resourceVersion=${last}`);
+  const missed = changes + 1 - seen.length;
+  for (let turn = 0; rest.events.length < missed && turn < 10 * changes; turn++) await settle();
+  expect(rest.events).toHaveLength(missed);
+});
+
 test('a watch that its client leaves holds no timers', async () => {
   const watch = await setup.client.watch(`${PATH}?watch=1&allowWatchBookmarks=true`);
   expect(setup.clock.pending).toBeGreaterThan(0);

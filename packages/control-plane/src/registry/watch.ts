@@ -10,6 +10,8 @@ import type { Registry, Target } from './registry.ts';
 
 /** Changes that a client which does not read may lag behind before its watch is closed. */
 const MAX_QUEUED_EVENTS = 16_384;
+/** Characters of objects that may wait for such a client, so that large objects are bounded as well as many. */
+const MAX_QUEUED_LENGTH = 32 * 1024 * 1024;
 const BOOKMARK_EVERY_MS = 60_000;
 /** A watch with a timeout gets a last bookmark this long before it ends. */
 const LAST_BOOKMARK_MS = 2_000;
@@ -95,6 +97,7 @@ class Watcher {
   #queue: Queued[] = [];
   #head = 0;
   #events = 0;
+  #length = 0;
   #seen = 0;
   #sent = false;
   #blocked = false;
@@ -164,7 +167,11 @@ class Watcher {
       return false;
     }
     this.#seen = version;
-    for (const event of events) this.#enqueue(event);
+    // What is caught up with is not counted as lagging behind: else a watch that was cut off could never go on.
+    for (const event of events) {
+      const queued = this.#next(event);
+      if (queued !== undefined) this.#queue.push(queued);
+    }
     return true;
   }
 
@@ -173,14 +180,21 @@ class Watcher {
     this.#pump();
   }
 
-  #enqueue(event: StoreEvent): void {
+  /** What an event that is new to this watch is to it. */
+  #next(event: StoreEvent): Queued | undefined {
     // Events that the initial state or the replay has covered come again when they become durable.
-    if (event.revision <= this.#seen) return;
+    if (event.revision <= this.#seen) return undefined;
     this.#seen = event.revision;
-    const queued = this.#translate(event);
-    if (queued === undefined) return;
+    return this.#translate(event);
+  }
+
+  #enqueue(event: StoreEvent): void {
+    const queued = this.#next(event);
+    if (queued === undefined || this.#ending) return;
+    const { length } = event.record.json;
     this.#events++;
-    if (this.#events > MAX_QUEUED_EVENTS) {
+    this.#length += length;
+    if (this.#events > MAX_QUEUED_EVENTS || this.#length > MAX_QUEUED_LENGTH) {
       // As the real server does: a client that cannot keep up has to begin anew.
       this.#queue = [];
       this.#head = 0;
@@ -189,6 +203,7 @@ class Watcher {
     }
     this.#queue.push(() => {
       this.#events--;
+      this.#length -= length;
       return queued();
     });
   }

@@ -11,7 +11,20 @@ export interface ListenOptions {
   readonly key: string;
   readonly certificate: string;
   readonly caCertificate: string;
+  readonly patience?: Patience;
 }
+
+/** How long a client may take, in milliseconds. A slower one is cut off; how long an answer lasts is not limited. */
+export interface Patience {
+  readonly handshakeMs: number;
+  readonly headersMs: number;
+  /** Of a whole request, its body included. */
+  readonly requestMs: number;
+  /** How often it is looked at. */
+  readonly everyMs: number;
+}
+
+const PATIENCE: Patience = { handshakeMs: 10_000, headersMs: 10_000, requestMs: 60_000, everyMs: 5_000 };
 
 /** A running HTTPS listener. */
 export interface Listener {
@@ -146,7 +159,8 @@ function sinkOf(response: NodeResponse): Sink {
 }
 
 /** Serves a handler over HTTPS on the loopback address. @throws when the port cannot be had */
-export async function listen(handler: Handler, options: ListenOptions): Promise<Listener> {
+export async function listen(handler: Pick<Handler, 'handle'>, options: ListenOptions): Promise<Listener> {
+  const { handshakeMs, headersMs, requestMs, everyMs } = options.patience ?? PATIENCE;
   const server: Server = createServer({
     key: options.key,
     cert: options.certificate,
@@ -154,6 +168,10 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
     requestCert: true,
     rejectUnauthorized: false,
     keepAliveTimeout: 120_000,
+    handshakeTimeout: handshakeMs,
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: everyMs,
   });
   server.on('request', (message: IncomingMessage, response: NodeResponse) => {
     message.socket.setNoDelay(true);

@@ -1,0 +1,135 @@
+import { connect as connectTcp } from 'node:net';
+import { connect, type TLSSocket } from 'node:tls';
+import { afterEach, expect, test } from 'vitest';
+import { createAuthority } from '../certificates/authority.ts';
+import { startTestPlane, type TestClient } from '../testing.ts';
+import { BODY_LIMIT, type ServerRequest } from './exchange.ts';
+import { type Listener, listen } from './listener.ts';
+
+const PATH = '/api/v1/namespaces/default/configmaps';
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup();
+});
+
+/** A connection, with all that came back when it is over. */
+function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> }> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+      let text = '';
+      socket.on('data', (chunk: Buffer) => {
+        text += chunk.toString();
+      });
+      const over = new Promise<string>((done) => socket.on('close', () => done(text)));
+      resolve({ socket, over });
+    });
+    // Being cut off is what is looked for.
+    socket.on('error', reject);
+    cleanups.push(() => socket.destroy());
+  });
+}
+
+/** A listener of little patience whose handler reads the body. */
+async function impatient(): Promise<{ listener: Listener; bodies: string[] }> {
+  const authority = createAuthority(new Date());
+  const { key, certificate } = authority.issueServer(['127.0.0.1']);
+  const bodies: string[] = [];
+  const handle = async (request: ServerRequest) => {
+    try {
+      bodies.push(Buffer.from(await request.body()).toString());
+    } catch {
+      bodies.push('cut off');
+    }
+    return { status: 200, headers: {}, body: 'fine' };
+  };
+  const patience = { handshakeMs: 100, headersMs: 100, requestMs: 200, everyMs: 20 };
+  const listener = await listen(
+    { handle },
+    { port: 0, key, certificate, caCertificate: authority.certificate, patience },
+  );
+  cleanups.push(() => listener.close());
+  return { listener, bodies };
+}
+
+test('a client that sends its headers too slowly is cut off', async () => {
+  const { listener, bodies } = await impatient();
+  const { socket, over } = await open(listener.port);
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\n');
+  expect(await over).toMatch(/^HTTP\/1.1 408 /);
+  expect(bodies).toEqual([]);
+});
+
+test('a client that sends its body too slowly is cut off, and nobody waits for it', async () => {
+  const { listener, bodies } = await impatient();
+  const { socket, over } = await open(listener.port);
+  socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nslow');
+  await over;
+  expect(bodies).toEqual(['cut off']);
+});
+
+test('a client that connects and says nothing of TLS is cut off', async () => {
+  const { listener } = await impatient();
+  const socket = connectTcp(listener.port, '127.0.0.1');
+  await new Promise((resolve) => socket.on('close', resolve).on('error', () => undefined));
+});
+
+/** A plane with a socket, and a client of it in process. */
+async function plane() {
+  const { plane, client } = await startTestPlane({ port: 0 });
+  cleanups.push(() => plane.close());
+  const head = `host: x\r\nauthorization: Bearer ${plane.adminToken}\r\ncontent-type: application/json\r\n`;
+  return { port: Number(new URL(plane.url ?? '').port), client: client as TestClient, head };
+}
+
+test('a request that is broken off stores nothing', async () => {
+  const { port, client, head } = await plane();
+  const { socket, over } = await open(port);
+  const body = JSON.stringify({ metadata: { name: 'half' }, data: { k: 'v' } });
+  // Whole as JSON, but less than was announced: only the rest could tell what it was to be.
+  socket.write(`POST ${PATH} HTTP/1.1\r\n${head}content-length: ${body.length + 10}\r\n\r\n${body}`);
+  await new Promise((resolve) => socket.write('', resolve));
+  socket.destroy();
+  await over;
+  expect((await client.send('GET', `${PATH}/half`)).status).toBe(404);
+  expect((await client.send('POST', PATH, { metadata: { name: 'half' } })).status).toBe(201);
+});
+
+test.each([
+  ['announced', `content-length: ${BODY_LIMIT + 1}\r\n`, ''],
+  [
+    'not announced',
+    'transfer-encoding: chunked\r\n',
+    `${(BODY_LIMIT + 1).toString(16)}\r\n${'x'.repeat(BODY_LIMIT + 1)}`,
+  ],
+])('a body over the limit is answered 413: %s', async (_how, header, body) => {
+  const { port, head } = await plane();
+  const { socket } = await open(port);
+  const answer = new Promise<string>((resolve) => socket.once('data', (chunk: Buffer) => resolve(chunk.toString())));
+  socket.write(`POST ${PATH} HTTP/1.1\r\n${head}${header}\r\n${body}`);
+  const text = await answer;
+  expect(text).toMatch(/^HTTP\/1.1 413 /);
+  expect(text).toContain('"kind":"Status"');
+  expect(text).toContain('"reason":"RequestEntityTooLarge"');
+});
+
+test('a watcher that does not read hinders nobody, and is cut off from what it cannot have', async () => {
+  const { port, client, head } = await plane();
+  const { socket, over } = await open(port);
+  await client.send('POST', PATH, { metadata: { name: 'a' } });
+  socket.write(`GET ${PATH}?watch=1 HTTP/1.1\r\n${head}connection: close\r\n\r\n`);
+  await new Promise((resolve) => socket.once('data', resolve));
+  socket.pause();
+  const big = 'x'.repeat(900_000);
+  const changes = 50;
+  for (let index = 0; index < changes; index++) {
+    const body = { data: { k: `${index} ${big}` } };
+    const { status } = await client.send('PATCH', `${PATH}/a`, body, {
+      'content-type': 'application/merge-patch+json',
+    });
+    expect(status).toBe(200);
+  }
+  socket.resume();
+  const events = (await over).split('{"type":"').length - 1;
+  expect(events).toBeGreaterThan(0);
+  expect(events).toBeLessThan(changes);
+});
