@@ -44,6 +44,8 @@ export interface WorldOptions {
   readonly kubelets?: KubeletBehaviour;
   readonly maxSurge?: number;
   readonly maxUnavailable?: number;
+  /** Annotations of the deployment. */
+  readonly annotations?: Readonly<Record<string, string>>;
   /** Machines are updated where they are; instead of a rolling update. */
   readonly inPlace?: 'Auto' | 'Manual';
   /** Settings of every machine, such as `creationTimeout`. */
@@ -304,10 +306,10 @@ export class World {
   }
 
   async createDeployment(replicas: number): Promise<void> {
-    const { machine = {} } = this.#options;
+    const { machine = {}, annotations = {} } = this.#options;
     this.#wish(replicas);
     await this.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE).create({
-      metadata: { name: DEPLOYMENT, namespace: NAMESPACE },
+      metadata: { name: DEPLOYMENT, namespace: NAMESPACE, annotations: { ...annotations } },
       spec: {
         replicas,
         selector: { matchLabels: { name: DEPLOYMENT } },
@@ -330,6 +332,16 @@ export class World {
   #wish(replicas: number): void {
     const { maxSurge = 1, maxUnavailable = 0 } = this.#options;
     this.witness.wishes({ replicas, maxSurge, maxUnavailable });
+  }
+
+  async deployment(): Promise<MachineDeployment> {
+    return this.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE).get(DEPLOYMENT);
+  }
+
+  async annotate(annotations: Readonly<Record<string, string | null>>): Promise<void> {
+    await this.admin
+      .resource<MachineDeployment>(machineDeployments, NAMESPACE)
+      .patch(DEPLOYMENT, { type: 'merge', body: { metadata: { annotations } } });
   }
 
   async deleteDeployment(): Promise<void> {

@@ -14,6 +14,16 @@ export const Annotations = {
   MachineJoinDuration: 'node.machine.sapcloud.io/machine-join-duration',
   /** Node: why an in-place update failed. */
   UpdateFailedReason: 'node.machine.sapcloud.io/update-failed-reason',
+  /** MachineDeployment, an int or percent: machines of a new template that come first. Ours, as the next four. */
+  RolloutCanary: 'rollout.machine.sapcloud.io/canary',
+  /** MachineDeployment, a Go duration: how long the canaries must be available before others follow. */
+  RolloutCanarySoak: 'rollout.machine.sapcloud.io/canary-soak',
+  /** MachineDeployment, a Go duration: how long all new machines must be available before more follow. */
+  RolloutBatchPause: 'rollout.machine.sapcloud.io/pause-between-batches',
+  /** MachineDeployment, `true`: a machine of the new template that fails pauses the rollout (`spec.paused`). */
+  RolloutPauseOnFailure: 'rollout.machine.sapcloud.io/pause-on-failure',
+  /** MachineDeployment, `name~uid,…`: the failed machines that paused the rollout; they do not pause it again. */
+  RolloutPausedBy: 'rollout.machine.sapcloud.io/paused-by',
   /**
    * Node, a template hash: the template that its update in place is for. Ours; the original would count an update to a
    * template that was replaced meanwhile as one to the newest.
@@ -97,4 +107,9 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.TriggerDeletion,
   Annotations.ScaleIn,
   Annotations.ScaleInResults,
+  Annotations.RolloutCanary,
+  Annotations.RolloutCanarySoak,
+  Annotations.RolloutBatchPause,
+  Annotations.RolloutPauseOnFailure,
+  Annotations.RolloutPausedBy,
 ]);

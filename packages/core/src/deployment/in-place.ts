@@ -28,6 +28,8 @@ export interface InPlaceSnapshot {
   readonly replicas: number;
   readonly surge: number;
   readonly unavailable: number;
+  /** What the current set may not exceed for now; absent: nothing holds it back. */
+  readonly ceiling?: number | undefined;
   /** Machines are selected by somebody else. */
   readonly manual: boolean;
   readonly nodeOf: (name: string) => Node | undefined;
@@ -262,7 +264,8 @@ function select(o: InPlaceSnapshot): NodeMark[] {
   const steady = all.filter(
     (machine) => isAvailable(machine) && !began(machine) && !(selected(machine) && !current.machines.includes(machine)),
   );
-  let quota = Math.min(steady.length - minAvailable, replicas - n - undergoing);
+  const most = Math.min(replicas, o.ceiling ?? replicas);
+  let quota = Math.min(steady.length - minAvailable, most - n - undergoing);
   const marks: NodeMark[] = [];
   for (const { machines } of old.toSorted((a, b) => createdAt(a.set) - createdAt(b.set))) {
     for (const machine of machines) {

@@ -25,6 +25,7 @@ import { planRecreate } from './recreate.ts';
 import { highestRevision, revisionOf, type Sets, splitSets } from './revisions.ts';
 import { type PlannedEvent, planRollback, type Rollback } from './rollback.ts';
 import { currentReplicas, planRollingUpdate } from './rolling-update.ts';
+import { type AutomaticPause, careOf, failuresOf, type Gate, gateOf, notedNames, pauseOn } from './rollout-gate.ts';
 import { isScalingEvent, planScaling } from './scaling.ts';
 import { type Resize, type SetSize, sizeOf } from './size.ts';
 import { type CountedSet, type CountedSets, deploymentStatus } from './status.ts';
@@ -76,6 +77,12 @@ export interface RolloutPlan {
   readonly events: readonly PlannedEvent[];
   /** Whether progress is measured: not while paused or scaling. */
   readonly measureProgress: boolean;
+  /** When to look again though nothing has happened. */
+  readonly lookAgainAt: Date | undefined;
+  /** The note of a former pause has served. */
+  readonly forgetPause: boolean;
+  /** The rollout pauses itself. */
+  readonly pause: AutomaticPause | undefined;
   /** Why it is this step, as a sentence. */
   readonly because: string;
 }
@@ -88,7 +95,16 @@ type Step = Pick<RolloutPlan, 'because'> &
   Partial<
     Pick<
       RolloutPlan,
-      'create' | 'remove' | 'rollback' | 'nodes' | 'inPlace' | 'condition' | 'events' | 'measureProgress'
+      | 'create'
+      | 'remove'
+      | 'rollback'
+      | 'nodes'
+      | 'inPlace'
+      | 'condition'
+      | 'events'
+      | 'measureProgress'
+      | 'lookAgainAt'
+      | 'pause'
     >
   > & {
     readonly resize?: Resize;
@@ -107,6 +123,8 @@ interface View extends DeploymentSnapshot {
   readonly replicas: number;
   readonly nextRevision: number;
   readonly complete: boolean;
+  /** Holds the rollout back; undefined: nothing does. */
+  readonly gate: Gate | undefined;
 }
 
 function viewOf(snapshot: DeploymentSnapshot): View {
@@ -122,6 +140,7 @@ function viewOf(snapshot: DeploymentSnapshot): View {
   const size = ({ set, counts }: CountedSet) =>
     sizeOf(set, { available: counts.available, replicas: counts.replicas + snapshot.creating(set.metadata.uid) });
   const limits = limitsOf(deployment);
+  const staff = current ? (machines.get(current.metadata.uid) ?? []) : [];
   const status = deploymentStatus(deployment, counted, limits.unavailable, now);
   return {
     ...snapshot,
@@ -132,6 +151,7 @@ function viewOf(snapshot: DeploymentSnapshot): View {
     replicas: deployment.spec.replicas ?? 0,
     nextRevision,
     complete: isComplete(deployment, status),
+    gate: rolling(counted.old) ? gateOf(careOf(deployment), current?.spec.replicas ?? 0, staff, now) : undefined,
   };
 }
 
@@ -163,18 +183,28 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
     condition: step.condition ?? foundCondition(view),
     events: [...(step.events ?? []), ...scaleEvents(view, resize)],
     measureProgress: step.measureProgress ?? true,
+    lookAgainAt: step.lookAgainAt,
+    pause: step.pause,
+    forgetPause: pauseIsOver(view),
     because: step.because,
   };
 }
 
 function nextStep(view: View): Step {
-  const { deployment, sizes, replicas, split } = view;
+  const { deployment, sizes, replicas } = view;
   if (deployment.spec.paused) {
     const remove = deployment.spec.rollbackTo ? [] : historyOf(view);
-    return { ...scalingStep(view), remove, measureProgress: false };
+    return { ...scalingStep(view), ...pausedByFailure(deployment), remove, measureProgress: false };
   }
   if (deployment.spec.rollbackTo) return rollbackStep(view, deployment.spec.rollbackTo.revision ?? 0);
   if (isScalingEvent(sizes, replicas) && !betweenSets(view)) return { ...scalingStep(view), measureProgress: false };
+  const pause = automaticPause(view);
+  if (pause) return { pause, measureProgress: false, because: pause.message };
+  return held(view, strategyStep(view));
+}
+
+function strategyStep(view: View): Step {
+  const { deployment, split } = view;
   switch (deployment.spec.strategy?.type) {
     case 'Recreate':
       return withProtection(view, recreateStep(view));
@@ -183,6 +213,43 @@ function nextStep(view: View): Step {
     default:
       return withTaints(view, withProtection(view, split.current ? rollingStep(view) : createStep(view)));
   }
+}
+
+/** Whether machines of an older template stand: the birth of a deployment is no rollout. */
+const rolling = (old: readonly CountedSet[]): boolean => old.some(hasMachines);
+
+/** A rollout pauses itself when a machine of its new template fails, if it was asked to. */
+function automaticPause({ deployment, counted, machines }: View): AutomaticPause | undefined {
+  if (!rolling(counted.old) || !careOf(deployment).pauseOnFailure) return undefined;
+  const of = ({ set }: CountedSet) => machines.get(set.metadata.uid) ?? [];
+  return pauseOn(deployment, failuresOf(counted.current ? of(counted.current) : [], counted.old.flatMap(of)));
+}
+
+const pauseIsOver = ({ deployment: { metadata, spec }, complete, counted }: View): boolean =>
+  metadata.annotations?.[Annotations.RolloutPausedBy] !== undefined &&
+  !spec.paused &&
+  complete &&
+  !rolling(counted.old);
+
+/** Says on a deployment that paused itself that it did. */
+function pausedByFailure({ metadata }: MachineDeployment): Partial<Step> {
+  const note = metadata.annotations?.[Annotations.RolloutPausedBy];
+  if (note === undefined) return {};
+  const message = `The rollout paused itself because ${notedNames(note)} failed with the new template. Correct the template, or set spec.paused to false to go on.`;
+  return { condition: { type: ROLLOUT_BLOCKED, status: 'True', reason: 'PausedOnFailure', message } };
+}
+
+/** A rollout that is held back makes no progress, and is looked at again when it may. */
+function held({ gate, replicas, sizes }: View, step: Step): Step {
+  if (!gate || (sizes.current?.replicas ?? 0) < Math.min(gate.ceiling, replicas)) return step;
+  const { resize, inPlace = NO_WORK, create } = step;
+  const idle = !resize?.size && !create && inPlace.machines.length + inPlace.nodes.length === 0;
+  return {
+    ...step,
+    measureProgress: false,
+    lookAgainAt: gate.opensAt,
+    ...(idle ? { because: gate.because } : {}),
+  };
 }
 
 /** The last old machine is going and the current set has none yet: the rollout itself waits for the one and makes the other. */
@@ -218,17 +285,20 @@ function createStep(view: View, size = initialReplicas(view)): Step {
   };
 }
 
-function initialReplicas({ deployment, sizes, limits, replicas }: View): number {
+const ceilingOf = (gate: Gate | undefined): { readonly ceiling?: number } => (gate ? { ceiling: gate.ceiling } : {});
+
+function initialReplicas({ deployment, sizes, limits, replicas, gate }: View): number {
   return deployment.spec.strategy?.type === 'RollingUpdate'
-    ? currentReplicas(sizes, { replicas, ...limits })
+    ? currentReplicas(sizes, { replicas, ...limits, ...ceilingOf(gate) })
     : replicas;
 }
 
 function rollingStep(view: View): Step {
-  const { sizes, replicas, limits } = view;
+  const { sizes, replicas, limits, gate } = view;
   const { current } = sizes;
   if (!current) return createStep(view);
-  return { ...planRollingUpdate({ ...sizes, current }, { replicas, ...limits }), ...completion(view) };
+  const target = { replicas, ...limits, ...ceilingOf(gate) };
+  return { ...planRollingUpdate({ ...sizes, current }, target), ...completion(view) };
 }
 
 /** What is tidied up when a rollout has arrived. */
@@ -291,7 +361,7 @@ function inPlaceStep(view: View): Step {
   if (!current || !sizes.current) {
     const manual = deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual';
     if (!old.some(hasMachines)) return createStep(view);
-    return createStep(view, manual ? 0 : currentReplicas(sizes, { replicas, ...limits }));
+    return createStep(view, manual ? 0 : currentReplicas(sizes, { replicas, ...limits, ...ceilingOf(view.gate) }));
   }
   const { nodeOf } = view;
   if (!nodeOf && old.some(hasMachines)) return noNodesStep(deployment);
@@ -302,6 +372,7 @@ function inPlaceStep(view: View): Step {
     replicas,
     surge: limits.surge,
     unavailable: limits.unavailable,
+    ceiling: view.gate?.ceiling,
     manual: deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual',
     nodeOf: nodeOf ?? (() => undefined),
   });

@@ -46,6 +46,7 @@ import { nodeMarks } from './node-marks.ts';
 import { planRollout, type RolloutPlan } from './plan.ts';
 import { isComplete, pauseCondition, progressDeadline, withProgress } from './progress.ts';
 import { splitSets } from './revisions.ts';
+import type { AutomaticPause } from './rollout-gate.ts';
 import { planScaleIn, ScaleInReasons } from './scale-in.ts';
 import { messageOf, type SetCreation, SetWriter } from './set-writer.ts';
 import { type CountedSets, deploymentStatus, deploymentStatusDiffers } from './status.ts';
@@ -285,6 +286,7 @@ export class DeploymentReconciler {
     if (plan.write.length > 0 || plan.create || plan.rollback) {
       log.info('Deployment takes a step', { deployment: deployment.metadata.name, because: plan.because });
     }
+    if (plan.pause) return this.#pause(deployment, plan.pause, signal);
     const nodesLeft = await this.#markNodes(plan, signal);
     if (plan.rollback) {
       for (const set of plan.write) await this.#sets.update(set, signal);
@@ -306,7 +308,24 @@ export class DeploymentReconciler {
     await this.#sets.delete(plan.remove, signal);
     const outcome = await this.#writeStatus(key, revised, plan, { written, creation }, signal);
     if (creation?.kind === 'failed') throw creation.error;
-    return soonest(outcome, nodesLeft);
+    const opens =
+      plan.lookAgainAt && again(Math.max(plan.lookAgainAt.getTime() - this.#context.clock.now().getTime(), 1));
+    return opens ? soonest(soonest(outcome, nodesLeft), opens) : soonest(outcome, nodesLeft);
+  }
+
+  /** One write: the pause and what it is for, so that a user who goes on is not stopped by the same failure. */
+  async #pause(
+    deployment: MachineDeployment,
+    { note, message }: AutomaticPause,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { name, uid, resourceVersion } = deployment.metadata;
+    const annotations = { [Annotations.RolloutPausedBy]: note };
+    const body = { metadata: { uid, resourceVersion, annotations }, spec: { paused: true } };
+    const written = await this.#deployments.patch(name, { type: 'merge', body }, { signal });
+    this.#context.deployments.recordWrite(written);
+    this.#context.recorder.event(deployment, 'Warning', 'RolloutPaused', message);
+    return again(0);
   }
 
   async #handOver({ inPlace }: RolloutPlan, signal: AbortSignal): Promise<void> {
@@ -327,8 +346,13 @@ export class DeploymentReconciler {
     signal: AbortSignal,
   ): Promise<MachineDeployment> {
     const revision = String(plan.revision ?? '');
-    if (!plan.revision || deployment.metadata.annotations?.[Annotations.Revision] === revision) return deployment;
-    return this.#patch(deployment, { annotations: { [Annotations.Revision]: revision } }, signal);
+    const stale = plan.revision && deployment.metadata.annotations?.[Annotations.Revision] !== revision;
+    if (!stale && !plan.forgetPause) return deployment;
+    const annotations = {
+      ...(stale ? { [Annotations.Revision]: revision } : {}),
+      ...(plan.forgetPause ? { [Annotations.RolloutPausedBy]: null } : {}),
+    };
+    return this.#patch(deployment, { annotations }, signal);
   }
 
   /** Another template, or owner, has the name: the next pass makes another one (sheet 2.7). */

@@ -15,6 +15,8 @@ export interface RolloutTarget {
   readonly replicas: number;
   readonly surge: number;
   readonly unavailable: number;
+  /** What the current set may not exceed for now; absent: nothing holds it back. */
+  readonly ceiling?: number;
 }
 
 /** One step of a rollout and why it is that one. */
@@ -29,10 +31,10 @@ export interface RolloutStep {
  * The original counts the status alone, gives a new set its surge twice (BUG-4 of the sheet) and overshoots when the
  * status lags (incident 3).
  */
-export function currentReplicas(sizes: Sizes, { replicas, surge }: RolloutTarget): number {
+export function currentReplicas(sizes: Sizes, { replicas, surge, ceiling = replicas }: RolloutTarget): number {
   const have = sizes.current?.replicas ?? 0;
   const room = replicas + surge - sum(allOf(sizes), footprint);
-  return room <= 0 ? have : have + Math.min(room, Math.max(replicas - have, 0));
+  return room <= 0 ? have : have + Math.min(room, Math.max(Math.min(replicas, ceiling) - have, 0));
 }
 
 function reduce(
@@ -89,7 +91,9 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
       because: `${current.name} may have ${wanted} of ${target.replicas}`,
     };
   }
-  const resize = shrinkOld(sizes, target);
+  // What may not be made yet must not be missing either.
+  const growth = target.ceiling === undefined ? target.unavailable : Math.max(target.ceiling - current.replicas, 0);
+  const resize = shrinkOld(sizes, { ...target, unavailable: Math.min(target.unavailable, growth) });
   if (resize.size > 0) return { resize, because: 'enough machines are available to give old ones up' };
   if (!sizes.old.some((size) => footprint(size) > 0)) return { resize, because: 'no old machine is left' };
   return { resize, because: 'waiting: machines of the current set are not available, or old ones are not gone yet' };

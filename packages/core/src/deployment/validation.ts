@@ -1,6 +1,7 @@
 import { type MachineDeployment, type MachineSet, ORCHESTRATION_TYPES, STRATEGY_TYPES } from '@mcm/api';
 import { compileSelector, isEmptySelector } from '../set/selector.ts';
 import { type IntOrPercent, resolveIntOrPercent } from './limits.ts';
+import { careViolations } from './rollout-gate.ts';
 
 /** What is wrong with a spec: the field and what it must be. */
 export interface Violation {
@@ -76,6 +77,7 @@ export const validateDeployment = (deployment: MachineDeployment): readonly Viol
   ...strategyViolations(deployment.spec),
   ...selectorViolations(deployment.spec),
   ...classViolations(deployment.spec),
+  ...careViolations(deployment),
 ];
 
 /** What is wrong with a set. Empty: nothing. */

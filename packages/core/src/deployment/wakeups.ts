@@ -1,7 +1,7 @@
 import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { type Change, type Controller, controllerOf, type Key, keyOf, makeKey, type Node } from '@mcm/kube';
 import { BY_NODE, type ControllerContext, changedBeyondStatus } from '../set/caches.ts';
-import { isAvailable, isReady, phaseOf, updateReasonOf } from '../set/machines.ts';
+import { isAvailable, isFailed, isReady, phaseOf, updateReasonOf } from '../set/machines.ts';
 import { compileSelector } from '../set/selector.ts';
 import { semanticEqual } from '../set/semantic-equal.ts';
 import { setOf } from '../set/wakeups.ts';
@@ -96,9 +96,10 @@ export function wakeDeployments(controller: Controller, context: ControllerConte
     return change.type === 'updated' ? soon(keys) : keys;
   });
   controller.watch(context.machines, (change) =>
+    // A failure is looked at before the set has replaced the machine.
     change.type === 'updated' && !matters(change.old, change.object)
       ? []
-      : soon(deploymentOfMachine(change.object, context)),
+      : (isFailed(change.object) ? (keys: readonly Key[]) => keys : soon)(deploymentOfMachine(change.object, context)),
   );
   if (context.nodes === undefined) return;
   controller.watch(context.nodes.informer, (change) =>
