@@ -4,7 +4,11 @@ import {
   CustomObjectsApi,
   KubeConfig,
   makeInformer,
+  PatchStrategy,
+  setHeaderOptions,
   type V1ConfigMap,
+  type V1ConfigMapList,
+  Watch,
 } from '@kubernetes/client-node';
 import { crds } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
@@ -95,4 +99,101 @@ test('its informer sees an object come, change and go', async () => {
   await done;
   await informer.stop();
   expect(seen).toEqual(['add 1', 'update 2', 'delete 2']);
+});
+
+test('its patches of all four types', async () => {
+  const apps = config.makeApiClient(AppsV1Api);
+  const name = 'patched';
+  const template = { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'web', image: 'web:1' }] } };
+  const body = { metadata: { name }, spec: { selector: { matchLabels: { app: name } }, template, replicas: 0 } };
+  await apps.createNamespacedDeployment({ namespace, body });
+  const patch = (strategy: string, change: object) =>
+    apps.patchNamespacedDeployment(
+      { namespace, name, body: change, fieldManager: 'tester' },
+      setHeaderOptions('Content-Type', strategy),
+    );
+  const sidecar = { spec: { template: { spec: { containers: [{ name: 'side', image: 'side:1' }] } } } };
+  const merged = await patch(PatchStrategy.StrategicMergePatch, sidecar);
+  expect(merged.spec?.template.spec?.containers.map((one) => one.name).sort()).toEqual(['side', 'web']);
+  const replaced = await patch(PatchStrategy.MergePatch, sidecar);
+  expect(replaced.spec?.template.spec?.containers.map((one) => one.name)).toEqual(['side']);
+  const scaled = await patch(PatchStrategy.JsonPatch, [{ op: 'replace', path: '/spec/replicas', value: 2 }]);
+  expect(scaled.spec?.replicas).toBe(2);
+  const applied = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name }, spec: { replicas: 3 } };
+  const other = { ...applied, spec: { replicas: 4 } };
+  const apply = (change: object, fieldManager: string, force: boolean) =>
+    apps.patchNamespacedDeployment(
+      { namespace, name, body: change, fieldManager, force },
+      setHeaderOptions('Content-Type', PatchStrategy.ServerSideApply),
+    );
+  expect((await apply(applied, 'first', true)).spec?.replicas).toBe(3);
+  await expect(apply(other, 'second', false)).rejects.toMatchObject({ code: 409 });
+  expect((await apply(other, 'second', true)).spec?.replicas).toBe(4);
+});
+
+test('its watch starts where a list ended, sees only what is selected, and ends when it is told to', async () => {
+  const core = config.makeApiClient(CoreV1Api);
+  const { metadata } = await core.listNamespacedConfigMap({ namespace });
+  const seen: string[] = [];
+  let ended = (): void => undefined;
+  const end = new Promise<void>((resolve) => {
+    ended = resolve;
+  });
+  const watch = await new Watch(config).watch(
+    `/api/v1/namespaces/${namespace}/configmaps`,
+    { resourceVersion: metadata?.resourceVersion, labelSelector: 'pick=yes' },
+    (phase: string, object: V1ConfigMap) => {
+      seen.push(`${phase} ${object.metadata?.name}`);
+      if (phase === 'DELETED') watch.abort();
+    },
+    () => ended(),
+  );
+  await core.createNamespacedConfigMap({ namespace, body: { metadata: { name: 'left-out' } } });
+  const picked = { metadata: { name: 'picked', labels: { pick: 'yes' } } };
+  const created = await core.createNamespacedConfigMap({ namespace, body: picked });
+  // An object that is no longer selected is gone for this watch.
+  const relabelled = { ...created, metadata: { ...created.metadata, labels: { pick: 'no' } } };
+  await core.replaceNamespacedConfigMap({ namespace, name: 'picked', body: relabelled });
+  await end;
+  expect(seen).toEqual(['ADDED picked', 'DELETED picked']);
+});
+
+test('its informer lists again when what it has seen is too old to go on from (410)', async () => {
+  let ahead = 0;
+  const clock = {
+    now: () => new Date(Date.now() + ahead),
+    setTimeout: (fn: () => void, ms: number) => {
+      const timer = setTimeout(fn, ms);
+      return { cancel: () => clearTimeout(timer) };
+    },
+  };
+  const aging = await startControlPlane({ port: 0, controllers: false, clock });
+  const access = new KubeConfig();
+  access.loadFromString(aging.kubeconfig());
+  const core = access.makeApiClient(CoreV1Api);
+  const create = (name: string) => core.createNamespacedConfigMap({ namespace, body: { metadata: { name } } });
+  await create('before');
+  const stale = await core.listNamespacedConfigMap({ namespace });
+  await create('forgotten');
+  ahead = 10 * 60_000;
+  await create('after');
+  const lists: V1ConfigMapList[] = [stale];
+  let asked = 0;
+  const informer = makeInformer<V1ConfigMap>(access, `/api/v1/namespaces/${namespace}/configmaps`, async () => {
+    asked++;
+    return lists.pop() ?? core.listNamespacedConfigMap({ namespace });
+  });
+  const names = new Set<string>();
+  const all = new Promise<void>((resolve) => {
+    informer.on('add', (object) => {
+      names.add(object.metadata?.name ?? '');
+      if (names.size === 3) resolve();
+    });
+  });
+  await informer.start();
+  await all;
+  await informer.stop();
+  await aging.close();
+  expect(asked).toBe(2);
+  expect([...names].sort()).toEqual(['after', 'before', 'forgotten']);
 });

@@ -154,7 +154,10 @@ function sinkOf(response: NodeResponse): Sink {
     onClose: (listener) => {
       response.on('close', listener);
     },
-    end: () => response.end(),
+    // The end leaves by itself, after what was written: some clients (@kubernetes/client-node) lose a last event that comes with it.
+    end: () => {
+      setImmediate(() => response.end());
+    },
   };
 }
 
