@@ -53,7 +53,10 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
     for await (const measured of fleetFigures(500)) report(measured);
   },
   'control-plane': async () => {
-    for await (const { work, here, goal } of planeFigures()) say(`${work.padEnd(56)} ${here.padEnd(44)} goal ${goal}`);
+    for await (const { work, here, goal, reached } of planeFigures()) {
+      const verdict = reached === undefined ? '    ' : reached ? 'PASS' : 'MISS';
+      say(`${verdict}  ${work.padEnd(56)} ${here.padEnd(44)} goal ${goal}`);
+    }
   },
   deployments: async () => {
     say('\nA reconcile of one deployment of 10 machines, beside how many others');
