@@ -11,6 +11,8 @@ export type Action =
       readonly name: string;
       readonly body: object;
       readonly status?: true;
+      /** What a node's agent waits for before it speaks: the reason of the condition `InPlaceUpdate`. */
+      readonly awaits?: string;
     }
   | { readonly do: 'delete'; readonly kind: string; readonly name: string };
 
@@ -113,7 +115,9 @@ function changes(old: Recorded, object: Recorded): readonly Action[] {
   );
   if (Object.keys(meta).length > 0) body.metadata = meta;
   const actions: Action[] = [];
-  if (Object.keys(body).length > 0) actions.push({ do: 'merge', kind, name: metadata.name, body });
+  const awaits = kind === 'Node' ? updateReasonOf(old) : undefined;
+  if (Object.keys(body).length > 0)
+    actions.push({ do: 'merge', kind, name: metadata.name, body, ...(awaits ? { awaits } : {}) });
   const ready = kind === 'Node' ? heartbeat(old, object) : undefined;
   if (ready) actions.push({ do: 'merge', kind, name: metadata.name, body: ready, status: true });
   return actions;
@@ -132,12 +136,21 @@ function said(kind: string, old: Readonly<Record<string, string>>, now: Readonly
 interface Condition {
   readonly type: string;
   readonly status: string;
+  readonly reason?: string;
 }
 
 export const conditionsOf = (object: Recorded | undefined): readonly Condition[] => {
   const status = object?.status;
   return isFields(status) && Array.isArray(status.conditions) ? (status.conditions as Condition[]) : [];
 };
+
+/** What a machine's controller did last with it. */
+export const operationOf = ({ status }: Recorded): Readonly<Record<string, unknown>> | undefined =>
+  isFields(status) && isFields(status.lastOperation) ? status.lastOperation : undefined;
+
+/** How far the in-place update of a node is. */
+export const updateReasonOf = (node: Recorded): string | undefined =>
+  conditionsOf(node).find(({ type }) => type === 'InPlaceUpdate')?.reason;
 
 /** What the kubelet said about its node, if that changed. */
 function heartbeat(old: Recorded, node: Recorded): object | undefined {

@@ -38,15 +38,15 @@ export function compare(
 
 const unexpected = (kind: string, ours: Picture, theirs: Picture, rules: readonly Rule[]): readonly string[] => {
   const relevant = rules.filter((rule) => rule.kinds.includes(kind));
-  const adapt = (one: Picture): Picture =>
+  const adapt = (own: Picture, other: Picture): Picture =>
     new Map(
-      [...one].flatMap(([path, value]) => {
+      [...own].flatMap(([path, value]) => {
         const adapted = relevant.reduce<string | undefined>(
-          (text, rule) => (text === undefined ? undefined : rule.adapt(path, text)),
+          (text, rule) => (text === undefined ? undefined : rule.adapt(path, text, { own, other })),
           value,
         );
         return adapted === undefined ? [] : [[path, adapted] as const];
       }),
     );
-  return differences(adapt(ours), adapt(theirs));
+  return differences(adapt(ours, theirs), adapt(theirs, ours));
 };

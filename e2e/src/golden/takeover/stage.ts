@@ -13,6 +13,7 @@ import {
   type MemoryLogger,
   namespaces,
   nodes,
+  type OwnerReference,
   podDisruptionBudgets,
   pods,
   type Random,
@@ -22,7 +23,7 @@ import {
   VirtualClock,
 } from '@mcm/kube';
 import { runManager } from '@mcm/machine-controller-manager';
-import type { Action, Step } from './actions.ts';
+import { type Action, type Step, updateReasonOf } from './actions.ts';
 import { ScriptedCloud } from './cloud.ts';
 import type { Recorded, State } from './recording.ts';
 
@@ -41,6 +42,9 @@ const KINDS = [
   pods,
 ] as unknown as readonly Definition[];
 const NAMESPACE = 'bench';
+/** How long a node's agent waits to be asked, in virtual milliseconds. */
+const AGENT_PATIENCE_MS = 30_000;
+const AGENT_LOOKS_EVERY_MS = 500;
 /** Flags that the recorded processes had. */
 const DEFAULTS = { ...MACHINE_DEFAULTS, healthTimeoutMs: 25_000, creationTimeoutMs: 45_000 };
 const SERVER_SET = ['uid', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'];
@@ -70,6 +74,8 @@ export class Stage {
   /** UIDs here by those of the recording, and names likewise. */
   readonly #uids = new Map<string, string>();
   readonly #names = new Map<string, string>();
+  /** Machines that were recorded and not made here; each plays its own part. */
+  readonly #loaded = new Set<string>();
 
   private constructor(clock: VirtualClock, plane: Plane, zero: number) {
     this.clock = clock;
@@ -115,8 +121,10 @@ export class Stage {
       await this.#until(millis(object.metadata.creationTimestamp));
       await this.#create(object);
       const { name } = object.metadata;
+      if (object.kind === 'Machine') this.#loaded.add(name);
       if (object.kind === 'Machine' && hasVm(object, objects)) this.cloud.vms.add(name);
     }
+    await this.#settleOwners(inOrder);
     const leaving = inOrder.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
     leaving.sort((one, other) => millis(one.metadata.deletionTimestamp) - millis(other.metadata.deletionTimestamp));
     for (const { kind, metadata } of leaving) {
@@ -124,6 +132,24 @@ export class Stage {
       await this.#resource(kind).delete(metadata.name, { propagationPolicy: 'Background' });
     }
     await this.reach(at);
+  }
+
+  /** A machine that changed its set is older than its owner, which had no UID here yet when it was made. */
+  async #settleOwners(objects: readonly Recorded[]): Promise<void> {
+    for (const { kind, metadata } of objects) {
+      const owners = metadata.ownerReferences ?? [];
+      const late = owners.some(({ uid }) => {
+        const owner = objects.find((other) => other.metadata.uid === uid);
+        return owner && millis(owner.metadata.creationTimestamp) >= millis(metadata.creationTimestamp);
+      });
+      if (!late) continue;
+      const ownerReferences = this.#ownersHere(owners);
+      await this.#resource(kind).patch(metadata.name, { type: 'merge', body: { metadata: { ownerReferences } } });
+    }
+  }
+
+  #ownersHere(owners: readonly OwnerReference[]): OwnerReference[] {
+    return owners.map((owner) => ({ ...owner, uid: this.#uids.get(owner.uid) ?? owner.uid }));
   }
 
   /** Waits until a second of the recording. */
@@ -143,11 +169,11 @@ export class Stage {
 
   async #create(object: Recorded, withStatus = true): Promise<void> {
     const metadata = Object.fromEntries(Object.entries(object.metadata).filter(([key]) => !SERVER_SET.includes(key)));
-    const owners = object.metadata.ownerReferences?.map((owner) => ({
-      ...owner,
-      uid: this.#uids.get(owner.uid) ?? owner.uid,
-    }));
-    const draft = { ...object, metadata: { ...metadata, ...(owners ? { ownerReferences: owners } : {}) } };
+    const owners = object.metadata.ownerReferences;
+    const draft = {
+      ...object,
+      metadata: { ...metadata, ...(owners ? { ownerReferences: this.#ownersHere(owners) } : {}) },
+    };
     const resource = this.#resource(object.kind);
     const made = await resource.create(draft);
     this.#uids.set(object.metadata.uid, made.metadata.uid);
@@ -211,6 +237,7 @@ export class Stage {
       await this.#create(await this.#rename(draft), draft.kind === 'Pod');
       return;
     }
+    if (action.do === 'merge' && action.awaits) await this.#castAgent(action.name, action.awaits);
     const name = action.kind === 'Machine' || action.kind === 'Node' ? await this.#nameOf(action.name) : action.name;
     const resource = this.#resource(action.kind);
     if (action.do === 'delete') await resource.delete(name, { propagationPolicy: 'Background' });
@@ -222,6 +249,25 @@ export class Stage {
       );
   }
 
+  /**
+   * An agent speaks when its node was selected. Which of several equal nodes is selected is free, and so is the pace:
+   * the node here that has come as far plays the part, and takes it over from the one that had it.
+   */
+  async #castAgent(recorded: string, reason: string): Promise<void> {
+    for (let waited = 0; waited <= AGENT_PATIENCE_MS; waited += AGENT_LOOKS_EVERY_MS) {
+      const own = await this.#nameOf(recorded);
+      const { items } = await this.admin.resource(nodes).list();
+      const ready = items.filter((node) => updateReasonOf(node as unknown as Recorded) === reason);
+      const node = ready.find(({ metadata }) => metadata.name === own) ?? ready[0];
+      if (node) {
+        const other = [...this.#names].find(([, name]) => name === node.metadata.name)?.[0] ?? node.metadata.name;
+        this.#names.set(other, own).set(recorded, node.metadata.name);
+        return;
+      }
+      await this.clock.advance(AGENT_LOOKS_EVERY_MS);
+    }
+  }
+
   /** The machine here that plays the part of a recorded one. */
   async #nameOf(recorded: string): Promise<string> {
     const known = this.#names.get(recorded);
@@ -229,12 +275,12 @@ export class Stage {
     const living = await this.machines();
     const taken = new Set(this.#names.values());
     const prefix = recorded.replace(/[^-]+-[^-]+$/, '');
-    const same = living.find(({ metadata }) => metadata.name === recorded);
+    const same = living.find(({ metadata: { name } }) => name === recorded && !taken.has(name));
     const found =
       same ??
       living.find(
         ({ metadata: { name, deletionTimestamp } }) =>
-          name.startsWith(prefix) && !taken.has(name) && deletionTimestamp === undefined,
+          name.startsWith(prefix) && !taken.has(name) && !this.#loaded.has(name) && deletionTimestamp === undefined,
       );
     const name = found?.metadata.name ?? recorded;
     this.#names.set(recorded, name);

@@ -1,7 +1,8 @@
 import type { Outcome } from '../set.ts';
-import { conditionsOf, stepsAfter } from './actions.ts';
+import { conditionsOf, operationOf, stepsAfter } from './actions.ts';
 import { compare } from './compare.ts';
 import type { History, Recorded, State } from './recording.ts';
+import { CARRIED_ON, RULES } from './rules.ts';
 import { Stage } from './stage.ts';
 
 /** How long ours may take after the last action, in virtual milliseconds. */
@@ -13,11 +14,12 @@ const REST_MS = 60_000;
 const machinesOf = (state: State): readonly Recorded[] =>
   [...state.objects.values()].filter(({ kind }) => kind === 'Machine');
 
-/** Machines of a state that the original still had at its end. */
+/** Machines of a state that the original kept: there at its end, and not leaving. */
 const keptBy = (state: State, end: State): readonly Recorded[] =>
-  machinesOf(state).filter(
-    ({ metadata }) => end.objects.get(`Machine/${metadata.name}`)?.metadata.uid === metadata.uid,
-  );
+  machinesOf(state).filter(({ metadata: { name, uid } }) => {
+    const last = end.objects.get(`Machine/${name}`)?.metadata;
+    return last?.uid === uid && last.deletionTimestamp === undefined;
+  });
 
 /**
  * The part of a history that has an end: one that was cut off right after an action, with its work under way, ends where
@@ -58,10 +60,13 @@ async function endsAlike(
   end: State,
 ): Promise<string | undefined> {
   const theirs = [...end.objects.values()];
+  const later = carriedOn(end);
   let problems: readonly string[] = [];
   for (let waited = 0; waited <= PATIENCE_MS; waited += LOOK_EVERY_MS) {
-    problems = compare(await stage.objects(), theirs);
+    const ours = await stage.objects();
+    problems = compare(ours, theirs);
     if (problems.length === 0) break;
+    if (later && waited === PATIENCE_MS) problems = compare(ours, later, [...RULES, ...CARRIED_ON]);
     await stage.clock.advance(LOOK_EVERY_MS);
   }
   if (problems.length === 0 && isAtRest(end)) {
@@ -72,6 +77,16 @@ async function endsAlike(
     [...problems, ...(await replaced(stage, states, state, end)), ...stage.failures].slice(0, 4).join(' | ') ||
     undefined
   );
+}
+
+/** The end without what was just leaving, when that is all that was under way; undefined otherwise. */
+function carriedOn(end: State): readonly Recorded[] | undefined {
+  const leaving = machinesOf(end).filter(
+    (machine) => machine.metadata.deletionTimestamp !== undefined && operationOf(machine)?.state === 'Processing',
+  );
+  const names = new Set(leaving.map(({ metadata }) => metadata.name));
+  const stays = new Map([...end.objects].filter(([key]) => !names.has(key.replace(/^(Machine|Node)\//, ''))));
+  return leaving.length > 0 && isAtRest({ ...end, objects: stays }) ? [...stays.values()] : undefined;
 }
 
 /** Whether nothing was under way when the recording ended. */
