@@ -2,6 +2,7 @@ import type { AdmissionPlugin } from '../../registry/admission.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { defaultStorageClassAdmission, nodeTaintAdmission, storageProtectionAdmission } from './cluster.ts';
 import { priorityAdmission, serviceAccountAdmission, tolerationAdmission } from './pods.ts';
+import { serviceAddresses } from './service.ts';
 
 /**
  * The admission plugins of built-in kinds in the order of kube-apiserver. They come after NamespaceLifecycle and before
@@ -14,4 +15,5 @@ export const builtinAdmission = (registry: Registry): readonly AdmissionPlugin[]
   tolerationAdmission,
   defaultStorageClassAdmission(registry),
   storageProtectionAdmission,
+  serviceAddresses(registry),
 ];

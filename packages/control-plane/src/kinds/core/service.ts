@@ -42,13 +42,18 @@ function spread(seed: string, range: number): number {
 }
 
 /**
- * An address of the service network, from the service's uid. Two services may get the same one: nothing routes to them
- * here, so no register of addresses is kept.
+ * An address of the service network, from the service's uid; `attempt` counts those that were taken (see `admission/service.ts`).
+ * Undefined when there are no more.
  */
-function clusterAddress(uid: string): string {
-  const host = 1 + spread(uid, HOSTS);
+export function clusterAddress(uid: string, attempt = 0): string | undefined {
+  if (attempt >= HOSTS) return undefined;
+  const host = 1 + ((spread(uid, HOSTS) + attempt) % HOSTS);
   return `${SERVICE_NET[0]}.${SERVICE_NET[1]}.${host >> 8}.${host & 255}`;
 }
+
+/** The node port of the port at `index`, likewise. */
+export const nodePort = (uid: string, index: number, attempt = 0): number | undefined =>
+  attempt >= NODE_PORTS ? undefined : FIRST_NODE_PORT + ((spread(uid, NODE_PORTS) + index + attempt) % NODE_PORTS);
 
 function allocate(service: ApiObject): void {
   const spec = child(service, 'spec');
@@ -65,7 +70,7 @@ function allocate(service: ApiObject): void {
   if (type !== 'NodePort' && !(type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false)) return;
   for (const [index, port] of items(spec, 'ports').entries()) {
     if ((number(port, 'nodePort') ?? 0) === 0) {
-      port.nodePort = FIRST_NODE_PORT + ((spread(uid, NODE_PORTS) + index) % NODE_PORTS);
+      port.nodePort = nodePort(uid, index);
     }
   }
 }
@@ -134,8 +139,8 @@ export const serviceStrategy = strategy({
       items(look(old, 'spec'), 'ports').map((port) => [`${port.protocol}/${port.port}`, port.nodePort]),
     );
     for (const port of items(spec, 'ports')) {
-      const nodePort = chosen.get(`${port.protocol}/${port.port}`);
-      if (nodePort !== undefined && spec.type !== 'ClusterIP') port.nodePort ??= nodePort;
+      const kept = chosen.get(`${port.protocol}/${port.port}`);
+      if (kept !== undefined && spec.type !== 'ClusterIP') port.nodePort ??= kept;
     }
     allocate(service);
     if (!isPlain(service.status)) service.status = { loadBalancer: {} };
