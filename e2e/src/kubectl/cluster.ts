@@ -1,4 +1,5 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,6 +30,8 @@ export interface Cluster {
   run(line: string, input?: unknown): Promise<string>;
   /** Runs kubectl, which must fail; what it says. */
   refused(line: string, input?: unknown): Promise<string>;
+  /** Runs kubectl until it is stopped; `until` resolves when its output so far matches. */
+  follow(args: readonly string[]): { until(pattern: RegExp): Promise<void>; stop(): void };
   /** Writes a manifest and returns its path. */
   file(name: string, content: string): string;
   stop(): Promise<void>;
@@ -76,6 +79,19 @@ export async function startCluster(): Promise<Cluster> {
       const { code, stdout, stderr } = await command(line, input);
       if (code === 0) throw new Error(`kubectl ${line} went well: ${stdout}`);
       return stderr;
+    },
+    follow(args) {
+      const child = spawn('kubectl', args, { env: { ...process.env, KUBECONFIG: kubeconfig, HOME: dir } });
+      let output = '';
+      child.stdout.on('data', (chunk: Buffer) => {
+        output += chunk.toString();
+      });
+      return {
+        async until(pattern) {
+          while (!pattern.test(output)) await once(child.stdout, 'data');
+        },
+        stop: () => child.kill(),
+      };
     },
     file(name, content) {
       const path = join(dir, name);
