@@ -7,6 +7,11 @@ import type { CallKind, CallMemory, CallOutcome } from './observation.ts';
 /** What a call yields when it succeeds. */
 export type CallResult = Extract<CallOutcome, { ok: true }>;
 
+export interface CallObserver {
+  began(machine: Machine, kind: CallKind, inputs: string): void;
+  ended(machine: Machine, kind: CallKind, inputs: string, outcome: CallOutcome): void;
+}
+
 export interface CallsOptions {
   readonly clock: Clock;
   readonly log: Logger;
@@ -14,6 +19,8 @@ export interface CallsOptions {
   readonly wake: (machine: Machine) => void;
   /** Calls under way at once, of those that make VMs and of those that delete them apart: neither holds up the other. */
   readonly limit?: number;
+  /** Told when a call begins and when it ends, or is found to ignore its signal. */
+  readonly observer?: CallObserver;
 }
 
 const DEFAULT_LIMIT = 500;
@@ -87,6 +94,7 @@ export class DriverCalls {
     if (memory.running) throw new Error(`machine ${name}: ${kind} asked for while ${memory.running.kind} is under way`);
     this.#forgotten.delete(uid);
     this.#memory.set(uid, { ...memory, running: { kind, since: this.#options.clock.now() } });
+    this.#options.observer?.began(machine, kind, inputs);
     const lane = kind === 'delete' ? this.#deleting : this.#making;
     void lane
       .run((leave) =>
@@ -111,6 +119,7 @@ export class DriverCalls {
       inputs,
     } as const;
     this.#memory.set(uid, { ...memory, running: { ...memory.running, overdue } });
+    this.#options.observer?.ended(machine, kind, inputs, overdue.outcome);
     const fields = { machine: `${namespace}/${name}`, call: kind, error: error.message };
     this.#options.log.warn('Driver call ignores its signal; its machine waits for it', fields);
     this.#options.wake(machine);
@@ -124,6 +133,7 @@ export class DriverCalls {
 
   #settle(machine: Machine, kind: CallKind, inputs: string, outcome: CallOutcome): void {
     const { uid, name, namespace = '' } = machine.metadata;
+    this.#options.observer?.ended(machine, kind, inputs, outcome);
     if (this.#forgotten.delete(uid)) {
       this.#memory.delete(uid);
       return;

@@ -41,8 +41,11 @@ function planVm(o: MachineObservation, now: Date): Plan {
   if (o.machine.status?.currentStatus?.phase === 'Failed') return wait('a Failed machine gets no VM');
   const { last, created } = o.calls;
   if (last?.kind === 'delete' && created) return planDiscard(o, last, now);
-  if (last?.kind !== 'create') return act('there is no VM on record', { do: 'call', call: 'create' });
-  if (!last.outcome.ok) return planRetry(o, last, createBackoff(o, last.outcome.error), creationFailed, now);
+  if (last?.kind !== 'create') {
+    return planShortage(o, now) ?? act('there is no VM on record', { do: 'call', call: 'create' });
+  }
+  if (!last.outcome.ok)
+    return planShortage(o, now) ?? planRetry(o, last, createBackoff(o, last.outcome.error), creationFailed, now);
   if (!created) return act('the VM is to be found again', { do: 'call', call: 'create' });
   if (o.hasTarget && isStale(o.nodeOfCreated, created, o)) {
     return act(`Node ${created.nodeName} belongs to an earlier VM`, { do: 'call', call: 'delete' });
@@ -128,6 +131,23 @@ function createBackoff(o: MachineObservation, error: MachineError): Backoff {
   if (error.code !== 'ResourceExhausted') return CREATE_RETRY[error.code];
   const ms = o.settings.resourceExhaustedRetryMs;
   return ms > 0 ? { firstMs: ms, maxMs: ms } : CREATE_RETRY.ResourceExhausted;
+}
+
+/**
+ * Waits with the others of its class and zone. The machine says what the cloud said, to itself or to another, so that
+ * whoever reads its error code need not know which of them asked; and its creation timeout counts as ever.
+ */
+function planShortage(o: MachineObservation, now: Date): Plan | undefined {
+  const { shortage, calls, machine, settings } = o;
+  if (!shortage || (shortage.free && now >= shortage.retryAt)) return undefined;
+  const own = calls.last?.kind === 'create' && !calls.last.outcome.ok ? calls.last.outcome : undefined;
+  const outcome = own ?? ({ ok: false, error: shortage.error } as const);
+  const because = creationFailed(outcome.error);
+  const said = sayFailed(o, { kind: 'create', at: now, outcome, failures: 1, inputs: o.inputs }, because);
+  if (said.length > 0) return act(because, ...said);
+  const timeout = after(machine.metadata.creationTimestamp, settings.creationTimeoutMs);
+  const instants = [shortage.retryAt, timeout].filter((instant) => now <= instant);
+  return { ...wait(because, ...instants), awaitsCapacity: true };
 }
 
 /** Writes what failed, waits, tries again; at once when class or Secret have changed since. */

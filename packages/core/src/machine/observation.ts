@@ -4,6 +4,7 @@ import type { OpenBreaker } from '../disruption/silence.ts';
 import type { DrainObservation } from '../drain/observation.ts';
 import type { Instance } from '../driver/driver.ts';
 import type { MachineError } from '../driver/errors.ts';
+import type { Shortage } from './capacity.ts';
 import type { MachineSettings } from './settings.ts';
 
 /** The calls of a driver that concern one machine. */
@@ -63,6 +64,8 @@ export interface MachineObservation {
   /** The API servers were out of reach for long: nothing is judged, only deletions go on. */
   readonly frozen: boolean;
   readonly calls: CallMemory;
+  /** The cloud lacks capacity for machines of this class and zone. */
+  readonly shortage?: Shortage;
   /** What the driver can do besides `create` and `delete`. */
   readonly driver: { readonly initialize: boolean; readonly status: boolean };
   /** Machines of the same deployment that are being replaced, see {@link countReplacements}. */

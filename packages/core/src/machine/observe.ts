@@ -7,6 +7,7 @@ import type { DriverInvoker } from '../driver/invoker.ts';
 import { isNodeOf, pointsTo } from '../node/instance.ts';
 import type { Caches } from './caches.ts';
 import type { DriverCalls } from './calls.ts';
+import type { CapacityGate } from './capacity.ts';
 import { wantsInPlaceDrain } from './in-place.ts';
 import type { MachineMemory } from './memory.ts';
 import type { MachineObservation } from './observation.ts';
@@ -19,6 +20,7 @@ export interface ObserveOptions {
   readonly caches: Caches;
   readonly invoker: DriverInvoker;
   readonly calls: DriverCalls;
+  readonly capacity: CapacityGate;
   readonly defaults: () => MachineDefaults;
   readonly frozen: () => boolean;
   /** Machines of the group, other than this one, that are being marked Failed right now. */
@@ -29,6 +31,8 @@ export interface ObserveOptions {
 /** One snapshot of what the decision about a machine needs. Reads caches only. */
 export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptions, now: Date): MachineObservation {
   const { caches, invoker, calls } = o;
+  const inputs = invoker.inputsOf(machine);
+  const shortage = machine.spec.providerID ? undefined : o.capacity.of(machine, inputs);
   const settings = settingsOf(machine, o.defaults());
   const callMemory = calls.of(machine.metadata.uid);
   const node = nodeOf(machine, memory, caches);
@@ -56,7 +60,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   return {
     machine,
     settings,
-    inputs: invoker.inputsOf(machine),
+    inputs,
     asksForToken: userDataAsks(machine, invoker),
     hasTarget: caches.target !== undefined,
     frozen: o.frozen(),
@@ -71,6 +75,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     ...(node ? {} : squatterOf(machine, caches)),
     ...(memory.nodeVanished && !node ? { nodeWasDeleted: true } : {}),
     ...(drain ? { drain } : {}),
+    ...(shortage ? { shortage } : {}),
   };
 }
 

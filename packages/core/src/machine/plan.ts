@@ -60,6 +60,8 @@ export interface Plan {
   readonly because: string;
   /** Keys of the PodDisruptionBudgets whose change is waited for. */
   readonly budgets?: readonly string[];
+  /** The machine waits for capacity that others of its class and zone were refused. */
+  readonly awaitsCapacity?: true;
 }
 
 export const wait = (because: string, ...instants: readonly (Date | undefined)[]): Plan => ({

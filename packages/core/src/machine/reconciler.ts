@@ -64,6 +64,7 @@ export class MachineReconciler {
       });
     }
     waitFor(key, plan.budgets ?? [], o.drain ? travelling(o.drain) : []);
+    if (plan.awaitsCapacity) this.#options.capacity.waits(machine, o.inputs);
     const group = marksFailed(machine, plan) ? replacementGroup(machine) : undefined;
     if (group) this.#reserve(group, machine.metadata.uid);
     try {

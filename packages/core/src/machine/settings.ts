@@ -18,7 +18,7 @@ export interface MachineDefaults {
   readonly unhealthyConditionTypes: readonly string[];
   readonly volumeDetachTimeoutMs: number;
   readonly volumeReattachTimeoutMs: number;
-  /** Wait after a creation that failed with `ResourceExhausted`. */
+  /** First wait after a creation that failed with `ResourceExhausted`; it grows, see `CapacityGate`. */
   readonly resourceExhaustedRetryMs: number;
   /** NotReady or read-only for longer than this: the node's pods are force-deleted, for nothing on it answers. */
   readonly unresponsiveNodeMs: number;

@@ -21,6 +21,7 @@ import type { DriverDefinition } from '../driver/define-driver.ts';
 import { createInvoker, type DriverTimeouts, type ObserveCall } from '../driver/invoker.ts';
 import { type Caches, createCaches, informersOf } from '../machine/caches.ts';
 import { DriverCalls } from '../machine/calls.ts';
+import { CapacityGate } from '../machine/capacity.ts';
 import { MachineMemories } from '../machine/memory.ts';
 import { Performer } from '../machine/perform.ts';
 import { MachineReconciler } from '../machine/reconciler.ts';
@@ -109,6 +110,16 @@ export function buildMachineController<Spec, Credentials>(
     clock,
     log,
     wake: (machine) => machineController.enqueue(keyOf(machine)),
+    observer: {
+      began: (machine, kind, inputs) => kind === 'create' && capacity.began(machine, inputs),
+      ended: (machine, kind, inputs, outcome) => kind === 'create' && capacity.ended(machine, inputs, outcome),
+    },
+  });
+  const capacity = new CapacityGate({
+    clock,
+    random,
+    firstMs: defaults.resourceExhaustedRetryMs,
+    wake: (key) => machineController.enqueue(key),
   });
   const reachability = createReachability({
     caches,
@@ -125,6 +136,7 @@ export function buildMachineController<Spec, Credentials>(
     caches,
     invoker,
     calls,
+    capacity,
     defaults: () => defaults,
     frozen: reachability.frozen,
     volumeWindow: options.volumeWindow ?? 1,

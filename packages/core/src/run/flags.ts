@@ -66,7 +66,7 @@ export const machineFlags = {
   }),
   'resource-exhausted-retry': durationFlag({
     default: MACHINE_DEFAULTS.resourceExhaustedRetryMs,
-    help: 'wait after a creation that failed with ResourceExhausted; 0 means 10m',
+    help: 'first wait after a creation that failed with ResourceExhausted, shared by the machines of a class and zone and doubled up to three times it; 0 means 10m',
   }),
   'machine-unresponsive-node-timeout': durationFlag({
     default: MACHINE_DEFAULTS.unresponsiveNodeMs,

@@ -2,6 +2,7 @@ import { crds } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { nodes, pods, type Transport, VirtualClock } from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
+import { MachineError } from '../driver/errors.ts';
 import { NAMESPACE, Rig, type RigOptions } from './testing.ts';
 
 /** Incidents of the field, played again over the server. The numbers are those of the incident sheet. */
@@ -142,4 +143,38 @@ test('a machine whose Node the cache has not yet heard of is drained all the sam
   await rig.until(async () => (await rig.machines()).length === 0);
   expect(rig.cloud.vms).toEqual([]);
   expect(await rig.nodes()).toEqual([]);
+});
+
+test('incident 23: forty machines short of capacity ask the cloud one at a time, more and more rarely, and tell the same', async () => {
+  let short = true;
+  const rig = await started({
+    cloud: {
+      gate: (method, point) => {
+        if (method === 'create' && point === 'before' && short) throw new MachineError('ResourceExhausted', 'no cores');
+      },
+    },
+  });
+  const spec = { creationTimeout: '5h' };
+  await rig.createMachine('first', spec);
+  await rig.until(async () => (await rig.phase('first')) === 'CrashLoopBackOff');
+  for (let i = 0; i < 39; i++) await rig.createMachine(`m-${i}`, i === 0 ? {} : spec);
+  const elsewhere = { metadata: { labels: { 'topology.kubernetes.io/zone': 'z2' } } };
+  await rig.until(async () =>
+    (await rig.machines()).every((m) => m.status?.lastOperation?.errorCode === 'ResourceExhausted'),
+  );
+  expect(rig.cloud.calls.create).toBe(1);
+  await rig.clock.advance(2 * HOUR);
+  // At 10, 30 and some, and then every 30 to 36 minutes, whoever asks.
+  expect(rig.cloud.calls.create).toBeGreaterThanOrEqual(4);
+  expect(rig.cloud.calls.create).toBeLessThanOrEqual(6);
+  // The creation timeout of one that never asked counts as ever.
+  expect(await rig.phase('m-0')).toBe('Failed');
+  short = false;
+  await rig.createMachine('other-zone', { nodeTemplate: elsewhere });
+  await rig.until(async () => (await rig.phase('other-zone')) === 'Running', 60_000);
+  expect(rig.cloud.vms).toHaveLength(1);
+  await rig.until(async () =>
+    (await rig.machines()).every((m) => m.metadata.name === 'm-0' || m.status?.currentStatus?.phase === 'Running'),
+  );
+  expect(rig.cloud.made).toHaveLength(40);
 });
