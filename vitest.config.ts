@@ -6,6 +6,7 @@ export default defineConfig({
   resolve: { conditions: ['source'] },
   ssr: { resolve: { conditions: ['source'] } },
   test: {
+    setupFiles: ['./vitest.setup.ts'],
     include: ['{packages,providers,apps}/*/src/**/*.test.ts', 'e2e/src/**/*.test.ts'],
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
     // Not a measure of speed, only the end of a test that hangs.

@@ -7,6 +7,16 @@ if (text === '') {
   process.exit(1);
 }
 const report = JSON.parse(text);
+// Once more at the end, where a reader of a long log looks first.
+for (const file of report.testResults) {
+  if (file.status === 'failed' && file.assertionResults.length === 0)
+    process.stdout.write(`failed: ${file.name}\n${(file.message ?? '').slice(0, 2_000)}\n`);
+  for (const { fullName, status, failureMessages } of file.assertionResults)
+    if (status === 'failed')
+      process.stdout.write(
+        `failed: ${file.name}: ${fullName}\n${(failureMessages?.join('\n') ?? '').slice(0, 4_000)}\n`,
+      );
+}
 const passed = report.numPassedTests;
 // A file that does not even load counts as one failure.
 const failed =
