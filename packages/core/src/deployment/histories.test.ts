@@ -168,17 +168,26 @@ async function live({ seed, surge, unavailable, trouble, acts }: History, keepsA
 }
 
 const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 25), endOnFailure: true };
+const patienceMs = 60_000 + runs.numRuns * 5_000;
 
-test('never more machines than replicas + surge, never fewer available than must be, and it ends: lost answers, stale caches, kills', async () => {
-  await fc.assert(
-    fc.asyncProperty(history(gentle), (h) => live(h, true)),
-    runs,
-  );
-}, 120_000);
+test(
+  'never more machines than replicas + surge, never fewer available than must be, and it ends: lost answers, stale caches, kills',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(history(gentle), (h) => live(h, true)),
+      runs,
+    );
+  },
+  patienceMs,
+);
 
-test('the same with pauses, failures and deletions by hand, but for what is available', async () => {
-  await fc.assert(
-    fc.asyncProperty(history(rough), (h) => live(h, false)),
-    runs,
-  );
-}, 120_000);
+test(
+  'the same with pauses, failures and deletions by hand, but for what is available',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(history(rough), (h) => live(h, false)),
+      runs,
+    );
+  },
+  patienceMs,
+);
