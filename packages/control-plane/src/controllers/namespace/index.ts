@@ -8,6 +8,11 @@ import { isDying, namespaceOf, timestamp } from '../runtime/objects.ts';
 import { NAMESPACES } from '../runtime/resources.ts';
 
 const FINALIZER = 'kubernetes';
+/**
+ * How long a namespace that begins to go is left alone, so that whoever asks meanwhile sees it as its deletion left it. Upstream waits five
+ * seconds for other API servers to hear of it; there is one here.
+ */
+const FIRST_LOOK_MS = 300;
 const IGNORED = new Set(['events.k8s.io/events']);
 
 /** What is still in a namespace. */
@@ -149,8 +154,11 @@ function setup({ api, clock, directory, informer, metadataInformer, queue }: Con
   };
   const work = queue(sync);
 
-  namespaces.onChange(({ object }) => {
-    if (isDying(object)) work.add(object.metadata.name ?? '');
+  namespaces.onChange(({ type, object, old }) => {
+    if (type === 'deleted' || !isDying(object)) return;
+    const { name = '' } = object.metadata;
+    if (old === undefined || !isDying(old)) work.addAfter(name, FIRST_LOOK_MS);
+    else work.add(name);
   });
   directory.onChange(() => {
     const served = new Map(

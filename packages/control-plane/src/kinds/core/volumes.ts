@@ -1,8 +1,9 @@
 import type { ApiObject } from '../../object.ts';
 import { forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
+import { copyJson, jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
-import { child, look, type Plain, preset, strings } from '../plain.ts';
+import { internalDiff } from '../internal/diff.ts';
+import { child, isPlain, look, type Plain, preset, strings, text } from '../plain.ts';
 import { quantityNanos } from '../quantity.ts';
 import { strategy } from '../workloads/apps.ts';
 
@@ -84,7 +85,7 @@ export const volumeStrategy = strategy({
       causes.push(
         forbiddenValue(
           'spec.persistentvolumesource',
-          `spec.persistentvolumesource is immutable after creation\n${JSON.stringify(sourceOf(spec))}`,
+          `spec.persistentvolumesource is immutable after creation\n${internalDiff('PersistentVolumeSource', sourceOf(before), sourceOf(spec))}`,
         ),
       );
     }
@@ -110,24 +111,57 @@ function claimCauses(claim: ApiObject): StatusCause[] {
   return causes;
 }
 
-/** What of a claim stays as it is: all but requests and attributes class, and those too until it is bound. */
+/** What of a claim may not change (`ValidatePersistentVolumeClaimUpdate`). */
 function claimChange(claim: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(claim, 'spec');
-  const before = look(old, 'spec');
-  const bound = look(old, 'status').phase === 'Bound';
-  const frozen = (from: Plain): Plain => {
-    const { resources, volumeAttributesClassName, volumeName, ...rest } = from;
-    const free = bound ? {} : { resources, volumeAttributesClassName };
-    // The binder names the volume once.
-    return { ...rest, ...free, volumeName: before.volumeName === undefined ? undefined : volumeName };
-  };
-  if (jsonEquals(frozen(spec), frozen(before))) return [];
-  return [
-    forbiddenValue(
-      'spec',
-      `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${JSON.stringify(spec)}`,
-    ),
-  ];
+  const before = copyJson(look(old, 'spec'));
+  const bound = look(claim, 'status').phase === 'Bound';
+  const frozen = copyJson(spec);
+  // The binder names the volume once, and a class may be given to a claim that has none.
+  if (text(before, 'volumeName') === '') carry(before, 'volumeName', frozen.volumeName);
+  if (before.storageClassName === undefined && spec.storageClassName !== undefined) {
+    delete frozen.storageClassName;
+  }
+  const [storage, storageBefore] = [storageOf(spec), storageOf(before)];
+  if (bound) {
+    const { requests } = look(frozen, 'resources');
+    if (isPlain(requests)) carry(requests, 'storage', storageBefore);
+    carry(frozen, 'volumeAttributesClassName', before.volumeAttributesClassName);
+  }
+  const causes: StatusCause[] = [];
+  if (!jsonEquals(frozen, before)) {
+    const why =
+      'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
+    const diff = internalDiff('PersistentVolumeClaimSpec', before, frozen);
+    causes.push(forbiddenValue('spec', `${why}\n${diff}`));
+  }
+  if (quantityNanos(storage) < quantityNanos(storageBefore)) {
+    const capacity = look(old, 'status', 'capacity').storage;
+    if (quantityNanos(storage) <= quantityNanos(capacity)) {
+      causes.push(forbiddenValue('spec.resources.requests.storage', 'field can not be less than status.capacity'));
+    }
+  }
+  if (!jsonEquals(spec.volumeMode, before.volumeMode)) {
+    causes.push(invalidValue('volumeMode', spec.volumeMode, 'field is immutable'));
+  }
+  return [...causes, ...attributesClassCauses(spec, look(old, 'status'))];
+}
+
+const storageOf = (spec: Plain): unknown => look(spec, 'resources', 'requests').storage;
+
+/** Sets a field, or takes it away. */
+function carry(target: Plain, field: string, value: unknown): void {
+  if (value === undefined) delete target[field];
+  else target[field] = value;
+}
+
+/** A class of attributes that is in effect may be changed and not taken away. */
+function attributesClassCauses(spec: Plain, status: Plain): StatusCause[] {
+  if (status.currentVolumeAttributesClassName === undefined) return [];
+  const field = 'spec.volumeAttributesClassName';
+  const why = 'is forbidden when status.currentVolumeAttributesClassName is not nil';
+  if (spec.volumeAttributesClassName === undefined) return [forbiddenValue(field, `update to nil ${why}`)];
+  return spec.volumeAttributesClassName === '' ? [forbiddenValue(field, `update to empty string ${why}`)] : [];
 }
 
 export const claimStrategy = strategy({

@@ -2,22 +2,13 @@ import type { ApiObject } from '../../object.ts';
 import { forbiddenValue, invalidValue } from '../../registry/errors.ts';
 import { copyJson, jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
+import { internalDiff } from '../internal/diff.ts';
 import { items, look, number, type Plain, text } from '../plain.ts';
 import { podSpecCauses } from './validate.ts';
 
 /** The sentence of the real server, whose list of fields has no spaces between them. */
 const MUTABLE_FIELDS =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
-
-/** Two specs as a diff of their lines, for the end of the refusal. */
-function diff(before: Plain, after: Plain): string {
-  const old = JSON.stringify(before, null, 1).split('\n');
-  const now = JSON.stringify(after, null, 1).split('\n');
-  const first = now.findIndex((line, index) => line !== old[index]);
-  const removed = old.slice(first, first + 3).map((line) => `-${line}`);
-  const added = now.slice(first, first + 3).map((line) => `+${line}`);
-  return `@@ -${first + 1},3 +${first + 1},3 @@\n${[...removed, ...added].join('\n')}\n`;
-}
 
 function gateCauses(spec: Plain, before: Plain): StatusCause[] {
   const known = new Set(items(before, 'schedulingGates').map((gate) => text(gate, 'name')));
@@ -91,7 +82,7 @@ export function podUpdateCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   if (causes.length > 0) return causes;
   const frozen = frozenPart(spec, before);
   if (!jsonEquals(frozen, before)) {
-    return [forbiddenValue('spec', `${MUTABLE_FIELDS}\n${diff(before, frozen)}`)];
+    return [forbiddenValue('spec', `${MUTABLE_FIELDS}\n${internalDiff('PodSpec', before, frozen)}`)];
   }
   return tolerationsKept(spec, before)
     ? []

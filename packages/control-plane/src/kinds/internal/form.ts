@@ -1,0 +1,76 @@
+import { isPlain, look, type Plain } from '../plain.ts';
+import { INTERNAL } from './table.ts';
+
+interface InternalField {
+  readonly name: string;
+  readonly type: string;
+  /** What the API calls it, in lower case. */
+  readonly key: string;
+}
+
+let structures: Map<string, readonly InternalField[]> | undefined;
+
+function structureOf(name: string): readonly InternalField[] | undefined {
+  if (structures === undefined) {
+    structures = new Map();
+    for (const row of INTERNAL.trim().split('\n')) {
+      const [owner = '', columns = ''] = row.split(': ');
+      const fields = columns.split(' ').map((column) => {
+        const [left = '', alias] = column.split('=');
+        const [field = '', type = ''] = left.split(':');
+        const key = alias === undefined || alias === '-' ? field : alias;
+        return { name: field, type, key: key.toLowerCase() };
+      });
+      structures.set(owner, fields);
+    }
+  }
+  return structures.get(name);
+}
+
+/** Fields of a pod's spec that the server holds in its security context. */
+const HOST_FIELDS = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers'];
+
+/** A pod's security context with what the API keeps beside it. */
+function podForm(spec: Plain): Plain {
+  const context = look(spec, 'securityContext');
+  const held = HOST_FIELDS.filter((field) => spec[field] !== undefined).map((field) => [field, spec[field]]);
+  if (spec.securityContext === undefined && held.length === 0) return spec;
+  return { ...spec, securityContext: { ...context, ...Object.fromEntries(held) } };
+}
+
+const ZEROS: Readonly<Record<string, unknown>> = { "''": '', '0': 0, b: false, q: '0', '?': null };
+
+/** Go writes the keys of maps in order. */
+const inOrder = (value: unknown): unknown =>
+  isPlain(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
+
+function formOf(type: string, value: unknown): unknown {
+  if (type in ZEROS) return value === undefined || value === null ? ZEROS[type] : inOrder(value);
+  if (type.startsWith('*')) return isPlain(value) ? internalForm(type.slice(1), value) : null;
+  if (type.startsWith('[]')) {
+    return Array.isArray(value) ? value.map((item) => formOf(type.slice(2), item)) : null;
+  }
+  if (type.startsWith('{}')) {
+    if (!isPlain(value)) return null;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, formOf(type.slice(2), item)]));
+  }
+  return internalForm(type, isPlain(value) ? value : {});
+}
+
+/**
+ * A value of the API as the server's own structure holds it: Go's field names and order, zero values written out. Structures that are not
+ * in the table are left as they are.
+ */
+export function internalForm(structure: string, value: Plain): Plain {
+  const fields = structureOf(structure);
+  if (fields === undefined) return value;
+  const given = structure === 'PodSpec' ? podForm(value) : value;
+  const byKey = new Map(Object.entries(given).map(([key, item]) => [key.toLowerCase(), item]));
+  const form: Plain = {};
+  for (const { name, type, key } of fields) {
+    // Metadata is embedded: its fields stand beside the others, under their names in the API.
+    if (type === 'ObjectMeta') Object.assign(form, byKey.get(key) ?? {});
+    else form[name] = formOf(type, byKey.get(key));
+  }
+  return form;
+}
