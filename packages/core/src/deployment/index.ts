@@ -1,7 +1,8 @@
+export type { DeploymentOptions } from './execution.ts';
 export { type Limits, limitsOf } from './limits.ts';
-export { type DeploymentSnapshot, type NodeMarks, planRollout, type RolloutPlan } from './plan.ts';
+export { planRollout } from './plan.ts';
 export { isComplete } from './progress.ts';
-export { createDeploymentController, type DeploymentOptions, DeploymentReconciler } from './reconciler.ts';
+export { createDeploymentController, DeploymentReconciler } from './reconciler.ts';
 export { lastRevision, revisionOf, type Sets, splitSets } from './revisions.ts';
 export {
   type ParsedScaleIn,
@@ -11,5 +12,7 @@ export {
   type ScaleInResult,
   scaleInResults,
 } from './scale-in.ts';
+export type { NodeMarks, RolloutPlan } from './step.ts';
 export { hashSuffix, sameTemplate, templateHash } from './template-hash.ts';
 export { type Violation, validateDeployment, validateSet } from './validation.ts';
+export type { DeploymentSnapshot } from './view.ts';

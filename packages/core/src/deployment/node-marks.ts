@@ -2,7 +2,7 @@ import { Annotations, Labels, type Machine, type MachineSet, Taints, TRUE_LOWER 
 import type { Node, Taint } from '@mcm/kube';
 import type { NodeChange } from '../node/patch.ts';
 import { isTerminating } from '../set/machines.ts';
-import type { NodeMarks } from './plan.ts';
+import type { NodeMarks } from './step.ts';
 
 /** What is to be on a node; absent: left as it is. */
 interface Wanted {

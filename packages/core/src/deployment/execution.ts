@@ -1,0 +1,145 @@
+import { Annotations, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { again, done, isConflict, isNotFound, nodes as nodeResource, type Outcome, soonest } from '@mcm/kube';
+import { patchNode } from '../node/patch.ts';
+import { inParallel } from '../set/slow-start.ts';
+import type { DeploymentAccess } from './access.ts';
+import { nodeMarks } from './node-marks.ts';
+import type { AutomaticPause } from './rollout-gate.ts';
+import { messageOf } from './set-writer.ts';
+import type { StatusWriter } from './status-writer.ts';
+import type { RolloutPlan } from './step.ts';
+
+/** After a node could not be marked. The rollout does not wait for it. */
+const NODE_RETRY_MS = 5_000;
+/** Somebody else changed a node's taints: until the cache shows how. */
+const NODE_CHANGED_MS = 50;
+const PARALLEL_NODES = 16;
+
+/** Options of the deployment controller. */
+export interface DeploymentOptions {
+  /** Whether nodes are protected from the cluster autoscaler during a rollout. */
+  readonly protectNodesDuringRollout: boolean;
+}
+
+/** Carries plans out against the API, in an order in which a death after any write is mended by the next look. */
+export class PlanExecution {
+  readonly #access: DeploymentAccess;
+  readonly #status: StatusWriter;
+  readonly #options: DeploymentOptions;
+
+  constructor(access: DeploymentAccess, status: StatusWriter, options: DeploymentOptions) {
+    this.#access = access;
+    this.#status = status;
+    this.#options = options;
+  }
+
+  async carryOut(key: string, deployment: MachineDeployment, plan: RolloutPlan, signal: AbortSignal): Promise<Outcome> {
+    const { recorder, log } = this.#access.context;
+    if (plan.write.length > 0 || plan.create || plan.rollback) {
+      log.info('Deployment takes a step', { deployment: deployment.metadata.name, because: plan.because });
+    }
+    if (plan.pause) return this.#pause(deployment, plan.pause, signal);
+    const nodesLeft = await this.#markNodes(plan, signal);
+    if (plan.rollback) {
+      for (const set of plan.write) await this.#access.sets.update(set, signal);
+      const written = await this.#access.client.update(plan.rollback.deployment, { signal });
+      for (const event of plan.events) recorder.event(deployment, event.type, event.reason, event.message);
+      this.#access.context.deployments.recordWrite(written);
+      return nodesLeft;
+    }
+    const revised = await this.#recordRevision(deployment, plan, signal);
+    const creation = plan.create && (await this.#access.sets.create(revised, plan.create, signal));
+    if (creation?.kind === 'collision') return this.#collide(revised, signal);
+    const written = new Map<string, MachineSet>();
+    for (const set of plan.write) written.set(set.metadata.uid, await this.#access.sets.update(set, signal));
+    // The old sets are forbidden to refill by now, and the new one to delete what carries the label.
+    await this.#handOver(plan, signal);
+    if (creation?.kind !== 'failed') {
+      for (const event of plan.events) recorder.event(revised, event.type, event.reason, event.message);
+    }
+    await this.#access.sets.delete(plan.remove, signal);
+    const outcome = await this.#status.write(key, revised, plan, { written, creation }, signal);
+    if (creation?.kind === 'failed') throw creation.error;
+    const opens =
+      plan.lookAgainAt && again(Math.max(plan.lookAgainAt.getTime() - this.#access.context.clock.now().getTime(), 1));
+    return opens ? soonest(soonest(outcome, nodesLeft), opens) : soonest(outcome, nodesLeft);
+  }
+
+  /** One write: the pause and what it is for, so that a user who goes on is not stopped by the same failure. */
+  async #pause(
+    deployment: MachineDeployment,
+    { note, message }: AutomaticPause,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { name, uid, resourceVersion } = deployment.metadata;
+    const annotations = { [Annotations.RolloutPausedBy]: note };
+    const body = { metadata: { uid, resourceVersion, annotations }, spec: { paused: true } };
+    const written = await this.#access.client.patch(name, { type: 'merge', body }, { signal });
+    this.#access.context.deployments.recordWrite(written);
+    this.#access.context.recorder.event(deployment, 'Warning', 'RolloutPaused', message);
+    return again(0);
+  }
+
+  async #handOver({ inPlace }: RolloutPlan, signal: AbortSignal): Promise<void> {
+    const { nodes } = this.#access.context;
+    await this.#access.machines.patchAll(inPlace.machines, signal);
+    if (nodes === undefined) return;
+    const client = nodes.client.resource(nodeResource);
+    const errors = await inParallel(inPlace.nodes, PARALLEL_NODES, async ({ node, change }) => {
+      nodes.informer.recordWrite(await patchNode(client, node, change, { signal }));
+    });
+    const failure = errors.find((error) => !isNotFound(error));
+    if (failure !== undefined) throw failure;
+  }
+
+  async #recordRevision(
+    deployment: MachineDeployment,
+    plan: RolloutPlan,
+    signal: AbortSignal,
+  ): Promise<MachineDeployment> {
+    const revision = String(plan.revision ?? '');
+    const stale = plan.revision && deployment.metadata.annotations?.[Annotations.Revision] !== revision;
+    if (!stale && !plan.forgetPause) return deployment;
+    const annotations = {
+      ...(stale ? { [Annotations.Revision]: revision } : {}),
+      ...(plan.forgetPause ? { [Annotations.RolloutPausedBy]: null } : {}),
+    };
+    return this.#access.patch(deployment, { annotations }, signal);
+  }
+
+  /** Another template, or owner, has the name: the next pass makes another one (sheet 2.7). */
+  async #collide(deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
+    const collisionCount = (deployment.status?.collisionCount ?? 0) + 1;
+    this.#access.context.log.warn('The name of the new set is taken, taking another', {
+      deployment: deployment.metadata.name,
+      collisionCount,
+    });
+    await this.#access.putStatus(deployment, { ...deployment.status, collisionCount }, signal);
+    return again(1);
+  }
+
+  async #markNodes(plan: RolloutPlan, signal: AbortSignal): Promise<Outcome> {
+    const { nodes, log } = this.#access.context;
+    if (nodes === undefined) return done;
+    const { store } = nodes.informer;
+    const marks = nodeMarks(
+      plan.nodes,
+      (set) => this.#access.machinesOf(set),
+      (name) => store.get(name),
+      {
+        protection: this.#options.protectNodesDuringRollout,
+      },
+    );
+    const client = nodes.client.resource(nodeResource);
+    const errors = await inParallel(marks, PARALLEL_NODES, async ({ node, change }) => {
+      nodes.informer.recordWrite(await patchNode(client, node, change, { signal }));
+    });
+    const failures = errors.filter((error) => !isNotFound(error) && !isConflict(error));
+    if (failures.length === 0) return errors.some(isConflict) ? again(NODE_CHANGED_MS) : done;
+    log.warn('Nodes could not be marked for the rollout, trying again', {
+      nodes: failures.length,
+      error: messageOf(failures[0]),
+    });
+    return again(NODE_RETRY_MS);
+  }
+}

@@ -1,0 +1,91 @@
+import { Annotations, Labels, type Machine, type MachineDeployment } from '@mcm/api';
+import { type ConditionChange, findCondition } from '../set/conditions.ts';
+import { phaseOf } from '../set/machines.ts';
+import { planInPlaceUpdate } from './in-place.ts';
+import { currentReplicas } from './rolling-update.ts';
+import type { CountedSet } from './status.ts';
+import { NO_MARKS, ROLLOUT_BLOCKED, type Step } from './step.ts';
+import { ceilingOf, completion, createStep } from './strategy-steps.ts';
+import { hasMachines, type View } from './view.ts';
+
+/** Said of a deployment whose machines cannot be updated in place, because nobody sees their nodes (P-25). */
+export const NO_NODES: ConditionChange = {
+  type: ROLLOUT_BLOCKED,
+  status: 'True',
+  reason: 'NoTargetCluster',
+  message:
+    'Machines are updated in place on their nodes, and there is no target cluster: nothing is done. Start the manager with --target-kubeconfig, or set spec.strategy.type to RollingUpdate or Recreate.',
+};
+
+function noNodesStep({ status }: MachineDeployment): Step {
+  const { message, reason } = NO_NODES;
+  const said = findCondition(status?.conditions ?? [], ROLLOUT_BLOCKED)?.reason === reason;
+  return { condition: NO_NODES, events: said ? [] : [{ type: 'Warning', reason, message }], because: message };
+}
+
+const MOST_NAMES = 3;
+
+/** Says which updates in place have failed, as long as they have. Nothing else is selected while they use the budget up. */
+function failedUpdates(
+  machines: readonly Machine[],
+  nodeOf: View['nodeOf'],
+): (ConditionChange & { readonly reason: string; readonly message: string }) | undefined {
+  const failed = machines.filter((machine) => phaseOf(machine) === 'InPlaceUpdateFailed');
+  if (failed.length === 0) return undefined;
+  const told = failed
+    .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
+    .slice(0, MOST_NAMES)
+    .map(({ metadata: { name, labels } }) => {
+      const node = nodeOf?.(labels?.[Labels.Node] ?? '');
+      const why = node?.metadata.annotations?.[Annotations.UpdateFailedReason];
+      const silent = node?.metadata.labels?.[Labels.UpdateResult] === undefined;
+      return `${name} (${why ?? (silent ? 'no result within its timeout' : 'no reason given')})`;
+    });
+  const more = failed.length > MOST_NAMES ? ` and ${failed.length - MOST_NAMES} more` : '';
+  return {
+    type: ROLLOUT_BLOCKED,
+    status: 'True',
+    reason: 'InPlaceUpdateFailed',
+    message: `Updates in place failed: ${told.join(', ')}${more}. A late success is accepted; after the health timeout, unless it is disabled, the machine is replaced; a corrected template starts it anew.`,
+  };
+}
+
+/** The next step of a deployment whose machines are updated where they are (sheet 5). */
+export function inPlaceStep(view: View): Step {
+  const { deployment, sizes, counted, replicas, limits } = view;
+  const { current, old } = counted;
+  if (!current || !sizes.current) {
+    const manual = deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual';
+    if (!old.some(hasMachines)) return createStep(view);
+    return createStep(view, manual ? 0 : currentReplicas(sizes, { replicas, ...limits, ...ceilingOf(view.gate) }));
+  }
+  const { nodeOf } = view;
+  if (!nodeOf && old.some(hasMachines)) return noNodesStep(deployment);
+  const withMachines = ({ set }: CountedSet) => ({ set, machines: view.machines.get(set.metadata.uid) ?? [] });
+  const step = planInPlaceUpdate({
+    current: withMachines(current),
+    old: old.map(withMachines),
+    replicas,
+    surge: limits.surge,
+    unavailable: limits.unavailable,
+    ceiling: view.gate?.ceiling,
+    manual: deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual',
+    nodeOf: nodeOf ?? (() => undefined),
+  });
+  const candidates = old.filter(hasMachines).map(({ set }) => set);
+  const failed = failedUpdates(
+    [...old, current].flatMap(({ set }) => view.machines.get(set.metadata.uid) ?? []),
+    nodeOf,
+  );
+  const said = findCondition(deployment.status?.conditions ?? [], ROLLOUT_BLOCKED as never)?.message;
+  const news = failed && failed.message !== said;
+  return {
+    ...(failed ? { condition: failed } : {}),
+    events: news ? [{ type: 'Warning', reason: failed.reason, message: failed.message }] : [],
+    resize: step.resize,
+    inPlace: step.work,
+    nodes: { ...NO_MARKS, candidates },
+    because: step.because,
+    ...completion(view),
+  };
+}

@@ -1,0 +1,58 @@
+import { Annotations, Labels, type MachineSet, TRUE_LOWER } from '@mcm/api';
+import { semanticEqual } from '../set/semantic-equal.ts';
+import { scaleAnnotations } from './new-set.ts';
+import type { Step } from './step.ts';
+import type { View } from './view.ts';
+
+/** Folds all that a step does to a set into one write; sets that end up as they are stored are left out. */
+export function setWrites(view: View, step: Step, stored: readonly MachineSet[]): MachineSet[] {
+  const byName = new Map(stored.map((set) => [set.metadata.name, set]));
+  const all = view.split.current ? [...view.split.old, view.split.current] : view.split.old;
+  return all.flatMap((set) => {
+    const { name } = set.metadata;
+    const wanted = folded(view, step, set);
+    const before = byName.get(name);
+    const same =
+      semanticEqual(wanted.metadata.annotations, before?.metadata.annotations) &&
+      semanticEqual(wanted.metadata.labels, before?.metadata.labels) &&
+      semanticEqual(wanted.spec, before?.spec);
+    return same ? [] : [wanted];
+  });
+}
+
+/**
+ * An old set of an in-place update must not refill what was moved away. The original never takes the label off again, so
+ * a set that one comes back to could not grow (BUG-7 of the sheet).
+ */
+function refillLabels({ deployment, split }: View, set: MachineSet): Record<string, string> | undefined {
+  const { [Labels.ScaleUpDisabled]: label, ...labels } = set.metadata.labels ?? {};
+  const inPlace = deployment.spec.strategy?.type === 'InPlaceUpdate';
+  const off = inPlace && !deployment.spec.paused && set !== split.current && (set.spec.replicas ?? 0) > 0;
+  if (off) return { ...labels, [Labels.ScaleUpDisabled]: label ?? TRUE_LOWER };
+  const stays = label !== undefined && inPlace && set !== split.current;
+  return label === undefined || stays ? set.metadata.labels : labels;
+}
+
+function folded(view: View, step: Step, set: MachineSet): MachineSet {
+  const { deployment, limits } = view;
+  const labels = refillLabels(view, set);
+  const { name } = set.metadata;
+  const size = step.resize?.get(name);
+  const scaled = (size !== undefined && size !== (set.spec.replicas ?? 0)) || step.annotate?.includes(name) === true;
+  const mark = step.mark?.get(name);
+  const { [Annotations.PreferNoSchedule]: taint, ...annotations } = set.metadata.annotations ?? {};
+  const marked = mark === undefined ? taint : (mark ?? undefined);
+  return {
+    ...set,
+    metadata: {
+      ...set.metadata,
+      ...(labels ? { labels } : {}),
+      annotations: {
+        ...annotations,
+        ...(marked === undefined ? {} : { [Annotations.PreferNoSchedule]: marked }),
+        ...(scaled ? scaleAnnotations(deployment.spec.replicas ?? 0, limits) : {}),
+      },
+    },
+    spec: size === undefined ? set.spec : { ...set.spec, replicas: size },
+  };
+}

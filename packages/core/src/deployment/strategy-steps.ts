@@ -1,0 +1,94 @@
+import { Annotations, ConditionReasons, MachineDeploymentConditions, type MachineSet } from '@mcm/api';
+import { surplusHistory } from './history.ts';
+import { newSet } from './new-set.ts';
+import { planRecreate } from './recreate.ts';
+import { planRollback } from './rollback.ts';
+import { currentReplicas, planRollingUpdate } from './rolling-update.ts';
+import type { Gate } from './rollout-gate.ts';
+import { planScaling } from './scaling.ts';
+import { NO_MARKS, type Step, scaledEvent } from './step.ts';
+import type { View } from './view.ts';
+
+/** Sizes after a change of replicas, or while paused. */
+export function scalingStep({ deployment, sizes, limits, replicas }: View): Step {
+  return planScaling(sizes, {
+    replicas,
+    limits,
+    strategy: deployment.spec.strategy?.type,
+    statusReplicas: deployment.status?.replicas ?? 0,
+  });
+}
+
+/** The set for the present template, which has none yet. */
+export function createStep(view: View, size = initialReplicas(view)): Step {
+  const { deployment, limits, nextRevision } = view;
+  const create = newSet(deployment, { replicas: size, revision: nextRevision, limits });
+  const name = create.metadata.name ?? '';
+  return {
+    create,
+    condition: {
+      type: MachineDeploymentConditions.Progressing,
+      status: 'True',
+      reason: ConditionReasons.NewMachineSetCreated,
+      message: `Created new machine set "${name}"`,
+    },
+    events: size > 0 ? [scaledEvent(name, 0, size)] : [],
+    because: `there is no set for the template yet: ${name} is made with ${size}`,
+  };
+}
+
+/** What a gate lets the current set grow to. */
+export const ceilingOf = (gate: Gate | undefined): { readonly ceiling?: number } =>
+  gate ? { ceiling: gate.ceiling } : {};
+
+function initialReplicas({ deployment, sizes, limits, replicas, gate }: View): number {
+  return deployment.spec.strategy?.type === 'RollingUpdate'
+    ? currentReplicas(sizes, { replicas, ...limits, ...ceilingOf(gate) })
+    : replicas;
+}
+
+/** The next step of a rolling update. */
+export function rollingStep(view: View): Step {
+  const { sizes, replicas, limits, gate } = view;
+  const { current } = sizes;
+  if (!current) return createStep(view);
+  const target = { replicas, ...limits, ...ceilingOf(gate) };
+  return { ...planRollingUpdate({ ...sizes, current }, target), ...completion(view) };
+}
+
+/** What is tidied up when a rollout has arrived. */
+export function completion(view: View): Partial<Step> {
+  return view.complete ? { remove: historyOf(view) } : {};
+}
+
+/** The next step of a deployment that never has machines of two templates. */
+export function recreateStep(view: View): Step {
+  const step = planRecreate(view.sizes, view.replicas);
+  if (step.kind === 'create') return createStep(view);
+  return { ...step, ...completion(view) };
+}
+
+/** Back to a former template. */
+export function rollbackStep(view: View, revision: number): Step {
+  // The present template gets a revision first, so that one can come back to it; without machines, which the rollback
+  // would only take away again.
+  if (!view.split.current) return createStep(view, 0);
+  const rollback = planRollback(view.deployment, view.split, revision);
+  const { target } = rollback;
+  const wasOld = target?.metadata.annotations?.[Annotations.PreferNoSchedule] !== undefined;
+  const untaint = target && wasOld ? [target] : [];
+  return {
+    rollback,
+    nodes: { ...NO_MARKS, untaint },
+    mark: new Map(untaint.map((set) => [set.metadata.name, null])),
+    events: [rollback.event],
+    measureProgress: false,
+    because: rollback.event.message,
+  };
+}
+
+/** Old sets beyond the history's limit. */
+export const historyOf = ({ counted, split, deployment }: View): readonly MachineSet[] => {
+  const machines = new Map(counted.old.map(({ set, counts }) => [set, counts.replicas]));
+  return surplusHistory(split.old, (set) => machines.get(set) ?? 0, deployment.spec.revisionHistoryLimit);
+};
