@@ -41,6 +41,11 @@ export const RULES: readonly Rule[] = [
     adapt: (path, value) => (path.startsWith('.metadata.finalizers') ? undefined : value),
   },
   {
+    row: 'Annotation `machine-class` of a Node',
+    kinds: ['Node'],
+    adapt: (path, value) => (path.endsWith('node.machine.sapcloud.io/machine-class') ? undefined : value),
+  },
+  {
     row: 'Finalizer and priority of a Machine',
     kinds: ['Machine'],
     adapt: (path, value) =>

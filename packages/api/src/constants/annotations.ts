@@ -33,6 +33,11 @@ export const Annotations = {
   LastAppliedNodeTemplate: 'node.machine.sapcloud.io/last-applied-anno-labels-taints',
   /** Node, JSON of a resource list: virtual capacity as last synced. */
   LastAppliedVirtualCapacity: 'node.machine.sapcloud.io/last-applied-virtual-capacity',
+  /**
+   * Node, `<namespace>/<class>` of its machine, written when the Node joins: says which controller a Node belongs to, and
+   * whose cloud to ask, once the machine is gone. Ours; the original has no such thing.
+   */
+  MachineClassOfNode: 'node.machine.sapcloud.io/machine-class',
   /** Node (presence counts, written as `1`): the node belongs to no Machine and is left alone. */
   NotManagedByMCM: 'node.machine.sapcloud.io/not-managed-by-mcm',
   /** MachineDeployment, `m1~t1,m2~t2` with RFC 3339 times: machines to delete at the next scale-down. */

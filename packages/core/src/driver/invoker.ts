@@ -53,7 +53,7 @@ export interface DriverInvoker {
   initialize(machine: Machine, onOverdue?: OnOverdue): Promise<Instance>;
   status(machine: Machine, onOverdue?: OnOverdue): Promise<Instance>;
   delete(machine: Machine, onOverdue?: OnOverdue): Promise<{ readonly lastKnownState?: string } | undefined>;
-  list(machineClass: MachineClass): Promise<readonly ListedInstance[]>;
+  list(machineClass: MachineClass, onOverdue?: OnOverdue): Promise<readonly ListedInstance[]>;
   /** The cloud's id of a volume; undefined for one of another kind, or when the driver cannot tell. */
   volumeIdOf(source: VolumeSource): string | undefined;
 }
@@ -197,7 +197,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
         return undefined;
       }
     },
-    list: (machineClass) => {
+    list: (machineClass, onOverdue) => {
       const secrets = secretsOf(machineClass);
       return invoke(
         'list',
@@ -207,6 +207,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
           const base = request(machineClass, secrets, signal, { call: 'list' });
           return driver.list?.(base) ?? absent('list');
         },
+        onOverdue,
       );
     },
   };

@@ -32,6 +32,8 @@ export interface FakeCloudOptions {
   readonly gate?: (method: FakeMethod, point: 'before' | 'after', machineName: string) => Promise<void> | void;
   /** Node name of a machine's VM; default the machine's name. */
   readonly nodeName?: (machineName: string) => string;
+  /** VMs that listings leave out, as an eventually consistent cloud may. */
+  readonly hides?: (vm: FakeVm) => boolean;
   /** When a VM is made or gone, for a kubelet to be played. */
   readonly onCreated?: (vm: FakeVm) => void;
   readonly onDeleted?: (vm: FakeVm) => void;
@@ -78,8 +80,8 @@ export class FakeCloud {
   }
 
   /** Puts a VM there without anybody's asking. */
-  plant(machineName: string, createdAt?: string): FakeVm {
-    return this.#make(machineName, `planted-${this.#next}`, '', createdAt);
+  plant(machineName: string, createdAt?: string, providerId?: string): FakeVm {
+    return this.#make(machineName, `planted-${this.#next}`, '', createdAt, providerId);
   }
 
   /** Takes a VM away behind everybody's back. */
@@ -87,9 +89,15 @@ export class FakeCloud {
     for (const [id, vm] of this.#vms) if (vm.machineName === machineName) this.#vms.delete(id);
   }
 
-  #make(machineName: string, uid: string, userData: string, createdAt = this.#options.now?.()): FakeVm {
+  #make(
+    machineName: string,
+    uid: string,
+    userData: string,
+    createdAt = this.#options.now?.(),
+    providerId = `fake:///zone/vm-${this.#next++}`,
+  ): FakeVm {
     const vm: FakeVm = {
-      providerId: `fake:///zone/vm-${this.#next++}`,
+      providerId,
       nodeName: this.#options.nodeName?.(machineName) ?? machineName,
       machineName,
       uid,
@@ -150,11 +158,13 @@ export class FakeCloud {
         }),
       list: () =>
         this.#call('list', '', () =>
-          this.vms.map(({ providerId, machineName, createdAt }) => ({
-            providerId,
-            machineName,
-            ...(createdAt === undefined ? {} : { createdAt }),
-          })),
+          this.vms
+            .filter((vm) => !this.#options.hides?.(vm))
+            .map(({ providerId, machineName, createdAt }) => ({
+              providerId,
+              machineName,
+              ...(createdAt === undefined ? {} : { createdAt }),
+            })),
         ),
     };
     const volumeIds = (sources: readonly VolumeSource[]) => sources.map(volumeId);

@@ -2,6 +2,7 @@ import type { Machine } from '@mcm/api';
 import type { Clock, Logger } from '@mcm/kube';
 import { MachineError } from '../driver/errors.ts';
 import type { OnOverdue } from '../driver/invoker.ts';
+import { Lane } from './lane.ts';
 import type { CallKind, CallMemory, CallOutcome } from './observation.ts';
 
 /** What a call yields when it succeeds. */
@@ -24,35 +25,6 @@ export interface CallsOptions {
 }
 
 const DEFAULT_LIMIT = 500;
-
-/** At most `limit` at once; the rest wait in the order in which they came. */
-class Lane {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(limit: number) {
-    this.#free = limit;
-  }
-
-  /** `work` may give its place up before it ends. */
-  async run<T>(work: (leave: () => void) => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    let left = false;
-    const leave = (): void => {
-      if (left) return;
-      left = true;
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free++;
-    };
-    try {
-      return await work(leave);
-    } finally {
-      leave();
-    }
-  }
-}
 
 const NOTHING: CallMemory = {};
 

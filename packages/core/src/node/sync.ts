@@ -7,7 +7,7 @@ import {
   type NodeTemplateSpec,
   quantitiesEqual,
 } from '@mcm/api';
-import type { Node, Taint } from '@mcm/kube';
+import { makeKey, type Node, type Taint } from '@mcm/kube';
 import { jsonEquals } from '../machine/merge-diff.ts';
 import type { NodeChange } from './patch.ts';
 
@@ -147,6 +147,8 @@ export function planNodeSync(
     ...syncMap(metadata.annotations ?? {}, last.annotations, template?.metadata?.annotations ?? {}),
     ...syncRecord(metadata.annotations, template),
     ...capacity.record,
+    // Never a write of its own: Nodes that joined under the original stay as they are.
+    ...(Object.hasOwn(labels, Labels.MachineName) ? { [Annotations.MachineClassOfNode]: classKey(machine) } : {}),
   };
   const finalizers = metadata.finalizers ?? [];
   const missesFinalizer =
@@ -167,6 +169,8 @@ export function planNodeSync(
   };
   return nonEmpty(patch) ? patch : undefined;
 }
+
+const classKey = ({ metadata, spec }: Machine): string => makeKey(metadata.namespace, spec.class.name ?? '');
 
 /** The record is compared by meaning, not by text: the original prints its keys in another order. */
 function syncRecord(

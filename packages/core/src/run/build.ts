@@ -29,7 +29,7 @@ import { MACHINE_DEFAULTS, type MachineDefaults } from '../machine/settings.ts';
 import { createTokenIssuer } from '../machine/tokens.ts';
 import { Wakes } from '../machine/wakes.ts';
 import { createClassReconcile, createSecretReconcile } from '../machine-class/reconciler.ts';
-import { createOrphanReconcile, ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans.ts';
+import { ORPHAN_DEFAULTS, OrphanCollector, type OrphanOptions } from '../safety/orphans.ts';
 import { createReachability, REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../safety/reachability.ts';
 
 export interface MachineControllerOptions<Spec, Credentials> {
@@ -149,7 +149,7 @@ export function buildMachineController<Spec, Credentials>(
   const machineController = controller('machine', reconciler.reconcile);
   const classController = controller('machineclass', createClassReconcile({ client: control, caches, clock, log }));
   const secretController = controller('secret', createSecretReconcile({ client: control, caches, clock, log }));
-  const orphans = createOrphanReconcile({
+  const orphans = new OrphanCollector({
     caches,
     invoker,
     control,
@@ -157,10 +157,13 @@ export function buildMachineController<Spec, Credentials>(
     namespace,
     clock,
     log,
+    recorder,
     defaults,
     options: options.orphans ?? ORPHAN_DEFAULTS,
+    frozen: reachability.frozen,
+    wake: (key) => orphanController.enqueue(key),
   });
-  const orphanController = controller('machinesafetyorphanvms', orphans.reconcile);
+  const orphanController: Controller = controller('machinesafetyorphanvms', orphans.reconcile);
   const safetyController = controller('machinesafetyapiserver', reachability.reconcile);
 
   machineController.watch(caches.machines, (change) => {
@@ -185,10 +188,10 @@ export function buildMachineController<Spec, Credentials>(
   classController.watch(caches.machines, classOfMachine);
   secretController.watch(caches.secrets, (change) => [change.key]);
   secretController.watch(caches.classes, secretsOfClass);
-  for (const informer of [caches.machines, caches.classes, caches.secrets])
-    orphanController.watch<never>(informer as never, () => []);
+  orphanController.watch(caches.secrets, () => []);
   if (caches.target) orphanController.watch(caches.target.nodes, () => []);
-  orphanController.watch(caches.machines, (change) => (orphans.concerns(change) ? [orphans.key] : []));
+  orphanController.watch(caches.machines, (change) => orphans.keysOf(change));
+  orphanController.watch(caches.classes, (change) => (change.type === 'updated' ? [] : [change.key]));
 
   function forget({ metadata }: Machine): void {
     calls.forget(metadata.uid);
@@ -206,7 +209,7 @@ export function buildMachineController<Spec, Credentials>(
   const runControllers = async (signal: AbortSignal): Promise<void> => {
     if (signal.aborted) stop.abort(signal.reason);
     signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true });
-    orphanController.enqueue(orphans.key, orphans.firstAfterMs);
+    for (const key of orphans.firstKeys) orphanController.enqueue(key);
     if (target) safetyController.enqueue(reachability.key, reachability.firstAfterMs);
     await Promise.all(controllers.map((each) => each.run(signal)));
   };

@@ -104,12 +104,12 @@ export const machineFlags = {
   'orphan-policy': textFlag({
     default: ORPHAN_DEFAULTS.policy,
     oneOf: ['delete', 'report'],
-    help: 'what becomes of VMs without a machine',
+    help: 'what becomes of VMs and Nodes without a machine',
   }),
   'orphan-max-deletions-per-hour': integerFlag({
     min: 0,
     default: ORPHAN_DEFAULTS.maxPerHour,
-    help: 'VMs without a machine deleted within an hour at most',
+    help: 'VMs without a machine, and Nodes without one, deleted within an hour at most',
   }),
   'driver-call-timeout': durationFlag({
     default: DRIVER_TIMEOUTS.create,

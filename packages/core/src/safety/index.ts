@@ -1,4 +1,6 @@
-export { isOrphan, ORPHAN_DEFAULTS, type OrphanOptions, planNodeMark } from './orphans.ts';
+export { planNodeMark } from './orphan-nodes.ts';
+export { isOrphan } from './orphan-vms.ts';
+export { ORPHAN_DEFAULTS, type OrphanOptions } from './orphans.ts';
 export {
   createOvershootController,
   judgeSet,

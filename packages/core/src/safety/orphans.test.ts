@@ -2,7 +2,8 @@ import { Annotations } from '@mcm/api';
 import { expect, test } from 'vitest';
 import type { ListedInstance } from '../driver/driver.ts';
 import { at, machine, NOON, node } from '../machine/testing.ts';
-import { confirmOrphans, isOrphan, planNodeMark } from './orphans.ts';
+import { planNodeMark } from './orphan-nodes.ts';
+import { confirmOrphans, isOrphan } from './orphan-vms.ts';
 
 const vm: ListedInstance = { providerId: 'testmachine-ip1', machineName: 'testmachine_1' };
 const minute = 60_000;

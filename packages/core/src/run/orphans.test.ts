@@ -1,0 +1,202 @@
+import { Annotations, crds, type Machine, machineClasses, machines } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { events, nodes, type Transport, VirtualClock } from '@mcm/kube';
+import { afterEach, expect, test } from 'vitest';
+import { ORPHAN_DEFAULTS } from '../safety/orphans.ts';
+import { NAMESPACE, Rig, type RigOptions } from './testing.ts';
+
+/** VMs and Nodes that nothing stands for, over the server and the cloud in memory. */
+
+const cleanUp: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const clean of cleanUp.splice(0)) await clean();
+});
+
+const HOUR = 3_600_000;
+const MINUTE = 60_000;
+
+async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ clock, crds, controllers: false });
+  const rig = new Rig({ clock, plane, ...options });
+  cleanUp.push(async () => {
+    await rig.kill();
+    await plane.close();
+  });
+  await rig.createClass();
+  rig.start();
+  return rig;
+}
+
+const SILENT = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
+
+/** Machines that ran, whose objects somebody forced away and whose VMs are gone. Their Nodes remain, silent. */
+async function forcedAway(rig: Rig, ...names: string[]): Promise<void> {
+  for (const name of names) await rig.createMachine(name);
+  await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
+  await rig.clock.advance(30 * MINUTE);
+  const client = rig.admin.resource<Machine>(machines, NAMESPACE);
+  await rig.kill();
+  for (const name of names) {
+    await rig.conditions(name, SILENT);
+    await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
+    rig.cloud.lose(name);
+    await client.delete(name);
+  }
+  rig.start();
+}
+
+const nodeNames = async (rig: Rig): Promise<string[]> => (await rig.nodes()).map(({ metadata }) => metadata.name);
+
+test('incident 6: the Node of a machine that was forced away is deleted once its VM is confirmed gone, on a second pass', async () => {
+  const rig = await started();
+  await rig.createMachine('stays');
+  await forcedAway(rig, 'gone');
+  const node = await rig.admin.resource(nodes).get('gone');
+  expect(node.metadata.annotations?.[Annotations.MachineClassOfNode]).toBe(`${NAMESPACE}/small`);
+  const took = await rig.until(async () => !(await nodeNames(rig)).includes('gone'), 2 * HOUR);
+  expect(took).toBeGreaterThanOrEqual(ORPHAN_DEFAULTS.confirmAfterMs);
+  await rig.clock.advance(2 * HOUR);
+  expect(await nodeNames(rig)).toEqual(['stays']);
+  expect(await rig.phase('stays')).toBe('Running');
+});
+
+test.each<[guard: string, options: Partial<RigOptions>, spoil: (rig: Rig) => Promise<unknown>]>([
+  [
+    'its VM is there after all, though no listing shows it',
+    { cloud: { hides: () => true } },
+    async (rig) => rig.cloud.plant('gone', undefined, 'fake:///zone/vm-0'),
+  ],
+  ['the listing fails', {}, async (rig) => rig.cloud.fail('list', ...Array(50).fill({ code: 'Unavailable' }))],
+  [
+    'another class cannot be listed: its Secret is not there',
+    {},
+    async (rig) =>
+      rig.admin.resource(machineClasses, NAMESPACE).create({
+        metadata: { name: 'broken', namespace: NAMESPACE },
+        providerSpec: {},
+        secretRef: { name: 'nowhere', namespace: NAMESPACE },
+      } as never),
+  ],
+  ['its kubelet reports again', {}, async (rig) => rig.conditions('gone', [{ type: 'Ready', status: 'True' }])],
+  [
+    '--orphan-policy=report',
+    { controller: { orphans: { ...ORPHAN_DEFAULTS, policy: 'report' } } },
+    async () => undefined,
+  ],
+  ['a cap of none', { controller: { orphans: { ...ORPHAN_DEFAULTS, maxPerHour: 0 } } }, async () => undefined],
+  [
+    'it joined under another controller',
+    {},
+    async (rig) =>
+      rig.admin.resource(nodes).patch('gone', {
+        type: 'merge',
+        body: { metadata: { annotations: { [Annotations.MachineClassOfNode]: 'elsewhere/small' } } },
+      }),
+  ],
+])('the Node of a gone machine is kept and marked, not deleted: %s', async (_guard, options, spoil) => {
+  const rig = await started(options);
+  await forcedAway(rig, 'gone');
+  await spoil(rig);
+  await rig.clock.advance(3 * HOUR);
+  expect(await nodeNames(rig)).toEqual(['gone']);
+  const [node] = await rig.nodes();
+  expect(node?.metadata.annotations?.[Annotations.NotManagedByMCM]).toBe('1');
+});
+
+test('a Node is not deleted for a machine that the cache has not heard of yet: the server is asked', async () => {
+  let blind = false;
+  const silent = (signal: AbortSignal | undefined): Promise<Response> =>
+    new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+  const wrap =
+    (transport: Transport): Transport =>
+    (request) =>
+      blind && request.path.includes('/machines?') && request.path.includes('watch=')
+        ? silent(request.signal)
+        : transport(request);
+  const rig = await started({ wrap });
+  await forcedAway(rig, 'gone');
+  await rig.kill();
+  blind = true;
+  rig.start();
+  await rig.clock.advance(MINUTE);
+  // The watch is silent: this machine, which claims the Node, is in no cache.
+  await rig.createMachine('new', {}, { labels: { node: 'gone' } });
+  await rig.clock.advance(30 * MINUTE);
+  expect(await nodeNames(rig)).toEqual(['gone']);
+  expect(rig.log.lines.some(({ message }) => message === 'Node is kept: a machine claims it')).toBe(true);
+});
+
+test('at most so many Nodes an hour', async () => {
+  const rig = await started({ controller: { orphans: { ...ORPHAN_DEFAULTS, maxPerHour: 1 } } });
+  await forcedAway(rig, 'a', 'b', 'c');
+  await rig.until(async () => (await nodeNames(rig)).length === 2, 2 * HOUR);
+  await rig.clock.advance(50 * MINUTE);
+  expect(await nodeNames(rig)).toHaveLength(2);
+  await rig.until(async () => (await nodeNames(rig)).length === 0, 3 * HOUR);
+});
+
+test('an orphan VM: first reported, then deleted, told on its class, at most so many an hour', async () => {
+  const rig = await started({ controller: { orphans: { ...ORPHAN_DEFAULTS, maxPerHour: 2 } } });
+  await rig.clock.advance(5 * MINUTE);
+  const now = rig.clock.now().toISOString();
+  for (const name of ['a', 'b', 'c']) rig.cloud.plant(name, now);
+  await rig.until(async () => rig.cloud.vms.length === 1, HOUR);
+  await rig.clock.advance(40 * MINUTE);
+  expect(rig.cloud.vms).toHaveLength(1);
+  await rig.until(async () => rig.cloud.vms.length === 0, HOUR);
+  await rig.clock.advance(MINUTE);
+  const told = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(({ reason }) => reason === 'OrphanVM');
+  expect(told.map(({ involvedObject }) => [involvedObject.kind, involvedObject.name])).toContainEqual([
+    'MachineClass',
+    'small',
+  ]);
+  expect(told.map(({ message }) => message).join('\n')).toMatch(/belongs to none; it is deleted/);
+});
+
+test('a cloud that ignores its signal when it lists or deletes holds up its own class only', async () => {
+  const forever = new Promise<never>(() => undefined);
+  const rig = await started({
+    cloud: { gate: (method, _point, name) => (method === 'delete' && name === 'deaf' ? forever : undefined) },
+  });
+  await rig.clock.advance(2 * MINUTE);
+  const now = rig.clock.now().toISOString();
+  rig.cloud.plant('deaf', now);
+  await rig.clock.advance(40 * MINUTE);
+  expect(rig.cloud.calls.delete).toBe(1);
+  rig.cloud.plant('other', rig.clock.now().toISOString());
+  await rig.until(async () => !rig.cloud.vms.some(({ machineName }) => machineName === 'other'), HOUR);
+  await rig.clock.advance(2 * HOUR);
+  // One call for the deaf one, however long, and one for the other.
+  expect(rig.cloud.calls.delete).toBe(2);
+  expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['deaf']);
+});
+
+test('a listing that never ends is not begun again, and other classes are listed', async () => {
+  const forever = new Promise<never>(() => undefined);
+  let first = true;
+  const rig = await started({
+    cloud: {
+      gate: (method) => {
+        if (method !== 'list' || !first) return undefined;
+        first = false;
+        return forever;
+      },
+    },
+  });
+  await rig.clock.advance(MINUTE + 1);
+  expect(rig.cloud.calls.list).toBe(1);
+  await rig.createClass('second');
+  rig.cloud.plant('nobody', rig.clock.now().toISOString());
+  await rig.until(async () => rig.cloud.vms.length === 0, HOUR);
+  // Every quarter of an hour and a confirmation: only the second class.
+  expect(rig.cloud.calls.list).toBeLessThanOrEqual(6);
+});
+
+test('a listing that fails is tried again ever more rarely', async () => {
+  const rig = await started();
+  rig.cloud.fail('list', ...Array(100).fill({ code: 'Unavailable' }));
+  await rig.clock.advance(2 * HOUR);
+  expect(rig.cloud.calls.list).toBeGreaterThan(5);
+  expect(rig.cloud.calls.list).toBeLessThan(15);
+});

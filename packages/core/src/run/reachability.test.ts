@@ -1,0 +1,109 @@
+import { crds } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { type Transport, VirtualClock } from '@mcm/kube';
+import { afterEach, expect, test } from 'vitest';
+import { Rig } from './testing.ts';
+
+/** What the machine controller does while an API server is out of reach, by cutting its connections to it. */
+
+const cleanUp: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const clean of cleanUp.splice(0)) await clean();
+});
+
+const MINUTE = 60_000;
+const SILENT = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
+const READY = [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] as const;
+
+type Cut = 'nothing' | 'control' | 'target';
+
+/** Both clusters are one server here; which of them a request is for shows in its path. */
+const serverOf = (path: string): Cut =>
+  path.includes('/machine.sapcloud.io/') || path.includes('/secrets') ? 'control' : 'target';
+
+async function started() {
+  let cut: Cut = 'nothing';
+  const open = new Set<AbortController>();
+  const wrap =
+    (transport: Transport): Transport =>
+    async (request) => {
+      const server = serverOf(request.path);
+      if (server === cut) throw new TypeError('connection refused');
+      const line = new AbortController();
+      const signal = AbortSignal.any([line.signal, ...(request.signal ? [request.signal] : [])]);
+      if (request.path.includes('watch=')) {
+        Object.assign(line, { server });
+        open.add(line);
+      }
+      return transport({ ...request, signal });
+    };
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ clock, crds, controllers: false });
+  const rig = new Rig({ clock, plane, wrap });
+  cleanUp.push(async () => {
+    await rig.kill();
+    await plane.close();
+  });
+  await rig.createClass();
+  rig.start();
+  return {
+    rig,
+    /** Refuses connections, and breaks those that stand. */
+    cut: (what: Cut) => {
+      cut = what;
+      for (const line of open) if ('server' in line && line.server === what) line.abort(new TypeError('reset'));
+    },
+  };
+}
+
+test.each<Cut>(['control', 'target'])(
+  'S-F2…S-F5: the %s cluster cut off: frozen, nobody is judged; back again, the outage is not held against anybody',
+  async (server) => {
+    const { rig, cut } = await started();
+    for (const name of ['m-0', 'm-1', 'm-2']) await rig.createMachine(name);
+    await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
+    await rig.conditions('m-0', SILENT);
+    await rig.until(async () => (await rig.phase('m-0')) === 'Unknown');
+    const before = await rig.machine('m-0');
+
+    cut(server);
+    await rig.until(async () => rig.controller?.frozen() === true, 5 * MINUTE);
+    const orphan = rig.cloud.plant('nobody', rig.clock.now().toISOString());
+    await rig.clock.advance(3 * 60 * MINUTE);
+    // Long past the health timeout of ten minutes.
+    expect((await rig.machine('m-0'))?.status).toEqual(before?.status);
+    expect(rig.cloud.vms).toContain(orphan);
+    await rig.createMachine('m-3');
+    await rig.clock.advance(10 * MINUTE);
+    expect(rig.cloud.calls.create).toBe(3);
+
+    cut('nothing');
+    await rig.until(async () => rig.controller?.frozen() === false, 10 * MINUTE);
+    // Running for a moment; still silent, it is Unknown anew, and has its whole time again.
+    const since = async (): Promise<string> => (await rig.machine('m-0'))?.status?.currentStatus?.lastUpdateTime ?? '';
+    const thawedAt = rig.clock.now().getTime();
+    await rig.until(async () => (await rig.phase('m-0')) === 'Unknown', MINUTE);
+    expect(Math.abs(Date.parse(await since()) - thawedAt)).toBeLessThan(MINUTE);
+    await rig.clock.advance(9 * MINUTE);
+    expect(await rig.phase('m-0')).toBe('Unknown');
+    await rig.conditions('m-0', READY);
+    await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
+    expect(rig.cloud.made).toHaveLength(5);
+    await rig.until(async () => !rig.cloud.vms.includes(orphan), 60 * MINUTE);
+  },
+);
+
+test('a cut shorter than the timeout freezes nothing', async () => {
+  const { rig, cut } = await started();
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  cut('control');
+  let frozen = false;
+  for (let second = 0; second < 30; second++) {
+    await rig.clock.advance(1_000);
+    frozen ||= rig.controller?.frozen() === true;
+  }
+  cut('nothing');
+  await rig.clock.advance(10 * MINUTE);
+  expect(frozen || rig.controller?.frozen()).toBe(false);
+});

@@ -1,0 +1,16 @@
+import { type Machine, machines } from '@mcm/api';
+import type { KubeClient } from '@mcm/kube';
+
+/** All machines, read from the server itself: the one read whose staleness could cost a VM or a Node. */
+export async function liveMachines(control: KubeClient, namespace: string): Promise<ReadonlyMap<string, Machine>> {
+  const found = new Map<string, Machine>();
+  let token: string | undefined;
+  do {
+    const page = await control
+      .resource(machines, namespace)
+      .list({ limit: 500, ...(token ? { continue: token } : {}) });
+    for (const machine of page.items) found.set(machine.metadata.name, machine);
+    token = page.metadata.continue || undefined;
+  } while (token);
+  return found;
+}
