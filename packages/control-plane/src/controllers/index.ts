@@ -18,7 +18,7 @@ import { attachDetach } from './volumes/attach.ts';
 import { volumeBinder } from './volumes/binder.ts';
 import { storageProtection } from './volumes/protection.ts';
 import { daemonSetController } from './workloads/daemon-set.ts';
-import { deploymentController } from './workloads/deployment.ts';
+import { deploymentController } from './workloads/deployment/index.ts';
 import { jobController } from './workloads/job.ts';
 import { replicaSetController } from './workloads/replica-set.ts';
 import { statefulSetController } from './workloads/stateful-set.ts';

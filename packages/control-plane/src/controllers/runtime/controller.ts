@@ -2,6 +2,7 @@ import type { Signer } from '../../certificates/signer.ts';
 import type { Clock } from '../../clock.ts';
 import { Api, type PlaneClient, type Resource, resourceKey } from './api.ts';
 import { Directory } from './directory.ts';
+import { EventWriter, type Recorder, recorderOf } from './events.ts';
 import { Informer, metadataOnly, type Projection, slimNode, slimPod, withoutManagedFields } from './informer.ts';
 import { WorkQueue } from './queue.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS } from './resources.ts';
@@ -37,6 +38,8 @@ export interface ControllerContext {
   /** What is served, custom resources included. */
   readonly directory: Directory;
   readonly queue: (work: (key: string) => Promise<void>) => WorkQueue;
+  /** Tells events in the name of a component, e.g. `replicaset-controller`. */
+  readonly recorder: (component: string) => Recorder;
 }
 
 /** One controller: `setup` asks for its caches and wires handlers to queues. The queues do not run before all caches are filled. */
@@ -92,6 +95,7 @@ export async function runControllers(
   };
 
   const directory = new Directory(api, clock);
+  const events = new EventWriter(api, clock, (key, error) => environment.onError?.('events', key, error));
   for (const { name, setup } of controllers) {
     setup({
       api,
@@ -108,6 +112,7 @@ export async function runControllers(
         informers.delete(key);
       },
       directory,
+      recorder: (component) => recorderOf(events, component),
       queue: (work) => {
         const queue = new GatedQueue(clock, work, (key, error) => environment.onError?.(name, key, error));
         queues.push(queue);

@@ -1,7 +1,7 @@
-import { look, number, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import { scaled } from '../runtime/objects.ts';
-import { replicasOf } from './pods.ts';
+import { isPlain, look, number, text } from '../../../kinds/plain.ts';
+import type { ApiObject } from '../../../object.ts';
+import { scaled } from '../../runtime/objects.ts';
+import { replicasOf } from '../pods.ts';
 
 /** How a deployment's replica sets should be scaled: only those that change. */
 export interface Scaling {
@@ -25,11 +25,13 @@ const sum = (sets: readonly ApiObject[], count: (set: ApiObject) => number): num
 
 /** maxSurge and maxUnavailable as numbers of pods; both zero would never end, so one may then be unavailable. */
 export function bounds(deployment: ApiObject): { surge: number; unavailable: number } {
-  const { maxSurge, maxUnavailable } = look(deployment, 'spec', 'strategy', 'rollingUpdate');
+  const { type, rollingUpdate } = look(deployment, 'spec', 'strategy');
+  if (type !== 'RollingUpdate') return { surge: 0, unavailable: 0 };
+  const { maxSurge, maxUnavailable } = isPlain(rollingUpdate) ? rollingUpdate : {};
   const replicas = replicasOf(deployment);
   const surge = scaled(maxSurge ?? 0, replicas, true);
   const unavailable = scaled(maxUnavailable ?? 0, replicas, false);
-  if (surge === 0 && unavailable === 0) return { surge, unavailable: 1 };
+  if (surge === 0 && unavailable === 0) return { surge, unavailable: Math.min(1, replicas) };
   return { surge, unavailable: Math.min(unavailable, replicas) };
 }
 
@@ -39,7 +41,7 @@ function shrinkOld({ deployment, fresh, old }: RolloutView): Scaling[] {
   const least = replicasOf(deployment) - unavailable;
   const all = [...old, fresh];
   const newUnavailable = replicasOf(fresh) - availableOf(fresh);
-  let allowed = sum(all, replicasOf) - least - Math.max(0, newUnavailable);
+  let allowed = sum(all, replicasOf) - least - newUnavailable;
   const wanted = new Map(old.map((set) => [set, replicasOf(set)]));
   if (allowed <= 0) return old.map((set) => ({ set, replicas: replicasOf(set) }));
   const byAge = [...old].sort((a, b) => age(a) - age(b));
@@ -63,7 +65,8 @@ function shrinkOld({ deployment, fresh, old }: RolloutView): Scaling[] {
 
 const age = (set: ApiObject): number => new Date(set.metadata.creationTimestamp ?? 0).getTime();
 
-function growNew({ deployment, fresh, old }: RolloutView): number {
+/** How large the new set may be now. */
+export function growNew({ deployment, fresh, old }: Omit<RolloutView, 'oldPodsLeft'>): number {
   const wanted = replicasOf(deployment);
   const now = replicasOf(fresh);
   if (now >= wanted) return wanted;
@@ -71,23 +74,13 @@ function growNew({ deployment, fresh, old }: RolloutView): number {
   return Math.min(wanted, now + Math.max(0, room));
 }
 
-/** What the next step of a rollout is (`rolloutRolling`, `rolloutRecreate`, or proportional scaling when paused). */
+/** What the next step of a rollout is (`rolloutRolling`, `rolloutRecreate`). */
 export function planRollout(view: RolloutView): Scaling[] {
   const { deployment, fresh, old, oldPodsLeft } = view;
-  const spec = look(deployment, 'spec');
   const changed = (plan: readonly Scaling[]): Scaling[] =>
     plan.filter(({ set, replicas }) => replicasOf(set) !== replicas);
   const wanted = replicasOf(deployment);
-  const running = old.filter((set) => replicasOf(set) > 0);
-  if (spec.paused === true) {
-    // A paused rollout only follows the size, when there is one set to follow it.
-    if (running.length === 0) return changed([{ set: fresh, replicas: wanted }]);
-    const [only] = running;
-    return running.length === 1 && replicasOf(fresh) === 0 && only !== undefined
-      ? changed([{ set: only, replicas: wanted }])
-      : [];
-  }
-  if (text(look(spec, 'strategy'), 'type') === 'Recreate') {
+  if (text(look(deployment, 'spec', 'strategy'), 'type') === 'Recreate') {
     const stop = changed(old.map((set) => ({ set, replicas: 0 })));
     if (stop.length > 0 || oldPodsLeft) return stop;
     return changed([{ set: fresh, replicas: wanted }]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../../object.ts';
 import { planRollout } from './rollout.ts';
 
 const set = (name: string, replicas: number, available: number): ApiObject => ({
@@ -10,11 +10,11 @@ const set = (name: string, replicas: number, available: number): ApiObject => ({
   status: { availableReplicas: available },
 });
 
-const deployment = (replicas: number, strategy: Record<string, unknown>, paused = false): ApiObject => ({
+const deployment = (replicas: number, strategy: Record<string, unknown>): ApiObject => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
   metadata: { name: 'd' },
-  spec: { replicas, strategy, paused },
+  spec: { replicas, strategy },
 });
 
 const rolling = (maxSurge: unknown, maxUnavailable: unknown) => ({
@@ -59,14 +59,6 @@ test.each<[string, ApiObject, ApiObject, ApiObject[], boolean, Record<string, nu
     {},
   ],
   ['and then all', deployment(3, { type: 'Recreate' }), set('new', 0, 0), [set('old', 0, 0)], false, { new: 3 }],
-  [
-    'a paused rollout follows the size only',
-    deployment(5, rolling(1, 0), true),
-    set('new', 0, 0),
-    [set('old', 3, 3)],
-    true,
-    { old: 5 },
-  ],
   ['scaling down', deployment(1, rolling(1, 0)), set('new', 3, 3), [], false, { new: 1 }],
 ])('%s', (_title, whole, fresh, old, oldPodsLeft, wanted) => {
   const plan = planRollout({ deployment: whole, fresh, old, oldPodsLeft });

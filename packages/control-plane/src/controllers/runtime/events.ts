@@ -1,0 +1,178 @@
+import type { Clock } from '../../clock.ts';
+import type { ApiObject } from '../../object.ts';
+import { type Api, allowing } from './api.ts';
+import { timestamp } from './objects.ts';
+import { EVENTS } from './resources.ts';
+
+/** What an event is about; uid and the rest may be unknown. */
+export interface EventSubject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion?: string | undefined;
+}
+
+export type EventType = 'Normal' | 'Warning';
+
+export const subjectOf = ({ apiVersion, kind, metadata }: ApiObject): EventSubject => ({
+  apiVersion,
+  kind,
+  namespace: metadata.namespace ?? '',
+  name: metadata.name ?? '',
+  uid: metadata.uid ?? '',
+  resourceVersion: metadata.resourceVersion,
+});
+
+/** Events about one object that may be written at once, and how long it takes until one more may. */
+const BURST = 25;
+const REFILL_MS = 300_000;
+/** So many events that differ in their message only become one, within this time. */
+const SIMILAR = 10;
+const SIMILAR_MS = 600_000;
+/** Events and subjects that are remembered. */
+const REMEMBERED = 4096;
+const COMBINED = '(combined from similar events): ';
+
+interface Known {
+  readonly namespace: string;
+  readonly name: string;
+  count: number;
+}
+
+interface Group {
+  readonly messages: Set<string>;
+  last: number;
+}
+
+/** A map that forgets what was set longest ago. */
+class Recent<V> extends Map<string, V> {
+  override set(key: string, value: V): this {
+    this.delete(key);
+    if (this.size >= REMEMBERED) {
+      for (const oldest of this.keys()) {
+        this.delete(oldest);
+        break;
+      }
+    }
+    return super.set(key, value);
+  }
+}
+
+/**
+ * Writes the events of controllers, as client-go's recorder does: one that is told again raises its count, many that differ in
+ * their message only become one, and one subject gets no more than a burst. Events are told and forgotten: a refusal goes to `onError`
+ * and is not tried again.
+ * @see client-go tools/record
+ */
+export class EventWriter {
+  readonly #api: Api;
+  readonly #clock: Clock;
+  readonly #onError: (key: string, error: unknown) => void;
+  readonly #known = new Recent<Known>();
+  readonly #groups = new Recent<Group>();
+  readonly #spent = new Recent<{ tokens: number; at: number }>();
+  #last: Promise<void> = Promise.resolve();
+  #number = 0;
+
+  constructor(api: Api, clock: Clock, onError: (key: string, error: unknown) => void) {
+    this.#api = api;
+    this.#clock = clock;
+    this.#onError = onError;
+  }
+
+  record(component: string, subject: EventSubject, type: EventType, reason: string, message: string): void {
+    const about = `${component}/${subject.kind}/${subject.namespace}/${subject.name}/${subject.uid}`;
+    const group = `${about}/${type}/${reason}`;
+    const combined = this.#isOneOfMany(group, message);
+    const key = combined ? group : `${group}/${message}`;
+    if (!this.#mayWrite(about)) return;
+    const shown = combined ? `${COMBINED}${message}` : message;
+    // One after the other: a count is raised on an event that was made before.
+    this.#last = this.#last
+      .then(() => this.#write(key, component, subject, type, reason, shown))
+      .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
+  }
+
+  async #write(
+    key: string,
+    component: string,
+    subject: EventSubject,
+    type: EventType,
+    reason: string,
+    message: string,
+  ): Promise<void> {
+    const now = timestamp(this.#clock.now());
+    const known = this.#known.get(key);
+    if (known !== undefined) {
+      const patch = { count: known.count + 1, lastTimestamp: now, message };
+      const raised = await allowing(
+        this.#api.patch(EVENTS, { namespace: known.namespace, name: known.name }, patch),
+        404,
+      );
+      known.count++;
+      if (raised !== undefined) return;
+    }
+    const namespace = subject.namespace === '' ? 'default' : subject.namespace;
+    const name = `${subject.name}.${this.#suffix()}`;
+    const event = {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name, namespace },
+      involvedObject: { ...subject, ...(subject.namespace === '' ? { namespace: undefined } : {}) },
+      reason,
+      message,
+      source: { component },
+      firstTimestamp: now,
+      lastTimestamp: now,
+      count: 1,
+      type,
+      reportingComponent: component,
+      reportingInstance: '',
+    };
+    // A namespace on its way out takes no events; neither do names that no event can have.
+    const made = await allowing(this.#api.create(EVENTS, event, { namespace }), 403, 404, 422);
+    if (made !== undefined) this.#known.set(key, { namespace, name, count: 1 });
+  }
+
+  /** Sixteen hexadecimal digits as upstream's, which are the time in nanoseconds; here the last of them count. */
+  #suffix(): string {
+    const nanos = BigInt(this.#clock.now().getTime()) * 1_000_000n + BigInt(this.#number++ % 1_000_000);
+    return nanos.toString(16);
+  }
+
+  /** Whether this message is one of more than a few for the same reason. */
+  #isOneOfMany(key: string, message: string): boolean {
+    const now = this.#clock.now().getTime();
+    const group = this.#groups.get(key);
+    if (group === undefined || now - group.last > SIMILAR_MS) {
+      this.#groups.set(key, { messages: new Set([message]), last: now });
+      return false;
+    }
+    group.last = now;
+    if (group.messages.size < SIMILAR) group.messages.add(message);
+    return group.messages.size >= SIMILAR;
+  }
+
+  #mayWrite(key: string): boolean {
+    const now = this.#clock.now().getTime();
+    const spent = this.#spent.get(key) ?? { tokens: BURST, at: now };
+    const refilled = Math.min(BURST, spent.tokens + (now - spent.at) / REFILL_MS);
+    if (refilled < 1) {
+      this.#spent.set(key, { tokens: refilled, at: now });
+      return false;
+    }
+    this.#spent.set(key, { tokens: refilled - 1, at: now });
+    return true;
+  }
+}
+
+/** Tells events in the name of one component. */
+export type Recorder = (subject: EventSubject | ApiObject, type: EventType, reason: string, message: string) => void;
+
+/** A recorder of one component over the writer. */
+export const recorderOf =
+  (writer: EventWriter, component: string): Recorder =>
+  (subject, type, reason, message) =>
+    writer.record(component, 'metadata' in subject ? subjectOf(subject) : subject, type, reason, message);

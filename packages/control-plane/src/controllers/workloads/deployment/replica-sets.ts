@@ -1,0 +1,100 @@
+import { look, type Plain } from '../../../kinds/plain.ts';
+import type { ApiObject } from '../../../object.ts';
+import { copyJson, jsonEquals } from '../../../registry/object-text.ts';
+import { ownerReference } from '../../runtime/objects.ts';
+import { templateHash } from '../hash.ts';
+import { growNew } from './rollout.ts';
+import { DESIRED, MAX, sizeAnnotations } from './scale.ts';
+
+export const HASH_LABEL = 'pod-template-hash';
+export const REVISION = 'deployment.kubernetes.io/revision';
+const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
+/** Former revisions that a set remembers, in characters. */
+const HISTORY_LENGTH = 2000;
+
+/** Annotations of a deployment that its sets do not take over. */
+const OWN_ANNOTATIONS: ReadonlySet<string> = new Set([
+  'kubectl.kubernetes.io/last-applied-configuration',
+  REVISION,
+  REVISION_HISTORY,
+  DESIRED,
+  MAX,
+  'deprecated.deployment.rollback.to',
+]);
+
+/** A template without the label that tells sets apart. */
+function bareTemplate(object: ApiObject): Plain {
+  const template = copyJson(look(object, 'spec', 'template'));
+  const labels = look(template, 'metadata', 'labels');
+  delete labels[HASH_LABEL];
+  return template;
+}
+
+export const revisionOf = (object: ApiObject): number => Number(object.metadata.annotations?.[REVISION] ?? 0) || 0;
+
+const createdAt = (set: ApiObject): number => new Date(set.metadata.creationTimestamp ?? 0).getTime();
+
+/** Whether two objects describe the same pods. */
+export const sameTemplate = (a: ApiObject, b: ApiObject): boolean => jsonEquals(bareTemplate(a), bareTemplate(b));
+
+/** The set with the deployment's template; of several the oldest. */
+export const findFresh = (deployment: ApiObject, sets: readonly ApiObject[]): ApiObject | undefined =>
+  [...sets].sort((a, b) => createdAt(a) - createdAt(b)).find((set) => sameTemplate(set, deployment));
+
+/** A revision that a set had before is remembered when it gets the next one: it was rolled back to. */
+function historyWith(annotations: Readonly<Record<string, string>>): string | undefined {
+  const revision = annotations[REVISION];
+  if (revision === undefined) return undefined;
+  const revisions = (annotations[REVISION_HISTORY] ?? '').split(',').filter((one) => one !== '');
+  revisions.push(revision);
+  while (revisions.join().length > HISTORY_LENGTH) revisions.shift();
+  return revisions.join();
+}
+
+/** Annotations that the new set should have and has not (`SetNewReplicaSetAnnotations`). */
+export function missingAnnotations(
+  deployment: ApiObject,
+  known: Readonly<Record<string, string>>,
+  revision: number,
+): Record<string, string> {
+  const wanted: Record<string, string> = {};
+  for (const [name, value] of Object.entries(deployment.metadata.annotations ?? {})) {
+    if (!OWN_ANNOTATIONS.has(name)) wanted[name] = value;
+  }
+  if ((Number(known[REVISION] ?? 0) || 0) < revision) {
+    const history = historyWith(known);
+    if (history !== undefined) wanted[REVISION_HISTORY] = history;
+    wanted[REVISION] = String(revision);
+  }
+  return Object.fromEntries(Object.entries(wanted).filter(([name, value]) => known[name] !== value));
+}
+
+/** The replica set that a deployment's template asks for, as large as the rollout allows at once. */
+export function newReplicaSet(deployment: ApiObject, old: readonly ApiObject[], revision: number): ApiObject {
+  const template = copyJson(look(deployment, 'spec', 'template'));
+  const { collisionCount } = look(deployment, 'status');
+  const hash = templateHash(collisionCount === undefined ? template : { template, collisionCount });
+  const meta = look(template, 'metadata');
+  const podLabels = { ...look(meta, 'labels'), [HASH_LABEL]: hash } as Record<string, string>;
+  const selector = look(deployment, 'spec', 'selector');
+  const { minReadySeconds, strategy } = look(deployment, 'spec');
+  const set: ApiObject = {
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: {
+      name: `${deployment.metadata.name}-${hash}`,
+      labels: podLabels,
+      annotations: { ...missingAnnotations(deployment, {}, revision), ...sizeAnnotations(deployment) },
+      ownerReferences: [ownerReference(deployment)],
+    },
+    spec: {
+      replicas: 0,
+      ...(minReadySeconds === undefined ? {} : { minReadySeconds }),
+      selector: { ...selector, matchLabels: { ...look(selector, 'matchLabels'), [HASH_LABEL]: hash } },
+      template: { ...template, metadata: { ...meta, labels: podLabels } },
+    },
+  };
+  const isRecreated = look({ strategy }, 'strategy').type === 'Recreate';
+  const replicas = isRecreated ? look(deployment, 'spec').replicas : growNew({ deployment, fresh: set, old });
+  return { ...set, spec: { ...look(set, 'spec'), replicas } };
+}

@@ -1,0 +1,104 @@
+import { look, number } from '../../../kinds/plain.ts';
+import type { ApiObject } from '../../../object.ts';
+import { replicasOf } from '../pods.ts';
+import { bounds, type Scaling } from './rollout.ts';
+
+/** Annotations by which a set knows the size that its deployment had when it was scaled last. */
+export const DESIRED = 'deployment.kubernetes.io/desired-replicas';
+export const MAX = 'deployment.kubernetes.io/max-replicas';
+
+/** A deployment with its sets; `fresh` has its template, if there is one. */
+export interface ScaleView {
+  readonly deployment: ApiObject;
+  readonly fresh: ApiObject | undefined;
+  readonly old: readonly ApiObject[];
+}
+
+const availableOf = (set: ApiObject): number => number(look(set, 'status'), 'availableReplicas') ?? 0;
+const createdAt = (set: ApiObject): number => new Date(set.metadata.creationTimestamp ?? 0).getTime();
+const nameOf = (set: ApiObject): string => set.metadata.name ?? '';
+
+/** What a set's annotations say of its deployment's size. */
+export function sizeAnnotations(deployment: ApiObject): Record<string, string> {
+  const replicas = replicasOf(deployment);
+  return { [DESIRED]: String(replicas), [MAX]: String(replicas + bounds(deployment).surge) };
+}
+
+const annotated = (set: ApiObject, name: string): number | undefined => {
+  const value = set.metadata.annotations?.[name];
+  return value !== undefined && /^-?\d+$/.test(value) ? Number(value) : undefined;
+};
+
+/** Whether the deployment was scaled since its sets were: they have pods and remember another size. */
+export const wasScaled = ({ deployment, fresh, old }: ScaleView): boolean =>
+  [...old, ...(fresh === undefined ? [] : [fresh])]
+    .filter((set) => replicasOf(set) > 0)
+    .some((set) => {
+      const desired = annotated(set, DESIRED);
+      return desired !== undefined && desired !== replicasOf(deployment);
+    });
+
+/** Go rounds half away from zero. */
+const rounded = (value: number): number => Math.sign(value) * Math.round(Math.abs(value));
+
+/** By how much a set grows or shrinks to keep its part of the whole. */
+function fraction(deployment: ApiObject, set: ApiObject): number {
+  const replicas = replicasOf(set);
+  const wanted = replicasOf(deployment);
+  if (wanted === 0) return -replicas;
+  const before = annotated(set, MAX) || (number(look(deployment, 'status'), 'replicas') ?? 0);
+  if (before === 0) return 0;
+  return rounded((replicas * (wanted + bounds(deployment).surge)) / before) - replicas;
+}
+
+function largestFirst(sets: readonly ApiObject[], newer: boolean): ApiObject[] {
+  const sign = newer ? -1 : 1;
+  return [...sets].sort((a, b) => {
+    const bySize = replicasOf(b) - replicasOf(a);
+    if (bySize !== 0) return bySize;
+    const byAge = (createdAt(a) - createdAt(b)) * sign;
+    return byAge !== 0 ? byAge : (nameOf(a) < nameOf(b) ? -1 : 1) * sign;
+  });
+}
+
+/** What is added or taken away is shared out among all sets with pods, by their size; the largest takes the rest. */
+function proportional(deployment: ApiObject, active: readonly ApiObject[]): Scaling[] {
+  const wanted = replicasOf(deployment);
+  const allowed = wanted > 0 ? wanted + bounds(deployment).surge : 0;
+  const toAdd = allowed - active.reduce((sum, set) => sum + replicasOf(set), 0);
+  const sets = toAdd === 0 ? active : largestFirst(active, toAdd > 0);
+  let added = 0;
+  const plan = sets.map((set) => {
+    if (toAdd === 0 || toAdd === added) return { set, replicas: replicasOf(set) };
+    const share = fraction(deployment, set);
+    const part = toAdd > 0 ? Math.min(share, toAdd - added) : Math.max(share, toAdd - added);
+    added += part;
+    return { set, replicas: replicasOf(set) + part };
+  });
+  const [first, ...others] = plan;
+  if (first === undefined || toAdd === added) return plan;
+  return [{ set: first.set, replicas: Math.max(0, first.replicas + toAdd - added) }, ...others];
+}
+
+/**
+ * How the sets follow the size of their deployment when no rollout step does (`scale`): a paused rollout, or one that was
+ * scaled on its way. Sets that keep their size are named too: their annotations may have to follow.
+ */
+export function planScale({ deployment, fresh, old }: ScaleView): Scaling[] {
+  const wanted = replicasOf(deployment);
+  const activeOld = old.filter((set) => replicasOf(set) > 0);
+  const active = [...activeOld, ...(fresh !== undefined && replicasOf(fresh) > 0 ? [fresh] : [])];
+  if (active.length <= 1) {
+    const newest = [...old].sort((a, b) => createdAt(b) - createdAt(a))[0];
+    const only = active[0] ?? fresh ?? newest;
+    return only === undefined || replicasOf(only) === wanted ? [] : [{ set: only, replicas: wanted }];
+  }
+  const isSaturated =
+    fresh !== undefined &&
+    replicasOf(fresh) === wanted &&
+    annotated(fresh, DESIRED) === wanted &&
+    availableOf(fresh) === wanted;
+  if (isSaturated) return activeOld.map((set) => ({ set, replicas: 0 }));
+  const isRolling = look(deployment, 'spec', 'strategy').type === 'RollingUpdate';
+  return isRolling ? proportional(deployment, active) : [];
+}

@@ -1,0 +1,216 @@
+import { items, look, number, type Plain, text } from '../../../kinds/plain.ts';
+import type { ApiObject } from '../../../object.ts';
+import { jsonEquals } from '../../../registry/object-text.ts';
+import { timestamp } from '../../runtime/objects.ts';
+import { replicasOf } from '../pods.ts';
+import { bounds } from './rollout.ts';
+
+const NO_DEADLINE = 2_147_483_647;
+const PROGRESSING = 'Progressing';
+const REPLICA_FAILURE = 'ReplicaFailure';
+const COMPLETE = 'NewReplicaSetAvailable';
+export const TIMED_OUT = 'ProgressDeadlineExceeded';
+const PAUSED = 'DeploymentPaused';
+
+/** How long a rollout may go without progress, in milliseconds; undefined: for ever. */
+export function deadlineOf(deployment: ApiObject): number | undefined {
+  const seconds = number(look(deployment, 'spec'), 'progressDeadlineSeconds');
+  return seconds === undefined || seconds === NO_DEADLINE ? undefined : seconds * 1000;
+}
+
+export const progressOf = (status: unknown): Plain | undefined =>
+  items(status, 'conditions').find(({ type }) => type === PROGRESSING);
+
+/** A condition without its times. */
+export interface ConditionFacts {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Puts a condition in its place, unless one with the same status and reason stands there. */
+export function withCondition(conditions: readonly Plain[], facts: ConditionFacts, now: Date): Plain[] {
+  const old = conditions.find(({ type }) => type === facts.type);
+  if (old?.status === facts.status && old.reason === facts.reason) return [...conditions];
+  const at = timestamp(now);
+  const { type, status, reason, message } = facts;
+  const since = old?.status === status ? old.lastTransitionTime : at;
+  const condition = { type, status, lastUpdateTime: at, lastTransitionTime: since, reason, message };
+  return [...conditions.filter((one) => one.type !== type), condition];
+}
+
+const without = (conditions: readonly Plain[], type: string): Plain[] => conditions.filter((one) => one.type !== type);
+
+const countOf = (status: Plain, field: string): number => number(status, field) ?? 0;
+
+const total = (sets: readonly ApiObject[], field: string): number =>
+  sets.reduce((sum, set) => sum + countOf(look(set, 'status'), field), 0);
+
+/** Whether a status with these counts is that of a rollout that is done. */
+export function isComplete(deployment: ApiObject, status: Plain): boolean {
+  const wanted = replicasOf(deployment);
+  return (
+    countOf(status, 'updatedReplicas') === wanted &&
+    countOf(status, 'replicas') === wanted &&
+    countOf(status, 'availableReplicas') === wanted &&
+    countOf(status, 'observedGeneration') >= (deployment.metadata.generation ?? 0)
+  );
+}
+
+/** Whether something moved: more new pods, fewer old ones, more that are ready or available. */
+function hasProgressed(before: Plain, now: Plain): boolean {
+  const oldPods = (status: Plain): number => countOf(status, 'replicas') - countOf(status, 'updatedReplicas');
+  return (
+    countOf(now, 'updatedReplicas') > countOf(before, 'updatedReplicas') ||
+    oldPods(now) < oldPods(before) ||
+    countOf(now, 'readyReplicas') > countOf(before, 'readyReplicas') ||
+    countOf(now, 'availableReplicas') > countOf(before, 'availableReplicas')
+  );
+}
+
+function isOverdue(deployment: ApiObject, progress: Plain | undefined, now: Date): boolean {
+  const deadline = deadlineOf(deployment);
+  if (progress === undefined || deadline === undefined || progress.reason === COMPLETE) return false;
+  if (progress.reason === TIMED_OUT) return true;
+  return new Date(text(progress, 'lastUpdateTime')).getTime() + deadline < now.getTime();
+}
+
+/** When an unfinished rollout has to be looked at for its deadline; undefined when there is none to come. */
+export function progressCheckAt(deployment: ApiObject, status: Plain): Date | undefined {
+  const progress = progressOf(look(deployment, 'status'));
+  const deadline = deadlineOf(deployment);
+  if (deadline === undefined || progress === undefined || progress.reason === TIMED_OUT) return undefined;
+  if (isComplete(deployment, status)) return undefined;
+  return new Date(new Date(text(progress, 'lastUpdateTime')).getTime() + deadline + 1000);
+}
+
+/** Counts and availability (`calculateStatus`). */
+export function countStatus(
+  deployment: ApiObject,
+  fresh: ApiObject | undefined,
+  sets: readonly ApiObject[],
+  now: Date,
+): Plain {
+  const replicas = total(sets, 'replicas');
+  const available = total(sets, 'availableReplicas');
+  const { collisionCount, conditions: _old, ...rest } = look(deployment, 'status');
+  const enough = available >= replicasOf(deployment) - bounds(deployment).unavailable;
+  const availability: ConditionFacts = enough
+    ? {
+        type: 'Available',
+        status: 'True',
+        reason: 'MinimumReplicasAvailable',
+        message: 'Deployment has minimum availability.',
+      }
+    : {
+        type: 'Available',
+        status: 'False',
+        reason: 'MinimumReplicasUnavailable',
+        message: 'Deployment does not have minimum availability.',
+      };
+  return {
+    ...rest,
+    observedGeneration: deployment.metadata.generation ?? 0,
+    replicas,
+    updatedReplicas: countOf(look(fresh, 'status'), 'replicas'),
+    readyReplicas: total(sets, 'readyReplicas'),
+    availableReplicas: available,
+    unavailableReplicas: Math.max(0, replicas - available),
+    terminatingReplicas: total(sets, 'terminatingReplicas'),
+    ...(collisionCount === undefined ? {} : { collisionCount }),
+    conditions: withCondition(items(look(deployment, 'status'), 'conditions'), availability, now),
+  };
+}
+
+/** The status during a rollout: counts, progress and failures of the sets (`syncRolloutStatus`). */
+export function rolloutStatus(
+  deployment: ApiObject,
+  fresh: ApiObject | undefined,
+  sets: readonly ApiObject[],
+  now: Date,
+): Plain {
+  const status = countStatus(deployment, fresh, sets, now);
+  let conditions = status.conditions as Plain[];
+  const old = look(deployment, 'status');
+  const current = progressOf(old);
+  const subject =
+    fresh === undefined ? `Deployment "${deployment.metadata.name}"` : `ReplicaSet "${fresh.metadata.name}"`;
+  const isDone = status.replicas === status.updatedReplicas && current?.reason === COMPLETE;
+  if (deadlineOf(deployment) === undefined) conditions = without(conditions, PROGRESSING);
+  else if (!isDone) {
+    const progress = (holds: 'True' | 'False', reason: string, what: string): ConditionFacts => ({
+      type: PROGRESSING,
+      status: holds,
+      reason,
+      message: `${subject} ${what}`,
+    });
+    if (isComplete(deployment, status)) {
+      conditions = withCondition(conditions, progress('True', COMPLETE, 'has successfully progressed.'), now);
+    } else if (hasProgressed(old, status)) {
+      // Every progress is written down, also for the same reason: the deadline counts from it.
+      const facts = progress('True', 'ReplicaSetUpdated', 'is progressing.');
+      const [fresher] = withCondition([], facts, now);
+      const since = current?.status === 'True' ? { lastTransitionTime: current.lastTransitionTime } : {};
+      conditions = [...without(conditions, PROGRESSING), { ...fresher, ...since }];
+    } else if (isOverdue(deployment, progressOf(status), now)) {
+      conditions = withCondition(conditions, progress('False', TIMED_OUT, 'has timed out progressing.'), now);
+    }
+  }
+  status.conditions = withFailures(conditions, fresh, sets, now);
+  return status;
+}
+
+/** The failure of a set to make pods is its deployment's too; the new set's comes first. */
+function withFailures(
+  conditions: readonly Plain[],
+  fresh: ApiObject | undefined,
+  sets: readonly ApiObject[],
+  now: Date,
+): Plain[] {
+  const failureOf = (set: ApiObject | undefined): Plain | undefined =>
+    items(look(set, 'status'), 'conditions').find(({ type }) => type === REPLICA_FAILURE);
+  const failure = failureOf(fresh) ?? sets.map(failureOf).find((one) => one !== undefined);
+  if (failure === undefined) return without(conditions, REPLICA_FAILURE);
+  return withCondition(
+    conditions,
+    {
+      type: REPLICA_FAILURE,
+      status: failure.status === 'False' ? 'False' : 'True',
+      reason: text(failure, 'reason'),
+      message: text(failure, 'message'),
+    },
+    now,
+  );
+}
+
+/** What a pause or its end says of the progress; undefined when that stands already (`checkPausedConditions`). */
+export function pausedCondition(deployment: ApiObject): ConditionFacts | undefined {
+  if (deadlineOf(deployment) === undefined) return undefined;
+  const current = progressOf(look(deployment, 'status'));
+  if (current?.reason === TIMED_OUT) return undefined;
+  const isPaused = look(deployment, 'spec').paused === true;
+  const saysPaused = current?.reason === PAUSED;
+  const facts = { type: PROGRESSING, status: 'Unknown' as const };
+  if (isPaused && !saysPaused) return { ...facts, reason: PAUSED, message: 'Deployment is paused' };
+  if (!isPaused && saysPaused) return { ...facts, reason: 'DeploymentResumed', message: 'Deployment is resumed' };
+  return undefined;
+}
+
+export const progressFacts = (status: 'True' | 'False', reason: string, message: string): ConditionFacts => ({
+  type: PROGRESSING,
+  status,
+  reason,
+  message,
+});
+
+/** Whether two statuses say the same; zero and absent are one, and conditions have no order. */
+export function sameStatus(a: Plain, b: Plain): boolean {
+  const { conditions: _a, ...countsA } = a;
+  const { conditions: _b, ...countsB } = b;
+  const fields = new Set([...Object.keys(countsA), ...Object.keys(countsB)]);
+  for (const field of fields) if (!jsonEquals(countsA[field] ?? 0, countsB[field] ?? 0)) return false;
+  const byType = (status: Plain): Plain[] =>
+    [...items(status, 'conditions')].sort((one, other) => (text(one, 'type') < text(other, 'type') ? -1 : 1));
+  return jsonEquals(byType(a), byType(b));
+}
