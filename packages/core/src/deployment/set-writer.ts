@@ -27,13 +27,21 @@ export class SetWriter {
     this.#client = context.client.resource(machineSets, context.namespace);
   }
 
-  /** Makes a set, or finds the one that an earlier try made. */
+  /**
+   * Makes a set, or finds the one that an earlier try made.
+   * @throws KubeError when there was no answer and the set is not there: the next pass tries again.
+   */
   async create(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
     try {
       return this.#made(await this.#client.create(draft, { signal }));
     } catch (error) {
       if (isAlreadyExists(error)) return this.#existing(deployment, draft, signal);
-      await this.#lookAfter(draft.metadata.name ?? '', error, signal);
+      if (mayHaveHappened(error)) {
+        // It is repeated if it was not done; nobody is told of a failure that may be none.
+        const found = await this.#lookAfter(draft.metadata.name ?? '', error, signal);
+        if (found !== undefined && this.#isUsable(deployment, found)) return { kind: 'created', set: found };
+        throw error;
+      }
       this.#context.recorder.event(deployment, 'Warning', EventReasons.MachineSetCreateError, messageOf(error));
       return { kind: 'failed', error, namespaceTerminating: isNamespaceTerminating(error) };
     }
@@ -42,9 +50,12 @@ export class SetWriter {
   async #existing(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
     // A live read: taking a set for ours, or not, decides whether another one with machines is made.
     const existing = await this.#client.get(draft.metadata.name ?? '', { signal });
-    const ours = controllerOf(existing)?.uid === deployment.metadata.uid;
-    const usable = ours && sameTemplate(existing.spec.template, deployment.spec.template);
-    return usable ? this.#made(existing) : { kind: 'collision' };
+    return this.#isUsable(deployment, existing) ? this.#made(existing) : { kind: 'collision' };
+  }
+
+  #isUsable(deployment: MachineDeployment, set: MachineSet): boolean {
+    const ours = controllerOf(set)?.uid === deployment.metadata.uid;
+    return ours && sameTemplate(set.spec.template, deployment.spec.template);
   }
 
   #made(set: MachineSet): SetCreation {
@@ -68,10 +79,11 @@ export class SetWriter {
    * After a write without an answer: a live read, so that the next decision knows of what may have been done. Sizes of
    * sets are shared out against each other; one that is believed smaller than it is makes the sum too large.
    */
-  async #lookAfter(name: string, error: unknown, signal: AbortSignal): Promise<void> {
-    if (!mayHaveHappened(error)) return;
+  async #lookAfter(name: string, error: unknown, signal: AbortSignal): Promise<MachineSet | undefined> {
+    if (!mayHaveHappened(error)) return undefined;
     const found = await settled(this.#client.get(name, { signal }));
     if (found !== undefined) this.#context.sets.recordWrite(found);
+    return found;
   }
 
   async patch(set: MachineSet, body: object, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,364 @@
+import { Annotations, Labels, type Machine, type MachinePhase, type MachineSet } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { describe, expect, test } from 'vitest';
+import { deployment, machine, NOW, set } from '../set/test-objects.ts';
+import { type InPlaceSnapshot, movePatch, planInPlaceUpdate } from './in-place.ts';
+import { nodeMarks } from './node-marks.ts';
+import { NO_NODES, planRollout } from './plan.ts';
+
+/** Marks of a node: candidate, selected, result of its update. */
+type Mark = 'c' | 's' | 'successful' | 'failed';
+
+interface Given {
+  readonly phase?: MachinePhase;
+  /** undefined: the machine has no node. */
+  readonly marks?: readonly Mark[];
+  readonly reason?: string;
+  /** Moved here, its size not counted yet. */
+  readonly moved?: boolean;
+}
+
+const nodeLabels = (marks: readonly Mark[]): Record<string, string> => ({
+  ...(marks.includes('c') ? { [Labels.CandidateForUpdate]: 'true' } : {}),
+  ...(marks.includes('s') ? { [Labels.SelectedForUpdate]: 'true' } : {}),
+  ...Object.fromEntries(
+    marks.filter((mark) => mark === 'successful' || mark === 'failed').map((mark) => [Labels.UpdateResult, mark]),
+  ),
+});
+
+const oldSet = (name: string, replicas: number, age = 60): MachineSet =>
+  set(name, replicas, { age, className: 'former', labels: { [Labels.ScaleUpDisabled]: 'true' } });
+
+/** Sets with machines, and the nodes of these. */
+class Fleet {
+  readonly nodes = new Map<string, Node>();
+
+  staff(of: MachineSet, machines: readonly Given[]) {
+    const made = machines.map((given, index): Machine => {
+      const name = `${of.metadata.name}-${index}`;
+      if (given.marks) this.#node(name, given.marks);
+      const base = machine(name, {
+        owner: of,
+        phase: given.phase ?? 'Running',
+        labels: {
+          'machine-template-hash': of.metadata.name,
+          ...(given.marks ? { [Labels.Node]: name } : {}),
+          ...(given.moved ? { [Labels.UpdateResult]: 'successful' } : {}),
+        },
+      });
+      const conditions = given.reason ? [{ type: 'InPlaceUpdate', status: 'True' as const, reason: given.reason }] : [];
+      return { ...base, status: { ...base.status, conditions } };
+    });
+    return { set: of, machines: made };
+  }
+
+  #node(name: string, marks: readonly Mark[]): void {
+    this.nodes.set(name, {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: {
+        name,
+        uid: `uid-${name}`,
+        resourceVersion: '1',
+        creationTimestamp: '2026-01-01T00:00:00Z',
+        labels: nodeLabels(marks),
+      },
+      spec: {},
+    });
+  }
+}
+
+const running = (count: number, marks: readonly Mark[] = []): Given[] =>
+  Array.from({ length: count }, () => ({ marks }));
+const updated: Given = {
+  phase: 'InPlaceUpdateSuccessful',
+  marks: ['c', 's', 'successful'],
+  reason: 'UpdateSuccessful',
+};
+
+/** Three replicas, surge 0, one may be unavailable. */
+function plan(
+  old: readonly [replicas: number, machines: readonly Given[]],
+  current: readonly [replicas: number, machines: readonly Given[]],
+  change: Partial<InPlaceSnapshot> = {},
+) {
+  const fleet = new Fleet();
+  const step = planInPlaceUpdate({
+    current: fleet.staff(set('new', current[0]), current[1]),
+    old: [fleet.staff(oldSet('old', old[0]), old[1])],
+    replicas: 3,
+    surge: 0,
+    unavailable: 1,
+    manual: false,
+    nodeOf: (name) => fleet.nodes.get(name),
+    ...change,
+  });
+  return {
+    ...step,
+    resized: Object.fromEntries(step.resize),
+    selected: step.work.nodes
+      .filter(({ node }) => node.metadata.labels?.[Labels.SelectedForUpdate] === undefined)
+      .filter(({ change: { metadata } }) => metadata?.labels?.[Labels.SelectedForUpdate] === 'true')
+      .map(({ node }) => node.metadata.name),
+    moved: step.work.machines.map(({ machine: { metadata } }) => metadata.name),
+  };
+}
+
+describe('sizes follow the machines', () => {
+  test('P-01 nothing was moved: the current set stays', () => {
+    expect(plan([2, running(2)], [3, running(3)]).resized).not.toHaveProperty('new');
+  });
+  test('P-02 a moved machine is counted, then loses its mark, and its node takes pods again', () => {
+    const machines = [...running(2), { ...updated, moved: true }];
+    expect(plan([2, running(2)], [2, machines], { surge: 2 })).toMatchObject({ resized: { new: 3 }, moved: [] });
+    const next = plan([2, running(2)], [3, machines], { surge: 2, replicas: 3 });
+    expect(next.work.machines.map(({ body }) => body)).toEqual([
+      { metadata: { uid: 'uid-new-2', labels: { [Labels.UpdateResult]: null } } },
+    ]);
+    expect(next.work.nodes).toMatchObject([
+      {
+        node: { metadata: { name: 'new-2' } },
+        change: {
+          metadata: {
+            labels: {
+              [Labels.CandidateForUpdate]: null,
+              [Labels.SelectedForUpdate]: null,
+              [Labels.UpdateResult]: null,
+            },
+          },
+          spec: { unschedulable: false },
+        },
+      },
+    ]);
+  });
+  test('P-03 a set that its machine left gets smaller', () => {
+    expect(plan([2, running(1)], [3, running(3)]).resized).toEqual({ old: 1 });
+  });
+  test('P-05 only our taint goes, the critical components are waited for, the reason of an earlier failure goes', () => {
+    const fleet = new Fleet();
+    const current = fleet.staff(set('new', 1), [updated]);
+    const node = fleet.nodes.get('new-0');
+    if (!node) throw new Error('no node');
+    const other = { key: 'a', value: 'b', effect: 'NoSchedule' as const };
+    const ours = {
+      key: 'deployment.machine.sapcloud.io/prefer-no-schedule',
+      value: 'True',
+      effect: 'PreferNoSchedule' as const,
+    };
+    fleet.nodes.set('new-0', { ...node, spec: { taints: [ours, other], unschedulable: true } });
+    const o = { current, old: [], replicas: 1, surge: 0, unavailable: 1, manual: false };
+    const { work } = planInPlaceUpdate({ ...o, nodeOf: (name) => fleet.nodes.get(name) });
+    expect(work.nodes[0]?.change).toMatchObject({
+      metadata: { annotations: { [Annotations.UpdateFailedReason]: null } },
+      spec: {
+        unschedulable: false,
+        taints: [other, { key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' }],
+      },
+    });
+  });
+  test('BUG-6 a machine that is still joining, or whose node is not there, holds nothing up', () => {
+    const step = plan([2, running(2, ['c'])], [1, [{ phase: 'Pending' }]], { unavailable: 2 });
+    expect(step.selected).toHaveLength(1);
+  });
+});
+
+describe('the current set', () => {
+  test.each([
+    ['P-06 has all', [2, running(2)], [3, running(3)], { old: 0 }],
+    ['P-06 has too many', [2, running(2)], [4, running(4)], { new: 3 }],
+    ['P-06 is the only one', [0, []], [1, running(1)], { new: 3 }],
+    ['P-06 gets what is missing', [1, running(1)], [1, running(1)], { new: 2 }],
+  ] as const)('%s', (_title, old, current, resized) => expect(plan(old, current).resized).toEqual(resized));
+
+  test('P-07 an updated machine moves, and then the sizes follow', () => {
+    const step = plan([2, [updated, ...running(1, ['c'])]], [1, running(1)]);
+    expect([step.moved, step.resized, step.selected]).toEqual([['old-0'], {}, []]);
+    const after = plan([2, running(1, ['c'])], [1, [...running(1), { ...updated, moved: true }]]);
+    expect(after.resized).toEqual({ old: 1, new: 2 });
+  });
+  test('not one whose machine controller has not taken the result in', () => {
+    const early: Given = { ...updated, phase: 'InPlaceUpdating' };
+    expect(plan([2, [early, ...running(1, ['c'])]], [1, running(1)]).moved).toEqual([]);
+    const untold: Given = { ...updated, reason: 'ReadyForUpdate' };
+    expect(plan([2, [untold, ...running(1, ['c'])]], [1, running(1)]).moved).toEqual([]);
+  });
+  test('P-09 a move changes hash and owner and nothing else', () => {
+    const from = set('old', 1, { hash: 'OLD' });
+    const moved = machine('m', { owner: from, labels: { name: 'x', 'machine-template-hash': 'OLD', node: 'n' } });
+    expect(movePatch(moved, from, set('new', 1, { hash: 'NEW' }))).toEqual({
+      metadata: {
+        uid: 'uid-m',
+        resourceVersion: moved.metadata.resourceVersion,
+        ownerReferences: [
+          {
+            apiVersion: 'machine.sapcloud.io/v1alpha1',
+            kind: 'MachineSet',
+            name: 'new',
+            uid: 'uid-new',
+            controller: true,
+            blockOwnerDeletion: true,
+          },
+        ],
+        // app is a label of both selectors; name and node are not named and stay.
+        labels: { app: 'pool', 'machine-template-hash': 'NEW', [Labels.UpdateResult]: 'successful' },
+      },
+    });
+  });
+});
+
+describe('selection', () => {
+  test.each<[string, Parameters<typeof plan>, readonly string[], object]>([
+    [
+      'P-10 no candidate',
+      [
+        [2, running(2)],
+        [1, running(1)],
+      ],
+      [],
+      {},
+    ],
+    [
+      'P-11 the new one is not available',
+      [
+        [2, [...running(1, ['c']), ...running(1)]],
+        [1, [{ phase: 'Pending' }]],
+      ],
+      [],
+      {},
+    ],
+    [
+      'P-12 one is under way',
+      [
+        [2, [...running(1, ['c', 's']), ...running(1)]],
+        [1, running(1)],
+      ],
+      [],
+      {},
+    ],
+    [
+      'P-13 two candidates, room for one',
+      [
+        [2, running(2, ['c'])],
+        [1, running(1)],
+      ],
+      ['old-0'],
+      {},
+    ],
+    [
+      'P-14 all replicas are there: the surplus goes',
+      [
+        [2, running(2)],
+        [3, running(3)],
+      ],
+      [],
+      { old: 0 },
+    ],
+    ['P-22 by hand', [[3, running(3, ['c'])], [0, []], { manual: true }], [], {}],
+    [
+      'P-24 a failed one is still under way',
+      [
+        [
+          3,
+          [{ phase: 'InPlaceUpdateFailed', marks: ['c', 's', 'failed'], reason: 'UpdateFailed' }, ...running(2, ['c'])],
+        ],
+        [0, []],
+      ],
+      [],
+      {},
+    ],
+  ])('%s', (_title, given, selected, resized) => {
+    const step = plan(...given);
+    expect([step.selected, step.resized]).toEqual([selected, resized]);
+  });
+
+  test('P-16 with nothing under way the quota is what may be unavailable', () => {
+    expect(plan([3, running(3, ['c'])], [0, []], { unavailable: 2 }).selected).toEqual(['old-0', 'old-1']);
+  });
+
+  test.each<[string, readonly Given[], number]>([
+    ['P-17 none is selected', running(2, ['c']), 2],
+    ['P-17 one of two', [...running(1, ['c', 's']), ...running(1, ['c'])], 1],
+    ['P-17 both', running(2, ['c', 's']), 0],
+    ['P-17 there are none', [], 0],
+  ])('%s: what is under way is paid for', (_title, machines, room) => {
+    const step = plan([machines.length, machines], [3 - machines.length, running(3 - machines.length)], {
+      unavailable: 2,
+      surge: 3,
+    });
+    expect(step.selected).toHaveLength(room);
+  });
+
+  test.each<[string, readonly Given[], number, readonly string[]]>([
+    ['P-18 one is selected already', [...running(1, ['c']), ...running(1, ['c', 's'])], 2, ['old-0']],
+    ['P-19 both', running(2, ['c']), 2, ['old-0', 'old-1']],
+    ['P-19 one', running(2, ['c']), 1, ['old-0']],
+    ['P-20 one has no node', [...running(1, ['c']), {}], 2, ['old-0']],
+    ['P-20 both are selected', running(2, ['c', 's']), 2, []],
+    ['P-20 the only one has no node', [{}], 1, []],
+  ])('%s', (_title, machines, unavailable, selected) => {
+    const rest = 3 - machines.length;
+    const step = plan([machines.length, machines], [rest, running(rest)], { unavailable, surge: 3 });
+    expect(step.selected).toEqual(selected);
+  });
+
+  test('oldest set first', () => {
+    const fleet = new Fleet();
+    const old = [
+      fleet.staff(oldSet('young', 1, 10), running(1, ['c'])),
+      fleet.staff(oldSet('aged', 1, 90), running(1, ['c'])),
+    ];
+    const current = fleet.staff(set('new', 1), running(1));
+    const { work } = planInPlaceUpdate({
+      current,
+      old,
+      replicas: 3,
+      surge: 0,
+      unavailable: 1,
+      manual: false,
+      nodeOf: (name) => fleet.nodes.get(name),
+    });
+    expect(work.nodes.map(({ node }) => node.metadata.name)).toEqual(['aged-0']);
+  });
+});
+
+test('P-21 nodes of old sets become candidates, once', () => {
+  const fleet = new Fleet();
+  const { set: old, machines } = fleet.staff(oldSet('old', 2), [...running(1), ...running(1, ['c']), {}]);
+  const marks = nodeMarks(
+    { taint: [], untaint: [], protect: [], unprotect: [], candidates: [old] },
+    () => machines,
+    (name) => fleet.nodes.get(name),
+    { protection: true },
+  );
+  expect(marks.map(({ node, change }) => [node.metadata.name, change])).toEqual([
+    ['old-0', { metadata: { labels: { [Labels.CandidateForUpdate]: 'true' } } }],
+  ]);
+});
+
+test('P-25 without a target cluster nothing is done, and the deployment says why', () => {
+  const fleet = new Fleet();
+  const pool = deployment(1, {
+    className: 'large',
+    strategy: { type: 'InPlaceUpdate', inPlaceUpdate: { maxSurge: 0, maxUnavailable: 1, orchestrationType: 'Auto' } },
+  });
+  const current = set('new', 0, { className: 'large' });
+  const { set: old, machines } = fleet.staff(oldSet('old', 1), running(1));
+  const step = planRollout({
+    deployment: pool,
+    sets: [current, old],
+    machines: new Map([[old.metadata.uid, machines]]),
+    creating: () => 0,
+    now: NOW,
+  });
+  expect(step).toMatchObject({
+    condition: NO_NODES,
+    events: [{ type: 'Warning', reason: 'NoTargetCluster' }],
+    create: undefined,
+    remove: [],
+    inPlace: { machines: [], nodes: [] },
+  });
+  expect(Object.fromEntries(step.write.map(({ metadata, spec }) => [metadata.name, spec.replicas]))).toEqual({
+    new: 0,
+    old: 1,
+  });
+});

@@ -1,0 +1,210 @@
+import { Annotations, Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import type { Node, Taint } from '@mcm/kube';
+import { describe, expect, test } from 'vitest';
+import { deployment, machine, machinesOf, NOW, set } from '../set/test-objects.ts';
+import { checkPlan } from './guard.ts';
+import { syncedSet } from './new-set.ts';
+import { nodeMarks } from './node-marks.ts';
+import { planRollout } from './plan.ts';
+import { isActive } from './size.ts';
+
+const PREFER: Taint = {
+  key: 'deployment.machine.sapcloud.io/prefer-no-schedule',
+  value: 'True',
+  effect: 'PreferNoSchedule',
+};
+
+const snapshot = (pool: MachineDeployment, sets: readonly MachineSet[], machines: readonly (readonly Machine[])[]) => ({
+  deployment: pool,
+  sets,
+  machines: new Map(sets.map((s, i) => [s.metadata.uid, machines[i] ?? []])),
+  creating: () => 0,
+  nodeOf: () => undefined,
+  now: NOW,
+});
+const former = (replicas: number, options: Parameters<typeof set>[2] = {}) =>
+  set('old', replicas, { className: 'former', age: 90, ...options });
+const sizesAfter = (
+  pool: MachineDeployment,
+  sets: readonly MachineSet[],
+  machines: readonly (readonly Machine[])[],
+) => {
+  const { write, create } = planRollout(snapshot(pool, sets, machines));
+  const after = new Map([...sets, ...write].map(({ metadata, spec }) => [metadata.name, spec.replicas]));
+  return { ...Object.fromEntries(after), ...(create ? { created: create.spec.replicas } : {}) };
+};
+const strategy = (type: string, block: object = {}): Partial<MachineDeployment['spec']> =>
+  ({ strategy: { type, ...block } }) as Partial<MachineDeployment['spec']>;
+
+describe('replicas of a set that is made for five, beside four old machines', () => {
+  const inPlace = (orchestrationType: string, maxSurge: number) =>
+    strategy('InPlaceUpdate', { inPlaceUpdate: { orchestrationType, maxSurge, maxUnavailable: 1 } });
+  test.each<[string, Partial<MachineDeployment['spec']>, number | undefined]>([
+    ['U-07 Recreate waits for the old ones to go', strategy('Recreate'), undefined],
+    ['U-07 by hand: none', inPlace('Manual', 1), 0],
+    ['U-09 in place, surge 2: what is missing and the surge', inPlace('Auto', 2), 3],
+    ['U-09 in place, surge 1', inPlace('Auto', 1), 2],
+    ['rolling, surge 2', strategy('RollingUpdate', { rollingUpdate: { maxSurge: 2, maxUnavailable: 0 } }), 3],
+  ])('%s', (_title, spec, created) => {
+    const old = former(4, { annotations: { [Annotations.DesiredReplicas]: '5' } });
+    const plan = planRollout(snapshot(deployment(5, spec), [old], [machinesOf(4, 'Running')]));
+    expect(plan.create?.spec.replicas).toBe(created);
+  });
+  test('U-07 Recreate: all, when the old ones are gone', () => {
+    expect(sizesAfter(deployment(5, strategy('Recreate')), [former(0)], [[]])).toEqual({ old: 0, created: 5 });
+  });
+  test('U-12 a set of none is not active', () => {
+    const size = { name: 's', createdAt: 0, actual: 0, available: 0, desired: undefined, max: undefined };
+    expect([isActive({ ...size, replicas: 0 }), isActive({ ...size, replicas: 1 })]).toEqual([false, true]);
+  });
+});
+
+describe('sets of a deployment', () => {
+  test('N-01 another template label: a second set with another name', () => {
+    const pool = deployment(1);
+    const labelled = {
+      ...pool,
+      spec: { ...pool.spec, template: { ...pool.spec.template, metadata: { labels: { app: 'pool', a: 'b' } } } },
+    };
+    const first = planRollout(snapshot(pool, [], [])).create;
+    const second = planRollout(snapshot(labelled, [set('first', 1)], [machinesOf(1, 'Running')])).create;
+    expect(second?.metadata.name).toMatch(/^pool-.{5}$/);
+    expect(second?.metadata.name).not.toBe(first?.metadata.name);
+  });
+  test('N-06 a node template is copied once', () => {
+    const nodeTemplate = { metadata: { labels: { gen: '2' } } };
+    const base = deployment(1);
+    const pool = {
+      ...base,
+      spec: { ...base.spec, template: { ...base.spec.template, spec: { ...base.spec.template.spec, nodeTemplate } } },
+    };
+    const synced = syncedSet(pool, set('s', 1), 0);
+    expect(synced.spec.template.spec.nodeTemplate).toEqual(nodeTemplate);
+    expect(syncedSet(pool, synced, 0)).toBe(synced);
+  });
+  test('R-01 what is complete is left alone', () => {
+    const annotations = {
+      [Annotations.Revision]: '1',
+      [Annotations.DesiredReplicas]: '5',
+      [Annotations.MaxReplicas]: '6',
+    };
+    const plan = planRollout(snapshot(deployment(5), [set('ms', 5, { annotations })], [machinesOf(5, 'Running')]));
+    expect(plan).toMatchObject({ write: [], create: undefined, remove: [], rollback: undefined, events: [] });
+  });
+  test('W-10 (BUG-4 mended) with one more allowed there are never two more', () => {
+    const old = former(3, { annotations: { [Annotations.DesiredReplicas]: '3', [Annotations.MaxReplicas]: '4' } });
+    const fresh = set('new', 1, { annotations: { [Annotations.DesiredReplicas]: '3' }, className: 'small' });
+    expect(sizesAfter(deployment(3), [old], [machinesOf(3, 'Running')])).toEqual({ old: 3, created: 1 });
+    // Its machine is not made yet, and no status says of it.
+    expect(sizesAfter(deployment(3), [old, fresh], [machinesOf(3, 'Running'), []])).toEqual({ old: 3, new: 1 });
+  });
+  test('U-10 a strategy that nobody knows plans no machine away', () => {
+    const old = former(3, { annotations: { [Annotations.DesiredReplicas]: '3' } });
+    const plan = planRollout(snapshot(deployment(3, strategy('Dummy')), [old], [machinesOf(3, 'Running')]));
+    expect(plan.write.every(({ spec }) => (spec.replicas ?? 0) >= 3)).toBe(true);
+    expect(() =>
+      checkPlan({ current: undefined, old: [] }, new Map([['s', -1]]), {
+        replicas: 1,
+        surge: 0,
+        unavailable: 0,
+        strategy: 'Dummy',
+      }),
+    ).toThrow('refused to scale s to -1');
+  });
+  test('W-18 a rollout to a former template that is complete takes its taint off', () => {
+    const pool = deployment(2);
+    const current = set('ms', 2, {
+      annotations: { [Annotations.PreferNoSchedule]: 'True', [Annotations.DesiredReplicas]: '2' },
+    });
+    const plan = planRollout(snapshot(pool, [current], [machinesOf(2, 'Running')]));
+    expect(plan.nodes.untaint.map(({ metadata }) => metadata.name)).toEqual(['ms']);
+    expect(plan.write[0]?.metadata.annotations).not.toHaveProperty([Annotations.PreferNoSchedule]);
+  });
+  test('ODD-24 an old set whose nodes were cleaned keeps no note that would leave its later nodes without the taint', () => {
+    const emptied = former(0, { annotations: { [Annotations.PreferNoSchedule]: 'True' } });
+    const current = set('ms', 2, { annotations: { [Annotations.DesiredReplicas]: '2' } });
+    const plan = planRollout(
+      snapshot(deployment(2, { className: 'former' }), [emptied, current], [[], machinesOf(2, 'Running')]),
+    );
+    // It is the current set again; the other one is old now and is tainted whatever its note says.
+    expect(plan.nodes.taint.map(({ metadata }) => metadata.name)).toEqual(['ms']);
+  });
+});
+
+describe('marks of nodes', () => {
+  const node = (given: { taints?: Taint[]; annotations?: Record<string, string> } = {}): Node => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name: 'node-0',
+      uid: 'u',
+      resourceVersion: '1',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      ...(given.annotations ? { annotations: given.annotations } : {}),
+    },
+    spec: given.taints ? { taints: given.taints } : {},
+  });
+  const ms = set('ms', 1);
+  const NONE = { taint: [], untaint: [], candidates: [], protect: [], unprotect: [] };
+  const changes = (marks: Partial<typeof NONE> | object, given: Node | undefined, options: object = {}) =>
+    nodeMarks(
+      { ...NONE, ...marks },
+      () => [machine('m', { phase: 'Running', labels: { [Labels.Node]: 'node-0' }, ...options })],
+      () => given,
+      { protection: true },
+    ).map(({ change }) => change);
+  const both = {
+    'cluster-autoscaler.kubernetes.io/scale-down-disabled': 'true',
+    'cluster-autoscaler.kubernetes.io/scale-down-disabled-by-mcm': 'true',
+  };
+  const off = Object.fromEntries(Object.keys(both).map((key) => [key, null]));
+
+  test.each<[string, object, Node | undefined, readonly object[]]>([
+    ['W-03 the taint goes', { untaint: [ms] }, node({ taints: [PREFER] }), [{ spec: { taints: null } }]],
+    ['W-03 there is none to go', { untaint: [ms] }, node(), []],
+    ['the taint comes, beside others', { taint: [ms] }, node(), [{ spec: { taints: [PREFER] } }]],
+    ['the taint is there', { taint: [ms] }, node({ taints: [PREFER] }), []],
+    [
+      'W-04 annotations come beside others',
+      { protect: [ms] },
+      node({ annotations: { anno1: '1' } }),
+      [{ metadata: { annotations: both } }],
+    ],
+    ['W-04 they are there', { protect: [ms] }, node({ annotations: both }), []],
+    [
+      'W-04 another value is overwritten',
+      { protect: [ms] },
+      node({ annotations: { ...both, 'cluster-autoscaler.kubernetes.io/scale-down-disabled': 'false' } }),
+      [{ metadata: { annotations: both } }],
+    ],
+    ['W-05 no node', { protect: [ms], taint: [ms] }, undefined, []],
+    ['X-09 a node without any annotation', { protect: [ms] }, node(), [{ metadata: { annotations: both } }]],
+    ['X-09 no node', { protect: [ms] }, undefined, []],
+    [
+      'X-10 ours go, others stay',
+      { unprotect: [ms] },
+      node({ annotations: { ...both, a: 'b' } }),
+      [{ metadata: { annotations: off } }],
+    ],
+    ['X-10 there are none', { unprotect: [ms] }, node({ annotations: { a: 'b' } }), []],
+    [
+      'X-10 whatever the value',
+      { unprotect: [ms] },
+      node({ annotations: { 'cluster-autoscaler.kubernetes.io/scale-down-disabled-by-mcm': 'x' } }),
+      [{ metadata: { annotations: off } }],
+    ],
+    ['X-10 no node', { unprotect: [ms] }, undefined, []],
+    [
+      'a protection that somebody else put there stays',
+      { unprotect: [ms] },
+      node({ annotations: { 'cluster-autoscaler.kubernetes.io/scale-down-disabled': 'true' } }),
+      [],
+    ],
+  ])('%s', (_title, marks, given, want) => expect(changes(marks, given)).toEqual(want));
+
+  test('9.5 the end of a rollout leaves the protection of a preserved machine', () => {
+    const given = node({ annotations: both });
+    expect(changes({ unprotect: [ms] }, given, { preservedUntil: 60 })).toEqual([]);
+    expect(changes({ unprotect: [ms] }, given)).toHaveLength(1);
+  });
+});
