@@ -4,13 +4,14 @@ import type { ListedInstance } from '../driver/driver.ts';
 import { at, machine, NOON, node } from '../machine/testing.ts';
 import { planNodeMark } from './orphan-nodes.ts';
 import { confirmOrphans, isOrphan } from './orphan-vms.ts';
+import { OrphanCollector } from './orphans.ts';
 
 const vm: ListedInstance = { providerId: 'testmachine-ip1', machineName: 'testmachine_1' };
 const minute = 60_000;
 
 test.each([
-  ['S-O6 no machine', undefined, true],
-  ['S-O7 CrashLoopBackOff', machine({ status: { currentStatus: { phase: 'CrashLoopBackOff' } } }), false],
+  ['S-O6 Z-07 no machine', undefined, true],
+  ['S-O7 Z-07 CrashLoopBackOff', machine({ status: { currentStatus: { phase: 'CrashLoopBackOff' } } }), false],
   ['no phase yet', machine(), false],
   [
     'S-O9 its own VM',
@@ -18,7 +19,7 @@ test.each([
     false,
   ],
   [
-    'another VM is on record',
+    'Z-07 another VM is on record',
     machine({ spec: { providerID: 'other' }, status: { currentStatus: { phase: 'Running' } } }),
     true,
   ],
@@ -44,9 +45,15 @@ const held = { finalizers: ['node.machine.sapcloud.io/machine-controller'] };
 const marked = { annotations: { [Annotations.NotManagedByMCM]: '1' } };
 
 test.each<[row: string, metadata: object, age: number, owners: number, patch: object | undefined]>([
-  ['S-O10 21 min old, no machine', {}, 21, 0, { metadata: { annotations: { [Annotations.NotManagedByMCM]: '1' } } }],
   [
-    'S-O10 the same with our finalizer',
+    'S-O10 Z-08 21 min old, no machine',
+    {},
+    21,
+    0,
+    { metadata: { annotations: { [Annotations.NotManagedByMCM]: '1' } } },
+  ],
+  [
+    'S-O10 Z-09 the same with our finalizer',
     held,
     21,
     0,
@@ -57,11 +64,30 @@ test.each<[row: string, metadata: object, age: number, owners: number, patch: ob
       },
     },
   ],
-  ['S-O11 19 min old, no machine', {}, 19, 0, undefined],
-  ['S-O14 marked, one machine', marked, 21, 1, { metadata: { annotations: { [Annotations.NotManagedByMCM]: null } } }],
+  ['S-O11 Z-08 19 min old, no machine', {}, 19, 0, undefined],
+  [
+    'S-O14 Z-09 marked, one machine',
+    marked,
+    21,
+    1,
+    { metadata: { annotations: { [Annotations.NotManagedByMCM]: null } } },
+  ],
   ['S-O15 two machines', marked, 21, 2, undefined],
-  ['marked already', marked, 21, 0, undefined],
+  ['Z-08 marked already', marked, 21, 0, undefined],
 ])('%s', (_row, metadata, age, owners, patch) => {
   const n = node({ metadata: { ...metadata, creationTimestamp: at(-age) } });
   expect(planNodeMark(n, owners, NOON, 20 * minute)).toEqual(patch);
+});
+
+test('Z-10 a deletion, and a cloud that finds several VMs, are reasons to look for orphans', () => {
+  const collector = new OrphanCollector({} as never);
+  const told = (description: string) => machine({ status: { lastOperation: { description } } });
+  const change = (before: string, after: string) =>
+    collector.concerns({ type: 'updated', key: 'a/b', old: told(before), object: told(after) });
+  expect([
+    change('', 'code = [OutOfRange]'),
+    change('', 'code = [NotFound]'),
+    change('code = [OutOfRange]', ''),
+  ]).toEqual([true, false, false]);
+  expect(collector.concerns({ type: 'deleted', key: 'a/b', object: machine() })).toBe(true);
 });

@@ -26,6 +26,13 @@ describe('thresholds', () => {
   ])('%s', (_title, owner, upper, lower) => {
     expect(thresholds(set('ms', 3), owner, options)).toEqual({ upper, lower });
   });
+  test('F-12 (mended) without a distance a set is not frozen and thawed in turn', () => {
+    const limits = thresholds(set('ms', 2), undefined, { safetyUp: 2, safetyDown: 0 });
+    const half = { status: { machineSetCondition: [{ type: 'Frozen' as const, status: 'True' as const }] } };
+    expect(judgeSet({ ...set('ms', 2, frozen), ...half }, undefined, limits.upper, limits)).toBe('leave');
+    expect(judgeSet(set('ms', 2), undefined, limits.upper, limits)).toBe('freeze');
+    expect(judgeSet({ ...set('ms', 2, frozen), ...half }, undefined, limits.upper - 1, limits)).toBe('thaw');
+  });
 });
 
 describe('verdicts', () => {

@@ -55,7 +55,7 @@ describe('keys', () => {
     await t.end();
   });
 
-  test('the earliest of several requests wins, and an earlier look makes the later needless', async () => {
+  test('E-19 a key asked for later is looked at then: the earliest of several requests wins, and an earlier look makes the later needless', async () => {
     const t = setUp();
     t.controller.enqueue('a', 500);
     t.controller.enqueue('a', 100);

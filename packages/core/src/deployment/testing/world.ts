@@ -314,6 +314,12 @@ export class World implements AsyncDisposable {
     await this.keeper.resource(machines, NAMESPACE).patch(name, { type: 'merge', body });
   }
 
+  /** A machine of class small that nobody here made. */
+  async addMachine(metadata: Draft<Machine>['metadata']): Promise<void> {
+    const draft: Draft<Machine> = { metadata, spec: { class: { kind: 'MachineClass', name: 'small' } } };
+    await this.keeper.resource(machines, NAMESPACE).create(draft);
+  }
+
   async deleteMachine(name: string): Promise<void> {
     await this.keeper.resource(machines, NAMESPACE).delete(name);
   }

@@ -3,8 +3,9 @@ import type { Node } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { deployment, machine, NOW, set } from '../set/test-objects.ts';
 import { type InPlaceSnapshot, movePatch, planInPlaceUpdate } from './in-place.ts';
+import { NO_NODES } from './in-place-step.ts';
 import { nodeMarks } from './node-marks.ts';
-import { NO_NODES, planRollout } from './plan.ts';
+import { planRollout } from './plan.ts';
 
 /** Marks of a node: candidate, selected, result of its update. */
 type Mark = 'c' | 's' | 'successful' | 'failed';

@@ -1,0 +1,298 @@
+import { type Machine, type MachineSet, machineDeployments, machineSets, machines } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import type { VirtualClock } from '@mcm/kube';
+import { describe, expect, test } from 'vitest';
+import { NAMESPACE, World, type WorldOptions } from '../deployment/testing/world.ts';
+
+const LABELS = { app: 'alone' };
+const status504 = () =>
+  Response.json(
+    { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Timeout', code: 504, message: 'took too long' },
+    { status: 504 },
+  );
+const status500 = () =>
+  Response.json(
+    { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'InternalError', code: 500, message: 'broken' },
+    { status: 500 },
+  );
+
+const isWrite = (request: Request, method: string, end: RegExp) =>
+  request.method === method && end.test(new URL(request.url).pathname);
+
+/** A set without a deployment. */
+class Alone {
+  readonly world: World;
+  private constructor(world: World) {
+    this.world = world;
+  }
+  static async start(replicas: number, options: WorldOptions = {}, spec: object = {}): Promise<Alone> {
+    const alone = new Alone(await World.start(startControlPlane, options));
+    await alone.#sets.create({
+      metadata: { name: 'ms' },
+      spec: {
+        replicas,
+        selector: { matchLabels: LABELS },
+        template: { metadata: { labels: LABELS }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+        ...spec,
+      },
+    });
+    return alone;
+  }
+  get #sets() {
+    return this.world.keeper.resource(machineSets, NAMESPACE);
+  }
+  [Symbol.asyncDispose] = () => this.world[Symbol.asyncDispose]();
+  set = (): Promise<MachineSet> => this.#sets.get('ms');
+  change = (body: object) => this.#sets.patch('ms', { type: 'merge', body });
+  remove = () => this.#sets.delete('ms');
+  arrived = (count: number) =>
+    this.world.until(
+      async () => this.world.available() === count && (await this.set()).status?.availableReplicas === count,
+      60,
+    );
+  conditions = async () =>
+    ((await this.set()).status?.machineSetCondition ?? []).map(({ type, reason }) => `${type}/${reason}`);
+  events = async (reason: string) => (await this.world.events()).filter((event) => event.reason === reason);
+}
+
+/** A machine beside the set's own. */
+const stray = (name: string, labels: Record<string, string>, more: object = {}) => ({
+  metadata: { name, labels, ...more },
+  spec: { class: { kind: 'MachineClass', name: 'small' } },
+});
+
+describe('replicas', () => {
+  test('V-01 a set of three makes three', async () => {
+    await using alone = await Alone.start(3);
+    await alone.arrived(3);
+    expect((await alone.set()).metadata.finalizers).toEqual([alone.world.finalizer]);
+  });
+
+  test('V-02 a key without a set costs nothing', async () => {
+    await using alone = await Alone.start(0);
+    await alone.world.pass(2);
+    await alone.remove();
+    await alone.world.pass(2);
+    alone.world.writes.clear();
+    await alone.world.pass(1200);
+    expect(alone.world.totalWrites()).toBe(0);
+  });
+
+  test('M-17 a creation that times out at the server counts as one: no failure is told, and no machine is too many', async () => {
+    let slow = true;
+    const fault = async (request: Request, answer: () => Promise<Response>) => {
+      const response = await answer();
+      return slow && isWrite(request, 'POST', /\/machines$/) ? status504() : response;
+    };
+    await using alone = await Alone.start(10, { fault });
+    await alone.world.pass(30);
+    slow = false;
+    await alone.arrived(10);
+    expect([
+      alone.world.context.machines.store.size,
+      await alone.conditions(),
+      await alone.events('FailedCreate'),
+    ]).toEqual([10, [], []]);
+  });
+
+  test('M-16 a refused creation is one machine tried of ten, one condition and one event, and is told off when it is over', async () => {
+    let refuses = true;
+    const tried = new Set<string>();
+    const fault = async (request: Request, answer: () => Promise<Response>) => {
+      if (!refuses || !isWrite(request, 'POST', /\/machines$/)) return answer();
+      tried.add(((await request.clone().json()) as Machine).metadata.name);
+      return status500();
+    };
+    await using alone = await Alone.start(10, { fault });
+    await alone.world.pass(3);
+    expect(tried.size).toBe(1);
+    expect(await alone.conditions()).toEqual(['ReplicaFailure/FailedCreate']);
+    expect((await alone.events('FailedCreate')).length).toBeGreaterThan(0);
+    refuses = false;
+    await alone.arrived(10);
+    expect(await alone.conditions()).toEqual([]);
+  });
+
+  test('M-30 two Failed machines go, and are replaced', async () => {
+    await using alone = await Alone.start(2);
+    await alone.arrived(2);
+    const before = (await alone.world.machines()).map(({ metadata }) => metadata);
+    for (const { name } of before) await alone.world.setPhase(name, 'Failed');
+    await alone.world.until(
+      () => before.every(({ name }) => !alone.world.context.machines.store.get(`test/${name}`)),
+      60,
+    );
+    await alone.arrived(2);
+  });
+
+  test('M-31 a deletion that is refused leaves the machines, says so, and is tried again', async () => {
+    let refuses = false;
+    const fault = async (request: Request, answer: () => Promise<Response>) =>
+      refuses && isWrite(request, 'DELETE', /\/machines\//) ? status500() : answer();
+    await using alone = await Alone.start(2, { fault });
+    await alone.arrived(2);
+    refuses = true;
+    await alone.change({ spec: { replicas: 0 } });
+    await alone.world.pass(5);
+    expect(
+      (await alone.world.machines()).map((m) => [m.status?.currentStatus?.phase, m.metadata.deletionTimestamp]),
+    ).toEqual([
+      ['Running', undefined],
+      ['Running', undefined],
+    ]);
+    expect(await alone.conditions()).toContain('ReplicaFailure/FailedDelete');
+    expect((await alone.events('FailedDelete')).length).toBeGreaterThan(0);
+    refuses = false;
+    await alone.world.until(async () => (await alone.world.machines()).length === 0, 200);
+    await alone.world.pass(2);
+    expect(await alone.conditions()).toEqual([]);
+  });
+
+  test('M-33 a Failed machine is deleted with one request; the phase is its own controller’s to write', async () => {
+    await using alone = await Alone.start(1, { deathMs: () => 5_000 });
+    await alone.arrived(1);
+    const [first] = await alone.world.machines();
+    await alone.world.setPhase(first?.metadata.name ?? '', 'Failed', {
+      lastOperation: { type: 'HealthCheck', state: 'Failed', description: 'gone silent' },
+    });
+    alone.world.writes.clear();
+    await alone.world.pass(2);
+    expect([alone.world.writes.get('DELETE machines'), alone.world.writes.get('PUT machines/status')]).toEqual([
+      1,
+      undefined,
+    ]);
+    const [event] = await alone.events('SuccessfulDelete');
+    expect(event?.message).toContain(first?.metadata.name);
+  });
+});
+
+describe('status', () => {
+  test.each([1, 3])(
+    'V-08 a status write that fails %i times is made in the end, ODD-25 and one for a set that is gone is no failure',
+    async (times) => {
+      let left = times;
+      const fault = async (request: Request, answer: () => Promise<Response>) => {
+        if (left > 0 && isWrite(request, 'PUT', /\/machinesets\/ms\/status$/)) {
+          left--;
+          return status500();
+        }
+        return answer();
+      };
+      await using alone = await Alone.start(2, { fault });
+      await alone.arrived(2);
+      expect([left, (await alone.set()).status?.readyReplicas]).toEqual([0, 2]);
+      await alone.remove();
+      await alone.world.until(async () => (await alone.world.sets()).length === 0, 60);
+      await alone.world.pass(5);
+      expect(alone.world.log.lines.filter((line) => /not found/i.test(JSON.stringify(line)))).toEqual([]);
+    },
+  );
+});
+
+describe('deletion', () => {
+  test('V-03 and M-32 a set without machines loses its finalizer, and only ours', async () => {
+    await using alone = await Alone.start(0);
+    await alone.world.pass(2);
+    await alone.change({ metadata: { finalizers: [alone.world.finalizer, 'example.org/mine'] } });
+    await alone.remove();
+    await alone.world.pass(2);
+    expect((await alone.set()).metadata.finalizers).toEqual(['example.org/mine']);
+  });
+
+  test('V-11 all machines of a set that is going are deleted in one pass', async () => {
+    await using alone = await Alone.start(150, { deathMs: () => 30_000 });
+    await alone.arrived(150);
+    alone.world.writes.clear();
+    await alone.remove();
+    await alone.world.pass(5);
+    expect(alone.world.writes.get('DELETE machines')).toBe(150);
+    await alone.world.until(async () => (await alone.world.sets()).length === 0, 60);
+  });
+});
+
+describe('claims', () => {
+  test('G-01, G-02 and G-04 a deployment claims the sets that its selector matches', async () => {
+    await using alone = await Alone.start(1);
+    const { world } = alone;
+    await world.keeper.resource(machineSets, NAMESPACE).create({
+      metadata: { name: 'second', labels: { app: 'pool', kept: 'yes' } },
+      spec: {
+        replicas: 0,
+        selector: { matchLabels: { app: 'pool', kept: 'yes' } },
+        template: {
+          metadata: { labels: { app: 'pool', kept: 'yes' } },
+          spec: { class: { kind: 'MachineClass', name: 'former' } },
+        },
+      },
+    });
+    await world.deploy(1);
+    await world.until(() => world.context.deployments.store.get('test/pool')?.status?.availableReplicas === 1, 60);
+    const uid = (await world.deployment()).metadata.uid;
+    const owners = Object.fromEntries(
+      (await world.sets()).map(({ metadata }) => [
+        ['ms', 'second'].includes(metadata.name) ? metadata.name : 'new',
+        metadata.ownerReferences?.[0]?.uid,
+      ]),
+    );
+    // `ms` has other labels and stays nobody's.
+    expect(owners).toEqual({ ms: undefined, second: uid, new: uid });
+  });
+
+  test('G-11 a set that is being deleted, which the cache does not know yet, adopts nothing', async () => {
+    let stale = false;
+    const delay = async (request: Request, answer: () => Promise<Response>, clock: VirtualClock) => {
+      const response = await answer();
+      if (!stale || request.method !== 'GET' || !/machinesets\/ms$/.test(new URL(request.url).pathname))
+        return response;
+      // The live read sees what the cache does not.
+      const live = (await response.json()) as MachineSet;
+      return Response.json({ ...live, metadata: { ...live.metadata, deletionTimestamp: clock.now().toISOString() } });
+    };
+    await using alone = await Alone.start(0, { fault: delay });
+    await alone.world.pass(2);
+    stale = true;
+    alone.world.writes.clear();
+    for (const name of ['one', 'two'])
+      await alone.world.keeper.resource(machines, NAMESPACE).create(stray(name, LABELS));
+    await alone.world.pass(3);
+    const owners = (await alone.world.machines()).map(({ metadata }: Machine) => metadata.ownerReferences);
+    expect([owners, alone.world.writes.get('PATCH machines')]).toEqual([[undefined, undefined], undefined]);
+    const said = JSON.stringify(alone.world.log.lines);
+    expect(said).toContain('may not adopt one, two');
+  });
+});
+
+describe('freeze', () => {
+  test('F-09 a deployment that is marked as frozen without a frozen set is thawed', async () => {
+    await using world = await World.start(startControlPlane);
+    await world.deploy(1);
+    await world.until(() => world.complete(), 60);
+    await world.change({ metadata: { labels: { freeze: 'True' } } });
+    await world.pass(2);
+    expect((await world.deployment()).metadata.labels ?? {}).toEqual({});
+  });
+
+  test('F-08 (ODD-1 mended) all sets that have too many are frozen, not one a minute', async () => {
+    await using world = await World.start(startControlPlane, { deathMs: () => 20_000 });
+    const pools = ['a', 'b', 'c'];
+    for (const name of pools) {
+      await world.keeper.resource(machineDeployments, NAMESPACE).create({
+        metadata: { name },
+        spec: {
+          replicas: 6,
+          selector: { matchLabels: { app: name } },
+          template: { metadata: { labels: { app: name } }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+          strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
+        },
+      });
+    }
+    await world.until(() => world.available() === 18, 60);
+    for (const name of pools) {
+      await world.keeper
+        .resource(machineDeployments, NAMESPACE)
+        .patch(name, { type: 'merge', body: { spec: { replicas: 1 } } });
+    }
+    await world.pass(3);
+    expect((await world.sets()).map(({ metadata }) => metadata.labels?.freeze)).toEqual(['True', 'True', 'True']);
+  });
+});
