@@ -144,7 +144,7 @@ test.each([
   }
 });
 
-test('gauges tell what stands on the objects, and nothing of objects that are gone', async () => {
+test('BUG-14 and ODD-22 gauges tell what stands on the objects, and nothing of objects that are gone', async () => {
   const { metrics, deployments } = manager();
   const lines = await linesOf(metrics);
   const of = (name: string) => `${name}{name="d",namespace="ns"}`;

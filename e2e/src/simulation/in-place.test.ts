@@ -341,7 +341,7 @@ test('another template in the middle of an update: its result counts for the tem
   });
 });
 
-test('a failed update is told on the deployment, and a corrected template starts it anew', async () => {
+test('ODD-19 a failed update is told on the deployment, and a corrected template starts it anew', async () => {
   await inWorld(
     { machine: { disableHealthTimeout: true }, kubelets: { update: 'fail', updateFailure: 'disk full' } },
     async (world) => {

@@ -142,7 +142,7 @@ describe('history', () => {
     status: { replicas: 0, observedGeneration: 1 },
   });
   const names = (sets: readonly MachineSet[]) => sets.map((s) => s.metadata.name);
-  test('N-18 a set with machines is passed over', () => {
+  test('N-18 ODD-15 a set with machines is passed over', () => {
     const b = { ...empty('b', 5), status: { replicas: 1, observedGeneration: 1 } };
     expect(names(surplusHistory([empty('a', 9), b], () => 0, 0))).toEqual(['a']);
     expect(names(surplusHistory([empty('a', 9), empty('b', 5)], (s) => (s.metadata.name === 'b' ? 1 : 0), 0))).toEqual([
