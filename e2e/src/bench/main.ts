@@ -1,6 +1,10 @@
 import { planeFigures } from './control-plane.ts';
 import { deploymentCosts } from './deployments.ts';
 import { fleetFigures, type Measured, podMemory } from './fleet.ts';
+import { BlockedDrains } from './machines/blocked-drains.ts';
+import type { Figure } from './machines/figure.ts';
+import { IdleFleet } from './machines/idle-fleet.ts';
+import { machineFigures } from './machines/index.ts';
 
 /** Figures of the Go original for the same work on the same machine, and the goals set against them. */
 const GOALS: Readonly<Record<string, { original: string; goal: string }>> = {
@@ -45,6 +49,12 @@ function report(measured: Measured): void {
   for (const [what, times] of [...measured.counts.by].slice(0, 14)) say(`    ${String(times).padStart(6)}  ${what}`);
 }
 
+async function judge(figures: AsyncIterable<Figure>): Promise<void> {
+  for await (const { work, here, goal, reached } of figures) {
+    say(`${reached ? 'PASS' : 'MISS'}  ${work.padEnd(62)} ${here.padEnd(48)} goal ${goal}`);
+  }
+}
+
 const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   'fleet-100': async () => {
     for await (const measured of fleetFigures(100)) report(measured);
@@ -58,6 +68,9 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
       say(`${verdict}  ${work.padEnd(56)} ${here.padEnd(44)} goal ${goal}`);
     }
   },
+  machines: () => judge(machineFigures()),
+  'machines-drains': () => judge(BlockedDrains.figures()),
+  'machines-idle': () => judge(IdleFleet.figures()),
   deployments: async () => {
     say('\nA reconcile of one deployment of 10 machines, beside how many others');
     for await (const { deployments, cpuMsEach, latencyMs, rssMb } of deploymentCosts([1, 100, 1_000])) {

@@ -50,7 +50,13 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-export async function startStack(options: { clock?: Clock; userDataAsksForToken?: boolean } = {}): Promise<Stack> {
+export interface StackOptions {
+  readonly clock?: Clock;
+  /** Flags of the control plane beside those that every stack has. */
+  readonly planeFlags?: readonly string[];
+}
+
+export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const clock = options.clock ?? realClock;
   const dir = mkdtempSync(join(tmpdir(), 'mcm stack '));
   const kubeconfigFile = join(dir, 'kubeconfig');
@@ -66,6 +72,7 @@ export async function startStack(options: { clock?: Clock; userDataAsksForToken?
     '--port=0',
     `--kubeconfig=${kubeconfigFile}`,
     `--request-log=${requestLog}`,
+    ...(options.planeFlags ?? []),
   ]);
   await plane.start();
   // Kubelets have ready credentials, as the nodes had with which the original was measured: the figures are the controllers'.

@@ -6,6 +6,7 @@ import type { TargetCaches } from '../machine/caches.ts';
 import { unresponsiveAt } from '../machine/conditions.ts';
 import { evictionPeriodMs, type MachineSettings } from '../machine/settings.ts';
 import { after } from '../machine/timestamps.ts';
+import { podTerms } from './budget-index.ts';
 import { budgetSelects, drainBudget } from './budgets.ts';
 import type { DrainMemory, DrainObservation, DrainPod } from './observation.ts';
 import type { PolicyChoice } from './undrainable.ts';
@@ -71,28 +72,24 @@ function observePods(pods: readonly Pod[], finder: VolumeFinder, caches: TargetC
   const volumes = pods.map((pod) => finder.of(pod));
   const uses = new Map<string, number>();
   for (const volume of volumes.flat()) uses.set(volume, (uses.get(volume) ?? 0) + 1);
-  const budgets = budgetsByNamespace(caches);
   return pods.map((pod, i) =>
     observePod(
       pod,
       (volumes[i] ?? []).filter((volume) => uses.get(volume) === 1),
-      budgets,
+      caches,
     ),
   );
 }
 
-type BudgetsOf = (namespace: string) => readonly PodDisruptionBudget[];
+/** The budgets that select a pod with these labels. */
+const budgetsOf = (caches: TargetCaches, namespace: string, labels: Labelled): readonly PodDisruptionBudget[] =>
+  podTerms(namespace, labels)
+    .flatMap((term) => caches.budgets.store.byIndex('term', term))
+    .filter((budget) => budgetSelects(budget, labels));
 
-function budgetsByNamespace(caches: TargetCaches): BudgetsOf {
-  const found = new Map<string, readonly PodDisruptionBudget[]>();
-  return (namespace) => {
-    const budgets = found.get(namespace) ?? caches.budgets.store.byIndex('namespace', namespace);
-    found.set(namespace, budgets);
-    return budgets;
-  };
-}
+type Labelled = Readonly<Record<string, string>> | undefined;
 
-function observePod(pod: Pod, volumes: readonly string[], budgetsOf: BudgetsOf): DrainPod {
+function observePod(pod: Pod, volumes: readonly string[], caches: TargetCaches): DrainPod {
   const { metadata, spec, status } = pod;
   const namespace = metadata.namespace ?? '';
   const ownerKind = controllerOf(pod)?.kind;
@@ -110,9 +107,7 @@ function observePod(pod: Pod, volumes: readonly string[], budgetsOf: BudgetsOf):
     localStorage: spec.volumes?.some(({ emptyDir }) => emptyDir) ?? false,
     hasClaims: claims,
     volumes,
-    budgets: budgetsOf(namespace)
-      .filter((budget) => budgetSelects(budget, metadata.labels))
-      .map(drainBudget),
+    budgets: budgetsOf(caches, namespace, metadata.labels).map(drainBudget),
     ...(ownerKind === undefined ? {} : { ownerKind }),
     ...(dueAt === undefined ? {} : { dueAt }),
   };

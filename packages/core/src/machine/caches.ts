@@ -21,6 +21,7 @@ import {
   volumeAttachments,
 } from '@mcm/kube';
 import { SilenceCensus } from '../disruption/census.ts';
+import { budgetTerm } from '../drain/budget-index.ts';
 import { secretKeysOf } from '../driver/credentials.ts';
 import { projectClaim, projectNode, projectPod, projectVolume } from './projections.ts';
 import { replacementGroup } from './replacements.ts';
@@ -35,7 +36,7 @@ export interface TargetCaches {
   readonly volumes: Informer<PersistentVolume>;
   /** Indexes: `node`, `volume`. */
   readonly attachments: Informer<VolumeAttachment>;
-  /** Indexes: `namespace`. */
+  /** Indexes: `term`, see {@link budgetTerm}. */
   readonly budgets: Informer<PodDisruptionBudget>;
 }
 
@@ -117,7 +118,7 @@ export const targetCaches = (
   }),
   budgets: createInformer(client, podDisruptionBudgets, {
     ...runtime,
-    indexes: { namespace: (budget) => present(budget.metadata.namespace) },
+    indexes: { term: (budget) => [budgetTerm(budget)] },
   }),
 });
 

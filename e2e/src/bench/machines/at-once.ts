@@ -1,0 +1,12 @@
+/** Does something for 0 … `times` - 1, so many of them at once. */
+export async function atOnce(times: number, parallel: number, work: (index: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < times) {
+      const index = next;
+      next += 1;
+      await work(index);
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, worker));
+}

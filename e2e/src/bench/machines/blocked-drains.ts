@@ -1,0 +1,173 @@
+import { type Machine, machines } from '@mcm/api';
+import { type Pod, type PodDisruptionBudget, podDisruptionBudgets, pods, realClock, sleep } from '@mcm/kube';
+import { cpuMs, rssMb } from '../../harness/process-usage.ts';
+import { count } from '../../harness/request-log.ts';
+import { NAMESPACE, type Stack, startStack } from '../../harness/stack.ts';
+import { atOnce } from './at-once.ts';
+import { atMost, type Figure, percentile } from './figure.ts';
+import { Follower } from './follow.ts';
+
+const DRAINS = 1_000;
+const CREATIONS = 100;
+const PARALLEL = 32;
+const CLASS = 'blue';
+const GRACE_SECONDS = 5;
+/** Longer than anything that looks again by the clock. */
+const QUIET_MS = 130_000;
+const LONG_MS = 300_000;
+
+const phaseOf = (machine: Machine | undefined): string | undefined => machine?.status?.currentStatus?.phase;
+const all = <T>(objects: Iterable<T>, holds: (object: T) => boolean): boolean => {
+  for (const object of objects) if (!holds(object)) return false;
+  return true;
+};
+
+/** A thousand machines whose drain a budget blocks, and what goes on beside them. */
+export class BlockedDrains {
+  readonly #stack: Stack;
+  readonly #machines: Follower<Machine>;
+  readonly #pods: Follower<Pod>;
+
+  private constructor(stack: Stack, followed: Follower<Machine>, followedPods: Follower<Pod>) {
+    this.#stack = stack;
+    this.#machines = followed;
+    this.#pods = followedPods;
+  }
+
+  static async *figures(): AsyncGenerator<Figure> {
+    const stack = await startStack();
+    try {
+      await stack.makeClass(CLASS);
+      await stack.machineController.start();
+      const followed = await Follower.start<Machine>(stack.client, machines, NAMESPACE);
+      const followedPods = await Follower.start<Pod>(stack.client, pods, NAMESPACE);
+      const bench = new BlockedDrains(stack, followed, followedPods);
+      yield* bench.#run();
+      followed.stop();
+      followedPods.stop();
+    } finally {
+      await stack.stop();
+    }
+  }
+
+  async *#run(): AsyncGenerator<Figure> {
+    await this.#furnish();
+    const storm = await this.#beginDrains();
+    yield atMost(`${DRAINS} drains begin: creation of a machine starts`, storm, 1, 's', 'the slowest of 10');
+    await sleep(realClock, 5_000);
+    const starts: number[] = [];
+    for (let i = 0; i < CREATIONS; i += 1) starts.push(await this.#create(`new-${i}`));
+    yield atMost(`beside ${DRAINS} blocked drains: creation starts`, percentile(starts, 0.99), 1, 's', 'p99 of 100');
+    await this.#running(DRAINS + CREATIONS);
+    yield atMost(`beside ${DRAINS} blocked drains: an empty machine is gone`, await this.#delete('new-0'), 3, 's');
+    yield* this.#quiet();
+    const { drained, gone } = await this.#unblock();
+    yield atMost(`${DRAINS} drains unblocked: pods gone`, drained, GRACE_SECONDS + 10, 's', `grace ${GRACE_SECONDS} s`);
+    yield atMost(`${DRAINS} drains unblocked: machines gone`, gone, 60, 's', 'no goal of its own');
+  }
+
+  /** Machines that run, a pod on each, and a budget for each pod that lets it not go. */
+  async #furnish(): Promise<void> {
+    await atOnce(DRAINS, PARALLEL, async (index) => this.#make(`full-${index}`));
+    for (let i = 0; i < 10; i += 1) await this.#make(`early-${i}`);
+    await this.#running(DRAINS);
+    await atOnce(DRAINS, PARALLEL, async (index) => {
+      const app = `app-${index}`;
+      await this.#stack.client.resource<Pod>(pods, NAMESPACE).create({
+        metadata: { name: app, namespace: NAMESPACE, labels: { app } },
+        spec: {
+          nodeName: `full-${index}`,
+          terminationGracePeriodSeconds: GRACE_SECONDS,
+          containers: [{ name: 'main', image: 'pause' }],
+        },
+      });
+      await this.#stack.client.resource<PodDisruptionBudget>(podDisruptionBudgets, NAMESPACE).create({
+        metadata: { name: app, namespace: NAMESPACE },
+        spec: { minAvailable: 1, selector: { matchLabels: { app } } },
+      });
+    });
+    const isReady = ({ status }: Pod): boolean =>
+      status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') ?? false;
+    await this.#pods.until('all pods ready', (known) => known.size === DRAINS && all(known.values(), isReady), LONG_MS);
+    await sleep(realClock, 5_000);
+  }
+
+  async #make(name: string): Promise<void> {
+    await this.#stack.client.resource<Machine>(machines, NAMESPACE).create({
+      metadata: { name, namespace: NAMESPACE },
+      spec: { class: { kind: 'MachineClass', name: CLASS } },
+    });
+  }
+
+  async #running(atLeast: number): Promise<void> {
+    await this.#machines.until(
+      'machines Running',
+      (known) => {
+        const living = [...known.values()].filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+        return known.size >= atLeast && living.every((machine) => phaseOf(machine) === 'Running');
+      },
+      LONG_MS,
+    );
+  }
+
+  /** Tells a thousand machines to go and makes ten meanwhile; the slowest start of these, in seconds. */
+  async #beginDrains(): Promise<number> {
+    const resource = this.#stack.client.resource<Machine>(machines, NAMESPACE);
+    const deleting = atOnce(DRAINS, PARALLEL, async (index) => {
+      await resource.delete(`full-${index}`);
+    });
+    const starts: number[] = [];
+    for (let i = 0; i < 10; i += 1) starts.push(await this.#create(`storm-${i}`));
+    await deleting;
+    await this.#machines.until(
+      'all drains say what blocks them',
+      (known) =>
+        all(known.values(), ({ metadata, status }) =>
+          metadata.deletionTimestamp ? (status?.lastOperation?.description ?? '').includes('disruption budget') : true,
+        ),
+      LONG_MS,
+    );
+    return Math.max(...starts);
+  }
+
+  /** Seconds from the answer to the user's write until the Machine names its VM. */
+  async #create(name: string): Promise<number> {
+    await this.#make(name);
+    return this.#machines.until('a VM', (known) => Boolean(known.get(name)?.spec.providerID), LONG_MS);
+  }
+
+  async #delete(name: string): Promise<number> {
+    await this.#stack.client.resource<Machine>(machines, NAMESPACE).delete(name);
+    return this.#machines.until('an empty machine gone', (known) => !known.has(name), LONG_MS);
+  }
+
+  async *#quiet(): AsyncGenerator<Figure> {
+    const { pid } = this.#stack.machineController;
+    if (pid === undefined) throw new Error('the machine controller is not running');
+    await sleep(realClock, 5_000);
+    this.#stack.requests.read();
+    const before = cpuMs(pid);
+    await sleep(realClock, QUIET_MS);
+    const share = ((cpuMs(pid) - before) / QUIET_MS) * 100;
+    const { writes, reads } = count(this.#stack.requests.read());
+    yield atMost(`${DRAINS} blocked drains, nothing changes: CPU`, share, 5, '% of a core', `${QUIET_MS / 1_000} s`);
+    yield atMost(`${DRAINS} blocked drains, nothing changes: requests`, writes + reads, 0, 'requests');
+    yield atMost(`${DRAINS} blocked drains: RSS`, rssMb(pid), 300, 'MB');
+  }
+
+  /** Seconds until the last pod, and the last machine, is gone. */
+  async #unblock(): Promise<{ readonly drained: number; readonly gone: number }> {
+    const start = performance.now();
+    const since = (): number => (performance.now() - start) / 1000;
+    const resource = this.#stack.client.resource<PodDisruptionBudget>(podDisruptionBudgets, NAMESPACE);
+    const opening = atOnce(DRAINS, PARALLEL, async (index) => {
+      await resource.patch(`app-${index}`, { type: 'merge', body: { spec: { minAvailable: 0 } } });
+    });
+    await this.#pods.until('all pods gone', (known) => known.size === 0, LONG_MS);
+    const drained = since();
+    await opening;
+    const isGone = (name: string): boolean => !name.startsWith('full-');
+    await this.#machines.until('all machines gone', (known) => all(known.keys(), isGone), LONG_MS);
+    return { drained, gone: since() };
+  }
+}

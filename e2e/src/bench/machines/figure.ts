@@ -1,0 +1,21 @@
+/** A figure beside the goal that it has to reach. */
+export interface Figure {
+  readonly work: string;
+  readonly here: string;
+  readonly goal: string;
+  readonly reached: boolean;
+}
+
+/** A number that has to stay below (or at) a limit. */
+export const atMost = (work: string, value: number, limit: number, unit: string, note = ''): Figure => ({
+  work,
+  here: `${value < 10 ? value.toFixed(2) : value.toFixed(0)} ${unit}${note && ` (${note})`}`,
+  goal: `≤ ${limit} ${unit}`,
+  reached: value <= limit,
+});
+
+/** The value that a share of all values does not exceed. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+}

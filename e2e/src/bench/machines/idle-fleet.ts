@@ -1,0 +1,205 @@
+import { type Machine, machines } from '@mcm/api';
+import { type Draft, type Node, nodes, realClock, sleep } from '@mcm/kube';
+import { cpuMs, rssMb } from '../../harness/process-usage.ts';
+import { count } from '../../harness/request-log.ts';
+import { NAMESPACE, type Stack, startStack } from '../../harness/stack.ts';
+import { atOnce } from './at-once.ts';
+import { atMost, type Figure } from './figure.ts';
+import { Follower } from './follow.ts';
+
+const MACHINES = 10_000;
+const PARALLEL = 48;
+const CLASS = 'blue';
+const IDLE_MS = 60_000;
+/** A kubelet tells its status anew every five minutes, whether or not it has changed. */
+const HEARTBEATS_PER_SECOND = MACHINES / 300;
+const STARTED_AT = '2026-01-01T00:00:00Z';
+
+const nameOf = (index: number): string => `m-${index}`;
+
+const conditions = (heartbeat: string) =>
+  ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure', 'NetworkUnavailable'].map((type) => ({
+    type,
+    status: type === 'Ready' ? ('True' as const) : ('False' as const),
+    reason: 'Kubelet',
+    message: 'kubelet says so',
+    lastHeartbeatTime: heartbeat,
+    lastTransitionTime: STARTED_AT,
+  }));
+
+/** What a kubelet's node carries beside what matters here: 50 images and the facts about the system. */
+const nodeStatus = (heartbeat: string) => ({
+  capacity: { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '50Gi' },
+  allocatable: { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '50Gi' },
+  conditions: conditions(heartbeat),
+  addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+  images: Array.from({ length: 20 }, (_, i) => ({
+    names: [
+      `registry.example/team/image-${i}@sha256:${'0123456789abcdef'.repeat(4)}`,
+      `registry.example/team/image-${i}:v1.${i}`,
+    ],
+    sizeBytes: 100_000_000 + i,
+  })),
+});
+
+/** Ten thousand machines that run, made up: their VMs and kubelets would measure themselves. */
+export class IdleFleet {
+  readonly #stack: Stack;
+
+  private constructor(stack: Stack) {
+    this.#stack = stack;
+  }
+
+  static async *figures(): AsyncGenerator<Figure> {
+    // Without the plane's controllers nobody declares nodes lost that no kubelet speaks for.
+    const stack = await startStack({ planeFlags: ['--no-controllers'] });
+    try {
+      await stack.makeClass(CLASS);
+      const fleet = new IdleFleet(stack);
+      await fleet.#furnish();
+      yield* fleet.#idle();
+      yield* fleet.#restart();
+    } finally {
+      await stack.stop();
+    }
+  }
+
+  async #furnish(): Promise<void> {
+    const { client } = this.#stack;
+    await atOnce(MACHINES, PARALLEL, async (index) => {
+      const name = nameOf(index);
+      const providerID = `local:///local-a/i-${index.toString(16).padStart(8, '0')}`;
+      const node: Draft<Node> = {
+        metadata: {
+          name,
+          labels: { 'kubernetes.io/hostname': name, 'topology.kubernetes.io/zone': 'local-a' },
+        },
+        spec: { providerID },
+        status: nodeStatus(STARTED_AT),
+      };
+      await client.resource<Node>(nodes).create(node);
+      const machine: Draft<Machine> = {
+        metadata: {
+          name,
+          namespace: NAMESPACE,
+          labels: { name: 'bench', node: name },
+          finalizers: ['machine.sapcloud.io/machine-controller-manager'],
+        },
+        spec: {
+          class: { kind: 'MachineClass', name: CLASS },
+          providerID,
+          nodeTemplate: { metadata: { labels: { pool: 'bench' } }, spec: {} },
+        },
+      };
+      const made = await client.resource<Machine>(machines, NAMESPACE).create(machine);
+      const status: Machine['status'] = {
+        conditions: conditions(STARTED_AT),
+        currentStatus: { phase: 'Running', lastUpdateTime: STARTED_AT },
+        lastOperation: {
+          description: `Machine ${name} successfully joined the cluster`,
+          state: 'Successful',
+          type: 'Create',
+          lastUpdateTime: STARTED_AT,
+        },
+      };
+      const options = { subresource: 'status' } as const;
+      await client
+        .resource<Machine>(machines, NAMESPACE)
+        .patch(made.metadata.name, { type: 'merge', body: { status } }, options);
+    });
+    await this.#stack.machineController.start();
+    // What the controller leaves on nodes is written once.
+    await this.#quiet(20_000);
+  }
+
+  /** Resolves once the controllers have sent nothing for so long. */
+  async #quiet(ms: number): Promise<void> {
+    for (;;) {
+      this.#stack.requests.read();
+      await sleep(realClock, ms);
+      const { writes, reads } = count(this.#stack.requests.read());
+      if (writes + reads === 0) return;
+    }
+  }
+
+  get #pid(): number {
+    const { pid } = this.#stack.machineController;
+    if (pid === undefined) throw new Error('the machine controller is not running');
+    return pid;
+  }
+
+  async *#idle(): AsyncGenerator<Figure> {
+    const heartbeats = new AbortController();
+    const beating = this.#heartbeats(heartbeats.signal);
+    await sleep(realClock, 10_000);
+    this.#stack.requests.read();
+    const before = cpuMs(this.#pid);
+    await sleep(realClock, IDLE_MS);
+    const share = ((cpuMs(this.#pid) - before) / IDLE_MS) * 100;
+    heartbeats.abort();
+    const beats = await beating;
+    const { writes, reads } = count(this.#stack.requests.read());
+    const note = `a minute, ${beats.toFixed(0)} heartbeats a second`;
+    yield atMost(`${MACHINES} Running machines: CPU`, share, 2, '% of a core', note);
+    yield atMost(`${MACHINES} Running machines: writes`, writes, 0, 'writes', `${reads} reads`);
+    yield atMost(`${MACHINES} Running machines: RSS`, rssMb(this.#pid), 400, 'MB');
+  }
+
+  /** Plays the kubelets' statuses that tell nothing new; how many a second it came to. */
+  async #heartbeats(signal: AbortSignal): Promise<number> {
+    const start = performance.now();
+    let sent = 0;
+    while (!signal.aborted) {
+      const due = ((performance.now() - start) / 1000) * HEARTBEATS_PER_SECOND;
+      const status = { conditions: conditions(new Date().toISOString().replace(/\.\d+Z$/, 'Z')) };
+      for (; sent < due; sent += 1) {
+        const body = { type: 'merge', body: { status } } as const;
+        await this.#stack.client.resource<Node>(nodes).patch(nameOf(sent % MACHINES), body, { subresource: 'status' });
+      }
+      await sleep(realClock, 100);
+    }
+    return sent / ((performance.now() - start) / 1000);
+  }
+
+  /** A machine is asked for while the controller is away. */
+  async *#restart(): AsyncGenerator<Figure> {
+    const { client, machineController, requests } = this.#stack;
+    await machineController.stop();
+    const followed = await Follower.start<Machine>(client, machines, NAMESPACE);
+    await client.resource<Machine>(machines, NAMESPACE).create({
+      metadata: { name: 'late', namespace: NAMESPACE },
+      spec: { class: { kind: 'MachineClass', name: CLASS } },
+    });
+    requests.read();
+    const start = performance.now();
+    await machineController.start();
+    await followed.until('a decision', (known) => Boolean(known.get('late')?.spec.providerID), 120_000);
+    const seconds = (performance.now() - start) / 1000;
+    await followed.until('Running', (known) => known.get('late')?.status?.currentStatus?.phase === 'Running', 60_000);
+    await sleep(realClock, 20_000);
+    followed.stop();
+    const needless = requests
+      .read()
+      .filter(({ userAgent, verb, resource, name }) => {
+        const write = ['create', 'update', 'patch', 'delete'].includes(verb);
+        const apart = resource === 'leases' || resource === 'events' || resource === 'secrets' || name === 'late';
+        return userAgent.startsWith('machine-controller') && write && !apart;
+      })
+      .map(({ verb, resource, name }) => `${verb} ${resource}/${name}`);
+    yield atMost(
+      `restart beside ${MACHINES} machines: first VM asked for`,
+      seconds,
+      10,
+      's',
+      'from the start of the process',
+    );
+    yield atMost(
+      `restart beside ${MACHINES} machines: needless writes`,
+      needless.length,
+      0,
+      'writes',
+      needless.slice(0, 3).join(', '),
+    );
+    yield atMost(`restart beside ${MACHINES} machines: RSS`, rssMb(this.#pid), 400, 'MB');
+  }
+}

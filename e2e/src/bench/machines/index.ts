@@ -1,0 +1,20 @@
+import { fleetFigures, podMemory } from '../fleet.ts';
+import { BlockedDrains } from './blocked-drains.ts';
+import { atMost, type Figure } from './figure.ts';
+import { IdleFleet } from './idle-fleet.ts';
+
+/** Every figure of machines, drains and nodes; the machine controller is a process of its own, and it alone is measured. */
+export async function* machineFigures(): AsyncGenerator<Figure> {
+  yield* BlockedDrains.figures();
+  const { podCount, rssMb } = await podMemory(20_000);
+  yield atMost(`${podCount} pods watched: RSS`, rssMb, 200, 'MB');
+  yield* IdleFleet.figures();
+  for await (const { work, counts, machines } of fleetFigures(100, { roll: false, idle: false })) {
+    const dies = work.endsWith('→ 0');
+    // A class's finalizer and a first event are the fleet's, not a machine's.
+    const name = dies
+      ? 'death of a machine: writes of both controllers'
+      : 'birth of a machine: writes of both controllers';
+    yield atMost(name, counts.writes / machines, 8, 'writes', dies ? '' : '6, and two of its bootstrap token');
+  }
+}
