@@ -2,11 +2,9 @@ import type { KindDefinition } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
 import { isRecord, put } from '../schema/json.ts';
 import { StatusError } from '../status.ts';
+import { formOf, MAGIC } from './envelope.ts';
 import { type MessageField, messageFields } from './messages.ts';
 import { WireError, WireReader } from './reader.ts';
-
-/** What every body of `application/vnd.kubernetes.protobuf` starts with. */
-const MAGIC = Uint8Array.from([0x6b, 0x38, 0x73, 0x00]);
 
 const MAX_DEPTH = 100;
 
@@ -65,6 +63,34 @@ function readRaw(bytes: Uint8Array): unknown {
   }
 }
 
+function readTexts(bytes: Uint8Array, number: number): string[] {
+  const texts: string[] = [];
+  for (const field of new WireReader(bytes).fields()) {
+    if (field.number === number && field.bytes !== undefined) texts.push(utf8.decode(field.bytes));
+  }
+  return texts;
+}
+
+const PROPS = 'apiextensions.v1.JSONSchemaProps';
+
+/** A schema, or what stands in the place of one: a list of schemas (A), a bool (B), a list of texts (C). */
+function readSchemaOr(type: string, bytes: Uint8Array, depth: number): unknown {
+  if (type === 'C') {
+    const texts = readTexts(bytes, 2);
+    if (texts.length > 0) return texts;
+  }
+  const schemas: Fields[] = [];
+  let allows = false;
+  for (const { number, varint, bytes: part } of new WireReader(bytes).fields()) {
+    if (part !== undefined) {
+      const schema = readMessage(PROPS, part, depth + 1);
+      if (number === (type === 'B' ? 2 : 1)) return schema;
+      schemas.push(schema);
+    } else if (number === 1) allows = varint !== 0n;
+  }
+  return type === 'B' ? allows : schemas;
+}
+
 function readDouble(bytes: Uint8Array): number {
   if (bytes.length !== 8) throw new WireError('unexpected EOF');
   return new DataView(bytes.buffer, bytes.byteOffset, 8).getFloat64(0, true);
@@ -89,6 +115,12 @@ function readValue(type: string, varint: bigint, bytes: Uint8Array | undefined, 
       return readIntOrString(bytes);
     case 'r':
       return readRaw(bytes);
+    case 'x':
+      return readTexts(bytes, 1);
+    case 'A':
+    case 'B':
+    case 'C':
+      return readSchemaOr(type, bytes, depth);
     case 'u':
       return `${Number(readWrapped(bytes).varint) / 1e9}s`;
     default:
@@ -126,7 +158,7 @@ function addToList(
 }
 
 function readMessage(message: string, bytes: Uint8Array, depth: number): Fields {
-  const fields = messageFields(message);
+  const fields = messageFields(message)?.byNumber;
   if (fields === undefined) throw new WireError(`no field numbers of ${message}`);
   if (depth > MAX_DEPTH) throw new WireError('message is nested too deep');
   const result: Fields = {};
@@ -151,6 +183,16 @@ function readMessage(message: string, bytes: Uint8Array, depth: number): Fields 
     }
   }
   return result;
+}
+
+function readList(item: string, bytes: Uint8Array): Fields {
+  const list: Fields & { items: Fields[] } = { items: [] };
+  for (const { number, bytes: part } of new WireReader(bytes).fields()) {
+    if (part === undefined) continue;
+    if (number === 1) list.metadata = readMessage('meta.v1.ListMeta', part, 1);
+    else if (number === 2) list.items.push(readMessage(item, part, 1));
+  }
+  return list;
 }
 
 interface Envelope {
@@ -180,13 +222,6 @@ function readEnvelope(body: Uint8Array): Envelope {
   return envelope;
 }
 
-/** `apps/v1` and `Deployment` → `apps.v1.Deployment`; groups go by their first word, the core group has none. */
-function messageOf(apiVersion: string, kind: string): string {
-  const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['core', apiVersion];
-  const shared = kind.endsWith('Options') || kind === 'Status' ? 'meta' : (group ?? '').split('.')[0];
-  return `${shared}.${version}.${kind}`;
-}
-
 /** Metadata always has all its plain fields on the wire; what is empty was not given. */
 function dropEmptyMeta(meta: Fields): void {
   for (const key of Object.keys(meta)) {
@@ -207,13 +242,13 @@ export function decodeProtobuf(
   try {
     const { apiVersion, kind, raw, contentType } = readEnvelope(body);
     if (contentType === 'application/json') return JSON.parse(utf8.decode(raw)) as ApiObject;
-    const message = messageOf(apiVersion, kind);
-    if (messageFields(message) === undefined) {
+    const form = formOf(apiVersion, kind);
+    if (form === undefined) {
       const reason =
         resolve(apiVersion, kind) === undefined ? 'is registered for version' : 'can be read from protobuf in version';
       throw badRequest(`no kind "${kind}" ${reason} "${apiVersion}"`);
     }
-    const fields = readMessage(message, raw, 0);
+    const fields = form.isList ? readList(form.message, raw) : readMessage(form.message, raw, 0);
     if (isRecord(fields.metadata)) dropEmptyMeta(fields.metadata);
     return { apiVersion, kind, metadata: {}, ...fields };
   } catch (error) {

@@ -1,14 +1,16 @@
 /**
- * Writes `generated/messages.json`: the field numbers of the messages that clients send, read from the `generated.proto` files of
- * k8s.io/api and k8s.io/apimachinery.
+ * Writes `generated/messages.json`: the field numbers of the messages that clients send and are answered, read from the
+ * `generated.proto` files and the types beside them of k8s.io/api, apimachinery, apiextensions-apiserver and kube-aggregator.
  *
- *     node --conditions=source src/protobuf/generate.ts <folder with the .proto files>
+ *     node --conditions=source src/protobuf/generate.ts <folder with these modules>…
  *
  * A row reads `number name:type …`. Types: `s` string, `b` bool, `i` integer, `d` double, `y` bytes, `t` time, `q` quantity, `o` int or string,
- * `u` duration, `r` raw JSON, or the name of a message; `[]` before it for lists, `{}` for maps, `~` for what JSON has inline.
+ * `u` duration, `r` raw JSON, `x` a message that JSON has as its list of texts, `A` / `B` / `C` a schema or a list of schemas / a bool / a list
+ * of texts, or the name of a message; `[]` before it for lists, `{}` for maps, `~` for what JSON has inline, `+` first for what is
+ * always written (no pointer in Go).
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { argv } from 'node:process';
 import definitions from '../kinds/generated/definitions.json' with { type: 'json' };
 
@@ -17,6 +19,12 @@ interface Field {
   readonly name: string;
   readonly type: string;
   readonly message: string | undefined;
+}
+
+/** What Go's type says of a field: its name in JSON ('' where it stands inline), and whether it is always written. */
+interface GoField {
+  readonly json: string;
+  readonly always: boolean;
 }
 
 const SCALARS: Readonly<Record<string, string>> = {
@@ -31,28 +39,37 @@ const SCALARS: Readonly<Record<string, string>> = {
   'meta.v1.Time': 't',
   'meta.v1.MicroTime': 't',
   'meta.v1.Duration': 'u',
+  'meta.v1.Verbs': 'x',
+  'authentication.v1.ExtraValue': 'x',
+  'authorization.v1.ExtraValue': 'x',
+  'certificates.v1.ExtraValue': 'x',
   'api.resource.Quantity': 'q',
   'util.intstr.IntOrString': 'o',
   'pkg.runtime.RawExtension': 'r',
   'meta.v1.FieldsV1': 'r',
+  'apiextensions.v1.JSON': 'r',
+  'apiextensions.v1.JSONSchemaPropsOrArray': 'A',
+  'apiextensions.v1.JSONSchemaPropsOrBool': 'B',
+  'apiextensions.v1.JSONSchemaPropsOrStringArray': 'C',
 };
 
-/** Go embeds these, so that JSON has their fields in the place of the field itself. */
-const INLINE = new Set([
-  'volumeSource',
-  'handler',
-  'localObjectReference',
-  'ephemeralContainerCommon',
-  'persistentVolumeSource',
-  'ruleWithOperations',
-  'rule',
-  'ingressRuleValue',
-]);
+/** Kinds that are sent or answered although the models do not have them. */
+const FURTHER_ROOTS = [
+  'autoscaling.v1.HorizontalPodAutoscaler',
+  'autoscaling.v1.Scale',
+  'apiextensions.v1.CustomResourceDefinition',
+  'apiregistration.v1.APIService',
+  'meta.v1.PartialObjectMetadata',
+  'meta.v1.APIVersions',
+  'meta.v1.APIGroup',
+  'meta.v1.APIGroupList',
+  'meta.v1.APIResourceList',
+  'meta.v1.ListMeta',
+  'apidiscovery.v2.APIGroupDiscovery',
+  'policy.v1beta1.Eviction',
+];
 
-/** Kinds that kubectl sends although the models do not have them. */
-const FURTHER_ROOTS = ['autoscaling.v1.HorizontalPodAutoscaler', 'autoscaling.v1.Scale'];
-
-const folder = argv[2] ?? '.';
+const folders = argv.slice(2);
 const target = new URL('generated/messages.json', import.meta.url);
 
 const lastThree = (name: string): string => name.split('.').slice(-3).join('.');
@@ -61,8 +78,10 @@ const lastThree = (name: string): string => name.split('.').slice(-3).join('.');
 const nameOf = (type: string, pack: string): string =>
   lastThree(type.startsWith('.') ? type.slice(1) : type.includes('.') ? type : `${pack}.${type}`);
 
+const packageOf = (proto: string): string => /^package ([\w.]+);/m.exec(proto)?.[1] ?? '';
+
 function parse(text: string, messages: Map<string, Field[]>): void {
-  const pack = /^package ([\w.]+);/m.exec(text)?.[1] ?? '';
+  const pack = packageOf(text);
   for (const [, message = '', body = ''] of text.matchAll(/^message (\w+) \{\n([\s\S]*?)^\}/gm)) {
     const fields: Field[] = [];
     for (const row of body.split('\n')) {
@@ -82,15 +101,52 @@ function parse(text: string, messages: Map<string, Field[]>): void {
   }
 }
 
-const messages = new Map<string, Field[]>();
-for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
-  if (path.endsWith('.proto')) parse(readFileSync(join(folder, path), 'utf8'), messages);
+/** Named types of Go that are lists or maps, which nil leaves unwritten. */
+const collections = new Set<string>();
+
+/** Reads the structures of a Go file: `message.number` → what Go says of the field. */
+function parseGo(text: string, pack: string, fields: Map<string, GoField>): void {
+  for (const [, name = '', body = ''] of text.matchAll(/^type (\w+) struct \{\n([\s\S]*?)^\}/gm)) {
+    for (const row of body.split('\n')) {
+      const parts = /^\s*(?:\w+\s+)?([*[\]\w.]+)\s+`(.*)`/.exec(row);
+      const number = /protobuf:"\w+,(\d+),/.exec(parts?.[2] ?? '')?.[1];
+      if (parts === null || number === undefined) continue;
+      const type = parts[1] ?? '';
+      const json = /json:"([^",]*)/.exec(parts[2] ?? '')?.[1] ?? '';
+      const last = type.split('.').at(-1) ?? '';
+      fields.set(`${lastThree(`${pack}.${name}`)}.${number}`, {
+        json,
+        always: !/^(\*|\[\]|map\[)/.test(type) && !collections.has(last),
+      });
+    }
+  }
 }
 
-/** Names of JSON fields by message; what is not among them stands inline. */
+const messages = new Map<string, Field[]>();
+const goFields = new Map<string, GoField>();
+const protos = folders.flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('generated.proto'))
+    .map((path) => join(folder, path)),
+);
+const goFiles = protos.flatMap((proto) => {
+  const pack = packageOf(readFileSync(proto, 'utf8'));
+  return readdirSync(dirname(proto))
+    .filter((path) => path.endsWith('.go') && !path.includes('_test') && !path.includes('generated'))
+    .map((path) => ({ pack, text: readFileSync(join(dirname(proto), path), 'utf8') }));
+});
+for (const proto of protos.sort()) parse(readFileSync(proto, 'utf8'), messages);
+for (const { text } of goFiles) {
+  for (const [, name = ''] of text.matchAll(/^type (\w+) (?:\[\]|map\[)/gm)) collections.add(name);
+}
+for (const { pack, text } of goFiles) parseGo(text, pack, goFields);
+
+/** Names of JSON fields by message: of a message that the models have, only the fields that they have. */
 const jsonFields = new Map(
   Object.values(definitions).map((model) => [lastThree(model.id), new Set(Object.keys(model.fields))]),
 );
+// The models have free-form schemas here.
+for (const name of [...jsonFields.keys()]) if (name.includes('.JSON')) jsonFields.delete(name);
 
 const rows: Record<string, string> = {};
 const visit = (name: string): void => {
@@ -101,16 +157,19 @@ const visit = (name: string): void => {
   const kept: Field[] = [];
   const words: string[] = [];
   for (const field of fields) {
-    const json = field.name.charAt(0).toLowerCase() + field.name.slice(1);
-    const isKnown = known === undefined || known.has(json);
-    const isInline = !isKnown && INLINE.has(field.name);
-    if (!isKnown && !isInline) continue;
+    const go = goFields.get(`${name}.${field.number}`);
+    if (go === undefined) throw new Error(`no field ${field.number} of ${name} in Go`);
+    const isInline = go.json === '';
+    if (!isInline && known !== undefined && !known.has(go.json)) continue;
     kept.push(field);
-    words.push(`${field.number} ${json}:${isInline ? '~' : ''}${field.type}`);
+    const marks = `${go.always ? '+' : ''}${isInline ? '~' : ''}`;
+    words.push(`${field.number} ${isInline ? field.name : go.json}:${marks}${field.type}`);
   }
   rows[name] = words.join(' ');
   for (const field of kept) if (field.message !== undefined) visit(field.message);
 };
-for (const name of [...jsonFields.keys(), ...FURTHER_ROOTS]) visit(name);
+const roots = [...Object.values(definitions).map((model) => lastThree(model.id)), ...FURTHER_ROOTS];
+// Reached through a letter, not by name.
+for (const name of [...roots, 'apiextensions.v1.JSONSchemaProps']) visit(name);
 const sorted = Object.fromEntries(Object.entries(rows).sort(([a], [b]) => (a < b ? -1 : 1)));
 writeFileSync(target, `${JSON.stringify(sorted, null, 0)}\n`);

@@ -1,1 +1,2 @@
 export { decodeProtobuf } from './decode.ts';
+export { encodeProtobuf, encodeWatchEvent, hasProtobuf } from './encode.ts';

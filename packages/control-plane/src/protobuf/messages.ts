@@ -8,28 +8,38 @@ export interface MessageField {
   readonly shape: 'single' | 'list' | 'map';
   /** JSON has the fields of the message in place of this one. */
   readonly inline: boolean;
+  /** On the wire also when it is empty. */
+  readonly always: boolean;
+}
+
+/** The fields of a message by number, and in the order in which a writer that goes backwards meets them. */
+export interface Message {
+  readonly byNumber: ReadonlyMap<number, MessageField>;
+  readonly descending: readonly (readonly [number: number, field: MessageField])[];
 }
 
 const table: Readonly<Record<string, string>> = rows;
-const known = new Map<string, ReadonlyMap<number, MessageField>>();
+const known = new Map<string, Message>();
 
 function parseField(word: string): MessageField {
   const colon = word.indexOf(':');
-  const marked = word.slice(colon + 1);
+  const given = word.slice(colon + 1);
+  const always = given.startsWith('+');
+  const marked = always ? given.slice(1) : given;
   const inline = marked.startsWith('~');
   const type = inline ? marked.slice(1) : marked;
   const shape = type.startsWith('[]') ? 'list' : type.startsWith('{}') ? 'map' : 'single';
-  return { name: word.slice(0, colon), type: shape === 'single' ? type : type.slice(2), shape, inline };
+  return { name: word.slice(0, colon), type: shape === 'single' ? type : type.slice(2), shape, inline, always };
 }
 
-/** The fields of a message such as `core.v1.Pod` by number; undefined when there is no such message. */
-export function messageFields(message: string): ReadonlyMap<number, MessageField> | undefined {
+/** The fields of a message such as `core.v1.Pod`; undefined when there is no such message. */
+export function messageFields(message: string): Message | undefined {
   let fields = known.get(message);
   if (fields === undefined && Object.hasOwn(table, message)) {
     const words = (table[message] ?? '').split(' ').filter((word) => word !== '');
     const parsed = new Map<number, MessageField>();
     for (let at = 0; at + 1 < words.length; at += 2) parsed.set(Number(words[at]), parseField(words[at + 1] ?? ''));
-    fields = parsed;
+    fields = { byNumber: parsed, descending: [...parsed].sort(([a], [b]) => b - a) };
     known.set(message, fields);
   }
   return fields;

@@ -20,7 +20,7 @@ const MIN_TIMEOUT_MS = 1_800_000;
 /** The longest that a timer of Node's takes (24.8 days); a longer one would ring at once. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
 /** How a watch shows its objects: whole, as metadata, or as table rows. `first`: nothing was sent before. */
 export interface WatchFormat {
@@ -28,11 +28,13 @@ export interface WatchFormat {
   readonly shareKey: string | undefined;
   object(text: string, first: boolean): string;
   bookmark(resourceVersion: string, initialEventsEnd: boolean): string;
+  /** An event on the wire, of an object's JSON text. */
+  frame(type: EventType, object: string): Uint8Array;
 }
 
 const encoder = new TextEncoder();
 
-/** One event on the wire. */
+/** One event as a line of JSON. */
 export const frame = (type: EventType, object: string): Uint8Array =>
   encoder.encode(`{"type":"${type}","object":${object}}\n`);
 
@@ -150,7 +152,7 @@ class Watcher {
     const { where, matches } = this.#selection;
     for (const record of store.list(resource, { namespace: this.#within, where }).records) {
       if (matches !== undefined && !matches(record)) continue;
-      this.#queue.push(() => frame('ADDED', this.#show(this.#served.textOf(record))));
+      this.#queue.push(() => this.#format.frame('ADDED', this.#show(this.#served.textOf(record))));
     }
     if (this.#options.allowWatchBookmarks) this.#queue.push(() => this.#bookmark(this.#seen, true));
   }
@@ -161,7 +163,7 @@ class Watcher {
     const events = store.since(this.#served.resource, version);
     if (events === undefined) {
       const oldest = store.compactedRevision(this.#served.resource);
-      this.#queue.push(() => frame('ERROR', JSON.stringify(tooOld(version, oldest))));
+      this.#queue.push(() => this.#format.frame('ERROR', JSON.stringify(tooOld(version, oldest))));
       this.#ending = true;
       this.#pump();
       return false;
@@ -223,12 +225,12 @@ class Watcher {
       const object = JSON.parse(previous?.json ?? '{}') as { metadata: { resourceVersion: string } };
       object.metadata.resourceVersion = String(event.revision);
       const json = JSON.stringify(object);
-      return frame('DELETED', this.#show(this.#served.textOf({ ...record, json })));
+      return this.#format.frame('DELETED', this.#show(this.#served.textOf({ ...record, json })));
     };
   }
 
   #eventFrame(event: StoreEvent, type: EventType, record: StoredRecord): Uint8Array {
-    const make = () => frame(type, this.#show(this.#served.textOf(record)));
+    const make = () => this.#format.frame(type, this.#show(this.#served.textOf(record)));
     const { shareKey } = this.#format;
     return shareKey === undefined ? make() : sharedFrame(event, `${type} ${shareKey}`, make);
   }
@@ -240,7 +242,7 @@ class Watcher {
   }
 
   #bookmark(revision: number, initialEventsEnd: boolean): Uint8Array {
-    return frame('BOOKMARK', this.#format.bookmark(String(revision), initialEventsEnd));
+    return this.#format.frame('BOOKMARK', this.#format.bookmark(String(revision), initialEventsEnd));
   }
 
   #pump(): void {

@@ -1,8 +1,10 @@
 import { gzipSync } from 'node:zlib';
+import type { ApiObject } from '../object.ts';
+import { encodeProtobuf, hasProtobuf } from '../protobuf/index.ts';
 import type { Status } from '../status.ts';
 import { yaml } from '../yaml.ts';
 import type { ServerRequest, ServerResponse } from './exchange.ts';
-import type { Format } from './negotiate.ts';
+import { type Format, PROTOBUF } from './negotiate.ts';
 
 /** Answers below this many bytes are not compressed. */
 const GZIP_FROM = 128 * 1024;
@@ -12,9 +14,16 @@ const sortKeys = (_key: string, value: unknown): unknown =>
     ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
     : value;
 
-/** Writes a JSON text in the form that was agreed. */
+/** Writes a JSON text in the form that was agreed; what has no protobuf form stays JSON. */
 export function answerText(text: string, format: Format, request: ServerRequest, status = 200): ServerResponse {
   let body = text;
+  if (format.mediaType === PROTOBUF) {
+    const object = JSON.parse(text) as ApiObject;
+    if (hasProtobuf(object.apiVersion, object.kind)) {
+      return compressed(encodeProtobuf(object), PROTOBUF, request, status);
+    }
+    return compressed(`${body}\n`, 'application/json', request, status);
+  }
   if (format.mediaType === 'application/yaml') {
     body = yaml().stringify(JSON.parse(JSON.stringify(JSON.parse(text), sortKeys)), { lineWidth: 0, indentSeq: false });
   } else if (format.pretty) body = `${JSON.stringify(JSON.parse(text), null, 2)}\n`;
@@ -27,7 +36,12 @@ export function answerJson(value: unknown, format: Format, request: ServerReques
 }
 
 /** Compresses what is large, when asked. */
-export function compressed(body: string, contentType: string, request: ServerRequest, status = 200): ServerResponse {
+export function compressed(
+  body: string | Uint8Array,
+  contentType: string,
+  request: ServerRequest,
+  status = 200,
+): ServerResponse {
   const headers: Record<string, string> = { 'content-type': contentType };
   if (body.length >= GZIP_FROM && /\bgzip\b/.test(request.header('accept-encoding') ?? '')) {
     headers['content-encoding'] = 'gzip';

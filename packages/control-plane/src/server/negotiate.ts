@@ -1,9 +1,13 @@
 import { StatusError } from '../status.ts';
 import type { ServerRequest } from './exchange.ts';
 
+export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+const MEDIA_TYPES = ['application/json', 'application/yaml', PROTOBUF] as const;
+type MediaType = (typeof MEDIA_TYPES)[number];
+
 /** How an answer is written. */
 export interface Format {
-  readonly mediaType: 'application/json' | 'application/yaml';
+  readonly mediaType: MediaType;
   readonly pretty: boolean;
   /** Shown as a table or as metadata instead of whole. */
   readonly as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | undefined;
@@ -16,6 +20,12 @@ interface Clause {
   readonly parameters: ReadonlyMap<string, string>;
   readonly quality: number;
 }
+
+/** Go's order of clauses: the better quality first, then what is not a wildcard. */
+const precedes = (a: Clause, b: Clause): boolean =>
+  a.quality > b.quality ||
+  (!a.type.startsWith('*') && b.type.startsWith('*')) ||
+  (!a.type.endsWith('*') && b.type.endsWith('*'));
 
 /** Cached: clients send the same few headers over and over. */
 const parsedHeaders = new Map<string, readonly Clause[]>();
@@ -34,21 +44,29 @@ function parseAccept(header: string): readonly Clause[] {
       }
       return { type: type.toLowerCase(), parameters, quality: Number(parameters.get('q') ?? 1) };
     })
-    .filter(({ type, quality }) => type !== '' && quality > 0)
-    .sort((a, b) => b.quality - a.quality);
+    .filter(({ type }) => type === '*' || type.split('/').length === 2)
+    .sort((a, b) => (precedes(a, b) ? -1 : precedes(b, a) ? 1 : 0));
   if (parsedHeaders.size > 500) parsedHeaders.clear();
   parsedHeaders.set(header, clauses);
   return clauses;
 }
 
-const REPRESENTATIONS = 'application/json, application/yaml, application/vnd.kubernetes.protobuf';
-const STREAMS = ', application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch';
+const REPRESENTATIONS = MEDIA_TYPES.join(', ');
+const STREAMS = 'application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch';
+
+/** 406 of a watch in a form that has no streams. */
+export const noStream = (): StatusError =>
+  new StatusError({
+    message: `only the following media types are accepted: ${STREAMS}`,
+    reason: 'NotAcceptable',
+    code: 406,
+  });
 
 /** 406 in the words of the router (built-in kinds and discovery) or of a handler (custom kinds). */
-export function notAcceptable(by: 'router' | 'handler', streams = false): StatusError {
+export function notAcceptable(by: 'router' | 'handler', streams = false, available = REPRESENTATIONS): StatusError {
   const message =
     by === 'router'
-      ? `406: Not Acceptable\n\nAvailable representations: ${REPRESENTATIONS}${streams ? STREAMS : ''}`
+      ? `406: Not Acceptable\n\nAvailable representations: ${available}${streams ? `, ${STREAMS}` : ''}`
       : `only the following media types are accepted: ${REPRESENTATIONS}`;
   return new StatusError({
     message,
@@ -89,40 +107,62 @@ export interface NegotiateOptions {
   readonly as: readonly NonNullable<Format['as']>[];
   /** The path also serves streams (lists). */
   readonly streams: boolean;
+  /** Whether whole objects have a protobuf form; their metadata always has one. Default: yes. */
+  readonly protobuf?: boolean;
 }
 
-/** What errors and everything without conversions are written as, never refusing. */
+/** Which of the types that the server writes a clause means, in the server's order. */
+const typesOf = (clause: string): readonly MediaType[] =>
+  MEDIA_TYPES.filter((type) => clause === type || clause === 'application/*' || clause === '*/*' || clause === '*');
+
+/** What errors are written as: any form that the client takes, else JSON, never refusing. */
 export function plainFormat(request: ServerRequest): Format {
-  const first = parseAccept(request.header('accept') ?? '*/*')[0];
-  const mediaType = first?.type === 'application/yaml' ? 'application/yaml' : 'application/json';
-  return { mediaType, pretty: isPretty(request), as: undefined, version: 'v1' };
+  for (const { type, parameters } of parseAccept(request.header('accept') ?? '*/*')) {
+    const [mediaType] = typesOf(type);
+    if (mediaType === undefined || ['as', 'g', 'v'].some((key) => parameters.has(key))) continue;
+    const stream = parameters.get('stream');
+    if (stream === undefined || (stream === 'watch' && mediaType !== 'application/yaml')) {
+      return { mediaType, pretty: isPretty(request), as: undefined, version: 'v1' };
+    }
+  }
+  return { mediaType: 'application/json', pretty: isPretty(request), as: undefined, version: 'v1' };
 }
+
+type Conversion = Pick<Format, 'as' | 'version'>;
+
+/** What a clause asks for in one media type; undefined: that is not served. */
+function conversionOf(parameters: Clause['parameters'], type: MediaType, options: NegotiateOptions) {
+  const stream = parameters.get('stream') ?? '';
+  if (stream !== '' && (stream !== 'watch' || type === 'application/yaml')) return undefined;
+  const isProtobuf = type === PROTOBUF;
+  if (!['as', 'g', 'v'].some((key) => parameters.has(key))) {
+    const plain: Conversion = { as: undefined, version: 'v1' };
+    return isProtobuf && options.protobuf === false ? undefined : plain;
+  }
+  const as = options.as.find((one) => one === parameters.get('as'));
+  const version = parameters.get('v');
+  if (as === undefined || parameters.get('g') !== 'meta.k8s.io') return undefined;
+  if ((version !== 'v1' && version !== 'v1beta1') || (isProtobuf && as === 'Table')) return undefined;
+  const converted: Conversion = { as, version };
+  return converted;
+}
+
+/** What the router of built-in kinds lets through; it knows no `application/*`. */
+const passesRouter = (clauses: readonly Clause[]): boolean =>
+  clauses.some(({ type }) => type === '*/*' || MEDIA_TYPES.some((one) => one === type));
 
 /** Picks the first acceptable form. @throws StatusError 406 */
 export function negotiate(request: ServerRequest, options: NegotiateOptions): Format {
   const header = request.header('accept') ?? '';
   const clauses = parseAccept(header === '' ? '*/*' : header);
-  const pretty = isPretty(request);
-  let acceptable = false;
+  if (options.by === 'router' && !passesRouter(clauses)) throw notAcceptable('router', options.streams);
   for (const { type, parameters } of clauses) {
-    const known =
-      type === '*/*' ||
-      type === 'application/json' ||
-      type === 'application/yaml' ||
-      (type === 'application/*' && options.by === 'handler');
-    if (!known) continue;
-    acceptable = true;
-    const mediaType = type === 'application/yaml' ? type : 'application/json';
-    const as = parameters.get('as');
-    if (as === undefined) return { mediaType, pretty, as: undefined, version: 'v1' };
-    const version = parameters.get('v') ?? 'v1';
-    const target = options.as.find((one) => one === as);
-    if (target === undefined || (parameters.get('g') ?? '') !== 'meta.k8s.io') continue;
-    if (version !== 'v1' && version !== 'v1beta1') continue;
-    return { mediaType, pretty, as: target, version };
+    for (const mediaType of typesOf(type)) {
+      const conversion = conversionOf(parameters, mediaType, options);
+      if (conversion !== undefined) return { mediaType, pretty: isPretty(request), ...conversion };
+    }
   }
-  // The router has let the plain type through; the handler then finds no conversion.
-  throw notAcceptable(acceptable ? 'handler' : options.by, options.streams);
+  throw notAcceptable('handler');
 }
 
 /** The type of a body, without its parameters. */

@@ -12,9 +12,10 @@ import {
 import { openApiV2, openApiV3, openApiV3Index } from '../openapi/index.ts';
 import { methodNotAllowed, unknownResource } from '../registry/errors.ts';
 import type { Registry } from '../registry/registry.ts';
-import { answerJson, answerPlain, compressed, pageNotFound } from './answer.ts';
+import { answerJson, compressed, pageNotFound } from './answer.ts';
 import type { ServerRequest, ServerResponse } from './exchange.ts';
-import { negotiate } from './negotiate.ts';
+import { answerHealth, healthPaths, isHealth } from './health.ts';
+import { type Format, negotiate, notAcceptable } from './negotiate.ts';
 import type { RequestInfo } from './request-info.ts';
 
 /** What `/version` answers: the server whose behaviour this is. */
@@ -34,8 +35,6 @@ export const VERSION = {
   platform: 'linux/amd64',
 } as const;
 
-const HEALTH = new Set(['healthz', 'livez', 'readyz']);
-
 /** Answers paths outside of the resources. @throws StatusError */
 export function answerPath(
   request: ServerRequest,
@@ -48,27 +47,42 @@ export function answerPath(
     if (['api', 'apis', 'version'].includes(first)) throw methodNotAllowed();
     return pageNotFound();
   }
-  if (HEALTH.has(first)) return answerPlain('ok');
+  if (isHealth(first)) return answerHealth(request, info.segments);
   switch (first) {
     case 'version':
-      return second === undefined ? answerJson(VERSION, jsonFormat(request), request) : pageNotFound();
+      return second === undefined ? answerJson(VERSION, onlyJson(request), request) : pageNotFound();
     case 'api':
     case 'apis':
       return discovery(request, info, registry, first, second, third);
     case 'openapi':
       return openApi(request, info.segments.slice(1), registry);
     case '':
-      return answerJson(
-        { paths: ['/api', '/apis', '/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version'] },
-        jsonFormat(request),
-        request,
-      );
+      return answerJson({ paths: rootPaths(registry) }, jsonFormat(request), request);
     default:
       return pageNotFound();
   }
 }
 
-const jsonFormat = (request: ServerRequest) => negotiate(request, { by: 'router', as: [], streams: false });
+/** The index: every group and version, and what else there is. */
+function rootPaths({ kinds }: Registry): string[] {
+  const groups = kinds.groups().flatMap(({ name, versions }) => {
+    const root = name === '' ? '/api' : `/apis/${name}`;
+    return [root, ...versions.map((version) => `${root}/${version}`)];
+  });
+  const others = ['/api', '/apis', '/apis/', '/openapi/v2', '/openapi/v3', '/openapi/v3/', '/version'];
+  return [...new Set([...groups, ...others, ...healthPaths()])].sort();
+}
+
+/** @throws StatusError 406 for who does not take JSON */
+function onlyJson(request: ServerRequest): Format {
+  const accept = request.header('accept') ?? '';
+  if (accept !== '' && !/application\/json|\*\/\*/.test(accept))
+    throw notAcceptable('router', false, 'application/json');
+  return { mediaType: 'application/json', pretty: negotiate(request, ANY).pretty, as: undefined, version: 'v1' };
+}
+
+const ANY = { by: 'router', as: [], streams: false } as const;
+const jsonFormat = (request: ServerRequest) => negotiate(request, ANY);
 
 function discovery(
   request: ServerRequest,

@@ -29,11 +29,21 @@ import { openWatch } from '../registry/watch.ts';
 import { StorageFullError, type StoredRecord } from '../store/store.ts';
 import { answerJson, answerText, pageNotFound } from './answer.ts';
 import type { ServerRequest, ServerResponse } from './exchange.ts';
-import { bodyType, type Format, negotiate, unsupportedBody, unsupportedByRouter } from './negotiate.ts';
+import {
+  bodyType,
+  type Format,
+  negotiate,
+  noStream,
+  PROTOBUF,
+  unsupportedBody,
+  unsupportedByRouter,
+} from './negotiate.ts';
 import type { RequestInfo } from './request-info.ts';
 import { type ViewOptions, viewList, viewObject, watchFormat } from './view.ts';
 
 const JSON_TYPES = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
+
+const watchType = ({ mediaType }: Format): string => (mediaType === PROTOBUF ? `${PROTOBUF};stream=watch` : mediaType);
 
 /** Kinds whose delete answers the object also when it is gone. */
 const RETURNS_DELETED = new Set([
@@ -229,7 +239,8 @@ export class ResourceHandler {
   }
 
   #negotiate({ request, served }: Context, as: readonly NonNullable<Format['as']>[], streams: boolean): Format {
-    return negotiate(request, { by: served.kind.custom ? 'handler' : 'router', as, streams });
+    const { custom } = served.kind;
+    return negotiate(request, { by: custom ? 'handler' : 'router', as, streams, protobuf: !custom });
   }
 
   #view(context: Context, format: Format): ViewOptions {
@@ -268,10 +279,11 @@ export class ResourceHandler {
     await this.#durable(() => undefined);
     const view = this.#view(context, format);
     if (options.watch) {
+      if (format.mediaType === 'application/yaml') throw noStream();
       const watch = await openWatch(this.#registry, target, options, watchFormat(view));
       return {
         status: 200,
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': watchType(format) },
         body: (sink) => watch.run(sink),
       };
     }

@@ -1,11 +1,12 @@
 import { roundTrip } from '../kinds/shape.ts';
 import type { ApiObject } from '../object.ts';
+import { encodeWatchEvent } from '../protobuf/index.ts';
 import type { ServedKind } from '../registry/kind-registry.ts';
 import { type ListResult, listMeta, listText } from '../registry/list.ts';
-import type { WatchFormat } from '../registry/watch.ts';
+import { frame, type WatchFormat } from '../registry/watch.ts';
 import { StatusError } from '../status.ts';
 import { toTable } from '../table/index.ts';
-import type { Format } from './negotiate.ts';
+import { type Format, PROTOBUF } from './negotiate.ts';
 
 type IncludeObject = 'None' | 'Metadata' | 'Object';
 
@@ -109,8 +110,18 @@ function zeroOf({ kind, apiVersion }: ServedKind): Record<string, unknown> {
   return body;
 }
 
+const protobufFrame = (type: string, object: string): Uint8Array =>
+  encodeWatchEvent(type, JSON.parse(object) as ApiObject);
+
 /** How the events of a watch are shown. */
 export function watchFormat(options: ViewOptions): WatchFormat {
+  const form = watchForm(options);
+  if (options.format.mediaType !== PROTOBUF) return { ...form, frame };
+  const { shareKey } = form;
+  return { ...form, shareKey: shareKey === undefined ? undefined : `${shareKey} protobuf`, frame: protobufFrame };
+}
+
+function watchForm(options: ViewOptions): Omit<WatchFormat, 'frame'> {
   const { served, format } = options;
   const { kind } = served;
   if (format.as === 'Table') return tableFormat(options);
@@ -140,7 +151,7 @@ export function watchFormat(options: ViewOptions): WatchFormat {
   };
 }
 
-function tableFormat(options: ViewOptions): WatchFormat {
+function tableFormat(options: ViewOptions): Omit<WatchFormat, 'frame'> {
   const bare = (made: Record<string, unknown>, first: boolean) =>
     JSON.stringify(first ? made : { ...made, columnDefinitions: null });
   return {

@@ -1,0 +1,25 @@
+import { messageFields } from './messages.ts';
+
+/** What every body of `application/vnd.kubernetes.protobuf` starts with. */
+export const MAGIC = Uint8Array.from([0x6b, 0x38, 0x73, 0x00]);
+
+/** Types that every group has by the name of meta.k8s.io. */
+const SHARED = /Options$|^(Status|PartialObjectMetadata(List)?|API(Versions|Group|GroupList|ResourceList))$/;
+
+/**
+ * `apps/v1` and `Deployment` → `apps.v1.Deployment`; groups go by their first word, the core group has none.
+ * PartialObjectMetadata is the same message in each version of meta.k8s.io.
+ */
+function messageOf(apiVersion: string, kind: string): string {
+  if (SHARED.test(kind)) return `meta.v1.${kind}`;
+  const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['core', apiVersion];
+  return `${(group ?? '').split('.')[0]}.${version}.${kind}`;
+}
+
+/** The message of a kind, or of the items of its lists, which are all alike and in no table; undefined: it has none. */
+export function formOf(apiVersion: string, kind: string): { message: string; isList: boolean } | undefined {
+  const message = messageOf(apiVersion, kind);
+  if (messageFields(message) !== undefined) return { message, isList: false };
+  const item = kind.endsWith('List') ? messageOf(apiVersion, kind.slice(0, -4)) : '';
+  return messageFields(item) === undefined ? undefined : { message: item, isList: true };
+}

@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestPlane } from '../testing.ts';
+
+let setup: Awaited<ReturnType<typeof startTestPlane>>;
+beforeAll(async () => {
+  setup = await startTestPlane();
+});
+afterAll(() => setup.plane.close());
+
+const read = async (path: string): Promise<{ status: number; text: string; type: string | null }> => {
+  const answer = await setup.plane.fetch(new Request(`https://plane${path}`));
+  return { status: answer.status, text: await answer.text(), type: answer.headers.get('content-type') };
+};
+
+describe('health checks', () => {
+  it.each(['healthz', 'livez', 'readyz'])('%s is ok, and says what it has looked at when asked', async (first) => {
+    expect(await read(`/${first}`)).toEqual({ status: 200, text: 'ok', type: 'text/plain; charset=utf-8' });
+    const { text } = await read(`/${first}?verbose`);
+    expect(text).toMatch(/^\[\+\]ping ok\n\[\+\]log ok\n\[\+\]etcd ok\n/);
+    expect(text.endsWith(`${first} check passed\n`)).toBe(true);
+  });
+
+  it('answers a single check, and 404 for one that is not there', async () => {
+    expect(await read('/readyz/etcd')).toMatchObject({ status: 200, text: 'ok' });
+    expect(await read('/readyz/poststarthook/rbac/bootstrap-roles?verbose')).toMatchObject({ status: 200, text: 'ok' });
+    expect(await read('/livez/shutdown')).toMatchObject({ status: 404, text: '404 page not found\n' });
+  });
+
+  it('leaves checks out, and warns of those it does not have', async () => {
+    const { text } = await read('/livez?verbose&exclude=etcd&exclude=foo');
+    expect(text).toContain('[+]etcd excluded: ok\n');
+    expect(text).toContain('\nwarn: some health checks cannot be excluded: no matches for "foo"\nlivez check passed\n');
+  });
+});

@@ -1,0 +1,49 @@
+import { answerPlain, pageNotFound } from './answer.ts';
+import type { ServerRequest, ServerResponse } from './exchange.ts';
+
+/** What a server does at its start, under the names that the real one has for it. All of it is done before the first request. */
+const STARTED = [
+  'start-apiserver-admission-initializer',
+  'start-apiextensions-informers',
+  'start-apiextensions-controllers',
+  'crd-informer-synced',
+  'start-system-namespaces-controller',
+  'storage-readiness',
+  'rbac/bootstrap-roles',
+  'scheduling/bootstrap-system-priority-classes',
+  'priority-and-fairness-config-producer',
+  'bootstrap-controller',
+].map((hook) => `poststarthook/${hook}`);
+
+/** Checks of each path, in the order in which they are told. */
+const CHECKS: Readonly<Record<string, readonly string[]>> = {
+  healthz: ['ping', 'log', 'etcd', ...STARTED],
+  livez: ['ping', 'log', 'etcd', ...STARTED],
+  readyz: ['ping', 'log', 'etcd', 'etcd-readiness', 'informer-sync', ...STARTED, 'shutdown'],
+};
+
+/** Whether a path is one of the health checks. */
+export const isHealth = (first: string): boolean => Object.hasOwn(CHECKS, first);
+
+/**
+ * Answers `/healthz`, `/livez` and `/readyz`, whole or one check of them. A server that answers is well: there is no state in which it would
+ * refuse. `verbose` and `exclude` are those of the real server.
+ */
+export function answerHealth(request: ServerRequest, [first = '', ...rest]: readonly string[]): ServerResponse {
+  const checks = CHECKS[first] ?? [];
+  const one = rest.join('/');
+  if (one !== '') return checks.includes(one) ? answerPlain('ok') : pageNotFound();
+  if (!request.query.has('verbose')) return answerPlain('ok');
+  const excluded = new Set(request.query.getAll('exclude'));
+  const lines = checks.map((check) => `[+]${check} ${excluded.has(check) ? 'excluded: ok' : 'ok'}`);
+  const unknown = [...excluded].filter((check) => !checks.includes(check));
+  if (unknown.length > 0) {
+    const named = unknown.map((check) => JSON.stringify(check)).join(',');
+    lines.push(`warn: some health checks cannot be excluded: no matches for ${named}`);
+  }
+  return answerPlain(`${lines.join('\n')}\n${first} check passed\n`);
+}
+
+/** All of their paths, for the index of the server. */
+export const healthPaths = (): string[] =>
+  Object.entries(CHECKS).flatMap(([first, checks]) => [`/${first}`, ...checks.map((check) => `/${first}/${check}`)]);
