@@ -110,6 +110,30 @@ test('#13: an operator says that what is silent is dead, and it is replaced', as
   });
 });
 
+test('#13: the drain of a machine that Failed stops when others fall silent too, also past a restart', async () => {
+  await inWorld({ machine: { healthTimeout: '1m' } }, async (world) => {
+    await world.createDeployment(4);
+    await world.untilSettled(4, 'blue');
+    const [first, ...others] = [...world.cloud.instances.list()];
+    const name = first?.name ?? '';
+    await holdNode(world, name);
+    await holdAll(world, 1);
+    world.cloud.kubelets.order(first?.id ?? '', { silent: true });
+    const going = async () => (await world.machines()).find(({ metadata }) => metadata.name === name);
+    const stepOf = async () => (await going())?.status?.lastOperation?.description ?? '';
+    await world.until(async () => (await stepOf()).includes('disruption budget'), 4 * MINUTE);
+    for (const { id } of others) world.cloud.kubelets.order(id, { silent: true });
+    await world.until(async () => (await stepOf()).includes('too many machines'), 3 * MINUTE);
+    world.kill('machine-controller');
+    // Its node is unresponsive for so long that the drain would be forced.
+    await world.clock.advance(15 * MINUTE);
+    expect(await stepOf()).toContain('too many machines');
+    expect(world.vms()).toContain(name);
+    for (const { id } of world.cloud.instances.list()) world.cloud.kubelets.order(id, { silent: false });
+    await world.until(async () => !world.vms().includes(name), 30 * MINUTE);
+  });
+});
+
 test('#11: a rollout and a scale-up in one write, and another scale-up on top', async () => {
   await inWorld({ maxSurge: 1 }, async (world) => {
     await world.createDeployment(3);

@@ -1,5 +1,13 @@
 import { type Machine, machines } from '@mcm/api';
-import { type Pod, type PodDisruptionBudget, podDisruptionBudgets, pods, realClock, sleep } from '@mcm/kube';
+import {
+  namespaces,
+  type Pod,
+  type PodDisruptionBudget,
+  podDisruptionBudgets,
+  pods,
+  realClock,
+  sleep,
+} from '@mcm/kube';
 import { cpuMs, rssMb } from '../../harness/process-usage.ts';
 import { count } from '../../harness/request-log.ts';
 import { NAMESPACE, type Stack, startStack } from '../../harness/stack.ts';
@@ -10,11 +18,15 @@ import { Follower } from './follow.ts';
 const DRAINS = 1_000;
 const CREATIONS = 100;
 const PARALLEL = 32;
+/** Applications are spread over namespaces, as they are in a cluster. */
+const NAMESPACES = 50;
 const CLASS = 'blue';
 const GRACE_SECONDS = 5;
 /** Longer than anything that looks again by the clock. */
 const QUIET_MS = 130_000;
 const LONG_MS = 300_000;
+
+const appNamespace = (index: number): string => `apps-${index % NAMESPACES}`;
 
 const phaseOf = (machine: Machine | undefined): string | undefined => machine?.status?.currentStatus?.phase;
 const all = <T>(objects: Iterable<T>, holds: (object: T) => boolean): boolean => {
@@ -40,7 +52,7 @@ export class BlockedDrains {
       await stack.makeClass(CLASS);
       await stack.machineController.start();
       const followed = await Follower.start<Machine>(stack.client, machines, NAMESPACE);
-      const followedPods = await Follower.start<Pod>(stack.client, pods, NAMESPACE);
+      const followedPods = await Follower.start<Pod>(stack.client, pods);
       const bench = new BlockedDrains(stack, followed, followedPods);
       yield* bench.#run();
       followed.stop();
@@ -71,18 +83,22 @@ export class BlockedDrains {
     await atOnce(DRAINS, PARALLEL, async (index) => this.#make(`full-${index}`));
     for (let i = 0; i < 10; i += 1) await this.#make(`early-${i}`);
     await this.#running(DRAINS);
+    await atOnce(NAMESPACES, PARALLEL, async (index) => {
+      await this.#stack.client.resource(namespaces).create({ metadata: { name: appNamespace(index) } });
+    });
     await atOnce(DRAINS, PARALLEL, async (index) => {
       const app = `app-${index}`;
-      await this.#stack.client.resource<Pod>(pods, NAMESPACE).create({
-        metadata: { name: app, namespace: NAMESPACE, labels: { app } },
+      const namespace = appNamespace(index);
+      await this.#stack.client.resource<Pod>(pods, namespace).create({
+        metadata: { name: app, namespace, labels: { app } },
         spec: {
           nodeName: `full-${index}`,
           terminationGracePeriodSeconds: GRACE_SECONDS,
           containers: [{ name: 'main', image: 'pause' }],
         },
       });
-      await this.#stack.client.resource<PodDisruptionBudget>(podDisruptionBudgets, NAMESPACE).create({
-        metadata: { name: app, namespace: NAMESPACE },
+      await this.#stack.client.resource<PodDisruptionBudget>(podDisruptionBudgets, namespace).create({
+        metadata: { name: app, namespace },
         spec: { minAvailable: 1, selector: { matchLabels: { app } } },
       });
     });
@@ -159,9 +175,10 @@ export class BlockedDrains {
   async #unblock(): Promise<{ readonly drained: number; readonly gone: number }> {
     const start = performance.now();
     const since = (): number => (performance.now() - start) / 1000;
-    const resource = this.#stack.client.resource<PodDisruptionBudget>(podDisruptionBudgets, NAMESPACE);
+    const { client } = this.#stack;
     const opening = atOnce(DRAINS, PARALLEL, async (index) => {
-      await resource.patch(`app-${index}`, { type: 'merge', body: { spec: { minAvailable: 0 } } });
+      const budgets = client.resource<PodDisruptionBudget>(podDisruptionBudgets, appNamespace(index));
+      await budgets.patch(`app-${index}`, { type: 'merge', body: { spec: { minAvailable: 0 } } });
     });
     await this.#pods.until('all pods gone', (known) => known.size === 0, LONG_MS);
     const drained = since();

@@ -1,6 +1,6 @@
 import type { KubeClient, KubeObject, ResourceDefinition } from '@mcm/kube';
 
-/** All objects of a kind in a namespace, kept up to date by a watch. */
+/** All objects of a kind, of one namespace or of all, by name, kept up to date by a watch. */
 export class Follower<T extends KubeObject> {
   readonly objects = new Map<string, T>();
   readonly #stop = new AbortController();
@@ -9,14 +9,13 @@ export class Follower<T extends KubeObject> {
   static async start<T extends KubeObject>(
     client: KubeClient,
     definition: ResourceDefinition<T>,
-    namespace: string,
+    namespace?: string,
   ): Promise<Follower<T>> {
     const follower = new Follower<T>();
     const resource = client.resource<T>(definition, namespace);
-    const { metadata } = await resource.list({ limit: 1 });
     const list = await resource.list({});
     for (const object of list.items) follower.objects.set(object.metadata.name, object);
-    const resourceVersion = list.metadata.resourceVersion ?? metadata.resourceVersion;
+    const { resourceVersion } = list.metadata;
     void follower.#follow(resource.watch({ resourceVersion, signal: follower.#stop.signal }));
     return follower;
   }

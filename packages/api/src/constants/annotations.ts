@@ -8,6 +8,11 @@ export const Annotations = {
    * all the same. Ours; the original has no such thing.
    */
   SilenceOverride: 'node.machine.sapcloud.io/replace-despite-common-silence',
+  /**
+   * Machine, `True`: it was Failed when its deletion began, so the deletion stops while many others are silent too. Ours;
+   * the phase no longer tells of it then.
+   */
+  DeletedForHealth: 'node.machine.sapcloud.io/deleted-for-health',
   /** MachineDeployment → MachineSet → Machine, a Go duration: beats `spec.creationTimeout`. */
   EffectiveCreationTimeout: 'node.machine.sapcloud.io/effective-creation-timeout',
   /** Machine, a Go duration: time from creation to first join. */

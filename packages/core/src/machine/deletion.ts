@@ -1,10 +1,12 @@
 import {
+  Annotations,
   type DeletionStep,
   Finalizers,
   isForceDeletion,
   type MachineState,
   printMachineError,
   STEP_TEXTS,
+  TRUE,
 } from '@mcm/api';
 import { type Blocker, type DrainPlan, planDrain } from '../drain/drain.ts';
 import { verdictOf } from '../drain/pod-filters.ts';
@@ -95,8 +97,12 @@ function say(
   return [{ do: 'writeStatus', status, ...(wanted.state === 'Failed' ? { event } : {}) }];
 }
 
-/** The phase, with what the drain will have to wait for. */
+/** The phase, with what the drain will have to wait for. That it was Failed is noted before the phase forgets it. */
 function begin(o: MachineObservation, now: Date): Plan {
+  if (o.deletedForHealth && o.machine.metadata.annotations?.[Annotations.DeletedForHealth] !== TRUE) {
+    const annotations = { [Annotations.DeletedForHealth]: TRUE };
+    return act('it is deleted because it has Failed', { do: 'annotate', annotations });
+  }
   const going = o.drain ? planDrain(o.drain, now) : undefined;
   const pods = going ? [...going.evict, ...going.remove, ...going.leaving] : [];
   const note = pods.length > 0 ? `Evicting ${list(pods.map(({ namespace, name }) => `${namespace}/${name}`))}.` : '';

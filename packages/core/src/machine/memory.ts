@@ -9,8 +9,6 @@ export interface MachineMemory {
   finishedVersion?: string;
   /** A Node of the machine vanished while we watched. */
   nodeVanished?: boolean;
-  /** It was Failed before its deletion began. */
-  failed?: boolean;
   /** Somebody was told that the breaker holds it back. */
   held?: boolean;
 }

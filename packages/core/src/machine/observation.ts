@@ -76,7 +76,7 @@ export interface MachineObservation {
   readonly breaker?: OpenBreaker;
   /** Somebody was told that the breaker holds it back. */
   readonly held?: boolean;
-  /** It was Failed when its deletion was asked for, as far as this process saw. */
+  /** It is being deleted, and was Failed when that began. */
   readonly deletedForHealth?: boolean;
   /** What a drain sees; only for a machine that is being deleted and has a node. */
   readonly drain?: DrainObservation;

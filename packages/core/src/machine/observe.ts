@@ -1,4 +1,4 @@
-import { Labels, type Machine } from '@mcm/api';
+import { Annotations, Labels, type Machine, TRUE } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { NO_DRAIN_MEMORY } from '../drain/observation.ts';
 import { observeDrain } from '../drain/observe.ts';
@@ -67,7 +67,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     calls: callMemory,
     driver: invoker.can,
     ...replacements(machine, settings, o, now),
-    ...breakerOf(machine, memory, o, now),
+    ...breakerOf(machine, o, now),
     ...(memory.held ? { held: true } : {}),
     ...(machineClass ? { machineClass } : {}),
     ...(node ? { node } : {}),
@@ -88,13 +88,12 @@ const userDataAsks = (machine: Machine, invoker: DriverInvoker): boolean => {
 /** Asked of a silent machine, and of one that is deleted because it has Failed. */
 function breakerOf(
   machine: Machine,
-  memory: MachineMemory,
   { caches, defaults }: ObserveOptions,
   now: Date,
 ): Pick<MachineObservation, 'breaker' | 'deletedForHealth'> {
   const phase = machine.status?.currentStatus?.phase;
-  if (phase !== 'Terminating') memory.failed = phase === 'Failed';
-  const deletedForHealth = memory.failed === true && machine.metadata.deletionTimestamp !== undefined;
+  const failed = phase === 'Failed' || machine.metadata.annotations?.[Annotations.DeletedForHealth] === TRUE;
+  const deletedForHealth = failed && machine.metadata.deletionTimestamp !== undefined;
   const asked = deletedForHealth || phase === 'Unknown';
   const breaker = asked ? caches.census.breakerOf(machine, defaults().breaker, now) : undefined;
   return { ...(deletedForHealth ? { deletedForHealth } : {}), ...(breaker ? { breaker } : {}) };

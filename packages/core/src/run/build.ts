@@ -95,8 +95,13 @@ export function buildMachineController<Spec, Credentials>(
   const memories = new MachineMemories();
   const wakes = new Wakes(caches, memories, namespace);
   const defaults = options.defaults ?? MACHINE_DEFAULTS;
-  const controller = (name: string, reconcile: Parameters<typeof createController>[0]['reconcile']): Controller =>
+  const controller = (
+    name: string,
+    reconcile: Parameters<typeof createController>[0]['reconcile'],
+    urgent?: (key: Key) => boolean,
+  ): Controller =>
     createController({
+      ...(urgent ? { urgent } : {}),
       name,
       concurrency: options.concurrency ?? 50,
       reconcile,
@@ -146,7 +151,9 @@ export function buildMachineController<Spec, Credentials>(
     log,
     waitFor: (key, budgets, volumes) => wakes.waitFor(key, budgets, volumes),
   });
-  const machineController = controller('machine', reconciler.reconcile);
+  const machineController = controller('machine', reconciler.reconcile, (key) =>
+    awaitsVm(caches.machines.store.get(key)),
+  );
   const classController = controller('machineclass', createClassReconcile({ client: control, caches, clock, log }));
   const secretController = controller('secret', createSecretReconcile({ client: control, caches, clock, log }));
   const orphans = new OrphanCollector({
@@ -227,6 +234,10 @@ export function buildMachineController<Spec, Credentials>(
       [machineController, classController, secretController].every((each) => each.idle(withinMs)),
   };
 }
+
+/** New capacity is what somebody waits for: a thousand drains that begin at once come after it. */
+const awaitsVm = (machine: Machine | undefined): boolean =>
+  machine !== undefined && !machine.spec.providerID && machine.metadata.deletionTimestamp === undefined;
 
 /** A class's finalizer is no news to its machines. */
 const classMatters = (change: Change<MachineClass>): boolean =>

@@ -127,6 +127,33 @@ describe('keys', () => {
   });
 });
 
+describe('urgent keys', () => {
+  const urgent = (key: string): boolean => key.startsWith('u');
+  const slow: Reconcile = async () => done;
+
+  test('go before the others, and starve them not', async () => {
+    const { clock, calls, controller, end } = setUp(slow, { urgent });
+    for (let i = 1; i <= 3; i++) controller.enqueue(`a${i}`);
+    for (let i = 1; i <= 8; i++) controller.enqueue(`u${i}`);
+    await clock.advance(1);
+    await end();
+    expect(calls.map((call) => call.split('@')[0])).toEqual([
+      ...['u1', 'u2', 'u3', 'a1', 'u4', 'u5', 'u6', 'a2', 'u7', 'u8', 'a3'],
+    ]);
+  });
+
+  test('thousands of keys before one that is urgent cost it no time', async () => {
+    const { clock, calls, controller, end } = setUp(() => sleep(clock, 100).then(() => done), { urgent });
+    for (let i = 0; i < 3_000; i++) controller.enqueue(`a${i}`);
+    await clock.advance(50);
+    controller.enqueue('u');
+    await clock.advance(300_100);
+    await end();
+    expect(calls.indexOf('u@100')).toBe(1);
+    expect(new Set(calls).size).toBe(3_001);
+  });
+});
+
 describe('failures', () => {
   test('back off, longer each time, and are logged once', async () => {
     const t = setUp(failing(5, new Error('cloud is down')));

@@ -30,6 +30,11 @@ export interface ControllerOptions {
   readonly metrics?: QueueMetrics;
   /** After failures; default 50 ms to 2 min, half of it drawn at random. */
   readonly backoff?: BackoffOptions;
+  /**
+   * Whether a key goes before those that are not urgent, asked when it becomes ready. One of four taken is not urgent all
+   * the same, so neither kind starves the other.
+   */
+  readonly urgent?: (key: Key) => boolean;
 }
 
 const DEFAULT_BACKOFF: BackoffOptions = { baseMs: 50, maxMs: 120_000, jitter: 0.5 };
@@ -67,6 +72,7 @@ class QueueController implements Controller {
       backoff: options.backoff ?? DEFAULT_BACKOFF,
       ...(observer === undefined ? {} : { observer }),
       onReady: () => this.#pump(),
+      ...(options.urgent ? { urgent: options.urgent } : {}),
     });
   }
 

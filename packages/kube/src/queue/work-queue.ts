@@ -20,6 +20,42 @@ export interface WorkQueueOptions {
   readonly observer?: QueueObserver;
   /** Called when a key became ready. */
   readonly onReady: () => void;
+  /** Whether a key that becomes ready goes before those that are not urgent. Absent: all are alike. */
+  readonly urgent?: (key: Key) => boolean;
+}
+
+/** Of so many keys taken one is not urgent, if there is one: urgent ones in numbers starve nobody. */
+const TURNS = 4;
+
+/** Keys in the order in which they came. */
+class Line {
+  readonly #keys: Key[] = [];
+  #head = 0;
+
+  get isEmpty(): boolean {
+    return this.#head === this.#keys.length;
+  }
+
+  push(key: Key): void {
+    this.#keys.push(key);
+  }
+
+  /** The taken keys at the front are cut off now and then, not one by one. */
+  shift(): Key | undefined {
+    const key = this.#keys[this.#head];
+    if (key === undefined) return undefined;
+    this.#head++;
+    if (this.#head >= 1024 && this.#head * 2 >= this.#keys.length) {
+      this.#keys.splice(0, this.#head);
+      this.#head = 0;
+    }
+    return key;
+  }
+
+  clear(): void {
+    this.#keys.length = 0;
+    this.#head = 0;
+  }
 }
 
 /**
@@ -29,9 +65,11 @@ export interface WorkQueueOptions {
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
-  readonly #ready: Key[] = [];
-  #head = 0;
-  /** Keys in `#ready`, with the instant at which they became ready. */
+  readonly #urgent = new Line();
+  readonly #ready = new Line();
+  /** Urgent keys taken in a row. */
+  #streak = 0;
+  /** Keys in the lines, with the instant at which they became ready. */
   readonly #waiting = new Map<Key, number>();
   readonly #delayed = new Map<Key, Scheduled<Key>>();
   readonly #schedule = new Schedule<Key>();
@@ -93,9 +131,8 @@ export class WorkQueue {
 
   /** Takes the next key; `done` must follow. Undefined when none is ready. */
   take(): Key | undefined {
-    const key = this.#ready[this.#head];
+    const key = this.#nextLine().shift();
     if (key === undefined) return undefined;
-    this.#advance();
     const now = this.#now();
     this.#options.observer?.started?.(now - (this.#waiting.get(key) ?? now));
     this.#waiting.delete(key);
@@ -116,8 +153,8 @@ export class WorkQueue {
   close(): void {
     this.#closed = true;
     this.#timer?.handle.cancel();
-    this.#ready.length = 0;
-    this.#head = 0;
+    this.#urgent.clear();
+    this.#ready.clear();
     this.#waiting.clear();
     this.#dirty.clear();
     for (const key of [...this.#delayed.keys()]) this.#undelay(key);
@@ -138,19 +175,17 @@ export class WorkQueue {
     }
   }
 
-  /** The taken keys at the front are cut off now and then, not one by one. */
-  #advance(): void {
-    this.#head++;
-    if (this.#head < 1024 || this.#head * 2 < this.#ready.length) return;
-    this.#ready.splice(0, this.#head);
-    this.#head = 0;
+  #nextLine(): Line {
+    const urgent = !this.#urgent.isEmpty && (this.#streak < TURNS - 1 || this.#ready.isEmpty);
+    this.#streak = urgent ? this.#streak + 1 : 0;
+    return urgent ? this.#urgent : this.#ready;
   }
 
   #push(key: Key): void {
     if (this.#closed) return;
     this.#undelay(key);
     this.#waiting.set(key, this.#now());
-    this.#ready.push(key);
+    (this.#options.urgent?.(key) ? this.#urgent : this.#ready).push(key);
     this.#options.onReady();
   }
 

@@ -1,0 +1,106 @@
+import { Annotations, type Machine, type MachineStatus } from '@mcm/api';
+import { describe, expect, test } from 'vitest';
+import { planDeletion } from './deletion.ts';
+import type { MachineObservation } from './observation.ts';
+import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
+import { at, machine, NOON, node } from './testing.ts';
+
+/** Incident 13: what Failed and is being deleted when many others are silent too. */
+
+const NOTED = { [Annotations.DeletedForHealth]: 'True' };
+const BREAKER = { scope: 'zone a', silent: 3, joined: 4 };
+
+const status = (phase: 'Failed' | 'Terminating', description: string): MachineStatus => ({
+  currentStatus: { phase, lastUpdateTime: at(-5) },
+  lastOperation: { description, state: 'Processing', type: 'Delete', lastUpdateTime: at(-5) },
+});
+
+const dying = (from: MachineStatus, metadata: Partial<Machine['metadata']> = {}): Machine =>
+  machine({
+    metadata: { deletionTimestamp: at(-5), labels: { node: 'fakeNode-0' }, ...metadata },
+    spec: { providerID: 'fakeID-0' },
+    status: from,
+  });
+
+const seen = (of: Machine, change: Partial<MachineObservation> = {}): MachineObservation => ({
+  machine: of,
+  settings: settingsOf(of, MACHINE_DEFAULTS),
+  inputs: '',
+  asksForToken: false,
+  hasTarget: true,
+  node: node({ spec: { unschedulable: true } }),
+  frozen: false,
+  calls: {},
+  driver: { initialize: false, status: true },
+  replacementsInProgress: 0,
+  deletedForHealth: true,
+  ...change,
+});
+
+const plan = (of: Machine, change: Partial<MachineObservation> = {}) => planDeletion(seen(of, change), NOON);
+const verbs = (of: Machine, change: Partial<MachineObservation> = {}) => plan(of, change).actions.map((a) => a.do);
+
+const DRAINING = status('Terminating', 'Initiate node drain');
+
+describe('that it was Failed', () => {
+  test('is noted on the Machine before the phase forgets it', () => {
+    const [first] = plan(dying(status('Failed', 'health checks failing'))).actions;
+    expect(first).toEqual({ do: 'annotate', annotations: NOTED });
+  });
+
+  test('is noted once', () => {
+    const [first] = plan(dying(status('Failed', 'health checks failing'), { annotations: NOTED })).actions;
+    expect(first).toMatchObject({ do: 'writeStatus', status: { currentStatus: { phase: 'Terminating' } } });
+  });
+
+  test('is not said of a machine that was well', () => {
+    expect(verbs(dying(status('Failed', '')), { deletedForHealth: false })).toEqual(['writeStatus']);
+  });
+});
+
+describe('with the breaker open', () => {
+  test('nothing has begun: nothing is written, and it is looked at again', () => {
+    const held = plan(dying(status('Failed', 'health checks failing')), { breaker: BREAKER });
+    expect(held.actions).toEqual([]);
+    expect(held.next.kind).toBe('waitUntil');
+    expect(held.because).toContain('3 of 4 machines of the zone a fell silent together');
+  });
+
+  test('a drain stops and says why, once', () => {
+    const [said] = plan(dying(DRAINING), { breaker: BREAKER }).actions;
+    const description = 'Waiting: too many machines of the zone a are silent. Initiate node drain';
+    expect(said).toMatchObject({ do: 'writeStatus', status: { lastOperation: { description } } });
+    expect(verbs(dying(status('Terminating', description)), { breaker: BREAKER })).toEqual([]);
+  });
+
+  test('a lookup stops likewise', () => {
+    const begun = dying(status('Terminating', 'Set machine status to termination. Now, getting VM Status'));
+    const [said] = plan(begun, { breaker: BREAKER }).actions;
+    expect(said).toMatchObject({
+      status: { lastOperation: { description: expect.stringMatching(/silent\. Set machine status to termination/) } },
+    });
+  });
+
+  const goesOn: readonly (readonly [string, Machine, Partial<MachineObservation>])[] = [
+    ['force-deletion', dying(DRAINING, { labels: { node: 'fakeNode-0', 'force-deletion': 'true' } }), {}],
+    ['a machine that was well', dying(DRAINING), { deletedForHealth: false }],
+    ['a VM deletion that was begun', dying(status('Terminating', 'Drain successful. Initiate VM deletion')), {}],
+    [
+      'a VM that is deleted already',
+      dying(DRAINING),
+      { calls: { last: { kind: 'delete', at: NOON, outcome: { ok: true }, failures: 0, inputs: '' } } },
+    ],
+    [
+      "an operator's override",
+      dying(DRAINING, { annotations: { [Annotations.SilenceOverride]: `${at(60)} power cut` } }),
+      {},
+    ],
+  ];
+  test.each(goesOn)('%s is not held', (_, of, change) => {
+    expect(plan(of, { breaker: BREAKER, ...change }).because).not.toContain('fell silent together');
+  });
+});
+
+test('with the breaker closed the deletion goes on', () => {
+  expect(plan(dying(DRAINING)).because).not.toContain('fell silent together');
+});
