@@ -17,11 +17,11 @@ import { scheduler } from './scheduler/index.ts';
 import { attachDetach } from './volumes/attach.ts';
 import { volumeBinder } from './volumes/binder.ts';
 import { storageProtection } from './volumes/protection.ts';
-import { daemonSetController } from './workloads/daemon-set.ts';
+import { daemonSetController } from './workloads/daemon-set/index.ts';
 import { deploymentController } from './workloads/deployment/index.ts';
-import { jobController } from './workloads/job.ts';
-import { replicaSetController } from './workloads/replica-set.ts';
-import { statefulSetController } from './workloads/stateful-set.ts';
+import { jobController, ttlAfterFinished } from './workloads/job/index.ts';
+import { replicaSetController, replicationController } from './workloads/replica-set.ts';
+import { statefulSetController } from './workloads/stateful-set/index.ts';
 
 export type { PlaneClient } from './runtime/api.ts';
 export type { ControllerEnvironment } from './runtime/controller.ts';
@@ -31,10 +31,12 @@ const CONTROLLERS: readonly Controller[] = [
   disruption,
   scheduler,
   replicaSetController,
+  replicationController,
   deploymentController,
   statefulSetController,
   daemonSetController,
   jobController,
+  ttlAfterFinished,
   volumeBinder,
   attachDetach,
   storageProtection,

@@ -12,6 +12,14 @@ const dataOf = (set: ApiObject): Plain => ({
   spec: { template: { ...look(set, 'spec', 'template'), $patch: 'replace' } },
 });
 
+const HASH_LABEL = 'controller.kubernetes.io/hash';
+
+/** Revisions can be told apart by the hash in their name. */
+const withHash = (set: ApiObject, name: string, labels: unknown): Plain => ({
+  ...(labels as object | undefined),
+  [HASH_LABEL]: name.slice((set.metadata.name ?? '').length + 1),
+});
+
 /** The templates that a StatefulSet or DaemonSet has had, kept as ControllerRevisions. */
 export class RevisionHistory {
   readonly #api: Api;
@@ -42,11 +50,19 @@ export class RevisionHistory {
     const revision = {
       apiVersion: 'apps/v1',
       kind: 'ControllerRevision',
-      metadata: { name, labels, annotations, ownerReferences: [ownerReference(set)] },
+      metadata: { name, labels: withHash(set, name, labels), annotations, ownerReferences: [ownerReference(set)] },
       data: dataOf(set),
       revision: highest + 1,
     };
     await allowing(this.#api.create(CONTROLLER_REVISIONS, revision, { namespace }), 409);
+  }
+
+  /** The template that a revision keeps; undefined when there is no such revision (yet). */
+  templateOf(namespace: string, name: string): Plain | undefined {
+    const revision = this.#revisions.get(`${namespace}/${name}`);
+    if (revision === undefined) return undefined;
+    const { $patch: _patch, ...template } = look(revision, 'data', 'spec', 'template');
+    return template;
   }
 
   /** Forgets the oldest revisions beyond the set's limit; those in use (`live` names) stay. */

@@ -1,6 +1,7 @@
-import { look, number, type Plain } from '../../kinds/plain.ts';
+import { items, look, number, type Plain } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
-import { type Api, allowing } from '../runtime/api.ts';
+import { type Api, ApiError, allowing } from '../runtime/api.ts';
+import type { Recorder } from '../runtime/events.ts';
 import type { Informer } from '../runtime/informer.ts';
 import {
   controllerOf,
@@ -42,24 +43,33 @@ export function availability(pod: ApiObject, minReadySeconds: number, now: Date)
 }
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
+/** How often the containers of a pod were started again. */
+const restartsOf = (pod: ApiObject): number =>
+  Math.max(0, ...items(look(pod, 'status'), 'containerStatuses').map((one) => number(one, 'restartCount') ?? 0));
+
 const PHASES = ['Pending', 'Unknown', 'Running'];
 
 /** What says that a pod is the lesser loss: the smaller of the first difference goes first. */
-function worth(pod: ApiObject): readonly number[] {
+function worth(pod: ApiObject, crowd: ReadonlyMap<string, number>): readonly number[] {
   return [
     nodeNameOf(pod) === '' ? 0 : 1,
     PHASES.indexOf(phaseOf(pod)),
     isReady(pod) ? 1 : 0,
     Number(pod.metadata.annotations?.[DELETION_COST] ?? 0),
+    // Where more of its kind stand beside it, one is missed less.
+    -(crowd.get(nodeNameOf(pod)) ?? 0),
     // The longer ready and the older, the more it is worth.
     -(transitionOf(pod, 'Ready')?.getTime() ?? 0),
+    -restartsOf(pod),
     -new Date(pod.metadata.creationTimestamp ?? 0).getTime(),
   ];
 }
 
-/** Pods in the order in which they are given up (`ActivePodsWithRanks`). */
-export function byWorth(pods: readonly ApiObject[]): ApiObject[] {
-  const ranked = pods.map((pod) => ({ pod, worth: worth(pod) }));
+/** Pods in the order in which they are given up (`ActivePodsWithRanks`). `related`: those that count as its kind on a node. */
+export function byWorth(pods: readonly ApiObject[], related: readonly ApiObject[] = pods): ApiObject[] {
+  const crowd = new Map<string, number>();
+  for (const pod of related) crowd.set(nodeNameOf(pod), (crowd.get(nodeNameOf(pod)) ?? 0) + 1);
+  const ranked = pods.map((pod) => ({ pod, worth: worth(pod, crowd) }));
   ranked.sort((a, b) => {
     for (const [index, value] of a.worth.entries()) {
       const other = b.worth[index] ?? 0;
@@ -69,6 +79,12 @@ export function byWorth(pods: readonly ApiObject[]): ApiObject[] {
   });
   return ranked.map(({ pod }) => pod);
 }
+
+/** A pod that was deleted, as the cache will have it soon. */
+const dying = (pod: ApiObject): ApiObject => ({
+  ...pod,
+  metadata: { ...pod.metadata, deletionTimestamp: pod.metadata.creationTimestamp ?? '' },
+});
 
 /**
  * The pods of owners as a controller knows them: those in the cache, and what it did itself that the cache has not seen
@@ -82,9 +98,13 @@ export class OwnedPods {
   readonly #made = new Map<string, Map<string, ApiObject>>();
   readonly #deleted = new Set<string>();
 
-  constructor(api: Api, pods: Informer) {
+  readonly #tell: Recorder | undefined;
+
+  /** `tell`: says of every pod on its owner that it was made or deleted, or why it was not. */
+  constructor(api: Api, pods: Informer, tell?: Recorder) {
     this.#api = api;
     this.#pods = pods;
+    this.#tell = tell;
     this.#of = pods.index((pod) => {
       const owner = controllerOf(pod);
       return owner === undefined ? [] : [owner.uid];
@@ -97,10 +117,12 @@ export class OwnedPods {
     });
   }
 
-  /** All pods of an owner, dying and ended ones as well. */
+  /** All pods of an owner, dying and ended ones as well; those that it deleted are dying, seen or not. */
   all(owner: ApiObject): ApiObject[] {
     const { uid = '' } = owner.metadata;
-    return [...this.#of(uid), ...(this.#made.get(uid)?.values() ?? [])];
+    const pods = [...this.#of(uid), ...(this.#made.get(uid)?.values() ?? [])];
+    if (this.#deleted.size === 0) return pods;
+    return pods.map((pod) => (!isDying(pod) && this.#deleted.has(pod.metadata.uid ?? '') ? dying(pod) : pod));
   }
 
   /** Those that run or will run. */
@@ -111,8 +133,14 @@ export class OwnedPods {
   /** Makes a pod of the owner. @throws ApiError */
   async create(owner: ApiObject, pod: Plain): Promise<ApiObject> {
     const { uid = '', namespace = '' } = owner.metadata;
-    const made = await this.#api.create(PODS, pod, { namespace });
+    const made = await this.#api.create(PODS, pod, { namespace }).catch((error: unknown) => {
+      if (error instanceof ApiError && !isTerminating(error)) {
+        this.#tell?.(owner, 'Warning', 'FailedCreate', `Error creating: ${error.message}`);
+      }
+      throw error;
+    });
     const { name = '' } = made.metadata;
+    this.#tell?.(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${name}`);
     const seen = this.#pods.get(`${namespace}/${name}`)?.metadata.uid === made.metadata.uid;
     if (!seen) {
       const known = this.#made.get(uid) ?? new Map<string, ApiObject>();
@@ -121,15 +149,21 @@ export class OwnedPods {
     return made;
   }
 
-  /** Deletes a pod, unless it has gone or been replaced. */
-  async delete(pod: ApiObject): Promise<void> {
+  /** Deletes a pod, unless it has gone or been replaced. `owner`: on whom it is told. @throws ApiError */
+  async delete(pod: ApiObject, owner?: ApiObject): Promise<void> {
     const { uid = '', namespace, name } = pod.metadata;
     if (this.#deleted.has(uid)) return;
     this.#deleted.add(uid);
     try {
-      await allowing(this.#api.delete(PODS, { namespace, name }, { preconditions: { uid } }), 404, 409);
+      const gone = await allowing(this.#api.delete(PODS, { namespace, name }, { preconditions: { uid } }), 404, 409);
+      if (gone !== undefined && owner !== undefined) {
+        this.#tell?.(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${name}`);
+      }
     } catch (error) {
       this.#deleted.delete(uid);
+      if (owner !== undefined && error instanceof ApiError) {
+        this.#tell?.(owner, 'Warning', 'FailedDelete', `Error deleting: ${error.message}`);
+      }
       throw error;
     }
     const cached = this.#pods.get(`${namespace}/${name}`);
@@ -139,6 +173,29 @@ export class OwnedPods {
   /** What is known of an owner that has gone is forgotten. */
   forget(uid: string): void {
     this.#made.delete(uid);
+  }
+}
+
+/** Whether a create was refused because its namespace is on its way out. */
+export const isTerminating = (error: unknown): boolean =>
+  error instanceof ApiError && error.code === 403 && error.message.includes('because it is being terminated');
+
+/** How many are made at once at first, and at most: a namespace that refuses one is not asked for all. */
+const FIRST_BATCH = 1;
+const BURST = 500;
+
+/**
+ * Does the same thing several times, in batches that double, and stops after a batch in which one failed (`slowStartBatch`).
+ * @throws what the first of those threw
+ */
+export async function inBatches(count: number, work: () => Promise<unknown>): Promise<void> {
+  let left = Math.min(count, BURST);
+  for (let size = FIRST_BATCH; left > 0; size *= 2) {
+    const now = Math.min(left, size);
+    const results = await Promise.allSettled(Array.from({ length: now }, () => work()));
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    left -= now;
   }
 }
 

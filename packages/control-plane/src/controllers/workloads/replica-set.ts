@@ -1,20 +1,54 @@
-import { isPlain, labels, look, type Plain } from '../../kinds/plain.ts';
+import { items, labels, look, type Plain } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
-import { selectorOf } from '../../registry/label-selector.ts';
-import { allowing, hasCode } from '../runtime/api.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
+import { allowing, type Resource } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
-import { controllerOf, isActive, isDying, namespaceOf, ownerReference } from '../runtime/objects.ts';
-import { PODS, REPLICA_SETS } from '../runtime/resources.ts';
-import { byWorth, countPods, minReadySecondsOf, OwnedPods, podOf, replicasOf } from './pods.ts';
+import { controllerOf, isActive, isDying, isTerminal, namespaceOf, timestamp } from '../runtime/objects.ts';
+import { PODS, REPLICA_SETS, REPLICATION_CONTROLLERS } from '../runtime/resources.ts';
+import { Adoption } from './adopt.ts';
+import {
+  byWorth,
+  countPods,
+  inBatches,
+  isTerminating,
+  minReadySecondsOf,
+  OwnedPods,
+  podOf,
+  replicasOf,
+} from './pods.ts';
 
-type SelectorSpec = Parameters<typeof selectorOf>[0];
+const REPLICA_FAILURE = 'ReplicaFailure';
+
+/** Which of two kinds that are kept alike. */
+interface ReplicaKind {
+  readonly resource: Resource;
+  readonly kind: string;
+  readonly component: string;
+  readonly countsTerminating: boolean;
+}
+
+/** What kept a set from having its pods; undefined: nothing. */
+export interface ReplicaFailure {
+  readonly reason: 'FailedCreate' | 'FailedDelete';
+  readonly message: string;
+}
+
+/** The failure as the set's condition; one that stands is kept with its time. */
+function conditionsWith(set: ApiObject, failure: ReplicaFailure | undefined, now: Date): Plain[] {
+  const conditions = items(look(set, 'status'), 'conditions');
+  const others = conditions.filter(({ type }) => type !== REPLICA_FAILURE);
+  if (failure === undefined) return others;
+  if (others.length < conditions.length) return conditions;
+  const lastTransitionTime = timestamp(now);
+  return [...others, { type: REPLICA_FAILURE, status: 'True', lastTransitionTime, ...failure }];
+}
 
 /** The status of a set with these pods, in the fields of its type. */
 export function replicaSetStatus(
   set: ApiObject,
   pods: readonly ApiObject[],
-  terminating: number,
+  terminating: number | undefined,
   now: Date,
 ): { status: Plain; lookAgainAt: Date | undefined } {
   const template = Object.entries(labels(look(set, 'spec', 'template', 'metadata'), 'labels'));
@@ -25,111 +59,135 @@ export function replicaSetStatus(
     fullyLabeledReplicas: full,
     readyReplicas: ready,
     availableReplicas: available,
-    terminatingReplicas: terminating,
+    ...(terminating === undefined ? {} : { terminatingReplicas: terminating }),
     observedGeneration: set.metadata.generation ?? 0,
   };
   return { status, lookAgainAt };
 }
 
-/** Whether the status says these things already; zero and absent are the same. */
+/** Whether the status says these things already; zero and absent are the same, but for the field that says how many are on their way out. */
 export const saysAlready = (object: ApiObject, status: Plain): boolean => {
   const old = look(object, 'status');
-  return Object.entries(status).every(([field, value]) => (old[field] ?? 0) === value) && 'terminatingReplicas' in old;
+  return (
+    Object.entries(status).every(([field, value]) =>
+      jsonEquals(old[field] ?? (Array.isArray(value) ? [] : 0), value),
+    ) &&
+    (!('terminatingReplicas' in status) || 'terminatingReplicas' in old)
+  );
 };
 
-function setup({ api, clock, informer, queue }: ControllerContext): void {
-  const sets = informer(REPLICA_SETS);
-  const pods = informer(PODS);
-  const owned = new OwnedPods(api, pods);
-  const setsIn = sets.index((set) => [namespaceOf(set)]);
-  const orphansIn = pods.index((pod) => (controllerOf(pod) === undefined ? [namespaceOf(pod)] : []));
+/** The label selector of either kind: a ReplicationController has labels alone. */
+const withSelector = (set: ApiObject): ApiObject => {
+  const spec = look(set, 'spec');
+  if (set.kind !== 'ReplicationController') return set;
+  return { ...set, spec: { ...spec, selector: { matchLabels: spec.selector ?? {} } } };
+};
 
-  const adopt = async (set: ApiObject): Promise<void> => {
-    const selects = selectorOf(look(set, 'spec').selector as SelectorSpec);
-    for (const pod of orphansIn(namespaceOf(set))) {
-      if (!isActive(pod) || !selects(pod.metadata.labels ?? {})) continue;
-      const { namespace, name, uid, ownerReferences = [] } = pod.metadata;
-      const patch = { metadata: { uid, ownerReferences: [...ownerReferences, ownerReference(set)] } };
-      await allowing(api.patch(PODS, { namespace, name }, patch), 404, 409);
-    }
-  };
+const setupOf =
+  ({ resource, kind, component, countsTerminating }: ReplicaKind) =>
+  ({ api, clock, informer, queue, recorder }: ControllerContext): void => {
+    const sets = informer(resource);
+    const pods = informer(PODS);
+    const owned = new OwnedPods(api, pods, recorder(component));
+    const adoption = new Adoption(api, PODS, pods);
+    const setsIn = sets.index((set) => [namespaceOf(set)]);
+    const siblings = sets.index((set) => {
+      const owner = controllerOf(set);
+      return owner === undefined ? [] : [owner.uid];
+    });
 
-  /** Gives up pods that no longer have the set's labels. */
-  const release = async (set: ApiObject, active: readonly ApiObject[]): Promise<ApiObject[]> => {
-    const selects = selectorOf(look(set, 'spec').selector as SelectorSpec);
-    const kept: ApiObject[] = [];
-    for (const pod of active) {
-      if (selects(pod.metadata.labels ?? {})) {
-        kept.push(pod);
-        continue;
+    /** Pods of all sets that one deployment has: a node with more of them can spare one. */
+    const related = (set: ApiObject, active: readonly ApiObject[]): readonly ApiObject[] => {
+      const owner = controllerOf(set);
+      return owner === undefined ? active : siblings(owner.uid).flatMap((one) => owned.active(one));
+    };
+
+    const scale = async (set: ApiObject, active: readonly ApiObject[]): Promise<void> => {
+      const missing = replicasOf(set) - active.length;
+      if (missing > 0) {
+        const pod = podOf(set, look(set, 'spec', 'template'));
+        await inBatches(missing, () => owned.create(set, pod));
       }
-      const { namespace, name, uid, ownerReferences = [] } = pod.metadata;
-      const others = ownerReferences.filter((owner) => owner.uid !== set.metadata.uid);
-      const patch = { metadata: { uid, ownerReferences: others.length === 0 ? null : others } };
-      await allowing(api.patch(PODS, { namespace, name }, patch), 404, 409);
-    }
-    return kept;
-  };
+      if (missing >= 0) return;
+      const surplus = byWorth(active, related(set, active)).slice(0, -missing);
+      await Promise.all(surplus.map((pod) => owned.delete(pod, set)));
+    };
 
-  const scale = async (set: ApiObject, active: readonly ApiObject[]): Promise<void> => {
-    const missing = replicasOf(set) - active.length;
-    if (missing > 0) {
-      const pod = podOf(set, look(set, 'spec', 'template'));
-      await Promise.all(Array.from({ length: missing }, () => owned.create(set, pod)));
-    }
-    if (missing < 0)
-      await Promise.all(
-        byWorth(active)
-          .slice(0, -missing)
-          .map((pod) => owned.delete(pod)),
-      );
-  };
+    const report = async (key: string, set: ApiObject, failure: ReplicaFailure | undefined): Promise<void> => {
+      const terminating = countsTerminating
+        ? owned.all(set).filter((pod) => isDying(pod) && !isTerminal(pod)).length
+        : undefined;
+      const now = clock.now();
+      const { status, lookAgainAt } = replicaSetStatus(set, owned.active(set), terminating, now);
+      if (lookAgainAt !== undefined) work.addAt(key, lookAgainAt);
+      status.conditions = conditionsWith(set, failure, now);
+      if (saysAlready(set, status)) return;
+      await allowing(api.patch(resource, { ...splitKey(key), subresource: 'status' }, { status }), 404, 409);
+    };
 
-  const report = async (key: string, set: ApiObject): Promise<void> => {
-    const active = owned.active(set);
-    const terminating = owned.all(set).filter(isDying).length;
-    const { status, lookAgainAt } = replicaSetStatus(set, active, terminating, clock.now());
-    if (lookAgainAt !== undefined) work.addAt(key, lookAgainAt);
-    if (saysAlready(set, status)) return;
-    await allowing(api.patch(REPLICA_SETS, { ...splitKey(key), subresource: 'status' }, { status }), 404, 409);
-  };
-
-  const work = queue(async (key) => {
-    const set = sets.get(key);
-    if (set === undefined) return;
-    let failure: unknown;
-    if (!isDying(set)) {
-      try {
-        await adopt(set);
-        await scale(set, await release(set, owned.active(set)));
-      } catch (error) {
-        // A namespace on its way out takes no pods, and will take this set with it.
-        if (!hasCode(error, 403)) failure = error;
+    const work = queue(async (key) => {
+      const cached = sets.get(key);
+      if (cached === undefined) return;
+      const set = withSelector(cached);
+      let error: unknown;
+      let failure: ReplicaFailure | undefined;
+      if (!isDying(set)) {
+        try {
+          await adoption.claim(set, isActive);
+          const active = owned.active(set).filter((pod) => adoption.selects(set, pod));
+          await scale(set, active);
+        } catch (thrown) {
+          error = thrown;
+          const reason = replicasOf(set) > owned.active(set).length ? 'FailedCreate' : 'FailedDelete';
+          failure = { reason, message: thrown instanceof Error ? thrown.message : String(thrown) };
+        }
       }
-    }
-    await report(key, set);
-    if (failure !== undefined) throw failure;
-  });
+      // A namespace on its way out takes no pods, and will take this set with it.
+      if (isTerminating(error)) return report(key, set, undefined);
+      await report(key, set, failure);
+      if (error !== undefined) throw error;
+    });
 
-  sets.onChange(({ type, object }) => {
-    if (type === 'deleted') owned.forget(object.metadata.uid ?? '');
-    else work.add(keyOf(object));
-  });
-  pods.onChange(({ object, old }) => {
-    for (const pod of old === undefined ? [object] : [object, old]) {
-      const owner = controllerOf(pod);
-      if (owner?.kind === 'ReplicaSet') work.add(`${namespaceOf(pod)}/${owner.name}`);
-      if (owner !== undefined || !isActive(pod)) continue;
-      for (const set of setsIn(namespaceOf(pod))) {
-        const selector = look(set, 'spec').selector;
-        if (isPlain(selector) && selectorOf(selector as SelectorSpec)(pod.metadata.labels ?? {})) work.add(keyOf(set));
+    sets.onChange(({ type, object }) => {
+      if (type === 'deleted') owned.forget(object.metadata.uid ?? '');
+      else work.add(keyOf(object));
+    });
+    pods.onChange(({ object, old }) => {
+      for (const pod of old === undefined ? [object] : [object, old]) {
+        const owner = controllerOf(pod);
+        if (owner?.kind === kind) work.add(`${namespaceOf(pod)}/${owner.name}`);
+        if (owner !== undefined || !isActive(pod)) continue;
+        for (const set of setsIn(namespaceOf(pod))) {
+          if (adoption.selects(withSelector(set), pod)) work.add(keyOf(set));
+        }
       }
-    }
-  });
-}
+    });
+  };
 
 /**
  * Keeps as many pods as a ReplicaSet asks for.
  * @see kubernetes pkg/controller/replicaset
  */
-export const replicaSetController: Controller = { name: 'replicaset', setup };
+export const replicaSetController: Controller = {
+  name: 'replicaset',
+  setup: setupOf({
+    resource: REPLICA_SETS,
+    kind: 'ReplicaSet',
+    component: 'replicaset-controller',
+    countsTerminating: true,
+  }),
+};
+
+/**
+ * The same for ReplicationControllers.
+ * @see kubernetes pkg/controller/replication
+ */
+export const replicationController: Controller = {
+  name: 'replicationcontroller',
+  setup: setupOf({
+    resource: REPLICATION_CONTROLLERS,
+    kind: 'ReplicationController',
+    component: 'replication-controller',
+    countsTerminating: false,
+  }),
+};

@@ -125,7 +125,10 @@ test('a job runs until its completions are reached', async () => {
   expect(await plane.list(PODS)).toHaveLength(2);
   expect((await plane.must('GET', '/apis/batch/v1/namespaces/default/jobs/j')).status).toMatchObject({
     succeeded: 2,
-    conditions: [{ type: 'Complete', status: 'True' }],
+    conditions: [
+      { type: 'SuccessCriteriaMet', status: 'True' },
+      { type: 'Complete', status: 'True', reason: 'CompletionsReached' },
+    ],
   });
   expect(plane.errors).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { keyOf } from '../../runtime/informer.ts';
 import { controllerOf, isDying, isTerminal, namespaceOf } from '../../runtime/objects.ts';
 import { DEPLOYMENTS, PODS, REPLICA_SETS } from '../../runtime/resources.ts';
 import { Adoption } from '../adopt.ts';
-import { replicasOf } from '../pods.ts';
+import { isTerminating, replicasOf } from '../pods.ts';
 import { findFresh, missingAnnotations, newReplicaSet, REVISION, revisionOf, sameTemplate } from './replica-sets.ts';
 import { planRollout, type Scaling } from './rollout.ts';
 import { planScale, sizeAnnotations, wasScaled } from './scale.ts';
@@ -250,9 +250,6 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     if (set !== undefined) enqueueOwner(set);
   });
 }
-
-/** Whether a create was refused because its namespace is on its way out. */
-const isTerminating = (error: ApiError): boolean => error.code === 403 && error.message.includes('is being terminated');
 
 /**
  * Rolls Deployments out over ReplicaSets.

@@ -1,0 +1,43 @@
+import { items, look, type Plain } from '../../../kinds/plain.ts';
+import type { ApiObject } from '../../../object.ts';
+import { copyJson } from '../../../registry/object-text.ts';
+import { podOf } from '../pods.ts';
+import { FAILURE_COUNT, failureCountOf, IGNORED_COUNT, perIndexLimit, TRACKING } from './count.ts';
+import { INDEX } from './indexes.ts';
+import { judgeFailure } from './policy.ts';
+
+const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
+
+/** Failures of an index so far, as its next pod remembers them. */
+function failuresOf(job: ApiObject, previous: ApiObject | undefined): Record<string, string> {
+  if (previous === undefined) return { [FAILURE_COUNT]: '0' };
+  const ignored = Number(previous.metadata.annotations?.[IGNORED_COUNT] ?? 0) || 0;
+  const { counts } = judgeFailure(job, previous);
+  const failures = failureCountOf(previous) + (counts ? 1 : 0);
+  const others = ignored + (counts ? 0 : 1);
+  return { [FAILURE_COUNT]: String(failures), ...(others > 0 ? { [IGNORED_COUNT]: String(others) } : {}) };
+}
+
+/** A pod of a job; `index` of an indexed one, `previous` the failed pod that it replaces. */
+export function jobPod(job: ApiObject, index: number | undefined, previous: ApiObject | undefined): Plain {
+  const pod = copyJson(podOf(job, look(job, 'spec', 'template')));
+  const meta = look(pod, 'metadata');
+  const known = Array.isArray(meta.finalizers) ? meta.finalizers : [];
+  meta.finalizers = known.includes(TRACKING) ? known : [...known, TRACKING];
+  if (index === undefined) return pod;
+  meta.generateName = `${job.metadata.name}-${index}-`;
+  meta.labels = { ...look(meta, 'labels'), [INDEX]: String(index) };
+  const counts = perIndexLimit(job) === undefined ? {} : failuresOf(job, previous);
+  meta.annotations = { ...look(meta, 'annotations'), [INDEX]: String(index), ...counts };
+  const spec = look(pod, 'spec');
+  spec.hostname = `${job.metadata.name}-${index}`;
+  for (const list of ['initContainers', 'containers']) {
+    for (const container of items(spec, list)) {
+      const env = items(container, 'env');
+      if (env.some(({ name }) => name === INDEX_VARIABLE)) continue;
+      const valueFrom = { fieldRef: { fieldPath: `metadata.labels['${INDEX}']` } };
+      container.env = [...env, { name: INDEX_VARIABLE, valueFrom }];
+    }
+  }
+  return pod;
+}

@@ -1,0 +1,75 @@
+import { items, look, number, type Plain, text } from '../../../kinds/plain.ts';
+import type { ApiObject } from '../../../object.ts';
+import { copyJson } from '../../../registry/object-text.ts';
+import { templateHash } from '../hash.ts';
+import { podOf, replicasOf } from '../pods.ts';
+
+export const REVISION_LABEL = 'controller-revision-hash';
+const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name';
+const INDEX_LABEL = 'apps.kubernetes.io/pod-index';
+
+/** The number at the end of a pod's name; -1 for a pod of another name. */
+export function ordinalOf(set: ApiObject, pod: ApiObject): number {
+  const prefix = `${set.metadata.name}-`;
+  const { name = '' } = pod.metadata;
+  const rest = name.startsWith(prefix) ? name.slice(prefix.length) : '';
+  return /^\d+$/.test(rest) ? Number(rest) : -1;
+}
+
+export const firstOrdinal = (set: ApiObject): number => number(look(set, 'spec', 'ordinals'), 'start') ?? 0;
+
+/** Whether a number is one that the set has now. */
+export const inRange = (set: ApiObject, ordinal: number): boolean =>
+  ordinal >= firstOrdinal(set) && ordinal < firstOrdinal(set) + replicasOf(set);
+
+/** The revision of a set's template: the name of the ControllerRevision that keeps it. */
+export const revisionName = (set: ApiObject): string =>
+  `${set.metadata.name}-${templateHash(look(set, 'spec', 'template'))}`;
+
+export const revisionOfPod = (pod: ApiObject): string => pod.metadata.labels?.[REVISION_LABEL] ?? '';
+
+export const claimTemplates = (set: ApiObject): Plain[] => items(look(set, 'spec'), 'volumeClaimTemplates');
+
+export const claimName = (template: Plain, set: ApiObject, ordinal: number): string =>
+  `${text(look(template, 'metadata'), 'name')}-${set.metadata.name}-${ordinal}`;
+
+/** The pod of a set with this number, made from the template of one of its revisions. */
+export function statefulPod(set: ApiObject, ordinal: number, template: Plain, revision: string): Plain {
+  const pod = copyJson(podOf(set, template));
+  const name = `${set.metadata.name}-${ordinal}`;
+  const spec = look(pod, 'spec');
+  const claimed = claimTemplates(set).map((claim) => ({
+    name: text(look(claim, 'metadata'), 'name'),
+    persistentVolumeClaim: { claimName: claimName(claim, set, ordinal) },
+  }));
+  const names = new Set(claimed.map((volume) => volume.name));
+  const others = items(spec, 'volumes').filter((volume) => !names.has(text(volume, 'name')));
+  const { generateName: _generated, ...metadata } = look(pod, 'metadata');
+  const serviceName = text(look(set, 'spec'), 'serviceName');
+  return {
+    ...pod,
+    metadata: {
+      ...metadata,
+      name,
+      labels: {
+        ...look(metadata, 'labels'),
+        [POD_NAME_LABEL]: name,
+        [INDEX_LABEL]: String(ordinal),
+        [REVISION_LABEL]: revision,
+      },
+    },
+    spec: {
+      ...spec,
+      hostname: name,
+      ...(serviceName === '' ? {} : { subdomain: serviceName }),
+      ...(claimed.length + others.length === 0 ? {} : { volumes: [...claimed, ...others] }),
+    },
+  };
+}
+
+/** Labels that a pod of this number must have and has not: its identity, but for its revision. */
+export function missingIdentity(set: ApiObject, pod: ApiObject): Record<string, string> {
+  const { name = '', labels = {} } = pod.metadata;
+  const wanted = { [POD_NAME_LABEL]: name, [INDEX_LABEL]: String(ordinalOf(set, pod)) };
+  return Object.fromEntries(Object.entries(wanted).filter(([label, value]) => labels[label] !== value));
+}

@@ -1,0 +1,92 @@
+import { look, number } from '../../../kinds/plain.ts';
+import type { ApiObject } from '../../../object.ts';
+import { isDying, isReady, isTerminal, phaseOf } from '../../runtime/objects.ts';
+import { availability, minReadySecondsOf, replicasOf } from '../pods.ts';
+import { firstOrdinal, inRange, ordinalOf, revisionOfPod } from './identity.ts';
+
+/** What a set's next step is. */
+export interface StatefulPlan {
+  /** Numbers of pods to make, with the revision to make each from. */
+  readonly create: readonly { readonly ordinal: number; readonly revision: string }[];
+  readonly delete: readonly ApiObject[];
+}
+
+/** A set, its pods and its two revisions: the one that it comes from and the one that it goes to. */
+export interface StatefulView {
+  readonly set: ApiObject;
+  readonly pods: readonly ApiObject[];
+  readonly current: string;
+  readonly update: string;
+  readonly now: Date;
+}
+
+/** From which number on pods are made from, and brought to, the new revision. */
+const partitionOf = (set: ApiObject): number =>
+  number(look(set, 'spec', 'updateStrategy', 'rollingUpdate'), 'partition') ?? 0;
+
+/** A pod that is gone before its turn to be renewed comes back as it was. */
+function revisionFor({ set, current, update }: StatefulView, ordinal: number): string {
+  const { type, rollingUpdate } = look(set, 'spec', 'updateStrategy');
+  const start = firstOrdinal(set);
+  if (rollingUpdate !== undefined) return ordinal < start + partitionOf(set) ? current : update;
+  if (type !== 'RollingUpdate') return update;
+  return ordinal < start + (number(look(set, 'status'), 'currentReplicas') ?? 0) ? current : update;
+}
+
+export const isRunningAndReady = (pod: ApiObject): boolean => phaseOf(pod) === 'Running' && isReady(pod);
+
+/**
+ * Pods are made from the first number up, given up from the last one down, and renewed from the last one down; in order, each waits
+ * for the one before to be ready for as long as the set asks (`OrderedReady`), or all at once (`Parallel`). Growing and shrinking come
+ * before renewing.
+ */
+export function planStatefulSet(view: StatefulView): StatefulPlan {
+  const { set, pods, update, now } = view;
+  const start = firstOrdinal(set);
+  const end = start + replicasOf(set);
+  const inOrder = look(set, 'spec').podManagementPolicy !== 'Parallel';
+  const seconds = minReadySecondsOf(set);
+  const isAvailable = (pod: ApiObject): boolean =>
+    phaseOf(pod) === 'Running' && !isDying(pod) && availability(pod, seconds, now).available;
+  const byOrdinal = new Map(pods.map((pod) => [ordinalOf(set, pod), pod]));
+  const create: { ordinal: number; revision: string }[] = [];
+  const gone: ApiObject[] = [];
+  let waits = false;
+  for (let ordinal = start; ordinal < end; ordinal++) {
+    const pod = byOrdinal.get(ordinal);
+    if (pod !== undefined && isTerminal(pod)) {
+      // It ended, well or not: it is made again once it has gone.
+      if (!isDying(pod)) gone.push(pod);
+      waits = true;
+      if (inOrder) break;
+    } else if (pod === undefined) {
+      create.push({ ordinal, revision: revisionFor(view, ordinal) });
+      if (inOrder) break;
+    } else if (inOrder && (isDying(pod) || !isRunningAndReady(pod) || !isAvailable(pod))) {
+      return { create, delete: gone };
+    }
+  }
+  if (waits || (inOrder && create.length > 0)) return { create, delete: gone };
+
+  const condemned = pods
+    .filter((pod) => ordinalOf(set, pod) >= 0 && !inRange(set, ordinalOf(set, pod)))
+    .sort((a, b) => ordinalOf(set, b) - ordinalOf(set, a));
+  const firstUnavailable =
+    pods.find((pod) => inRange(set, ordinalOf(set, pod)) && !isAvailable(pod)) ??
+    [...condemned].reverse().find((pod) => !isAvailable(pod));
+  for (const pod of condemned) {
+    if (inOrder && (isDying(pod) || (!isAvailable(pod) && pod !== firstUnavailable))) return { create, delete: gone };
+    if (!isDying(pod)) gone.push(pod);
+    if (inOrder) return { create, delete: gone };
+  }
+  if (gone.length > 0 || look(set, 'spec', 'updateStrategy').type === 'OnDelete') return { create, delete: gone };
+
+  // The partition counts from the set's first number.
+  for (let ordinal = end - 1; ordinal >= start + partitionOf(set); ordinal--) {
+    const pod = byOrdinal.get(ordinal);
+    if (pod === undefined) break;
+    if (revisionOfPod(pod) !== update && !isDying(pod)) return { create, delete: [pod] };
+    if (!isAvailable(pod)) break;
+  }
+  return { create, delete: gone };
+}
