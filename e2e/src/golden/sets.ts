@@ -1,8 +1,9 @@
+import { awsDriver } from './drivers/aws/index.ts';
 import type { GoldenSet } from './set.ts';
 import { takeover } from './takeover/index.ts';
 
 /** All sets, by name. A new one is a module of its own and a line here. */
-const SETS: readonly GoldenSet[] = [takeover];
+const SETS: readonly GoldenSet[] = [takeover, awsDriver];
 
 /** The sets asked for; all when none is named. @throws Error that names the known ones */
 export function findSets(names: readonly string[]): readonly GoldenSet[] {

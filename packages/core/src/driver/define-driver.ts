@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { DecodedInput, DriverInput } from './decode.ts';
 import type { Driver } from './driver.ts';
 
 /** A driver with the schemas that its requests are parsed by. */
@@ -7,6 +8,12 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
   readonly providerSpec: z.ZodType<Spec>;
   /** Schema of the merged, decoded data of `secretRef` and `credentialsSecretRef`, `userData` included. */
   readonly credentialsSchema: z.ZodType<Credentials>;
+  /**
+   * In place of parsing by the schemas, for a driver with rules, texts or codes of its own; `foldGoJson` reads a provider
+   * spec as Go reads it. Called before every call to the cloud.
+   * @throws MachineError
+   */
+  decode?(input: DriverInput): DecodedInput<Spec, Credentials>;
 }
 
 /** Declares a driver: its types follow from its schemas. */

@@ -9,7 +9,12 @@ export interface DriverRequest<Spec, Credentials> {
   /** Aborted when the call's deadline passes or the process stops: the call must reject within a second. */
   readonly signal: AbortSignal;
   readonly log: Logger;
+  /** To be told of the cloud's requests, for metrics; absent: nobody counts. */
+  readonly observeApi?: ObserveApi;
 }
+
+/** @param service What was asked for, as the driver's metrics call it. @param error What it failed with, if it did. */
+export type ObserveApi = (service: string, ms: number, error: unknown) => void;
 
 export interface MachineRequest<Spec, Credentials> extends DriverRequest<Spec, Credentials> {
   readonly machine: Machine;

@@ -1,4 +1,5 @@
 export { type MachineCode, MachineCodes } from '@mcm/api';
+export { type DecodedInput, type DriverCall, type DriverInput, decodeInput, pathText } from './decode.ts';
 export { type DriverDefinition, defineDriver } from './define-driver.ts';
 export type {
   Address,
@@ -9,6 +10,18 @@ export type {
   Instance,
   ListedInstance,
   MachineRequest,
+  ObserveApi,
   VolumeSource,
 } from './driver.ts';
 export { MachineError } from './errors.ts';
+export { type Folded, foldGoJson } from './go-json.ts';
+export {
+  createInvoker,
+  DRIVER_TIMEOUTS,
+  type DriverInvoker,
+  type DriverTimeouts,
+  type InvokerCaches,
+  type InvokerOptions,
+  type ObserveCall,
+} from './invoker.ts';
+export { LearnedRate } from './learned-rate.ts';

@@ -1,9 +1,8 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import { type Clock, errorText, type Logger, makeKey, type Secret } from '@mcm/kube';
-import type { z } from 'zod';
-import type { Caches } from '../machine/caches.ts';
 import { type ClassSecrets, dataVersion, readSecrets, redact, secretKeysOf, userDataOf } from './credentials.ts';
 import { withDeadline } from './deadline.ts';
+import { type DriverCall, decodeInput } from './decode.ts';
 import type { DriverDefinition } from './define-driver.ts';
 import type {
   CreatedInstance,
@@ -11,6 +10,7 @@ import type {
   Instance,
   ListedInstance,
   MachineRequest,
+  ObserveApi,
   VolumeSource,
 } from './driver.ts';
 import { MachineError } from './errors.ts';
@@ -60,34 +60,34 @@ export interface DriverInvoker {
 
 /** @param machine The machine that the call was for, and its class; undefined for a listing. */
 export type ObserveCall = (
-  call: keyof DriverTimeouts,
+  call: keyof DriverTimeouts | 'volumeIds',
   ms: number,
   error: MachineError | undefined,
   machine?: Machine,
   machineClass?: MachineClass,
 ) => void;
 
+/** Where classes and Secrets are looked up, by `namespace/name`. */
+export interface InvokerCaches {
+  readonly classes: { readonly store: { get(key: string): MachineClass | undefined } };
+  readonly secrets: { readonly store: { get(key: string): Secret | undefined } };
+}
+
 export interface InvokerOptions<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
-  readonly caches: Pick<Caches, 'classes' | 'secrets'>;
+  readonly caches: InvokerCaches;
   readonly clock: Clock;
   readonly log: Logger;
   readonly stop: AbortSignal;
   readonly timeouts?: DriverTimeouts;
   /** Told of every call that ended; for metrics. */
   readonly observe?: ObserveCall;
-}
-
-/** Parses with the path of each problem. */
-function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) => `${[what, ...path].join('.')}: ${message}`);
-  throw new MachineError('InvalidArgument', problems.join('; '));
+  /** Told of every request that the driver tells of; for metrics. */
+  readonly observeApi?: ObserveApi;
 }
 
 export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, Credentials>): DriverInvoker {
-  const { driver, caches, clock, log, stop, timeouts = DRIVER_TIMEOUTS, observe } = options;
+  const { driver, caches, clock, log, stop, timeouts = DRIVER_TIMEOUTS, observe, observeApi } = options;
   const classOf = (machine: Machine): MachineClass | undefined =>
     caches.classes.store.get(makeKey(machine.metadata.namespace, machine.spec.class.name ?? ''));
   const secretsOf = (machineClass: MachineClass): ClassSecrets =>
@@ -104,6 +104,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
 
   /** What every call needs, with the problems of the Secrets told before the schema's, which follow from them. */
   const request = (
+    call: DriverCall,
     machineClass: MachineClass,
     secrets: ClassSecrets,
     signal: AbortSignal,
@@ -112,10 +113,10 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     if (secrets.problems.length > 0) throw new MachineError('InvalidArgument', secrets.problems.join('; '));
     return {
       machineClass,
-      spec: parse(driver.providerSpec, machineClass.providerSpec, 'providerSpec'),
-      credentials: parse(driver.credentialsSchema, secrets.data, 'secret data'),
+      ...decodeInput(driver, { call, machineClass, data: secrets.data }),
       signal,
-      log: log.with({ class: machineClass.metadata.name, ...fields }),
+      ...(observeApi ? { observeApi } : {}),
+      log: log.with({ class: machineClass.metadata.name, call, ...fields }),
     };
   };
 
@@ -155,8 +156,8 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     const run = async (signal: AbortSignal): Promise<T> => {
       const machineClass = classOrThrow(machine);
       const found = secretsOf(machineClass);
-      const fields = { machine: machine.metadata.name, call };
-      return work({ ...request(machineClass, found, signal, fields), machine }, found);
+      const fields = { machine: machine.metadata.name };
+      return work({ ...request(call, machineClass, found, signal, fields), machine }, found);
     };
     return invoke(call, `${call} of machine ${machine.metadata.name}`, secrets, run, onOverdue, machine);
   };
@@ -191,8 +192,11 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     delete: (machine, onOverdue) => forMachine('delete', machine, async (base) => driver.delete(base), onOverdue),
     volumeIdOf: (source) => {
       try {
-        return driver.volumeIds?.([source])[0];
+        const id = driver.volumeIds?.([source])[0];
+        observe?.('volumeIds', 0, undefined);
+        return id;
       } catch (thrown) {
+        observe?.('volumeIds', 0, MachineError.from(thrown));
         log.warn('Driver cannot tell the id of a volume; it is not waited for', { error: errorText(thrown) });
         return undefined;
       }
@@ -204,7 +208,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
         `list of class ${machineClass.metadata.name}`,
         () => secrets,
         async (signal) => {
-          const base = request(machineClass, secrets, signal, { call: 'list' });
+          const base = request('list', machineClass, secrets, signal, {});
           return driver.list?.(base) ?? absent('list');
         },
         onOverdue,

@@ -1,5 +1,6 @@
 import { type MachineCode, MachineCodes } from '@mcm/api';
 import type { Clock, Meters } from '@mcm/kube';
+import type { ObserveApi } from '../driver/driver.ts';
 import type { ObserveCall } from '../driver/invoker.ts';
 import type { StageObserver } from './machine.ts';
 
@@ -10,6 +11,7 @@ const OPERATIONS: Readonly<Record<Parameters<ObserveCall>[0], string>> = {
   status: 'get_machine_status',
   delete: 'delete_machine',
   list: 'list_machine',
+  volumeIds: 'get_volume_ids',
 };
 
 /**
@@ -27,6 +29,28 @@ export function registerDriverMetrics(meters: Meters, provider: string, clock: C
     help: 'Driver calls that failed, by machine code',
     labels: ['provider', 'operation', 'error_code'],
   });
+  const perRequest = ['provider', 'service'];
+  const requests = meters.counter({
+    name: 'mcm_cloud_api_requests_total',
+    help: "Requests of the cloud's API that worked",
+    labels: perRequest,
+  });
+  const refused = meters.counter({
+    name: 'mcm_cloud_api_requests_failed_total',
+    help: "Requests of the cloud's API that failed",
+    labels: perRequest,
+  });
+  const requestTook = meters.histogram({
+    name: 'mcm_cloud_api_api_request_duration_seconds',
+    help: "Seconds of requests of the cloud's API that worked",
+    labels: perRequest,
+  });
+  const observeApi: ObserveApi = (service, ms, error) => {
+    const labels = { provider, service };
+    if (error !== undefined) return refused(labels);
+    requests(labels);
+    requestTook(ms / 1000, labels);
+  };
   let stage: StageObserver | undefined;
   const observe: ObserveCall = (call, ms, error, machine, machineClass) => {
     const labels = { provider, operation: OPERATIONS[call] };
@@ -41,6 +65,7 @@ export function registerDriverMetrics(meters: Meters, provider: string, clock: C
   };
   return {
     observe,
+    observeApi,
     tellStages: (observer) => {
       stage = observer;
     },
@@ -50,6 +75,7 @@ export function registerDriverMetrics(meters: Meters, provider: string, clock: C
 /** What counts the calls of a driver. */
 export interface DriverMetrics {
   readonly observe: ObserveCall;
+  readonly observeApi: ObserveApi;
   /** Names who is told of stages; the caches that it reads are made after the driver's caller. */
   tellStages(observer: StageObserver): void;
 }

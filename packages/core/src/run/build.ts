@@ -18,6 +18,7 @@ import {
 } from '@mcm/kube';
 import { secretKeysOf } from '../driver/credentials.ts';
 import type { DriverDefinition } from '../driver/define-driver.ts';
+import type { ObserveApi } from '../driver/driver.ts';
 import { createInvoker, type DriverTimeouts, type ObserveCall } from '../driver/invoker.ts';
 import { type Caches, createCaches, informersOf } from '../machine/caches.ts';
 import { DriverCalls } from '../machine/calls.ts';
@@ -57,6 +58,7 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly volumeWindow?: number;
   readonly queueMetrics?: QueueMetrics;
   readonly observeCall?: ObserveCall;
+  readonly observeApi?: ObserveApi;
 }
 
 /** The machine controller of one provider: every controller of its process. */
@@ -89,6 +91,7 @@ export function buildMachineController<Spec, Credentials>(
     stop: stop.signal,
     ...(options.timeouts ? { timeouts: options.timeouts } : {}),
     ...(options.observeCall ? { observe: options.observeCall } : {}),
+    ...(options.observeApi ? { observeApi: options.observeApi } : {}),
   });
   const extraGroups = options.bootstrapTokenExtraGroups ?? '';
   const tokens = target && createTokenIssuer({ client: target, extraGroups, clock, random: options.secretRandom, log });

@@ -72,6 +72,7 @@ function unitOf<Spec, Credentials>(
     volumeWindow: flags['drain-volume-window'],
     queueMetrics: metrics.queues,
     observeCall: driverMetrics.observe,
+    observeApi: driverMetrics.observeApi,
   });
   const { machines: cached, classes } = controller.caches;
   const stages = registerMachineMetrics(metrics.meters, {

@@ -1,0 +1,213 @@
+import { type Ec2Endpoint, Ec2Error, entriesOf, listOf, type Params } from './endpoint.ts';
+import type { CloudInstance, CloudInterface, ScriptRule } from './model.ts';
+import { type Element, elements, items } from './xml.ts';
+
+const STATES: Readonly<Record<string, number>> = {
+  pending: 0,
+  running: 16,
+  'shutting-down': 32,
+  terminated: 48,
+  stopping: 64,
+  stopped: 80,
+};
+
+export function describeImages({ options }: Ec2Endpoint, params: Params, rule?: ScriptRule): readonly Element[] {
+  const asked = listOf(params, 'ImageId');
+  const known = options.images ?? asked.map((imageId) => ({ imageId, rootDeviceName: '/dev/xvda' }));
+  const found = rule?.empty ? [] : known.filter(({ imageId }) => asked.includes(imageId));
+  const one = ({ imageId, rootDeviceName }: (typeof known)[number]) => elements({ imageId, rootDeviceName });
+  return [['imagesSet', items(found, one)]];
+}
+
+const networkInterface = (each: CloudInterface): readonly Element[] =>
+  elements({
+    networkInterfaceId: each.networkInterfaceId,
+    sourceDestCheck: each.sourceDestCheck,
+    interfaceType: each.interfaceType,
+    ipv6PrefixSet: each.ipv6Prefixes && items(each.ipv6Prefixes, (ipv6Prefix) => elements({ ipv6Prefix })),
+    attachment: each.noAttachment
+      ? undefined
+      : elements({
+          status: 'attached',
+          deviceIndex: each.deviceIndex,
+          networkCardIndex: each.networkCardIndex,
+        }),
+  });
+
+const instanceElement = (each: CloudInstance, state = each.state): readonly Element[] =>
+  elements({
+    instanceId: each.instanceId,
+    instanceState: state && elements({ code: STATES[state] ?? 0, name: state }),
+    privateDnsName: each.privateDnsName,
+    launchTime: each.launchTime,
+    sourceDestCheck: each.sourceDestCheck,
+    networkInterfaceSet: items(each.networkInterfaces ?? [], networkInterface),
+    tagSet: items(Object.entries(each.tags ?? {}), ([key, value]) => elements({ key, value })),
+  });
+
+export function describeInstances(cloud: Ec2Endpoint, params: Params, rule?: ScriptRule): readonly Element[] {
+  const ids = listOf(params, 'InstanceId');
+  if (rule?.notVisible && ids.length > 0) throw unknownId(ids[0] ?? '');
+  const shown = cloud.instances.filter(({ visibleFrom = 0 }) => visibleFrom <= cloud.now);
+  for (const each of shown) settle(cloud, each);
+  for (const id of rule?.empty ? [] : ids) if (!shown.some(({ instanceId }) => instanceId === id)) throw unknownId(id);
+  const filters = entriesOf(params, 'Filter').map((filter) => ({
+    name: filter.Name ?? '',
+    values: listOf(filter, 'Value'),
+  }));
+  const hits =
+    rule?.empty || rule?.notVisible
+      ? []
+      : shown.filter(
+          (each) =>
+            (ids.length === 0 || ids.includes(each.instanceId ?? '')) &&
+            filters.every((filter) => matches(each, filter)),
+        );
+  return page(cloud, hits, params.NextToken);
+}
+
+function page({ options }: Ec2Endpoint, hits: readonly CloudInstance[], token: string | undefined): readonly Element[] {
+  const size = options.pageSize ?? Number.POSITIVE_INFINITY;
+  const from = token === undefined ? 0 : Number(token.replace('token-', ''));
+  const some = hits.slice(from, from + size);
+  const next = from + size < hits.length ? `token-${from + size}` : undefined;
+  const reservations = Map.groupBy(some, ({ reservation, instanceId }) => reservation ?? `r-of-${instanceId}`);
+  const one = ([reservationId, instances]: [string, readonly CloudInstance[]]) =>
+    elements({ reservationId, instancesSet: items(instances, (each) => instanceElement(each)) });
+  return elements({
+    reservationSet: items([...reservations], one),
+    nextToken: options.repeatToken ? (token ?? `token-${size}`) : next,
+  });
+}
+
+function matches(each: CloudInstance, { name, values }: { name: string; values: readonly string[] }): boolean {
+  const tags = each.tags ?? {};
+  if (name.startsWith('tag:')) return values.some((value) => matchesText(value, tags[name.slice(4)]));
+  if (name === 'tag-key') return values.some((value) => Object.hasOwn(tags, value));
+  if (name === 'instance-state-name') return values.includes(each.state ?? '');
+  throw new Ec2Error('InvalidParameterValue', `The filter '${name}' is invalid`);
+}
+
+/** A filter's value with its wildcards, as EC2 takes it: `*` any text, `?` one letter. */
+const matchesText = (pattern: string, text: string | undefined): boolean =>
+  text !== undefined &&
+  new RegExp(
+    `^${pattern
+      .replaceAll(/[.+^${}()|[\]\\]/g, '\\$&')
+      .replaceAll('*', '.*')
+      .replaceAll('?', '.')}$`,
+    's',
+  ).test(text);
+
+/** Brings the state up to the clock. */
+function settle(cloud: Ec2Endpoint, each: CloudInstance): void {
+  if (each.state === 'pending') each.state = 'running';
+  if (each.state === 'shutting-down' && (each.terminatedFrom ?? Number.POSITIVE_INFINITY) <= cloud.now)
+    each.state = 'terminated';
+}
+
+const unknownId = (id: string): Ec2Error =>
+  new Ec2Error('InvalidInstanceID.NotFound', `The instance ID '${id}' does not exist`);
+
+export function runInstances(cloud: Ec2Endpoint, params: Params): readonly Element[] {
+  const token = params.ClientToken;
+  const same = cloud.instances.filter(({ clientToken }) => token !== undefined && clientToken === token);
+  const made = same.length > 0 ? same : launch(cloud, params);
+  for (const each of same) settle(cloud, each);
+  return elements({
+    reservationId: 'r-0c0ffee',
+    ownerId: '111122223333',
+    instancesSet: items(made, (each) =>
+      instanceElement(launchName(cloud, each), same.length > 0 ? each.state : 'pending'),
+    ),
+  });
+}
+
+const launchName = ({ options: { launch: answer } }: Ec2Endpoint, each: CloudInstance): CloudInstance =>
+  answer && 'privateDnsName' in answer ? { ...each, privateDnsName: answer.privateDnsName } : each;
+
+function launch(cloud: Ec2Endpoint, params: Params): CloudInstance[] {
+  const { launch: answer = {}, visibleAfterMs = 0 } = cloud.options;
+  cloud.launches++;
+  const number = String(cloud.launches).padStart(10, '0');
+  const ids = answer.instanceIds ?? [`i-0c0ffee${number.slice(-10)}`];
+  const [spec] = entriesOf(params, 'TagSpecification').filter(({ ResourceType: type }) => type === 'instance');
+  const tags = Object.fromEntries(entriesOf(spec ?? {}, 'Tag').map(({ Key = '', Value = '' }) => [Key, Value]));
+  const made = ids.map((instanceId, i): CloudInstance => {
+    const interfaces = entriesOf(params, 'NetworkInterface').map(
+      (nic, j): CloudInterface => ({
+        networkInterfaceId: `eni-0c0ffee${String(j + 1).padStart(2, '0')}`,
+        sourceDestCheck: true,
+        interfaceType: nic.InterfaceType ?? 'interface',
+        deviceIndex: Number(nic.DeviceIndex ?? 0),
+      }),
+    );
+    return {
+      instanceId,
+      state: 'pending',
+      tags,
+      reservation: `launch-${cloud.launches}`,
+      sourceDestCheck: true,
+      networkInterfaces: interfaces,
+      launchTime: new Date(cloud.now).toISOString(),
+      visibleFrom: cloud.now + visibleAfterMs,
+      ...(params.ClientToken === undefined ? {} : { clientToken: params.ClientToken }),
+      ...nameOf(answer, cloud.launches + i),
+    };
+  });
+  cloud.instances.push(...made);
+  return made;
+}
+
+function nameOf(
+  answer: NonNullable<Ec2Endpoint['options']['launch']>,
+  number: number,
+): Pick<CloudInstance, 'privateDnsName'> {
+  if ('describedPrivateDnsName' in answer) return { privateDnsName: answer.describedPrivateDnsName };
+  if ('privateDnsName' in answer) return { privateDnsName: answer.privateDnsName };
+  return { privateDnsName: `ip-10-180-4-${20 + number}.eu-north-1.compute.internal` };
+}
+
+export function terminate(cloud: Ec2Endpoint, params: Params): readonly Element[] {
+  const ids = listOf(params, 'InstanceId');
+  const found = ids.map((id) => {
+    const each = cloud.instances.find(({ instanceId }) => (instanceId ?? '') === id);
+    if (!each || (each.visibleFrom ?? 0) > cloud.now) throw unknownId(id);
+    return each;
+  });
+  const changed = found.map((each) => {
+    const before = each.state;
+    if (before !== 'terminated') each.state = 'shutting-down';
+    each.terminatedFrom ??= cloud.now + (cloud.options.shutdownMs ?? Number.POSITIVE_INFINITY);
+    return { each, before };
+  });
+  const state = (name: string | null | undefined) => name && elements({ code: STATES[name] ?? 0, name });
+  const one = ({ each, before }: (typeof changed)[number]) =>
+    elements({ instanceId: each.instanceId, currentState: state(each.state), previousState: state(before) });
+  return [['instancesSet', items(changed, one)]];
+}
+
+function interfaceOf(cloud: Ec2Endpoint, id = ''): { instance: CloudInstance; each: CloudInterface } {
+  for (const instance of cloud.instances)
+    for (const each of instance.networkInterfaces ?? []) if (each.networkInterfaceId === id) return { instance, each };
+  throw new Ec2Error('InvalidNetworkInterfaceID.NotFound', `The networkInterface ID '${id}' does not exist`);
+}
+
+export function modifyInterface(cloud: Ec2Endpoint, params: Params): readonly Element[] {
+  const { instance, each } = interfaceOf(cloud, params.NetworkInterfaceId);
+  each.sourceDestCheck = params['SourceDestCheck.Value'] !== 'false';
+  if (each.deviceIndex === 0) instance.sourceDestCheck = each.sourceDestCheck;
+  return [['return', true]];
+}
+
+export function assignPrefixes(cloud: Ec2Endpoint, params: Params): readonly Element[] {
+  const { each } = interfaceOf(cloud, params.NetworkInterfaceId);
+  const count = Math.max(Number(params.Ipv6PrefixCount ?? 0), 0);
+  const before = each.ipv6Prefixes ?? [];
+  const added = Array.from({ length: count }, (_, i) => `2001:db8:0:0:${(before.length + i + 1).toString(16)}::/80`);
+  each.ipv6Prefixes = [...before, ...added];
+  return elements({
+    networkInterfaceId: each.networkInterfaceId,
+    assignedIpv6PrefixSet: added.map((prefix): Element => ['item', prefix]),
+  });
+}

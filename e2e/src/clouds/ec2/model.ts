@@ -1,0 +1,66 @@
+/** A network interface of an instance; what is undefined or null is left out of answers. */
+export interface CloudInterface {
+  networkInterfaceId?: string | null;
+  deviceIndex?: number | null;
+  networkCardIndex?: number | null;
+  interfaceType?: string | null;
+  sourceDestCheck?: boolean | null;
+  ipv6Prefixes?: string[] | null;
+  noAttachment?: boolean;
+}
+
+export interface CloudInstance {
+  instanceId?: string | null;
+  state?: string | null;
+  privateDnsName?: string | null;
+  tags?: Record<string, string>;
+  sourceDestCheck?: boolean | null;
+  networkInterfaces?: CloudInterface[];
+  /** Those of the same reservation come together. */
+  reservation?: string;
+  launchTime?: string;
+  /** Instance token of the launch. */
+  clientToken?: string;
+  /** Not shown before this instant. */
+  visibleFrom?: number;
+  /** Shutting down until this instant, terminated from then on. */
+  terminatedFrom?: number;
+}
+
+export interface CloudImage {
+  readonly imageId: string;
+  readonly rootDeviceName?: string | null;
+}
+
+/** A rule of a script: the first that applies to a request wins. Fields as the recordings have them. */
+export interface ScriptRule {
+  readonly action: string;
+  /** DescribeInstances by ids or by filters only. */
+  readonly by?: 'id' | 'tags';
+  /** So many requests pass untouched first. */
+  readonly after?: number;
+  /** Used up after so many; absent: never. */
+  readonly times?: number;
+  readonly error?: {
+    readonly http: number;
+    readonly code: string;
+    readonly message: string;
+    readonly retryAfter?: number;
+  };
+  readonly raw?: { readonly http: number; readonly contentType: string; readonly body: string };
+  /** The connection is closed without an answer. */
+  readonly close?: boolean;
+  /** The request is carried out and its answer lost. */
+  readonly lose?: boolean;
+  readonly notVisible?: boolean;
+  readonly empty?: boolean;
+  /** The caller gives up while the answer is on its way. */
+  readonly cancelCaller?: boolean;
+}
+
+/** How a launch is answered; absent: one instance with a name of its own. */
+export interface LaunchAnswer {
+  readonly instanceIds?: readonly (string | null)[];
+  readonly privateDnsName?: string | null;
+  readonly describedPrivateDnsName?: string | null;
+}

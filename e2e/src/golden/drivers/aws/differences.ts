@@ -1,0 +1,51 @@
+import { isThrottle, Refusal } from '@mcm/provider-aws';
+import type { ScriptRule } from '../../../clouds/ec2/model.ts';
+import type { Told } from '../caller.ts';
+import type { RecordedCase, RecordedStep } from '../recording.ts';
+
+export interface Compared {
+  readonly recorded: RecordedCase;
+  readonly step: RecordedStep;
+  readonly told: Told;
+}
+
+const scriptOf = ({ recorded }: Compared): readonly ScriptRule[] => (recorded.cloud?.script ?? []) as ScriptRule[];
+
+/** The machine codes that a launch's capacity and quota errors get, asked of the original's own answers. */
+const CAPACITY =
+  /^(Insufficient(Address|Instance|Volume)?Capacity|(Instance|Vcpu|Volume|MaxIOPS|Route)LimitExceeded|Unsupported)$/;
+
+/** Ways in which a call is meant to differ, by what was asked and answered; each is a row of docs/compatibility.md. */
+export const DIFFERENCES: Readonly<Record<string, (compared: Compared) => boolean>> = {
+  'a throttled call is Unavailable': (compared) =>
+    compared.told.error?.code === 'Unavailable' &&
+    scriptOf(compared).some(
+      ({ action, error }) =>
+        error && isThrottle(new Refusal(action, { code: error.code, message: '', status: error.http })),
+    ),
+  'a throttled call is tried more often, and counts once': (compared) =>
+    compared.told.error === undefined &&
+    compared.step.result.errorCode === null &&
+    scriptOf(compared).some(({ times = 0, error }) => error && times > 2),
+  'an answer that is none of EC2 is Internal': (compared) =>
+    compared.told.error?.code === 'Internal' && scriptOf(compared).some(({ raw }) => raw?.http === 200),
+  'a call that its caller ends is Canceled': (compared) =>
+    compared.told.error?.code === 'Canceled' &&
+    (compared.recorded.callerCancelled === true || scriptOf(compared).some((rule) => rule.cancelCaller === true)),
+  'a call that outlives its deadline is DeadlineExceeded': ({ told, recorded }) =>
+    told.error?.code === 'DeadlineExceeded' && recorded.callerDeadlineMs !== undefined,
+  'a lack of capacity is not asked about again within the call': (compared) =>
+    compared.told.error?.code === 'ResourceExhausted' &&
+    scriptOf(compared).some(({ error, times }) => times !== undefined && CAPACITY.test(error?.code ?? '')),
+  'a client token that was used for something else gives way to the next': ({ told, step }) =>
+    told.error?.code === step.result.errorCode && told.error?.message.includes('IdempotentParameterMismatch') === true,
+  'a provider spec is read as the API server keeps it': ({ recorded: { providerSpecRaw: raw } }) =>
+    raw !== undefined && withoutBlanks(raw) !== JSON.stringify(JSON.parse(raw)),
+};
+
+/** Blanks between JSON's tokens left out. */
+const withoutBlanks = (json: string): string => json.replaceAll(/("(?:\\.|[^"\\])*")|\s+/g, '$1');
+
+/** In which of the ways meant the call differs, if in one. */
+export const deliberateDifference = (compared: Compared): string | undefined =>
+  Object.entries(DIFFERENCES).find(([, holds]) => holds(compared))?.[0];

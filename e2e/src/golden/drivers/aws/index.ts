@@ -1,0 +1,87 @@
+import { seededRandom, VirtualClock } from '@mcm/kube';
+import { createAwsDriver, loadSdk } from '@mcm/provider-aws';
+import { Ec2Endpoint, type Ec2EndpointOptions } from '../../../clouds/ec2/endpoint.ts';
+import type { GoldenSet, Outcome } from '../../set.ts';
+import { createCaller } from '../caller.ts';
+import { callsOf, type RecordedCase, readRecordings } from '../recording.ts';
+import { differenceOf } from './compare.ts';
+import { deliberateDifference } from './differences.ts';
+
+/** Where the recordings' endpoint was, as far as the driver knows. */
+const ENDPOINT = 'http://127.0.0.1:5000';
+
+const NO_FILES = { AWS_CONFIG_FILE: '/nonexistent/config', AWS_SHARED_CREDENTIALS_FILE: '/nonexistent/credentials' };
+
+/** What the original's AWS driver sent and answered, case by case. */
+export const awsDriver: GoldenSet = {
+  name: 'drivers/aws',
+  async *run(dir: string): AsyncIterable<Outcome> {
+    await loadSdk(); // It takes real time, which a virtual clock does not see.
+    for (const { cases } of await readRecordings(dir, 'aws'))
+      for (const each of cases) yield { name: each.name, ...(await play(each)) };
+  },
+};
+
+async function play(recorded: RecordedCase): Promise<{ failure?: string }> {
+  if (recorded.providerSpecRaw !== undefined && !isStorable(recorded.providerSpecRaw)) return {};
+  const before = { ...process.env };
+  const environment = {
+    ...NO_FILES,
+    AWS_ENDPOINT_URL: ENDPOINT,
+    AWS_EC2_METADATA_DISABLED: 'true',
+    ...recorded.env,
+  };
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
+  Object.assign(process.env, environment);
+  try {
+    const failure = await playIn(environment, recorded);
+    return failure === undefined ? {} : { failure };
+  } finally {
+    for (const name of Object.keys(environment)) delete process.env[name];
+    Object.assign(process.env, before);
+  }
+}
+
+/** A class holds a JSON object; other bytes never reach a driver: the API server refuses them. */
+function isStorable(raw: string): boolean {
+  try {
+    const value: unknown = JSON.parse(raw);
+    return typeof value === 'object' && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+async function playIn(variables: Record<string, string>, recorded: RecordedCase): Promise<string | undefined> {
+  const clock = new VirtualClock({ quietTurns: 8 });
+  const caller = new AbortController();
+  if (recorded.callerCancelled) caller.abort(new Error('cancelled'));
+  const cloud = new Ec2Endpoint({
+    ...(recorded.cloud as Partial<Ec2EndpointOptions>),
+    clock,
+    cancelCaller: () => caller.abort(new Error('cancelled')),
+  });
+  const driver = createAwsDriver({
+    clock,
+    random: seededRandom(1),
+    connect: () => cloud.transport,
+    environment: {
+      variables,
+      readFile: async (path) => recorded.files?.[/^\$\{token-file:(.*)\}$/.exec(path)?.[1] ?? ''],
+    },
+    ...(recorded.visibilityBudgetMs === undefined ? {} : { visibilityBudgetMs: recorded.visibilityBudgetMs }),
+  });
+  const call = createCaller({ driver, recorded, provider: 'AWS', clock, stop: caller.signal });
+  for (const [i, step] of callsOf(recorded).entries()) {
+    const from = cloud.seen.length;
+    const told = await call(step);
+    const seen = cloud.seen.slice(from);
+    const accepted = [step, ...(recorded.alsoAccepted ?? [])];
+    const differences = accepted.map((each) => differenceOf(recorded, each, told, seen));
+    const [difference] = differences;
+    if (difference === undefined || differences.includes(undefined)) continue;
+    if (deliberateDifference({ recorded, step, told }) !== undefined) continue;
+    return `${recorded.steps ? `step ${i + 1} ` : ''}${step.method}: ${difference}`;
+  }
+  return undefined;
+}

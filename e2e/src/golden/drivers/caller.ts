@@ -1,0 +1,169 @@
+import type { Machine, MachineClass } from '@mcm/api';
+import {
+  createInvoker,
+  type DriverDefinition,
+  type DriverInvoker,
+  MachineError,
+  registerDriverMetrics,
+  type VolumeSource,
+} from '@mcm/core';
+import { createMetrics, type Secret, silentLogger, type VirtualClock } from '@mcm/kube';
+import type { RecordedCase, RecordedStep } from './recording.ts';
+
+/** What came of a call of ours, in the words of the recordings. */
+export interface Told {
+  readonly response: Readonly<Record<string, unknown>> | null;
+  readonly error: MachineError | undefined;
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+export interface CallerOptions<Spec, Credentials> {
+  readonly driver: DriverDefinition<Spec, Credentials>;
+  readonly recorded: RecordedCase;
+  readonly provider: string;
+  readonly clock: VirtualClock;
+  readonly stop: AbortSignal;
+}
+
+const NAMESPACE = 'shoot--recorded';
+const UID = '3f0c9a52-8d5e-4c1b-9a57-2b1f6d0e7c44';
+const meta = (name: string) => ({
+  name,
+  namespace: NAMESPACE,
+  uid: UID,
+  resourceVersion: '1',
+  creationTimestamp: '2026-01-01T00:00:00Z',
+});
+
+const base64 = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
+
+/** Calls a driver as the machine controller does, with what a recorded case says of class, Secret and Machine. */
+export function createCaller<Spec, Credentials>(options: CallerOptions<Spec, Credentials>) {
+  const { driver, recorded, provider, clock, stop } = options;
+  const spec = recorded.providerSpecRaw === undefined ? recorded.providerSpec : JSON.parse(recorded.providerSpecRaw);
+  const machineClass: MachineClass = {
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'MachineClass',
+    metadata: meta('class'),
+    provider: recorded.provider ?? provider,
+    providerSpec: spec as MachineClass['providerSpec'],
+    secretRef: { name: 'secret', namespace: NAMESPACE },
+  };
+  const secret: Secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: meta('secret'),
+    data: {
+      ...Object.fromEntries(Object.entries(recorded.secret ?? {}).map(([key, value]) => [key, base64(value)])),
+      ...recorded.secretBase64,
+    },
+  };
+  const metrics = createMetrics({ prefix: 'mcm_' });
+  const observed = registerDriverMetrics(metrics.meters, driver.name, clock);
+  const invoker = createInvoker({
+    driver,
+    caches: { classes: { store: { get: () => machineClass } }, secrets: { store: { get: () => secret } } },
+    clock,
+    log: silentLogger,
+    stop,
+    observe: observed.observe,
+    observeApi: observed.observeApi,
+    ...(recorded.callerDeadlineMs === undefined ? {} : { timeouts: deadlines(recorded.callerDeadlineMs) }),
+  });
+  return async (step: RecordedStep): Promise<Told> => {
+    const before = await series(metrics);
+    const machine = machineOf(recorded, step);
+    let ended: { response: Told['response']; error?: MachineError } | undefined;
+    const running = call(invoker, step.method, machine, machineClass, recorded).then(
+      (response) => {
+        ended = { response };
+      },
+      (thrown: unknown) => {
+        ended = { response: null, error: MachineError.from(thrown) };
+      },
+    );
+    await clock.runUntil(() => ended !== undefined, { maxMs: 3_600_000 });
+    await running;
+    const after = await series(metrics);
+    // The controller asks for one volume at a time, the recordings for several.
+    const times = step.method === 'GetVolumeIDs' ? Math.max(recorded.pvSpecs?.length ?? 0, 1) : 1;
+    const changed = Object.entries(after).map(
+      ([name, value]) => [name, (value - (before[name] ?? 0)) / times] as const,
+    );
+    return {
+      response: ended?.response ?? null,
+      error: ended?.error,
+      metrics: Object.fromEntries(changed.filter(([, value]) => value !== 0)),
+    };
+  };
+}
+
+const deadlines = (ms: number) => ({ create: ms, initialize: ms, status: ms, delete: ms, list: ms });
+
+function machineOf({ machine = {} }: RecordedCase, { providerID }: RecordedStep): Machine {
+  const { name = '', nodeTemplateAnnotations: annotations } = machine;
+  return {
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'Machine',
+    metadata: meta(name),
+    spec: {
+      class: { kind: 'MachineClass', name: 'class' },
+      ...(providerID === undefined ? {} : { providerID }),
+      ...(annotations ? { nodeTemplate: { metadata: { annotations } } } : {}),
+    },
+  };
+}
+
+type Called = Readonly<Record<string, unknown>>;
+
+async function call(
+  invoker: DriverInvoker,
+  method: string,
+  machine: Machine,
+  machineClass: MachineClass,
+  recorded: RecordedCase,
+): Promise<Called> {
+  switch (method) {
+    case 'CreateMachine':
+      return told(await invoker.create(machine, async (userData) => userData));
+    case 'InitializeMachine':
+      return told(await invoker.initialize(machine));
+    case 'GetMachineStatus':
+      return told(await invoker.status(machine));
+    case 'DeleteMachine':
+      return { lastKnownState: (await invoker.delete(machine))?.lastKnownState ?? '' };
+    case 'ListMachines': {
+      const listed = await invoker.list(machineClass);
+      return { machineList: Object.fromEntries(listed.map((each) => [each.providerId, each.machineName])) };
+    }
+    case 'GetVolumeIDs': {
+      const ids = (recorded.pvSpecs ?? []).map((source) => invoker.volumeIdOf((source ?? {}) as VolumeSource));
+      return { volumeIDs: ids.filter((id) => id !== undefined) };
+    }
+    default:
+      throw new Error(`the recording has a method that no driver has: ${method}`);
+  }
+}
+
+const told = (instance: {
+  readonly providerId: string;
+  readonly nodeName: string;
+  readonly addresses?: readonly unknown[];
+  readonly lastKnownState?: string;
+}): Called => ({
+  providerID: instance.providerId,
+  nodeName: instance.nodeName,
+  addresses: instance.addresses ?? [],
+  lastKnownState: instance.lastKnownState ?? '',
+});
+
+/** Series of the cloud's metrics by name and labels in the alphabet, histograms by their count. */
+async function series(metrics: ReturnType<typeof createMetrics>): Promise<Record<string, number>> {
+  const found: Record<string, number> = {};
+  for (const line of (await metrics.scrape()).text.split('\n')) {
+    const [, name = '', labels = '', value = ''] = /^(mcm_cloud_api_\w+)\{([^}]*)\} (\S+)$/.exec(line) ?? [];
+    if (name === '' || name.endsWith('_bucket') || name.endsWith('_sum')) continue;
+    found[`${name}{${labels.split(',').toSorted().join(',')}}`] = Number(value);
+  }
+  return found;
+}

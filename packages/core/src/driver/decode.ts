@@ -1,0 +1,48 @@
+import type { MachineClass } from '@mcm/api';
+import type { z } from 'zod';
+import type { DriverDefinition } from './define-driver.ts';
+import { MachineError } from './errors.ts';
+
+/** The driver's methods that are told a class and its Secrets. */
+export type DriverCall = 'create' | 'initialize' | 'status' | 'delete' | 'list';
+
+/** What a class and its Secrets say, before it is known to make sense. */
+export interface DriverInput {
+  readonly call: DriverCall;
+  readonly machineClass: MachineClass;
+  /** Merged, decoded data of the class's Secrets. */
+  readonly data: Readonly<Record<string, string>>;
+}
+
+/** The same as the driver's own types. */
+export interface DecodedInput<Spec, Credentials> {
+  readonly spec: Spec;
+  readonly credentials: Credentials;
+}
+
+const segment = (part: PropertyKey): string => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`);
+
+/** `blockDevices`, 0, `ebs` → `.blockDevices[0].ebs` */
+export const pathText = (path: readonly PropertyKey[]): string => path.map(segment).join('');
+
+function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => `${what}${pathText(path)}: ${message}`);
+  throw new MachineError('InvalidArgument', problems.join('; '));
+}
+
+/**
+ * What a call is made with: by the driver's own `decode`, else by its schemas.
+ * @throws MachineError that names each field and what it must be
+ */
+export function decodeInput<Spec, Credentials>(
+  driver: DriverDefinition<Spec, Credentials>,
+  input: DriverInput,
+): DecodedInput<Spec, Credentials> {
+  if (driver.decode) return driver.decode(input);
+  return {
+    spec: parse(driver.providerSpec, input.machineClass.providerSpec, 'providerSpec'),
+    credentials: parse(driver.credentialsSchema, input.data, 'secret data'),
+  };
+}

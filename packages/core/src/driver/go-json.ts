@@ -1,0 +1,107 @@
+import type { z } from 'zod';
+
+/** A JSON document with the keys that a schema knows. */
+export interface Folded {
+  readonly value: unknown;
+  /** Keys that the schema does not know, `.networkInterfaces[0].subnet`, each with the nearest that it does. */
+  readonly unknown: readonly { readonly path: string; readonly nearest?: string }[];
+}
+
+/** The part of a zod schema's definition that is walked; zod calls it `def`. */
+interface Definition {
+  readonly type: string;
+  readonly innerType?: { readonly def: Definition };
+  readonly element?: { readonly def: Definition };
+  readonly valueType?: { readonly def: Definition };
+  readonly shape?: Readonly<Record<string, { readonly def: Definition }>>;
+}
+
+/** Value of a Go variable that nothing was decoded into; undefined where a missing value says the same. */
+const ZERO: Readonly<Record<string, unknown>> = { string: '', number: 0, int: 0, boolean: false };
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const unwrap = (definition: Definition): Definition =>
+  definition.innerType ? unwrap(definition.innerType.def) : definition;
+
+const zeroOf = (definition: Definition): unknown => (definition.type === 'object' ? {} : ZERO[definition.type]);
+
+/**
+ * Reads a JSON value as Go's decoder reads it into a struct: keys in any letter case, the last of several wins (objects
+ * are merged), null is as if it were not there, in lists and maps the type's zero. Unknown keys are left out and told.
+ * Types are for the schema to judge.
+ */
+export function foldGoJson(schema: z.ZodType, value: unknown): Folded {
+  const unknown: { path: string; nearest?: string }[] = [];
+  return { value: fold(schema.def as Definition, value, '', unknown), unknown };
+}
+
+function fold(
+  wrapped: Definition,
+  value: unknown,
+  path: string,
+  unknown: { path: string; nearest?: string }[],
+): unknown {
+  const definition = unwrap(wrapped);
+  if (value === null) return undefined;
+  const element = definition.element?.def;
+  if (element && Array.isArray(value))
+    return value.map((each, i) =>
+      each === null ? zeroOf(unwrap(element)) : fold(element, each, `${path}[${i}]`, unknown),
+    );
+  const valueType = definition.valueType?.def;
+  if (valueType && isObject(value)) {
+    const entry = (key: string, each: unknown): unknown =>
+      each === null ? zeroOf(unwrap(valueType)) : fold(valueType, each, `${path}.${key}`, unknown);
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, entry(key, each)]));
+  }
+  if (definition.shape && isObject(value)) return foldObject(definition.shape, value, path, unknown);
+  return value;
+}
+
+function foldObject(
+  shape: Readonly<Record<string, { readonly def: Definition }>>,
+  value: Record<string, unknown>,
+  path: string,
+  unknown: { path: string; nearest?: string }[],
+): Record<string, unknown> {
+  const names = Object.keys(shape);
+  const result: Record<string, unknown> = {};
+  for (const [key, each] of Object.entries(value)) {
+    const name = names.find((known) => known === key) ?? names.find((known) => sameFold(known, key));
+    const field = name === undefined ? undefined : shape[name];
+    if (name === undefined || !field) {
+      const near = nearest(key, names);
+      unknown.push({ path: `${path}.${key}`, ...(near === undefined ? {} : { nearest: near }) });
+      continue;
+    }
+    const folded = fold(field.def, each, `${path}.${name}`, unknown);
+    if (folded === undefined) continue;
+    const before = result[name];
+    result[name] = isObject(before) && isObject(folded) ? { ...before, ...folded } : folded;
+  }
+  return result;
+}
+
+const sameFold = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+
+/** The known name that differs least, if it is no more than a third of it that differs. */
+function nearest(key: string, names: readonly string[]): string | undefined {
+  const distances = names.map((name) => ({ name, distance: editDistance(key.toLowerCase(), name.toLowerCase()) }));
+  const best = distances.toSorted((a, b) => a.distance - b.distance)[0];
+  return best && best.distance <= Math.max(1, Math.floor(best.name.length / 3)) ? best.name : undefined;
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,86 @@
+import { VirtualClock } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { LearnedRate } from './learned-rate.ts';
+
+/** A cloud that takes `perSecond` calls in any second and refuses the rest. */
+function cloud(clock: VirtualClock, perSecond: number) {
+  const taken: number[] = [];
+  let refused = 0;
+  return {
+    call(): boolean {
+      const now = clock.now().getTime();
+      if (taken.filter((at) => at > now - 1_000).length >= perSecond) {
+        refused++;
+        return false;
+      }
+      taken.push(now);
+      return true;
+    },
+    refused: () => refused,
+  };
+}
+
+async function callUntilTaken(rate: LearnedRate, call: () => boolean, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await rate.take(signal);
+    if (call()) return rate.succeeded();
+    rate.throttled();
+  }
+}
+
+const never = new AbortController().signal;
+
+test('nobody waits while the cloud does not throttle', async () => {
+  const clock = new VirtualClock();
+  const rate = new LearnedRate(clock);
+  for (let i = 0; i < 100; i++) {
+    await rate.take(never);
+    rate.succeeded();
+  }
+  expect(rate.limit).toBeUndefined();
+  expect(clock.now()).toEqual(new VirtualClock().now());
+});
+
+test('200 calls at 5 a second are done within one and a half times the 40 s that the limit itself needs', async () => {
+  const clock = new VirtualClock();
+  const { call, refused } = cloud(clock, 5);
+  const rate = new LearnedRate(clock);
+  const since = clock.now().getTime();
+  let done = 0;
+  const calls = Array.from({ length: 200 }, () =>
+    callUntilTaken(rate, call, never).then(() => {
+      done++;
+    }),
+  );
+  await clock.runUntil(() => done === 200, { maxMs: 600_000 });
+  await Promise.all(calls);
+  expect(clock.now().getTime() - since).toBeLessThan(60_000);
+  expect(refused()).toBeLessThan(200 + 60); // the first burst, and then now and again one too many
+});
+
+test('a wish to wait is heeded, and a caller that gives up leaves its place', async () => {
+  const clock = new VirtualClock();
+  const rate = new LearnedRate(clock);
+  const since = clock.now().getTime();
+  rate.throttled(30_000);
+  const stop = new AbortController();
+  const givesUp = rate.take(stop.signal).catch((reason: unknown) => reason);
+  let went: number | undefined;
+  const goes = rate.take(never).then(() => {
+    went = clock.now().getTime() - since;
+  });
+  stop.abort(new Error('enough'));
+  await expect(givesUp).resolves.toMatchObject({ message: 'enough' });
+  await clock.runUntil(() => went !== undefined, { maxMs: 60_000 });
+  await goes;
+  expect(went).toBe(30_000);
+});
+
+test('ten quiet minutes, and the limit is forgotten', async () => {
+  const clock = new VirtualClock();
+  const rate = new LearnedRate(clock);
+  rate.throttled();
+  expect(rate.limit).toBe(0.8);
+  await clock.advance(600_001);
+  expect(rate.limit).toBeUndefined();
+});

@@ -1,0 +1,158 @@
+import { type DriverDefinition, defineDriver, MachineError, type Instance as Told } from '@mcm/core';
+import type { Clock, Random, Transport } from '@mcm/kube';
+import { type Ec2, ec2Clients, type Instance } from '../ec2/client.ts';
+import type { Environment } from '../ec2/environment.ts';
+import { createInstance } from './create.ts';
+import { decode } from './decode.ts';
+import { fromCloud, isAbsentInstance, isExhausted } from './errors.ts';
+import { initializeInstance, requireInitialized } from './initialize.ts';
+import { findByTags, findMachine, type OnMachine, type Request } from './lookup.ts';
+import { type Timed, timedBy } from './metrics.ts';
+import { formatProviderId, instanceIdOf } from './provider-id.ts';
+import { NAME_TAG } from './run-instances.ts';
+import { AwsCredentials, AwsProviderSpec } from './schemas.ts';
+import { volumeIdOf } from './volumes.ts';
+
+export interface AwsDriverOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** A way to an endpoint's origin; called once for each. */
+  readonly connect: (origin: string) => Transport;
+  readonly environment: Environment;
+  /** How long a new VM may take to show in DescribeInstances; default 5 minutes. */
+  readonly visibilityBudgetMs?: number;
+  readonly version?: string;
+}
+
+export type AwsDriver = DriverDefinition<AwsProviderSpec, AwsCredentials>;
+
+const VISIBILITY_BUDGET_MS = 300_000;
+
+/** The driver of AWS EC2. */
+export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
+  const { clock, random, connect, environment, version = '0.1.0' } = options;
+  const clients = ec2Clients({
+    clock,
+    random,
+    connect,
+    environment,
+    isFinal: isExhausted,
+    userAgent: `mcm/${version}`,
+    allowPlainHttp: environment.variables.MCM_ALLOW_PLAIN_HTTP === 'true',
+  });
+  const timed = ({ observeApi }: Request): Timed => timedBy(clock, observeApi);
+
+  const connectTo = async (
+    { spec, credentials, signal }: Request,
+    otherwise: 'Internal' | 'Uninitialized' = 'Internal',
+  ): Promise<Ec2> => {
+    try {
+      signal.throwIfAborted();
+      return await clients(spec.region ?? '', credentials);
+    } catch (thrown) {
+      throw fromCloud(thrown, signal, otherwise);
+    }
+  };
+
+  return defineDriver({
+    name: 'aws',
+    providerSpec: AwsProviderSpec,
+    credentialsSchema: AwsCredentials,
+    decode,
+
+    create: async (request) => {
+      const ec2 = await connectTo(request);
+      const { visibilityBudgetMs = VISIBILITY_BUDGET_MS } = options;
+      return createInstance(ec2, request, { clock, random, visibilityBudgetMs }, timed(request));
+    },
+
+    initialize: async (request) => {
+      const ec2 = await connectTo(request, 'Uninitialized');
+      const [instance] = await findTimed(ec2, request, timed(request)).catch((thrown: unknown) => {
+        const error = fromCloud(thrown, request.signal);
+        if (error.code !== 'NotFound') throw error;
+        throw new MachineError(
+          'Uninitialized',
+          `machine codes error: code = [${error.code}] message = [${error.message}]`,
+        );
+      });
+      if (!instance) throw new MachineError('Uninitialized', 'there is no instance');
+      await initializeInstance(ec2, request, instance, timed(request));
+      return describe(request, instance);
+    },
+
+    status: async (request) => {
+      const ec2 = await connectTo(request);
+      const found = await findTimed(ec2, request, timed(request));
+      const [instance] = found;
+      if (!instance || found.length > 1) {
+        const ids = found.map(({ InstanceId: id = '' }) => id).join(' ');
+        throw new MachineError(
+          'OutOfRange',
+          `AWS plugin is returning multiple VM instances backing this machine object. IDs for all backing VMs - [${ids}] `,
+        );
+      }
+      requireInitialized(request, instance);
+      return describe(request, instance);
+    },
+
+    delete: async (request) => {
+      const ids = await idsToDelete(request, connectTo, timed(request));
+      const ec2 = await connectTo(request);
+      for (const id of ids) await timed(request)('instance_terminate', () => terminate(ec2, id, request.signal));
+      return undefined;
+    },
+
+    list: async (request) => {
+      const ec2 = await connectTo(request);
+      const region = request.spec.region ?? '';
+      try {
+        const found = await findByTags(ec2, request);
+        return found.flatMap(({ InstanceId: id, Tags = [], LaunchTime }) => {
+          if (!id) return [];
+          const machineName = Tags.find(({ Key }) => Key === NAME_TAG)?.Value ?? '';
+          const createdAt = LaunchTime ? { createdAt: LaunchTime.toISOString() } : {};
+          return [{ providerId: formatProviderId(region, id), machineName, ...createdAt }];
+        });
+      } catch (thrown) {
+        throw fromCloud(thrown, request.signal);
+      }
+    },
+
+    volumeIds: (sources) => sources.map(volumeIdOf),
+  });
+}
+
+const findTimed = (ec2: Ec2, request: OnMachine, timed: Timed): ReturnType<typeof findMachine> =>
+  timed('instance_get_by_machine', () => findMachine(ec2, request, timed));
+
+const describe = ({ spec }: Request, { InstanceId: id = '', PrivateDnsName: nodeName = '' }: Instance): Told => ({
+  providerId: formatProviderId(spec.region ?? '', id),
+  nodeName,
+});
+
+/** The VM of the provider id alone; without one, every VM of the machine's name. */
+async function idsToDelete(
+  request: OnMachine,
+  connectTo: (request: Request) => Promise<Ec2>,
+  timed: Timed,
+): Promise<readonly string[]> {
+  const { machine, signal } = request;
+  if (machine.spec.providerID) return [instanceIdOf(machine.spec.providerID)];
+  const ec2 = await connectTo(request);
+  try {
+    const found = await timed('instance_get_by_tag_and_status', () => findByTags(ec2, request, machine.metadata.name));
+    return found.map(({ InstanceId: id = '' }) => id);
+  } catch (thrown) {
+    throw fromCloud(thrown, signal);
+  }
+}
+
+/** EC2 takes a termination back for nothing: once it has begun, the VM counts as gone. One that is gone is no error. */
+async function terminate(ec2: Ec2, id: string, signal: AbortSignal): Promise<void> {
+  try {
+    await ec2.terminate(id, signal);
+  } catch (thrown) {
+    if (!isAbsentInstance(thrown)) throw fromCloud(thrown, signal);
+  }
+}

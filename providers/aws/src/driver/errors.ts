@@ -1,0 +1,52 @@
+import { type MachineCode, MachineError } from '@mcm/core';
+import { isThrottle } from '../ec2/attempts.ts';
+import { Refusal } from '../ec2/refusal.ts';
+
+/** Codes that say: no capacity or no quota. Source: the original's pkg/aws/errors; the sheet's table in `providers.md` §1.6. */
+const EXHAUSTED = new Set([
+  'InsufficientAddressCapacity',
+  'InsufficientCapacity',
+  'InsufficientInstanceCapacity',
+  'InsufficientVolumeCapacity',
+  'InstanceLimitExceeded',
+  'MaxIOPSLimitExceeded',
+  'RouteLimitExceeded',
+  'Unsupported',
+  'VcpuLimitExceeded',
+  'VolumeLimitExceeded',
+]);
+
+export const isExhausted = (code: string): boolean => EXHAUSTED.has(code);
+export const isAbsentInstance = (error: unknown): boolean =>
+  error instanceof Refusal && error.code === 'InvalidInstanceID.NotFound';
+
+/**
+ * The machine code of what a call of EC2 threw. `otherwise` for all that has no code of its own: the original tells most
+ * errors as `Internal`, those of `initialize` as `Uninitialized`. A throttle is `Unavailable`, where the original's
+ * `Internal` would let the machine wait for minutes; the caller's own end is told as what it was.
+ */
+export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: MachineCode = 'Internal'): MachineError {
+  if (thrown instanceof MachineError) return thrown;
+  if (signal.aborted) return MachineError.from(signal.reason instanceof MachineError ? signal.reason : ended(signal));
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  if (isThrottle(thrown) && otherwise === 'Internal') {
+    const retryAfterMs = thrown instanceof Refusal ? thrown.retryAfterMs : undefined;
+    return new MachineError('Unavailable', message, { cause: thrown, ...(retryAfterMs ? { retryAfterMs } : {}) });
+  }
+  return new MachineError(otherwise, message, { cause: thrown });
+}
+
+/** The same for a launch, where a lack of capacity or quota has a code of its own. */
+export function fromLaunch(thrown: unknown, signal: AbortSignal): MachineError {
+  const exhausted = !signal.aborted && thrown instanceof Refusal && isExhausted(thrown.code);
+  return exhausted
+    ? new MachineError('ResourceExhausted', thrown.message, { cause: thrown })
+    : fromCloud(thrown, signal);
+}
+
+const ended = ({ reason }: AbortSignal): MachineError => {
+  const timeout = reason instanceof Error && reason.name === 'TimeoutError';
+  return new MachineError(timeout ? 'DeadlineExceeded' : 'Canceled', 'the call was ended by its caller', {
+    cause: reason,
+  });
+};

@@ -1,0 +1,83 @@
+import { MachineError } from '@mcm/core';
+import type { Ec2, Instance } from '../ec2/client.ts';
+import { fromCloud } from './errors.ts';
+import { findById, type OnMachine } from './lookup.ts';
+import type { Timed } from './metrics.ts';
+import type { AwsProviderSpec } from './schemas.ts';
+
+type Interface = NonNullable<Instance['NetworkInterfaces']>[number];
+
+/** EC2 knows no source/destination check of these. */
+const isEfa = ({ InterfaceType: type }: Interface): boolean => type === 'efa' || type === 'efa-only';
+
+/** An interface whose number of IPv6 prefixes is not what the provider spec wants. */
+interface PrefixGap {
+  readonly networkInterface: Interface;
+  /** Position in the provider spec's list; a device index is taken for it, as in the original. */
+  readonly index: number;
+  readonly wanted: number;
+  readonly present: number;
+}
+
+function prefixGaps({ networkInterfaces = [] }: AwsProviderSpec, instance: Instance): PrefixGap[] {
+  return (instance.NetworkInterfaces ?? []).flatMap((networkInterface) => {
+    const index = networkInterface.Attachment?.DeviceIndex;
+    const wanted = index === undefined ? undefined : networkInterfaces[index]?.ipv6PrefixCount;
+    const present = networkInterface.Ipv6Prefixes?.length ?? 0;
+    if (index === undefined || wanted === undefined || wanted === present) return [];
+    return [{ networkInterface, index, wanted, present }];
+  });
+}
+
+/** What `initialize` has left to do with a VM. @throws `Uninitialized` */
+export function requireInitialized({ spec, machine }: OnMachine, instance: Instance): void {
+  const vm = `VM "${instance.InstanceId ?? ''}" associated with machine "${machine.metadata.name}"`;
+  const checked = (instance.NetworkInterfaces ?? []).some((each) => !isEfa(each) && each.SourceDestCheck === true);
+  if (spec.srcAndDstChecksEnabled === false && checked)
+    throw new MachineError(
+      'Uninitialized',
+      `${vm} has SourceDestCheck=true on a non-EFA interface despite providerSpec.SrcAndDstChecksEnabled=false`,
+    );
+  const [gap] = prefixGaps(spec, instance);
+  if (gap)
+    throw new MachineError(
+      'Uninitialized',
+      `${vm} has no ipv6 prefixes assigned on network interface "${gap.networkInterface.NetworkInterfaceId ?? ''}" despite providerSpec.NetworkInterfaces[${gap.index}].Ipv6PrefixCount=${gap.wanted}`,
+    );
+}
+
+/** Switches the source/destination check off and assigns IPv6 prefixes, where the provider spec wants it. @throws `Uninitialized` */
+export async function initializeInstance(
+  ec2: Ec2,
+  request: OnMachine,
+  instance: Instance,
+  timed: Timed,
+): Promise<void> {
+  const { spec, signal } = request;
+  try {
+    if (spec.srcAndDstChecksEnabled === false && instance.SourceDestCheck !== false)
+      await timed('instance_disable_source_dest_check', () => disableChecks(ec2, instance.InstanceId ?? '', signal));
+    for (const { networkInterface, wanted, present } of prefixGaps(spec, instance))
+      await ec2.assignPrefixes(networkInterface.NetworkInterfaceId, wanted - present, signal);
+  } catch (thrown) {
+    throw fromCloud(thrown, signal, 'Uninitialized');
+  }
+}
+
+/** All interfaces are tried; the last failure is told. */
+async function disableChecks(ec2: Ec2, id: string, signal: AbortSignal): Promise<void> {
+  const instance = await findById(ec2, id, signal);
+  const interfaces = instance?.NetworkInterfaces ?? [];
+  if (!instance) throw new Error(`no instance found for instanceID ${id}`);
+  if (interfaces.length === 0) throw new Error(`no network interfaces found for instanceID ${id}`);
+  let last: { readonly error: unknown } | undefined;
+  for (const each of interfaces.filter((one) => !isEfa(one))) {
+    try {
+      await ec2.disableSourceDestCheck(each.NetworkInterfaceId, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      last = { error };
+    }
+  }
+  if (last) throw last.error;
+}

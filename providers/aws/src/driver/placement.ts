@@ -1,0 +1,59 @@
+import type { Placement } from '@aws-sdk/client-ec2';
+import type { Machine } from '@mcm/api';
+import { foldGoJson, MachineError } from '@mcm/core';
+import { z } from 'zod';
+import type { AwsProviderSpec } from './schemas.ts';
+
+export const PLACEMENT_ANNOTATION = 'machine.sapcloud.io/awsPlacement';
+
+/** EC2's Placement, as the annotation may hold it: keys in any letter case. */
+const annotated = z.object({
+  Affinity: z.string().optional(),
+  AvailabilityZone: z.string().optional(),
+  AvailabilityZoneId: z.string().optional(),
+  GroupId: z.string().optional(),
+  GroupName: z.string().optional(),
+  HostId: z.string().optional(),
+  HostResourceGroupArn: z.string().optional(),
+  PartitionNumber: z.int32().optional(),
+  SpreadDomain: z.string().optional(),
+  Tenancy: z.string().optional(),
+});
+
+/** Where the VM is to stand: what the provider spec says, else what the Machine's annotation says. */
+export function placementOf(spec: AwsProviderSpec, machine: Machine): Placement | undefined {
+  if (spec.placement) {
+    const { tenancy, affinity, groupId, hostId, partitionNumber } = spec.placement;
+    const placement = {
+      ...(tenancy ? { Tenancy: tenancy } : {}),
+      ...(affinity ? { Affinity: affinity } : {}),
+      ...(groupId ? { GroupId: groupId } : {}),
+      ...(hostId ? { HostId: hostId } : {}),
+      ...(partitionNumber === undefined ? {} : { PartitionNumber: partitionNumber }),
+    };
+    return placement as Placement;
+  }
+  const text = machine.spec.nodeTemplate?.metadata?.annotations?.[PLACEMENT_ANNOTATION];
+  return text ? parse(text) : undefined;
+}
+
+function parse(text: string): Placement | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (thrown) {
+    throw malformed('is no JSON', thrown);
+  }
+  if (value === null) return undefined;
+  const placement = annotated.safeParse(foldGoJson(annotated, value).value);
+  if (!placement.success)
+    throw malformed(placement.error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; '));
+  return Object.keys(placement.data).length > 0 ? (placement.data as Placement) : undefined;
+}
+
+const malformed = (what: string, cause?: unknown): MachineError =>
+  new MachineError(
+    'Internal',
+    `annotation ${PLACEMENT_ANNOTATION} of spec.nodeTemplate: ${what}; it must be a JSON object with members of EC2's Placement`,
+    cause === undefined ? {} : { cause },
+  );

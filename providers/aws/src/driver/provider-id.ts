@@ -1,0 +1,9 @@
+import { MachineError } from '@mcm/core';
+
+export const formatProviderId = (region: string, instanceId: string): string => `aws:///${region}/${instanceId}`;
+
+/** The last part of a provider id, whatever stands before it, as in the original. @throws `InvalidArgument` */
+export function instanceIdOf(providerId: string): string {
+  if (!providerId.includes('/')) throw new MachineError('InvalidArgument', 'unable to decode provider-ID');
+  return providerId.slice(providerId.lastIndexOf('/') + 1);
+}

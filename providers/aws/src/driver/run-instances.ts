@@ -1,0 +1,154 @@
+import type {
+  BlockDeviceMapping,
+  InstanceNetworkInterfaceSpecification,
+  ResourceType,
+  RunInstancesCommandInput,
+} from '@aws-sdk/client-ec2';
+import type { Machine } from '@mcm/api';
+import { MachineError } from '@mcm/core';
+import { placementOf } from './placement.ts';
+import type { AwsProviderSpec, BlockDevice, NetworkInterface } from './schemas.ts';
+import { ROOT_DEVICE } from './validate.ts';
+
+/** The tag by which a machine's VM is found. */
+export const NAME_TAG = 'Name';
+const TAGGED: readonly ResourceType[] = ['instance', 'volume', 'network-interface'];
+
+export interface Launch {
+  readonly machine: Machine;
+  readonly spec: AwsProviderSpec;
+  readonly userData: string;
+  /** Name of the image's root device; undefined when the image tells none. */
+  readonly rootDevice: string | undefined;
+  /** The same token asks for the same VM, however often it is sent. */
+  readonly clientToken: string;
+}
+
+type Input = Omit<RunInstancesCommandInput, 'MinCount' | 'MaxCount'>;
+
+/** Members of `from` that are set, an empty text being as good as none, under other names. */
+const present = (members: Readonly<Record<string, unknown>>): object =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== ''));
+
+/** What RunInstances is asked for. @throws MachineError */
+export function runInstancesInput(launch: Launch): RunInstancesCommandInput {
+  const { machine, spec, userData, clientToken } = launch;
+  const optional: Input = {
+    ...metadataOptions(spec),
+    ...cpuOptions(spec),
+    ...capacityReservation(spec),
+    ...marketOptions(spec),
+    ...(spec.keyName ? { KeyName: spec.keyName } : {}),
+  };
+  const placement = placementOf(spec, machine);
+  return {
+    ...optional,
+    ...(placement ? { Placement: placement } : {}),
+    BlockDeviceMappings: blockDevices(launch),
+    ImageId: spec.ami,
+    InstanceType: spec.machineType as NonNullable<RunInstancesCommandInput['InstanceType']>,
+    MinCount: 1,
+    MaxCount: 1,
+    ClientToken: clientToken,
+    UserData: Buffer.from(userData, 'utf8').toString('base64'),
+    NetworkInterfaces: (spec.networkInterfaces ?? []).map(networkInterface),
+    IamInstanceProfile: spec.iam?.name ? { Name: spec.iam.name } : { Arn: spec.iam?.arn },
+    TagSpecifications: tagSpecifications(spec, machine.metadata.name),
+  };
+}
+
+function tagSpecifications(
+  { tags = {} }: AwsProviderSpec,
+  name: string,
+): RunInstancesCommandInput['TagSpecifications'] {
+  const own = Object.entries(tags).filter(([key]) => key !== NAME_TAG);
+  const all = [...own.toSorted(([a], [b]) => (a < b ? -1 : 1)), [NAME_TAG, name] as const];
+  return TAGGED.map((ResourceType) => ({ ResourceType, Tags: all.map(([Key, Value]) => ({ Key, Value })) }));
+}
+
+/** A single device is the root disk whatever it is called. */
+function blockDevices({ spec: { blockDevices: devices = [] }, rootDevice }: Launch): BlockDeviceMapping[] {
+  if (devices.length === 0) throw new MachineError('InvalidArgument', 'no block devices passed');
+  return devices.map((device) => {
+    const isRoot = device.deviceName === ROOT_DEVICE || devices.length === 1;
+    if (isRoot && rootDevice === undefined) throw new MachineError('InvalidArgument', 'rootDeviceName cannot be nil');
+    return { DeviceName: isRoot ? rootDevice : device.deviceName, Ebs: volume(device) };
+  });
+}
+
+const volume = ({ ebs = {} }: BlockDevice): BlockDeviceMapping['Ebs'] => ({
+  Encrypted: ebs.encrypted ?? false,
+  VolumeSize: ebs.volumeSize,
+  VolumeType: ebs.volumeType as NonNullable<BlockDeviceMapping['Ebs']>['VolumeType'],
+  DeleteOnTermination: ebs.deleteOnTermination ?? true,
+  ...(ebs.iops ? { Iops: ebs.iops } : {}),
+  ...(ebs.throughput === undefined ? {} : { Throughput: ebs.throughput }),
+  ...(ebs.snapshotID === undefined ? {} : { SnapshotId: ebs.snapshotID }),
+});
+
+function networkInterface(nic: NetworkInterface, index: number): InstanceNetworkInterfaceSpecification {
+  const { associatePublicIPAddress, description, ipv6AddressCount, interfaceType, networkCardIndex } = nic;
+  return {
+    DeviceIndex: nic.deviceIndex ?? index,
+    SubnetId: nic.subnetID,
+    Groups: nic.securityGroupIDs,
+    DeleteOnTermination: nic.deleteOnTermination ?? true,
+    ...(networkCardIndex === undefined ? {} : { NetworkCardIndex: networkCardIndex }),
+    ...(interfaceType === undefined ? {} : { InterfaceType: interfaceType }),
+    ...(associatePublicIPAddress === undefined ? {} : { AssociatePublicIpAddress: associatePublicIPAddress }),
+    ...(description === undefined ? {} : { Description: description }),
+    ...(ipv6AddressCount === undefined
+      ? {}
+      : { Ipv6AddressCount: ipv6AddressCount, PrimaryIpv6: nic.primaryIpv6 ?? true }),
+  };
+}
+
+function metadataOptions({ instanceMetadataOptions: options }: AwsProviderSpec): Input {
+  if (!options) return {};
+  const { httpEndpoint, httpTokens, httpProtocolIpv6, httpPutResponseHopLimit } = options;
+  return {
+    MetadataOptions: present({
+      HttpEndpoint: httpEndpoint,
+      HttpTokens: httpTokens,
+      HttpProtocolIpv6: httpProtocolIpv6,
+      HttpPutResponseHopLimit: httpPutResponseHopLimit,
+    }),
+  };
+}
+
+function cpuOptions({ cpuOptions: options }: AwsProviderSpec): Input {
+  if (!options) return {};
+  const { coreCount, threadsPerCore, amdSevSnp } = options;
+  const both = coreCount !== undefined && threadsPerCore !== undefined;
+  return {
+    CpuOptions: {
+      ...present({ AmdSevSnp: amdSevSnp }),
+      ...(both ? { CoreCount: coreCount, ThreadsPerCore: threadsPerCore } : {}),
+    },
+  };
+}
+
+function capacityReservation({ capacityReservation: wanted }: AwsProviderSpec): Input {
+  if (!wanted) return {};
+  const { capacityReservationId: id, capacityReservationResourceGroupArn: arn } = wanted;
+  const target = {
+    ...(id === undefined ? {} : { CapacityReservationId: id }),
+    ...(arn === undefined ? {} : { CapacityReservationResourceGroupArn: arn }),
+  };
+  return {
+    CapacityReservationSpecification: {
+      ...present({ CapacityReservationPreference: wanted.capacityReservationPreference }),
+      ...(Object.keys(target).length > 0 ? { CapacityReservationTarget: target } : {}),
+    },
+  };
+}
+
+/** The market's name alone where the provider spec names it; the deprecated `spotPrice` otherwise. */
+function marketOptions({ instanceMarketOptions, spotPrice }: AwsProviderSpec): Input {
+  type Market = NonNullable<RunInstancesCommandInput['InstanceMarketOptions']>;
+  if (instanceMarketOptions)
+    return { InstanceMarketOptions: { MarketType: instanceMarketOptions.marketType as Market['MarketType'] } };
+  if (spotPrice === undefined) return {};
+  const SpotOptions = { SpotInstanceType: 'one-time' as const, ...(spotPrice ? { MaxPrice: spotPrice } : {}) };
+  return { InstanceMarketOptions: { MarketType: 'spot', SpotOptions } };
+}

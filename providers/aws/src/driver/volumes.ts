@@ -1,0 +1,39 @@
+import type { VolumeSource } from '@mcm/core';
+
+const CSI_DRIVER = 'ebs.csi.aws.com';
+
+const text = (source: unknown, field: string): string | undefined => {
+  if (typeof source !== 'object' || source === null) return undefined;
+  const value = (source as Readonly<Record<string, unknown>>)[field];
+  return typeof value === 'string' ? value : undefined;
+};
+
+/** EBS's id of a volume: of the in-tree kind even when its id is rubbish, else of the CSI driver. */
+export function volumeIdOf(source: VolumeSource | null): string | undefined {
+  if (source?.awsElasticBlockStore) return inTreeId(text(source.awsElasticBlockStore, 'volumeID') ?? '');
+  return source?.csi?.driver === CSI_DRIVER && source.csi.volumeHandle ? source.csi.volumeHandle : undefined;
+}
+
+/** `aws://<zone>/vol-…` as Kubernetes's in-tree plugin writes it; what is no such URL is an id as it stands. */
+function inTreeId(id: string): string | undefined {
+  if (!id.startsWith('aws://')) return id;
+  const url = /^aws:\/\/(?<host>[^/?#]*)(?<path>[^?#]*)/.exec(id)?.groups;
+  if (!url || hasControl(id) || !isHost(url.host ?? '')) return undefined;
+  const path = decoded(url.path ?? '')?.replaceAll(/^\/+|\/+$/g, '');
+  return path !== undefined && /^vol-[^/]*$/.test(path) ? path : undefined;
+}
+
+const hasControl = (value: string): boolean => [...value].some((char) => char < ' ' || char === '\u007f');
+
+/** As Go's net/url judges a host: no blanks, and after a colon digits only. */
+const isHost = (host: string): boolean => /^[^\s:<>"]*(:\d*)?$/.test(host);
+
+/** undefined where a percent sign is followed by anything but two hexadecimal digits. */
+function decoded(path: string): string | undefined {
+  return /%(?![0-9a-f]{2})/i.test(path) ? undefined : Buffer.from(unescaped(path), 'latin1').toString('utf8');
+}
+
+const unescaped = (path: string): string =>
+  Buffer.from(path, 'utf8')
+    .toString('latin1')
+    .replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));

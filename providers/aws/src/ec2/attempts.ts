@@ -1,0 +1,96 @@
+import { LearnedRate } from '@mcm/core';
+import { type Clock, type Random, sleep } from '@mcm/kube';
+import { NoAnswer, Refusal } from './refusal.ts';
+
+/** Codes that say: too many calls. Those of Go's SDK v2 (aws/retry, DefaultThrottleErrorCodes) and of HTTP. */
+const THROTTLES = new Set([
+  'BandwidthLimitExceeded',
+  'EC2ThrottledException',
+  'LimitExceededException',
+  'PriorRequestNotComplete',
+  'ProvisionedThroughputExceededException',
+  'RequestLimitExceeded',
+  'RequestThrottled',
+  'RequestThrottledException',
+  'SlowDown',
+  'ThrottledException',
+  'Throttling',
+  'ThrottlingException',
+  'TooManyRequestsException',
+  'TransactionInProgressException',
+]);
+const TIMEOUTS = new Set(['RequestTimeout', 'RequestTimeoutException']);
+const TRANSIENT_STATUS = new Set([500, 502, 503, 504]);
+
+export const isThrottle = (error: unknown): boolean =>
+  error instanceof Refusal && (THROTTLES.has(error.code) || error.status === 429);
+
+const ATTEMPTS = 3;
+/** A throttled call has done nothing: it is tried more often, at the rate learned. */
+const THROTTLED_ATTEMPTS = 10;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 20_000;
+
+export interface AttemptsOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Attempts of a call, however it fails; absent: 3, and 10 when throttled. */
+  readonly maxAttempts: number | undefined;
+  /** Whether an error says that trying again at once is of no use. */
+  readonly isFinal: (code: string) => boolean;
+}
+
+/** Sends calls of one account: at the rate that it takes, and again when an answer is lost or the cloud stumbles. */
+export class Attempts {
+  readonly #options: AttemptsOptions;
+  /** EC2 counts calls by action. */
+  readonly #rates = new Map<string, LearnedRate>();
+
+  constructor(options: AttemptsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @param repeatable Whether a call that may have been carried out may be sent again.
+   * @throws what the last attempt threw, or the signal's reason
+   */
+  async send<T>(action: string, repeatable: boolean, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+    const rate = this.#rateOf(action);
+    for (let attempt = 1; ; attempt++) {
+      await rate.take(signal);
+      try {
+        const result = await call();
+        rate.succeeded();
+        return result;
+      } catch (error) {
+        signal.throwIfAborted();
+        const throttled = isThrottle(error);
+        if (throttled) rate.throttled(error instanceof Refusal ? error.retryAfterMs : undefined);
+        else if (error instanceof Refusal) rate.succeeded();
+        const most = this.#options.maxAttempts ?? (throttled ? THROTTLED_ATTEMPTS : ATTEMPTS);
+        if (attempt >= most || !(throttled || (repeatable && this.#isTransient(error)))) throw error;
+        if (!throttled) await this.#pause(attempt, signal);
+      }
+    }
+  }
+
+  #rateOf(action: string): LearnedRate {
+    const known = this.#rates.get(action);
+    if (known) return known;
+    const made = new LearnedRate(this.#options.clock);
+    this.#rates.set(action, made);
+    return made;
+  }
+
+  #isTransient(error: unknown): boolean {
+    if (error instanceof NoAnswer) return error.status === undefined && error.cause !== undefined;
+    if (!(error instanceof Refusal) || this.#options.isFinal(error.code)) return false;
+    return TIMEOUTS.has(error.code) || TRANSIENT_STATUS.has(error.status);
+  }
+
+  async #pause(attempt: number, signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#options;
+    const longest = Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS);
+    await sleep(clock, Math.ceil(longest * (0.5 + random.next() / 2)), signal);
+  }
+}

@@ -1,0 +1,151 @@
+import type {
+  DescribeImagesCommandInput,
+  DescribeInstancesCommandInput,
+  EC2Client,
+  Image,
+  Instance,
+  RunInstancesCommandInput,
+  RunInstancesCommandOutput,
+} from '@aws-sdk/client-ec2';
+import type { Clock, Random } from '@mcm/kube';
+import type { AwsCredentials } from '../driver/schemas.ts';
+import { Attempts } from './attempts.ts';
+import { keySourceOf, webIdentity } from './credentials.ts';
+import { checkEnvironment, type Environment, maxAttemptsOf } from './environment.ts';
+import { createRequestHandler, type RequestHandlerOptions } from './request-handler.ts';
+
+export type { Instance } from '@aws-sdk/client-ec2';
+
+export interface Ec2Options extends RequestHandlerOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly environment: Environment;
+  readonly isFinal: (code: string) => boolean;
+  readonly userAgent: string;
+}
+
+/** The part of EC2 that the driver uses, in one region with one set of keys. Throws what `Attempts.send` throws. */
+export class Ec2 {
+  readonly #client: EC2Client;
+  readonly #sdk: typeof import('@aws-sdk/client-ec2');
+  readonly #attempts: Attempts;
+
+  constructor(sdk: typeof import('@aws-sdk/client-ec2'), client: EC2Client, attempts: Attempts) {
+    this.#sdk = sdk;
+    this.#client = client;
+    this.#attempts = attempts;
+  }
+
+  async images(ids: DescribeImagesCommandInput['ImageIds'], signal: AbortSignal): Promise<readonly Image[]> {
+    const command = new this.#sdk.DescribeImagesCommand({ ImageIds: ids });
+    const send = () => this.#client.send(command, { abortSignal: signal });
+    return (await this.#attempts.send('DescribeImages', true, signal, send)).Images ?? [];
+  }
+
+  /** Repeatable by its client token. */
+  async run(input: RunInstancesCommandInput, signal: AbortSignal): Promise<RunInstancesCommandOutput> {
+    const command = new this.#sdk.RunInstancesCommand(input);
+    return this.#attempts.send('RunInstances', true, signal, () => this.#client.send(command, { abortSignal: signal }));
+  }
+
+  /** All instances that match, over all pages. A page's token told twice ends the listing, as in the original. */
+  async instances(input: DescribeInstancesCommandInput, signal: AbortSignal): Promise<readonly Instance[]> {
+    const found: Instance[] = [];
+    let token: string | undefined;
+    for (;;) {
+      const command = new this.#sdk.DescribeInstancesCommand(
+        token === undefined ? input : { ...input, NextToken: token },
+      );
+      const send = () => this.#client.send(command, { abortSignal: signal });
+      const page = await this.#attempts.send('DescribeInstances', true, signal, send);
+      for (const { Instances = [] } of page.Reservations ?? []) found.push(...Instances);
+      if (!page.NextToken || page.NextToken === token) return found;
+      token = page.NextToken;
+    }
+  }
+
+  async terminate(id: string, signal: AbortSignal): Promise<void> {
+    const command = new this.#sdk.TerminateInstancesCommand({ InstanceIds: [id], DryRun: false });
+    await this.#attempts.send('TerminateInstances', true, signal, () =>
+      this.#client.send(command, { abortSignal: signal }),
+    );
+  }
+
+  async disableSourceDestCheck(networkInterfaceId: string | undefined, signal: AbortSignal): Promise<void> {
+    const command = new this.#sdk.ModifyNetworkInterfaceAttributeCommand({
+      NetworkInterfaceId: networkInterfaceId,
+      SourceDestCheck: { Value: false },
+    });
+    await this.#attempts.send('ModifyNetworkInterfaceAttribute', true, signal, () =>
+      this.#client.send(command, { abortSignal: signal }),
+    );
+  }
+
+  /** Not repeated when its answer is lost: it would assign twice. Who calls looks again at what there is. */
+  async assignPrefixes(networkInterfaceId: string | undefined, count: number, signal: AbortSignal): Promise<void> {
+    const command = new this.#sdk.AssignIpv6AddressesCommand({
+      NetworkInterfaceId: networkInterfaceId,
+      Ipv6PrefixCount: count,
+    });
+    await this.#attempts.send('AssignIpv6Addresses', false, signal, () =>
+      this.#client.send(command, { abortSignal: signal }),
+    );
+  }
+}
+
+/** More than this many accounts and regions at once, and those used least lately are forgotten. */
+const KEPT = 64;
+
+/** Clients by region and keys, kept: a new one a call would throw away connections, keys and what was learned of rates. */
+export function ec2Clients(options: Ec2Options): (region: string, credentials: AwsCredentials) => Promise<Ec2> {
+  const clients = new Map<string, Promise<Ec2>>();
+  const requestHandler = createRequestHandler(options);
+  return (region, credentials) => {
+    const source = keySourceOf(credentials);
+    const key = JSON.stringify([region, source]);
+    const known = clients.get(key);
+    clients.delete(key);
+    const client = known ?? connect(options, region, credentials, requestHandler);
+    clients.set(key, client);
+    client.catch(() => clients.delete(key));
+    for (const [oldest] of clients) if (clients.size > KEPT) clients.delete(oldest);
+    return client;
+  };
+}
+
+/** Loads the SDK ahead of the first call: it takes a third of a second that no reconcile should wait for. */
+export async function loadSdk(): Promise<void> {
+  await import('@aws-sdk/client-ec2');
+  await import('@aws-sdk/client-sts');
+}
+
+/** The SDK is loaded when its first client is made. */
+async function connect(
+  options: Ec2Options,
+  region: string,
+  credentials: AwsCredentials,
+  requestHandler: ReturnType<typeof createRequestHandler>,
+): Promise<Ec2> {
+  const { clock, random, environment, isFinal, userAgent } = options;
+  await checkEnvironment(environment);
+  const sdk = await import('@aws-sdk/client-ec2');
+  const source = keySourceOf(credentials);
+  const { readFile } = environment;
+  const keys =
+    source.from === 'secret'
+      ? source.keys
+      : source.from === 'web identity'
+        ? webIdentity({ ...source, region, clock, readFile, requestHandler })
+        : undefined;
+  const client = new sdk.EC2Client({
+    region,
+    requestHandler,
+    // Attempts are counted in one place, ours.
+    maxAttempts: 1,
+    retryMode: 'standard',
+    customUserAgent: userAgent,
+    ...(keys ? { credentials: keys } : {}),
+  });
+  const attempts = new Attempts({ clock, random, isFinal, maxAttempts: maxAttemptsOf(environment) });
+  return new Ec2(sdk, client, attempts);
+}

@@ -1,0 +1,63 @@
+import type { Clock } from '@mcm/kube';
+import type { AwsCredentials } from '../driver/schemas.ts';
+import { Refusal } from './refusal.ts';
+import type { createRequestHandler } from './request-handler.ts';
+
+/** Keys that requests are signed with. */
+export interface Keys {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+  readonly expiration?: Date;
+}
+
+/** Where a class's keys come from. */
+export type KeySource =
+  | { readonly from: 'secret'; readonly keys: Keys }
+  | { readonly from: 'web identity'; readonly tokenFile: string; readonly roleArn: string }
+  /** The SDK's own chain: environment, shared files, instance role. */
+  | { readonly from: 'environment' };
+
+/** The first key that is there counts, even when it is empty; blank ones mean the environment, as in the original. */
+export function keySourceOf(secret: AwsCredentials): KeySource {
+  const { workloadIdentityTokenFile, roleARN = '' } = secret;
+  if (workloadIdentityTokenFile !== undefined)
+    return { from: 'web identity', tokenFile: workloadIdentityTokenFile, roleArn: roleARN };
+  const accessKeyId = (secret.providerAccessKeyId ?? secret.accessKeyID ?? '').trim();
+  const secretAccessKey = (secret.providerSecretAccessKey ?? secret.secretAccessKey ?? '').trim();
+  if (!accessKeyId || !secretAccessKey) return { from: 'environment' };
+  return { from: 'secret', keys: { accessKeyId, secretAccessKey } };
+}
+
+export interface WebIdentityOptions {
+  readonly region: string;
+  readonly tokenFile: string;
+  readonly roleArn: string;
+  readonly clock: Clock;
+  readonly readFile: (path: string) => Promise<string | undefined>;
+  readonly requestHandler: ReturnType<typeof createRequestHandler>;
+}
+
+/** Exchanges the file's token for keys, anew whenever it is called: the SDK keeps them until shortly before their end. */
+export function webIdentity(options: WebIdentityOptions): () => Promise<Keys> {
+  const { region, tokenFile, roleArn, clock, readFile, requestHandler } = options;
+  return async () => {
+    const token = await readFile(tokenFile);
+    if (token === undefined) throw new Error(`the token file ${tokenFile} of workloadIdentityTokenFile cannot be read`);
+    const { AssumeRoleWithWebIdentityCommand, STSClient } = await import('@aws-sdk/client-sts');
+    const client = new STSClient({ region, maxAttempts: 1, requestHandler });
+    const RoleSessionName = `${clock.now().getTime()}000000`;
+    const answer = await client.send(
+      new AssumeRoleWithWebIdentityCommand({ RoleArn: roleArn, RoleSessionName, WebIdentityToken: token }),
+    );
+    const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = answer.Credentials ?? {};
+    if (!AccessKeyId || !SecretAccessKey)
+      throw new Refusal('AssumeRoleWithWebIdentity', { code: 'UnknownError', message: 'no keys', status: 200 });
+    return {
+      accessKeyId: AccessKeyId,
+      secretAccessKey: SecretAccessKey,
+      ...(SessionToken ? { sessionToken: SessionToken } : {}),
+      ...(Expiration ? { expiration: Expiration } : {}),
+    };
+  };
+}

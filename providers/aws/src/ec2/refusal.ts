@@ -1,0 +1,75 @@
+/** What EC2 or STS answered in place of what was asked for. */
+export class Refusal extends Error {
+  override readonly name: string;
+  /** The cloud's own code, `InvalidInstanceID.NotFound`; `UnknownError` when the answer holds none. */
+  readonly code: string;
+  readonly status: number;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    action: string,
+    answer: { code: string; message: string; status: number; retryAfterMs?: number; requestId?: string },
+  ) {
+    const { code, message, status, retryAfterMs, requestId } = answer;
+    const request = requestId ? `, request ${requestId}` : '';
+    super(`${action}: ${code}: ${message} (HTTP ${status}${request})`);
+    this.name = code;
+    this.code = code;
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** No answer, or one that is none of EC2's. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+  /** Whether the request may have been carried out. */
+  readonly status: number | undefined;
+
+  constructor(action: string, what: string, options: { cause?: unknown; status?: number } = {}) {
+    super(`${action}: ${what}`, options.cause === undefined ? undefined : { cause: options.cause });
+    this.status = options.status;
+  }
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
+
+const unescaped = (text: string): string =>
+  text.replaceAll(/&(#x[0-9a-f]+|#\d+|\w+);/gi, (whole, name: string) => {
+    if (name.startsWith('#x')) return String.fromCodePoint(Number.parseInt(name.slice(2), 16));
+    if (name.startsWith('#')) return String.fromCodePoint(Number(name.slice(1)));
+    return ENTITIES[name] ?? whole;
+  });
+
+/** Content of the last element of that name; errors come as several now and then, and the last one counts for Go's SDK. */
+const lastElement = (xml: string, name: string): string | undefined => {
+  const found = [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].at(-1)?.[1];
+  return found === undefined ? undefined : unescaped(found);
+};
+
+/** Reads an error's body: `<Response><Errors><Error><Code>…`, or STS's `<ErrorResponse><Error><Code>…`. */
+export function readRefusal(
+  action: string,
+  status: number,
+  headers: { get(name: string): string | null },
+  text: string,
+): Refusal {
+  const code = lastElement(text, 'Code') || 'UnknownError';
+  const requestId = lastElement(text, 'RequestI[dD]') ?? headers.get('x-amzn-requestid') ?? '';
+  const retryAfterMs = retryAfter(headers);
+  const message = lastElement(text, 'Message') ?? '';
+  return new Refusal(action, {
+    code,
+    message,
+    status,
+    requestId,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}
+
+function retryAfter(headers: { get(name: string): string | null }): number | undefined {
+  const ms = headers.get('x-amz-retry-after') ?? headers.get('retry-after-ms');
+  const seconds = headers.get('retry-after');
+  const value = ms !== null ? Number(ms) : seconds !== null ? Number(seconds) * 1_000 : Number.NaN;
+  return Number.isFinite(value) ? value : undefined;
+}

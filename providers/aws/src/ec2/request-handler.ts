@@ -1,0 +1,82 @@
+import type { Transport } from '@mcm/kube';
+import { NoAnswer, readRefusal } from './refusal.ts';
+
+/** The part of the SDK's request that goes over the wire. */
+interface SdkRequest {
+  readonly method: string;
+  readonly protocol: string;
+  readonly hostname: string;
+  readonly port?: number;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+interface SdkResponse {
+  readonly statusCode: number;
+  readonly headers: Record<string, string>;
+  readonly body: Uint8Array;
+}
+
+export interface RequestHandlerOptions {
+  /** A way to an origin, `https://ec2.eu-north-1.amazonaws.com`; called once for each. */
+  readonly connect: (origin: string) => Transport;
+  /** Whether plain http may go to other hosts than this one. */
+  readonly allowPlainHttp: boolean;
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[?::1\]?)$/;
+
+/**
+ * What carries the SDK's requests: our own transport in place of the SDK's sockets. Answers are judged here, before the
+ * SDK reads them: a refusal is thrown as `Refusal`, and what is no whole answer of EC2 (a proxy's page, half an answer) as
+ * `NoAnswer` where the SDK would read an empty success.
+ */
+export function createRequestHandler({ connect, allowPlainHttp }: RequestHandlerOptions) {
+  const transports = new Map<string, Transport>();
+  const to = (origin: string): Transport => {
+    const known = transports.get(origin);
+    if (known) return known;
+    const made = connect(origin);
+    transports.set(origin, made);
+    return made;
+  };
+  return {
+    handle: async (
+      request: SdkRequest,
+      { abortSignal: signal }: { readonly abortSignal?: AbortSignal } = {},
+    ): Promise<{ response: SdkResponse }> => {
+      const { protocol, hostname, port } = request;
+      const origin = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}`;
+      const body = typeof request.body === 'string' ? request.body : '';
+      const action = new URLSearchParams(body).get('Action') ?? request.method;
+      if (protocol === 'http:' && !allowPlainHttp && !LOOPBACK.test(hostname))
+        throw new NoAnswer(
+          action,
+          `endpoint ${origin} is plain http, which is for loopback addresses only; use https, or set MCM_ALLOW_PLAIN_HTTP=true`,
+        );
+      const { method, path, headers } = request;
+      const sent = { method, path, headers, body, ...(signal ? { signal } : {}) };
+      const { status, headers: told, text } = await exchange(to(origin), sent, action, origin);
+      if (status >= 300) throw readRefusal(action, status, told, text);
+      if (!text.trimEnd().endsWith(`</${action}Response>`))
+        throw new NoAnswer(action, `${origin} answered something that is no whole ${action}Response`, { status });
+      return {
+        response: { statusCode: status, headers: { 'content-type': 'text/xml' }, body: new TextEncoder().encode(text) },
+      };
+    },
+    updateHttpClientConfig: (): void => undefined,
+    httpHandlerConfigs: () => ({}),
+  };
+}
+
+async function exchange(transport: Transport, request: Parameters<Transport>[0], action: string, origin: string) {
+  try {
+    const response = await transport(request);
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  } catch (thrown) {
+    request.signal?.throwIfAborted();
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new NoAnswer(action, `no answer from ${origin}: ${why}`, { cause: thrown });
+  }
+}
