@@ -1,6 +1,9 @@
-import { type BinaryDefinition, booleanFlag, durationFlag, integerFlag, textFlag } from '@mcm/kube';
+import { type BinaryDefinition, booleanFlag, durationFlag, integerFlag, listFlag, textFlag } from '@mcm/kube';
 import { createControllers, DEFAULT_SETTINGS } from './controllers.ts';
-import { serveWebhooks } from './webhooks.ts';
+import { serveWebhooks, serviceNames } from './webhooks.ts';
+
+/** Of `deploy/`. */
+const SERVICE = 'machine-controller-manager';
 
 const flags = {
   'safety-up': integerFlag({
@@ -30,7 +33,21 @@ const flags = {
   'webhook-cert-dir': textFlag({
     placeholder: '<directory>',
     default: '',
-    help: 'holds tls.crt and tls.key of the webhooks; read again when they change',
+    help: 'holds tls.crt and tls.key of the webhooks; read again when they change; without it they are self-made',
+  }),
+  'webhook-cert-secret': textFlag({
+    placeholder: '<name>',
+    default: 'machine-controller-manager-webhooks',
+    help: 'Secret in --namespace where replicas share the self-made certificates',
+  }),
+  'webhook-names': listFlag({
+    default: [],
+    help: 'DNS names and addresses in the self-made certificate; default: those of Service machine-controller-manager',
+  }),
+  'webhook-configurations': textFlag({
+    placeholder: '<name>',
+    default: 'machine-controller-manager',
+    help: 'webhook configurations that are told to trust the self-made certificates; empty: none',
   }),
 } as const;
 
@@ -42,14 +59,20 @@ export const machineControllerManager: BinaryDefinition<typeof flags> = {
   metricsPrefix: 'mcm_',
   defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency },
   flags,
-  check: (given) =>
-    given['webhook-port'] !== 0 && given['webhook-cert-dir'] === ''
-      ? ['--webhook-cert-dir must be given with --webhook-port: a directory with tls.crt and tls.key']
-      : [],
-  serve: ({ flags: given, control, clock, log }) =>
+  serve: ({ flags: given, namespace, control, clock, random, log }) =>
     serveWebhooks(
-      { host: given['bind-address'], port: given['webhook-port'], certificates: given['webhook-cert-dir'] },
-      { control, clock, log },
+      {
+        host: given['bind-address'],
+        port: given['webhook-port'],
+        certificates: given['webhook-cert-dir'],
+        selfMade: {
+          namespace,
+          secret: given['webhook-cert-secret'],
+          names: given['webhook-names'].length > 0 ? given['webhook-names'] : serviceNames(SERVICE, namespace),
+          configurations: given['webhook-configurations'],
+        },
+      },
+      { control, clock, random, log },
     ),
   units: ({ control, target, namespace, runtime, metrics, flags: given }) =>
     createControllers(

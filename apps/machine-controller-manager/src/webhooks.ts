@@ -4,8 +4,11 @@ import {
   type AdmissionHandler,
   type Clock,
   type KubeClient,
+  keepSelfMadeCertificates,
   type Logger,
+  type Random,
   readCertificateFiles,
+  type SelfMadeOptions,
   startAdmissionServer,
   watchCertificateFiles,
 } from '@mcm/kube';
@@ -24,16 +27,30 @@ export interface WebhookSettings {
   readonly host: string;
   /** 0: not at all. */
   readonly port: number;
-  /** Holds `tls.crt` and `tls.key`. */
+  /** Holds `tls.crt` and `tls.key`; empty: the certificates are our own. */
   readonly certificates: string;
+  /** Of certificates of our own. */
+  readonly selfMade: Pick<SelfMadeOptions, 'namespace' | 'secret' | 'names' | 'configurations'>;
 }
 
-/** Serves the webhooks, in every replica of the binary, until the returned function is called. */
-export async function serveWebhooks(
-  { host, port, certificates }: WebhookSettings,
-  { control, clock, log }: { readonly control: KubeClient; readonly clock: Clock; readonly log: Logger },
-): Promise<(() => Promise<void>) | undefined> {
-  if (port === 0) return undefined;
+/** The names by which an API server calls a Service. */
+export const serviceNames = (service: string, namespace: string): readonly string[] => [
+  `${service}.${namespace}.svc`,
+  `${service}.${namespace}.svc.cluster.local`,
+];
+
+/** What the webhooks need of the process. */
+export interface WebhookContext {
+  readonly control: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+type Stop = () => Promise<void>;
+
+async function serveFromFiles(settings: WebhookSettings, { control, clock, log }: WebhookContext): Promise<Stop> {
+  const { host, port, certificates } = settings;
   const pair = await readCertificateFiles(certificates);
   const server = await startAdmissionServer({ host, port }, pair, webhookHandlers(control));
   const files = watchCertificateFiles(certificates, { clock, log, use: server.use });
@@ -42,4 +59,23 @@ export async function serveWebhooks(
     files.close();
     return server.close();
   };
+}
+
+async function serveSelfMade(settings: WebhookSettings, context: WebhookContext): Promise<Stop> {
+  const { host, port, selfMade } = settings;
+  const { control, ...shared } = context;
+  const server = await startAdmissionServer({ host, port }, undefined, webhookHandlers(control));
+  const stop = new AbortController();
+  const kept = keepSelfMadeCertificates({ ...selfMade, ...shared, client: control, use: server.use }, stop.signal);
+  context.log.info('Serving webhooks with certificates of our own', { port: server.port });
+  return async () => {
+    stop.abort(new Error('the process ends'));
+    await Promise.all([kept, server.close()]);
+  };
+}
+
+/** Serves the webhooks, in every replica of the binary, until the returned function is called. */
+export async function serveWebhooks(settings: WebhookSettings, context: WebhookContext): Promise<Stop | undefined> {
+  if (settings.port === 0) return undefined;
+  return settings.certificates === '' ? serveSelfMade(settings, context) : serveFromFiles(settings, context);
 }

@@ -6,6 +6,7 @@ export {
   type AdmissionVerdict,
   answerReview,
 } from './admission/review.ts';
+export { keepSelfMadeCertificates, type SelfMadeOptions } from './admission/self-made/keep.ts';
 export { type AdmissionServer, type ServingPair, startAdmissionServer } from './admission/server.ts';
 export * from './backoff.ts';
 export { type ClientOptions, createClient, userAgent } from './client/create-client.ts';

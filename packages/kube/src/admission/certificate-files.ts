@@ -1,7 +1,7 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createSecureContext } from 'node:tls';
 import type { Clock, Timer } from '../clock.ts';
 import { ConfigError } from '../credentials/cluster-config.ts';
 import { errorText } from '../error-text.ts';
@@ -17,11 +17,13 @@ const SETTLE_MS = 200;
  */
 export async function readCertificateFiles(directory: string): Promise<ServingPair> {
   try {
-    const [cert, key] = await Promise.all(
+    const [cert = '', key = ''] = await Promise.all(
       ['tls.crt', 'tls.key'].map((name) => readFile(join(directory, name), 'utf8')),
     );
-    createSecureContext({ cert, key });
-    return { cert: cert ?? '', key: key ?? '' };
+    // TLS itself would take a file that is empty because it is just being written.
+    const belongs = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
+    if (!belongs) throw new Error('the key is not that of the certificate');
+    return { cert, key };
   } catch (error) {
     throw new ConfigError(
       `--webhook-cert-dir ${directory}: must hold tls.crt and its tls.key in PEM: ${errorText(error)}`,

@@ -35,12 +35,13 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
 /**
  * Serves admission webhooks over HTTPS.
  *
+ * @param pair Absent: connections are refused until {@link AdmissionServer.use} gives one.
  * @param handlers By path, such as `/validate`.
  * @throws ConfigError when the port cannot be had or the certificate is none.
  */
 export async function startAdmissionServer(
   address: { readonly host: string; readonly port: number },
-  pair: ServingPair,
+  pair: ServingPair | undefined,
   handlers: Readonly<Record<string, AdmissionHandler>>,
 ): Promise<AdmissionServer> {
   const answer = async (request: IncomingMessage): Promise<{ status: number; body: string }> => {

@@ -42,6 +42,27 @@ export interface PriorityClass extends KubeObject {
   value: number;
 }
 
+/** A MutatingWebhookConfiguration or a ValidatingWebhookConfiguration. */
+export interface WebhookConfiguration extends KubeObject {
+  webhooks?: {
+    name: string;
+    clientConfig: { caBundle?: string; url?: string; service?: object };
+    [field: string]: unknown;
+  }[];
+}
+
+export const mutatingWebhookConfigurations: ResourceDefinition<WebhookConfiguration> = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  plural: 'mutatingwebhookconfigurations',
+  kind: 'MutatingWebhookConfiguration',
+  namespaced: false,
+};
+export const validatingWebhookConfigurations: ResourceDefinition<WebhookConfiguration> = {
+  ...mutatingWebhookConfigurations,
+  plural: 'validatingwebhookconfigurations',
+  kind: 'ValidatingWebhookConfiguration',
+};
 export const podDisruptionBudgets: ResourceDefinition<PodDisruptionBudget> = {
   group: 'policy',
   version: 'v1',

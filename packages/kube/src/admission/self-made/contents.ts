@@ -1,0 +1,87 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import type { ServingPair } from '../server.ts';
+
+/** An authority whose certificate clients are given. */
+export interface Authority {
+  readonly cert: string;
+  /** Absent when it is lost: it then signs nothing more. */
+  readonly key?: string;
+  readonly from: Date;
+  readonly until: Date;
+}
+
+/** The certificate that is served. */
+export interface Serving extends ServingPair {
+  readonly names: readonly string[];
+  readonly until: Date;
+  /** Certificate of the authority that signed it. */
+  readonly signedBy: string;
+}
+
+/** What the shared Secret holds. */
+export interface Certificates {
+  /** Newest first. */
+  readonly authorities: readonly Authority[];
+  readonly serving: Serving | undefined;
+}
+
+const BLOCK = /-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----/g;
+const blocks = (pem: string): string[] => (pem.match(BLOCK) ?? []).map((block) => `${block}\n`);
+
+const tried = <T>(read: () => T): T | undefined => {
+  try {
+    return read();
+  } catch {
+    return undefined; // Somebody edited the Secret: what cannot be read is made anew.
+  }
+};
+
+const namesOf = (certificate: X509Certificate): string[] =>
+  (certificate.subjectAltName ?? '').split(', ').map((entry) => entry.replace(/^(DNS|IP Address):/, ''));
+
+function authoritiesOf(certs: string, keys: string): Authority[] {
+  const privateKeys = blocks(keys).flatMap((pem) => {
+    const key = tried((): KeyObject => createPrivateKey(pem));
+    return key ? [{ key, pem }] : [];
+  });
+  return blocks(certs)
+    .flatMap((cert) => {
+      const parsed = tried(() => new X509Certificate(cert));
+      if (!parsed?.ca) return [];
+      const own = privateKeys.find(({ key }) => parsed.checkPrivateKey(key));
+      const dates = { from: parsed.validFromDate, until: parsed.validToDate };
+      return [{ cert, ...dates, ...(own ? { key: own.pem } : {}) }];
+    })
+    .sort((a, b) => b.from.getTime() - a.from.getTime());
+}
+
+function servingOf(cert: string, key: string, authorities: readonly Authority[]): Serving | undefined {
+  const parsed = tried(() => new X509Certificate(cert));
+  const own = tried(() => createPrivateKey(key));
+  if (!parsed || !own || !parsed.checkPrivateKey(own)) return undefined;
+  const signer = authorities.find((authority) => parsed.verify(new X509Certificate(authority.cert).publicKey));
+  if (!signer) return undefined;
+  return { cert, key, names: namesOf(parsed), until: parsed.validToDate, signedBy: signer.cert };
+}
+
+/** Reads a Secret's data, base64. What is damaged, or does not belong together, is left out. */
+export function readCertificates(data: Readonly<Record<string, string>> | undefined): Certificates {
+  const text = (key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
+  const authorities = authoritiesOf(text('ca.crt'), text('ca.key'));
+  return { authorities, serving: servingOf(text('tls.crt'), text('tls.key'), authorities) };
+}
+
+/** What clients trust: all authorities, PEM. */
+export const bundleOf = (authorities: readonly Pick<Authority, 'cert'>[]): string =>
+  authorities.map(({ cert }) => cert).join('');
+
+/** The data of the Secret, base64: the keys of a Secret of type kubernetes.io/tls, and the authorities beside them. */
+export function secretData(authorities: readonly Authority[], { cert, key }: ServingPair): Record<string, string> {
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  return {
+    'ca.crt': base64(bundleOf(authorities)),
+    'ca.key': base64(authorities.map((authority) => authority.key ?? '').join('')),
+    'tls.crt': base64(cert),
+    'tls.key': base64(key),
+  };
+}

@@ -1,0 +1,178 @@
+import type { KubeClient } from '../../client.ts';
+import type { Clock } from '../../clock.ts';
+import { again, type Controller, type Outcome } from '../../controller.ts';
+import { createInformer } from '../../informer/create-informer.ts';
+import type { Informer } from '../../informer.ts';
+import type { Logger } from '../../logger.ts';
+import type { KubeObject, ResourceDefinition } from '../../objects.ts';
+import { createController } from '../../queue/create-controller.ts';
+import type { Random } from '../../random.ts';
+import { type Secret, secrets } from '../../types/core.ts';
+import {
+  mutatingWebhookConfigurations,
+  validatingWebhookConfigurations,
+  type WebhookConfiguration,
+} from '../../types/groups.ts';
+import type { ServingPair } from '../server.ts';
+import { type Authority, bundleOf, readCertificates, secretData } from './contents.ts';
+import { issueAuthority, issueServing } from './issue.ts';
+import { type CertificatePlan, planCertificates } from './plan.ts';
+
+/** Who shares certificates, and where. */
+export interface SelfMadeOptions {
+  readonly client: KubeClient;
+  /** Of the Secret. */
+  readonly namespace: string;
+  /** Name of the Secret that all replicas share. */
+  readonly secret: string;
+  /** DNS names and addresses that are served. */
+  readonly names: readonly string[];
+  /** Name of the webhook configurations that get the bundle; empty: none does. */
+  readonly configurations: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** Gets each pair that is to be served. */
+  readonly use: (pair: ServingPair) => void;
+}
+
+const KEY = 'certificates';
+const CONFIGURATIONS = [mutatingWebhookConfigurations, validatingWebhookConfigurations] as const;
+
+/**
+ * Keeps a certificate authority and a serving certificate in a Secret that all replicas share, renews them in time and
+ * puts what is to be trusted into the webhook configurations. Every replica may do each step: a write is bound to the
+ * state that was read, so of several that make certificates at once one is heard, and the others take its.
+ */
+class CertificateKeeper {
+  readonly #o: SelfMadeOptions;
+  readonly #secret: Informer<Secret>;
+  readonly #configurations: readonly [ResourceDefinition<WebhookConfiguration>, Informer<WebhookConfiguration>][];
+  readonly #controller: Controller;
+  #served = '';
+  /** Kinds of configurations whose absence was told. */
+  readonly #told = new Set<string>();
+
+  constructor(options: SelfMadeOptions) {
+    this.#o = options;
+    const { clock, random, log, namespace, configurations } = options;
+    this.#secret = this.#only(secrets, options.secret, namespace);
+    this.#configurations = configurations
+      ? CONFIGURATIONS.map((kind) => [kind, this.#only(kind, configurations)] as const)
+      : [];
+    this.#controller = createController({
+      name: 'webhook-certificates',
+      concurrency: 1,
+      reconcile: (_key, signal) => this.#reconcile(signal),
+      clock,
+      random,
+      log,
+    });
+    this.#controller.watch(this.#secret, () => [KEY]);
+    for (const [, informer] of this.#configurations) this.#controller.watch(informer, () => [KEY]);
+  }
+
+  #only<T extends KubeObject>(resource: ResourceDefinition<T>, name: string, namespace?: string): Informer<T> {
+    const { client, clock, random, log } = this.#o;
+    const fieldSelector = `metadata.name=${name}`;
+    return createInformer<T>(client, resource, {
+      clock,
+      random,
+      log,
+      fieldSelector,
+      ...(namespace ? { namespace } : {}),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    this.#controller.enqueue(KEY);
+    const parts = [this.#secret, ...this.#configurations.map(([, informer]) => informer), this.#controller];
+    await Promise.all(parts.map((part) => part.run(signal)));
+  }
+
+  async #reconcile(signal: AbortSignal): Promise<Outcome> {
+    const { clock, names } = this.#o;
+    const [stored] = this.#secret.store.list();
+    const plan = planCertificates(readCertificates(stored?.data), names, clock.now());
+    const secret = plan.changes ? await this.#renew(stored, plan, signal) : stored;
+    const { authorities, serving } = readCertificates(secret?.data);
+    // Before it is served: a client that does not trust it yet could not call.
+    await this.#publish(bundleOf(authorities), signal);
+    if (serving && serving.cert !== this.#served) {
+      this.#o.use({ cert: serving.cert, key: serving.key });
+      this.#served = serving.cert;
+      this.#o.log.info('Serving webhooks with a certificate of our own', {
+        names: serving.names,
+        until: serving.until.toISOString(),
+      });
+    }
+    return again(Math.max(plan.lookAgainAt.getTime() - clock.now().getTime(), 1000));
+  }
+
+  async #renew(stored: Secret | undefined, plan: CertificatePlan, signal: AbortSignal): Promise<Secret> {
+    const { client, namespace, secret: name, log } = this.#o;
+    const made: Authority | undefined = plan.makeAuthority && {
+      ...(await issueAuthority(plan.makeAuthority)),
+      ...plan.makeAuthority,
+    };
+    const authorities = made ? [made, ...plan.keep] : plan.keep;
+    const before = readCertificates(stored?.data).serving;
+    const pair = plan.serve ? await sign(plan.serve, made) : before;
+    if (pair === undefined) throw new Error('no certificate to serve');
+    const data = secretData(authorities, pair);
+    const resource = client.resource(secrets, namespace);
+    // A namesake of another type keeps it: the type of a Secret never changes.
+    const written =
+      stored === undefined
+        ? await resource.create({ metadata: { name }, type: 'kubernetes.io/tls', data }, { signal })
+        : await resource.update({ ...stored, data: { ...stored.data, ...data } }, { signal });
+    this.#secret.recordWrite(written);
+    log.info('Webhook certificates made', {
+      secret: `${namespace}/${name}`,
+      authorities: authorities.length,
+      newAuthority: made !== undefined,
+      servedUntil: readCertificates(written.data).serving?.until.toISOString() ?? '',
+    });
+    return written;
+  }
+
+  async #publish(bundle: string, signal: AbortSignal): Promise<void> {
+    const caBundle = Buffer.from(bundle).toString('base64');
+    for (const [kind, informer] of this.#configurations) {
+      const [configuration] = informer.store.list();
+      if (configuration === undefined) this.#missing(kind.kind);
+      else if (configuration.webhooks?.some(({ clientConfig }) => clientConfig.caBundle !== caBundle)) {
+        const webhooks = configuration.webhooks.map((webhook) => ({
+          ...webhook,
+          clientConfig: { ...webhook.clientConfig, caBundle },
+        }));
+        const { name, uid, resourceVersion } = configuration.metadata;
+        const body = { metadata: { uid, resourceVersion }, webhooks };
+        informer.recordWrite(await this.#o.client.resource(kind).patch(name, { type: 'merge', body }, { signal }));
+        this.#o.log.info('Webhook configuration trusts our certificates', { kind: kind.kind, name });
+      }
+    }
+  }
+
+  #missing(kind: string): void {
+    if (this.#told.has(kind)) return;
+    this.#told.add(kind);
+    this.#o.log.warn('There is no webhook configuration yet: apply deploy/webhooks', {
+      kind,
+      name: this.#o.configurations,
+    });
+  }
+}
+
+function sign(
+  { signer, names, ...validity }: NonNullable<CertificatePlan['serve']>,
+  made: Authority | undefined,
+): Promise<ServingPair> {
+  const authority = signer ?? made;
+  if (authority?.key === undefined) throw new Error('no authority to sign with');
+  return issueServing({ cert: authority.cert, key: authority.key }, names, validity);
+}
+
+/** Keeps the certificates until the signal aborts. Failures are logged and tried again; no private key is ever logged. */
+export const keepSelfMadeCertificates = (options: SelfMadeOptions, signal: AbortSignal): Promise<void> =>
+  new CertificateKeeper(options).run(signal);

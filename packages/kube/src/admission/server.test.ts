@@ -1,0 +1,148 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Clock } from '../clock.ts';
+import { createMemoryLogger } from '../log/memory-logger.ts';
+import { readCertificateFiles, watchCertificateFiles } from './certificate-files.ts';
+import { issueAuthority, issueServing } from './self-made/issue.ts';
+import { type AdmissionServer, type ServingPair, startAdmissionServer } from './server.ts';
+
+const HOST = '127.0.0.1';
+
+/** Waits for nothing: what is set is called in the next turn. */
+const hasty: Clock = {
+  now: () => new Date(),
+  setTimeout(callback) {
+    const handle = setImmediate(callback);
+    return { cancel: () => clearImmediate(handle) };
+  },
+};
+
+async function signed(): Promise<{ readonly ca: string; readonly pair: ServingPair }> {
+  // TLS compares with this machine's time.
+  const now = Date.now();
+  const validity = { from: new Date(now - 60_000), until: new Date(now + 3_600_000) };
+  const authority = await issueAuthority(validity);
+  return { ca: authority.cert, pair: await issueServing(authority, [HOST], validity) };
+}
+
+const send = (
+  port: number,
+  ca: string,
+  body: string,
+  { path = '/validate', method = 'POST' } = {},
+): Promise<{ status: number; text: string }> =>
+  new Promise((resolve, reject) => {
+    const sent = request({ host: HOST, port, path, method, ca, agent: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+
+const review = (object: unknown) =>
+  JSON.stringify({
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    request: {
+      uid: 'asked',
+      kind: { group: 'machine.sapcloud.io', version: 'v1alpha1', kind: 'MachineDeployment' },
+      operation: 'CREATE',
+      name: 'pool',
+      object,
+      oldObject: null,
+    },
+  });
+
+const start = (pair: ServingPair): Promise<AdmissionServer> =>
+  startAdmissionServer({ host: HOST, port: 0 }, pair, {
+    '/validate': ({ object }) => ({
+      causes:
+        object === 'bad' ? [{ field: 'spec.replicas', reason: 'FieldValueInvalid', message: 'must not be bad' }] : [],
+    }),
+    '/broken': () => {
+      throw new Error('a defect');
+    },
+  });
+
+test('reviews are answered over TLS, and whatever else is asked is refused', async () => {
+  const { ca, pair } = await signed();
+  const server = await start(pair);
+  try {
+    const good = await send(server.port, ca, review('good'));
+    expect([good.status, JSON.parse(good.text).response]).toEqual([200, { uid: 'asked', allowed: true }]);
+    const bad = JSON.parse((await send(server.port, ca, review('bad'))).text).response;
+    expect(bad).toMatchObject({
+      uid: 'asked',
+      allowed: false,
+      status: {
+        code: 422,
+        reason: 'Invalid',
+        message: 'MachineDeployment.machine.sapcloud.io "pool" is invalid: spec.replicas: must not be bad',
+        details: { causes: [{ field: 'spec.replicas' }] },
+      },
+    });
+    const status = async (body: string, options: object = {}) => (await send(server.port, ca, body, options)).status;
+    expect(await status('{')).toBe(400);
+    expect(await status(review('good'), { path: '/elsewhere' })).toBe(404);
+    expect(await status(review('good'), { path: '/__proto__' })).toBe(404);
+    expect(await status('', { method: 'GET' })).toBe(405);
+    expect(await status(review('good'), { path: '/broken' })).toBe(500);
+    expect(await status('x'.repeat(5 * 1024 * 1024)).catch(() => 413)).toBe(413);
+    expect(await status(review('good'))).toBe(200);
+  } finally {
+    await server.close();
+  }
+});
+
+test('a port that is taken is told by flag and number', async () => {
+  const { pair } = await signed();
+  const server = await start(pair);
+  try {
+    await expect(startAdmissionServer({ host: HOST, port: server.port }, pair, {})).rejects.toThrow(
+      `--webhook-port ${server.port}: cannot listen there`,
+    );
+  } finally {
+    await server.close();
+  }
+});
+
+test('certificates of files are read again when they change; a pair that does not match is passed over', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'webhooks-'));
+  const put = async ({ cert, key }: ServingPair) => {
+    await writeFile(join(directory, 'tls.crt'), cert);
+    await writeFile(join(directory, 'tls.key'), key);
+  };
+  await expect(readCertificateFiles(directory)).rejects.toThrow(`--webhook-cert-dir ${directory}`);
+  const [first, second] = [await signed(), await signed()];
+  await put(first.pair);
+  const server = await start(await readCertificateFiles(directory));
+  const log = createMemoryLogger();
+  const used = Promise.withResolvers<void>();
+  const files = watchCertificateFiles(directory, {
+    clock: hasty,
+    log,
+    use: (pair) => {
+      server.use(pair);
+      if (pair.cert === second.pair.cert) used.resolve();
+    },
+  });
+  try {
+    expect((await send(server.port, first.ca, review('good'))).status).toBe(200);
+    await put(second.pair);
+    await used.promise;
+    expect((await send(server.port, second.ca, review('good'))).status).toBe(200);
+    await expect(send(server.port, first.ca, review('good'))).rejects.toThrow();
+    expect(JSON.stringify(log.lines)).not.toContain('PRIVATE KEY');
+  } finally {
+    files.close();
+    await server.close();
+    await rm(directory, { recursive: true });
+  }
+});
