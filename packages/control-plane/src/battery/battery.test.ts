@@ -11,11 +11,11 @@ import { type ControlPlane, startControlPlane } from '../plane.ts';
 const FLOORS: Readonly<Record<string, number>> = {
   crud: 59,
   crds: 28,
-  'custom-resources': 39,
+  'custom-resources': 40,
   discovery: 53,
   http: 34,
   lists: 40,
-  patches: 45,
+  patches: 46,
   'scale-status': 8,
 };
 

@@ -51,11 +51,16 @@ interface Field {
 const goKind = (value: unknown): string => {
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'boolean') return 'bool';
-  return typeof value;
+  return typeof value === 'bigint' ? 'number' : typeof value;
 };
+
+/** A number as its text had it, as far as a double tells. */
+const numberText = (value: number | bigint): string =>
+  typeof value === 'number' && Number.isInteger(value) ? BigInt(value).toString() : String(value);
 
 /** The kind of a value in an untyped object of Go. */
 function untypedKind(value: unknown): string {
+  if (typeof value === 'bigint') return 'int64';
   if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
   if (typeof value === 'boolean') return 'bool';
   return isRecord(value) ? 'map' : Array.isArray(value) ? 'slice' : 'string';
@@ -66,7 +71,7 @@ export function converterComplaint(value: unknown, type: string): string {
   if (type.startsWith('[]')) return `cannot restore slice from ${untypedKind(value)}`;
   if (type.startsWith('map[')) return `cannot restore map from ${untypedKind(value)}`;
   if (type.includes('.')) return `cannot restore struct from: ${untypedKind(value)}`;
-  const isNumber = typeof value === 'number';
+  const isNumber = typeof value === 'number' || typeof value === 'bigint';
   return isNumber && type !== 'bool' ? `cannot convert ${untypedKind(value)} to ${type}` : `unrecognized type: ${type}`;
 }
 
@@ -103,14 +108,16 @@ function readBoolean(value: unknown, owner: string, path: string): unknown {
 const readInteger =
   (type: 'int32' | 'int64'): Reader =>
   (value, owner, path) => {
-    if (typeof value !== 'number') throw mismatch(value, owner, path, type);
-    const fits = Number.isInteger(value) && (type === 'int64' || Math.abs(value) <= 2 ** 31);
-    if (!fits) throw mismatch(value, owner, path, type, `number ${value}`);
+    if (typeof value === 'bigint' && type === 'int64') return value;
+    if (typeof value !== 'number' && typeof value !== 'bigint') throw mismatch(value, owner, path, type);
+    const fits = Number.isSafeInteger(value) && (type === 'int64' || (value >= -(2 ** 31) && value < 2 ** 31));
+    if (!fits) throw mismatch(value, owner, path, type, `number ${numberText(value)}`);
     return value;
   };
 
 function readNumber(value: unknown, owner: string, path: string): unknown {
   if (typeof value === 'number') return value;
+  if (typeof value === 'bigint') return Number(value);
   throw mismatch(value, owner, path, 'float64');
 }
 
@@ -142,7 +149,7 @@ const readTime =
   };
 
 function readQuantity(value: unknown): unknown {
-  const text = typeof value === 'number' ? String(value) : value;
+  const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
   const written = typeof text === 'string' ? canonicalQuantity(text) : undefined;
   if (written === undefined) throw new Mismatch(QUANTITY_ERROR);
   return written;
@@ -154,7 +161,8 @@ function readIntOrString(value: unknown, owner: string, path: string): unknown {
     return readInteger('int32')(value, owner, path);
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error;
-    const found = typeof value === 'number' ? `number ${value}` : goKind(value);
+    const found =
+      typeof value === 'number' || typeof value === 'bigint' ? `number ${numberText(value)}` : goKind(value);
     throw new Mismatch(error.message, `json: cannot unmarshal ${found} into Go value of type int32`);
   }
 }

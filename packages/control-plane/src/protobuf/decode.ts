@@ -1,3 +1,4 @@
+import { parseJson } from '../json.ts';
 import type { KindDefinition } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
 import { isRecord, put } from '../schema/json.ts';
@@ -56,7 +57,7 @@ function readRaw(bytes: Uint8Array): unknown {
   const { bytes: raw } = readWrapped(bytes);
   if (raw.length === 0) return null;
   try {
-    return JSON.parse(utf8.decode(raw));
+    return parseJson(utf8.decode(raw));
   } catch (error) {
     if (error instanceof SyntaxError) throw new WireError(`embedded JSON: ${error.message}`);
     throw error;
@@ -91,6 +92,13 @@ function readSchemaOr(type: string, bytes: Uint8Array, depth: number): unknown {
   return type === 'B' ? allows : schemas;
 }
 
+/** A bigint beyond 2^53, as `parseJson` has it. */
+function integerOf(varint: bigint): number | bigint {
+  const value = BigInt.asIntN(64, varint);
+  const rounded = Number(value);
+  return Number.isSafeInteger(rounded) ? rounded : value;
+}
+
 function readDouble(bytes: Uint8Array): number {
   if (bytes.length !== 8) throw new WireError('unexpected EOF');
   return new DataView(bytes.buffer, bytes.byteOffset, 8).getFloat64(0, true);
@@ -98,7 +106,7 @@ function readDouble(bytes: Uint8Array): number {
 
 function readValue(type: string, varint: bigint, bytes: Uint8Array | undefined, depth: number): unknown {
   if (type === 'b') return varint !== 0n;
-  if (type === 'i') return Number(BigInt.asIntN(64, varint));
+  if (type === 'i') return integerOf(varint);
   if (bytes === undefined) throw new WireError('proto: wrong wireType');
   switch (type) {
     case 's':
@@ -151,7 +159,7 @@ function addToList(
 ): void {
   if (field.type === 'i' && bytes !== undefined) {
     const packed = new WireReader(bytes);
-    while (!packed.done) list.push(Number(BigInt.asIntN(64, packed.varint())));
+    while (!packed.done) list.push(integerOf(packed.varint()));
   } else {
     list.push(readValue(field.type, varint, bytes, depth));
   }
@@ -241,7 +249,7 @@ export function decodeProtobuf(
 ): ApiObject {
   try {
     const { apiVersion, kind, raw, contentType } = readEnvelope(body);
-    if (contentType === 'application/json') return JSON.parse(utf8.decode(raw)) as ApiObject;
+    if (contentType === 'application/json') return parseJson(utf8.decode(raw)) as ApiObject;
     const form = formOf(apiVersion, kind);
     if (form === undefined) {
       const reason =

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../json.ts';
 import type { ApiObject } from '../object.ts';
 import { isRecord } from '../schema/json.ts';
 import { formOf, MAGIC } from './envelope.ts';
@@ -83,7 +84,7 @@ const CONTENTS: Readonly<Record<string, (writer: WireWriter, value: unknown) => 
   q: (writer, value) => writeText(writer, 1, text(value) || '0'),
   o: writeIntOrString,
   r: (writer, value) => {
-    if (value !== undefined && value !== null) writeText(writer, 1, JSON.stringify(value));
+    if (value !== undefined && value !== null) writeText(writer, 1, stringifyJson(value));
   },
   u: (writer, value) => writeInt(writer, 1, nanoseconds(text(value))),
   x: (writer, value) => {

@@ -1,6 +1,8 @@
+import { exactInteger, mayHoldLarge, parseJson, stringifyJson } from '../json.ts';
 import { apiVersionOf } from '../kinds/kind.ts';
 import { converterComplaint, DecodeError } from '../kinds/shape.ts';
 import type { ApiObject } from '../object.ts';
+import { put } from '../schema/json.ts';
 import { yaml } from '../yaml.ts';
 import { badRequest, invalid, invalidValue, jsonTypeOf } from './errors.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
@@ -68,10 +70,21 @@ function excerpt(bytes: Uint8Array): string {
 const unrecognized = (kind: string, why: string, bytes: Uint8Array): Error =>
   badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${excerpt(bytes)})`);
 
+/** Integers as `parseJson` has them: only those that a double cannot hold are bigints. */
+function withNumbers(value: unknown): unknown {
+  if (typeof value === 'bigint') return exactInteger(value.toString(), Number(value));
+  if (Array.isArray(value)) return value.map(withNumbers);
+  if (isPlain(value)) for (const key of Object.keys(value)) put(value, key, withNumbers(value[key]));
+  return value;
+}
+
 /** YAML in the words of Go's library for what is wrong. @throws StatusError 400 */
 export function parseYamlText(text: string, prefix = ''): unknown {
   try {
-    return yaml().parse(text, { version: '1.1', merge: true, maxAliasCount: 100, logLevel: 'error' });
+    const large = mayHoldLarge(text);
+    const options = { version: '1.1', merge: true, maxAliasCount: 100, logLevel: 'error', intAsBigInt: large } as const;
+    const value: unknown = yaml().parse(text, options);
+    return large ? withNumbers(value) : value;
   } catch (error) {
     const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
     const line = /at line (\d+)/.exec(message)?.[1] ?? '1';
@@ -90,7 +103,7 @@ export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): P
     value = parseYamlText(text);
   } else {
     try {
-      value = JSON.parse(text);
+      value = parseJson(text);
     } catch {
       throw unrecognized(kind, `couldn't get version/kind; json parse error: ${jsonProblem(text)}`, bytes);
     }
@@ -131,7 +144,7 @@ export function checkType(body: Plain, served: ServedKind, kinds: KindRegistry, 
   const apiVersion = body.apiVersion;
   const name = body.kind;
   if (kind.custom) {
-    const shown = JSON.stringify(body);
+    const shown = stringifyJson(body);
     if (typeof name !== 'string' || name === '') {
       throw unrecognized(kind.kind, `Object 'Kind' is missing in '${shown}'`, bytes);
     }

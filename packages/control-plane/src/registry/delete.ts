@@ -1,3 +1,4 @@
+import { parseJson } from '../json.ts';
 import type { ApiObject } from '../object.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { conflict, MODIFIED, notFound, preconditionFailed } from './errors.ts';
@@ -103,7 +104,7 @@ function finish(
   const waits = finalizers.length > 0 || hasSpecFinalizers(object);
   if (grace === 'none' && waits && !hasSpecFinalizers(object)) markAsDeleting(registry, object);
   const marked = grace === 'given' || waits;
-  const unchanged = jsonEquals(JSON.parse(renderObject(object, undefined)), JSON.parse(renderObject(old, undefined)));
+  const unchanged = jsonEquals(parseJson(renderObject(object, undefined)), parseJson(renderObject(old, undefined)));
   const gone = !waits && (object.metadata.deletionGracePeriodSeconds ?? 0) <= 0;
   if (options.dryRun) return { gone, text: renderObject(object, undefined), object };
   let current = record;

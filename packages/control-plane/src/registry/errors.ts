@@ -1,3 +1,4 @@
+import { stringifyJson } from '../json.ts';
 import type { KindDefinition } from '../kinds/kind.ts';
 import { type StatusCause, StatusError } from '../status.ts';
 
@@ -148,7 +149,7 @@ export const unauthorized = (): StatusError =>
   new StatusError({ message: 'Unauthorized', reason: 'Unauthorized', code: 401 });
 
 /** Causes in the field's terms. Values are shown as Go's `%q` or JSON shows them. */
-const shown = (value: unknown): string => (value === undefined ? 'null' : JSON.stringify(value));
+const shown = (value: unknown): string => (value === undefined ? 'null' : stringifyJson(value));
 
 export const invalidValue = (field: string, value: unknown, message: string): StatusCause => ({
   reason: 'FieldValueInvalid',

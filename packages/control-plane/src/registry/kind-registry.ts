@@ -1,3 +1,4 @@
+import { parseJson, stringifyJson } from '../json.ts';
 import { apiVersionOf, type KindDefinition, resourceId } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
 import { type CompiledSchema, compileSchema } from '../schema/index.ts';
@@ -44,7 +45,7 @@ export class ServedKind {
   /** The stored text in this version. With conversion strategy `None` only the apiVersion differs. */
   textOf(record: StoredRecord): string {
     const decode = this.kind.storedAs?.decode;
-    if (decode !== undefined) return JSON.stringify(decode(JSON.parse(record.json)));
+    if (decode !== undefined) return stringifyJson(decode(parseJson(record.json) as ApiObject));
     if (record.revision < this.#since) return this.#renew(record);
     const start = `{"apiVersion":"${this.apiVersion}",`;
     if (record.json.startsWith(start)) return record.json;
@@ -52,7 +53,7 @@ export class ServedKind {
   }
 
   #renew(record: StoredRecord): string {
-    const object = JSON.parse(record.json) as ApiObject;
+    const object = parseJson(record.json) as ApiObject;
     object.apiVersion = this.apiVersion;
     this.schema?.prune(object);
     this.schema?.setDefaults(object);

@@ -1,3 +1,4 @@
+import { parseJson, stringifyJson } from '../json.ts';
 import type { ApiObject, ObjectMeta } from '../object.ts';
 
 /** Metadata in the order of the Go struct, without what is empty. */
@@ -43,7 +44,7 @@ export function renderObject(object: ApiObject, revision: number | undefined): s
   const { apiVersion, kind, metadata, ...body } = object;
   const resourceVersion = revision === undefined ? metadata.resourceVersion : String(revision);
   const meta = tidyMeta({ ...metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) });
-  return JSON.stringify({ apiVersion, kind, metadata: meta, ...body });
+  return stringifyJson({ apiVersion, kind, metadata: meta, ...body });
 }
 
 /** Structural equality of plain JSON; `undefined` members count as absent. */
@@ -68,7 +69,7 @@ export function jsonEquals(a: unknown, b: unknown): boolean {
 }
 
 /** A deep copy of plain JSON. */
-export const copyJson = <T>(value: T): T => (value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T));
+export const copyJson = <T>(value: T): T => (value === undefined ? value : (parseJson(stringifyJson(value)) as T));
 
 /** An object's time: RFC 3339 in whole seconds. */
 export const formatTime = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;

@@ -1,3 +1,4 @@
+import { parseJson, stringifyJson } from '../json.ts';
 import { DecodeError, roundTrip } from '../kinds/shape.ts';
 import type { ApiObject, JsonObject } from '../object.ts';
 import { applyJsonPatch, applyMergePatch, applyStrategicMergePatch, goPlain, serverSideApply } from '../patch/index.ts';
@@ -40,7 +41,7 @@ export const patchTypesOf = (served: ServedKind): readonly PatchType[] =>
 function parsePatch(bytes: Uint8Array, prefix: string): unknown {
   const text = Buffer.from(bytes).toString('utf8');
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     throw badRequest(`${prefix}${jsonProblem(text)}`);
   }
@@ -66,7 +67,7 @@ export function patcher(type: PatchType, bytes: Uint8Array, served: ServedKind):
 
 /** A refusal of the decoded result of a patch shows the whole of it. */
 export const invalidPatch = (object: ApiObject, why: string, shown?: string): StatusError => {
-  const message = `Invalid value: ${JSON.stringify(shown ?? renderObject(object, undefined))}: ${why}`;
+  const message = `Invalid value: ${stringifyJson(shown ?? renderObject(object, undefined))}: ${why}`;
   return new StatusError({
     message: ` "" is invalid: patch: ${message}`,
     reason: 'Invalid',
@@ -86,7 +87,7 @@ function decodePatched(
 ): ApiObject {
   const object = patched as unknown as ApiObject;
   if (served.kind.custom && (object.kind ?? '') === '') {
-    throw invalidPatch(object, `Object 'Kind' is missing in '${JSON.stringify(object)}'`, JSON.stringify(object));
+    throw invalidPatch(object, `Object 'Kind' is missing in '${stringifyJson(object)}'`, stringifyJson(object));
   }
   if (strategic !== undefined) {
     // The object is made from the patched fields; what kind it is was never in question.
@@ -131,7 +132,7 @@ function typed(
     if (!(error instanceof DecodeError) || served.kind.custom) throw error;
     if (strategic !== undefined) throw invalidPatch(object, error.converterWhy, strategic());
     const shown = { apiVersion, kind, metadata, ...body };
-    throw invalidPatch(object, error.why, JSON.stringify(shown));
+    throw invalidPatch(object, error.why, stringifyJson(shown));
   }
 }
 

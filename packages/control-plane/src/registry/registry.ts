@@ -1,6 +1,7 @@
 import type { ServiceAccountTokens } from '../auth/service-account-tokens.ts';
 import type { UserInfo } from '../auth/user.ts';
 import type { Clock } from '../clock.ts';
+import { parseJson, stringifyJson } from '../json.ts';
 import type { ApiObject } from '../object.ts';
 import type { Store, StoredRecord } from '../store/store.ts';
 import { type AdmissionAttributes, AdmissionChain } from './admission.ts';
@@ -62,7 +63,7 @@ export class Registry {
 
   /** The object of a record in the version of `served`. A copy of its own: the caller may change it. */
   parse(served: ServedKind, record: StoredRecord): ApiObject {
-    return JSON.parse(served.textOf(record)) as ApiObject;
+    return parseJson(served.textOf(record)) as ApiObject;
   }
 
   /** Writes an object. @throws StatusError 500 when it is larger than the store takes. */
@@ -85,7 +86,7 @@ export class Registry {
     if (storageVersion === version) return object;
     const stored = this.kinds.find(group, storageVersion, plural);
     if (stored === undefined) return object;
-    const converted = JSON.parse(JSON.stringify(object)) as ApiObject;
+    const converted = parseJson(stringifyJson(object)) as ApiObject;
     converted.apiVersion = stored.apiVersion;
     stored.schema?.prune(converted);
     stored.schema?.setDefaults(converted);
@@ -100,7 +101,7 @@ export class Registry {
       name,
       labels,
       fields,
-      render: (revision) => renderObject(JSON.parse(record.json) as ApiObject, revision),
+      render: (revision) => renderObject(parseJson(record.json) as ApiObject, revision),
     });
   }
 

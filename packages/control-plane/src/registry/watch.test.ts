@@ -88,7 +88,7 @@ test('a version of the future is waited for, then refused', async () => {
   expect((await answer).body).toMatchObject({ code: 504, reason: 'Timeout', details: { retryAfterSeconds: 1 } });
 });
 
-test('a client that does not read is cut off; others get everything', async () => {
+test('a client that does not read is cut off; others get everything', { timeout: 60_000 }, async () => {
   await create('a');
   const lazy = await setup.plane.fetch(new Request(`https://plane${PATH}?watch=1`));
   const eager = await setup.client.watch(`${PATH}?watch=1`);

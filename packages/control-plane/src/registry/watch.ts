@@ -1,4 +1,5 @@
 import type { Timer } from '../clock.ts';
+import { parseJson, stringifyJson } from '../json.ts';
 import type { Sink } from '../server/exchange.ts';
 import type { Status } from '../status.ts';
 import type { Equality } from '../store/record-index.ts';
@@ -222,9 +223,9 @@ class Watcher {
     if (event.type === 'DELETED') return () => this.#eventFrame(event, 'DELETED', record);
     return () => {
       // Left the selection: its last selected state, under the version of the change.
-      const object = JSON.parse(previous?.json ?? '{}') as { metadata: { resourceVersion: string } };
+      const object = parseJson(previous?.json ?? '{}') as { metadata: { resourceVersion: string } };
       object.metadata.resourceVersion = String(event.revision);
-      const json = JSON.stringify(object);
+      const json = stringifyJson(object);
       return this.#format.frame('DELETED', this.#show(this.#served.textOf({ ...record, json })));
     };
   }

@@ -22,12 +22,11 @@ export function goQuote(text: string): string {
   return `${out}"`;
 }
 
-/** A float as Go's `%v` prints it. */
+/** A number as Go's `%v` prints it: whole ones are integers there, a float has an exponent when that is below -4 or above 5. */
 export function goFloat(value: number): string {
-  if (value !== 0 && Math.abs(value) < 1e-4) {
-    return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
-  }
-  return String(value);
+  const magnitude = Math.abs(value);
+  if (Number.isSafeInteger(value) || (magnitude >= 1e-4 && magnitude < 1e6)) return String(value);
+  return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
 }
 
 /** A bad value as it stands in a message of `field.Error`. */
@@ -42,6 +41,13 @@ export function goValue(value: unknown): string {
 export const required = (field: string, detail = ''): StatusCause => ({
   reason: 'FieldValueRequired',
   message: detail === '' ? 'Required value' : `Required value: ${detail}`,
+  field,
+});
+
+/** Invalid, without the value: structures are not shown. */
+export const invalidWhole = (field: string, detail: string): StatusCause => ({
+  reason: 'FieldValueInvalid',
+  message: `Invalid value: ${detail}`,
   field,
 });
 

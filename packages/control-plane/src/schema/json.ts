@@ -27,9 +27,16 @@ export function cloneJson<T>(value: T): T {
   return copy as T;
 }
 
+/** A large integer may stand as a bigint, or as a double where it was written as one. */
+const sameNumber = (a: unknown, b: unknown): boolean => {
+  const [large, other] = typeof a === 'bigint' ? [a, b] : [b, a];
+  return typeof other === 'number' && Number.isInteger(other) && BigInt(other) === large;
+};
+
 /** Deep equality of JSON values; the order of keys does not matter. */
 export function equalJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
+  if (typeof a === 'bigint' || typeof b === 'bigint') return sameNumber(a, b);
   if (Array.isArray(a)) {
     if (!Array.isArray(b) || a.length !== b.length) return false;
     for (let i = 0; i < a.length; i++) if (!equalJson(a[i], b[i])) return false;

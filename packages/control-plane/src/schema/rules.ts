@@ -1,5 +1,5 @@
 import type { StatusCause } from '../status.ts';
-import { duplicate, forbidden, invalid, NO_FIELD, required } from './causes.ts';
+import { duplicate, forbidden, invalid, invalidWhole, NO_FIELD, required } from './causes.ts';
 import { CelCompileError } from './cel/ast.ts';
 import { compileCel, type Declaration, type Program } from './cel/compile.ts';
 import { optionalOf, typeOfNode } from './cel/types.ts';
@@ -86,24 +86,25 @@ function messageOf(rule: Rule, values: readonly unknown[]): string {
   return spec.message === undefined || spec.message === '' ? `failed rule: ${spec.rule.trim()}` : spec.message.trim();
 }
 
-/** Structures are named by their type, scalars shown. */
-function shown(value: unknown): unknown {
-  if (Array.isArray(value)) return 'array';
-  return isRecord(value) ? 'object' : value;
-}
-
+/** What a failed rule is told as. The value is left out where it is a structure. */
 function causeOf(field: string, value: unknown, detail: string, reason: string | undefined): StatusCause {
+  const isStructure = typeof value === 'object' && value !== null;
   switch (reason) {
     case 'FieldValueForbidden':
       return forbidden(field, detail);
     case 'FieldValueRequired':
       return required(field, detail);
     case 'FieldValueDuplicate':
-      return duplicate(field, shown(value));
+      return isStructure
+        ? { reason: 'FieldValueDuplicate', message: 'Duplicate value', field }
+        : duplicate(field, value);
     default:
-      return invalid(field, shown(value), detail);
+      return isStructure ? invalidWhole(field, detail) : invalid(field, value, detail);
   }
 }
+
+/** A rule that could not be evaluated names the type of its value instead. */
+const typeOf = (node: SchemaNode): string => node.types[0] ?? '';
 
 /** `.spec.a['b c']` as a field of a cause. */
 function fieldOfPath(path: string, relative: string | undefined): string {
@@ -112,21 +113,21 @@ function fieldOfPath(path: string, relative: string | undefined): string {
   return path === '' ? suffix.replace(/^\./, '') : `${path}${suffix}`;
 }
 
-function failure(rule: Rule, error: CelRuntimeError, path: string, value: unknown): StatusCause {
+function failure(rule: Rule, error: CelRuntimeError, path: string, node: SchemaNode): StatusCause {
   const { message } = error;
   const source = rule.spec.rule.trim();
   if (message.startsWith('no such overload')) {
     const words = 'call arguments did not match a supported operator, function or macro signature for rule';
-    return invalid(path, shown(value), `'${message}': ${words}: ${source}`);
+    return invalid(path, typeOf(node), `'${message}': ${words}: ${source}`);
   }
   if (message.startsWith('operation cancelled')) {
     return invalid(
       path,
-      shown(value),
+      typeOf(node),
       `'${message}': no further validation rules will be run due to call cost exceeds limit for rule: ${source}`,
     );
   }
-  return invalid(path, shown(value), `${message} evaluating rule: ${source}`);
+  return invalid(path, typeOf(node), `${message} evaluating rule: ${source}`);
 }
 
 interface Walk {
@@ -155,7 +156,7 @@ function checkRules(
     const values = [self, optional && !(before instanceof Optional) ? new Optional(true, before) : before];
     const field = path === '' ? NO_FIELD : path;
     if (typeof rule.program === 'string') {
-      walk.causes.push(invalid(field, shown(value), rule.program));
+      walk.causes.push(invalid(field, typeOf(node), rule.program));
       continue;
     }
     try {
@@ -164,7 +165,7 @@ function checkRules(
       walk.causes.push(causeOf(at === '' ? field : at, value, messageOf(rule, values), rule.spec.reason));
     } catch (error) {
       if (!(error instanceof CelRuntimeError)) throw error;
-      walk.causes.push(failure(rule, error, field, value));
+      walk.causes.push(failure(rule, error, field, node));
     }
   }
 }

@@ -41,8 +41,8 @@ function goTypeOf(value: unknown): GoType {
       : { type: 'number', format: 'float64' };
   }
   if (typeof value === 'number') {
-    const fits = Number.isInteger(value) && value < 2 ** 63 && value >= -(2 ** 63);
-    return fits ? { type: 'integer', format: 'int64' } : { type: 'number', format: 'float64' };
+    // Whole numbers that are no bigints were written with a fraction or an exponent: Go has floats of them.
+    return Number.isSafeInteger(value) ? { type: 'integer', format: 'int64' } : { type: 'number', format: 'float64' };
   }
   return { type: Array.isArray(value) ? 'array' : 'object', format: '' };
 }

@@ -1,6 +1,8 @@
 import { gzipSync } from 'node:zlib';
+import { parseJson, stringifyJson } from '../json.ts';
 import type { ApiObject } from '../object.ts';
 import { encodeProtobuf, hasProtobuf } from '../protobuf/index.ts';
+import { isRecord, put } from '../schema/json.ts';
 import type { Status } from '../status.ts';
 import { yaml } from '../yaml.ts';
 import type { ServerRequest, ServerResponse } from './exchange.ts';
@@ -9,30 +11,34 @@ import { type Format, PROTOBUF } from './negotiate.ts';
 /** Answers below this many bytes are not compressed. */
 const GZIP_FROM = 128 * 1024;
 
-const sortKeys = (_key: string, value: unknown): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-    : value;
+/** The keys of every object in their order, as YAML has them. */
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
+  if (!isRecord(value)) return value;
+  const sorted: Record<string, unknown> = {};
+  for (const key of Object.keys(value).sort()) put(sorted, key, sortKeys(value[key]));
+  return sorted;
+}
 
 /** Writes a JSON text in the form that was agreed; what has no protobuf form stays JSON. */
 export function answerText(text: string, format: Format, request: ServerRequest, status = 200): ServerResponse {
   let body = text;
   if (format.mediaType === PROTOBUF) {
-    const object = JSON.parse(text) as ApiObject;
+    const object = parseJson(text) as ApiObject;
     if (hasProtobuf(object.apiVersion, object.kind)) {
       return compressed(encodeProtobuf(object), PROTOBUF, request, status);
     }
     return compressed(`${body}\n`, 'application/json', request, status);
   }
   if (format.mediaType === 'application/yaml') {
-    body = yaml().stringify(JSON.parse(JSON.stringify(JSON.parse(text), sortKeys)), { lineWidth: 0, indentSeq: false });
-  } else if (format.pretty) body = `${JSON.stringify(JSON.parse(text), null, 2)}\n`;
+    body = yaml().stringify(sortKeys(parseJson(text)), { lineWidth: 0, indentSeq: false });
+  } else if (format.pretty) body = `${stringifyJson(parseJson(text), 2)}\n`;
   else body += '\n';
   return compressed(body, format.mediaType, request, status);
 }
 
 export function answerJson(value: unknown, format: Format, request: ServerRequest, status = 200): ServerResponse {
-  return answerText(JSON.stringify(value), format, request, status);
+  return answerText(stringifyJson(value), format, request, status);
 }
 
 /** Compresses what is large, when asked. */

@@ -29,8 +29,12 @@ function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> 
   });
 }
 
-/** A listener of little patience whose handler reads the body. */
-async function impatient(): Promise<{ listener: Listener; bodies: string[] }> {
+/** Nothing here takes so long, however slow the machine is. */
+const FOREVER_MS = 600_000;
+const PATIENT = { handshakeMs: FOREVER_MS, headersMs: FOREVER_MS, requestMs: FOREVER_MS, everyMs: 20 };
+
+/** A listener that has no patience in one thing, and whose handler reads the body. What is to succeed has all the time there is. */
+async function impatient(limits: Partial<typeof PATIENT>): Promise<{ listener: Listener; bodies: string[] }> {
   const authority = createAuthority(new Date());
   const { key, certificate } = authority.issueServer(['127.0.0.1']);
   const bodies: string[] = [];
@@ -42,7 +46,7 @@ async function impatient(): Promise<{ listener: Listener; bodies: string[] }> {
     }
     return { status: 200, headers: {}, body: 'fine' };
   };
-  const patience = { handshakeMs: 100, headersMs: 100, requestMs: 200, everyMs: 20 };
+  const patience = { ...PATIENT, ...limits };
   const listener = await listen(
     { handle },
     { port: 0, key, certificate, caCertificate: authority.certificate, patience },
@@ -52,7 +56,7 @@ async function impatient(): Promise<{ listener: Listener; bodies: string[] }> {
 }
 
 test('a client that sends its headers too slowly is cut off', async () => {
-  const { listener, bodies } = await impatient();
+  const { listener, bodies } = await impatient({ headersMs: 50 });
   const { socket, over } = await open(listener.port);
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n');
   expect(await over).toMatch(/^HTTP\/1.1 408 /);
@@ -60,7 +64,7 @@ test('a client that sends its headers too slowly is cut off', async () => {
 });
 
 test('a client that sends its body too slowly is cut off, and nobody waits for it', async () => {
-  const { listener, bodies } = await impatient();
+  const { listener, bodies } = await impatient({ headersMs: 50, requestMs: 100 });
   const { socket, over } = await open(listener.port);
   socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nslow');
   await over;
@@ -68,7 +72,7 @@ test('a client that sends its body too slowly is cut off, and nobody waits for i
 });
 
 test('a client that connects and says nothing of TLS is cut off', async () => {
-  const { listener } = await impatient();
+  const { listener } = await impatient({ handshakeMs: 50 });
   const socket = connectTcp(listener.port, '127.0.0.1');
   await new Promise((resolve) => socket.on('close', resolve).on('error', () => undefined));
 });

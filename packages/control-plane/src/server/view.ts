@@ -1,3 +1,4 @@
+import { parseJson, stringifyJson } from '../json.ts';
 import { roundTrip } from '../kinds/shape.ts';
 import type { ApiObject } from '../object.ts';
 import { encodeWatchEvent } from '../protobuf/index.ts';
@@ -65,17 +66,17 @@ const partial = (object: ApiObject, version: Format['version'], annotations?: Re
 export function viewObject(text: string, options: ViewOptions): string {
   const { served, format } = options;
   if (format.as === undefined) return text;
-  const object = JSON.parse(text) as ApiObject;
+  const object = parseJson(text) as ApiObject;
   if (format.as === 'Table') {
     const { resourceVersion } = object.metadata;
-    return JSON.stringify(table(options, [object], resourceVersion === undefined ? {} : { resourceVersion }));
+    return stringifyJson(table(options, [object], resourceVersion === undefined ? {} : { resourceVersion }));
   }
   if (format.as === 'PartialObjectMetadataList') {
     throw wrongForm(
       `you requested PartialObjectMetadataList, but the requested object is not a list (${goType(served, false)})`,
     );
   }
-  return JSON.stringify(partial(object, format.version));
+  return stringifyJson(partial(object, format.version));
 }
 
 /** A list in the form that was agreed, as JSON text. @throws StatusError 406 */
@@ -87,11 +88,11 @@ export function viewList(result: ListResult, options: ViewOptions): string {
       `you requested PartialObjectMetadata, but the requested object is a list (${goType(served, true)})`,
     );
   }
-  const objects = result.records.map((record) => JSON.parse(served.textOf(record)) as ApiObject);
+  const objects = result.records.map((record) => parseJson(served.textOf(record)) as ApiObject);
   const { continue: next, ...rest } = listMeta(served, result);
   const meta = next === '' || next === undefined ? rest : { ...rest, continue: next };
-  if (format.as === 'Table') return JSON.stringify(table(options, objects, meta));
-  return JSON.stringify({
+  if (format.as === 'Table') return stringifyJson(table(options, objects, meta));
+  return stringifyJson({
     kind: 'PartialObjectMetadataList',
     apiVersion: `meta.k8s.io/${format.version}`,
     metadata: meta,
@@ -111,7 +112,7 @@ function zeroOf({ kind, apiVersion }: ServedKind): Record<string, unknown> {
 }
 
 const protobufFrame = (type: string, object: string): Uint8Array =>
-  encodeWatchEvent(type, JSON.parse(object) as ApiObject);
+  encodeWatchEvent(type, parseJson(object) as ApiObject);
 
 /** How the events of a watch are shown. */
 export function watchFormat(options: ViewOptions): WatchFormat {
@@ -128,7 +129,7 @@ function watchForm(options: ViewOptions): Omit<WatchFormat, 'frame'> {
   if (format.as !== undefined) {
     return {
       shareKey: `partial ${format.version} ${served.apiVersion}`,
-      object: (text) => JSON.stringify(partial(JSON.parse(text) as ApiObject, format.version)),
+      object: (text) => stringifyJson(partial(parseJson(text) as ApiObject, format.version)),
       bookmark: (resourceVersion, end) =>
         JSON.stringify({
           kind: 'PartialObjectMetadata',
@@ -153,11 +154,11 @@ function watchForm(options: ViewOptions): Omit<WatchFormat, 'frame'> {
 
 function tableFormat(options: ViewOptions): Omit<WatchFormat, 'frame'> {
   const bare = (made: Record<string, unknown>, first: boolean) =>
-    JSON.stringify(first ? made : { ...made, columnDefinitions: null });
+    stringifyJson(first ? made : { ...made, columnDefinitions: null });
   return {
     shareKey: undefined,
     object: (text, first) => {
-      const object = JSON.parse(text) as ApiObject;
+      const object = parseJson(text) as ApiObject;
       const { resourceVersion = '' } = object.metadata;
       return bare(table(options, [object], { resourceVersion }), first);
     },

@@ -1,3 +1,4 @@
+import { parseJson } from '../../json.ts';
 import type { ApiObject } from '../../object.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
 import { qualifiedResource } from '../../registry/errors.ts';
@@ -108,7 +109,7 @@ class Policies {
   /** The namespace of a request as expressions see it. */
   #namespace(name: string): unknown {
     const record = name === '' ? undefined : this.#registry.store.get('/namespaces', '', name);
-    return record === undefined ? null : JSON.parse(record.json);
+    return record === undefined ? null : parseJson(record.json);
   }
 
   #passes(

@@ -1,3 +1,4 @@
+import { parseJson, stringifyJson } from '../../json.ts';
 import type { AdmissionAttributes } from '../../registry/admission.ts';
 import type { ServedKind } from '../../registry/kind-registry.ts';
 import type { Registry } from '../../registry/registry.ts';
@@ -64,7 +65,7 @@ const hrefOf = (url: URL): string => {
 function render(attributes: AdmissionAttributes, hook: Hook, as: ServedKind, uid: string): string {
   const { object, old, subresource } = attributes;
   const { dryRun, options, ...request } = describeRequest(attributes, as, uid);
-  return JSON.stringify({
+  return stringifyJson({
     kind: 'AdmissionReview',
     apiVersion: `${GROUP}/${hook.version}`,
     request: {
@@ -91,7 +92,7 @@ function parse({ status, body }: WebhookReply, hook: Hook, uid: string): Verdict
   const invalid = (why: string) => new WebhookFailure(`received invalid webhook response: ${why}`);
   let answer: Answer;
   try {
-    answer = JSON.parse(body) as Answer;
+    answer = parseJson(body) as Answer;
   } catch {
     throw new WebhookFailure('failed to call webhook: the answer is no JSON');
   }

@@ -1,3 +1,4 @@
+import { parseJson } from '../../json.ts';
 import { isPlain } from '../../kinds/plain.ts';
 import type { ApiObject, JsonObject } from '../../object.ts';
 import { applyJsonPatch } from '../../patch/index.ts';
@@ -104,7 +105,7 @@ class Hooks {
 function patched(attributes: AdmissionAttributes, { hook, as }: Invocation, patch: string): ApiObject | undefined {
   const { object, served, subresource } = attributes;
   if (object === undefined) return undefined;
-  const operations: unknown = JSON.parse(Buffer.from(patch, 'base64').toString('utf8'));
+  const operations: unknown = parseJson(Buffer.from(patch, 'base64').toString('utf8'));
   if (Array.isArray(operations) && operations.length === 0) return object;
   const seen = structuredClone(presented(object, as, subresource)) as unknown as JsonObject;
   let changed: ApiObject;

@@ -1,3 +1,4 @@
+import { parseJson } from '../../json.ts';
 import { goQuote } from '../../schema/causes.ts';
 import { isRecord, own, sortedJson } from '../../schema/json.ts';
 import type { SchemaNode } from '../../schema/node.ts';
@@ -25,14 +26,14 @@ export function printElement(element: string): string {
   const body = element.slice(2);
   switch (element.slice(0, 2)) {
     case 'k:': {
-      const keys = JSON.parse(body) as Record<string, unknown>;
+      const keys = parseJson(body) as Record<string, unknown>;
       const parts = Object.keys(keys)
         .sort()
         .map((name) => `${name}=${printValue(keys[name])}`);
       return `[${parts.join(',')}]`;
     }
     case 'v:':
-      return `[=${printValue(JSON.parse(body))}]`;
+      return `[=${printValue(parseJson(body))}]`;
     case 'i:':
       return `[${body}]`;
     default:

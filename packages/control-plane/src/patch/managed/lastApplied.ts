@@ -1,3 +1,4 @@
+import { parseJson } from '../../json.ts';
 import type { ApiObject } from '../../object.ts';
 import { cloneJson, goJson, isRecord } from '../../schema/json.ts';
 import type { SchemaNode } from '../../schema/node.ts';
@@ -17,7 +18,7 @@ function lastApplied(live: ApiObject): Record<string, unknown> | undefined {
   const text = live.metadata.annotations?.[LAST_APPLIED];
   if (text === undefined) return undefined;
   try {
-    const object: unknown = JSON.parse(text);
+    const object: unknown = parseJson(text);
     return isRecord(object) ? object : undefined;
   } catch (error) {
     // The annotation is the user's own; one that is no JSON allows nothing.

@@ -1,7 +1,7 @@
+import { parseJson } from '../../json.ts';
 import type { ApiObject, JsonObject } from '../../object.ts';
-import { applyJsonPatch, applyMergePatch } from '../../patch/index.ts';
+import { applyJsonPatch, applyMergePatch, applyReplicas } from '../../patch/index.ts';
 import { unsupportedBody, unsupportedByRouter } from '../../server/negotiate.ts';
-import { StatusError } from '../../status.ts';
 import { checkPatched, jsonProblem } from '../decode.ts';
 import { badRequest, invalid, invalidValue, methodNotAllowed, notFound } from '../errors.ts';
 import type { ServedKind } from '../kind-registry.ts';
@@ -73,44 +73,10 @@ export function scaleOf({ kind }: ServedKind, object: ApiObject): JsonObject {
   };
 }
 
-/** Whether managed fields hold a path. */
-function owns(fields: unknown, path: readonly string[]): boolean {
-  let at: unknown = fields;
-  for (const step of path) {
-    if (typeof at !== 'object' || at === null) return false;
-    at = (at as Record<string, unknown>)[`f:${step}`];
-  }
-  return at !== undefined;
-}
-
-/** An applied number of replicas must not be another manager's. @throws StatusError 409 */
-function checkOwners(live: ApiObject, path: string, manager: string, replicas: number): void {
-  if (read(live, path) === replicas) return;
-  const others = (live.metadata.managedFields ?? []).filter(
-    (entry) => owns(entry.fieldsV1, steps(path)) && !(entry.manager === manager && entry.operation === 'Apply'),
-  );
-  if (others.length === 0) return;
-  const causes = others.map((entry) => ({
-    reason: 'FieldManagerConflict',
-    message: `conflict with ${JSON.stringify(entry.manager ?? '')}${entry.operation === 'Apply' ? '' : ' using autoscaling/v1'}`,
-    field: '.spec.replicas',
-  }));
-  const list =
-    causes.length === 1
-      ? `1 conflict: ${causes[0]?.message}: .spec.replicas`
-      : `${causes.length} conflicts: ${causes.map(({ message }) => `${message}:\n- .spec.replicas`).join('\n')}`;
-  throw new StatusError({
-    message: `Apply failed with ${list}`,
-    reason: 'Conflict',
-    details: { causes },
-    code: 409,
-  });
-}
-
 function parsePatch(bytes: Uint8Array): unknown {
   const text = Buffer.from(bytes).toString('utf8');
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     throw badRequest(`error decoding patch: ${jsonProblem(text)}`);
   }
@@ -165,7 +131,17 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
       const cause = invalidValue('spec.replicas', replicas, 'must be greater than or equal to 0');
       throw invalid(SCALE, target.name, [cause]);
     }
-    if (applying && !options.force) checkOwners(live, paths.specReplicasPath, options.fieldManager, replicas);
+    if (applying) {
+      live.metadata.managedFields = applyReplicas({
+        live,
+        path: steps(paths.specReplicasPath),
+        changes: read(live, paths.specReplicasPath) !== replicas,
+        manager: options.fieldManager,
+        force: options.force,
+        apiVersion: served.apiVersion,
+        custom: served.kind.custom,
+      });
+    }
     const { uid, resourceVersion, name } = wanted.metadata;
     if (uid !== undefined) live.metadata.uid = uid;
     if (resourceVersion !== undefined && resourceVersion !== '') live.metadata.resourceVersion = resourceVersion;
@@ -173,6 +149,6 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
     write(live, paths.specReplicasPath, replicas);
     return live;
   };
-  const { text } = await updateObject(registry, call, target, { next }, options);
-  return { status: 200, body: scaleOf(served, JSON.parse(text) as ApiObject) };
+  const { text } = await updateObject(registry, call, target, { next, managed: applying }, options);
+  return { status: 200, body: scaleOf(served, parseJson(text) as ApiObject) };
 }

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startTestPlane } from '../testing.ts';
+
+const LARGE = '9007199254740993';
+const PATH = '/apis/x.dev/v1/namespaces/default/things';
+const CRD = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'things.x.dev' },
+  spec: {
+    group: 'x.dev',
+    scope: 'Namespaced',
+    names: { plural: 'things', kind: 'Thing' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: {
+              spec: {
+                type: 'object',
+                properties: { num: { type: 'integer' }, free: { 'x-kubernetes-preserve-unknown-fields': true } },
+                'x-kubernetes-validations': [
+                  { rule: '!has(self.num) || self.num != 9007199254740995', message: 'not that' },
+                ],
+              },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
+
+let setup: Awaited<ReturnType<typeof startTestPlane>>;
+beforeAll(async () => {
+  setup = await startTestPlane({ crds: [CRD] });
+});
+afterAll(() => setup.plane.close());
+
+async function send(method: string, path: string, body?: string, type = 'application/json'): Promise<string> {
+  const init = body === undefined ? {} : { body, headers: { 'content-type': type } };
+  return (await setup.plane.fetch(new Request(`https://plane${path}`, { method, ...init }))).text();
+}
+const thing = (name: string, n: string): string =>
+  `{"apiVersion":"x.dev/v1","kind":"Thing","metadata":{"name":"${name}"},"spec":{"num":${n},"free":{"a":[${n}]}}}`;
+
+it('an integer beyond 2^53 is answered digit by digit: after a create, a get, a list, patches and an apply', async () => {
+  const whole = new RegExp(`"num":${LARGE}[,}]`);
+  expect(await send('POST', PATH, thing('a', LARGE))).toMatch(whole);
+  expect(await send('GET', `${PATH}/a`)).toContain(`"a":[${LARGE}]`);
+  expect(await send('GET', PATH)).toMatch(whole);
+  const labels = '{"metadata":{"labels":{"a":"b"}}}';
+  expect(await send('PATCH', `${PATH}/a`, labels, 'application/merge-patch+json')).toMatch(whole);
+  const add = `[{"op":"test","path":"/spec/num","value":${LARGE}},{"op":"add","path":"/spec/free/b","value":-${LARGE}}]`;
+  expect(await send('PATCH', `${PATH}/a`, add, 'application/json-patch+json')).toContain(`"b":-${LARGE}`);
+  const applied = await send('PATCH', `${PATH}/b?fieldManager=m`, thing('b', LARGE), 'application/apply-patch+yaml');
+  expect(applied).toMatch(whole);
+});
+
+it('is read from YAML and written as YAML', async () => {
+  const yaml = `apiVersion: x.dev/v1\nkind: Thing\nmetadata:\n  name: text\nspec:\n  num: ${LARGE}\n`;
+  expect(await send('POST', PATH, yaml, 'application/yaml')).toContain(`"num":${LARGE}`);
+  const request = new Request(`https://plane${PATH}/text`, { headers: { accept: 'application/yaml' } });
+  expect(await (await setup.plane.fetch(request)).text()).toContain(`num: ${LARGE}\n`);
+});
+
+it('is exact in rules, and refused where it is none of 64 bits or no integer', async () => {
+  expect(await send('POST', PATH, thing('c', '9007199254740995'))).toContain('not that');
+  expect(await send('POST', PATH, thing('d', '9007199254740994'))).toContain('"num":9007199254740994');
+  expect(await send('POST', PATH, thing('e', '9223372036854775808'))).toContain(
+    'spec.num in body must be of type integer',
+  );
+  expect(await send('POST', PATH, thing('f', '1e18'))).toContain('spec.num in body must be of type integer');
+});
+
+it('stands in fields of built-in kinds that have 64 bits, and in none that has 32', async () => {
+  const lease = (field: string): string => `{"metadata":{"name":"l"},"spec":{"${field}":${LARGE}}}`;
+  const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+  expect(await send('POST', leases, lease('leaseTransitions'))).toContain(
+    `json: cannot unmarshal number ${LARGE} into Go struct field LeaseSpec.spec.leaseTransitions of type int32`,
+  );
+  const event = `{"metadata":{"name":"e"},"involvedObject":{"namespace":"default"},"data":1}`;
+  expect(await send('POST', '/api/v1/namespaces/default/events', event)).toContain('"kind":"Event"');
+  const revision = `{"metadata":{"name":"r"},"revision":${LARGE},"data":{"num":${LARGE}}}`;
+  const revisions = '/apis/apps/v1/namespaces/default/controllerrevisions';
+  const made = await send('POST', revisions, revision);
+  expect(made).toContain(`"revision":${LARGE}`);
+  expect(made).toContain(`"num":${LARGE}`);
+});
