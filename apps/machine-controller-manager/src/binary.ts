@@ -1,3 +1,4 @@
+import { checkSafeguardFlags, safeguardFlags, safeguardsOf } from '@mcm/core';
 import { type BinaryDefinition, booleanFlag, durationFlag, integerFlag, listFlag, textFlag } from '@mcm/kube';
 import { createControllers, DEFAULT_SETTINGS } from './controllers.ts';
 import { serveWebhooks, serviceNames } from './webhooks.ts';
@@ -24,6 +25,11 @@ const flags = {
     default: DEFAULT_SETTINGS.protectNodesDuringRollout,
     help: 'keep the cluster autoscaler from removing nodes of a deployment that is rolled out',
   }),
+  'count-terminating-towards-surge': booleanFlag({
+    default: DEFAULT_SETTINGS.countTerminating,
+    help: 'make no machine of a deployment while it has replicas and surge already, those that still terminate counted; its annotation rollout.machine.sapcloud.io/count-terminating-towards-surge beats this',
+  }),
+  ...safeguardFlags,
   'webhook-port': integerFlag({
     min: 0,
     max: 65_535,
@@ -59,6 +65,7 @@ export const machineControllerManager: BinaryDefinition<typeof flags> = {
   metricsPrefix: 'mcm_',
   defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency },
   flags,
+  check: checkSafeguardFlags,
   serve: ({ flags: given, namespace, control, clock, random, log }) =>
     serveWebhooks(
       {
@@ -83,6 +90,8 @@ export const machineControllerManager: BinaryDefinition<typeof flags> = {
         safetyDown: given['safety-down'],
         overshootingPeriodMs: given['machine-safety-overshooting-period'],
         protectNodesDuringRollout: given['autoscaler-scaledown-annotation-during-rollout'],
+        countTerminating: given['count-terminating-towards-surge'],
+        ...safeguardsOf(given),
       },
     ).units,
 };

@@ -1,8 +1,10 @@
 import {
   EventSources,
   type Machine,
+  type MachineClass,
   type MachineDeployment,
   type MachineSet,
+  machineClasses,
   machineDeployments,
   machineSets,
   machines,
@@ -18,6 +20,9 @@ import {
   projectMachine,
   projectNode,
   registerManagerMetrics,
+  SAFEGUARD_DEFAULTS,
+  type SafeguardSettings,
+  Safeguards,
 } from '@mcm/core';
 import {
   type Controller,
@@ -49,7 +54,7 @@ export interface Surroundings {
 }
 
 /** What an operator may choose. Times in milliseconds. */
-export interface ManagerSettings {
+export interface ManagerSettings extends SafeguardSettings {
   /** Objects of one kind worked on at once. */
   readonly concurrency: number;
   /** Machines beyond replicas and surge at which a set is frozen. */
@@ -68,6 +73,7 @@ export const DEFAULT_SETTINGS: ManagerSettings = {
   safetyDown: 1,
   overshootingPeriodMs: 60_000,
   protectNodesDuringRollout: true,
+  ...SAFEGUARD_DEFAULTS,
 };
 
 /** The controllers of this binary. */
@@ -91,18 +97,21 @@ export function createControllers(surroundings: Surroundings, settings: ManagerS
   const recorder = recorderOf(EventSources.MachineControllerManager);
   const setRecorder = recorderOf(EventSources.MachineSetController);
   const nodeInformer = target && createInformer<Node>(target, nodes, { ...runtime, project: projectNode });
+  const classes = createInformer<MachineClass>(control, machineClasses, local);
+  const cached = createInformer<Machine>(control, machines, {
+    ...local,
+    indexes: machineIndexes,
+    project: projectMachine,
+  });
   const context: ControllerContext = {
     client: control,
     namespace,
     deployments: createInformer<MachineDeployment>(control, machineDeployments, local),
     sets: createInformer<MachineSet>(control, machineSets, { ...local, indexes: machineSetIndexes }),
-    machines: createInformer<Machine>(control, machines, {
-      ...local,
-      indexes: machineIndexes,
-      project: projectMachine,
-    }),
+    machines: cached,
     nodes: target && nodeInformer && { client: target, informer: nodeInformer },
     creations: new CreationsUnderWay(),
+    safeguards: new Safeguards({ machines: cached, classes, nodes: nodeInformer }, settings),
     recorder,
     clock: runtime.clock,
     random: runtime.random,
@@ -116,9 +125,18 @@ export function createControllers(surroundings: Surroundings, settings: ManagerS
     createSetController({ ...context, recorder: setRecorder }, { concurrency }),
     createOvershootController(context, { concurrency, safetyUp, safetyDown, periodMs }),
   ];
-  const informers = [context.deployments, context.sets, context.machines, ...(nodeInformer ? [nodeInformer] : [])];
+  const informers = [
+    context.deployments,
+    context.sets,
+    context.machines,
+    classes,
+    ...(nodeInformer ? [nodeInformer] : []),
+  ];
   const needs = [
-    ...[machineDeployments, machineSets, machines].map((definition) => ({ client: control, definition })),
+    ...[machineDeployments, machineSets, machines, machineClasses].map((definition) => ({
+      client: control,
+      definition,
+    })),
     ...(target ? [{ client: target, definition: nodes }] : []),
   ];
   const flush = async (): Promise<void> => {

@@ -21,10 +21,10 @@ const MINUTE = 60_000;
 const phases = async (world: World): Promise<string[]> =>
   (await world.machines()).map(({ status }) => status?.currentStatus?.phase ?? 'new');
 
-/** How often each event of a reason was told. */
-const told = async (world: World, reason: string): Promise<number[]> =>
+/** How often each event of a reason was told, of objects of a kind. */
+const told = async (world: World, reason: string, kind = 'Machine'): Promise<number[]> =>
   (await world.admin.resource(events, NAMESPACE).list()).items
-    .filter((event) => event.reason === reason)
+    .filter((event) => event.reason === reason && event.involvedObject.kind === kind)
     .map(({ count }) => count ?? 1);
 
 test('#2: throttled requests do not stretch a drain beyond its timeout', async () => {
@@ -84,11 +84,16 @@ test('#13: half of a fleet out of reach is held back with one event each, and le
     await world.clock.advance(40 * MINUTE);
     expect((await phases(world)).sort()).toEqual([...Array(3).fill('Running'), ...Array(3).fill('Unknown')]);
     expect(await told(world, 'ReplacementHeld')).toEqual([1, 1, 1]);
+    expect(await told(world, 'ReplacementHeld', 'MachineDeployment')).toEqual([1]);
+    expect((await world.deployment()).status?.conditions?.map(({ type }) => type)).toContain('ReplacementHeld');
     expect(await told(world, 'ReplacementResumed')).toEqual([]);
     for (const { id } of running) world.cloud.kubelets.order(id, { silent: false });
     await world.untilSettled(6, 'blue');
     await world.clock.advance(MINUTE);
     expect(await told(world, 'ReplacementResumed')).toEqual([1, 1, 1]);
+    expect(await told(world, 'ReplacementResumed', 'MachineDeployment')).toEqual([1]);
+    const types = (await world.deployment()).status?.conditions?.map(({ type }) => type);
+    expect(types?.toSorted()).toEqual(['Available', 'Progressing']);
     expect(world.vmsMade).toBe(6);
   });
 });

@@ -1,5 +1,6 @@
 export * from './admission/index.ts';
 export * from './deployment/index.ts';
+export * from './disruption/index.ts';
 export * from './drain/index.ts';
 export * from './driver/index.ts';
 export * from './machine/index.ts';

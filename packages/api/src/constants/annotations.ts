@@ -29,6 +29,8 @@ export const Annotations = {
   RolloutPauseOnFailure: 'rollout.machine.sapcloud.io/pause-on-failure',
   /** MachineDeployment, `name~uid,…`: the failed machines that paused the rollout; they do not pause it again. */
   RolloutPausedBy: 'rollout.machine.sapcloud.io/paused-by',
+  /** MachineDeployment, `true` or `false`: machines that still terminate count towards the surge; beats the flag. Ours. */
+  CountTerminating: 'rollout.machine.sapcloud.io/count-terminating-towards-surge',
   /**
    * Node, a template hash: the template that its update in place is for. Ours; the original would count an update to a
    * template that was replaced meanwhile as one to the newest.
@@ -122,4 +124,5 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.RolloutBatchPause,
   Annotations.RolloutPauseOnFailure,
   Annotations.RolloutPausedBy,
+  Annotations.CountTerminating,
 ]);

@@ -8,6 +8,7 @@ import {
   UpdateResults,
 } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { rolloutRoom } from '../disruption/ledger.ts';
 import { controllerReference } from '../set/claim.ts';
 import { createdAt, isAvailable, isBeingHandedOver, isTerminating, phaseOf, updateReasonOf } from '../set/machines.ts';
 import { beganFor, isOutdated, restarts, selectedFor, startedFor } from './in-place-template.ts';
@@ -265,7 +266,7 @@ function select(o: InPlaceSnapshot): NodeMark[] {
     (machine) => isAvailable(machine) && !began(machine) && !(selected(machine) && !current.machines.includes(machine)),
   );
   const most = Math.min(replicas, o.ceiling ?? replicas);
-  let quota = Math.min(steady.length - minAvailable, most - n - undergoing);
+  let quota = Math.min(rolloutRoom(steady.length, replicas, unavailable), most - n - undergoing);
   const marks: NodeMark[] = [];
   for (const { machines } of old.toSorted((a, b) => createdAt(a.set) - createdAt(b.set))) {
     for (const machine of machines) {

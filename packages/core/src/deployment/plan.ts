@@ -9,10 +9,11 @@ import type { PlannedEvent } from './rollback.ts';
 import { type AutomaticPause, careOf, failuresOf, notedNames, pauseOn } from './rollout-gate.ts';
 import { isScalingEvent } from './scaling.ts';
 import { setWrites } from './set-writes.ts';
-import type { Resize } from './size.ts';
+import { allOf, type Resize, sum } from './size.ts';
 import type { CountedSet } from './status.ts';
 import { NO_MARKS, ROLLOUT_BLOCKED, type RolloutPlan, type Step, scaledEvent } from './step.ts';
 import { createStep, historyOf, recreateStep, rollbackStep, rollingStep, scalingStep } from './strategy-steps.ts';
+import { missingClass, overlappedBy, troublesOf } from './troubles.ts';
 import { type DeploymentSnapshot, rolling, type View, viewOf } from './view.ts';
 
 /**
@@ -43,11 +44,26 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
     condition: step.condition ?? foundCondition(view),
     events: [...(step.events ?? []), ...scaleEvents(view, resize)],
     measureProgress: step.measureProgress ?? true,
-    lookAgainAt: step.lookAgainAt,
+    lookAgainAt: earliest(step.lookAgainAt, view.repairs.lookAgainAt),
     pause: step.pause,
     forgetPause: pauseIsOver(view),
+    troubles: troublesOf(view),
+    repairs: view.repairs,
     because: step.because,
   };
+}
+
+const earliest = (a: Date | undefined, b: Date | undefined): Date | undefined =>
+  a === undefined || (b !== undefined && b < a) ? b : a;
+
+/** What may not be acted on. Scaling down and pausing are always the user's. */
+function blockedStep(view: View): Step | undefined {
+  const [older] = overlappedBy(view);
+  if (older) {
+    return { because: `waiting: spec.selector overlaps with that of ${older.metadata.name}, which is older` };
+  }
+  const name = missingClass(view);
+  return name === undefined ? undefined : { because: `waiting: there is no MachineClass "${name}"` };
 }
 
 function nextStep(view: View): Step {
@@ -57,7 +73,10 @@ function nextStep(view: View): Step {
     return { ...scalingStep(view), ...pausedByFailure(deployment), remove, measureProgress: false };
   }
   if (deployment.spec.rollbackTo) return rollbackStep(view, deployment.spec.rollbackTo.revision ?? 0);
-  if (isScalingEvent(sizes, replicas) && !betweenSets(view)) return { ...scalingStep(view), measureProgress: false };
+  const scales = isScalingEvent(sizes, replicas) && !betweenSets(view);
+  const blocked = blockedStep(view);
+  if (blocked && !(scales && replicas < sum(allOf(sizes), (size) => size.replicas))) return blocked;
+  if (scales) return { ...scalingStep(view), measureProgress: false };
   const pause = automaticPause(view);
   if (pause) return { pause, measureProgress: false, because: pause.message };
   return held(view, strategyStep(view));
@@ -98,6 +117,10 @@ function pausedByFailure({ metadata }: MachineDeployment): Partial<Step> {
 
 /** A rollout that is held back makes no progress, and is looked at again when it may. */
 function held({ gate, replicas, sizes }: View, step: Step): Step {
+  const silent = sum(sizes.old, (size) => size.held ?? 0);
+  if (silent > 0 && !step.resize?.size && !step.create) {
+    return { ...step, because: `waiting: ${silent} old machines fell silent together with others and are kept` };
+  }
   if (!gate || (sizes.current?.replicas ?? 0) < Math.min(gate.ceiling, replicas)) return step;
   const { resize, inPlace = NO_WORK, create } = step;
   const idle = !resize?.size && !create && inPlace.machines.length + inPlace.nodes.length === 0;

@@ -4,15 +4,19 @@ import {
   type MachineDeployment,
   MachineDeploymentConditions,
   type MachineDeploymentConditionType,
+  type MachineSet,
 } from '@mcm/api';
-import { again, type Controller, createController, done, ignoreNotFound, type Outcome } from '@mcm/kube';
+import { again, type Controller, createController, done, ignoreNotFound, makeKey, type Outcome } from '@mcm/kube';
 import { type ControllerContext, controllerParts, isOrphaning } from '../set/caches.ts';
 import { claim } from '../set/claim.ts';
 import { type AnyCondition, findCondition, setDeploymentCondition, withoutCondition } from '../set/conditions.ts';
+import { phaseOf } from '../set/machines.ts';
 import { compileSelector, isEmptySelector } from '../set/selector.ts';
+import { Waiters } from '../set/waiters.ts';
 import { DeploymentAccess } from './access.ts';
 import { type DeploymentOptions, PlanExecution } from './execution.ts';
 import { limitsOf } from './limits.ts';
+import { overlapsIn, SelectorOverlaps } from './overlaps.ts';
 import { planRollout } from './plan.ts';
 import { splitSets } from './revisions.ts';
 import { ScaleRequests } from './scale-requests.ts';
@@ -20,7 +24,11 @@ import { SetClaims } from './set-claims.ts';
 import { deploymentStatus } from './status.ts';
 import { StatusWriter } from './status-writer.ts';
 import { printViolations, validateDeployment } from './validation.ts';
+import type { Guards } from './view.ts';
 import { wakeDeployments } from './wakeups.ts';
+
+/** Machines fall silent, and speak again, in swarms: a deployment looks at them together. */
+const BREAKER_SWARM_MS = 1_000;
 
 const INVALID_SPEC = MachineDeploymentConditions.InvalidSpec;
 
@@ -31,8 +39,15 @@ export class DeploymentReconciler {
   readonly #requests: ScaleRequests;
   readonly #status: StatusWriter;
   readonly #execution: PlanExecution;
+  readonly #overlaps: SelectorOverlaps;
+  readonly #wake: (key: string, afterMs: number) => void;
+  /** Deployments by the class that their template names. */
+  readonly classes = new Waiters();
 
-  constructor(context: ControllerContext, options: DeploymentOptions) {
+  /** @param wake Looks at a deployment again after so many milliseconds. */
+  constructor(context: ControllerContext, options: DeploymentOptions, wake: (key: string, afterMs: number) => void) {
+    this.#wake = wake;
+    this.#overlaps = new SelectorOverlaps(context.deployments, (key) => wake(key, 0));
     this.#access = new DeploymentAccess(context);
     this.#claims = new SetClaims(this.#access);
     this.#requests = new ScaleRequests(this.#access);
@@ -45,6 +60,7 @@ export class DeploymentReconciler {
     if (stored === undefined) {
       this.#status.forget(key);
       this.#requests.forget(key);
+      this.classes.forget(key);
       return done;
     }
     const violations = validateDeployment(stored);
@@ -53,22 +69,45 @@ export class DeploymentReconciler {
     if (isEmptySelector(stored.spec.selector)) return this.#selectsAll(stored, signal);
 
     const deployment = await this.#ensureFinalizer(stored, signal);
-    const sets = await this.#claims.claim(deployment, signal);
+    const alone = this.#overlaps.of(key).length === 0;
+    const sets = await this.#claims.claim(deployment, alone, signal);
     if (await this.#claims.labelAdopted(deployment, sets, signal)) return again(0);
     const settled = await this.#requests.settleScaleIn(deployment, sets, signal);
     const scaled = await this.#requests.applyTriggers(settled, sets, signal);
     this.#requests.reportUnmet(key, scaled, sets);
-    const { nodes } = this.#access.context;
+    const { nodes, clock, deployments } = this.#access.context;
+    const now = clock.now();
     const plan = planRollout({
       deployment: scaled,
       sets,
       creating: (uid) => this.#access.context.creations.of(uid),
       machines: new Map(sets.map((set) => [set.metadata.uid, this.#access.machinesOf(set)])),
       ...(nodes ? { nodeOf: (name: string) => nodes.informer.store.get(name) } : {}),
-      now: this.#access.context.clock.now(),
+      guards: this.#guards(now),
+      overlaps: overlapsIn(this.#overlaps, scaled, deployments),
+      now,
     });
+    this.#listen(key, scaled, sets);
     return this.#execution.carryOut(key, scaled, plan, signal);
   };
+
+  #guards(now: Date): Guards {
+    const { safeguards, namespace } = this.#access.context;
+    return {
+      ...safeguards.settings,
+      breakerOf: (machine) => safeguards.breakerOf(machine, now),
+      hasClass: (name) => safeguards.classes.store.get(makeKey(namespace, name)) !== undefined,
+    };
+  }
+
+  /** Sees to it that the deployment is looked at when a breaker opens or closes, or its class comes or goes. */
+  #listen(key: string, { spec }: MachineDeployment, sets: readonly MachineSet[]): void {
+    const { safeguards } = this.#access.context;
+    const phases: readonly (string | undefined)[] = ['Unknown', 'Failed'];
+    const unwell = sets.flatMap((set) => this.#access.machinesOf(set).filter((one) => phases.includes(phaseOf(one))));
+    safeguards.onceChanged(unwell, `deployment ${key}`, () => this.#wake(key, BREAKER_SWARM_MS));
+    this.classes.put(key, spec.template.spec.class.name);
+  }
 
   /** Says on the object what is wrong with it, once, and touches nothing else. */
   async #refuse(
@@ -127,13 +166,16 @@ export function createDeploymentController(
   context: ControllerContext,
   options: DeploymentOptions & { readonly concurrency: number },
 ): Controller {
-  const reconciler = new DeploymentReconciler(context, options);
-  const controller = createController({
+  const reconciler = new DeploymentReconciler(context, options, (key, afterMs) => controller.enqueue(key, afterMs));
+  const controller: Controller = createController({
     name: 'machinedeployment',
     concurrency: options.concurrency,
     reconcile: reconciler.reconcile,
     ...controllerParts(context),
   });
   wakeDeployments(controller, context);
+  controller.watch(context.safeguards.classes, ({ type, object }) =>
+    type === 'updated' ? [] : reconciler.classes.of(object.metadata.name),
+  );
   return controller;
 }

@@ -1,3 +1,4 @@
+import { rolloutRoom } from '../disruption/ledger.ts';
 import {
   allOf,
   footprint,
@@ -57,6 +58,8 @@ function reduce(
  * How the old sets may shrink (sheet 3.4): unhealthy machines first, then as many as stay above what must be
  * available. Machines above a set's replicas are on their way out and count neither as available nor as unhealthy.
  *
+ * Silent machines that a breaker keeps are given up neither way.
+ *
  * The sum of all sets does not fall from several to 0 by this: with 100 % unavailable allowed, one machine stays until
  * the current set has been scaled (incident 10). A last one goes if nothing else could ever move.
  */
@@ -70,11 +73,14 @@ export function shrinkOld({ current, old }: Sizes, { replicas, unavailable }: Ro
   const budget = Math.min(total - minAvailable - joining, total - floor);
   if (active.length === 0 || budget <= 0) return new Map();
 
-  const [unhealthy] = reduce(active, budget, (size) => size.replicas - steadyAvailable(size));
+  const [unhealthy] = reduce(active, budget, (size) =>
+    Math.max(size.replicas - steadyAvailable(size) - (size.held ?? 0), 0),
+  );
   const after = active.map((size) => ({ ...size, replicas: unhealthy.get(size.name) ?? size.replicas }));
   const left = budget - sum(active, (size) => size.replicas) + sum(after, (size) => size.replicas);
-  const surplus = sum(all, steadyAvailable) - minAvailable;
-  const [healthy] = reduce(after, Math.min(surplus, left), (size) => size.replicas);
+  const surplus = rolloutRoom(sum(all, steadyAvailable), replicas, unavailable);
+  // A smaller set would give up first what is silent.
+  const [healthy] = reduce(after, Math.min(surplus, left), (size) => (size.held ? 0 : size.replicas));
   return new Map([...unhealthy, ...healthy]);
 }
 

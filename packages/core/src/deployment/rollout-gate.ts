@@ -51,8 +51,9 @@ export function careViolations({ metadata: { annotations = {} } }: MachineDeploy
   if (annotations[KEYS.soak] !== undefined && canary === undefined) {
     violations.push(wrong(KEYS.soak, `means something only together with ${KEYS.canary}`));
   }
-  if (!['true', 'false', undefined].includes(annotations[KEYS.onFailure])) {
-    violations.push(wrong(KEYS.onFailure, 'must be "true" or "false"'));
+  for (const key of [KEYS.onFailure, Annotations.CountTerminating]) {
+    if (!['true', 'false', undefined].includes(annotations[key]))
+      violations.push(wrong(key, 'must be "true" or "false"'));
   }
   return violations;
 }

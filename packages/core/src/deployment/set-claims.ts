@@ -14,12 +14,14 @@ export class SetClaims {
     this.#access = access;
   }
 
-  async claim(deployment: MachineDeployment, signal: AbortSignal): Promise<readonly MachineSet[]> {
+  /**
+   * Adopts and releases sets; the sets that the deployment controls afterwards.
+   * @param alone No other deployment selects the same sets: otherwise whose an orphan is cannot be told.
+   */
+  async claim(deployment: MachineDeployment, alone: boolean, signal: AbortSignal): Promise<readonly MachineSet[]> {
     const matches = compileSelector(deployment.spec.selector);
-    const candidates = [
-      ...this.#access.setsOf(deployment),
-      ...this.#access.context.sets.store.byIndex(BY_CONTROLLER, NOBODY),
-    ];
+    const orphans = alone ? this.#access.context.sets.store.byIndex(BY_CONTROLLER, NOBODY) : [];
+    const candidates = [...this.#access.setsOf(deployment), ...orphans];
     const { uid, name } = deployment.metadata;
     const { owned, adopt, release } = claim({ uid, deleting: false }, matches, candidates);
     if (adopt.length + release.length === 0) return owned;

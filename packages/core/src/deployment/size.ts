@@ -12,6 +12,10 @@ export interface SetSize {
   /** Machines that exist, deleting ones included. */
   readonly actual: number;
   readonly available: number;
+  /** Machines that still terminate and count beside those that are to be; absent: they count only where they fill a place. */
+  readonly leaving?: number;
+  /** Silent machines that a breaker keeps: a rollout does not give them up as if they were dead. */
+  readonly held?: number;
   /** Annotation desired-replicas. */
   readonly desired: number | undefined;
   /** Annotation max-replicas. */
@@ -21,13 +25,20 @@ export interface SetSize {
 /** Numbers of a set whose machines were counted. */
 export const sizeOf = (
   set: MachineSet,
-  counts: { readonly replicas: number; readonly available: number },
+  counts: {
+    readonly replicas: number;
+    readonly available: number;
+    readonly leaving?: number;
+    readonly held?: number;
+  },
 ): SetSize => ({
   name: set.metadata.name,
   createdAt: createdAt(set),
   replicas: set.spec.replicas ?? 0,
   actual: counts.replicas,
   available: counts.available,
+  ...(counts.leaving ? { leaving: counts.leaving } : {}),
+  ...(counts.held ? { held: counts.held } : {}),
   desired: parseInteger(set.metadata.annotations?.[Annotations.DesiredReplicas]),
   max: parseInteger(set.metadata.annotations?.[Annotations.MaxReplicas]),
 });
@@ -43,7 +54,8 @@ export const allOf = ({ current, old }: Sizes): readonly SetSize[] => (current ?
 export const isActive = (size: SetSize): boolean => size.replicas > 0;
 
 /** Machines that a set has or may yet make. */
-export const footprint = (size: SetSize): number => Math.max(size.replicas, size.actual);
+export const footprint = ({ replicas, actual, leaving = 0 }: SetSize): number =>
+  Math.max(replicas, actual - leaving) + leaving;
 
 /** Available machines that stay: those above the replicas are about to go. */
 export const steadyAvailable = (size: SetSize): number => Math.min(size.available, size.replicas);

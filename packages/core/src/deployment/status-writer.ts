@@ -6,7 +6,7 @@ import {
   type MachineSet,
 } from '@mcm/api';
 import { again, done, type Outcome, soonest } from '@mcm/kube';
-import { type AnyCondition, type ConditionChange, setDeploymentCondition } from '../set/conditions.ts';
+import { type AnyCondition, type ConditionChange, findCondition, setDeploymentCondition } from '../set/conditions.ts';
 import { Pace } from '../set/pace.ts';
 import { semanticEqual } from '../set/semantic-equal.ts';
 import { countMachines } from '../set/status.ts';
@@ -24,6 +24,7 @@ const STATUS_INTERVAL_MS = 1_000;
 const OURS: readonly MachineDeploymentConditionType[] = [
   MachineDeploymentConditions.InvalidSpec,
   MachineDeploymentConditions.RolloutBlocked,
+  MachineDeploymentConditions.ReplacementHeld,
 ];
 
 /** Writes what a deployment says of itself, when it says something new. */
@@ -107,9 +108,15 @@ function ownConditions(
   now: Date,
 ): readonly AnyCondition[] {
   const stored: readonly AnyCondition[] = pauseCondition(deployment, now) ?? deployment.status?.conditions ?? [];
-  const cleared = stored.filter(({ type }) => !OURS.includes(type) || type === plan.condition?.type);
   const change = creation?.kind === 'failed' ? creationFailure(creation) : plan.condition;
-  return change ? setDeploymentCondition(cleared, change, now) : cleared;
+  const changes = [...(change ? [change] : []), ...plan.troubles.conditions];
+  const stands = (type: MachineDeploymentConditionType) => changes.some((one) => one.type === type);
+  const cleared = stored.filter(({ type }) => !OURS.includes(type) || stands(type));
+  return changes.reduce((conditions, one) => {
+    // Ours say who and how many: they follow what they tell of.
+    const refresh = OURS.includes(one.type) && findCondition(conditions, one.type)?.message !== one.message;
+    return setDeploymentCondition(conditions, one, now, { refresh });
+  }, cleared);
 }
 
 function creationFailure({

@@ -1,11 +1,13 @@
 import { EventReasons, MachineDeploymentConditions, type MachineSet } from '@mcm/api';
 import type { Draft } from '@mcm/kube';
+import type { RepairPlan } from '../disruption/repairs.ts';
 import type { ConditionChange } from '../set/conditions.ts';
 import type { InPlaceWork } from './in-place.ts';
 import type { PlannedEvent, Rollback } from './rollback.ts';
 import type { AutomaticPause } from './rollout-gate.ts';
 import type { Resize } from './size.ts';
 import type { CountedSets } from './status.ts';
+import type { Troubles } from './troubles.ts';
 
 /** Sets whose nodes get or lose a rollout's marks. */
 export interface NodeMarks {
@@ -37,6 +39,10 @@ export interface RolloutPlan {
   /** A condition that this step sets by itself. */
   readonly condition: ConditionChange | undefined;
   readonly events: readonly PlannedEvent[];
+  /** What is wrong, as conditions of ours, which stand as long as it is; with the events that say so once. */
+  readonly troubles: Troubles;
+  /** Which failed machines are replaced now, and what of the deployment's budget is used up. */
+  readonly repairs: RepairPlan;
   /** Whether progress is measured: not while paused or scaling. */
   readonly measureProgress: boolean;
   /** When to look again though nothing has happened. */

@@ -1,5 +1,9 @@
 import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
-import type { Node } from '@mcm/kube';
+import { controllerOf, type Node } from '@mcm/kube';
+import { planRepairs, type RepairPlan } from '../disruption/repairs.ts';
+import { countsTerminating, SAFEGUARD_DEFAULTS } from '../disruption/safeguards.ts';
+import type { OpenBreaker } from '../disruption/silence.ts';
+import { isTerminating } from '../set/machines.ts';
 import { countMachines } from '../set/status.ts';
 import { type Limits, limitsOf } from './limits.ts';
 import { syncedSet } from './new-set.ts';
@@ -21,8 +25,29 @@ export interface DeploymentSnapshot {
   readonly creating: (setUid: string) => number;
   /** A node of the target cluster, if the cache has it. */
   readonly nodeOf?: (name: string) => Node | undefined;
+  /** What stands between a failed machine and its replacement; absent: the defaults, and no breaker. */
+  readonly guards?: Guards;
+  /** Other deployments that select the same machines; absent: none. */
+  readonly overlaps?: readonly MachineDeployment[];
   readonly now: Date;
 }
+
+/** {@link Safeguards} as the decision sees them. */
+export interface Guards {
+  /** `--max-unhealthy-replacements`. */
+  readonly maxUnhealthyReplacements: number | string;
+  readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
+  /** `--count-terminating-towards-surge`. */
+  readonly countTerminating: boolean;
+  /** Whether there is a MachineClass of the name. */
+  readonly hasClass: (name: string) => boolean;
+}
+
+const DEFAULT_GUARDS: Guards = {
+  ...SAFEGUARD_DEFAULTS,
+  breakerOf: () => undefined,
+  hasClass: () => true,
+};
 
 /** The snapshot, counted and with the current set synced: what the steps decide on. */
 export interface View extends DeploymentSnapshot {
@@ -33,13 +58,16 @@ export interface View extends DeploymentSnapshot {
   readonly replicas: number;
   readonly nextRevision: number;
   readonly complete: boolean;
+  /** Which failed machines are replaced now, and what of the deployment's budget is used up. */
+  readonly repairs: RepairPlan;
+  readonly hasClass: Guards['hasClass'];
   /** Holds the rollout back; undefined: nothing does. */
   readonly gate: Gate | undefined;
 }
 
 /** Counts a snapshot and syncs its current set. */
 export function viewOf(snapshot: DeploymentSnapshot): View {
-  const { deployment, sets, machines, now } = snapshot;
+  const { deployment, sets, machines, now, guards = DEFAULT_GUARDS } = snapshot;
   const split = splitSets(deployment, sets);
   const nextRevision = highestRevision(split.old) + 1;
   const current = split.current && syncedSet(deployment, split.current, nextRevision);
@@ -48,9 +76,20 @@ export function viewOf(snapshot: DeploymentSnapshot): View {
     counts: countMachines(set, machines.get(set.metadata.uid) ?? []),
   });
   const counted = { current: current && count(current), old: split.old.map(count) };
-  const size = ({ set, counts }: CountedSet) =>
-    sizeOf(set, { available: counts.available, replicas: counts.replicas + snapshot.creating(set.metadata.uid) });
   const limits = limitsOf(deployment);
+  const repairs = repairsOf(snapshot, split, limits, guards);
+  const keeps = new Set(repairs.held.map(({ machine }) => controllerOf(machine)?.uid));
+  const counting = countsTerminating(deployment, guards.countTerminating);
+  const size = ({ set, counts }: CountedSet) => {
+    const { uid } = set.metadata;
+    const mine = machines.get(uid) ?? [];
+    return sizeOf(set, {
+      available: counts.available,
+      replicas: counts.replicas + snapshot.creating(uid),
+      leaving: counting ? mine.filter(isTerminating).length : 0,
+      held: keeps.has(uid) ? repairs.held.filter(({ machine }) => controllerOf(machine)?.uid === uid).length : 0,
+    });
+  };
   const staff = current ? (machines.get(current.metadata.uid) ?? []) : [];
   const status = deploymentStatus(deployment, counted, limits.unavailable, now);
   return {
@@ -62,10 +101,38 @@ export function viewOf(snapshot: DeploymentSnapshot): View {
     replicas: deployment.spec.replicas ?? 0,
     nextRevision,
     complete: isComplete(deployment, status),
+    repairs,
+    hasClass: guards.hasClass,
     gate: rolling(counted.old) ? gateOf(careOf(deployment), current?.spec.replicas ?? 0, staff, now) : undefined,
   };
 }
 
+function repairsOf(
+  { deployment, machines, nodeOf, now }: DeploymentSnapshot,
+  { current, old }: Sets,
+  { unavailable }: Limits,
+  { maxUnhealthyReplacements: limit, breakerOf }: Guards,
+): RepairPlan {
+  const account = (set: MachineSet) => ({
+    replicas: set.spec.replicas ?? 0,
+    machines: machines.get(set.metadata.uid) ?? [],
+  });
+  return planRepairs({
+    replicas: deployment.spec.replicas ?? 0,
+    unavailable,
+    current: current && account(current),
+    old: old.map(account),
+    limit,
+    breakerOf,
+    nodeAnnotations: (name) => {
+      const node = nodeOf?.(name);
+      return node && (node.metadata.annotations ?? {});
+    },
+    now,
+  });
+}
+
+/** Whether the set has machines, or is to have some. */
 export const hasMachines = ({ set, counts }: CountedSet): boolean =>
   counts.replicas > 0 || (set.spec.replicas ?? 0) > 0;
 

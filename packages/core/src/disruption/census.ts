@@ -21,6 +21,17 @@ export interface CensusSources {
 
 const SILENT = 'silent/';
 
+/** Who wants to hear, once, of a change of any of these counts. */
+type Listeners = Map<string, () => void>;
+
+interface Filed {
+  readonly scopes: readonly string[];
+  readonly marks: readonly string[];
+}
+
+const sameFiling = (a: Filed, b: Filed): boolean =>
+  String(a.scopes) === String(b.scopes) && String(a.marks) === String(b.marks);
+
 /**
  * Who fell silent where and when, kept by each change and never by a look at the whole fleet. Everything in it is in
  * the objects, so that a restart changes nothing and both binaries see the same.
@@ -29,7 +40,8 @@ export class SilenceCensus {
   readonly #sources: CensusSources;
   /** Machines per scope and mark. */
   readonly #counts = new Map<string, Map<string, number>>();
-  readonly #filed = new Map<Key, { readonly scopes: readonly string[]; readonly marks: readonly string[] }>();
+  readonly #filed = new Map<Key, Filed>();
+  readonly #listeners = new Map<string, Listeners>();
   readonly #byClass = new Map<string, Set<Key>>();
   readonly #byNode = new Map<string, Set<Key>>();
 
@@ -40,7 +52,11 @@ export class SilenceCensus {
       this.#link(change.object, change.key, change.type !== 'deleted');
       this.#file(change.key, change.type === 'deleted' ? undefined : change.object);
     });
-    sources.classes.onChange(({ object }) => this.#refile(this.#byClass.get(object.metadata.name)));
+    sources.classes.onChange(({ object }) => {
+      this.#refile(this.#byClass.get(object.metadata.name));
+      // Its annotation may overrule the breaker.
+      this.#tell(classScope(object.metadata.name));
+    });
     sources.nodes?.onChange((change) => {
       const zone = (node: Node) => node.metadata.labels?.[Labels.Zone];
       if (change.type === 'updated' && zone(change.old) === zone(change.object)) return;
@@ -61,17 +77,23 @@ export class SilenceCensus {
 
   #file(key: Key, machine: Machine | undefined): void {
     const old = this.#filed.get(key);
-    if (old) this.#add(old, -1);
-    if (!machine) return void this.#filed.delete(key);
+    if (!machine) {
+      this.#filed.delete(key);
+      if (old) this.#add(old, -1);
+      return;
+    }
     const known = old?.scopes.find((scope) => scope.startsWith('zone '));
     const zone = this.zoneOf(machine);
     const filed = { scopes: zone || !known ? scopesOf(zone) : (old?.scopes ?? []), marks: silenceMarks(machine) };
+    if (old && sameFiling(old, filed)) return;
+    if (old) this.#add(old, -1);
     this.#filed.set(key, filed);
     this.#add(filed, 1);
   }
 
-  #add({ scopes, marks }: { readonly scopes: readonly string[]; readonly marks: readonly string[] }, by: 1 | -1): void {
+  #add({ scopes, marks }: Filed, by: 1 | -1): void {
     for (const scope of scopes) {
+      if (marks.length > 0) this.#tell(scope);
       const counts = this.#counts.get(scope) ?? new Map<string, number>();
       this.#counts.set(scope, counts);
       for (const mark of marks) {
@@ -80,6 +102,27 @@ export class SilenceCensus {
         else counts.delete(mark);
       }
       if (counts.size === 0) this.#counts.delete(scope);
+    }
+  }
+
+  #tell(scope: string): void {
+    const listeners = this.#listeners.get(scope);
+    if (listeners === undefined) return;
+    this.#listeners.delete(scope);
+    for (const wake of listeners.values()) wake();
+  }
+
+  /**
+   * Calls `wake` once, at the next change that can open or close a breaker of the machine: of the counts of its scopes,
+   * or of its class. Whoever is woken looks, and asks again if it still matters.
+   * @param id Of whoever asks: the last call for a scope counts.
+   */
+  onceChanged(machine: Machine, id: string, wake: () => void): void {
+    const scopes = this.#filed.get(keyOf(machine))?.scopes ?? [];
+    for (const scope of [...scopes, classScope(machine.spec.class?.name ?? '')]) {
+      const listeners = this.#listeners.get(scope) ?? new Map<string, () => void>();
+      this.#listeners.set(scope, listeners);
+      listeners.set(id, wake);
     }
   }
 
@@ -96,12 +139,13 @@ export class SilenceCensus {
 
   /**
    * The first open breaker of the machine's scopes. For a silent machine those are counted that fell silent around its
-   * own time; for any other one, any that fell silent together. Source: incidents #12 and #13.
+   * own time; for any other one, any that fell silent together, or did so lately and spoke again. Source: incidents #12
+   * and #13.
    */
   breakerOf(machine: Machine, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
     const since = isSilent(machine) ? millis(machine.status?.currentStatus?.lastUpdateTime) : undefined;
     for (const scope of this.#filed.get(keyOf(machine))?.scopes ?? []) {
-      for (const instant of since === undefined ? this.#outages(scope) : [since]) {
+      for (const instant of since === undefined ? [...this.#outages(scope), now.getTime()] : [since]) {
         const open = openBreaker(scope, instant, (where, mark) => this.#counts.get(where)?.get(mark) ?? 0, limits, now);
         if (open) return open;
       }
@@ -114,6 +158,8 @@ export class SilenceCensus {
     return marks.flatMap((mark) => (mark.startsWith(SILENT) ? [instantOf(Number(mark.slice(SILENT.length)))] : []));
   }
 }
+
+const classScope = (name: string): string => `class ${name}`;
 
 function put(index: Map<string, Set<Key>>, value: string | undefined, key: Key, on: boolean): void {
   if (!value) return;

@@ -76,6 +76,8 @@ export interface OpenBreaker {
   readonly scope: string;
   readonly silent: number;
   readonly joined: number;
+  /** When one that spoke again no longer counts as silent; absent when only events can change anything. */
+  readonly lookAgainAt?: Date;
 }
 
 /** How the breaker of a scope stands for those that fell silent at `since`. */
@@ -91,7 +93,17 @@ export function openBreaker(
     over(count, scope, 'silent', since - limits.windowMs, since + limits.windowMs) +
     over(count, scope, 'recovered', now.getTime() - limits.stableMs, now.getTime());
   const open = silent >= limits.minimumCount && silent * 100 >= joined * limits.thresholdPercent;
-  return open ? { scope, silent, joined } : undefined;
+  if (!open) return undefined;
+  const lookAgainAt = nextForgotten(count, scope, limits.stableMs, now);
+  return { scope, silent, joined, ...(lookAgainAt ? { lookAgainAt } : {}) };
+}
+
+/** When the next machine that spoke again has done so for long enough. */
+function nextForgotten(count: CountSilence, scope: string, stableMs: number, now: Date): Date | undefined {
+  for (let bucket = bucketOf(now.getTime() - stableMs); bucket <= bucketOf(now.getTime()); bucket++) {
+    if (count(scope, `recovered/${bucket}`) > 0) return new Date((bucket + 1) * BUCKET_MS + stableMs);
+  }
+  return undefined;
 }
 
 /** The instant, in milliseconds, of a mark `silent/<minute>`. */

@@ -1,6 +1,6 @@
 import { DEFAULT_NODE_CONDITIONS } from '@mcm/api';
 import { durationFlag, type FlagValues, integerFlag, listFlag, textFlag } from '@mcm/kube';
-import { BREAKER_DEFAULTS } from '../disruption/silence.ts';
+import { checkSafeguardFlags, safeguardFlags, safeguardsOf } from '../disruption/flags.ts';
 import { DRIVER_TIMEOUTS, type DriverTimeouts } from '../driver/invoker.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults } from '../machine/settings.ts';
 import { ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans.ts';
@@ -72,30 +72,7 @@ export const machineFlags = {
     default: MACHINE_DEFAULTS.unresponsiveNodeMs,
     help: 'NotReady, or its file system read-only, for longer than this, the pods of a node that is deleted are force-deleted',
   }),
-  'max-unhealthy-replacements': textFlag({
-    default: String(MACHINE_DEFAULTS.maxUnhealthyReplacements),
-    placeholder: '<count or percent>',
-    help: 'unhealthy machines of a deployment that are replaced at once, beside no more disruptions than these; at least one',
-  }),
-  'silence-window': durationFlag({
-    default: BREAKER_DEFAULTS.windowMs,
-    minMs: 60_000,
-    help: 'machines that fell silent within this time of each other are counted together',
-  }),
-  'silence-threshold-percent': integerFlag({
-    min: 1,
-    default: BREAKER_DEFAULTS.thresholdPercent,
-    help: 'when this share of the machines of a zone or of the cluster fell silent together, none of them is replaced; above 100 never',
-  }),
-  'silence-minimum-count': integerFlag({
-    min: 1,
-    default: BREAKER_DEFAULTS.minimumCount,
-    help: 'fewer silent machines than this are always replaced',
-  }),
-  'silence-stable-period': durationFlag({
-    default: BREAKER_DEFAULTS.stableMs,
-    help: 'a machine that is heard of again counts as silent for this long',
-  }),
+  ...safeguardFlags,
   'drain-volume-window': integerFlag({
     min: 1,
     default: 5,
@@ -125,12 +102,8 @@ export const checkMachineFlags = (flags: MachineFlagValues): readonly string[] =
   ...(flags['machine-safety-apiserver-statuscheck-period'] < flags['machine-safety-apiserver-statuscheck-timeout']
     ? ['--machine-safety-apiserver-statuscheck-period must be at least --machine-safety-apiserver-statuscheck-timeout']
     : []),
-  ...(/^\d+%?$/.test(flags['max-unhealthy-replacements'])
-    ? []
-    : ['--max-unhealthy-replacements must be a count such as 2 or a percentage such as 10%']),
+  ...checkSafeguardFlags(flags),
 ];
-
-const countOrPercent = (text: string): number | string => (text.endsWith('%') ? text : Number(text));
 
 export const defaultsOf = (flags: MachineFlagValues): MachineDefaults => ({
   creationTimeoutMs: flags['machine-creation-timeout'],
@@ -144,13 +117,7 @@ export const defaultsOf = (flags: MachineFlagValues): MachineDefaults => ({
   volumeReattachTimeoutMs: flags['machine-pv-reattach-timeout'],
   resourceExhaustedRetryMs: flags['resource-exhausted-retry'],
   unresponsiveNodeMs: flags['machine-unresponsive-node-timeout'],
-  maxUnhealthyReplacements: countOrPercent(flags['max-unhealthy-replacements']),
-  breaker: {
-    windowMs: flags['silence-window'],
-    thresholdPercent: flags['silence-threshold-percent'],
-    minimumCount: flags['silence-minimum-count'],
-    stableMs: flags['silence-stable-period'],
-  },
+  ...safeguardsOf(flags),
 });
 
 export const orphanOptionsOf = (flags: MachineFlagValues): OrphanOptions => ({

@@ -11,6 +11,7 @@ import {
   type QueueMetrics,
   type Random,
 } from '@mcm/kube';
+import type { Safeguards } from '../disruption/safeguards.ts';
 import type { CreationsUnderWay } from './expectations.ts';
 
 /** Index of machines and sets by the uid of their controller; {@link NOBODY} for those without one. */
@@ -35,12 +36,15 @@ export const machineIndexes = { [BY_CONTROLLER]: byController, [BY_NODE]: byNode
 /** Indexes that the informer of sets needs. */
 export const machineSetIndexes = { [BY_CONTROLLER]: byController } as const;
 
-/** What is kept of a machine: of the copies of its node's conditions only that of an in-place update, no addresses. */
+/** Node conditions that a machine's copies are kept of: an in-place update's progress, and whether its kubelet reports. */
+const KEPT: ReadonlySet<string> = new Set([NodeConditions.InPlaceUpdate, NodeConditions.Ready]);
+
+/** What is kept of a machine: few of the copies of its node's conditions, no addresses. */
 export function projectMachine(machine: Machine): Machine {
   if (machine.status === undefined) return machine;
   const { conditions, addresses: _addresses, ...status } = machine.status;
-  const update = conditions?.filter(({ type }) => type === NodeConditions.InPlaceUpdate) ?? [];
-  return { ...machine, status: update.length > 0 ? { ...status, conditions: update } : status };
+  const kept = conditions?.filter(({ type }) => KEPT.has(type)) ?? [];
+  return { ...machine, status: kept.length > 0 ? { ...status, conditions: kept } : status };
 }
 
 /** What is kept of a node: its marks. */
@@ -79,6 +83,8 @@ export interface ControllerContext {
   readonly nodes: NodeAccess | undefined;
   /** What the set controller is making, for the deployment controller of the same process. */
   readonly creations: CreationsUnderWay;
+  /** What stands between a failed machine and its replacement. */
+  readonly safeguards: Safeguards;
   readonly recorder: EventRecorder;
   readonly clock: Clock;
   readonly random: Random;

@@ -52,6 +52,11 @@ export class PendingDeletions {
     this.#uids.delete(uid);
   }
 
+  /** Whether the machine's deletion was sent and the cache did not show it at the last {@link settle}. */
+  has(uid: string): boolean {
+    return this.#uids.has(uid);
+  }
+
   /** Forgets what the cache now shows, and gives what it does not. */
   settle(machines: readonly Machine[]): ReadonlyMap<string, DeletionState> {
     if (this.#uids.size === 0) return this.#uids;

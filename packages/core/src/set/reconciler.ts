@@ -16,27 +16,36 @@ import {
   ignoreNotFound,
   isNotFound,
   keyOf,
+  makeKey,
   type Outcome,
   type ResourceClient,
+  soonest,
 } from '@mcm/kube';
 import { printViolations, validateSet } from '../deployment/validation.ts';
+import type { RepairPlan } from '../disruption/repairs.ts';
 import { BY_CONTROLLER, type ControllerContext, controllerParts, isOrphaning, NOBODY } from './caches.ts';
 import { adoptionPatch, claim, releasePatch } from './claim.ts';
 import { findCondition, setSetCondition, withoutCondition } from './conditions.ts';
 import { PendingDeletions } from './expectations.ts';
 import { MachineWriter, mayHaveHappened, type WriteResult } from './machine-writer.ts';
+import { isFailed } from './machines.ts';
 import { effectiveCreationTimeout } from './new-machine.ts';
 import { Pace } from './pace.ts';
 import { planAutoPreservation } from './preservation.ts';
+import { RepairGroups } from './repair-group.ts';
 import { planReplicas } from './replicas.ts';
 import { compileSelector } from './selector.ts';
 import { nextMachineNames } from './slots.ts';
 import { countMachines, type ReplicaFailure, setStatus, setStatusDiffers } from './status.ts';
 import { machineSpecPatch } from './template-sync.ts';
-import { wakeSets } from './wakeups.ts';
+import { Waiters } from './waiters.ts';
+import { type SetWaiters, wakeSets, wakeWaiters } from './wakeups.ts';
 
 /** A status that only counts on towards its goal is written at most so often. */
 const STATUS_INTERVAL_MS = 1_000;
+
+/** Machines speak again in swarms: a set that they hold back looks at them together. */
+const BREAKER_SWARM_MS = 1_000;
 
 const INVALID_SPEC = MachineSetConditions.InvalidSpec;
 
@@ -55,9 +64,19 @@ export class SetReconciler {
   readonly #writer: MachineWriter;
   readonly #memory = new Map<string, Memory>();
   readonly #pace = new Pace(STATUS_INTERVAL_MS);
+  readonly #groups: RepairGroups;
+  readonly #wake: (key: string, afterMs: number) => void;
+  /** Sets that wait for what is not theirs. */
+  readonly waiting: SetWaiters = { machines: new Waiters(), classes: new Waiters() };
 
-  constructor(context: ControllerContext) {
+  /** @param wake Looks at a set again after so many milliseconds. */
+  constructor(context: ControllerContext, wake: (key: string, afterMs: number) => void) {
     this.#context = context;
+    this.#wake = wake;
+    this.#groups = new RepairGroups(
+      context,
+      (set, { metadata }) => this.#memory.get(keyOf(set))?.pending.has(metadata.uid) === true,
+    );
     this.#sets = context.client.resource(machineSets, context.namespace);
     this.#writer = new MachineWriter(context);
   }
@@ -67,6 +86,8 @@ export class SetReconciler {
     if (stored === undefined) {
       this.#memory.delete(key);
       this.#pace.forget(key);
+      this.waiting.machines.forget(key);
+      this.waiting.classes.forget(key);
       return done;
     }
     const violations = validateSet(stored);
@@ -75,10 +96,10 @@ export class SetReconciler {
     const set = await this.#ensureFinalizer(stored, signal);
     const machines = await this.#claim(set, signal);
     await this.#syncMachines(set, machines, signal);
-    const failure = await this.#manageReplicas(set, signal);
+    const { failure, lookAgain } = await this.#manageReplicas(key, set, signal);
     const outcome = await this.#writeStatus(key, set, failure?.shown, signal);
     if (failure !== undefined) throw failure.error;
-    return outcome;
+    return soonest(outcome, lookAgain);
   };
 
   #machinesOf(set: MachineSet): readonly Machine[] {
@@ -166,21 +187,33 @@ export class SetReconciler {
   }
 
   async #manageReplicas(
+    key: string,
     set: MachineSet,
     signal: AbortSignal,
-  ): Promise<{ shown: ReplicaFailure | undefined; error: unknown } | undefined> {
-    const { clock, nodes, log } = this.#context;
+  ): Promise<{ failure: Failure | undefined; lookAgain: Outcome }> {
+    const { clock, log } = this.#context;
     const { pending, taken } = this.#memoryOf(set);
     const machines = this.#machinesOf(set);
+    const deleting = pending.settle(machines);
+    const now = clock.now();
+    const repairs = machines.some(isFailed) ? this.#groups.repairsOf(set, now) : undefined;
+    const room = this.#groups.roomOf(set);
+    const lacksClass = this.#lacksClass(set);
+    this.waiting.classes.put(key, lacksClass ? set.spec.template.spec.class.name : undefined);
     const plan = planReplicas({
       set,
       machines,
-      deleting: pending.settle(machines),
-      nodeAnnotations: (name) =>
-        nodes?.informer.store.get(name)?.metadata.annotations ?? (nodes?.informer.store.get(name) ? {} : undefined),
-      now: clock.now(),
+      deleting,
+      nodeAnnotations: this.#groups.nodeAnnotations,
+      ...(repairs ? { replaceable: new Set(repairs.go) } : {}),
+      ...(room === undefined ? {} : { room }),
+      lacksClass,
+      now,
     });
+    const lookAgain = this.#awaitOthers(key, set, repairs, { now, full: room === 0 });
     const doomed = [...new Set([...plan.doomed, ...pending.unanswered(machines)])];
+    // Before anything is awaited: the other sets of the deployment count them from now on.
+    for (const { metadata } of plan.doomed) pending.note(metadata.uid, 'unanswered');
     if (plan.create > 0) {
       log.info('Creating machines', { set: set.metadata.name, count: plan.create, because: plan.because });
       const names = nextMachineNames(
@@ -189,11 +222,38 @@ export class SetReconciler {
         plan.create,
       );
       const failure = failureOf('create', await this.#writer.create(set, names, taken, signal));
-      if (failure) return failure;
+      if (failure) return { failure, lookAgain };
     }
-    if (doomed.length === 0) return undefined;
+    if (doomed.length === 0) return { failure: undefined, lookAgain };
     log.info('Deleting machines', { set: set.metadata.name, count: doomed.length, because: plan.because });
-    return failureOf('delete', await this.#writer.delete(set, doomed, pending, signal));
+    return { failure: failureOf('delete', await this.#writer.delete(set, doomed, pending, signal)), lookAgain };
+  }
+
+  /** Whether its machines could not be made because their class is not there. Another kind is somebody else's to know. */
+  #lacksClass({ metadata, spec }: MachineSet): boolean {
+    const { kind, name = '' } = spec.template.spec.class;
+    const { store } = this.#context.safeguards.classes;
+    return kind === 'MachineClass' && store.get(makeKey(metadata.namespace, name)) === undefined;
+  }
+
+  /** Sees to it that the set is looked at when what it waits for changes: machines of its deployment, a breaker, a time. */
+  #awaitOthers(
+    key: string,
+    set: MachineSet,
+    repairs: RepairPlan | undefined,
+    { now, full }: { readonly now: Date; readonly full: boolean },
+  ): Outcome {
+    const mine = ({ metadata }: Machine) => controllerOf({ metadata })?.uid === set.metadata.uid;
+    const waits = full || repairs?.waiting.some(mine) === true;
+    this.waiting.machines.put(key, waits ? controllerOf(set)?.uid : undefined);
+    const held = (repairs?.held ?? []).filter(({ machine }) => isFailed(machine) && mine(machine));
+    this.#context.safeguards.onceChanged(
+      held.map(({ machine }) => machine),
+      `set ${key}`,
+      () => this.#wake(key, BREAKER_SWARM_MS),
+    );
+    const at = waits || held.length > 0 ? repairs?.lookAgainAt : undefined;
+    return at === undefined ? done : again(Math.max(at.getTime() - now.getTime(), 1));
   }
 
   async #delete(key: string, set: MachineSet, signal: AbortSignal): Promise<Outcome> {
@@ -267,10 +327,13 @@ export class SetReconciler {
   }
 }
 
-function failureOf(
-  during: ReplicaFailure['during'],
-  { error }: WriteResult,
-): { shown: ReplicaFailure | undefined; error: unknown } | undefined {
+/** A write that failed, and what the status says of it. */
+interface Failure {
+  readonly shown: ReplicaFailure | undefined;
+  readonly error: unknown;
+}
+
+function failureOf(during: ReplicaFailure['during'], { error }: WriteResult): Failure | undefined {
   if (error === undefined) return undefined;
   // A request without an answer may have succeeded: it is repeated, and nobody is told of a failure (sheet 7.6).
   if (mayHaveHappened(error)) return { shown: undefined, error };
@@ -279,14 +342,15 @@ function failureOf(
 
 /** The controller of MachineSets over the context's caches. */
 export function createSetController(context: ControllerContext, options: { readonly concurrency: number }): Controller {
-  const reconciler = new SetReconciler(context);
-  const controller = createController({
+  const reconciler = new SetReconciler(context, (key, afterMs) => controller.enqueue(key, afterMs));
+  const controller: Controller = createController({
     name: 'machineset',
     concurrency: options.concurrency,
     reconcile: reconciler.reconcile,
     ...controllerParts(context),
   });
   wakeSets(controller, context);
+  wakeWaiters(controller, context, reconciler.waiting);
   return controller;
 }
 

@@ -16,6 +16,12 @@ export interface SetSnapshot {
   /** Uids of machines whose deletion we sent and the cache does not show yet. */
   readonly deleting: ReadonlyMap<string, DeletionState>;
   readonly nodeAnnotations: NodeAnnotations;
+  /** Failed machines that may be replaced now; absent: all. */
+  readonly replaceable?: ReadonlySet<Machine>;
+  /** How many machines may be made while others still terminate; absent: as many as are missing. */
+  readonly room?: number;
+  /** The class of its machines is not there. */
+  readonly lacksClass?: boolean;
   readonly now: Date;
 }
 
@@ -63,13 +69,20 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
     if (set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined) {
       return nothing(`${missing} missing, but an in-place update forbids new machines`);
     }
-    return { create: Math.min(missing, BURST), doomed: [], because: `${missing} of ${wanted} missing` };
+    if (snapshot.lacksClass) {
+      return nothing(`${missing} missing, but there is no MachineClass "${set.spec.template.spec.class.name}"`);
+    }
+    const create = Math.min(missing, BURST, snapshot.room ?? missing);
+    if (create <= 0) return nothing(`${missing} missing, but machines that still terminate count towards the surge`);
+    return { create, doomed: [], because: `${missing} of ${wanted} missing` };
   }
   // What was named pays for the surplus first: otherwise a machine of lower priority went beside it.
   const marked = markedByScaler(set, removable);
   const rest = marked.length === 0 ? removable : removable.filter((machine) => !marked.includes(machine));
   const surplus = chooseForDeletion(rest, Math.min(rest.length - wanted, BURST), now);
-  const failed = removable.filter((machine) => isFailed(machine) && mayDeleteFailed(machine, nodeAnnotations, now));
+  const mayGo = (machine: Machine) =>
+    !snapshot.lacksClass && (snapshot.replaceable?.has(machine) ?? mayDeleteFailed(machine, nodeAnnotations, now));
+  const failed = removable.filter((machine) => isFailed(machine) && mayGo(machine));
   const doomed = [...new Set([...marked, ...surplus, ...failed])].slice(0, BURST);
   if (doomed.length === 0) return nothing('as many as wanted');
   return {

@@ -3,6 +3,7 @@ import { type Change, type Controller, controllerOf, type Key, keyOf, makeKey } 
 import { type ControllerContext, changedBeyondStatus } from './caches.ts';
 import { phaseOf } from './machines.ts';
 import { compileSelector, isEmptySelector } from './selector.ts';
+import type { Waiters } from './waiters.ts';
 
 /** Machines change in swarms: a set looks at them together. */
 const SWARM_MS = 20;
@@ -60,6 +61,14 @@ export function setsOfMachineChange(change: Change<Machine>, context: Controller
     : interestedSets(object, context);
 }
 
+/** Sets that wait for what is not theirs. */
+export interface SetWaiters {
+  /** By the uid of the deployment of whose machines something must happen. */
+  readonly machines: Waiters;
+  /** By the name of the class that must come. */
+  readonly classes: Waiters;
+}
+
 /** Wires the set controller to what it must hear of. */
 export function wakeSets(controller: Controller, context: ControllerContext): void {
   controller.watch(context.sets, (change) =>
@@ -69,4 +78,21 @@ export function wakeSets(controller: Controller, context: ControllerContext): vo
     for (const key of setsOfMachineChange(change, context)) controller.enqueue(key, SWARM_MS);
     return [];
   });
+}
+
+/** Wires sets that wait for machines of others of their deployment, or for a class, to what ends that. */
+export function wakeWaiters(
+  controller: Controller,
+  context: ControllerContext,
+  { machines, classes }: SetWaiters,
+): void {
+  controller.watch(context.machines, (change) => {
+    if (change.type === 'updated' && !machineMatters(change.old, change.object)) return [];
+    const set = setOf(change.object, context);
+    for (const key of machines.of(set && controllerOf(set)?.uid)) controller.enqueue(key, SWARM_MS);
+    return [];
+  });
+  controller.watch(context.safeguards.classes, ({ type, object }) =>
+    type === 'added' ? classes.of(object.metadata.name) : [],
+  );
 }

@@ -2,8 +2,10 @@ import {
   crds,
   Labels,
   type Machine,
+  type MachineClass,
   type MachineDeployment,
   type MachineSet,
+  machineClasses,
   machineDeployments,
   machineSets,
   machines,
@@ -28,6 +30,7 @@ import {
   seededRandom,
   VirtualClock,
 } from '@mcm/kube';
+import { SAFEGUARD_DEFAULTS, type SafeguardSettings, Safeguards } from '../../disruption/safeguards.ts';
 import { createOvershootController } from '../../safety/overshoot.ts';
 import {
   type ControllerContext,
@@ -65,6 +68,9 @@ export interface WorldOptions {
   readonly deathMs?: (machine: Machine, index: number) => number;
   readonly safetyUp?: number;
   readonly safetyDown?: number;
+  readonly safeguards?: Partial<SafeguardSettings>;
+  /** Names of the MachineClasses that there are; by default small, large and huge. */
+  readonly classes?: readonly string[];
   /** Changes an answer of the server to the controllers, or throws instead of it. */
   readonly fault?: (request: Request, answer: () => Promise<Response>, clock: VirtualClock) => Promise<Response>;
 }
@@ -183,21 +189,25 @@ export class World implements AsyncDisposable {
     const shared = { clock: this.clock, random: seededRandom(this.#seed++), log: this.log };
     const client = createClient({ transport, userAgent: 'mcm', clock: this.clock });
     const runtime = { ...shared, namespace: NAMESPACE, freeze: true };
+    const classes = createInformer<MachineClass>(client, machineClasses, runtime);
+    const cached = createInformer<Machine>(client, machines, {
+      ...runtime,
+      indexes: machineIndexes,
+      project: projectMachine,
+    });
+    const nodeInformer = createInformer<Node>(client, nodes, { ...shared, freeze: true, project: projectNode });
     return {
       client,
       namespace: NAMESPACE,
       deployments: createInformer<MachineDeployment>(client, machineDeployments, runtime),
       sets: createInformer<MachineSet>(client, machineSets, { ...runtime, indexes: machineSetIndexes }),
-      machines: createInformer<Machine>(client, machines, {
-        ...runtime,
-        indexes: machineIndexes,
-        project: projectMachine,
-      }),
-      nodes: {
-        client,
-        informer: createInformer<Node>(client, nodes, { ...shared, freeze: true, project: projectNode }),
-      },
+      machines: cached,
+      nodes: { client, informer: nodeInformer },
       creations: new CreationsUnderWay(),
+      safeguards: new Safeguards(
+        { machines: cached, classes, nodes: nodeInformer },
+        { ...SAFEGUARD_DEFAULTS, ...this.#options.safeguards },
+      ),
       recorder: createRecorder({ client, component: 'machine-controller-manager', ...shared }),
       ...shared,
     };
@@ -216,6 +226,7 @@ export class World implements AsyncDisposable {
   async #begin(): Promise<void> {
     await this.#plane;
     await this.keeper.resource(namespaces).create({ metadata: { name: NAMESPACE } });
+    for (const name of this.#options.classes ?? ['small', 'large', 'huge']) await this.createClass(name);
     const keeper = new MachineKeeper(this, this.#options);
     this.truth.onChange(({ object, type }) => type !== 'deleted' && keeper.look(object));
     this.#running.push(this.truth.run(this.#stop.signal));
@@ -231,6 +242,7 @@ export class World implements AsyncDisposable {
       context.deployments,
       context.sets,
       context.machines,
+      context.safeguards.classes,
       createSetController(context, { concurrency: 10 }),
       createDeploymentController(context, { concurrency: 10, protectNodesDuringRollout: true }),
       createOvershootController(context, { safetyUp, safetyDown, periodMs: 60_000, concurrency: 1 }),
@@ -286,6 +298,12 @@ export class World implements AsyncDisposable {
       },
     };
     await this.keeper.resource(machineDeployments, NAMESPACE).create(draft);
+  }
+
+  async createClass(name: string): Promise<void> {
+    await this.keeper
+      .resource(machineClasses, NAMESPACE)
+      .create({ metadata: { name, namespace: NAMESPACE }, provider: 'none', providerSpec: {} } as Draft<MachineClass>);
   }
 
   async change(body: object): Promise<void> {

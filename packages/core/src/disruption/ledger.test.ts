@@ -1,0 +1,163 @@
+import type { Machine, MachinePhase } from '@mcm/api';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { machine, machinesOf, NOW } from '../set/test-objects.ts';
+import { JOIN_PATIENCE_MS, type LedgerInput, ledgerOf, repairRoom, rolloutRoom } from './ledger.ts';
+
+const account = (replicas: number, machines: readonly Machine[]) => ({ replicas, machines });
+const fresh = (count: number, phase: MachinePhase | undefined, prefix: string) =>
+  Array.from({ length: count }, (_, index) => machine(`${prefix}${index}`, { phase, age: 1 }));
+
+const input = (more: Partial<LedgerInput>): LedgerInput => ({
+  replicas: 10,
+  unavailable: 0,
+  current: undefined,
+  old: [],
+  now: NOW,
+  ...more,
+});
+
+describe('ledger', () => {
+  test('failed and silent machines are missing, and nobody is at them yet', () => {
+    const machines = [...machinesOf(7, 'Running'), ...machinesOf(2, 'Failed', 'f'), ...machinesOf(1, 'Unknown', 'u')];
+    const ledger = ledgerOf(input({ current: account(10, machines) }));
+    expect(ledger).toMatchObject({ available: 7, failed: 2, silent: 1, missing: 3, underWay: 0, repairing: 0 });
+  });
+
+  test('a machine that goes and one that comes in its place are one disruption', () => {
+    const machines = [
+      ...machinesOf(9, 'Running'),
+      machine('gone', { phase: 'Failed', deleting: true }),
+      ...fresh(1, 'Pending', 'p'),
+    ];
+    const ledger = ledgerOf(input({ current: account(10, machines) }));
+    expect(ledger).toMatchObject({ leaving: 1, joining: 1, missing: 1, underWay: 1, repairing: 1, refilling: 1 });
+  });
+
+  test('the surplus of a rollout is no disruption, and what an old set makes is a repair', () => {
+    const old = [...machinesOf(9, 'Running', 'o'), ...fresh(1, 'Pending', 'q')];
+    const ledger = ledgerOf(input({ current: account(1, fresh(1, 'Pending', 'n')), old: [account(10, old)] }));
+    expect(ledger).toMatchObject({ rolling: true, missing: 1, underWay: 1, repairing: 1, refilling: 0, joining: 2 });
+  });
+
+  test('machines above their set’s replicas are on their way out and hold nothing up', () => {
+    const ledger = ledgerOf(input({ replicas: 3, current: account(2, machinesOf(4, 'Running')) }));
+    expect(ledger).toMatchObject({ available: 2, missing: 1 });
+  });
+
+  test('nothing waits for a machine that has been made for too long', () => {
+    const late = machine('late', { phase: 'CrashLoopBackOff', age: JOIN_PATIENCE_MS / 60_000 });
+    const soon = machine('soon', { phase: 'Pending', age: 5 });
+    const ledger = ledgerOf(input({ replicas: 2, current: account(2, [late, soon]) }));
+    expect(ledger).toMatchObject({ late: 1, joining: 1, underWay: 1 });
+    expect(ledger.lateAt).toEqual(new Date(NOW.getTime() + JOIN_PATIENCE_MS - 5 * 60_000));
+  });
+
+  test('one whose deletion was sent and is not shown yet counts as gone', () => {
+    const machines = [...machinesOf(9, 'Running'), machine('sent', { phase: 'Failed' })];
+    const leaving = ({ metadata }: Machine) => metadata.name === 'sent';
+    expect(ledgerOf(input({ current: account(10, machines), leaving }))).toMatchObject({ failed: 0, refilling: 1 });
+  });
+});
+
+describe('room', () => {
+  test.each([
+    ['nothing is under way', 3, 0, 3, 1],
+    ['the limit is used up', 1, 0, 2, 1],
+  ])('without a rollout the limit counts: %s', (_title, limit, goes, failed, expected) => {
+    const machines = [
+      ...machinesOf(10 - failed - goes, 'Running'),
+      ...machinesOf(failed, 'Failed', 'f'),
+      ...machinesOf(goes, 'Terminating', 't', { deleting: true }),
+    ];
+    const room = repairRoom(ledgerOf(input({ current: account(10, machines) })), limit);
+    expect(room).toBe(limit - goes);
+    expect(room).toBeGreaterThanOrEqual(expected);
+  });
+
+  test('beside a rollout both together keep to maxUnavailable', () => {
+    // 10 asked for, 3 may be missing: 1 old machine has been given up and the new one is not there, 1 has failed.
+    const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
+    const ledger = ledgerOf(
+      input({ unavailable: 3, current: account(1, fresh(1, 'Pending', 'n')), old: [account(9, old)] }),
+    );
+    expect(ledger.underWay).toBe(1);
+    expect(rolloutRoom(ledger.available, 10, 3)).toBe(1);
+    expect(repairRoom(ledger, 5)).toBe(2);
+  });
+
+  test('#14 a rollout that has used everything up and stands still does not keep a dead machine from being replaced', () => {
+    const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
+    const stuck = ledgerOf(
+      input({ unavailable: 1, current: account(1, fresh(1, 'Pending', 'n')), old: [account(9, old)] }),
+    );
+    expect(stuck.underWay).toBe(1);
+    expect(repairRoom(stuck, 1)).toBe(1);
+    const begun = [...machinesOf(8, 'Running', 'o'), machine('f', { phase: 'Failed', deleting: true })];
+    const repaired = ledgerOf(
+      input({ unavailable: 1, current: account(1, fresh(1, 'Pending', 'n')), old: [account(9, begun)] }),
+    );
+    expect(repairRoom(repaired, 1)).toBe(0);
+  });
+});
+
+const phases = [
+  'Running',
+  'Failed',
+  'Unknown',
+  'Pending',
+  'CrashLoopBackOff',
+  'Terminating',
+  'InPlaceUpdating',
+  'InPlaceUpdateFailed',
+  undefined,
+] as const;
+
+let named = 0;
+const anyMachine = fc
+  .record({ phase: fc.constantFrom(...phases), deleting: fc.boolean(), age: fc.integer({ min: 0, max: 40 }) })
+  .map((options) => machine(`r${++named}`, options));
+const anySet = fc
+  .record({ extra: fc.integer({ min: -2, max: 3 }), machines: fc.array(anyMachine, { maxLength: 12 }) })
+  .map(({ extra, machines }) => account(Math.max(machines.length + extra, 0), machines));
+const anyInput = fc.record({
+  replicas: fc.nat(25),
+  unavailable: fc.nat(6),
+  current: fc.option(anySet, { nil: undefined }),
+  old: fc.array(anySet, { maxLength: 3 }),
+  limit: fc.integer({ min: 1, max: 8 }),
+});
+
+const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 2_000), endOnFailure: true };
+
+test('what rollout and repair may take together is never more than the deployment allows, but for one repair', () => {
+  fc.assert(
+    fc.property(anyInput, ({ limit, ...rest }) => {
+      const ledger = ledgerOf({ ...rest, unavailable: Math.min(rest.unavailable, rest.replicas), now: NOW });
+      const { replicas, unavailable, available, missing, underWay, rolling, failed } = ledger;
+      expect([underWay >= 0, underWay <= missing, missing <= replicas]).toEqual([true, true, true]);
+      const given = rolling ? rolloutRoom(available, replicas, unavailable) : 0;
+      const repaired = Math.min(repairRoom(ledger, limit), failed);
+      // A rollout takes what is available only above the least that must stay.
+      if (given > 0) expect(available - given).toBeGreaterThanOrEqual(replicas - unavailable);
+      // Both act on the same reading: places that the rollout empties, and failed machines whose replacement begins.
+      const emptied = Math.max(replicas - (available - given), 0) - missing;
+      const begun = Math.min(repaired, missing - underWay);
+      const allowed = rolling ? unavailable : limit;
+      expect(underWay + emptied + begun).toBeLessThanOrEqual(Math.max(allowed, underWay + 1));
+      if (repaired > 1) expect(underWay + repaired).toBeLessThanOrEqual(rolling ? Math.min(limit, unavailable) : limit);
+    }),
+    runs,
+  );
+});
+
+test('a failed machine of which no other is being replaced is never kept waiting by a rollout', () => {
+  fc.assert(
+    fc.property(anyInput, ({ limit, ...rest }) => {
+      const ledger = ledgerOf({ ...rest, unavailable: Math.min(rest.unavailable, rest.replicas), now: NOW });
+      const within = ledger.underWay <= ledger.unavailable;
+      if (ledger.rolling && ledger.repairing === 0 && within) expect(repairRoom(ledger, limit)).toBeGreaterThan(0);
+    }),
+    runs,
+  );
+});

@@ -1,0 +1,252 @@
+import { Annotations, type Machine, machineClasses } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { describe, expect, test } from 'vitest';
+import { NAMESPACE, World, type WorldOptions } from '../deployment/testing/world.ts';
+
+const SLOWLY: WorldOptions = { birthMs: () => 5_000, deathMs: () => 3_000 };
+
+const start = (options: WorldOptions = {}) => World.start(startControlPlane, { ...SLOWLY, ...options });
+
+const phase = ({ status }: Machine) => status?.currentStatus?.phase;
+const going = ({ metadata }: Machine) => metadata.deletionTimestamp !== undefined;
+
+/** Machines of the fleet by what they are at, as the server has them. */
+const fleet = (world: World) => world.truth.store.list();
+
+async function born(world: World, replicas: number, spec: object = {}): Promise<readonly Machine[]> {
+  await world.deploy(replicas, spec);
+  await world.until(() => world.complete(), 120);
+  return world.machines();
+}
+
+/** Places of the deployment that nobody fills, those left out whose machine has failed and waits. */
+function underWay(world: World, replicas: number): number {
+  const alive = fleet(world).filter((machine) => !going(machine));
+  const filled = alive.filter((machine) => phase(machine) === 'Running').length;
+  const waiting = alive.filter((machine) => phase(machine) === 'Failed').length;
+  return replicas - filled - waiting;
+}
+
+/** The most that were ever under way from now on. */
+function watchMost(world: World, replicas: number): { most: number } {
+  const seen = { most: 0 };
+  world.truth.onChange(() => {
+    seen.most = Math.max(seen.most, underWay(world, replicas));
+  });
+  return seen;
+}
+
+const fail = async (world: World, machines: readonly Machine[]) => {
+  for (const { metadata } of machines) await world.setPhase(metadata.name, 'Failed');
+};
+
+const silence = (world: World, { metadata }: Machine) =>
+  world.setPhase(metadata.name, 'Unknown', {
+    currentStatus: { phase: 'Unknown', lastUpdateTime: world.clock.now().toISOString() },
+    conditions: [{ type: 'Ready', status: 'Unknown' }],
+  });
+
+const speak = (world: World, { metadata }: Machine) =>
+  world.setPhase(metadata.name, 'Running', {
+    currentStatus: { phase: 'Running', lastUpdateTime: world.clock.now().toISOString() },
+    conditions: [{ type: 'Ready', status: 'True' }],
+    lastOperation: { type: 'HealthCheck', state: 'Successful', lastUpdateTime: world.clock.now().toISOString() },
+  });
+
+const conditions = async (world: World) =>
+  ((await world.deployment()).status?.conditions ?? []).map(({ type, reason }) => `${type}/${reason}`).sort();
+
+const told = async (world: World, reason: string) =>
+  (await world.events()).filter(
+    (event) => event.reason === reason && event.involvedObject.kind === 'MachineDeployment',
+  );
+
+const WELL = ['Available/MinimumReplicasAvailable', 'Progressing/NewMachineSetAvailable'];
+
+describe('how many failed machines are replaced at once', () => {
+  test.each([
+    ['one by default', {}, 1],
+    ['a count', { maxUnhealthyReplacements: 3 }, 3],
+    ['a percentage, rounded down', { maxUnhealthyReplacements: '25%' }, 2],
+    ['at least one', { maxUnhealthyReplacements: '5%' }, 1],
+    ['at least one', { maxUnhealthyReplacements: 0 }, 1],
+  ])('%s', async (_title, safeguards, most) => {
+    await using world = await start({ safeguards });
+    const machines = await born(world, 10);
+    const failed = machines.slice(0, 6);
+    const seen = watchMost(world, 10);
+    await fail(world, failed);
+    const uids = new Set(failed.map(({ metadata }) => metadata.uid));
+    await world.until(() => world.complete() && !fleet(world).some(({ metadata }) => uids.has(metadata.uid)), 300);
+    expect(seen.most).toBe(most);
+    expect(await conditions(world)).toEqual(WELL);
+  });
+
+  test('together for all sets of a deployment, and with a rollout within maxUnavailable', async () => {
+    await using world = await start({ safeguards: { maxUnhealthyReplacements: 4 } });
+    const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 2 } };
+    const machines = await born(world, 8, { strategy });
+    await world.changeClass('large');
+    await world.until(() => fleet(world).filter((m) => m.spec.class.name === 'large').length >= 4, 120);
+    const seen = watchMost(world, 8);
+    const old = fleet(world).filter((m) => m.spec.class.name === 'small' && phase(m) === 'Running');
+    const fresh = fleet(world).filter((m) => m.spec.class.name === 'large' && phase(m) === 'Running');
+    expect([machines.length, old.length > 1, fresh.length > 1]).toEqual([8, true, true]);
+    await fail(world, [...old.slice(0, 2), ...fresh.slice(0, 2)]);
+    await world.until(() => world.complete(), 600);
+    // Two that the rollout may have, and the one repair that always may go on.
+    expect(seen.most).toBeLessThanOrEqual(3);
+    expect(fleet(world).every((m) => m.spec.class.name === 'large')).toBe(true);
+  });
+
+  test('machines that never joined serve nobody: the next goes as soon as the first has gone, whether or not its successor has come', async () => {
+    await using world = await start({ birthMs: (_machine, index) => (index < 6 ? 1_000 : undefined) });
+    const machines = await born(world, 6);
+    for (const { metadata } of machines.slice(0, 3)) {
+      const lastOperation = { type: 'Create', state: 'Failed', lastUpdateTime: world.clock.now().toISOString() };
+      await world.setPhase(metadata.name, 'Failed', { lastOperation });
+    }
+    const most = { going: 0 };
+    world.truth.onChange(() => {
+      most.going = Math.max(most.going, fleet(world).filter(going).length);
+    });
+    await world.pass(60);
+    const uids = new Set(fleet(world).map(({ metadata }) => metadata.uid));
+    expect(machines.filter(({ metadata }) => uids.has(metadata.uid))).toHaveLength(3);
+    expect(most.going).toBe(1);
+  });
+
+  test('a successor that never comes is waited for no longer than a machine may take', async () => {
+    await using world = await start({ birthMs: (_machine, index) => (index < 4 ? 1_000 : undefined) });
+    const machines = await born(world, 4);
+    await fail(world, machines.slice(0, 2));
+    await world.pass(10 * 60);
+    const left = () => fleet(world).filter((machine) => phase(machine) === 'Failed').length;
+    expect(left()).toBe(1);
+    await world.pass(11 * 60);
+    expect(left()).toBe(0);
+  });
+
+  test('a manager that starts anew finds what is under way', async () => {
+    await using world = await start();
+    const machines = await born(world, 6);
+    const seen = watchMost(world, 6);
+    await fail(world, machines.slice(0, 4));
+    for (let i = 0; i < 6; i++) {
+      await world.pass(2.3);
+      await world.restart();
+    }
+    const uids = new Set(machines.slice(0, 4).map(({ metadata }) => metadata.uid));
+    await world.until(() => world.complete() && !fleet(world).some(({ metadata }) => uids.has(metadata.uid)), 300);
+    expect(seen.most).toBe(1);
+  });
+});
+
+describe('breaker', () => {
+  test('#13 while many are silent failed machines stay; the deployment says why; it goes on by itself', async () => {
+    await using world = await start();
+    const [failed, ...others] = await born(world, 6);
+    if (!failed) throw new Error('no machine');
+    const silent = others.slice(0, 4);
+    for (const machine of silent) await silence(world, machine);
+    await world.pass(30);
+    await fail(world, [failed]);
+    await world.pass(3_600);
+    expect(fleet(world).filter((machine) => phase(machine) === 'Failed')).toHaveLength(1);
+    expect(fleet(world).filter(going)).toHaveLength(0);
+    expect(await conditions(world)).toContain('ReplacementHeld/MachinesFellSilentTogether');
+    const [held, ...more] = await told(world, 'ReplacementHeld');
+    expect([held?.count ?? 1, more.length]).toEqual([1, 0]);
+    expect(held?.message).toContain('machines of the cluster fell silent together');
+    expect(held?.message).toContain(Annotations.SilenceOverride);
+    const written = world.totalWrites();
+    await world.pass(3_600);
+    expect(world.totalWrites()).toBe(written);
+
+    for (const machine of silent) await speak(world, machine);
+    // Those that spoke again count as silent for a while yet.
+    await world.pass(60);
+    expect(fleet(world).filter((machine) => phase(machine) === 'Failed')).toHaveLength(1);
+    await world.until(() => world.complete(), 600);
+    expect(fleet(world).some(({ metadata }) => metadata.uid === failed.metadata.uid)).toBe(false);
+    await world.pass(10);
+    expect(await conditions(world)).toEqual(WELL);
+    expect(await told(world, 'ReplacementResumed')).toHaveLength(1);
+  });
+
+  test('a rollout gives up nothing that the breaker keeps', async () => {
+    await using world = await start();
+    const machines = await born(world, 6, {
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 2, maxUnavailable: 1 } },
+    });
+    for (const machine of machines.slice(0, 4)) await silence(world, machine);
+    await world.pass(5);
+    await world.changeClass('large');
+    await world.pass(1_800);
+    const alive = fleet(world).filter((machine) => !going(machine));
+    expect(alive.filter((machine) => phase(machine) === 'Unknown')).toHaveLength(4);
+    for (const machine of machines.slice(0, 4)) await speak(world, machine);
+    await world.until(() => world.complete(), 900);
+    expect(fleet(world).every((machine) => machine.spec.class.name === 'large')).toBe(true);
+  });
+
+  test('#12 an operator who knows better says so on the class', async () => {
+    await using world = await start();
+    const [failed, ...others] = await born(world, 6);
+    if (!failed) throw new Error('no machine');
+    for (const machine of others.slice(0, 4)) await silence(world, machine);
+    await fail(world, [failed]);
+    await world.pass(60);
+    expect(await conditions(world)).toContain('ReplacementHeld/MachinesFellSilentTogether');
+    const until = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
+    const annotations = { [Annotations.SilenceOverride]: `${until} the hall has burnt down` };
+    await world.keeper
+      .resource(machineClasses, NAMESPACE)
+      .patch('small', { type: 'merge', body: { metadata: { annotations } } });
+    await world.pass(30);
+    expect(fleet(world).some(({ metadata }) => metadata.uid === failed.metadata.uid)).toBe(false);
+    expect(await conditions(world)).not.toContain('ReplacementHeld/MachinesFellSilentTogether');
+  });
+});
+
+describe('terminating machines and the surge', () => {
+  const option = { [Annotations.CountTerminating]: 'true' };
+  const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } as const;
+
+  test.each([
+    ['by default a successor comes beside its predecessor', {}, {}, 4],
+    ['#24 with the annotation it comes after it', {}, option, 3],
+    ['#24 with the flag too', { safeguards: { countTerminating: true } }, {}, 3],
+    [
+      'the annotation beats the flag',
+      { safeguards: { countTerminating: true } },
+      { [Annotations.CountTerminating]: 'false' },
+      4,
+    ],
+  ])('%s', async (_title, options, annotations, most) => {
+    await using world = await start({ deathMs: () => 60_000, ...options });
+    await world.deploy(3, { strategy }, { annotations });
+    await world.until(() => world.complete(), 60);
+    const seen = { most: 0 };
+    world.truth.onChange(() => {
+      seen.most = Math.max(seen.most, world.truth.store.size);
+    });
+    const [first] = await world.machines();
+    await world.deleteMachine(first?.metadata.name ?? '');
+    await world.pass(30);
+    await world.until(() => world.complete(), 300);
+    expect(seen.most).toBe(most);
+    await world.changeClass('large');
+    await world.until(() => world.complete(), 900);
+    // A rollout has always counted them.
+    expect(seen.most).toBe(most);
+  });
+
+  test('a value that means nothing is refused', async () => {
+    await using world = await start();
+    await world.deploy(1, {}, { annotations: { [Annotations.CountTerminating]: 'yes' } });
+    await world.pass(5);
+    expect(await conditions(world)).toEqual(['InvalidSpec/ValidationFailed']);
+    expect((await world.deployment()).status?.conditions?.[0]?.message).toContain('must be "true" or "false"');
+  });
+});

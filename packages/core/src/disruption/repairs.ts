@@ -1,0 +1,108 @@
+import type { Machine } from '@mcm/api';
+import { replacementLimit } from '../machine/replacements.ts';
+import { createdAt, isBeingHandedOver, isFailed, isTerminating } from '../set/machines.ts';
+import { mayDeleteFailed, type NodeAnnotations } from '../set/preservation.ts';
+import { compareText, parseTime } from '../set/text.ts';
+import { type Ledger, type LedgerInput, ledgerOf, repairAllowance, repairRoom } from './ledger.ts';
+import type { OpenBreaker } from './silence.ts';
+
+/** Everything that the decision about failed machines looks at: all machines of one deployment, or of a set of its own. */
+export interface RepairSnapshot extends LedgerInput {
+  /** `--max-unhealthy-replacements`: a count, or a percentage of the replicas. */
+  readonly limit: number | string;
+  /** The open breaker that holds the machine back, if nobody has overruled it. */
+  readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
+  readonly nodeAnnotations: NodeAnnotations;
+}
+
+/** A machine that is not replaced because many fell silent around it. */
+export interface HeldMachine {
+  readonly machine: Machine;
+  readonly breaker: OpenBreaker;
+}
+
+/** Which failed machines are replaced now, and why the others are not. */
+export interface RepairPlan {
+  readonly ledger: Ledger;
+  /** How many may be under way at once. */
+  readonly allowance: number;
+  /** To be deleted; their sets refill. */
+  readonly go: readonly Machine[];
+  /** Failed, and others go first. */
+  readonly waiting: readonly Machine[];
+  /** Failed or silent, and held back by a breaker. */
+  readonly held: readonly HeldMachine[];
+  /** When to look again though nothing has happened. */
+  readonly lookAgainAt: Date | undefined;
+}
+
+/** A machine that never joined serves nobody: replacing it disrupts nothing. */
+const neverJoined = ({ status }: Machine): boolean =>
+  status?.lastOperation?.type === 'Create' && status.lastOperation.state !== 'Successful';
+
+const failedAt = (machine: Machine): number =>
+  parseTime(machine.status?.currentStatus?.lastUpdateTime) ?? createdAt(machine);
+
+const longestFailedFirst = (a: Machine, b: Machine): number =>
+  failedAt(a) - failedAt(b) || compareText(a.metadata.name, b.metadata.name);
+
+const earliest = (...instants: readonly (Date | undefined)[]): Date | undefined =>
+  instants.reduce((a, b) => (a === undefined || (b !== undefined && b < a) ? b : a), undefined);
+
+/**
+ * Decides which failed machines of a deployment are replaced now. Pure: every set of the deployment asks for the same
+ * list and acts on its own part, so that together they keep to the limit.
+ */
+export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
+  const { current, old, leaving, breakerOf, nodeAnnotations, now } = snapshot;
+  const ledger = ledgerOf(snapshot);
+  const limit = replacementLimit(snapshot.limit, snapshot.replicas);
+  const allowance = repairAllowance(ledger, limit);
+  const all = [...old, ...(current ? [current] : [])].flatMap(({ machines }) => machines);
+  const held: HeldMachine[] = [];
+  const due: Machine[] = [];
+  for (const machine of all) {
+    if (isTerminating(machine) || leaving?.(machine)) continue;
+    const failed = isFailed(machine) && !isBeingHandedOver(machine) && mayDeleteFailed(machine, nodeAnnotations, now);
+    const silent = machine.status?.currentStatus?.phase === 'Unknown';
+    if (!failed && !silent) continue;
+    const breaker = breakerOf(machine);
+    if (breaker) held.push({ machine, breaker });
+    else if (failed) due.push(machine);
+  }
+  due.sort(longestFailedFirst);
+  const served = due.filter((machine) => !neverJoined(machine)).slice(0, repairRoom(ledger, limit));
+  const idle = due.filter(neverJoined).slice(0, Math.max(allowance - ledger.refilling - served.length, 0));
+  const go = [...served, ...idle];
+  const waiting = due.filter((machine) => !go.includes(machine));
+  const breakers = held.map(({ breaker }) => breaker.lookAgainAt);
+  return {
+    ledger,
+    allowance,
+    go,
+    waiting,
+    held,
+    lookAgainAt: earliest(...breakers, waiting.length > 0 ? ledger.lateAt : undefined),
+  };
+}
+
+const MOST_NAMES = 5;
+
+/** Names for a sentence. */
+export const listed = (machines: readonly Machine[]): string => {
+  const names = machines.slice(0, MOST_NAMES).map(({ metadata }) => metadata.name);
+  const more = machines.length - names.length;
+  return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
+};
+
+/** Why failed machines are still there, as a sentence for people; undefined when none is. */
+export function whyWaiting({ waiting, allowance, ledger }: RepairPlan): string | undefined {
+  if (waiting.length === 0) return undefined;
+  const parts = [
+    ledger.leaving > 0 ? `${ledger.leaving} on their way out` : '',
+    ledger.joining > 0 ? `${ledger.joining} being made` : '',
+    ledger.updating > 0 ? `${ledger.updating} being updated in place` : '',
+  ].filter((part) => part !== '');
+  const cause = parts.length > 0 ? ` (${parts.join(', ')})` : '';
+  return `${listed(waiting)} failed and wait: at most ${allowance} may be replaced at once${cause}`;
+}

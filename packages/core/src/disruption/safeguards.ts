@@ -1,0 +1,56 @@
+import { Annotations, type Machine, type MachineClass, type MachineDeployment } from '@mcm/api';
+import { type Informer, makeKey } from '@mcm/kube';
+import { MAX_UNHEALTHY_REPLACEMENTS } from '../machine/replacements.ts';
+import { type CensusSources, SilenceCensus } from './census.ts';
+import { overridesBreaker } from './override.ts';
+import { BREAKER_DEFAULTS, type BreakerLimits, type OpenBreaker } from './silence.ts';
+
+/** What an operator may choose of what stands between a failed machine and its replacement. */
+export interface SafeguardSettings {
+  /** `--max-unhealthy-replacements`: a count or a percentage such as `10%`. */
+  readonly maxUnhealthyReplacements: number | string;
+  /** `--silence-*`. */
+  readonly breaker: BreakerLimits;
+  /** `--count-terminating-towards-surge`: what a deployment without the annotation does. */
+  readonly countTerminating: boolean;
+}
+
+export const SAFEGUARD_DEFAULTS: SafeguardSettings = {
+  maxUnhealthyReplacements: MAX_UNHEALTHY_REPLACEMENTS,
+  breaker: BREAKER_DEFAULTS,
+  countTerminating: false,
+};
+
+/** The settings together with the count of silent machines that they are asked against. */
+export class Safeguards {
+  readonly settings: SafeguardSettings;
+  readonly classes: Informer<MachineClass>;
+  readonly #census: SilenceCensus;
+
+  constructor(sources: CensusSources, settings: SafeguardSettings = SAFEGUARD_DEFAULTS) {
+    this.settings = settings;
+    this.classes = sources.classes;
+    this.#census = new SilenceCensus(sources);
+  }
+
+  /** The open breaker that holds the machine back, unless an operator has overruled it. */
+  breakerOf(machine: Machine, now: Date): OpenBreaker | undefined {
+    const open = this.#census.breakerOf(machine, this.settings.breaker, now);
+    return open && !overridesBreaker(machine, this.#classOf(machine), now) ? open : undefined;
+  }
+
+  #classOf({ metadata, spec }: Machine): MachineClass | undefined {
+    return this.classes.store.get(makeKey(metadata.namespace, spec.class?.name ?? ''));
+  }
+
+  /** Calls `wake` once, when a breaker of one of the machines may have opened or closed. */
+  onceChanged(machines: Iterable<Machine>, id: string, wake: () => void): void {
+    for (const machine of machines) this.#census.onceChanged(machine, id, wake);
+  }
+}
+
+/** Whether machines that still terminate count towards the deployment's surge: its annotation, else the flag. */
+export function countsTerminating({ metadata }: MachineDeployment, byDefault: boolean): boolean {
+  const said = metadata.annotations?.[Annotations.CountTerminating];
+  return said === undefined ? byDefault : said === 'true';
+}
