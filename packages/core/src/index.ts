@@ -3,6 +3,7 @@ export * from './deployment/index.ts';
 export * from './disruption/index.ts';
 export * from './drain/index.ts';
 export * from './driver/index.ts';
+export * from './evidence/index.ts';
 export * from './machine/index.ts';
 export * from './machine-class/index.ts';
 export * from './metrics/index.ts';

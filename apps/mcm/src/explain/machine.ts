@@ -1,9 +1,10 @@
 import { Annotations, Labels, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
-import { previewDrain } from '@mcm/core';
+import { type KeptEvidence, previewDrain, readEvidence } from '@mcm/core';
 import {
   type Clock,
   type EventObject,
   events,
+  isForbidden,
   isNotFound,
   type KubeClient,
   type Node,
@@ -13,6 +14,7 @@ import {
 } from '@mcm/kube';
 import { UserError } from '../errors.ts';
 import { drainLines } from './drain-lines.ts';
+import { evidenceLines } from './evidence-lines.ts';
 import { machineWait, waitLine } from './machine-wait.ts';
 
 /** A machine of a cluster, and what reading it needs. */
@@ -46,12 +48,33 @@ const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {
   }
 };
 
+/** Who may not read ConfigMaps is told the rest. */
+const orNone = async (reading: Promise<readonly KeptEvidence[]>): Promise<readonly KeptEvidence[]> => {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isForbidden(error)) return [];
+    throw error;
+  }
+};
+
 /** Events that are told with a machine. */
 const EVENTS_TOLD = 5;
 
-/** Why a machine is where it is, as lines for a person. */
+/** Why a machine is where it is, as lines for a person. Of one that is gone, what was kept of its failure. */
 export async function explainMachine(target: MachineTarget): Promise<string[]> {
-  const machine = await getMachine(target);
+  const { client, namespace, name } = target;
+  const kept = evidenceLines(await orNone(readEvidence(client, namespace, name)), namespace);
+  const machine = await getMachine(target).catch((error: unknown) => {
+    if (error instanceof UserError && kept.length > 0) return undefined;
+    throw error;
+  });
+  return machine
+    ? [...(await explainLiving(target, machine)), ...(kept.length > 0 ? ['', ...kept] : [])]
+    : [`machine ${name} is gone`, '', ...kept];
+}
+
+async function explainLiving(target: MachineTarget, machine: Machine): Promise<string[]> {
   const now = target.clock.now();
   const nodeName = machine.metadata.labels?.[Labels.Node];
   const [node, machineClass, recent] = await Promise.all([

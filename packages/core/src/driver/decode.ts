@@ -4,7 +4,7 @@ import type { DriverDefinition } from './define-driver.ts';
 import { MachineError } from './errors.ts';
 
 /** The driver's methods that are told a class and its Secrets. */
-export type DriverCall = 'create' | 'initialize' | 'status' | 'delete' | 'list';
+export type DriverCall = 'create' | 'initialize' | 'status' | 'delete' | 'list' | 'evidence';
 
 /** What a class and its Secrets say, before it is known to make sense. */
 export interface DriverInput {

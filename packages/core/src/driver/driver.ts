@@ -1,5 +1,6 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import type { Logger } from '@mcm/kube';
+import type { InstanceEvidence } from '../evidence/bundle.ts';
 
 /** What every driver call gets. `Spec` and `Credentials` are parsed by the driver's zod schemas before the call. */
 export interface DriverRequest<Spec, Credentials> {
@@ -80,6 +81,11 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
    * a kubelet still alive would register its Node again. May resolve late; rejects with `DeadlineExceeded` to be called again.
    */
   delete(request: MachineRequest<Spec, Credentials>): Promise<{ readonly lastKnownState?: string } | undefined>;
+  /**
+   * What the cloud can tell of a VM that failed to join or fell ill: its state and its console. Only looks. Secrets need
+   * not be taken out; a console that is cut must begin at the beginning of a line. There is a quarter of a minute for it.
+   */
+  evidence?(request: MachineRequest<Spec, Credentials>): Promise<InstanceEvidence>;
   /** All VMs of the class's cluster and role, over all pages. */
   list?(request: DriverRequest<Spec, Credentials>): Promise<readonly ListedInstance[]>;
   /** The cloud's ids of volumes, in the same order; undefined for a volume of another kind. */

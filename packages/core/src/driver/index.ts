@@ -1,4 +1,5 @@
 export { type MachineCode, MachineCodes } from '@mcm/api';
+export type { InstanceEvidence } from '../evidence/bundle.ts';
 export { type DecodedInput, type DriverCall, type DriverInput, decodeInput, pathText } from './decode.ts';
 export { type DriverDefinition, defineDriver } from './define-driver.ts';
 export type {

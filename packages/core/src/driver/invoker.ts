@@ -1,5 +1,6 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import { type Clock, errorText, type Logger, makeKey, type Secret } from '@mcm/kube';
+import type { InstanceEvidence } from '../evidence/bundle.ts';
 import { type ClassSecrets, dataVersion, readSecrets, redact, secretKeysOf, userDataOf } from './credentials.ts';
 import { withDeadline } from './deadline.ts';
 import { type DriverCall, decodeInput } from './decode.ts';
@@ -22,6 +23,7 @@ export interface DriverTimeouts {
   readonly status: number;
   readonly delete: number;
   readonly list: number;
+  readonly evidence: number;
 }
 
 const MINUTE = 60_000;
@@ -32,6 +34,7 @@ export const DRIVER_TIMEOUTS: DriverTimeouts = {
   status: 2 * MINUTE,
   delete: 15 * MINUTE,
   list: 10 * MINUTE,
+  evidence: MINUTE / 4,
 };
 
 /** Told when a call ignores its signal; it is waited for all the same, see `withDeadline`. Absent: it is given up. */
@@ -39,7 +42,12 @@ export type OnOverdue = (error: MachineError) => void;
 
 /** Calls of a driver by machine or class: class and Secrets looked up at the time of the call, parsed, deadline set, errors scrubbed. */
 export interface DriverInvoker {
-  readonly can: { readonly initialize: boolean; readonly status: boolean; readonly list: boolean };
+  readonly can: {
+    readonly initialize: boolean;
+    readonly status: boolean;
+    readonly list: boolean;
+    readonly evidence: boolean;
+  };
   /** Versions of what a call for the machine would be made with. */
   inputsOf(machine: Machine): string;
   classOf(machine: Machine): MachineClass | undefined;
@@ -53,6 +61,9 @@ export interface DriverInvoker {
   initialize(machine: Machine, onOverdue?: OnOverdue): Promise<Instance>;
   status(machine: Machine, onOverdue?: OnOverdue): Promise<Instance>;
   delete(machine: Machine, onOverdue?: OnOverdue): Promise<{ readonly lastKnownState?: string } | undefined>;
+  evidence(machine: Machine, onOverdue?: OnOverdue): Promise<InstanceEvidence>;
+  /** Data of the Secrets of the machine's class, which no kept text may hold. */
+  secretsOf(machine: Machine): ClassSecrets;
   list(machineClass: MachineClass, onOverdue?: OnOverdue): Promise<readonly ListedInstance[]>;
   /** The cloud's id of a volume; undefined for one of another kind, or when the driver cannot tell. */
   volumeIdOf(source: VolumeSource): string | undefined;
@@ -92,6 +103,12 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     caches.classes.store.get(makeKey(machine.metadata.namespace, machine.spec.class.name ?? ''));
   const secretsOf = (machineClass: MachineClass): ClassSecrets =>
     readSecrets(machineClass, secretKeysOf(machineClass), (key) => caches.secrets.store.get(key));
+
+  const secretsOfMachine = (machine: Machine): ClassSecrets => {
+    const machineClass = classOf(machine);
+    if (machineClass) return secretsOf(machineClass);
+    return { data: {}, problems: [`MachineClass ${machine.spec.class.name ?? ''} does not exist`] };
+  };
 
   const classOrThrow = (machine: Machine): MachineClass => {
     const found = classOf(machine);
@@ -144,15 +161,12 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
   };
 
   const forMachine = <T>(
-    call: 'create' | 'initialize' | 'status' | 'delete',
+    call: 'create' | 'initialize' | 'status' | 'delete' | 'evidence',
     machine: Machine,
     work: (request: MachineRequest<Spec, Credentials>, secrets: ClassSecrets) => Promise<T>,
     onOverdue: OnOverdue | undefined,
   ): Promise<T> => {
-    const secrets = (): ClassSecrets => {
-      const machineClass = classOf(machine);
-      return machineClass ? secretsOf(machineClass) : { data: {}, problems: [] };
-    };
+    const secrets = (): ClassSecrets => secretsOfMachine(machine);
     const run = async (signal: AbortSignal): Promise<T> => {
       const machineClass = classOrThrow(machine);
       const found = secretsOf(machineClass);
@@ -171,6 +185,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       initialize: driver.initialize !== undefined,
       status: driver.status !== undefined,
       list: driver.list !== undefined,
+      evidence: driver.evidence !== undefined,
     },
     classOf,
     inputsOf: (machine) => inputs(classOf(machine), (key) => caches.secrets.store.get(key)),
@@ -190,6 +205,9 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     status: (machine, onOverdue) =>
       forMachine('status', machine, async (base) => driver.status?.(base) ?? absent('status'), onOverdue),
     delete: (machine, onOverdue) => forMachine('delete', machine, async (base) => driver.delete(base), onOverdue),
+    evidence: (machine, onOverdue) =>
+      forMachine('evidence', machine, async (base) => driver.evidence?.(base) ?? absent('evidence'), onOverdue),
+    secretsOf: secretsOfMachine,
     volumeIdOf: (source) => {
       try {
         const id = driver.volumeIds?.([source])[0];

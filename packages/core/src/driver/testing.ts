@@ -15,7 +15,7 @@ export interface FakeVm {
   initialized: boolean;
 }
 
-export type FakeMethod = 'create' | 'initialize' | 'status' | 'delete' | 'list';
+export type FakeMethod = 'create' | 'initialize' | 'status' | 'delete' | 'list' | 'evidence';
 
 /** A failure to come. `after`: the call takes effect and its answer is lost. */
 export interface FakeFailure {
@@ -30,6 +30,8 @@ export interface FakeCloudOptions {
   readonly initializes?: boolean;
   /** Called at the beginning of each call and before each answer: a test waits, throws or kills here. */
   readonly gate?: (method: FakeMethod, point: 'before' | 'after', machineName: string) => Promise<void> | void;
+  /** What a VM wrote to its console; absent: the driver has no `evidence`. */
+  readonly console?: (vm: FakeVm) => string;
   /** Node name of a machine's VM; default the machine's name. */
   readonly nodeName?: (machineName: string) => string;
   /** VMs that listings leave out, as an eventually consistent cloud may. */
@@ -57,7 +59,7 @@ export class FakeCloud {
   /** Every VM ever made, by its machine's UID: more than one for a UID is the fault that must not be. */
   readonly made: FakeVm[] = [];
   /** Calls so far, by method. */
-  readonly calls: Record<FakeMethod, number> = { create: 0, initialize: 0, status: 0, delete: 0, list: 0 };
+  readonly calls: Record<FakeMethod, number> = { create: 0, initialize: 0, status: 0, delete: 0, list: 0, evidence: 0 };
   #next = 0;
 
   constructor(options: FakeCloudOptions = {}) {
@@ -167,11 +169,21 @@ export class FakeCloud {
             })),
         ),
     };
+    const { console } = this.#options;
+    const evidence: FakeDriver['evidence'] =
+      console &&
+      (({ machine }) =>
+        this.#call('evidence', machine.metadata.name, () => {
+          const vm = this.#find(machine.metadata.uid, machine.spec.providerID);
+          if (!vm) throw new MachineError('NotFound', `no VM of machine ${machine.metadata.name}`);
+          return { state: 'running', console: console(vm) };
+        }));
     const volumeIds = (sources: readonly VolumeSource[]) => sources.map(volumeId);
-    if (!initializes) return defineDriver({ ...base, volumeIds });
+    if (!initializes) return defineDriver({ ...base, volumeIds, ...(evidence ? { evidence } : {}) });
     return defineDriver({
       ...base,
       volumeIds,
+      ...(evidence ? { evidence } : {}),
       initialize: ({ machine }) =>
         this.#call('initialize', machine.metadata.name, () => {
           const vm = this.#find(machine.metadata.uid, machine.spec.providerID);

@@ -1,4 +1,5 @@
 import { type DrainMemory, NO_DRAIN_MEMORY } from '../drain/observation.ts';
+import type { EvidenceState } from './evidence-first.ts';
 
 /** What this process keeps of one machine between reconciles. Losing it costs time, never a VM. */
 export interface MachineMemory {
@@ -9,6 +10,8 @@ export interface MachineMemory {
   finishedVersion?: string;
   /** A Node of the machine vanished while we watched. */
   nodeVanished?: boolean;
+  /** What is being done about the evidence of its failure. */
+  evidence?: EvidenceState;
   /** Somebody was told that the breaker holds it back. */
   held?: boolean;
 }

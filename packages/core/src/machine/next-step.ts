@@ -5,6 +5,7 @@ import { planNodeSync } from '../node/sync.ts';
 import { tellHeld } from './breaker.ts';
 import { isBeingCreated, planCreation, planLateInitialization } from './creation.ts';
 import { planDeletion } from './deletion.ts';
+import { keepEvidenceFirst } from './evidence-first.ts';
 import { planHealth } from './health.ts';
 import { planInPlace } from './in-place.ts';
 import type { MachineObservation } from './observation.ts';
@@ -12,7 +13,9 @@ import { type Action, act, nextAt, type Plan, wait } from './plan.ts';
 import { planPreservation } from './preservation.ts';
 
 /** What to do about a machine now, and when to look again. Pure: everything it knows is in the observation. */
-export function nextStep(o: MachineObservation, now: Date): Plan {
+export const nextStep = (o: MachineObservation, now: Date): Plan => keepEvidenceFirst(o, decide(o, now), now);
+
+function decide(o: MachineObservation, now: Date): Plan {
   const { machine } = o;
   const told = o.frozen ? undefined : tellHeld(o, now);
   if (told) return act('the breaker holds it back, or lets it go', told);

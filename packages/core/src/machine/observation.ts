@@ -5,6 +5,7 @@ import type { DrainObservation } from '../drain/observation.ts';
 import type { Instance } from '../driver/driver.ts';
 import type { MachineError } from '../driver/errors.ts';
 import type { Shortage } from './capacity.ts';
+import type { EvidenceState } from './evidence-first.ts';
 import type { MachineSettings } from './settings.ts';
 
 /** The calls of a driver that concern one machine. */
@@ -76,6 +77,9 @@ export interface MachineObservation {
   readonly breaker?: OpenBreaker;
   /** Somebody was told that the breaker holds it back. */
   readonly held?: boolean;
+  /** Evidence of failures is kept in this process. */
+  readonly keepsEvidence?: boolean;
+  readonly evidence?: EvidenceState;
   /** It is being deleted, and was Failed when that began. */
   readonly deletedForHealth?: boolean;
   /** What a drain sees; only for a machine that is being deleted and has a node. */

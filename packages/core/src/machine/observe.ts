@@ -26,6 +26,7 @@ export interface ObserveOptions {
   /** Machines of the group, other than this one, that are being marked Failed right now. */
   readonly reserved: (group: string, uid: string) => number;
   readonly volumeWindow: number;
+  readonly keepsEvidence: boolean;
 }
 
 /** One snapshot of what the decision about a machine needs. Reads caches only. */
@@ -68,6 +69,8 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     driver: invoker.can,
     ...replacements(machine, settings, o, now),
     ...breakerOf(machine, o, now),
+    keepsEvidence: o.keepsEvidence,
+    ...(memory.evidence ? { evidence: memory.evidence } : {}),
     ...(memory.held ? { held: true } : {}),
     ...(machineClass ? { machineClass } : {}),
     ...(node ? { node } : {}),

@@ -23,6 +23,8 @@ import {
 import { deletePods, evictPods } from '../drain/perform.ts';
 import type { Instance } from '../driver/driver.ts';
 import type { DriverInvoker, OnOverdue } from '../driver/invoker.ts';
+import type { Failure } from '../evidence/bundle.ts';
+import type { EvidenceKeeper } from '../evidence/keeper.ts';
 import { type NodeChange, patchNode } from '../node/patch.ts';
 import type { NodePatch } from '../node/sync.ts';
 import type { Caches } from './caches.ts';
@@ -41,6 +43,7 @@ export interface PerformerOptions {
   readonly invoker: DriverInvoker;
   readonly calls: DriverCalls;
   readonly tokens: BootstrapTokenIssuer | undefined;
+  readonly evidence: EvidenceKeeper;
   readonly recorder: EventRecorder;
   readonly log: Logger;
 }
@@ -89,6 +92,8 @@ export class Performer {
         return this.#setNodeCondition(scope, action.condition);
       case 'annotate':
         return this.#patchMachine(scope, { metadata: { annotations: action.annotations } });
+      case 'keepEvidence':
+        return this.#keepEvidence(scope, action.failure);
       case 'deleteToken':
         return this.#options.tokens?.remove(machine);
       case 'deleteMachine':
@@ -169,6 +174,14 @@ export class Performer {
       const { type, reason, message } = action.event;
       this.#options.recorder.event(machine, type, reason, message);
     }
+  }
+
+  #keepEvidence({ o: { machine }, memory, now }: Scope, failure: Failure): void {
+    const state = { failure: failure.id, since: now, settled: false };
+    memory.evidence = state;
+    this.#options.evidence.keep(machine, failure, () => {
+      if (memory.evidence === state) memory.evidence = { ...state, settled: true };
+    });
   }
 
   async #deleteMachine(scope: Scope): Promise<void> {

@@ -2,6 +2,7 @@ import type { MachineStatus } from '@mcm/api';
 import type { Condition } from '@mcm/kube';
 import type { PodRef } from '../drain/observation.ts';
 import type { Instance } from '../driver/driver.ts';
+import type { Failure } from '../evidence/bundle.ts';
 import type { NodePatch } from '../node/sync.ts';
 import type { CallKind } from './observation.ts';
 
@@ -21,6 +22,8 @@ export type Action =
   | { readonly do: 'setNodeCondition'; readonly condition: Condition }
   /** Annotations of the Machine; null removes one. */
   | { readonly do: 'annotate'; readonly annotations: Readonly<Record<string, string | null>> }
+  /** Gathers and stores what can be told of a failure; goes on after the reconcile has ended and wakes the machine. */
+  | { readonly do: 'keepEvidence'; readonly failure: Failure }
   | { readonly do: 'deleteToken' }
   /** Deletes the Machine object, because its Node is being deleted. */
   | { readonly do: 'deleteMachine' }

@@ -17,6 +17,8 @@ import { draftToken, extendToken, tokenOf, tokenSecretName } from './bootstrap-t
 export interface BootstrapTokenIssuer {
   /** The machine's token, valid for at least its creation timeout. */
   ensure(machine: Machine, creationTimeoutMs: number): Promise<string>;
+  /** The machine's token as it is stored; undefined when there is none. */
+  read(machine: Machine): Promise<string | undefined>;
   /** Deletes the token. Never throws: what is left expires by itself. */
   remove(machine: Machine): Promise<void>;
   /** Whether this process issued a token for the machine. */
@@ -71,6 +73,11 @@ class Issuer implements BootstrapTokenIssuer {
     const token = tokenOf(secret);
     if (token) return token;
     throw new Error(`Secret ${secret.metadata.namespace}/${secret.metadata.name} holds no bootstrap token; delete it`);
+  }
+
+  async read(machine: Machine): Promise<string | undefined> {
+    const found = await ignoreNotFound(this.#secrets.get(tokenSecretName(machine)));
+    return found && tokenOf(found);
   }
 
   async remove(machine: Machine): Promise<void> {

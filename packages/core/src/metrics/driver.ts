@@ -12,6 +12,7 @@ const OPERATIONS: Readonly<Record<Parameters<ObserveCall>[0], string>> = {
   delete: 'delete_machine',
   list: 'list_machine',
   volumeIds: 'get_volume_ids',
+  evidence: 'get_machine_evidence',
 };
 
 /**

@@ -20,6 +20,7 @@ import { secretKeysOf } from '../driver/credentials.ts';
 import type { DriverDefinition } from '../driver/define-driver.ts';
 import type { ObserveApi } from '../driver/driver.ts';
 import { createInvoker, type DriverTimeouts, type ObserveCall } from '../driver/invoker.ts';
+import { EVIDENCE_PER_CLASS, EvidenceKeeper } from '../evidence/keeper.ts';
 import { type Caches, createCaches, informersOf } from '../machine/caches.ts';
 import { DriverCalls } from '../machine/calls.ts';
 import { CapacityGate } from '../machine/capacity.ts';
@@ -56,6 +57,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly reachability?: ReachabilityTimings;
   /** Pods with volumes of one node on their way at once; default 1. */
   readonly volumeWindow?: number;
+  /** Evidence of failed machines kept of a class at most; default 10, 0 for none. */
+  readonly evidencePerClass?: number;
   readonly queueMetrics?: QueueMetrics;
   readonly observeCall?: ObserveCall;
   readonly observeApi?: ObserveApi;
@@ -139,7 +142,15 @@ export function buildMachineController<Spec, Credentials>(
     timings: options.reachability ?? REACHABILITY_DEFAULTS,
     wake: (key) => machineController.enqueue(key),
   });
-  const performer = new Performer({ control, target, caches, invoker, calls, tokens, recorder, log });
+  const evidence = new EvidenceKeeper({
+    control,
+    invoker,
+    tokens,
+    log,
+    perClass: options.evidencePerClass ?? EVIDENCE_PER_CLASS,
+    wake: (machine) => machineController.enqueue(keyOf(machine)),
+  });
+  const performer = new Performer({ control, target, caches, invoker, calls, tokens, evidence, recorder, log });
   const reconciler = new MachineReconciler({
     caches,
     invoker,
@@ -148,6 +159,7 @@ export function buildMachineController<Spec, Credentials>(
     defaults: () => defaults,
     frozen: reachability.frozen,
     volumeWindow: options.volumeWindow ?? 1,
+    keepsEvidence: evidence.enabled,
     memories,
     performer,
     clock,
@@ -234,6 +246,7 @@ export function buildMachineController<Spec, Credentials>(
     },
     idle: (withinMs) =>
       calls.running === 0 &&
+      evidence.running === 0 &&
       [machineController, classController, secretController].every((each) => each.idle(withinMs)),
   };
 }

@@ -2,6 +2,7 @@ import { DEFAULT_NODE_CONDITIONS } from '@mcm/api';
 import { durationFlag, type FlagValues, integerFlag, listFlag, textFlag } from '@mcm/kube';
 import { checkSafeguardFlags, safeguardFlags, safeguardsOf } from '../disruption/flags.ts';
 import { DRIVER_TIMEOUTS, type DriverTimeouts } from '../driver/invoker.ts';
+import { EVIDENCE_PER_CLASS } from '../evidence/keeper.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults } from '../machine/settings.ts';
 import { ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans.ts';
 import { REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../safety/reachability.ts';
@@ -77,6 +78,11 @@ export const machineFlags = {
     min: 1,
     default: 5,
     help: 'pods with volumes of one node on their way to other nodes at once at most; begins with 1, grows while volumes come off fast, halves when they do not',
+  }),
+  'failure-evidence-per-class': integerFlag({
+    min: 0,
+    default: EVIDENCE_PER_CLASS,
+    help: 'ConfigMaps with what was found of failed machines kept for each MachineClass, the newest; 0 keeps none',
   }),
   'orphan-policy': textFlag({
     default: ORPHAN_DEFAULTS.policy,

@@ -70,6 +70,7 @@ function unitOf<Spec, Credentials>(
     orphans: orphanOptionsOf(flags),
     reachability: reachabilityOf(flags),
     volumeWindow: flags['drain-volume-window'],
+    evidencePerClass: flags['failure-evidence-per-class'],
     queueMetrics: metrics.queues,
     observeCall: driverMetrics.observe,
     observeApi: driverMetrics.observeApi,

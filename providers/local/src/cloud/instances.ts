@@ -28,6 +28,10 @@ export interface InstanceRequest {
 const CONSOLE_LIMIT = 64 * 1024;
 const HISTORY_LIMIT = 4;
 
+/** Whole lines only: half a line may hold half a secret, which nobody would know again. */
+const newest = (text: string): string =>
+  text.length <= CONSOLE_LIMIT ? text : text.slice(-CONSOLE_LIMIT).replace(/^[^\n]*\n/, '');
+
 /** Instances and their lives: timers move them from state to state and survive a restart of the process. */
 export class Instances {
   readonly #context: CloudContext;
@@ -139,7 +143,7 @@ export class Instances {
     const instance = this.#state.instances.get(id);
     if (!instance) return;
     const time = this.#context.clock.now().toISOString();
-    instance.console = `${instance.console}[${time}] ${line}\n`.slice(-CONSOLE_LIMIT);
+    instance.console = newest(`${instance.console}[${time}] ${line}\n`);
   }
 
   #arm(instance: Instance): void {

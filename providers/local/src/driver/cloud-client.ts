@@ -17,6 +17,8 @@ export const cloudInstance = z.looseObject({
 });
 export type CloudInstance = z.infer<typeof cloudInstance>;
 
+const consoleOutput = z.looseObject({ output: z.string() });
+
 const instancePage = z.looseObject({ items: z.array(cloudInstance), nextPageToken: z.string().optional() });
 
 export interface CloudClientOptions {
@@ -58,6 +60,12 @@ export class CloudClient {
   /** Answers when the instance has left `pending`, or after a poll's time. */
   async untilRunning(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('GET', `${one(id)}?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
+  }
+
+  /** What the instance wrote to its serial console, from the beginning of a line on. */
+  async console(id: string, signal: AbortSignal): Promise<string> {
+    const { output } = await this.#call('GET', `${one(id)}/console`, consoleOutput, { signal });
+    return output;
   }
 
   /** All instances that match, over all pages; terminated ones are left out. */

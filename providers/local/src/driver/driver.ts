@@ -77,6 +77,18 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       return undefined;
     },
 
+    evidence: async (request) => {
+      const cloud = clientFor(request);
+      const instance = await find(cloud, request, clock);
+      if (!instance) throw absent(request);
+      const { id, state, stateReason, zone, createdAt } = instance;
+      const because = stateReason ? ` (${stateReason})` : '';
+      return {
+        state: `instance ${id} of zone ${zone}, made at ${createdAt}, is ${state}${because}`,
+        console: await cloud.console(id, request.signal),
+      };
+    },
+
     list: async (request) => {
       const instances = await clientFor(request).list(ownershipFilter(request), request.signal);
       return instances.map((instance) => ({

@@ -1,0 +1,22 @@
+import type { KeptEvidence } from '@mcm/core';
+
+/** Lines of a console that are told; the ConfigMap has them all. */
+const CONSOLE_LINES = 15;
+
+/** What was kept of a machine's failures, as lines for a person: the newest in full, earlier ones by name. */
+export function evidenceLines(kept: readonly KeptEvidence[], namespace: string): string[] {
+  const [newest, ...earlier] = kept;
+  if (!newest) return [];
+  const { failedAt, failure, conditions, cloud, console, missing, configMap } = newest;
+  const lines = console?.trimEnd().split('\n') ?? [];
+  const last = lines.slice(-CONSOLE_LINES).map((line) => `    ${line}`);
+  return [
+    `It failed at ${failedAt}: ${failure}`,
+    ...(cloud ? [`  cloud       ${cloud}`] : []),
+    `  conditions  ${conditions.split('\n').join('\n              ')}`,
+    ...(lines.length > 0 ? [`  console, ${lines.length > last.length ? 'its last lines' : 'in full'}:`, ...last] : []),
+    ...(missing ? missing.split('\n').map((line) => `  ${line}`) : []),
+    `  all of it: kubectl get configmap ${configMap} -n ${namespace} -o yaml`,
+    ...(earlier.length > 0 ? [`  and earlier: ${earlier.map((each) => each.configMap).join(', ')}`] : []),
+  ];
+}

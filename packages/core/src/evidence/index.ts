@@ -1,0 +1,2 @@
+export type { Failure } from './bundle.ts';
+export { type KeptEvidence, readEvidence } from './read.ts';

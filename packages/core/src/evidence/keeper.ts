@@ -1,0 +1,156 @@
+import { type Machine, USER_DATA_KEY } from '@mcm/api';
+import {
+  type ConfigMap,
+  configMaps,
+  errorText,
+  ignoreNotFound,
+  isAlreadyExists,
+  type KubeClient,
+  type Logger,
+} from '@mcm/kube';
+import type { DriverInvoker } from '../driver/invoker.ts';
+import { Lane } from '../machine/lane.ts';
+import type { BootstrapTokenIssuer } from '../machine/tokens.ts';
+import { asksForToken, renderUserData } from '../machine/user-data.ts';
+import { CLASS_LABEL, draftEvidence, evidenceName, type Failure, type InstanceEvidence, labelOf } from './bundle.ts';
+
+export interface KeeperOptions {
+  readonly control: KubeClient;
+  readonly invoker: Pick<DriverInvoker, 'can' | 'evidence' | 'classOf' | 'secretsOf'>;
+  /** Undefined without a target cluster: nobody is given a token. */
+  readonly tokens: Pick<BootstrapTokenIssuer, 'read'> | undefined;
+  readonly log: Logger;
+  /** Evidence kept of a class at most; 0 keeps none. */
+  readonly perClass: number;
+  /** Told when a machine's evidence is kept, or cannot be. */
+  readonly wake: (machine: Machine) => void;
+}
+
+/** Default of `--failure-evidence-per-class`. */
+export const EVIDENCE_PER_CLASS = 10;
+
+/** Failures looked into at once. */
+const LIMIT = 20;
+
+/** Keeps what can be told of failed machines before their VMs go. Nothing waits in here: `keep` returns at once. */
+export class EvidenceKeeper {
+  readonly #options: KeeperOptions;
+  readonly #lane = new Lane(LIMIT);
+  #running = 0;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+  }
+
+  get enabled(): boolean {
+    return this.#options.perClass > 0;
+  }
+
+  /** Failures being looked into, or waiting to be. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** Begins; `settled` is called when it has ended, well or not, and the machine is woken. */
+  keep(machine: Machine, failure: Failure, settled: () => void): void {
+    const { log, wake } = this.#options;
+    this.#running++;
+    void this.#lane
+      .run((leave) => this.#keep(machine, failure, leave))
+      .catch((error: unknown) =>
+        log.warn('Evidence of a failure was not kept', { machine: machine.metadata.name, error: errorText(error) }),
+      )
+      .finally(() => {
+        this.#running--;
+        settled();
+        wake(machine);
+      });
+  }
+
+  async #keep(machine: Machine, failure: Failure, leave: () => void): Promise<void> {
+    const { control, invoker, log } = this.#options;
+    const client = control.resource(configMaps, machine.metadata.namespace);
+    // A process before this one may have kept it and ended before it could say that the machine has failed.
+    if (await ignoreNotFound(client.get(evidenceName(machine, failure)))) return;
+    const gaps: string[] = [];
+    const { secrets, tokens } = await this.#known(machine, gaps);
+    const instance = secrets && tokens ? await this.#ask(machine, gaps, leave) : undefined;
+    const known = { secrets: withRendered(secrets ?? {}, machine, tokens?.[0]), tokens: tokens ?? [] };
+    const machineClass = invoker.classOf(machine);
+    const draft = draftEvidence({ machine, machineClass, failure, instance, gaps, known });
+    try {
+      await client.create(draft);
+      log.info('Evidence of a failure is kept', { machine: machine.metadata.name, configMap: draft.metadata.name });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+    await this.#prune(machine);
+  }
+
+  /** What is to be scrubbed. What is not known cannot be scrubbed: then nothing of the VM is kept. */
+  async #known(
+    machine: Machine,
+    gaps: string[],
+  ): Promise<{ readonly secrets?: Readonly<Record<string, string>>; readonly tokens?: readonly string[] }> {
+    const { data, problems } = this.#options.invoker.secretsOf(machine);
+    if (problems.length > 0) {
+      gaps.push(`What the VM says is left out, for it could not be cleared of secrets: ${problems.join('; ')}`);
+      return {};
+    }
+    if (!asksForToken(data[USER_DATA_KEY] ?? '')) return { secrets: data, tokens: [] };
+    try {
+      const token = await this.#options.tokens?.read(machine);
+      return { secrets: data, tokens: token ? [token] : [] };
+    } catch (error) {
+      gaps.push(
+        `What the VM says is left out, for it could not be cleared of its bootstrap token, which was not to be read: ${errorText(error)}`,
+      );
+      return { secrets: data };
+    }
+  }
+
+  async #ask(machine: Machine, gaps: string[], leave: () => void): Promise<InstanceEvidence | undefined> {
+    const { invoker } = this.#options;
+    if (!invoker.can.evidence) {
+      gaps.push('The driver cannot tell what the VM says');
+      return undefined;
+    }
+    const deaf = Promise.withResolvers<never>();
+    try {
+      const asked = invoker.evidence(machine, (error) => {
+        leave();
+        deaf.reject(error);
+      });
+      return await Promise.race([asked, deaf.promise]);
+    } catch (error) {
+      gaps.push(`The driver could not tell what the VM says: ${errorText(error)}`);
+      return undefined;
+    }
+  }
+
+  /** The oldest go when there are more than a class may have. */
+  async #prune(machine: Machine): Promise<void> {
+    const { control, perClass } = this.#options;
+    const client = control.resource<ConfigMap>(configMaps, machine.metadata.namespace);
+    const labelSelector = `${CLASS_LABEL}=${labelOf(machine.spec.class.name ?? '')}`;
+    const { items } = await client.list({ labelSelector });
+    const age = ({ metadata }: ConfigMap): string => `${metadata.creationTimestamp} ${metadata.name}`;
+    const surplus = items.toSorted((a, b) => (age(a) < age(b) ? 1 : -1)).slice(perClass);
+    for (const { metadata } of surplus) {
+      await ignoreNotFound(client.delete(metadata.name, { preconditions: { uid: metadata.uid } }));
+    }
+  }
+}
+
+/** The Secrets' data, with the user data also as this machine was given it. */
+function withRendered(
+  secrets: Readonly<Record<string, string>>,
+  machine: Machine,
+  bootstrapToken: string | undefined,
+): Readonly<Record<string, string>> {
+  const userData = secrets[USER_DATA_KEY];
+  if (userData === undefined) return secrets;
+  const machineName = machine.metadata.name;
+  const rendered = renderUserData(userData, { machineName, ...(bootstrapToken ? { bootstrapToken } : {}) });
+  return { ...secrets, [USER_DATA_KEY]: `${userData}\n${rendered}` };
+}

@@ -1,0 +1,40 @@
+import { type ConfigMap, configMaps, type KubeClient } from '@mcm/kube';
+import { labelOf, MACHINE_LABEL } from './bundle.ts';
+
+/** Evidence of a failure, as it was kept. */
+export interface KeptEvidence {
+  readonly configMap: string;
+  readonly machine: string;
+  readonly providerID: string;
+  readonly failedAt: string;
+  readonly failure: string;
+  readonly conditions: string;
+  readonly cloud?: string;
+  readonly console?: string;
+  readonly missing?: string;
+}
+
+/** What was kept of a machine's failures, newest first; the machine itself may be gone. */
+export async function readEvidence(
+  client: KubeClient,
+  namespace: string,
+  machineName: string,
+): Promise<readonly KeptEvidence[]> {
+  const labelSelector = `${MACHINE_LABEL}=${labelOf(machineName)}`;
+  const { items } = await client.resource<ConfigMap>(configMaps, namespace).list({ labelSelector });
+  return items
+    .map(parse)
+    .filter(({ machine }) => machine === machineName)
+    .sort((a, b) => (a.failedAt < b.failedAt ? 1 : -1));
+}
+
+function parse({ metadata, data = {} }: ConfigMap): KeptEvidence {
+  const { machine = '', providerID = '', failedAt = '', failure = '', conditions = '', cloud, console, missing } = data;
+  return {
+    configMap: metadata.name,
+    ...{ machine, providerID, failedAt, failure, conditions },
+    ...(cloud === undefined ? {} : { cloud }),
+    ...(console === undefined ? {} : { console }),
+    ...(missing === undefined ? {} : { missing }),
+  };
+}
