@@ -134,6 +134,7 @@ test('two replicas that start at once serve one certificate, which the configura
   expect([authorities.length, serving?.cert, serving?.names]).toEqual([1, a.served?.cert, NAMES]);
   expect(await world.bundle()).toBe(bundleOf(authorities));
   expect(world.writes.filter((write) => write === 'POST secrets').length).toBeLessThanOrEqual(2);
+  expect([a, b].flatMap(({ log }) => log.lines).filter(({ level }) => level === 'error')).toEqual([]);
   const quiet = world.writes.length;
   await world.clock.advance(HOUR);
   expect(world.writes.length).toBe(quiet);

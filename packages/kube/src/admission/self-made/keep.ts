@@ -1,10 +1,11 @@
 import type { KubeClient } from '../../client.ts';
 import type { Clock } from '../../clock.ts';
 import { again, type Controller, type Outcome } from '../../controller.ts';
+import { isAlreadyExists } from '../../errors.ts';
 import { createInformer } from '../../informer/create-informer.ts';
 import type { Informer } from '../../informer.ts';
 import type { Logger } from '../../logger.ts';
-import type { KubeObject, ResourceDefinition } from '../../objects.ts';
+import type { Draft, KubeObject, ResourceDefinition } from '../../objects.ts';
 import { createController } from '../../queue/create-controller.ts';
 import type { Random } from '../../random.ts';
 import { type Secret, secrets } from '../../types/core.ts';
@@ -121,12 +122,12 @@ class CertificateKeeper {
     if (pair === undefined) throw new Error('no certificate to serve');
     const data = secretData(authorities, pair);
     const resource = client.resource(secrets, namespace);
-    // A namesake of another type keeps it: the type of a Secret never changes.
     const written =
       stored === undefined
-        ? await resource.create({ metadata: { name }, type: 'kubernetes.io/tls', data }, { signal })
+        ? await this.#create({ metadata: { name }, type: 'kubernetes.io/tls', data }, signal)
         : await resource.update({ ...stored, data: { ...stored.data, ...data } }, { signal });
     this.#secret.recordWrite(written);
+    if (written.data?.['tls.crt'] !== data['tls.crt']) return written;
     log.info('Webhook certificates made', {
       secret: `${namespace}/${name}`,
       authorities: authorities.length,
@@ -134,6 +135,17 @@ class CertificateKeeper {
       servedUntil: readCertificates(written.data).serving?.until.toISOString() ?? '',
     });
     return written;
+  }
+
+  /** Another replica may have been first: what it made is taken. */
+  async #create(draft: Draft<Secret>, signal: AbortSignal): Promise<Secret> {
+    const resource = this.#o.client.resource(secrets, this.#o.namespace);
+    try {
+      return await resource.create(draft, { signal });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      return resource.get(this.#o.secret, { signal });
+    }
   }
 
   async #publish(bundle: string, signal: AbortSignal): Promise<void> {
