@@ -1,5 +1,5 @@
 import type { Machine, MachineStatus } from '@mcm/api';
-import type { Node } from '@mcm/kube';
+import type { Node, Taint } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } from '../drain/observation.ts';
 import type { MachineCode } from '../driver/errors.ts';
@@ -30,10 +30,10 @@ const dying = (status: MachineStatus, change: Partial<Machine['metadata']> = {})
     status,
   });
 
-const cordoned = (change: Partial<Node['metadata']> = {}): Node =>
+const cordoned = (change: Partial<Node['metadata']> = {}, ...taints: Taint[]): Node =>
   node({
     metadata: { finalizers: ['node.machine.sapcloud.io/machine-controller'], ...change },
-    spec: { unschedulable: true },
+    spec: { unschedulable: true, taints },
     conditions: [...hc('True'), condition('Terminating', 'True')],
   });
 
@@ -90,6 +90,20 @@ const verbs = (actions: readonly Action[]): string[] =>
 const failedCall = (kind: 'status' | 'delete', code: MachineCode): CallMemory => ({
   last: { kind, at: NOON, outcome: { ok: false, error: new MachineError(code, 'boom') }, failures: 1, inputs: 'i' },
 });
+
+const attachedBy = (state: 'live' | 'going'): DrainObservation => ({
+  ...emptyDrain,
+  attachments: [{ name: 'va', volume: 'pv', deleting: state === 'going' }],
+});
+const vmGoneAt = (minutes: number): CallMemory => ({
+  last: { kind: 'delete', at: new Date(at(minutes)), outcome: { ok: true }, failures: 0, inputs: 'i' },
+});
+const vmGone = vmGoneAt(-1);
+const OUT_OF_SERVICE: Taint = {
+  key: 'node.kubernetes.io/out-of-service',
+  value: 'nodeshutdown',
+  effect: 'NoExecute',
+};
 
 const { node: _, drain: __, ...nodeless } = see(dying(terminating(T1), { labels: {} }));
 const described = (actions: readonly Action[]): string | undefined => {
@@ -176,20 +190,31 @@ test.each<[row: string, observation: MachineObservation, actions: string[]]>([
     { ...nodeless, calls: failedCall('status', 'NotFound') },
     ['call delete'],
   ],
+  ['S-D28 T3, nothing attached', see(dying(terminating(T3))), ['call delete']],
   [
-    'S-D29 after a forced drain live attachments are deleted',
-    see(dying(terminating(T3)), {
-      drain: { ...emptyDrain, attachments: [{ name: 'va', volume: 'pv', deleting: false }] },
-    }),
+    'S-D29 T3, a live attachment: the VM goes first (incident 20)',
+    see(dying(terminating(T3)), { drain: attachedBy('live') }),
+    ['call delete'],
+  ],
+  [
+    'incident 20: the VM is gone, a volume is attached: the Node is out of service',
+    see(dying(terminating(T3)), { drain: attachedBy('live'), calls: vmGone }),
+    ['markOutOfService'],
+  ],
+  [
+    'incident 20: and then its attachment goes',
+    see(dying(terminating(T3)), { drain: attachedBy('live'), calls: vmGone, node: cordoned({}, OUT_OF_SERVICE) }),
     ['deleteAttachments'],
   ],
-  ['S-D28 after a forced drain, nothing attached', see(dying(terminating(T3))), ['call delete']],
   [
-    'an attachment that is going is not waited for',
-    see(dying(terminating(T3)), {
-      drain: { ...emptyDrain, attachments: [{ name: 'va', volume: 'pv', deleting: true }] },
-    }),
-    ['call delete'],
+    'incident 20: an attachment that is going is waited for, by name',
+    see(dying(terminating(T3)), { drain: attachedBy('going'), calls: vmGone, node: cordoned({}, OUT_OF_SERVICE) }),
+    ['writeStatus'],
+  ],
+  [
+    'incident 20: but not for ever',
+    see(dying(terminating(T3)), { drain: attachedBy('live'), calls: vmGoneAt(-2), node: cordoned() }),
+    ['releaseNode'],
   ],
   [
     'a creation under way is waited for',

@@ -11,12 +11,14 @@ import {
 import { type Blocker, type DrainPlan, planDrain } from '../drain/drain.ts';
 import { verdictOf } from '../drain/pod-filters.ts';
 import type { MachineError } from '../driver/errors.ts';
+import { isOutOfService } from '../node/taints.ts';
 import { heldBecause, isHeld, lookAtBreakerAgain } from './breaker.ts';
 import { isHealthy } from './conditions.ts';
 import type { MachineObservation, SettledCall } from './observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './plan.ts';
 import { type Backoff, DELETE_RETRY, isTransient, LOOKUP_RETRY, retryAfter } from './retry.ts';
 import { hasReached, isSimilarStatus, type Operation, withOperation, withPhase } from './status.ts';
+import { millis } from './timestamps.ts';
 
 /** A step that ends sooner than this is not announced in the status. */
 const ANNOUNCED_AFTER_MS = 3_000;
@@ -39,7 +41,7 @@ export function planDeletion(o: MachineObservation, now: Date): Plan {
   const held = planHeld(o, now);
   if (held) return held;
   if (machine.status?.currentStatus?.phase !== 'Terminating') return begin(o, now);
-  return planLookup(o, now) ?? planNodeDrain(o, now) ?? planVolumes(o, now) ?? planVm(o, now) ?? planEnd(o);
+  return planLookup(o, now) ?? planNodeDrain(o, now) ?? planVm(o, now) ?? planVolumes(o, now) ?? planEnd(o);
 }
 
 /**
@@ -228,20 +230,6 @@ function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {
   return isHealthy(o.machine.status?.conditions ?? [], o.settings.unhealthyConditionTypes) ? 'ScaleDown' : 'Unhealthy';
 }
 
-/** After a forced drain volumes may still be attached: they are told to let go, which nobody waits for. */
-function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
-  if (!o.hasTarget || !o.node || !o.drain || hasReached(o.machine.status, 'deleteVm')) return undefined;
-  const forced = planDrain(o.drain, now).forced || hasReached(o.machine.status, 'deleteVolumeAttachments');
-  if (!forced) return undefined;
-  const asked = o.drain.memory.detachAsked;
-  const names = o.drain.attachments.flatMap(({ name, deleting }) =>
-    name && !deleting && !asked?.has(name) ? [name] : [],
-  );
-  return names.length > 0
-    ? act('volumes are attached after a forced drain', { do: 'deleteAttachments', names })
-    : undefined;
-}
-
 /** Deletes the VM, and waits until the cloud says that it is gone. */
 function planVm(o: MachineObservation, now: Date): Plan | undefined {
   const { calls, machine } = o;
@@ -273,6 +261,33 @@ const vmNote = (o: MachineObservation): string =>
     : o.machine.metadata.labels?.node
       ? 'Drain successful.'
       : 'Skipping drain as nodeName is not a valid one for machine.';
+
+/**
+ * Volumes that are still attached when the VM is gone, after a forced drain or of pods that stay. Nothing can write to
+ * them any more: the Node is out of service, on which word Kubernetes takes volumes off at once and not after six minutes,
+ * and their attachments go. The Node stays for as long, or the word would go with it. (The original takes them off
+ * while the VM still runs.)
+ */
+function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
+  const { node, drain, calls, machine, settings } = o;
+  if (!o.hasTarget || !node || !drain || drain.attachments.length === 0) return undefined;
+  const goneAt = calls.last?.kind === 'delete' ? calls.last.at : millis(machine.status?.lastOperation?.lastUpdateTime);
+  const until = new Date(goneAt.valueOf() + settings.volumeDetachTimeoutMs);
+  if (now >= until) return undefined;
+  if (!isOutOfService(node)) return act('volumes are attached to a VM that is gone', { do: 'markOutOfService' });
+  const { detachAsked } = drain.memory;
+  const names = drain.attachments.flatMap(({ name, deleting }) =>
+    name && !deleting && !detachAsked?.has(name) ? [name] : [],
+  );
+  if (names.length > 0) return act('their attachments go', { do: 'deleteAttachments', names });
+  const volumes = list([...new Set(drain.attachments.map(({ volume }) => volume))].sort());
+  const note = `VM deletion was successful. Waiting: volumes are still attached: ${volumes}.`;
+  return {
+    actions: say(o, operation(at('deleteNode', note)), now),
+    next: nextAt(until),
+    because: note,
+  };
+}
 
 /** The VM is gone: its Node goes, then the machine. The Node goes after the VM, or a living kubelet registers it again. */
 function planEnd(o: MachineObservation): Plan {

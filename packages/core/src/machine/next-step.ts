@@ -11,6 +11,7 @@ import { planInPlace } from './in-place.ts';
 import type { MachineObservation } from './observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './plan.ts';
 import { planPreservation } from './preservation.ts';
+import { after } from './timestamps.ts';
 
 /** What to do about a machine now, and when to look again. Pure: everything it knows is in the observation. */
 export const nextStep = (o: MachineObservation, now: Date): Plan => keepEvidenceFirst(o, decide(o, now), now);
@@ -30,6 +31,8 @@ function decide(o: MachineObservation, now: Date): Plan {
   if (o.squatter && isLeftOver(o.squatter, o)) {
     return act('a Node left over from an earlier VM bears its name', { do: 'deleteStaleNode' });
   }
+  const token = planToken(o, now);
+  if (token) return act('its bootstrap token would expire before its time to join', token);
   const upkeep = planUpkeep(o, now);
   if (upkeep.actions.length > 0) return upkeep;
   const update = planInPlace(o, now);
@@ -65,6 +68,17 @@ function isLeftOver({ metadata, status }: Node, { machine }: MachineObservation)
 
 const isOwnNodeDeleting = ({ machine, node }: MachineObservation): boolean =>
   node?.metadata.deletionTimestamp !== undefined && isNodeOf(machine, node);
+
+/**
+ * A creation timeout that was raised while the machine is on its way to join: its token must live as long (incident
+ * 25). What a former process issued is looked at once.
+ */
+function planToken({ machine, hasTarget, asksForToken, tokenLivesUntil, settings }: MachineObservation, now: Date) {
+  if (!hasTarget || !asksForToken || machine.status?.currentStatus?.phase !== 'Pending') return undefined;
+  const until = after(machine.metadata.creationTimestamp, settings.creationTimeoutMs);
+  if (until <= now || (tokenLivesUntil && tokenLivesUntil >= until)) return undefined;
+  return { do: 'extendToken', until } as const;
+}
 
 /** Health and node sync of a machine that has a node and a phase. */
 function planUpkeep(o: MachineObservation, now: Date): Plan {

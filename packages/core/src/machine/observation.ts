@@ -52,6 +52,8 @@ export interface MachineObservation {
   readonly inputs: string;
   /** Whether the class's user data asks for a bootstrap token. */
   readonly asksForToken: boolean;
+  /** Until when its bootstrap token is known to live. */
+  readonly tokenLivesUntil?: Date;
   /** False with `--target-kubeconfig=none`: no nodes, no drain. */
   readonly hasTarget: boolean;
   /** The machine's Node: named by its label or, failing that, pointing back to the machine. */

@@ -14,6 +14,7 @@ import type { MachineObservation } from './observation.ts';
 import { wantsPreservationDrain } from './preservation.ts';
 import { countReplacements, replacementGroup, replacementLimit, waitsForMaking } from './replacements.ts';
 import { type MachineDefaults, settingsOf } from './settings.ts';
+import type { BootstrapTokenIssuer } from './tokens.ts';
 import { asksForToken } from './user-data.ts';
 
 export interface ObserveOptions {
@@ -22,6 +23,7 @@ export interface ObserveOptions {
   readonly calls: DriverCalls;
   readonly capacity: CapacityGate;
   readonly defaults: () => MachineDefaults;
+  readonly tokens: Pick<BootstrapTokenIssuer, 'livesUntil'> | undefined;
   readonly frozen: () => boolean;
   /** Machines of the group, other than this one, that are being marked Failed right now. */
   readonly reserved: (group: string, uid: string) => number;
@@ -38,6 +40,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   const callMemory = calls.of(machine.metadata.uid);
   const node = nodeOf(machine, memory, caches);
   const machineClass = invoker.classOf(machine);
+  const tokenLivesUntil = o.tokens?.livesUntil(machine);
   const created = callMemory.created?.nodeName;
   const nodeOfCreated = created ? caches.target?.nodes.store.get(created) : undefined;
   const deleting = machine.metadata.deletionTimestamp !== undefined;
@@ -63,6 +66,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     settings,
     inputs,
     asksForToken: userDataAsks(machine, invoker),
+    ...(tokenLivesUntil ? { tokenLivesUntil } : {}),
     hasTarget: caches.target !== undefined,
     frozen: o.frozen(),
     calls: callMemory,

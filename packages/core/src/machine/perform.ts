@@ -27,6 +27,7 @@ import type { Failure } from '../evidence/bundle.ts';
 import type { EvidenceKeeper } from '../evidence/keeper.ts';
 import { type NodeChange, patchNode } from '../node/patch.ts';
 import type { NodePatch } from '../node/sync.ts';
+import { outOfService } from '../node/taints.ts';
 import type { Caches } from './caches.ts';
 import type { CallResult, DriverCalls } from './calls.ts';
 import type { MachineMemory } from './memory.ts';
@@ -94,6 +95,8 @@ export class Performer {
         return this.#patchMachine(scope, { metadata: { annotations: action.annotations } });
       case 'keepEvidence':
         return this.#keepEvidence(scope, action.failure);
+      case 'extendToken':
+        return this.#options.tokens?.extend(machine, action.until);
       case 'deleteToken':
         return this.#options.tokens?.remove(machine);
       case 'deleteMachine':
@@ -104,6 +107,8 @@ export class Performer {
         return evictPods(this.#target(), action.pods, scope);
       case 'deletePods':
         return deletePods(this.#target(), action.pods, scope);
+      case 'markOutOfService':
+        return this.#markOutOfService(scope);
       case 'deleteAttachments':
         return this.#deleteAttachments(scope, action.names);
       case 'releaseNode':
@@ -248,6 +253,13 @@ export class Performer {
       node: name,
       error: errorText(refused.reason),
     });
+  }
+
+  async #markOutOfService({ o: { node }, signal }: Scope): Promise<void> {
+    if (!node) return;
+    const change = { spec: { taints: outOfService(node) } };
+    const answer = await ignoreNotFound(patchNode(this.#nodes(), node, change, { signal }));
+    if (answer) this.#recordNode(answer);
   }
 
   async #deleteAttachments(scope: Scope, names: readonly string[]): Promise<void> {

@@ -24,6 +24,8 @@ export type Action =
   | { readonly do: 'annotate'; readonly annotations: Readonly<Record<string, string | null>> }
   /** Gathers and stores what can be told of a failure; goes on after the reconcile has ended and wakes the machine. */
   | { readonly do: 'keepEvidence'; readonly failure: Failure }
+  /** Lets the machine's bootstrap token live until then at least. */
+  | { readonly do: 'extendToken'; readonly until: Date }
   | { readonly do: 'deleteToken' }
   /** Deletes the Machine object, because its Node is being deleted. */
   | { readonly do: 'deleteMachine' }
@@ -37,6 +39,8 @@ export type Action =
   | { readonly do: 'evict'; readonly pods: readonly PodRef[] }
   /** Deletes pods with grace 0; an error is noted, not thrown. */
   | { readonly do: 'deletePods'; readonly pods: readonly PodRef[] }
+  /** Says of the Node that its VM is gone for good. */
+  | { readonly do: 'markOutOfService' }
   | { readonly do: 'deleteAttachments'; readonly names: readonly string[] }
   /** Takes our finalizer off the Node and deletes it. */
   | { readonly do: 'releaseNode' }

@@ -4,6 +4,7 @@ import {
   errorText,
   ignoreNotFound,
   isAlreadyExists,
+  isForbidden,
   type KubeClient,
   type Logger,
   type Random,
@@ -17,6 +18,10 @@ import { draftToken, extendToken, tokenOf, tokenSecretName } from './bootstrap-t
 export interface BootstrapTokenIssuer {
   /** The machine's token, valid for at least its creation timeout. */
   ensure(machine: Machine, creationTimeoutMs: number): Promise<string>;
+  /** Until when a machine's token is known to live; undefined when this process has not dealt with it. */
+  livesUntil(machine: Machine): Date | undefined;
+  /** Lets a token that is there live until then at least. One that nobody may write is told of and left. */
+  extend(machine: Machine, until: Date): Promise<void>;
   /** The machine's token as it is stored; undefined when there is none. */
   read(machine: Machine): Promise<string | undefined>;
   /** Deletes the token. Never throws: what is left expires by itself. */
@@ -40,6 +45,9 @@ class Issuer implements BootstrapTokenIssuer {
   /** By UID of the machine: a creation that is tried again must not ask the API server for its token each time. */
   readonly #issued = new Map<string, { readonly token: string; readonly until: number }>();
 
+  /** By UID: until when the token lives, its margin aside. */
+  readonly #lives = new Map<string, Date>();
+
   constructor(options: TokenIssuerOptions) {
     this.#options = options;
     this.#secrets = options.client.resource(secrets, BootstrapTokens.Namespace);
@@ -50,6 +58,7 @@ class Issuer implements BootstrapTokenIssuer {
     const known = this.#issued.get(machine.metadata.uid);
     if (known && known.until > now.getTime()) return known.token;
     const token = await this.#make(machine, creationTimeoutMs, now);
+    this.#lives.set(machine.metadata.uid, new Date(now.getTime() + creationTimeoutMs));
     this.#issued.set(machine.metadata.uid, { token, until: now.getTime() + creationTimeoutMs / 2 });
     return token;
   }
@@ -75,6 +84,25 @@ class Issuer implements BootstrapTokenIssuer {
     throw new Error(`Secret ${secret.metadata.namespace}/${secret.metadata.name} holds no bootstrap token; delete it`);
   }
 
+  livesUntil(machine: Machine): Date | undefined {
+    return this.#lives.get(machine.metadata.uid);
+  }
+
+  async extend(machine: Machine, until: Date): Promise<void> {
+    const now = this.#options.clock.now();
+    try {
+      const found = await ignoreNotFound(this.#secrets.get(tokenSecretName(machine)));
+      const creationTimeoutMs = until.getTime() - now.getTime();
+      const extension = found && extendToken(found, { now, creationTimeoutMs });
+      if (extension) await ignoreNotFound(this.#secrets.patch(found.metadata.name, { type: 'merge', body: extension }));
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      const fields = { machine: machine.metadata.name, error: errorText(error) };
+      this.#options.log.warn('Bootstrap token may not be extended; the machine may come too late to join', fields);
+    }
+    this.#lives.set(machine.metadata.uid, until);
+  }
+
   async read(machine: Machine): Promise<string | undefined> {
     const found = await ignoreNotFound(this.#secrets.get(tokenSecretName(machine)));
     return found && tokenOf(found);
@@ -82,6 +110,7 @@ class Issuer implements BootstrapTokenIssuer {
 
   async remove(machine: Machine): Promise<void> {
     this.#issued.delete(machine.metadata.uid);
+    this.#lives.delete(machine.metadata.uid);
     try {
       await ignoreNotFound(this.#secrets.delete(tokenSecretName(machine)));
     } catch (error) {

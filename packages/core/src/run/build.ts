@@ -157,6 +157,7 @@ export function buildMachineController<Spec, Credentials>(
     calls,
     capacity,
     defaults: () => defaults,
+    tokens,
     frozen: reachability.frozen,
     volumeWindow: options.volumeWindow ?? 1,
     keepsEvidence: evidence.enabled,

@@ -1,6 +1,15 @@
-import { crds } from '@mcm/api';
+import { crds, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { nodes, pods, type Transport, VirtualClock } from '@mcm/kube';
+import {
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  secrets,
+  type Transport,
+  VirtualClock,
+  volumeAttachments,
+} from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
 import { MachineError } from '../driver/errors.ts';
 import { NAMESPACE, Rig, type RigOptions } from './testing.ts';
@@ -177,4 +186,96 @@ test('incident 23: forty machines short of capacity ask the cloud one at a time,
     (await rig.machines()).every((m) => m.metadata.name === 'm-0' || m.status?.currentStatus?.phase === 'Running'),
   );
   expect(rig.cloud.made).toHaveLength(40);
+});
+
+test('incident 20: volumes of a node that is silent leave it once its VM is gone, not after six minutes, and never before', async () => {
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ clock, crds });
+  const steps: string[] = [];
+  const note = (step: string): number => steps.push(`${step}, ${rig.cloud.vms.length} VMs`);
+  const wrap =
+    (transport: Transport): Transport =>
+    (request) => {
+      if (String(request.body).includes('node.kubernetes.io/out-of-service')) note('out of service');
+      if (request.method === 'DELETE' && request.path.includes('/volumeattachments/')) note('attachment deleted');
+      return transport(request);
+    };
+  const rig: Rig = new Rig({ clock, plane, wrap });
+  cleanUp.push(async () => {
+    await rig.kill();
+    await plane.close();
+  });
+  await rig.createClass();
+  rig.start();
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  const { admin } = rig;
+  const spec = { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' } };
+  const csi = { driver: 'local.csi', volumeHandle: 'vol-1' };
+  await admin.resource(persistentVolumes).create({ metadata: { name: 'pv-1' }, spec: { ...spec, csi } });
+  await admin.resource(persistentVolumeClaims, NAMESPACE).create({
+    metadata: { name: 'data', namespace: NAMESPACE },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, volumeName: 'pv-1' },
+  });
+  await admin.resource(volumeAttachments).create({
+    metadata: { name: 'va-1' },
+    spec: { attacher: 'local.csi', nodeName: 'm-0', source: { persistentVolumeName: 'pv-1' } },
+  });
+  await rig.createPod('db', 'm-0', {}, [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]);
+  const attached = async (): Promise<boolean> => (await admin.resource(volumeAttachments).list()).items.length > 0;
+  // Its kubelet is dead: the pod never ends by itself, and nobody says that the volume is no longer in use.
+  const body = { status: { volumesInUse: ['kubernetes.io/csi/local.csi^vol-1'] } };
+  await admin.resource(nodes).patch('m-0', { type: 'merge', body }, { subresource: 'status' });
+  await rig.conditions('m-0', [{ type: 'Ready', status: 'Unknown', lastTransitionTime: clock.now().toISOString() }]);
+  let vmGoneAt: number | undefined;
+  let detachedAt: number | undefined;
+  await admin
+    .resource(machines, NAMESPACE)
+    .patch('m-0', { type: 'merge', body: { metadata: { labels: { 'force-deletion': 'true' } } } });
+  await rig.deleteMachine('m-0');
+  await rig.until(async () => {
+    if (rig.cloud.vms.length === 0) vmGoneAt ??= clock.now().getTime();
+    if (!(await attached())) detachedAt ??= clock.now().getTime();
+    return (await rig.machines()).length === 0;
+  });
+  expect(steps[0]).toBe('out of service, 0 VMs');
+  expect(steps.every((step) => step.endsWith(', 0 VMs'))).toBe(true);
+  expect(detachedAt).toBeGreaterThanOrEqual(vmGoneAt ?? Number.POSITIVE_INFINITY);
+  expect((detachedAt ?? 0) - (vmGoneAt ?? 0)).toBeLessThan(30_000);
+  expect(await rig.nodes()).toEqual([]);
+});
+
+test('incident 25: a creation timeout that is raised while the machine is pending extends its bootstrap token', async () => {
+  const rig = await started({ joinAfterMs: undefined });
+  await rig.createClass('joining', 'join <<BOOTSTRAP_TOKEN>>');
+  await rig.createMachine('m-0', { class: { kind: 'MachineClass', name: 'joining' }, creationTimeout: '20m' });
+  await rig.until(async () => (await rig.phase('m-0')) === 'Pending');
+  const token = async () => {
+    const { items } = await rig.admin.resource(secrets, 'kube-system').list();
+    const found = items.find(({ metadata }) => metadata.name.startsWith('bootstrap-token-'));
+    const data = found?.data ?? {};
+    const text = (key: string): string => Buffer.from(data[key] ?? '', 'base64').toString();
+    return { value: `${text('token-id')}.${text('token-secret')}`, expires: Date.parse(text('expiration')) };
+  };
+  const first = await token();
+  const made = Date.parse((await rig.machine('m-0'))?.metadata.creationTimestamp ?? '');
+  expect(first.expires).toBeGreaterThan(made + HOUR / 3);
+  expect(rig.cloud.made[0]?.userData).toBe(`join ${first.value}`);
+
+  await rig.clock.advance(HOUR / 6);
+  await rig.admin
+    .resource(machines, NAMESPACE)
+    .patch('m-0', { type: 'merge', body: { spec: { creationTimeout: '2h' } } });
+  await rig.clock.advance(1_000);
+  const longer = await token();
+  expect(longer.value).toBe(first.value);
+  expect(longer.expires).toBeGreaterThan(made + 2 * HOUR);
+  // And it is there, unexpired, when a boot of almost two hours ends.
+  await rig.clock.advance(1.5 * HOUR);
+  expect((await token()).expires).toBeGreaterThan(rig.clock.now().getTime());
+  const [vm] = rig.cloud.vms;
+  if (vm) await rig.join(vm);
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  await rig.clock.advance(1_000);
+  expect((await token()).value).toBe('.');
 });
