@@ -39,14 +39,18 @@ function classViolations(spec: MachineSet['spec'] | MachineDeployment['spec']): 
   ];
 }
 
+/** The fields are int32 on the wire. */
+const MOST = 2 ** 31 - 1;
+const isCount = (value: number | undefined): boolean => value !== undefined && value >= 0 && value <= MOST;
+
 const replicasViolations = ({ replicas = 0 }: { replicas?: number }): Violation[] =>
-  Number.isInteger(replicas) && replicas >= 0
+  Number.isInteger(replicas) && isCount(replicas)
     ? []
-    : [{ field: 'spec.replicas', message: 'must be an integer of 0 or more' }];
+    : [{ field: 'spec.replicas', message: `must be an integer from 0 to ${MOST}` }];
 
 function budgetViolation(field: string, value: IntOrPercent | undefined, replicas: number): Violation[] {
   const resolved = resolveIntOrPercent(value, replicas, 'up');
-  if (resolved !== undefined && resolved >= 0) return [];
+  if (isCount(resolved)) return [];
   return [{ field, message: 'must be an integer of 0 or more, or a percentage such as "25%"' }];
 }
 
