@@ -1,17 +1,15 @@
 #!/usr/bin/env node
-import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { runMachineController } from '@mcm/core';
-import { realClock, seededRandom, undiciTransport } from '@mcm/kube';
+import { processContext, runMachineController } from '@mcm/core';
 import { createAwsDriver } from './driver/driver.ts';
+import { loadSdk } from './ec2/client.ts';
 
-const CONNECTIONS = 64;
+// Begun here, so that no machine waits for it; whoever needs the SDK is told why it cannot be loaded.
+loadSdk().catch(() => undefined);
 
 await runMachineController(
   createAwsDriver({
-    clock: realClock,
-    random: seededRandom(randomBytes(4).readUInt32BE()),
-    connect: (server) => undiciTransport({ server, connections: CONNECTIONS }),
+    ...processContext(),
     environment: {
       variables: process.env,
       readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there

@@ -91,7 +91,9 @@ export function redact(text: string, secrets: Readonly<Record<string, string>>):
   let result = text;
   for (const [key, value] of Object.entries(secrets)) {
     const shortest = key === USER_DATA_KEY ? SHORTEST_LINE : SHORTEST_SECRET;
-    const pieces = [value, value.trim(), ...value.split('\n').map((line) => line.trim())];
+    // User data travels to clouds in base64, and comes back so in what they echo.
+    const whole = [value, value.trim()].flatMap((each) => [each, Buffer.from(each, 'utf8').toString('base64')]);
+    const pieces = [...whole, ...value.split('\n').map((line) => line.trim())];
     for (const piece of pieces) {
       if (piece.length >= shortest && result.includes(piece)) result = result.replaceAll(piece, '***');
     }

@@ -1,3 +1,3 @@
 export { buildMachineController, type MachineController, type MachineControllerOptions } from './build.ts';
 export { machineFlags } from './flags.ts';
-export { machineControllerBinary, runMachineController } from './main.ts';
+export { machineControllerBinary, processContext, runMachineController } from './main.ts';

@@ -11,11 +11,14 @@ import {
   podDisruptionBudgets,
   pods,
   type Random,
+  realClock,
   runBinary,
   secrets,
   type Unit,
+  undiciTransport,
   volumeAttachments,
 } from '@mcm/kube';
+import type { DriverContext } from '../driver/context.ts';
 import type { DriverDefinition } from '../driver/define-driver.ts';
 import { registerDriverMetrics } from '../metrics/driver.ts';
 import { registerMachineMetrics } from '../metrics/machine.ts';
@@ -97,6 +100,16 @@ function unitOf<Spec, Credentials>(
     },
   };
 }
+
+/** Connections of a process to its cloud. */
+const CONNECTIONS = 64;
+
+/** Time, randomness and network of this process, for a driver. To be called from a provider's `main` and nowhere else. */
+export const processContext = (): DriverContext => ({
+  clock: realClock,
+  random: secretRandom,
+  connect: (server) => undiciTransport({ server, connections: CONNECTIONS }),
+});
 
 /**
  * Runs a provider's machine controller as this process, and ends the process with its exit code: 0 after a request to

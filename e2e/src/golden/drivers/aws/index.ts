@@ -1,6 +1,7 @@
 import { seededRandom, VirtualClock } from '@mcm/kube';
-import { createAwsDriver, loadSdk } from '@mcm/provider-aws';
+import { createAwsDriver } from '@mcm/provider-aws';
 import { Ec2Endpoint, type Ec2EndpointOptions } from '../../../clouds/ec2/endpoint.ts';
+import { warmUp } from '../../../clouds/ec2/warm-up.ts';
 import type { GoldenSet, Outcome } from '../../set.ts';
 import { createCaller } from '../caller.ts';
 import { callsOf, type RecordedCase, readRecordings } from '../recording.ts';
@@ -10,13 +11,18 @@ import { deliberateDifference } from './differences.ts';
 /** Where the recordings' endpoint was, as far as the driver knows. */
 const ENDPOINT = 'http://127.0.0.1:5000';
 
-const NO_FILES = { AWS_CONFIG_FILE: '/nonexistent/config', AWS_SHARED_CREDENTIALS_FILE: '/nonexistent/credentials' };
+const BASE = {
+  AWS_ENDPOINT_URL: ENDPOINT,
+  AWS_EC2_METADATA_DISABLED: 'true',
+  AWS_CONFIG_FILE: '/nonexistent/config',
+  AWS_SHARED_CREDENTIALS_FILE: '/nonexistent/credentials',
+};
 
 /** What the original's AWS driver sent and answered, case by case. */
 export const awsDriver: GoldenSet = {
   name: 'drivers/aws',
   async *run(dir: string): AsyncIterable<Outcome> {
-    await loadSdk(); // It takes real time, which a virtual clock does not see.
+    await inEnvironment(BASE, () => warmUp(BASE));
     for (const { cases } of await readRecordings(dir, 'aws'))
       for (const each of cases) yield { name: each.name, ...(await play(each)) };
   },
@@ -24,20 +30,20 @@ export const awsDriver: GoldenSet = {
 
 async function play(recorded: RecordedCase): Promise<{ failure?: string }> {
   if (recorded.providerSpecRaw !== undefined && !isStorable(recorded.providerSpecRaw)) return {};
+  const environment = { ...BASE, ...recorded.env };
+  const failure = await inEnvironment(environment, () => playIn(environment, recorded));
+  return failure === undefined ? {} : { failure };
+}
+
+/** The SDK reads the process's variables: these of AWS's and no others are set while `work` runs. */
+async function inEnvironment<T>(variables: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
   const before = { ...process.env };
-  const environment = {
-    ...NO_FILES,
-    AWS_ENDPOINT_URL: ENDPOINT,
-    AWS_EC2_METADATA_DISABLED: 'true',
-    ...recorded.env,
-  };
   for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
-  Object.assign(process.env, environment);
+  Object.assign(process.env, variables);
   try {
-    const failure = await playIn(environment, recorded);
-    return failure === undefined ? {} : { failure };
+    return await work();
   } finally {
-    for (const name of Object.keys(environment)) delete process.env[name];
+    for (const name of Object.keys(variables)) delete process.env[name];
     Object.assign(process.env, before);
   }
 }

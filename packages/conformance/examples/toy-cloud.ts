@@ -1,0 +1,56 @@
+import { handlerTransport, type Transport, VirtualClock } from '@mcm/kube';
+
+/** A server of the toy cloud, as its API tells it. */
+export interface ToyServer {
+  readonly id: string;
+  readonly name: string;
+  readonly cluster: string;
+}
+
+export const PAGE = 5;
+
+const json = (status: number, body: object): Response => Response.json(body, { status });
+const refusal = (status: number, code: string): Response => json(status, { error: { code, message: code } });
+
+/**
+ * A cloud of four requests, in process: `POST /servers` (idempotent by `token`), `GET /servers?cluster=…&token=…&from=…`
+ * by pages, `GET /servers/<id>`, `DELETE /servers/<id>`. Its clock is moved by hand.
+ */
+export function openToyCloud() {
+  const clock = new VirtualClock();
+  const servers = new Map<string, ToyServer & { readonly token: string }>();
+  let made = 0;
+
+  const post = async (request: Request): Promise<Response> => {
+    const { name, cluster, token } = (await request.json()) as Record<'name' | 'cluster' | 'token', string>;
+    const known = [...servers.values()].find((server) => server.token === token);
+    const server = known ?? { id: `srv-${++made}`, name, cluster, token };
+    servers.set(server.id, server);
+    return json(200, server);
+  };
+  const list = (query: URLSearchParams): Response => {
+    const from = Number(query.get('from') ?? 0);
+    const matching = [...servers.values()].filter(
+      ({ cluster, token }) => cluster === query.get('cluster') && token === (query.get('token') ?? token),
+    );
+    const next = from + PAGE < matching.length ? { next: from + PAGE } : {};
+    return json(200, { servers: matching.slice(from, from + PAGE), ...next });
+  };
+  const answer = async (request: Request): Promise<Response> => {
+    const { pathname, searchParams } = new URL(request.url);
+    if (request.headers.get('authorization') !== 'Bearer toy-token') return refusal(401, 'BadToken');
+    if (pathname === '/servers') return request.method === 'POST' ? post(request) : list(searchParams);
+    const server = servers.get(pathname.replace('/servers/', ''));
+    if (!server) return refusal(404, 'NoSuchServer');
+    if (request.method === 'DELETE') servers.delete(server.id);
+    return json(200, server);
+  };
+
+  const transport: Transport = handlerTransport(answer);
+  return {
+    clock,
+    connect: () => transport,
+    inventory: () => [...servers.keys()],
+    runUntil: (done: () => boolean, options: { readonly maxMs: number }) => clock.runUntil(done, options),
+  };
+}

@@ -1,0 +1,126 @@
+import {
+  type DriverContext,
+  type DriverRequest,
+  defineDriver,
+  type MachineCode,
+  MachineError,
+  type MachineRequest,
+} from '@mcm/core';
+import { z } from 'zod';
+import { openToyCloud } from './toy-cloud.ts';
+
+/** What a MachineClass says about machines of this cloud. */
+const Spec = z.strictObject({
+  /** Servers of a cluster carry its name: it keeps other clusters' servers out of `list`. */
+  cluster: z.string().min(1),
+  size: z.enum(['small', 'large']),
+});
+type Spec = z.infer<typeof Spec>;
+
+/** What its Secret holds. */
+const Credentials = z.looseObject({ token: z.string().min(1), userData: z.string() });
+type Credentials = z.infer<typeof Credentials>;
+
+const ENDPOINT = 'https://api.toy.example';
+const PREFIX = 'toy:///';
+
+/** The cloud's codes and what they mean to a machine controller; it backs off by them. */
+const CODES: Readonly<Record<string, MachineCode>> = {
+  BadToken: 'Unauthenticated',
+  NoSuchServer: 'NotFound',
+  NoCapacity: 'ResourceExhausted',
+  NoQuota: 'ResourceExhausted',
+  TooManyRequests: 'Unavailable',
+};
+
+const Refusal = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
+const Server = z.object({ id: z.string(), name: z.string() });
+const Page = z.object({ servers: z.array(Server), next: z.number().optional() });
+
+/** A driver is made once a process. Time, randomness and the way to the cloud come from outside, so that a test can hold them. */
+export function createDriver({ connect }: DriverContext) {
+  const cloud = connect(ENDPOINT);
+
+  async function call<T>(
+    { credentials, signal }: DriverRequest<Spec, Credentials>,
+    schema: z.ZodType<T>,
+    method: string,
+    path: string,
+    body?: object,
+  ): Promise<T> {
+    const headers = { authorization: `Bearer ${credentials.token}`, 'content-type': 'application/json' };
+    const request = { method, path, headers, signal, ...(body ? { body: JSON.stringify(body) } : {}) };
+    const response = await cloud(request).catch((cause: unknown) => {
+      throw new MachineError('Unavailable', 'the cloud cannot be reached', { cause });
+    });
+    const answer = parseJson(await response.text());
+    const parsed = schema.safeParse(answer);
+    if (response.status < 300 && parsed.success) return parsed.data;
+    // A 404 that is not the cloud's own is some proxy's: it must never be read as "there is no such server".
+    const refused = Refusal.safeParse(answer).data?.error;
+    const code = CODES[refused?.code ?? ''] ?? 'Unavailable';
+    const seconds = Number(response.headers.get('retry-after') ?? 0);
+    throw new MachineError(code, refused?.message ?? `an answer that is none: ${response.status}`, {
+      ...(seconds > 0 ? { retryAfterMs: seconds * 1_000 } : {}),
+    });
+  }
+
+  async function listAll(request: DriverRequest<Spec, Credentials>, filter = ''): Promise<z.infer<typeof Server>[]> {
+    const found = [];
+    for (let from: number | undefined = 0; from !== undefined; ) {
+      const path = `/servers?cluster=${encodeURIComponent(request.spec.cluster)}${filter}&from=${from}`;
+      const page: z.infer<typeof Page> = await call(request, Page, 'GET', path);
+      found.push(...page.servers);
+      from = page.next;
+    }
+    return found;
+  }
+
+  /** The server made with this Machine's UID: that is what makes a repeated call find the first one. */
+  const find = async (request: MachineRequest<Spec, Credentials>) =>
+    (await listAll(request, `&token=${request.machine.metadata.uid}`))[0];
+
+  const tell = ({ id, name }: z.infer<typeof Server>) => ({ providerId: `${PREFIX}${id}`, nodeName: name });
+
+  return defineDriver({
+    name: 'toy',
+    providerSpec: Spec,
+    credentialsSchema: Credentials,
+
+    create: async (request) => {
+      const { name, uid } = request.machine.metadata;
+      const { cluster, size } = request.spec;
+      const body = { name, cluster, size, token: uid, userData: request.userData };
+      return tell(await call(request, Server, 'POST', '/servers', body));
+    },
+
+    status: async (request) => {
+      const server = await find(request);
+      if (!server) throw new MachineError('NotFound', `no server of machine ${request.machine.metadata.name}`);
+      return tell(server);
+    },
+
+    delete: async (request) => {
+      const server = await find(request);
+      if (!server) return undefined;
+      await call(request, Server, 'DELETE', `/servers/${server.id}`).catch((error: unknown) => {
+        if (!(error instanceof MachineError && error.code === 'NotFound')) throw error;
+      });
+      return undefined;
+    },
+
+    list: async (request) =>
+      (await listAll(request)).map(({ id, name }) => ({ providerId: `${PREFIX}${id}`, machineName: name })),
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // no JSON, so none of the answers that the schemas know
+  }
+}
+
+/** Only for clouds that run in process; without it, the driver's requests go over the network. */
+export const openCloud = openToyCloud;

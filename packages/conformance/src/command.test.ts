@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { conformanceCommand } from './command.ts';
+import { SCENARIOS } from './run.ts';
+
+const example = (name: string): string => fileURLToPath(new URL(`../examples/${name}`, import.meta.url));
+
+/** The example's configuration with a volume that it does not know. */
+const WRONG = 'wrong.yaml';
+
+async function run(...args: string[]) {
+  let out = '';
+  const written = new Map<string, string>();
+  const code = await conformanceCommand(args, {
+    write: (text) => {
+      out += text;
+    },
+    readFile: async (path) =>
+      path === WRONG
+        ? (await readFile(example('toy.yaml'), 'utf8')).replace('id: null', 'id: vol-1')
+        : readFile(path, 'utf8'),
+    writeFile: async (path, text) => void written.set(path, text),
+    connect: () => () => Promise.reject(new Error('no network in tests')),
+    variables: {},
+  });
+  return { code, out, written };
+}
+
+const TOY = ['--driver', example('toy-driver.ts'), '--config', example('toy.yaml')];
+
+test('the example conforms, and the report says so to people and to CI', async () => {
+  const { code, out, written } = await run(...TOY, '--junit', 'report.xml');
+  expect(out).not.toContain('FAIL');
+  expect(code).toBe(0);
+  expect(out).toContain('PASS  a crash between any two requests of a creation\n');
+  expect(out).toContain(`${SCENARIOS.length - 1} passed, 0 failed, 1 skipped`);
+  const xml = written.get('report.xml') ?? '';
+  expect(xml).toContain(`<testsuites tests="${SCENARIOS.length}" failures="0" skipped="1">`);
+  expect(xml).toContain('name="initialize" time="0"><skipped message="the driver has no initialize"/>');
+});
+
+test('a failure ends with 1, its reason and what users would suffer', async () => {
+  const { code, out, written } = await run('--driver', example('toy-driver.ts'), '--config', WRONG, '--junit', 'r.xml');
+  expect(code).toBe(1);
+  expect(out).toContain('the volume {"hostPath":{"path":"/data"}} has the id vol-1, the driver tells undefined\n');
+  expect(out).toContain('Users would suffer: a drain does not wait until volumes are detached');
+  expect(written.get('r.xml')).toContain('<failure message="the volume {&quot;hostPath&quot;');
+});
+
+test.each([
+  [['--driver', 'x.ts'], "required option '--config <file>' not specified"],
+  [['--driver', example('toy.yaml'), '--config', example('toy.yaml')], 'mcm-conformance: '],
+  [['--driver', example('toy-cloud.ts'), '--config', example('toy.yaml')], 'createDriver'],
+  [['--driver', example('toy-driver.ts'), '--config', example('toy-driver.ts')], 'mcm-conformance: '],
+])('%j cannot be played, and it is said why', async (args, why) => {
+  const { code, out } = await run(...args);
+  expect(code).toBe(2);
+  expect(out).toContain(why);
+});

@@ -1,0 +1,55 @@
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+const answer = z.strictObject({
+  status: z.int().min(100).max(599),
+  headers: z.record(z.string(), z.string()).optional(),
+  body: z.string().optional(),
+});
+
+/** The file that `--config` names. */
+export const conformanceConfig = z.strictObject({
+  machineClass: z.strictObject({
+    provider: z.string().optional(),
+    providerSpec: z.record(z.string(), z.unknown()),
+  }),
+  /** `${NAME}` is taken from the environment: secrets need not stand in the file. */
+  secret: z.record(z.string(), z.string()),
+  dialect: z.strictObject({
+    writes: z.string().optional(),
+    throttled: answer,
+    exhausted: answer,
+    quota: answer.optional(),
+    unauthorized: answer.optional(),
+  }),
+  otherCluster: z.record(z.string(), z.unknown()).optional(),
+  volumes: z.array(z.strictObject({ source: z.record(z.string(), z.unknown()), id: z.string().nullable() })).optional(),
+  ignoredFields: z.array(z.string()).optional(),
+  machines: z.int().min(1).max(1000).optional(),
+  listed: z.int().min(1).max(5000).optional(),
+});
+export type ConformanceConfig = z.infer<typeof conformanceConfig>;
+
+/** @throws Error that names file and field */
+export function readConfig(
+  path: string,
+  text: string,
+  variables: Readonly<Record<string, string | undefined>>,
+): ConformanceConfig {
+  const parsed = conformanceConfig.safeParse(parse(text));
+  if (!parsed.success) throw new Error(`${path}: ${z.prettifyError(parsed.error)}`);
+  const filled = Object.entries(parsed.data.secret).map(([key, value]) => [key, fill(path, key, value, variables)]);
+  return { ...parsed.data, secret: Object.fromEntries(filled) };
+}
+
+const fill = (
+  path: string,
+  key: string,
+  value: string,
+  variables: Readonly<Record<string, string | undefined>>,
+): string =>
+  value.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
+    const found = variables[name];
+    if (found === undefined) throw new Error(`${path}: secret.${key} needs the environment variable ${name}`);
+    return found;
+  });

@@ -1,0 +1,6 @@
+export { type CommandHost, conformanceCommand } from './command.ts';
+export { type ConformanceConfig, conformanceConfig, readConfig } from './config.ts';
+export { junitXml, outcomeText, summaryText } from './report.ts';
+export { type Outcome, type Report, type RunOptions, runConformance, SCENARIOS } from './run.ts';
+export { Failure, type Scenario, Skip } from './scenario.ts';
+export type { ConformanceTarget, CreateDriver, Dialect, HttpAnswer, World } from './target.ts';

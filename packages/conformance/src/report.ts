@@ -1,0 +1,48 @@
+import type { Outcome, Report } from './run.ts';
+
+const MARK: Readonly<Record<Outcome['state'], string>> = { passed: 'PASS', failed: 'FAIL', skipped: 'SKIP' };
+
+/** A line an outcome, and below a failure what it is and what it means. */
+export function outcomeText({ scenario, state, why }: Outcome): string {
+  const head = `${MARK[state]}  ${scenario.name}\n`;
+  if (state === 'passed') return head;
+  const users = state === 'failed' ? `      Users would suffer: ${scenario.suffers}.\n` : '';
+  return `${head}      ${why ?? ''}\n${users}`;
+}
+
+export function summaryText({ target, outcomes }: Report): string {
+  const count = (state: Outcome['state']): number => outcomes.filter((each) => each.state === state).length;
+  return `${target}: ${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped\n`;
+}
+
+const escaped = (text: string): string =>
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    // Control characters have no place in XML 1.0, escaped or not.
+    .replaceAll(/\p{Cc}/gu, (char) => (char === '\n' || char === '\t' ? char : '\uFFFD'));
+
+/** The report as JUnit XML, which every CI reads. */
+export function junitXml({ target, outcomes, failed }: Report): string {
+  const skipped = outcomes.filter(({ state }) => state === 'skipped').length;
+  const lines = outcomes.map(({ scenario, state, why = '', ms }) => {
+    const open = `    <testcase classname="${escaped(target)}" name="${escaped(scenario.name)}" time="${ms / 1_000}"`;
+    if (state === 'passed') return `${open}/>`;
+    const inner =
+      state === 'failed'
+        ? `<failure message="${escaped(why)}">Users would suffer: ${escaped(scenario.suffers)}.</failure>`
+        : `<skipped message="${escaped(why)}"/>`;
+    return `${open}>${inner}</testcase>`;
+  });
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites tests="${outcomes.length}" failures="${failed}" skipped="${skipped}">`,
+    `  <testsuite name="${escaped(target)}" tests="${outcomes.length}" failures="${failed}" skipped="${skipped}">`,
+    ...lines,
+    '  </testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n');
+}

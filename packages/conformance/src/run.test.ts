@@ -1,0 +1,221 @@
+import { readFileSync } from 'node:fs';
+import { type DriverContext, type DriverDefinition, defineDriver, MachineError } from '@mcm/core';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { openToyCloud } from '../examples/toy-cloud.ts';
+import { createDriver } from '../examples/toy-driver.ts';
+import { conformanceConfig } from './config.ts';
+import { junitXml, outcomeText } from './report.ts';
+import { runConformance, SCENARIOS } from './run.ts';
+import type { ConformanceTarget, CreateDriver } from './target.ts';
+
+const config = conformanceConfig.parse(parse(readFileSync(new URL('../examples/toy.yaml', import.meta.url), 'utf8')));
+type Toy = ReturnType<typeof createDriver>;
+
+const target = (make: CreateDriver): ConformanceTarget => ({
+  ...config,
+  name: 'toy',
+  createDriver: make,
+  openCloud: openToyCloud,
+});
+
+/** The example with one thing wrong. */
+const spoilt = (change: (toy: Toy, context: DriverContext) => Partial<DriverDefinition<never, never>>): CreateDriver =>
+  ((context: DriverContext) => {
+    const toy = createDriver(context);
+    return defineDriver({ ...toy, ...(change(toy, context) as Partial<Toy>) });
+  }) as CreateDriver;
+
+let next = 0;
+const fresh = (): string => `other-${++next}`;
+
+/** A context whose cloud is asked in another way. */
+const asking = (context: DriverContext, change: (body: Record<string, unknown>) => object): DriverContext => ({
+  ...context,
+  connect: (origin) => {
+    const below = context.connect(origin);
+    return (request) =>
+      below(request.body ? { ...request, body: JSON.stringify(change(JSON.parse(request.body))) } : request);
+  },
+});
+
+const BAD: readonly (readonly [string, string, CreateDriver])[] = [
+  [
+    'creation',
+    'another provider id than the listing',
+    spoilt((toy) => ({ create: async (r: never) => ({ ...(await toy.create(r)), providerId: 'toy:///other' }) })),
+  ],
+  [
+    'repeated creation',
+    'a token of its own for each call',
+    (context) => createDriver(asking(context, (body) => ({ ...body, token: fresh() }))),
+  ],
+  [
+    'a crash between',
+    'a token of its own for each process',
+    (context) => {
+      const mine = fresh();
+      return createDriver(asking(context, (body) => ({ ...body, token: `${body.token}-${mine}` })));
+    },
+  ],
+  [
+    'lost answers of a creation',
+    'a token of its own for each call',
+    (context) => createDriver(asking(context, (body) => ({ ...body, token: fresh() }))),
+  ],
+  [
+    'many machines',
+    'one token for all',
+    (context) => createDriver(asking(context, (body) => ({ ...body, token: 'one' }))),
+  ],
+  [
+    'throttling without',
+    'a throttle that is told as Internal',
+    spoilt((toy) => ({ create: (r: never) => toy.create(r).catch(internal) })),
+  ],
+  ['throttling with', 'Retry-After forgotten', spoilt((toy) => ({ create: (r: never) => twice(() => toy.create(r)) }))],
+  [
+    'exhausted capacity',
+    'no capacity told as Internal',
+    spoilt((toy) => ({ create: (r: never) => toy.create(r).catch(internal) })),
+  ],
+  [
+    'exhausted quota',
+    'no quota told as Internal',
+    spoilt((toy) => ({ create: (r: never) => toy.create(r).catch(internal) })),
+  ],
+  [
+    'half-way',
+    'a disk made first and never deleted',
+    spoilt((toy) => ({
+      create: async (r: never) => {
+        await toy.create(withUid(r));
+        return toy.create(r);
+      },
+    })),
+  ],
+  [
+    'status',
+    'a machine without a VM has one',
+    spoilt(() => ({ status: async () => ({ providerId: 'toy:///srv-1', nodeName: 'n' }) })),
+  ],
+  [
+    'no answer is',
+    'every failure is NotFound',
+    spoilt((toy) => ({
+      status: (r: never) => toy.status?.(r).catch(() => Promise.reject(new MachineError('NotFound', 'gone'))) as never,
+    })),
+  ],
+  [
+    'all pages',
+    'the first page only',
+    spoilt((toy) => ({ list: async (r: never) => ((await toy.list?.(r)) ?? []).slice(0, 5) })),
+  ],
+  [
+    "other clusters'",
+    'a class of theirs listed as ours',
+    spoilt((toy) => ({
+      list: async (r: never) => [
+        ...((await toy.list?.(r)) ?? []),
+        ...((await toy.list?.({ ...(r as object), spec: { cluster: 'theirs' } } as never)) ?? []),
+      ],
+    })),
+  ],
+  [
+    'volumes',
+    'every volume has an id',
+    spoilt(() => ({ volumeIds: (sources: readonly object[]) => sources.map(() => 'vol-1') })),
+  ],
+  ['deletion', 'nothing is deleted', spoilt(() => ({ delete: async () => undefined }))],
+  [
+    'deletion of what is gone',
+    'what is gone is an error',
+    spoilt((toy) => ({
+      delete: async (r: never) => {
+        await toy.status?.(r).catch(internal);
+        return toy.delete(r);
+      },
+    })),
+  ],
+  [
+    'lost answers of a deletion',
+    'what is gone is an error',
+    spoilt((toy) => ({
+      delete: async (r: never) => {
+        await toy.status?.(r).catch(internal);
+        return toy.delete(r);
+      },
+    })),
+  ],
+  [
+    'told to',
+    'the signal is not passed on',
+    spoilt((toy) => ({
+      create: (r: never) => toy.create({ ...(r as object), signal: new AbortController().signal } as never),
+    })),
+  ],
+  [
+    'deadline',
+    'every failure is InvalidArgument',
+    spoilt((toy) => ({
+      create: (r: never) =>
+        toy.create(r).catch((e: unknown) => Promise.reject(new MachineError('InvalidArgument', String(e)))),
+    })),
+  ],
+  [
+    'secrets',
+    'the request is logged',
+    spoilt((toy) => ({
+      create: (r: {
+        log: { info(text: string, fields: Readonly<Record<string, unknown>>): void };
+        credentials: object;
+      }) => {
+        r.log.info('creating', { credentials: r.credentials });
+        return toy.create(r as never);
+      },
+    })),
+  ],
+  [
+    'makes no sense',
+    'any provider spec will do',
+    spoilt(() => ({
+      decode: () => ({ spec: { cluster: 'ours' }, credentials: { token: 'toy-token', userData: '' } }) as never,
+    })),
+  ],
+  [
+    'lacks a key',
+    'no key is needed',
+    spoilt((toy) => ({
+      decode: () => ({ spec: { cluster: 'ours' }, credentials: { token: 'toy-token', userData: '' } }) as never,
+      create: (r: never) => toy.create({ ...(r as object), userData: '' } as never),
+    })),
+  ],
+];
+
+function internal(error: unknown): never {
+  throw new MachineError('Internal', String(error));
+}
+
+/** Tries again at once, whatever it is told. */
+const twice = async <T>(call: () => Promise<T>): Promise<T> => call().catch(call);
+
+const withUid = (request: object): never => {
+  const { machine } = request as { machine: { metadata: object } };
+  return { ...request, machine: { ...machine, metadata: { ...machine.metadata, uid: fresh() } } } as never;
+};
+
+test.each(BAD)('%s: %s, and it is seen', async (only, _, make) => {
+  const good = await runConformance(target(createDriver as CreateDriver), { only });
+  expect(good.failed).toBe(0);
+  const bad = await runConformance(target(make), { only });
+  expect(bad.failed).toBeGreaterThan(0);
+  const [failed] = bad.outcomes.filter(({ state }) => state === 'failed');
+  if (!failed) throw new Error('nothing failed');
+  expect(outcomeText(failed)).toContain(`Users would suffer: ${failed.scenario.suffers}.`);
+  expect(junitXml(bad)).toContain(`failures="${bad.failed}"`);
+});
+
+test('every scenario has a driver that fails it, but initialize, which the example has not', () => {
+  const seen = (name: string): boolean => BAD.some(([only]) => name.includes(only));
+  expect(SCENARIOS.filter(({ name }) => !seen(name)).map(({ name }) => name)).toEqual(['initialize']);
+});

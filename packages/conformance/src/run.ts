@@ -1,0 +1,65 @@
+import { errorText, seededRandom } from '@mcm/kube';
+import { Failure, type Scenario, Skip } from './scenario.ts';
+import { creation } from './scenarios/creation.ts';
+import { deletion } from './scenarios/deletion.ts';
+import { lookup } from './scenarios/lookup.ts';
+import { manners } from './scenarios/manners.ts';
+import { refusals } from './scenarios/refusals.ts';
+import { Stage } from './stage.ts';
+import type { ConformanceTarget } from './target.ts';
+
+/** All that a driver must do. */
+export const SCENARIOS: readonly Scenario[] = [...creation, ...refusals, ...lookup, ...deletion, ...manners];
+
+export interface Outcome {
+  readonly scenario: Scenario;
+  readonly state: 'passed' | 'failed' | 'skipped';
+  /** Why, unless it passed. */
+  readonly why?: string;
+  /** Time by the cloud's clock, in milliseconds. */
+  readonly ms: number;
+}
+
+export interface Report {
+  readonly target: string;
+  readonly outcomes: readonly Outcome[];
+  readonly failed: number;
+}
+
+export interface RunOptions {
+  /** Scenarios whose name holds this text; default all. */
+  readonly only?: string | undefined;
+  /** Names of machines are drawn from it; default 1. */
+  readonly seed?: number | undefined;
+  readonly onOutcome?: (outcome: Outcome) => void;
+}
+
+/** Plays every scenario against a target, each with a driver of its own. Never throws for what a driver does. */
+export async function runConformance(target: ConformanceTarget, options: RunOptions = {}): Promise<Report> {
+  const { only = '', seed = 1, onOutcome } = options;
+  const outcomes: Outcome[] = [];
+  for (const scenario of SCENARIOS.filter(({ name }) => name.includes(only))) {
+    const outcome = await play(target, scenario, seed + outcomes.length);
+    outcomes.push(outcome);
+    onOutcome?.(outcome);
+  }
+  return { target: target.name, outcomes, failed: outcomes.filter(({ state }) => state === 'failed').length };
+}
+
+async function play(target: ConformanceTarget, scenario: Scenario, seed: number): Promise<Outcome> {
+  const world = await target.openCloud();
+  const stage = new Stage(target, world, seededRandom(seed));
+  const since = world.clock.now().getTime();
+  const took = (): number => world.clock.now().getTime() - since;
+  try {
+    await scenario.run(stage);
+    return { scenario, state: 'passed', ms: took() };
+  } catch (thrown) {
+    if (thrown instanceof Skip) return { scenario, state: 'skipped', why: thrown.message, ms: took() };
+    const why =
+      thrown instanceof Failure ? thrown.message : `the driver threw in an unexpected place: ${errorText(thrown)}`;
+    return { scenario, state: 'failed', why, ms: took() };
+  } finally {
+    await stage.close().catch(() => undefined); // What cannot be cleaned up has failed in its scenario.
+  }
+}

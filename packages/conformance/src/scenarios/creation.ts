@@ -1,0 +1,131 @@
+import { expect, type Scenario, Skip } from '../scenario.ts';
+import type { Process, Stage } from '../stage.ts';
+
+/** The requests of one undisturbed creation. */
+async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']> {
+  const process = stage.process();
+  const machine = stage.machine('baseline');
+  await stage.must('an undisturbed creation', stage.create(process, machine));
+  const { seen } = process.wire;
+  const made = [...seen];
+  await stage.must('its deletion', process.invoker.delete(machine));
+  if (made.length === 0) throw new Skip('the driver makes no request through `connect`: nothing can come between');
+  return made;
+}
+
+/** After whatever happened, calling again ends with one VM that everybody agrees on. */
+async function endsWithOneVm(
+  stage: Stage,
+  process: Process,
+  machine: ReturnType<Stage['machine']>,
+  when: string,
+): Promise<void> {
+  const { providerId } = await stage.retry(`creation, called again ${when},`, () => stage.create(process, machine));
+  const mine = (await stage.listed()).filter(({ machineName }) => machineName === machine.metadata.name);
+  expect(
+    mine.length === 1,
+    `${when}: ${mine.length} VMs carry the machine's name: ${mine.map((vm) => vm.providerId).join(', ')}`,
+  );
+  expect(
+    mine[0]?.providerId === providerId,
+    `${when}: creation answers ${providerId}, the listing ${mine[0]?.providerId}`,
+  );
+  const known = { ...machine, spec: { ...machine.spec, providerID: providerId } };
+  await stage.must('deletion', process.invoker.delete(known));
+}
+
+export const creation: readonly Scenario[] = [
+  {
+    name: 'creation',
+    suffers: 'machines never become nodes, or their VMs are taken for orphans and deleted',
+    run: async (stage) => {
+      const process = stage.process();
+      const machine = stage.machine();
+      const { providerId, nodeName } = await stage.must('creation', stage.create(process, machine));
+      expect(providerId !== '', 'creation answers an empty provider id');
+      expect(nodeName !== '', 'creation answers an empty node name');
+      const mine = (await stage.listed()).filter((vm) => vm.machineName === machine.metadata.name);
+      expect(
+        mine.length === 1 && mine[0]?.providerId === providerId,
+        `the listing must hold ${providerId} for ${machine.metadata.name}, byte by byte; it holds ${JSON.stringify(mine)}`,
+      );
+    },
+  },
+  {
+    name: 'repeated creation finds the same VM',
+    suffers: 'a restart in the middle of a creation makes a second VM, which runs and costs unseen',
+    run: async (stage) => {
+      const machine = stage.machine();
+      const first = await stage.must('creation', stage.create(stage.process(), machine));
+      const second = await stage.must('creation by another process', stage.create(stage.process(), machine));
+      expect(
+        first.providerId === second.providerId,
+        `the first answers ${first.providerId}, the second ${second.providerId}`,
+      );
+      const mine = (await stage.listed()).filter((vm) => vm.machineName === machine.metadata.name);
+      expect(mine.length === 1, `${mine.length} VMs carry the machine's name`);
+    },
+  },
+  {
+    name: 'a crash between any two requests of a creation',
+    suffers: 'after a crash a second VM is made, or the machine never gets one',
+    run: async (stage) => {
+      const requests = await requestsOfCreation(stage);
+      for (let at = 0; at <= requests.length; at++) {
+        const dies = stage.process();
+        const machine = stage.machine(`crash-${at}`);
+        let reached = at === 0;
+        dies.wire.judge = (_, index) => {
+          if (index + 1 >= at) reached = true;
+          return index < at ? 'passes' : 'hangs';
+        };
+        let over = false;
+        const tell = (): void => {
+          over = true;
+        };
+        const lost = stage.create(dies, machine).then(tell, tell);
+        await stage.passUntil(() => reached || over);
+        // One that waits for its VM to show may need fewer looks than another.
+        expect(reached || over, `creation does not come to request ${at} within ten minutes`);
+        dies.stop.abort(new Error('killed'));
+        if (stage.world.runUntil === undefined) await lost;
+        await endsWithOneVm(stage, stage.process(), machine, `after a crash before request ${at + 1}`);
+      }
+    },
+  },
+  {
+    name: 'lost answers of a creation',
+    suffers: 'a broken connection at the wrong moment makes a second VM',
+    run: async (stage) => {
+      const requests = await requestsOfCreation(stage);
+      for (let at = 0; at < requests.length; at++) {
+        const process = stage.process();
+        const machine = stage.machine(`lost-${at}`);
+        process.wire.judge = (_, index) => (index === at ? 'answer lost' : 'passes');
+        await endsWithOneVm(stage, process, machine, `after the answer to request ${at + 1} was lost`);
+      }
+    },
+  },
+  {
+    name: 'many machines at once',
+    suffers: 'machines share a VM, or some of them never get one',
+    run: async (stage) => {
+      const process = stage.process();
+      const machines = Array.from({ length: stage.target.machines ?? 12 }, (_, i) => stage.machine(`many-${i}`));
+      const made = await stage.must(
+        'creation of all',
+        Promise.all(machines.map((each) => stage.create(process, each))),
+      );
+      const ids = new Set(made.map(({ providerId }) => providerId));
+      expect(ids.size === machines.length, `${machines.length} machines got ${ids.size} different VMs`);
+      const listed = new Set((await stage.listed(process)).map(({ machineName }) => machineName));
+      for (const { metadata } of machines) expect(listed.has(metadata.name), `the listing lacks ${metadata.name}`);
+      await stage.must('deletion of all', Promise.all(machines.map((each) => process.invoker.delete(each))));
+      const left = new Set((await stage.listed(process)).map(({ machineName }) => machineName));
+      for (const { metadata } of machines)
+        expect(!left.has(metadata.name), `after its deletion ${metadata.name} is listed`);
+    },
+  },
+];
+
+export { requestsOfCreation };

@@ -1,0 +1,83 @@
+import { MachineError } from '@mcm/core';
+import { expect, type Scenario } from '../scenario.ts';
+import type { Stage } from '../stage.ts';
+import { requestsOfCreation } from './creation.ts';
+
+const withId = (machine: ReturnType<Stage['machine']>, providerID: string) => ({
+  ...machine,
+  spec: { ...machine.spec, providerID },
+});
+
+/** Deletion of what is gone may say so or say nothing. */
+async function isGone(stage: Stage, what: string, call: Promise<unknown>): Promise<void> {
+  const ended = await stage.end(call);
+  expect(
+    ended.ok || ended.error.code === 'NotFound',
+    `${what} must succeed or be NotFound, it is ${ended.ok ? '' : `${ended.error.code}: ${ended.error.message}`}`,
+  );
+}
+
+export const deletion: readonly Scenario[] = [
+  {
+    name: 'deletion',
+    suffers: 'VMs go on running and costing after their machines are gone',
+    run: async (stage) => {
+      const before = new Set(await stage.inventory());
+      for (const known of [true, false]) {
+        const process = stage.process();
+        const machine = stage.machine();
+        const { providerId } = await stage.must('creation', stage.create(process, machine));
+        const what = known ? 'with its provider id' : 'whose provider id was never stored';
+        await stage.must(
+          `deletion of a machine ${what}`,
+          stage.process().invoker.delete(known ? withId(machine, providerId) : machine),
+        );
+        const listed = (await stage.listed()).some((vm) => vm.providerId === providerId);
+        expect(!listed, `after the deletion of a machine ${what}, its VM is listed`);
+      }
+      const left = (await stage.inventory()).filter((each) => !before.has(each));
+      expect(left.length === 0, `after the deletion, ${left.join(', ')} is left`);
+    },
+  },
+  {
+    name: 'deletion of what is gone',
+    suffers: 'a machine whose VM is gone can never be deleted, and blocks its set',
+    run: async (stage) => {
+      const process = stage.process();
+      await isGone(stage, 'deletion of a machine that never had a VM', process.invoker.delete(stage.machine()));
+      const machine = stage.machine();
+      const { providerId } = await stage.must('creation', stage.create(process, machine));
+      const known = withId(machine, providerId);
+      await stage.must('deletion', process.invoker.delete(known));
+      await isGone(stage, 'the second deletion', process.invoker.delete(known));
+      await isGone(
+        stage,
+        'the third, by another process and without the provider id,',
+        stage.process().invoker.delete(machine),
+      );
+    },
+  },
+  {
+    name: 'lost answers of a deletion',
+    suffers: 'a broken connection leaves a VM behind, or a machine that can never be deleted',
+    run: async (stage) => {
+      await requestsOfCreation(stage); // Skips drivers that no request of can be seen.
+      for (let at = 0; at < 3; at++) {
+        const process = stage.process();
+        const machine = stage.machine(`lost-${at}`);
+        const { providerId } = await stage.must('creation', stage.create(process, machine));
+        const from = process.wire.seen.length;
+        process.wire.judge = (_, index) => (index === from + at ? 'answer lost' : 'passes');
+        const known = withId(machine, providerId);
+        await stage.retry('deletion', () =>
+          process.invoker.delete(known).catch((thrown: unknown) => {
+            if (!(thrown instanceof MachineError && thrown.code === 'NotFound')) throw thrown;
+            return undefined;
+          }),
+        );
+        const listed = (await stage.listed()).some((vm) => vm.providerId === providerId);
+        expect(!listed, `after answer ${at + 1} of the deletion was lost and it was called again, its VM is listed`);
+      }
+    },
+  },
+];

@@ -1,0 +1,139 @@
+import { expect, type Scenario, Skip } from '../scenario.ts';
+import type { Stage } from '../stage.ts';
+import type { Fate } from '../wire.ts';
+
+const withId = (machine: ReturnType<Stage['machine']>, providerID: string) => ({
+  ...machine,
+  spec: { ...machine.spec, providerID },
+});
+
+const NO_ANSWERS: readonly (readonly [string, Fate])[] = [
+  ['the connection breaks', 'breaks'],
+  ['a proxy answers', { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Please log in</html>' }],
+  ['a proxy finds nothing', { status: 404, headers: { 'content-type': 'text/html' }, body: '<html>Not found</html>' }],
+  ['the cloud fails', { status: 500, body: 'oops' }],
+  ['the answer is empty', { status: 200, body: '' }],
+];
+
+export const lookup: readonly Scenario[] = [
+  {
+    name: 'initialize',
+    suffers: 'settings that a VM needs after its launch are missing, or are made twice',
+    run: async (stage) => {
+      const process = stage.process();
+      if (!process.invoker.can.initialize) throw new Skip('the driver has no initialize');
+      const machine = stage.machine();
+      const { providerId } = await stage.must('creation', stage.create(process, machine));
+      const known = withId(machine, providerId);
+      const first = await stage.must('initialize', process.invoker.initialize(known));
+      const second = await stage.must('initialize, called again,', process.invoker.initialize(known));
+      expect(
+        first.providerId === providerId && second.providerId === providerId,
+        'initialize answers another VM than creation',
+      );
+      await stage.must('status after initialize', process.invoker.status(known));
+    },
+  },
+  {
+    name: 'status',
+    suffers: 'a machine whose VM runs is made again, or one without a VM waits for ever',
+    run: async (stage) => {
+      const process = stage.process();
+      if (!process.invoker.can.status) throw new Skip('the driver has no status');
+      const machine = stage.machine();
+      const none = await stage.end(process.invoker.status(machine));
+      expect(
+        !none.ok && none.error.code === 'NotFound',
+        `before the creation status must be NotFound, it is ${none.ok ? 'a VM' : none.error.code}`,
+      );
+      const made = await stage.must('creation', stage.create(process, machine));
+      if (process.invoker.can.initialize)
+        await stage.must('initialize', process.invoker.initialize(withId(machine, made.providerId)));
+      for (const [what, asked] of [
+        ['without its provider id', machine],
+        ['with its provider id', withId(machine, made.providerId)],
+      ] as const) {
+        const found = await stage.must(`status ${what}`, process.invoker.status(asked));
+        expect(
+          found.providerId === made.providerId && found.nodeName === made.nodeName,
+          `status ${what} tells ${found.providerId} and node ${found.nodeName}, creation ${made.providerId} and ${made.nodeName}`,
+        );
+      }
+    },
+  },
+  {
+    name: 'no answer is no NotFound',
+    suffers: 'while the cloud is out of reach, machines that run are given up or made again',
+    run: async (stage) => {
+      const process = stage.process();
+      if (!process.invoker.can.status) throw new Skip('the driver has no status');
+      const machine = stage.machine();
+      const { providerId } = await stage.must('creation', stage.create(process, machine));
+      for (const [what, fate] of NO_ANSWERS) {
+        process.wire.judge = () => fate;
+        const looked = await stage.end(process.invoker.status(withId(machine, providerId)));
+        expect(!looked.ok, `when ${what}, status tells a VM`);
+        expect(
+          looked.error.code !== 'NotFound',
+          `when ${what}, status says that there is no VM: ${looked.error.message}`,
+        );
+        const listed = await stage.end(process.invoker.list(stage.machineClass));
+        expect(!listed.ok, `when ${what}, the listing tells ${listed.ok ? listed.value.length : 0} VMs and no error`);
+      }
+    },
+  },
+  {
+    name: 'listing over all pages',
+    suffers: 'VMs beyond the first page are never found when they are orphans',
+    run: async (stage) => {
+      const process = stage.process();
+      const machines = Array.from({ length: stage.target.listed ?? 12 }, (_, i) => stage.machine(`page-${i}`));
+      for (const each of machines) await stage.must('creation', stage.create(process, each));
+      const requests = process.wire.seen.length;
+      const names = (await stage.listed(process)).map(({ machineName }) => machineName);
+      const pages = process.wire.seen.length - requests;
+      for (const { metadata } of machines) {
+        const times = names.filter((name) => name === metadata.name).length;
+        expect(
+          times === 1,
+          `of ${machines.length} machines over ${pages} pages, ${metadata.name} is listed ${times} times`,
+        );
+      }
+      if (requests > 0 && pages <= 1)
+        throw new Skip(`all ${machines.length} machines came on one page: raise \`listed\` in the configuration`);
+    },
+  },
+  {
+    name: "listing leaves out other clusters' VMs",
+    suffers: "another cluster's machines are taken for orphans and deleted",
+    run: async (stage) => {
+      const { otherCluster } = stage.target;
+      if (!otherCluster) throw new Skip('the configuration tells no provider spec for it: otherCluster');
+      const other = stage.process({ spec: otherCluster });
+      const theirs = stage.machine('theirs', otherCluster);
+      const { providerId } = await stage.must('creation', stage.create(other, theirs));
+      const listed = await stage.listed();
+      expect(
+        !listed.some((vm) => vm.providerId === providerId),
+        `the listing holds ${providerId}, which is another cluster's`,
+      );
+    },
+  },
+  {
+    name: 'volumes',
+    suffers: 'a drain does not wait until volumes are detached, or waits for volumes that are not there',
+    run: async (stage) => {
+      const { volumes } = stage.target;
+      if (!volumes) throw new Skip('the configuration tells no volumes');
+      const { invoker } = stage.process();
+      for (const { source, id } of volumes) {
+        const told = invoker.volumeIdOf(source);
+        expect(
+          (told ?? null) === id,
+          `the volume ${JSON.stringify(source)} has the id ${id}, the driver tells ${told}`,
+        );
+      }
+      expect(invoker.volumeIdOf({}) === undefined, 'a volume of no kind at all has an id');
+    },
+  },
+];

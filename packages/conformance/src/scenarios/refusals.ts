@@ -1,0 +1,112 @@
+import type { MachineError } from '@mcm/core';
+import { expect, type Scenario, Skip } from '../scenario.ts';
+import { isSoon, type Stage } from '../stage.ts';
+import type { HttpAnswer } from '../target.ts';
+import { requestsOfCreation } from './creation.ts';
+
+const RETRY_AFTER_S = 30;
+
+/** Each request of a creation is throttled once; the machine comes all the same, and soon. */
+async function throttled(stage: Stage, answer: HttpAnswer, minimumMs: number): Promise<void> {
+  const requests = await requestsOfCreation(stage);
+  for (let at = 0; at < requests.length; at++) {
+    const process = stage.process();
+    const machine = stage.machine(`throttled-${at}`);
+    const when = `when request ${at + 1} of a creation is throttled`;
+    const now = (): number => stage.world.clock.now().getTime();
+    let refusedAt: number | undefined;
+    let nextAt: number | undefined;
+    process.wire.judge = (_, index) => {
+      if (index > at) nextAt ??= now();
+      if (index !== at) return 'passes';
+      refusedAt = now();
+      return answer;
+    };
+    const onError = (error: MachineError): void =>
+      expect(
+        isSoon(error) || error.retryAfterMs !== undefined,
+        `${when}, it fails with ${error.code}, which is not tried again soon`,
+      );
+    await stage.retry(`creation ${when}`, () => stage.create(process, machine), onError);
+    const waited = refusedAt === undefined ? 0 : (nextAt ?? now()) - refusedAt;
+    expect(
+      waited >= minimumMs,
+      `${when} with Retry-After ${RETRY_AFTER_S}, the next request comes after ${waited / 1_000} s`,
+    );
+    const mine = (await stage.listed()).filter((vm) => vm.machineName === machine.metadata.name);
+    expect(mine.length === 1, `${when}, ${mine.length} VMs are made`);
+    await stage.must('deletion', process.invoker.delete(machine));
+  }
+}
+
+/** Every write of a creation is refused in turn; the code says that nothing is wrong with the class. */
+async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
+  const requests = await requestsOfCreation(stage);
+  const writes = requests.flatMap((request, at) => (stage.isWrite(request) ? [at] : []));
+  if (writes.length === 0) throw new Skip('no request of a creation is a write: `dialect.writes` does not fit');
+  const process = stage.process();
+  const machine = stage.machine('exhausted');
+  process.wire.judge = (request) => (stage.isWrite(request) ? answer : 'passes');
+  const ended = await stage.end(stage.create(process, machine));
+  expect(!ended.ok, 'creation succeeds although the cloud refuses it');
+  expect(
+    ended.error.code === 'ResourceExhausted',
+    `the refusal is told as ${ended.error.code}: ${ended.error.message}`,
+  );
+  process.wire.judge = () => 'passes';
+  await stage.must('creation once there is capacity again', stage.create(process, machine));
+}
+
+export const refusals: readonly Scenario[] = [
+  {
+    name: 'throttling without Retry-After',
+    suffers: 'a busy account turns into machines that are minutes late, or doubled',
+    run: (stage) => throttled(stage, stage.target.dialect.throttled, 0),
+  },
+  {
+    name: 'throttling with Retry-After',
+    suffers: 'the cloud is asked again before it wants to be, and throttles everybody of the account for longer',
+    run: (stage) => {
+      if (!stage.world.runUntil) throw new Skip('would wait for half a minute a request of a real cloud');
+      const { throttled: answer } = stage.target.dialect;
+      const headers = { ...answer.headers, 'retry-after': String(RETRY_AFTER_S) };
+      return throttled(stage, { ...answer, headers }, RETRY_AFTER_S * 1_000);
+    },
+  },
+  {
+    name: 'exhausted capacity',
+    suffers: 'the autoscaler is not told to try elsewhere, and every machine asks an empty zone again',
+    run: (stage) => exhausted(stage, stage.target.dialect.exhausted),
+  },
+  {
+    name: 'exhausted quota',
+    suffers: 'the autoscaler is not told to try elsewhere, and the quota looks like a fault of the class',
+    run: (stage) => {
+      const { quota } = stage.target.dialect;
+      if (!quota) throw new Skip('the configuration tells no answer for it: dialect.quota');
+      return exhausted(stage, quota);
+    },
+  },
+  {
+    name: 'a creation that fails half-way is cleaned up by its deletion',
+    suffers: 'disks and network interfaces without a VM pile up and cost',
+    run: async (stage) => {
+      const requests = await requestsOfCreation(stage);
+      const before = new Set(await stage.inventory());
+      for (let at = 0; at < requests.length; at++) {
+        const process = stage.process();
+        const machine = stage.machine(`half-${at}`);
+        process.wire.judge = (_, index) => (index >= at ? stage.target.dialect.exhausted : 'passes');
+        const ended = await stage.end(stage.create(process, machine));
+        expect(!ended.ok, `creation succeeds although everything from request ${at + 1} on is refused`);
+        process.wire.judge = () => 'passes';
+        await stage.retry('deletion', () => process.invoker.delete(machine));
+        const left = (await stage.inventory()).filter((each) => !before.has(each));
+        expect(
+          left.length === 0,
+          `after a creation refused from request ${at + 1} on and its deletion, ${left.join(', ')} is left`,
+        );
+      }
+    },
+  },
+];

@@ -1,0 +1,206 @@
+import type { Machine, MachineClass } from '@mcm/api';
+import { createInvoker, type DriverInvoker, MachineError } from '@mcm/core';
+import { createMemoryLogger, type MemoryLogger, type Random, type Secret, sleep } from '@mcm/kube';
+import { Failure } from './scenario.ts';
+import type { ConformanceTarget, World } from './target.ts';
+import { type SeenRequest, Wire } from './wire.ts';
+
+/** A machine controller's process as the cloud sees it: one driver, one wire, dead or alive. */
+export interface Process {
+  readonly wire: Wire;
+  readonly invoker: DriverInvoker;
+  /** The process ends: its calls are told to stop. */
+  readonly stop: AbortController;
+}
+
+/** How a call ended. */
+export type Ended<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: MachineError };
+
+/** Codes after which a machine controller tries again within seconds. */
+const SOON: readonly string[] = ['Unknown', 'DeadlineExceeded', 'Aborted', 'Unavailable', 'Canceled'];
+export const isSoon = ({ code }: MachineError): boolean => SOON.includes(code);
+
+const NAMESPACE = 'conformance';
+const LONGEST_MS = 3_600_000;
+const TRIES = 6;
+const PAUSE_MS = 60_000;
+
+/** What a scenario plays with: a cloud, processes, machines. It forgets no machine: at the end all are deleted. */
+export class Stage {
+  readonly target: ConformanceTarget;
+  readonly world: World;
+  readonly log: MemoryLogger = createMemoryLogger();
+  readonly #random: Random;
+  readonly #machines: { readonly machine: Machine; readonly spec: Readonly<Record<string, unknown>> | undefined }[] =
+    [];
+  readonly #stops: AbortController[] = [];
+
+  constructor(target: ConformanceTarget, world: World, random: Random) {
+    this.target = target;
+    this.world = world;
+    this.#random = random;
+  }
+
+  /** Starts a process. `change` lays fields over the class and the Secret. */
+  process(
+    change: {
+      readonly spec?: Readonly<Record<string, unknown>>;
+      readonly secret?: Readonly<Record<string, string>>;
+    } = {},
+  ): Process {
+    const { target, world, log } = this;
+    const wire = new Wire(world.connect);
+    const stop = new AbortController();
+    this.#stops.push(stop);
+    const driver = target.createDriver({ clock: world.clock, random: this.#random, connect: wire.connect });
+    const machineClass = classOf(target, change.spec);
+    const secret = secretOf({ ...(change.secret ?? target.secret) });
+    const invoker = createInvoker({
+      driver,
+      caches: { classes: { store: { get: () => machineClass } }, secrets: { store: { get: () => secret } } },
+      clock: world.clock,
+      log,
+      stop: stop.signal,
+    });
+    return { wire, invoker, stop };
+  }
+
+  get machineClass(): MachineClass {
+    return classOf(this.target, undefined);
+  }
+
+  /** A Machine nobody has made a VM for yet. */
+  machine(name = 'machine', spec?: Readonly<Record<string, unknown>>): Machine {
+    const uid = [8, 4, 4, 4, 12].map((length) => this.#hex(length)).join('-');
+    const machine: Machine = {
+      apiVersion: 'machine.sapcloud.io/v1alpha1',
+      kind: 'Machine',
+      metadata: { ...meta(`${name}-${this.#hex(5)}`), uid },
+      spec: { class: { kind: 'MachineClass', name: 'class' } },
+    };
+    this.#machines.push({ machine, spec });
+    return machine;
+  }
+
+  #hex(length: number): string {
+    return Array.from({ length }, () => Math.floor(this.#random.next() * 16).toString(16)).join('');
+  }
+
+  create(process: Process, machine: Machine) {
+    return process.invoker.create(machine, async (userData) => userData);
+  }
+
+  /** Waits for a call's end; a call that has none within an hour of the clock is one that never ends. */
+  async end<T>(call: Promise<T>, maxMs = LONGEST_MS): Promise<Ended<T>> {
+    let ended: Ended<T> | undefined;
+    const watched = call.then(
+      (value) => {
+        ended = { ok: true, value };
+      },
+      (thrown: unknown) => {
+        ended = { ok: false, error: MachineError.from(thrown) };
+      },
+    );
+    const { runUntil } = this.world;
+    if (runUntil) {
+      await runUntil(() => ended !== undefined, { maxMs }).catch((thrown: unknown) => {
+        throw new Failure(`a call did not end within ${maxMs / 1_000} s (${MachineError.from(thrown).message})`);
+      });
+    }
+    await watched;
+    if (!ended) throw new Failure('a call has not ended');
+    return ended;
+  }
+
+  /** The call's value; a failure names the call. */
+  async must<T>(what: string, call: Promise<T>): Promise<T> {
+    const ended = await this.end(call);
+    if (ended.ok) return ended.value;
+    throw new Failure(`${what} failed with ${ended.error.code}: ${ended.error.message}`);
+  }
+
+  /** Calls again as the controller does, until it succeeds; every refusal is given to `onError`. */
+  async retry<T>(
+    what: string,
+    call: () => Promise<T>,
+    onError: (error: MachineError) => void = () => undefined,
+  ): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      const ended = await this.end(call());
+      if (ended.ok) return ended.value;
+      onError(ended.error);
+      if (tries === TRIES)
+        throw new Failure(`${what} failed ${TRIES} times, at last with ${ended.error.code}: ${ended.error.message}`);
+      await this.pass(Math.max(PAUSE_MS, ended.error.retryAfterMs ?? 0));
+    }
+  }
+
+  /** Lets time pass until something holds, ten minutes at most. */
+  async passUntil(done: () => boolean): Promise<boolean> {
+    for (let seconds = 0; seconds < 600 && !done(); seconds++) await this.pass(1_000);
+    return done();
+  }
+
+  /** Lets time pass; of real time a second at most. */
+  async pass(ms: number): Promise<void> {
+    const { runUntil, clock } = this.world;
+    if (!runUntil) return sleep(clock, Math.min(ms, 1_000));
+    let over = false;
+    clock.setTimeout(() => {
+      over = true;
+    }, ms);
+    await runUntil(() => over, { maxMs: ms + 1 });
+  }
+
+  /** What the cluster has in the cloud, by a process of its own. */
+  async inventory(): Promise<readonly string[]> {
+    if (this.world.inventory) return this.world.inventory();
+    const { invoker } = this.process();
+    return (await this.must('list', invoker.list(this.machineClass))).map(({ providerId }) => providerId);
+  }
+
+  /** VMs by the driver's own listing: provider id and machine name. */
+  async listed(process: Process = this.process()): Promise<readonly { providerId: string; machineName: string }[]> {
+    return this.must('list', process.invoker.list(this.machineClass));
+  }
+
+  isWrite({ method, path, body }: SeenRequest): boolean {
+    return new RegExp(this.target.dialect.writes ?? '^(POST|PUT|PATCH|DELETE) ').test(`${method} ${path}\n${body}`);
+  }
+
+  /** Deletes what the scenario made, and closes the cloud. */
+  async close(): Promise<void> {
+    for (const stop of this.#stops) stop.abort(new Error('the scenario is over'));
+    for (const { machine, spec } of this.#machines) {
+      const { invoker } = this.process(spec ? { spec } : {});
+      const ended = await this.end(invoker.delete(machine));
+      if (!ended.ok && ended.error.code !== 'NotFound')
+        this.log.warn('A machine of the scenario could not be deleted', { machine: machine.metadata.name });
+    }
+    await this.world.close?.();
+  }
+}
+
+const meta = (name: string) => ({
+  name,
+  namespace: NAMESPACE,
+  uid: name,
+  resourceVersion: '1',
+  creationTimestamp: '2026-01-01T00:00:00Z',
+});
+
+const classOf = (target: ConformanceTarget, spec: Readonly<Record<string, unknown>> | undefined): MachineClass => ({
+  apiVersion: 'machine.sapcloud.io/v1alpha1',
+  kind: 'MachineClass',
+  metadata: meta('class'),
+  ...(target.machineClass.provider === undefined ? {} : { provider: target.machineClass.provider }),
+  providerSpec: spec ?? target.machineClass.providerSpec,
+  secretRef: { name: 'secret', namespace: NAMESPACE },
+});
+
+const secretOf = (data: Readonly<Record<string, string>>): Secret => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: meta('secret'),
+  data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')])),
+});

@@ -1,0 +1,66 @@
+import type { DriverContext, DriverDefinition, VolumeSource } from '@mcm/core';
+import type { Clock, Transport } from '@mcm/kube';
+
+/** Makes a driver, as a process does when it starts. */
+export type CreateDriver = (context: DriverContext) => DriverDefinition<unknown, unknown>;
+
+/** A cloud to prove a driver against. */
+export interface World {
+  readonly clock: Clock;
+  readonly connect: (origin: string) => Transport;
+  /** Names of all that a class's machines could leave behind: VMs, disks, network interfaces. Absent: what the driver's `list` tells. */
+  readonly inventory?: () => readonly string[] | Promise<readonly string[]>;
+  /**
+   * Lets work go on until `done` holds, on a clock that has to be moved by hand; absent: time passes by itself.
+   * @throws when it does not within `maxMs` of the clock's time
+   */
+  readonly runUntil?: (done: () => boolean, options: { readonly maxMs: number }) => Promise<unknown>;
+  readonly close?: () => void | Promise<void>;
+}
+
+/** How a cloud says no. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** `{message}` in it stands for a text, which the kit writes. */
+  readonly body?: string | undefined;
+}
+
+/** What the kit has to be told of a cloud. */
+export interface Dialect {
+  /** Regular expression over `METHOD /path\nbody` of requests that change something; default POST, PUT, PATCH, DELETE. */
+  readonly writes?: string | undefined;
+  /** Too many requests. */
+  readonly throttled: HttpAnswer;
+  /** No capacity for a VM. */
+  readonly exhausted: HttpAnswer;
+  /** No quota for a VM. */
+  readonly quota?: HttpAnswer | undefined;
+  /** Credentials refused. */
+  readonly unauthorized?: HttpAnswer | undefined;
+}
+
+export interface ConformanceTarget {
+  readonly name: string;
+  readonly createDriver: CreateDriver;
+  /** A fresh cloud for each scenario, or the same one again and again. */
+  readonly openCloud: () => World | Promise<World>;
+  /** `provider` and `providerSpec` of a MachineClass that works. */
+  readonly machineClass: {
+    readonly provider?: string | undefined;
+    readonly providerSpec: Readonly<Record<string, unknown>>;
+  };
+  /** The Secret's keys and values, `userData` among them. */
+  readonly secret: Readonly<Record<string, string>>;
+  readonly dialect: Dialect;
+  /** Provider spec of another cluster in the same account, whose VMs are none of ours; absent: not proved. */
+  readonly otherCluster?: Readonly<Record<string, unknown>> | undefined;
+  /** Volumes with their ids in the cloud; null: none of this cloud's. */
+  readonly volumes?: readonly { readonly source: VolumeSource; readonly id: string | null }[] | undefined;
+  /** Fields of the provider spec that the driver does not look at. */
+  readonly ignoredFields?: readonly string[] | undefined;
+  /** Machines made at once; default 12. */
+  readonly machines?: number | undefined;
+  /** Machines that the cloud tells on more than one page; default 12. */
+  readonly listed?: number | undefined;
+}

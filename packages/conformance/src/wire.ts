@@ -1,0 +1,76 @@
+import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
+import type { HttpAnswer } from './target.ts';
+
+/** What becomes of a request between a driver and its cloud. */
+export type Fate =
+  | 'passes'
+  /** It never arrives; the connection breaks. */
+  | 'breaks'
+  /** It is carried out, and its answer is lost. */
+  | 'answer lost'
+  /** It arrives nowhere and is never answered: the process has died, or the cloud does not answer. */
+  | 'hangs'
+  | HttpAnswer;
+
+export interface SeenRequest {
+  readonly origin: string;
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+}
+
+/** Decides a request's fate; `index` counts from 0. */
+export type Judge = (request: SeenRequest, index: number) => Fate;
+
+/** Stands between the driver of one process and its cloud. */
+export class Wire {
+  readonly seen: SeenRequest[] = [];
+  readonly #connect: (origin: string) => Transport;
+  judge: Judge = () => 'passes';
+
+  constructor(connect: (origin: string) => Transport) {
+    this.#connect = connect;
+  }
+
+  readonly connect = (origin: string): Transport => {
+    const below = this.#connect(origin);
+    return async (request) => {
+      const { method, path, body = '' } = request;
+      const seen = { origin, method, path, body };
+      const fate = this.judge(seen, this.seen.length);
+      this.seen.push(seen);
+      request.signal?.throwIfAborted();
+      return carry(below, request, fate);
+    };
+  };
+}
+
+async function carry(below: Transport, request: TransportRequest, fate: Fate): Promise<TransportResponse> {
+  if (fate === 'passes') return below(request);
+  if (fate === 'breaks') throw new Error('the connection was reset');
+  if (fate === 'hangs') return hang(request.signal);
+  if (fate === 'answer lost') {
+    const { signal: _ours, ...rest } = request;
+    await (await below(rest)).text();
+    throw new Error('the connection was reset');
+  }
+  const { status, headers = {}, body = '' } = withMessage(fate, 'the conformance kit says no');
+  const told = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  return {
+    status,
+    headers: { get: (name) => told.get(name.toLowerCase()) ?? null },
+    text: async () => body,
+    body: null,
+  };
+}
+
+/** The answer with a text in place of `{message}`, escaped as JSON or XML wants it. */
+export function withMessage(answer: HttpAnswer, message: string): HttpAnswer {
+  const { body = '' } = answer;
+  const xml = message.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const text = body.trimStart().startsWith('<') ? xml : JSON.stringify(message).slice(1, -1);
+  return { ...answer, body: body.replaceAll('{message}', () => text) };
+}
+
+const hang = (signal: AbortSignal | undefined): Promise<never> =>
+  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
