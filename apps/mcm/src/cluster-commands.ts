@@ -1,7 +1,7 @@
 import { type Node, nodes, type Random, realClock } from '@mcm/kube';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Cluster, type ClusterFlags, connect } from './cluster.ts';
-import { readDeployment } from './deployment-reading.ts';
+import { readFully } from './deployment-reading.ts';
 import { UserError } from './errors.ts';
 import { deploymentLines, explainDeployment } from './explain/deployment.ts';
 import { explainMachine, explainMachineDrain, type MachineTarget } from './explain/machine.ts';
@@ -129,14 +129,10 @@ async function explain(cluster: Cluster, text: string, surroundings: CommandSurr
   if (!DEPLOYMENT_WORDS.includes(kind)) {
     throw new UserError(`cannot explain "${text}"; write machinedeployment/NAME or machine/NAME`);
   }
-  const reading = await readDeployment(cluster.client, cluster.namespace, name);
+  const reading = await readFully(cluster.client, cluster.namespace, name);
   const { items } = await cluster.client.resource<Node>(nodes).list();
-  const byName = new Map(items.map((node) => [node.metadata.name, node]));
   const now = realClock.now();
-  return deploymentLines(
-    explainDeployment(reading, now, (node) => byName.get(node)),
-    now,
-  );
+  return deploymentLines(explainDeployment(reading, now, items), now);
 }
 
 const machineTarget = (

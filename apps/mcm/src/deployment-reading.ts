@@ -1,7 +1,9 @@
 import {
   type Machine,
+  type MachineClass,
   type MachineDeployment,
   type MachineSet,
+  machineClasses,
   machineDeployments,
   machineSets,
   machines,
@@ -16,6 +18,15 @@ export interface DeploymentReading {
   readonly sets: readonly MachineSet[];
   /** Machines by the uid of the set that controls them. */
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
+  /** All machines of the namespace. */
+  readonly fleet: readonly Machine[];
+}
+
+/** A deployment with what around it decides over its machines. */
+export interface FullReading extends DeploymentReading {
+  readonly classes: readonly MachineClass[];
+  /** The other deployments of the namespace. */
+  readonly others: readonly MachineDeployment[];
 }
 
 const ownerOf = ({ metadata }: MachineSet | Machine): string | undefined =>
@@ -34,7 +45,19 @@ export async function readDeployment(client: KubeClient, namespace: string, name
     deployment,
     sets: owned,
     machines: new Map(owned.map(({ metadata }) => [metadata.uid, ofSet(metadata.uid)])),
+    fleet: all.items,
   };
+}
+
+/** Throws `UserError` when there is no such deployment. */
+export async function readFully(client: KubeClient, namespace: string, name: string): Promise<FullReading> {
+  const [reading, classes, deployments] = await Promise.all([
+    readDeployment(client, namespace, name),
+    client.resource<MachineClass>(machineClasses, namespace).list(),
+    client.resource<MachineDeployment>(machineDeployments, namespace).list(),
+  ]);
+  const others = deployments.items.filter(({ metadata }) => metadata.uid !== reading.deployment.metadata.uid);
+  return { ...reading, classes: classes.items, others };
 }
 
 /** Throws `UserError` when there is no such deployment. */

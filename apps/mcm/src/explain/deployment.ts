@@ -1,15 +1,23 @@
 import { type Machine, type MachineDeployment, MachineDeploymentConditions, type MachineSet } from '@mcm/api';
 import {
+  countsTerminating,
+  type DeploymentSnapshot,
+  guardsOf,
   isComplete,
+  isEmptySelector,
   limitsOf,
+  overlapping as overlaps,
+  PlanRefused,
   planRollout,
   type RolloutPlan,
   revisionOf,
+  SAFEGUARD_DEFAULTS,
   splitSets,
   validateDeployment,
 } from '@mcm/core';
 import type { Node } from '@mcm/kube';
-import type { DeploymentReading } from '../deployment-reading.ts';
+import type { DeploymentReading, FullReading } from '../deployment-reading.ts';
+import { disruptionCures, disruptionLines } from './disruption.ts';
 import { type MachineWait, machineWait, waitLine } from './machine-wait.ts';
 
 /** Why a deployment is where it is. */
@@ -23,55 +31,98 @@ export interface DeploymentExplanation {
   readonly changes: readonly string[];
   /** Machines that are on their way somewhere. */
   readonly waitsFor: readonly MachineWait[];
+  /** What of its budget is used up and by what, and which failed machines are replaced, wait or are held back. */
+  readonly disruption: readonly string[];
   /** What keeps it from going on, in the words of its conditions. */
   readonly blockers: readonly string[];
   /** Commands and edits that would let it go on. */
   readonly cures: readonly string[];
 }
 
-/** Explains a deployment from what the API has of it. Pure. */
+/** Explains a deployment from what the API has of it, as a manager with its default flags sees it. Pure. */
 export function explainDeployment(
-  reading: DeploymentReading,
+  reading: DeploymentReading & Partial<FullReading>,
   now: Date,
-  nodeOf?: (name: string) => Node | undefined,
+  nodes?: readonly Node[],
 ): DeploymentExplanation {
-  const { deployment, sets, machines } = reading;
+  const { deployment, sets, machines, fleet, classes, others = [] } = reading;
   const all = [...machines.values()].flat();
   const base = {
     name: deployment.metadata.name,
     wants: wants(deployment),
     has: has(reading),
     waitsFor: all.flatMap((machine) => machineWait(machine) ?? []),
+    disruption: [],
+    changes: [],
     blockers: blockersOf(deployment),
   };
   const violations = validateDeployment(deployment);
   if (violations.length > 0) {
     const cures = violations.map(({ field, message }) => `mend ${field}: it ${message}`);
-    return { ...base, next: 'nothing: its spec is not valid', changes: [], cures };
+    return { ...base, next: 'nothing: its spec is not valid', cures };
   }
   if (deployment.metadata.deletionTimestamp) {
-    return { ...base, next: 'it is being deleted, and its sets and machines with it', changes: [], cures: [] };
+    return { ...base, next: 'it is being deleted, and its sets and machines with it', cures: [] };
   }
-  const creating = () => 0;
-  const plan = planRollout({ deployment, sets, machines, creating, ...(nodeOf ? { nodeOf } : {}), now });
-  const changes = changesOf(plan, sets);
-  return { ...base, next: nextOf(deployment, plan, changes), changes, cures: curesOf(deployment, all) };
+  if (isEmptySelector(deployment.spec.selector)) {
+    return { ...base, next: 'nothing: its selector selects everything', cures: ['name labels in spec.selector'] };
+  }
+  const overlapping = new Set(overlaps(deployment, others));
+  const byName = nodes && new Map(nodes.map((node) => [node.metadata.name, node]));
+  const snapshot: DeploymentSnapshot = {
+    deployment,
+    sets,
+    machines,
+    creating: () => 0,
+    ...(byName ? { nodeOf: (name: string) => byName.get(name) } : {}),
+    ...(classes ? { guards: guardsOf({ machines: fleet, classes, nodes }, SAFEGUARD_DEFAULTS, now) } : {}),
+    overlaps: others.filter(({ metadata }) => overlapping.has(metadata.name)),
+    now,
+  };
+  try {
+    const plan = planRollout(snapshot);
+    const changes = changesOf(plan, sets);
+    const disruption = disruptionLines(
+      plan.repairs,
+      countsTerminating(deployment, SAFEGUARD_DEFAULTS.countTerminating),
+    );
+    const cures = [
+      ...curesOf(deployment, all),
+      ...disruptionCures(plan.repairs),
+      ...plan.troubles.conditions.flatMap(cureOf),
+    ];
+    return { ...base, next: nextOf(deployment, plan, changes), changes, disruption, cures };
+  } catch (error) {
+    if (!(error instanceof PlanRefused)) throw error;
+    const cures = ['this is a defect of mcm: report it with the deployment, its sets and machines as YAML'];
+    return { ...base, next: `nothing: ${error.message}`, cures };
+  }
 }
+
+const cureOf = ({ type, message }: { readonly type: string; readonly message: string }): string[] =>
+  type === MachineDeploymentConditions.InvalidSpec ? [`mend ${message}`] : [];
 
 function nextOf(deployment: MachineDeployment, plan: RolloutPlan, changes: readonly string[]): string {
   if (changes.length > 0) return plan.because;
   if (deployment.spec.paused) return 'nothing: the rollout is paused';
   if (isComplete(deployment, deployment.status)) return 'nothing: it is as asked for';
-  return `it waits: ${plan.because}`;
+  return `it waits: ${plan.because.replace(/^waiting: /, '')}`;
 }
 
 function wants({ spec, ...deployment }: MachineDeployment): string {
   const { surge, unavailable } = limitsOf({ ...deployment, spec });
   const type = spec.strategy?.type ?? 'RollingUpdate';
-  const limits = type === 'Recreate' ? '' : `, at most ${surge} more and ${unavailable} unavailable`;
+  const { maxSurge, maxUnavailable } = spec.strategy?.rollingUpdate ?? spec.strategy?.inPlaceUpdate ?? {};
+  // Both come to nothing: one may be missing all the same, or nothing could ever move.
+  const nothing = surge === 0 && unavailable === 1 && floorOf(maxUnavailable, spec.replicas ?? 0) === 0;
+  const floor = nothing ? ` (maxSurge ${maxSurge} and maxUnavailable ${maxUnavailable} both come to 0)` : '';
+  const limits = type === 'Recreate' ? '' : `, at most ${surge} more and ${unavailable} unavailable${floor}`;
   const paused = spec.paused ? ', paused' : '';
   return `${spec.replicas ?? 0} machines of class ${spec.template.spec.class.name ?? '?'} by ${type}${limits}${paused}`;
 }
+
+const floorOf = (value: number | string | undefined, replicas: number): number =>
+  typeof value === 'string' ? Math.floor((Number.parseInt(value, 10) * replicas) / 100) : (value ?? 0);
 
 function has({ deployment, sets, machines }: DeploymentReading): string {
   const { current } = splitSets(deployment, sets);
@@ -134,7 +185,7 @@ function curesOf({ metadata, spec, status }: MachineDeployment, machines: readon
 
 /** The explanation as lines for a person. */
 export function deploymentLines(explanation: DeploymentExplanation, now: Date): string[] {
-  const { name, wants: wanted, has: there, next, changes, waitsFor, blockers, cures } = explanation;
+  const { name, wants: wanted, has: there, next, changes, waitsFor, disruption, blockers, cures } = explanation;
   const list = (title: string, items: readonly string[]): string[] =>
     items.length === 0 ? [] : ['', title, ...items.map((item) => `  - ${item}`)];
   return [
@@ -147,6 +198,7 @@ export function deploymentLines(explanation: DeploymentExplanation, now: Date): 
       'Waits for:',
       waitsFor.map((wait) => waitLine(wait, now)),
     ),
+    ...list('Disruption:', disruption),
     ...list('Says of itself:', blockers),
     ...list('What would help:', [...new Set(cures)]),
   ];

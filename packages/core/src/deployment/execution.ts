@@ -4,6 +4,7 @@ import { patchNode } from '../node/patch.ts';
 import { inParallel } from '../set/slow-start.ts';
 import type { DeploymentAccess } from './access.ts';
 import { nodeMarks } from './node-marks.ts';
+import type { Rollback } from './rollback.ts';
 import type { AutomaticPause } from './rollout-gate.ts';
 import { messageOf } from './set-writer.ts';
 import type { StatusWriter } from './status-writer.ts';
@@ -26,6 +27,11 @@ export class PlanExecution {
   readonly #access: DeploymentAccess;
   readonly #status: StatusWriter;
   readonly #options: DeploymentOptions;
+  /** Rollbacks to revisions that are not there, and the generation that the clearing made; told until the next one. */
+  readonly #refused = new Map<
+    string,
+    { readonly uid: string; readonly generation: number; readonly message: string }
+  >();
 
   constructor(access: DeploymentAccess, status: StatusWriter, options: DeploymentOptions) {
     this.#access = access;
@@ -45,6 +51,7 @@ export class PlanExecution {
       const written = await this.#access.client.update(plan.rollback.deployment, { signal });
       for (const event of plan.events) recorder.event(deployment, event.type, event.reason, event.message);
       this.#access.context.deployments.recordWrite(written);
+      this.#noteRefusal(key, written, plan.rollback);
       return nodesLeft;
     }
     const revised = await this.#recordRevision(deployment, plan, signal);
@@ -64,6 +71,26 @@ export class PlanExecution {
     const opens =
       plan.lookAgainAt && again(Math.max(plan.lookAgainAt.getTime() - this.#access.context.clock.now().getTime(), 1));
     return opens ? soonest(soonest(outcome, nodesLeft), opens) : soonest(outcome, nodesLeft);
+  }
+
+  #noteRefusal(
+    key: string,
+    { metadata: { uid, generation = 0 } }: MachineDeployment,
+    { target, event }: Rollback,
+  ): void {
+    if (target === undefined) this.#refused.set(key, { uid, generation, message: event.message });
+    else this.#refused.delete(key);
+  }
+
+  /** What is to be said of a rollback that was refused, as long as the spec is the one that it left. */
+  refusedRollback(key: string, { metadata: { uid, generation = 0 } }: MachineDeployment): string | undefined {
+    const refused = this.#refused.get(key);
+    return refused?.uid === uid && refused.generation === generation ? refused.message : undefined;
+  }
+
+  /** The deployment has gone. */
+  forget(key: string): void {
+    this.#refused.delete(key);
   }
 
   /** One write: the pause and what it is for, so that a user who goes on is not stopped by the same failure. */

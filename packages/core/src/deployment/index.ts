@@ -1,4 +1,5 @@
 export type { DeploymentOptions } from './execution.ts';
+export { PlanRefused } from './guard.ts';
 export { type Limits, limitsOf } from './limits.ts';
 export { planRollout } from './plan.ts';
 export { isComplete } from './progress.ts';

@@ -47,7 +47,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
     lookAgainAt: earliest(step.lookAgainAt, view.repairs.lookAgainAt),
     pause: step.pause,
     forgetPause: pauseIsOver(view),
-    troubles: troublesOf(view),
+    troubles: troublesOf(view, step.condition?.type === ROLLOUT_BLOCKED),
     repairs: view.repairs,
     because: step.because,
   };

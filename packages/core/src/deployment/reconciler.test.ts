@@ -203,7 +203,7 @@ describe('rolling update', () => {
   });
 
   test('history: no more old sets are kept than the limit', async () => {
-    await using world = await start();
+    await using world = await start({ classes: ['small', 'a', 'b', 'c', 'd'] });
     await world.deploy(1, { revisionHistoryLimit: 1 });
     for (const name of ['a', 'b', 'c', 'd']) {
       await world.until(() => world.complete(), 60);

@@ -7,6 +7,7 @@ import {
   type MachineSet,
 } from '@mcm/api';
 import { again, type Controller, createController, done, ignoreNotFound, makeKey, type Outcome } from '@mcm/kube';
+import type { Guards } from '../disruption/guards.ts';
 import { type ControllerContext, controllerParts, isOrphaning } from '../set/caches.ts';
 import { claim } from '../set/claim.ts';
 import { type AnyCondition, findCondition, setDeploymentCondition, withoutCondition } from '../set/conditions.ts';
@@ -15,6 +16,7 @@ import { compileSelector, isEmptySelector } from '../set/selector.ts';
 import { Waiters } from '../set/waiters.ts';
 import { DeploymentAccess } from './access.ts';
 import { type DeploymentOptions, PlanExecution } from './execution.ts';
+import { PlanRefused } from './guard.ts';
 import { limitsOf } from './limits.ts';
 import { overlapsIn, SelectorOverlaps } from './overlaps.ts';
 import { planRollout } from './plan.ts';
@@ -23,14 +25,32 @@ import { ScaleRequests } from './scale-requests.ts';
 import { SetClaims } from './set-claims.ts';
 import { deploymentStatus } from './status.ts';
 import { StatusWriter } from './status-writer.ts';
+import type { RolloutPlan } from './step.ts';
 import { printViolations, validateDeployment } from './validation.ts';
-import type { Guards } from './view.ts';
+import type { DeploymentSnapshot } from './view.ts';
 import { wakeDeployments } from './wakeups.ts';
 
 /** Machines fall silent, and speak again, in swarms: a deployment looks at them together. */
 const BREAKER_SWARM_MS = 1_000;
 
 const INVALID_SPEC = MachineDeploymentConditions.InvalidSpec;
+
+/** What is wrong with an object that nothing is done for. */
+interface Refusal {
+  readonly type: MachineDeploymentConditionType;
+  readonly reason: string;
+  readonly message: string;
+  /** Reason of the event; absent: the condition's type. */
+  readonly event?: string;
+}
+
+/** A selector that matches everything is refused: it would take every machine of the namespace (sheet 1.4). */
+const SELECTS_ALL: Refusal = {
+  type: INVALID_SPEC,
+  reason: EventReasons.SelectingAll,
+  event: EventReasons.SelectingAll,
+  message: 'spec.selector: selects all machines. Name at least one label of the template in it.',
+};
 
 /** Rolls MachineDeployments out over their sets (sheet 1.3). */
 export class DeploymentReconciler {
@@ -61,12 +81,16 @@ export class DeploymentReconciler {
       this.#status.forget(key);
       this.#requests.forget(key);
       this.classes.forget(key);
+      this.#execution.forget(key);
       return done;
     }
     const violations = validateDeployment(stored);
-    if (violations.length > 0) return this.#refuse(stored, INVALID_SPEC, printViolations(violations), signal);
+    if (violations.length > 0) {
+      const message = printViolations(violations);
+      return this.#refuse(stored, { type: INVALID_SPEC, reason: 'ValidationFailed', message }, signal);
+    }
     if (stored.metadata.deletionTimestamp !== undefined) return this.#delete(key, stored, signal);
-    if (isEmptySelector(stored.spec.selector)) return this.#selectsAll(stored, signal);
+    if (isEmptySelector(stored.spec.selector)) return this.#refuse(stored, SELECTS_ALL, signal);
 
     const deployment = await this.#ensureFinalizer(stored, signal);
     const alone = this.#overlaps.of(key).length === 0;
@@ -77,7 +101,7 @@ export class DeploymentReconciler {
     this.#requests.reportUnmet(key, scaled, sets);
     const { nodes, clock, deployments } = this.#access.context;
     const now = clock.now();
-    const plan = planRollout({
+    const snapshot: DeploymentSnapshot = {
       deployment: scaled,
       sets,
       creating: (uid) => this.#access.context.creations.of(uid),
@@ -85,8 +109,10 @@ export class DeploymentReconciler {
       ...(nodes ? { nodeOf: (name: string) => nodes.informer.store.get(name) } : {}),
       guards: this.#guards(now),
       overlaps: overlapsIn(this.#overlaps, scaled, deployments),
+      refusedRollback: this.#execution.refusedRollback(key, scaled),
       now,
-    });
+    };
+    const plan = await this.#plan(snapshot, signal);
     this.#listen(key, scaled, sets);
     return this.#execution.carryOut(key, scaled, plan, signal);
   };
@@ -112,27 +138,33 @@ export class DeploymentReconciler {
   /** Says on the object what is wrong with it, once, and touches nothing else. */
   async #refuse(
     deployment: MachineDeployment,
-    type: MachineDeploymentConditionType,
-    problem: string,
+    { type, reason, message, event = type }: Refusal,
     signal: AbortSignal,
   ): Promise<Outcome> {
+    const { recorder, clock } = this.#access.context;
     const old: readonly AnyCondition[] = deployment.status?.conditions ?? [];
-    if (findCondition(old, type)?.message === problem) return done;
-    this.#access.context.recorder.event(deployment, 'Warning', type, problem);
-    const change = { type, status: 'True', reason: 'ValidationFailed', message: problem } as const;
-    const conditions = setDeploymentCondition(withoutCondition(old, type), change, this.#access.context.clock.now());
-    await this.#access.putStatus(deployment, { ...deployment.status, conditions }, signal);
+    const before = findCondition(old, type);
+    if (before?.message === message && before.reason === reason) return done;
+    recorder.event(deployment, 'Warning', event, message);
+    const change = { type, status: 'True', reason, message } as const;
+    const conditions = setDeploymentCondition(withoutCondition(old, type), change, clock.now());
+    const observedGeneration = deployment.metadata.generation ?? 0;
+    const seen = reason === SELECTS_ALL.reason ? { observedGeneration } : {};
+    await this.#access.putStatus(deployment, { ...deployment.status, ...seen, conditions }, signal);
     return done;
   }
 
-  /** A selector that matches everything is refused: it would take every machine of the namespace (sheet 1.4). */
-  async #selectsAll(deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
-    const generation = deployment.metadata.generation ?? 0;
-    if ((deployment.status?.observedGeneration ?? 0) >= generation) return done;
-    const message = 'This deployment is selecting all machines. A non-empty selector is required.';
-    this.#access.context.recorder.event(deployment, 'Warning', EventReasons.SelectingAll, message);
-    await this.#access.putStatus(deployment, { ...deployment.status, observedGeneration: generation }, signal);
-    return done;
+  /** A plan that broke a bound is not carried out: a defect of ours, told on the object and tried again with back-off. */
+  async #plan(snapshot: DeploymentSnapshot, signal: AbortSignal): Promise<RolloutPlan> {
+    try {
+      return planRollout(snapshot);
+    } catch (error) {
+      if (error instanceof PlanRefused) {
+        const type = MachineDeploymentConditions.RolloutBlocked;
+        await this.#refuse(snapshot.deployment, { type, reason: error.name, message: error.message }, signal);
+      }
+      throw error;
+    }
   }
 
   async #ensureFinalizer(deployment: MachineDeployment, signal: AbortSignal): Promise<MachineDeployment> {

@@ -5,7 +5,7 @@ import { type ConditionChange, findCondition } from '../set/conditions.ts';
 import type { PlannedEvent } from './rollback.ts';
 import type { View } from './view.ts';
 
-const { InvalidSpec, ReplacementHeld } = MachineDeploymentConditions;
+const { InvalidSpec, ReplacementHeld, RolloutBlocked } = MachineDeploymentConditions;
 
 /** What is wrong with a deployment beside its rollout, and what is to be said of it. */
 export interface Troubles {
@@ -62,9 +62,24 @@ function selectorsOverlap(view: View): ConditionChange | undefined {
   return { type: InvalidSpec, status: 'True', reason: 'SelectorOverlaps', message };
 }
 
-/** What is wrong now, and which of it is news. */
-export function troublesOf(view: View): Troubles {
+const NO_REVISION = 'RollbackRevisionNotFound';
+
+/** A rollback to a revision that is gone is told until the spec changes again: the request itself is cleared at once. */
+function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange | undefined {
+  const { generation = 0 } = deployment.metadata;
+  const stored = said(deployment, RolloutBlocked);
+  const stands = stored?.reason === NO_REVISION && (deployment.status?.observedGeneration ?? 0) >= generation;
+  const message = refusedRollback ?? (stands ? stored.message : undefined);
+  return message === undefined ? undefined : { type: RolloutBlocked, status: 'True', reason: NO_REVISION, message };
+}
+
+/**
+ * What is wrong now, and which of it is news.
+ * @param blocked The step itself says what blocks the rollout.
+ */
+export function troublesOf(view: View, blocked: boolean): Troubles {
   const { deployment } = view;
+  const refused = blocked ? undefined : rollbackRefused(view);
   const invalid = selectorsOverlap(view) ?? classNotFound(view);
   const held = replacementHeld(view);
   const conditions = [...(invalid ? [invalid] : []), ...(held ? [held] : [])];
@@ -75,5 +90,6 @@ export function troublesOf(view: View): Troubles {
       'Failed machines are replaced again: not so many are silent any more, or an annotation asks for it.';
     events.push({ type: 'Normal', reason: 'ReplacementResumed', message });
   }
-  return { conditions, events };
+  // Its event has been told when it was cleared.
+  return { conditions: [...conditions, ...(refused ? [refused] : [])], events };
 }

@@ -1,8 +1,8 @@
 import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
 import { controllerOf, type Node } from '@mcm/kube';
+import type { Guards } from '../disruption/guards.ts';
 import { planRepairs, type RepairPlan } from '../disruption/repairs.ts';
 import { countsTerminating, SAFEGUARD_DEFAULTS } from '../disruption/safeguards.ts';
-import type { OpenBreaker } from '../disruption/silence.ts';
 import { isTerminating } from '../set/machines.ts';
 import { countMachines } from '../set/status.ts';
 import { type Limits, limitsOf } from './limits.ts';
@@ -29,18 +29,9 @@ export interface DeploymentSnapshot {
   readonly guards?: Guards;
   /** Other deployments that select the same machines; absent: none. */
   readonly overlaps?: readonly MachineDeployment[];
+  /** What is to be said of a rollback that was refused and cleared. */
+  readonly refusedRollback?: string | undefined;
   readonly now: Date;
-}
-
-/** {@link Safeguards} as the decision sees them. */
-export interface Guards {
-  /** `--max-unhealthy-replacements`. */
-  readonly maxUnhealthyReplacements: number | string;
-  readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
-  /** `--count-terminating-towards-surge`. */
-  readonly countTerminating: boolean;
-  /** Whether there is a MachineClass of the name. */
-  readonly hasClass: (name: string) => boolean;
 }
 
 const DEFAULT_GUARDS: Guards = {

@@ -1,5 +1,5 @@
 import { Labels, type Machine, type MachineClass } from '@mcm/api';
-import { type Informer, type Key, keyOf, makeKey, type Node } from '@mcm/kube';
+import { type Informer, type Key, type KubeObject, keyOf, makeKey, type Node } from '@mcm/kube';
 import { millis } from '../machine/timestamps.ts';
 import {
   type BreakerLimits,
@@ -11,12 +11,17 @@ import {
   silenceMarks,
 } from './silence.ts';
 
+/** Just as much of an informer as a census listens to. */
+export interface Source<T extends KubeObject> extends Pick<Informer<T>, 'onChange'> {
+  readonly store: Pick<Informer<T>['store'], 'get'>;
+}
+
 /** The caches that a census is kept from. */
 export interface CensusSources {
-  readonly machines: Informer<Machine>;
-  readonly classes: Informer<MachineClass>;
+  readonly machines: Source<Machine>;
+  readonly classes: Source<MachineClass>;
   /** Undefined without a target cluster. */
-  readonly nodes: Informer<Node> | undefined;
+  readonly nodes: Source<Node> | undefined;
 }
 
 const SILENT = 'silent/';

@@ -27,7 +27,10 @@ export class Safeguards {
   readonly classes: Informer<MachineClass>;
   readonly #census: SilenceCensus;
 
-  constructor(sources: CensusSources, settings: SafeguardSettings = SAFEGUARD_DEFAULTS) {
+  constructor(
+    sources: CensusSources & { readonly classes: Informer<MachineClass> },
+    settings: SafeguardSettings = SAFEGUARD_DEFAULTS,
+  ) {
     this.settings = settings;
     this.classes = sources.classes;
     this.#census = new SilenceCensus(sources);

@@ -1,12 +1,4 @@
-import {
-  Annotations,
-  Finalizers,
-  type Machine,
-  type MachineSet,
-  MachineSetConditions,
-  machineSets,
-  PreserveValues,
-} from '@mcm/api';
+import { Finalizers, type Machine, type MachineSet, MachineSetConditions, machineSets } from '@mcm/api';
 import {
   again,
   type Controller,
@@ -23,21 +15,19 @@ import {
 } from '@mcm/kube';
 import { printViolations, validateSet } from '../deployment/validation.ts';
 import type { RepairPlan } from '../disruption/repairs.ts';
-import { BY_CONTROLLER, type ControllerContext, controllerParts, isOrphaning, NOBODY } from './caches.ts';
-import { adoptionPatch, claim, releasePatch } from './claim.ts';
+import { BY_CONTROLLER, type ControllerContext, controllerParts, isOrphaning } from './caches.ts';
+import { claim } from './claim.ts';
 import { findCondition, setSetCondition, withoutCondition } from './conditions.ts';
 import { PendingDeletions } from './expectations.ts';
 import { MachineWriter, mayHaveHappened, type WriteResult } from './machine-writer.ts';
 import { isFailed } from './machines.ts';
-import { effectiveCreationTimeout } from './new-machine.ts';
 import { Pace } from './pace.ts';
-import { planAutoPreservation } from './preservation.ts';
 import { RepairGroups } from './repair-group.ts';
 import { planReplicas } from './replicas.ts';
 import { compileSelector } from './selector.ts';
 import { nextMachineNames } from './slots.ts';
+import { Staff } from './staff.ts';
 import { countMachines, type ReplicaFailure, setStatus, setStatusDiffers } from './status.ts';
-import { machineSpecPatch } from './template-sync.ts';
 import { Waiters } from './waiters.ts';
 import { type SetWaiters, wakeSets, wakeWaiters } from './wakeups.ts';
 
@@ -62,6 +52,7 @@ export class SetReconciler {
   readonly #context: ControllerContext;
   readonly #sets: ResourceClient<MachineSet>;
   readonly #writer: MachineWriter;
+  readonly #staff: Staff;
   readonly #memory = new Map<string, Memory>();
   readonly #pace = new Pace(STATUS_INTERVAL_MS);
   readonly #groups: RepairGroups;
@@ -79,6 +70,7 @@ export class SetReconciler {
     );
     this.#sets = context.client.resource(machineSets, context.namespace);
     this.#writer = new MachineWriter(context);
+    this.#staff = new Staff(context, this.#sets, this.#writer);
   }
 
   readonly reconcile = async (key: string, signal: AbortSignal): Promise<Outcome> => {
@@ -94,8 +86,7 @@ export class SetReconciler {
     if (violations.length > 0) return this.#refuse(stored, printViolations(violations), signal);
     if (stored.metadata.deletionTimestamp !== undefined) return this.#delete(key, stored, signal);
     const set = await this.#ensureFinalizer(stored, signal);
-    const machines = await this.#claim(set, signal);
-    await this.#syncMachines(set, machines, signal);
+    await this.#staff.sync(set, await this.#staff.claim(set, signal), signal);
     const { failure, lookAgain } = await this.#manageReplicas(key, set, signal);
     const outcome = await this.#writeStatus(key, set, failure?.shown, signal);
     if (failure !== undefined) throw failure.error;
@@ -136,54 +127,6 @@ export class SetReconciler {
     const written = await this.#sets.patch(name, { type: 'merge', body }, { signal });
     this.#context.sets.recordWrite(written);
     return written;
-  }
-
-  /** Adopts and releases; the machines that the set controls afterwards. */
-  async #claim(set: MachineSet, signal: AbortSignal): Promise<readonly Machine[]> {
-    const { store } = this.#context.machines;
-    const owner = { uid: set.metadata.uid, deleting: false };
-    const matches = compileSelector(set.spec.selector);
-    const { owned, adopt, release } = claim(owner, matches, [
-      ...this.#machinesOf(set),
-      ...store.byIndex(BY_CONTROLLER, NOBODY),
-    ]);
-    if (adopt.length > 0) await this.#assertAlive(set, adopt, signal);
-    await this.#writer.patchAll(
-      [
-        ...adopt.map((machine) => ({ machine, body: adoptionPatch(set, machine) })),
-        ...release.map((machine) => ({ machine, body: releasePatch(set.metadata.uid, machine) })),
-      ],
-      signal,
-    );
-    return adopt.length + release.length > 0 ? this.#machinesOf(set) : owned;
-  }
-
-  /** A live read: a set that is being deleted, or a namesake, must not take machines that it would then delete. */
-  async #assertAlive(set: MachineSet, wanted: readonly Machine[], signal: AbortSignal): Promise<void> {
-    const { name, uid } = set.metadata;
-    const live = await this.#sets.get(name, { signal });
-    if (live.metadata.uid === uid && live.metadata.deletionTimestamp === undefined) return;
-    const machines = wanted.map((machine) => machine.metadata.name).join(', ');
-    throw new Error(`${name} is gone or being deleted and may not adopt ${machines}`);
-  }
-
-  /** Writes what flows from the template to machines in place, and the marks of automatic preservation. */
-  async #syncMachines(set: MachineSet, machines: readonly Machine[], signal: AbortSignal): Promise<void> {
-    const bodies = new Map<Machine, { spec?: object; metadata?: object }>();
-    const ownCreationTimeout = effectiveCreationTimeout(set) !== undefined;
-    for (const machine of machines) {
-      const spec = machineSpecPatch(set.spec.template.spec, machine, { ownCreationTimeout });
-      if (spec !== undefined) bodies.set(machine, { spec });
-    }
-    const { preserve, stop } = planAutoPreservation(machines, set.spec.autoPreserveFailedMachineMax ?? 0);
-    const annotate = (machine: Machine, value: string | null) =>
-      bodies.set(machine, { ...bodies.get(machine), metadata: { annotations: { [Annotations.Preserve]: value } } });
-    for (const machine of preserve) annotate(machine, PreserveValues.AutoPreserved);
-    for (const machine of stop) annotate(machine, null);
-    await this.#writer.patchAll(
-      [...bodies].map(([machine, body]) => ({ machine, body })),
-      signal,
-    );
   }
 
   async #manageReplicas(

@@ -1,0 +1,141 @@
+import { API_VERSION, type Machine, type MachineClass, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { describe, expect, test } from 'vitest';
+import type { FullReading } from '../deployment-reading.ts';
+import { deploymentLines, explainDeployment } from './deployment.ts';
+
+const NOW = new Date('2026-01-01T12:00:00Z');
+const at = (minutes: number): string => new Date(NOW.getTime() + minutes * 60_000).toISOString();
+
+const meta = (name: string, more: object = {}) => ({
+  name,
+  namespace: 'test',
+  uid: `uid-${name}`,
+  resourceVersion: '1',
+  generation: 1,
+  creationTimestamp: at(-600),
+  ...more,
+});
+const ownedBy = (kind: string, name: string) => ({
+  ownerReferences: [{ apiVersion: API_VERSION, kind, name, uid: `uid-${name}`, controller: true }],
+});
+const template = { metadata: { labels: { app: 'pool' } }, spec: { class: { kind: 'MachineClass', name: 'small' } } };
+
+function deployment(replicas: number, spec: object = {}, more: object = {}): MachineDeployment {
+  return {
+    apiVersion: API_VERSION,
+    kind: 'MachineDeployment',
+    metadata: meta('pool', more),
+    spec: {
+      replicas,
+      selector: { matchLabels: { app: 'pool' } },
+      template,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      ...spec,
+    },
+  } as MachineDeployment;
+}
+
+const set = (replicas: number): MachineSet =>
+  ({
+    apiVersion: API_VERSION,
+    kind: 'MachineSet',
+    metadata: meta('pool-a', {
+      ...ownedBy('MachineDeployment', 'pool'),
+      annotations: { 'deployment.kubernetes.io/desired-replicas': String(replicas) },
+    }),
+    spec: { replicas, selector: { matchLabels: { app: 'pool' } }, template },
+  }) as MachineSet;
+
+const machine = (name: string, phase: string, more: object = {}): Machine =>
+  ({
+    apiVersion: API_VERSION,
+    kind: 'Machine',
+    metadata: meta(name, { ...ownedBy('MachineSet', 'pool-a'), ...more }),
+    spec: template.spec,
+    status: { currentStatus: { phase, lastUpdateTime: at(-11) } },
+  }) as Machine;
+
+const many = (count: number, phase: string, prefix: string): Machine[] =>
+  Array.from({ length: count }, (_, index) => machine(`${prefix}${index}`, phase));
+
+const small = { apiVersion: API_VERSION, kind: 'MachineClass', metadata: meta('small') } as unknown as MachineClass;
+
+function read(machines: readonly Machine[], more: Partial<FullReading> = {}): FullReading {
+  return {
+    deployment: deployment(machines.length),
+    sets: [set(machines.length)],
+    machines: new Map([['uid-pool-a', machines]]),
+    fleet: machines,
+    classes: [small],
+    others: [],
+    ...more,
+  };
+}
+
+const explain = (reading: FullReading): string => deploymentLines(explainDeployment(reading, NOW, []), NOW).join('\n');
+
+describe('explain', () => {
+  test('one that is well has nothing to tell of disruption', () => {
+    expect(explainDeployment(read(many(3, 'Running', 'r')), NOW, []).disruption).toEqual([]);
+  });
+
+  test('failed machines: which is replaced, which wait, for what, and what would speed that up', () => {
+    const lines = explain(read([...many(7, 'Running', 'r'), ...many(3, 'Failed', 'f')]));
+    expect(lines).toContain('7 of 10 are available; 3 are missing: 3 failed');
+    expect(lines).toContain('f0 failed and are replaced now, at most 1 at once');
+    expect(lines).toContain('f1, f2 failed and wait: at most 1 may be replaced at once');
+    expect(lines).toContain('--max-unhealthy-replacements');
+  });
+
+  test('a repair under way is what the others wait for', () => {
+    const gone = machine('f0', 'Terminating', { deletionTimestamp: at(-1) });
+    const lines = explain(read([...many(7, 'Running', 'r'), gone, ...many(2, 'Failed', 'g')]));
+    expect(lines).toContain('1 still terminate and count only in a rollout towards the surge');
+    expect(lines).toContain('g0, g1 failed and wait: at most 1 may be replaced at once (1 on their way out)');
+  });
+
+  test('an open breaker: which machines are kept, because of how many, and what lets them go', () => {
+    const lines = explain(read([...many(2, 'Running', 'r'), ...many(4, 'Unknown', 'u')]));
+    expect(lines).toContain('u0, u1, u2, u3 are kept: 4 of 6 machines of the cluster fell silent together');
+    expect(lines).toContain('let go when the others are heard of again');
+  });
+
+  test('a class that is not there', () => {
+    const lines = explain(read(many(1, 'Running', 'r'), { classes: [] }));
+    expect(lines).toContain('it waits: there is no MachineClass "small"');
+    expect(lines).toContain('mend spec.template.spec.class.name');
+  });
+
+  test('an older deployment selects the same machines', () => {
+    const other = { ...deployment(1), metadata: meta('elder', { creationTimestamp: at(-700) }) } as MachineDeployment;
+    const lines = explain(read([], { others: [other], sets: [], deployment: deployment(2) }));
+    expect(lines).toContain('spec.selector overlaps with that of elder, which is older');
+    expect(lines).toContain('mend spec.selector: selects the same machines as MachineDeployment elder');
+  });
+
+  test('annotations of a careful rollout with rubbish in them', () => {
+    const annotations = { 'rollout.machine.sapcloud.io/canary': 'a few' };
+    const { next, cures } = explainDeployment(read([], { deployment: deployment(2, {}, { annotations }) }), NOW, []);
+    expect(next).toBe('nothing: its spec is not valid');
+    expect(cures).toEqual([expect.stringContaining('metadata.annotations[rollout.machine.sapcloud.io/canary]')]);
+  });
+
+  test.each([
+    [0, 0],
+    [0, '10%'],
+    ['0%', '10%'],
+  ])(
+    'maxSurge %s and maxUnavailable %s of three both come to nothing, and one may be missing',
+    (maxSurge, maxUnavailable) => {
+      const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable } };
+      const { wants } = explainDeployment(
+        read(many(3, 'Running', 'r'), { deployment: deployment(3, { strategy }) }),
+        NOW,
+        [],
+      );
+      expect(wants).toContain(
+        `1 unavailable (maxSurge ${maxSurge} and maxUnavailable ${maxUnavailable} both come to 0)`,
+      );
+    },
+  );
+});

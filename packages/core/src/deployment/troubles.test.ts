@@ -1,0 +1,283 @@
+import { crds, type MachineDeployment, machineDeployments, machineSets } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { describe, expect, test } from 'vitest';
+import { NAMESPACE, World, type WorldOptions } from './testing/world.ts';
+
+const start = (options: WorldOptions = {}) => World.start(startControlPlane, options);
+
+/** A server that stores what its schema would refuse: the controllers check for themselves. */
+const startBare = () =>
+  World.start(({ crds: _strict, ...options }) =>
+    startControlPlane({
+      ...options,
+      crds: crds.map((crd) => ({
+        ...crd,
+        spec: {
+          ...crd.spec,
+          versions: crd.spec.versions.map((version) => ({
+            ...version,
+            schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+          })),
+        },
+      })),
+    }),
+  );
+
+const get = (world: World, name = 'pool'): Promise<MachineDeployment> =>
+  world.keeper.resource(machineDeployments, NAMESPACE).get(name);
+
+const conditionOf = async (world: World, type: string, name = 'pool') =>
+  (await get(world, name)).status?.conditions?.find((condition) => condition.type === type);
+
+const told = async (world: World, reason: string) => (await world.events()).filter((event) => event.reason === reason);
+
+const WELL = ['Available', 'Progressing'];
+const types = async (world: World, name = 'pool') =>
+  ((await get(world, name)).status?.conditions ?? []).map(({ type }) => type).sort();
+
+/** Another deployment, a minute younger, that takes `labels` of its template and selects by them. */
+async function another(world: World, labels: Record<string, string>, replicas = 2): Promise<void> {
+  await world.pass(60);
+  await world.keeper.resource(machineDeployments, NAMESPACE).create({
+    metadata: { name: 'other' },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+    },
+  });
+  await world.pass(10);
+}
+
+describe('overlapping selectors', () => {
+  test('both deployments name the other, the older goes on, the newer makes nothing, and it ends with the overlap', async () => {
+    await using world = await start();
+    await world.deploy(3);
+    await world.until(() => world.complete(), 60);
+    const before = await world.machines();
+    await another(world, { app: 'pool', tier: 'x' });
+    expect(await conditionOf(world, 'InvalidSpec')).toMatchObject({
+      reason: 'SelectorOverlaps',
+      message: expect.stringMatching(/^spec\.selector: .*MachineDeployment other\. This one, the oldest, goes on/),
+    });
+    expect(await conditionOf(world, 'InvalidSpec', 'other')).toMatchObject({
+      reason: 'SelectorOverlaps',
+      message: expect.stringMatching(/^spec\.selector: .*MachineDeployment pool\. This one, the newer, makes/),
+    });
+    expect((await told(world, 'InvalidSpec')).map(({ involvedObject }) => involvedObject.name).sort()).toEqual([
+      'other',
+      'pool',
+    ]);
+    await world.pass(600);
+    expect((await world.machines()).map(({ metadata }) => metadata.uid)).toEqual(
+      before.map(({ metadata }) => metadata.uid),
+    );
+    expect(await world.sets()).toHaveLength(1);
+    // The older one is still its user's to change.
+    await world.change({ spec: { replicas: 4 } });
+    await world.until(() => world.truth.store.size === 4, 60);
+    await world.keeper.resource(machineDeployments, NAMESPACE).patch('other', {
+      type: 'merge',
+      body: {
+        spec: { selector: { matchLabels: { app: null } }, template: { metadata: { labels: { app: 'other' } } } },
+      },
+    });
+    await world.until(() => world.truth.store.size === 6, 60);
+    await world.pass(10);
+    expect([await types(world), await types(world, 'other')]).toEqual([WELL, WELL]);
+  });
+
+  test('neither adopts a set that both select', async () => {
+    await using world = await start();
+    await world.deploy(0);
+    await another(world, { app: 'pool', tier: 'x' }, 0);
+    const labels = { app: 'pool', tier: 'x' };
+    await world.keeper.resource(machineSets, NAMESPACE).create({
+      metadata: { name: 'orphan', labels },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+      },
+    });
+    await world.pass(60);
+    const orphan = (await world.sets()).find(({ metadata }) => metadata.name === 'orphan');
+    expect(orphan?.metadata.ownerReferences ?? []).toEqual([]);
+    expect(orphan?.spec.replicas).toBe(1);
+  });
+
+  test('deployments that share a label and differ in another are left alone', async () => {
+    await using world = await start();
+    await world.deploy(1);
+    await another(world, { app: 'else' }, 1);
+    await world.until(() => world.truth.store.size === 2, 60);
+    await world.pass(5);
+    expect([await types(world), await types(world, 'other')]).toEqual([WELL, WELL]);
+  });
+});
+
+describe('a class that does not exist', () => {
+  test('nothing is made until it does; then it goes on by itself', async () => {
+    await using world = await start({ classes: [] });
+    await world.deploy(2);
+    await world.pass(120);
+    expect([await world.sets(), await world.machines()]).toEqual([[], []]);
+    expect(await conditionOf(world, 'InvalidSpec')).toMatchObject({
+      status: 'True',
+      reason: 'ClassNotFound',
+      message: expect.stringMatching(/^spec\.template\.spec\.class\.name: there is no MachineClass "small"/),
+    });
+    expect(await told(world, 'InvalidSpec')).toHaveLength(1);
+    const written = world.totalWrites();
+    await world.pass(3_600);
+    expect(world.totalWrites()).toBe(written);
+    await world.createClass('small');
+    await world.until(() => world.complete(), 60);
+    await world.pass(5);
+    expect(await types(world)).toEqual(WELL);
+  });
+
+  test('a rollout to it does not begin: the fleet stays as it is, and may be made smaller', async () => {
+    await using world = await start({ classes: ['small'] });
+    await world.deploy(3);
+    await world.until(() => world.complete(), 60);
+    await world.changeClass('nowhere');
+    await world.pass(120);
+    expect(await world.sizes()).toBe('small:3');
+    expect(world.available()).toBe(3);
+    expect(await conditionOf(world, 'InvalidSpec')).toMatchObject({ reason: 'ClassNotFound' });
+    await world.changeClass('small');
+    await world.until(() => world.complete(), 60);
+    await world.keeper.resource(machineDeployments, NAMESPACE).patch('pool', {
+      type: 'merge',
+      body: { spec: { replicas: 1 } },
+    });
+    await world.until(() => world.complete(), 60);
+    expect(await types(world)).toEqual(WELL);
+  });
+
+  test('a set of its own waits too', async () => {
+    await using world = await start({ classes: [] });
+    const labels = { app: 'alone' };
+    await world.keeper.resource(machineSets, NAMESPACE).create({
+      metadata: { name: 'alone', labels },
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+      },
+    });
+    await world.pass(60);
+    expect(await world.machines()).toEqual([]);
+    await world.createClass('small');
+    await world.until(() => world.truth.store.size === 2, 30);
+  });
+});
+
+describe('requests that cannot be met', () => {
+  test('a rollback to a revision that is gone: told, cleared, and remembered until the spec changes', async () => {
+    await using world = await start();
+    await world.deploy(2);
+    await world.until(() => world.complete(), 60);
+    const before = (await world.machines()).map(({ metadata }) => metadata.uid);
+    await world.change({ spec: { rollbackTo: { revision: 7 } } });
+    await world.pass(10);
+    expect((await get(world)).spec.rollbackTo).toBeUndefined();
+    expect(await conditionOf(world, 'RolloutBlocked')).toMatchObject({
+      reason: 'RollbackRevisionNotFound',
+      message: expect.stringContaining('revision 7'),
+    });
+    expect(await told(world, 'DeploymentRollbackRevisionNotFound')).toHaveLength(1);
+    await world.restart();
+    await world.pass(60);
+    expect(await conditionOf(world, 'RolloutBlocked')).toMatchObject({ reason: 'RollbackRevisionNotFound' });
+    expect((await world.machines()).map(({ metadata }) => metadata.uid)).toEqual(before);
+    await world.change({ spec: { replicas: 3 } });
+    await world.until(() => world.complete(), 60);
+    await world.pass(5);
+    expect(await types(world)).toEqual(WELL);
+  });
+
+  test('a selector that selects everything', async () => {
+    await using world = await startBare();
+    await world.deploy(2, { selector: {} });
+    await world.pass(60);
+    expect(await conditionOf(world, 'InvalidSpec')).toMatchObject({
+      reason: 'SelectingAll',
+      message: expect.stringMatching(/^spec\.selector: /),
+    });
+    expect(await told(world, 'SelectingAll')).toHaveLength(1);
+    expect((await get(world)).status?.observedGeneration).toBe((await get(world)).metadata.generation);
+    expect([await world.sets(), await world.machines()]).toEqual([[], []]);
+    await world.change({ spec: { selector: { matchLabels: { app: 'pool' } } } });
+    await world.until(() => world.complete(), 60);
+    await world.pass(5);
+    expect(await types(world)).toEqual(WELL);
+  });
+
+  test('rubbish in the annotations of a careful rollout: named, and nothing is made', async () => {
+    await using world = await start();
+    await world.deploy(2, {}, { annotations: { 'rollout.machine.sapcloud.io/canary-soak': 'a while' } });
+    await world.pass(30);
+    const condition = await conditionOf(world, 'InvalidSpec');
+    expect(condition).toMatchObject({ reason: 'ValidationFailed' });
+    expect(condition?.message).toContain('metadata.annotations[rollout.machine.sapcloud.io/canary-soak]');
+    expect(await told(world, 'InvalidSpec')).toHaveLength(1);
+    expect(await world.sets()).toEqual([]);
+  });
+});
+
+describe('the new set cannot be made', () => {
+  const isCreation = (request: Request) => request.method === 'POST' && request.url.endsWith('/machinesets');
+  const refusal = () =>
+    Response.json(
+      { kind: 'Status', status: 'Failure', reason: 'Forbidden', message: 'quota of sets', code: 403 },
+      { status: 403 },
+    );
+
+  test('MachineSetCreateError says why; it is tried again, and the condition goes', async () => {
+    let refuses = true;
+    await using world = await start({
+      fault: async (request, answer) => (refuses && isCreation(request) ? refusal() : answer()),
+    });
+    await world.deploy(2);
+    await world.pass(5);
+    expect(await conditionOf(world, 'Progressing')).toMatchObject({
+      status: 'False',
+      reason: 'MachineSetCreateError',
+      message: expect.stringContaining('quota of sets'),
+    });
+    expect((await told(world, 'MachineSetCreateError')).length).toBeGreaterThan(0);
+    refuses = false;
+    await world.until(() => world.complete(), 600);
+    await world.pass(5);
+    expect(await conditionOf(world, 'Progressing')).toMatchObject({ reason: 'NewMachineSetAvailable' });
+  });
+
+  test('the name belongs to a set of somebody else: another one is taken, and the collision counted', async () => {
+    await using world = await start();
+    await world.deploy(1);
+    await world.until(() => world.complete(), 60);
+    const [first] = await world.sets();
+    const name = first?.metadata.name ?? '';
+    await world.remove();
+    await world.until(async () => (await world.sets()).length === 0, 60);
+    const labels = { app: 'foreign' };
+    await world.keeper.resource(machineSets, NAMESPACE).create({
+      metadata: { name, labels },
+      spec: {
+        replicas: 0,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+      },
+    });
+    await world.deploy(1);
+    await world.until(() => world.complete(), 60);
+    expect((await get(world)).status?.collisionCount).toBe(1);
+    const foreign = (await world.sets()).find(({ metadata }) => metadata.name === name);
+    expect(foreign?.metadata.labels).toEqual(labels);
+    expect(foreign?.metadata.ownerReferences ?? []).toEqual([]);
+    expect(await world.sets()).toHaveLength(2);
+  });
+});
