@@ -1,5 +1,6 @@
 import { Annotations, type MachineDeployment, machineDeployments, machineSets } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
+import { sleep } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { NAMESPACE, World, type WorldOptions } from './testing/world.ts';
 
@@ -140,6 +141,55 @@ describe('deployments', () => {
     const running = [...seen].filter((text) => !text.startsWith('2/'));
     expect(running.length).toBeGreaterThan(0);
     expect(running.filter((text) => text.endsWith('True/NewMachineSetAvailable'))).toEqual([]);
+  });
+});
+
+describe('views that differ', () => {
+  const slow: WorldOptions['fault'] = async (request, answer, clock) => {
+    if (request.method !== 'GET') await sleep(clock, 700);
+    const response = await answer();
+    if (request.method !== 'GET') await sleep(clock, 700);
+    return response;
+  };
+
+  test('incident 4: sets and deployment that see replicas at different times make no machine that they delete again', async () => {
+    await using world = await finished(3, { fault: slow, birthMs: () => 2_000, deathMs: () => 2_000 });
+    const large = new Set<string>();
+    let deleted = 0;
+    world.truth.onChange((change) => {
+      const { metadata, spec } = change.object;
+      if (spec.class.name !== 'large') return;
+      large.add(metadata.uid);
+      if (metadata.deletionTimestamp !== undefined) deleted++;
+    });
+    await world.changeClass('large');
+    await world.pass(3);
+    await world.change({ spec: { replicas: 6 } });
+    await world.pass(1);
+    await world.change({ spec: { replicas: 7 } });
+    await world.until(() => world.complete(), 300);
+    expect([large.size, deleted, await world.sizes()]).toEqual([7, 0, 'large:7 small:0']);
+  });
+
+  test('R31 a generation counts as observed when its work was done, not before', async () => {
+    let refuses = false;
+    const fault: WorldOptions['fault'] = async (request, answer) => {
+      if (!refuses || request.method !== 'POST' || !/machinesets$/.test(new URL(request.url).pathname)) return answer();
+      return Response.json(
+        { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Timeout', code: 504, message: 'slow' },
+        { status: 504 },
+      );
+    };
+    await using world = await finished(1, { fault });
+    refuses = true;
+    await world.changeClass('large');
+    await world.pass(10);
+    const { metadata, status } = await world.deployment();
+    expect(status?.observedGeneration).toBeLessThan(metadata.generation ?? 0);
+    refuses = false;
+    await world.until(() => world.complete(), 200);
+    const after = await world.deployment();
+    expect(after.status?.observedGeneration).toBe(after.metadata.generation);
   });
 });
 

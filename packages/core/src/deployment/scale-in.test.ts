@@ -25,7 +25,7 @@ const settle = async (world: World) => {
 };
 
 describe('one write that names machines and the new count', () => {
-  test('exactly those go, whatever the other machines’ priorities, and nothing replaces them', async () => {
+  test('incident 8: exactly those go, whatever the other machines’ priorities, and nothing replaces them', async () => {
     await using world = await start(5);
     const [a = '', b = '', c = '', d = '', e = ''] = await names(world);
     await world.patchMachine(a, priority('0'));
@@ -144,7 +144,7 @@ describe('the scaler’s annotations (sheet 9)', () => {
     expect(after).toHaveLength(3);
   });
 
-  test('priority 1 at equal count: nothing is deleted, it is said once, and the next scale-down takes it', async () => {
+  test('incident 7: priority 1 at equal count: nothing is deleted, it is said once, and the next scale-down takes it', async () => {
     await using world = await start(3);
     const [a = '', b = '', c = ''] = await names(world);
     await world.patchMachine(b, priority('1'));

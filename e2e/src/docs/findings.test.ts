@@ -1,0 +1,34 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ROOT } from './sources.ts';
+
+const text = readFileSync(join(ROOT, 'docs/findings.md'), 'utf8');
+/** `file › title` names a test, `file § words` a document. */
+const references = [...text.matchAll(/`([\w./-]+\.(?:ts|md)) ([›§]) ([^`]+)`/g)].map(
+  ([, path = '', sign = '', words = '']) => ({
+    path,
+    sign,
+    words,
+  }),
+);
+const rows = [...text.matchAll(/^\| (R?\d+)\s+\|(.*)\|$/gm)].map(([, id = '', rest = '']) => ({ id, rest }));
+
+test('each finding and each incident has a row, in order, and no row is silent', () => {
+  const ids = [
+    ...Array.from({ length: 49 }, (_, index) => `R${index + 1}`),
+    ...Array.from({ length: 33 }, (_, index) => `${index + 1}`),
+  ];
+  expect(rows.map(({ id }) => id)).toEqual(ids);
+  expect(rows.filter(({ rest }) => !/[›§]|open: \S/.test(rest)).map(({ id }) => id)).toEqual([]);
+});
+
+test('every test and document that is named is there', () => {
+  expect(references.length).toBeGreaterThan(80);
+  const absent = references.filter(({ path, sign, words }) => {
+    const file = join(ROOT, path);
+    if (!existsSync(file) || (sign === '›') !== path.endsWith('.test.ts')) return true;
+    return !readFileSync(file, 'utf8').includes(words);
+  });
+  expect(absent.map(({ path, words }) => `${path}: ${words}`)).toEqual([]);
+});

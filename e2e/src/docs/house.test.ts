@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { sourcesUnder } from './sources.ts';
+
+/** Without comments. */
+const sources = sourcesUnder('packages', 'providers', 'apps').map(({ path, text }) => ({
+  path,
+  text: text.replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, ''),
+}));
+const pathsOf = (found: RegExp, but: (path: string) => boolean = () => false): string[] =>
+  sources.filter(({ path, text }) => found.test(text) && !but(path)).map(({ path }) => path);
+
+test('there are sources to look at', () => {
+  expect(sources.length).toBeGreaterThan(300);
+});
+
+test('clients of clusters are made in one place (R7)', () => {
+  expect(pathsOf(/\bconnectClusters\(/)).toEqual([
+    'packages/kube/src/run/clusters.ts',
+    'packages/kube/src/run/run-binary.ts',
+  ]);
+});
+
+test('only main ends the process (R8)', () => {
+  // The host is how main hands the end of the process down.
+  const isMain = (path: string) => /(^|\/)(main|command)\.ts$/.test(path) || path === 'packages/kube/src/run/host.ts';
+  expect(pathsOf(/\bprocess\.(exit|abort|kill)\(/, isMain).filter((path) => !path.startsWith('apps/mcm/'))).toEqual([]);
+});
+
+test('there are no client builders, no kinds of one cloud and no prefixes of Cluster (R9, R26, R27)', () => {
+  expect(pathsOf(/class \w*ClientBuilder|OrDie\b/)).toEqual([]);
+  const general = sources.filter(({ path }) => /^packages\/(api|kube|core)\//.test(path));
+  expect(
+    general.filter(({ text }) => /(AWS|Azure|GCP|OpenStack)Machine(Class)?\b/i.test(text)).map(({ path }) => path),
+  ).toEqual([]);
+  expect(pathsOf(/kind: 'Cluster(Machine|Class)/)).toEqual([]);
+});
+
+test('nothing below main reads the time, sets a timer or draws at random by itself', () => {
+  const library = sources.filter(({ path }) => /^packages\/(api|kube|core)\/src\//.test(path));
+  const isClock = (path: string) =>
+    /^packages\/kube\/src\/clock[./]/.test(path) || path === 'packages/kube/src/random.ts';
+  const own = /\bDate\.now\(\)|\bnew Date\(\)|(?<![.\w])setTimeout\(|(?<![.\w])setInterval\(|\bMath\.random\(/;
+  expect(library.filter(({ path, text }) => own.test(text) && !isClock(path)).map(({ path }) => path)).toEqual([]);
+});

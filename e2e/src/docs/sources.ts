@@ -1,0 +1,22 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The workspace. */
+export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** A file of the workspace, its path from there. */
+export interface Source {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** All TypeScript sources under the folders, tests and what was generated left out. */
+export const sourcesUnder = (...folders: readonly string[]): Source[] =>
+  folders.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.test.ts'))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((path) => !/node_modules|[\\/]dist[\\/]|generated/.test(path))
+      .map((path) => ({ path: relative(ROOT, path), text: readFileSync(path, 'utf8') })),
+  );
