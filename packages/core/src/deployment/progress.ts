@@ -80,6 +80,20 @@ export function withProgress(
   return { ...status, conditions: withReplicaFailure(conditions, sets) };
 }
 
+/**
+ * The stored counts as they are with the current set: where a new one was made just now, the stored updated machines
+ * are another set's. The original writes the new set's 0 before its first machine is there; ours counts both in one write.
+ */
+function storedCounts(
+  stored: MachineDeploymentStatus | undefined,
+  conditions: readonly AnyCondition[],
+): MachineDeploymentStatus | undefined {
+  const now = findCondition(conditions, PROGRESSING);
+  const before = findCondition(stored?.conditions ?? [], PROGRESSING);
+  const isNewSet = now?.reason === ConditionReasons.NewMachineSetCreated && now.message !== before?.message;
+  return isNewSet && stored !== undefined ? { ...stored, updatedReplicas: 0 } : stored;
+}
+
 function progressConditions(
   deployment: MachineDeployment,
   { current }: CountedSets,
@@ -99,7 +113,7 @@ function progressConditions(
       now,
     );
   }
-  if (hasProgressed(deployment.status, status)) {
+  if (hasProgressed(storedCounts(deployment.status, conditions), status)) {
     const change = {
       type: PROGRESSING,
       status: 'True',

@@ -188,7 +188,7 @@ describe('rolling update', () => {
     await world.until(() => world.complete(), 60);
     await world.changeClass('large');
     await world.pass(58);
-    expect(conditions(await world.deployment())).toContain('Progressing=True/NewMachineSetCreated');
+    expect(conditions(await world.deployment())).toContain('Progressing=True/MachineSetUpdated');
     await world.pass(5);
     expect(conditions(await world.deployment())).toContain('Progressing=False/ProgressDeadlineExceeded');
     joins.large = true;

@@ -98,7 +98,6 @@ export class DeploymentReconciler {
     if (await this.#claims.labelAdopted(deployment, sets, signal)) return again(0);
     const settled = await this.#requests.settleScaleIn(deployment, sets, signal);
     const scaled = await this.#requests.applyTriggers(settled, sets, signal);
-    this.#requests.reportUnmet(key, scaled, sets);
     const { nodes, clock, deployments } = this.#access.context;
     const now = clock.now();
     const snapshot: DeploymentSnapshot = {
@@ -113,6 +112,8 @@ export class DeploymentReconciler {
       now,
     };
     const plan = await this.#plan(snapshot, signal);
+    // A set that is about to be written may yet delete what is named.
+    if (plan.write.length === 0) this.#requests.reportUnmet(key, scaled, sets);
     this.#listen(key, scaled, sets);
     return this.#execution.carryOut(key, scaled, plan, signal);
   };

@@ -157,6 +157,17 @@ describe('the scaler’s annotations (sheet 9)', () => {
     expect(await names(world)).toEqual([a, c]);
   });
 
+  test('named and scaled down in one write: the named one goes, and nobody says that it stays', async () => {
+    await using world = await start(3);
+    const [, b = ''] = await names(world);
+    const { metadata, spec } = scaler(world.clock.now(), [b], 2);
+    const { [Annotations.TriggerDeletion]: list } = metadata.annotations;
+    await world.change({ metadata: { annotations: { [Annotations.TriggerDeletion]: list } }, spec });
+    await world.pass(60);
+    expect(await names(world)).not.toContain(b);
+    expect((await world.events()).filter((event) => event.reason === 'ScaleInPending')).toEqual([]);
+  });
+
   test('a list of rubbish is dropped with an event, and no machine goes', async () => {
     await using world = await start(2);
     const before = await names(world);
