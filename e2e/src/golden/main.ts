@@ -5,25 +5,41 @@ import { findSets } from './sets.ts';
 /** The copy of the recordings in this repository. */
 const OWN_COPY = fileURLToPath(new URL('../../testdata', import.meta.url));
 
+class Tally {
+  passed = 0;
+  failed = 0;
+
+  add(failure: string | undefined): void {
+    if (failure === undefined) this.passed += 1;
+    else this.failed += 1;
+  }
+
+  toString(): string {
+    return `${this.passed} passed, ${this.failed} failed`;
+  }
+}
+
 async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: args.filter((arg) => arg !== '--'),
     options: { from: { type: 'string' } },
     allowPositionals: true,
   });
-  let passed = 0;
-  let failed = 0;
+  const all = new Tally();
+  const uses = new Map<string, Tally>();
   for (const set of findSets(positionals)) {
-    for await (const { name, failure } of set.run(values.from ?? OWN_COPY)) {
-      if (failure === undefined) passed += 1;
-      else {
-        failed += 1;
-        process.stdout.write(`FAIL ${set.name} ${name}: ${failure}\n`);
-      }
+    for await (const { name, failure, use } of set.run(values.from ?? OWN_COPY)) {
+      all.add(failure);
+      if (failure !== undefined) process.stdout.write(`FAIL ${set.name} ${name}: ${failure}\n`);
+      if (use === undefined) continue;
+      const key = `${set.name}, ${use}`;
+      uses.set(key, uses.get(key) ?? new Tally());
+      uses.get(key)?.add(failure);
     }
   }
-  process.stdout.write(`${passed} passed, ${failed} failed\n`);
-  return failed > 0 || passed === 0 ? 1 : 0;
+  for (const [use, tally] of uses) process.stdout.write(`${use}: ${tally}\n`);
+  process.stdout.write(`${all}\n`);
+  return all.failed > 0 || all.passed === 0 ? 1 : 0;
 }
 
 main(process.argv.slice(2)).then(

@@ -4,6 +4,8 @@ export interface Outcome {
   readonly name: string;
   /** Why it failed, in one line enough to act on; absent: it passed. */
   readonly failure?: string;
+  /** Which of several uses of the recordings it belongs to; each is counted by itself too. */
+  readonly use?: string;
 }
 
 /** A set of recordings and the way to run them through our code. */

@@ -1,20 +1,34 @@
-import type { Recorded, State } from './recording.ts';
+import { isByHand, removedBySets } from './deletions.ts';
+import { type Recorded, type State, sectionsOf } from './recording.ts';
+import { rolledBackTo } from './rollback.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** A thing said of a node or a machine. */
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+}
+
+interface Target {
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace: string | undefined;
+}
 
 /** What somebody outside of the controllers did: a user, a node's agent, a kubelet. */
 export type Action =
   | { readonly do: 'create'; readonly object: Recorded }
-  | {
+  | (Target & {
       readonly do: 'merge';
-      readonly kind: string;
-      readonly name: string;
       readonly body: object;
-      readonly status?: true;
       /** What a node's agent waits for before it speaks: the reason of the condition `InPlaceUpdate`. */
       readonly awaits?: string;
-    }
-  | { readonly do: 'delete'; readonly kind: string; readonly name: string };
+    })
+  | (Target & { readonly do: 'conditions'; readonly conditions: readonly Condition[] })
+  /** `now`: without grace, as a kubelet does when a pod has ended. */
+  | (Target & { readonly do: 'delete'; readonly now?: true });
 
 export interface Step {
   /** Seconds since the recording's start. */
@@ -24,18 +38,25 @@ export interface Step {
 
 /** Kinds that only users write: the controllers add nothing but a finalizer. */
 const OF_USERS = new Set(['MachineClass', 'Secret', 'Pod', 'PodDisruptionBudget']);
+/** Kinds that users make, and controllers too; those have an owner. */
+const OF_BOTH = new Set(['MachineDeployment', 'MachineSet', 'Machine']);
 /** What the controllers themselves write on objects of users. */
-const BY_CONTROLLERS = /^deployment\.kubernetes\.io\/|last-deployment-replica-change-by-scaler-time$/;
+const BY_CONTROLLERS =
+  /^deployment\.kubernetes\.io\/|last-deployment-replica-change-by-scaler-time$|^deployment\.machine\.sapcloud\.io\/|^freeze$/;
 /** Metadata by which users and agents speak to the controllers. */
 const BY_USERS: Readonly<Record<string, RegExp>> = {
-  Machine: /^force-deletion$|\/preserve$|^machinepriority\./,
+  MachineSet: /\/unfreeze$/,
+  Machine: /^force-deletion$|^force-drain$|\/preserve$|^machinepriority\.|\/effective-creation-timeout$/,
   Node: /\/preserve$|\/update-result$|\/update-failed-reason$/,
 };
+const SELECTED = 'node.machine.sapcloud.io/selected-for-update';
 const PRIORITY = 'machinepriority.machine.sapcloud.io';
 const MARKED = 'machine.sapcloud.io/marked-for-deletion-time';
+/** What the controllers say of a node; everything else is its kubelet's. */
+const SAID_BY_CONTROLLERS = new Set(['Terminating', 'InPlaceUpdate', 'Preserved', 'NodeTermination']);
 
-const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
-const isFields = (value: unknown): value is Fields =>
+export const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A merge patch that turns `before` into `after`. */
@@ -52,91 +73,167 @@ export function mergePatch(before: unknown, after: unknown): unknown {
 /** What was done from outside after state `from` up to the end; all of it when `from` is undefined. */
 export function stepsAfter(states: readonly State[], from: number | undefined): readonly Step[] {
   const removed = removedBySets(states);
-  const first = from === undefined ? 0 : from + 1;
-  return states.slice(first).map((state, index) => {
-    const before = first + index === 0 ? undefined : states[first + index - 1];
-    return { at: state.at, actions: actionsBetween(before?.objects ?? new Map(), state, removed) };
+  const beginnings = new Set(sectionsOf(states).map(({ first }) => first));
+  const start = from === undefined ? 0 : from + 1;
+  return states.slice(start).map((state, offset) => {
+    const index = start + offset;
+    const before = index === 0 ? undefined : states[index - 1];
+    return { at: state.at, actions: actionsBetween(before, state, { removed, begins: beginnings.has(index) }) };
   });
 }
 
-/** Names of the machines that a set said it deleted. */
-function removedBySets(states: readonly State[]): ReadonlySet<string> {
-  const deletions = (states.at(-1)?.events ?? []).filter(({ reason }) => reason === 'SuccessfulDelete');
-  return new Set(deletions.flatMap(({ message }) => String(message).match(/[a-z0-9.-]+-[a-z0-9]{5}\b/g) ?? []));
+/**
+ * A section of a recording in which nobody seems to have done what it is named after: played without it, nothing of what
+ * follows would mean anything.
+ */
+export function unknownAction(states: readonly State[], from = -1): string | undefined {
+  const steps = stepsAfter(states, undefined);
+  const section = sectionsOf(states).find(
+    ({ first, last }) => first > from && steps.slice(first, last + 1).every(({ actions }) => actions.length === 0),
+  );
+  return (
+    section &&
+    `what was done is not known: after ${states[section.first]?.at} s the recording says ${JSON.stringify(section.after)}, ` +
+      'and no object shows an action of a user, an agent or a kubelet that could be played'
+  );
 }
 
-function actionsBetween(before: State['objects'], state: State, removed: ReadonlySet<string>): readonly Action[] {
+interface Context {
+  /** Names of machines that their sets deleted. */
+  readonly removed: ReadonlySet<string>;
+  /** Whether the user's next action is first seen here. */
+  readonly begins: boolean;
+}
+
+function actionsBetween(before: State | undefined, state: State, { removed, begins }: Context): readonly Action[] {
   const actions: Action[] = [];
   for (const [key, object] of state.objects) {
-    const old = before.get(key);
+    const old = before?.objects.get(key);
     const known = old?.metadata.uid === object.metadata.uid ? old : undefined;
     if (!known) {
-      if (OF_USERS.has(object.kind) || object.kind === 'MachineDeployment') actions.push({ do: 'create', object });
-    } else if (known !== object) actions.push(...changes(known, object));
-    if (object.metadata.deletionTimestamp && !known?.metadata.deletionTimestamp && isByHand(object, state, removed))
-      actions.push({ do: 'delete', kind: object.kind, name: object.metadata.name });
+      if (isMadeByUser(object)) actions.push({ do: 'create', object: asMade(object) });
+    } else if (known !== object) actions.push(...changes(known, object, before, state));
+    if (
+      object.metadata.deletionTimestamp &&
+      !known?.metadata.deletionTimestamp &&
+      isByHand(object, before, state, removed)
+    )
+      actions.push({ do: 'delete', ...targetOf(object) });
   }
-  for (const [key, { kind, metadata }] of before) {
-    if (state.objects.has(key) || metadata.deletionTimestamp) continue;
-    if (kind === 'MachineDeployment' || (OF_USERS.has(kind) && kind !== 'Pod'))
-      actions.push({ do: 'delete', kind, name: metadata.name });
+  for (const [key, object] of before?.objects ?? []) {
+    if (state.objects.has(key)) continue;
+    if (object.kind === 'Pod') actions.push({ do: 'delete', ...targetOf(object), now: true });
+    else if (!object.metadata.deletionTimestamp && isByHand(object, before, state, removed))
+      actions.push({ do: 'delete', ...targetOf(object) });
   }
-  return actions;
+  return actions.length === 0 && begins && before ? withdrawals(before, state) : actions;
 }
 
-/** A deletion that nobody but a user can have asked for. */
-function isByHand({ kind, metadata }: Recorded, { objects }: State, removed: ReadonlySet<string>): boolean {
-  if (kind === 'MachineDeployment') return true;
-  if (kind !== 'Machine' || removed.has(metadata.name)) return false;
-  const owner = metadata.ownerReferences?.[0];
-  if (!owner) return true;
-  const set = objects.get(`MachineSet/${owner.name}`);
-  return set !== undefined && set.metadata.deletionTimestamp === undefined && !wasUnhealthy(metadata.name, objects);
+const targetOf = ({ kind, metadata: { name, namespace } }: Recorded): Target => ({ kind, name, namespace });
+
+const isMadeByUser = ({ kind, metadata }: Recorded): boolean =>
+  OF_USERS.has(kind) ||
+  kind === 'MachineDeployment' ||
+  (OF_BOTH.has(kind) && (metadata.ownerReferences ?? []).length === 0);
+
+/** An object as its user made it: without what the controllers had added when it was first seen. */
+function asMade(object: Recorded): Recorded {
+  const { metadata } = object;
+  const ofUser = (entries: Readonly<Record<string, string>> = {}): Record<string, string> =>
+    Object.fromEntries(
+      Object.entries(entries).filter(
+        ([key, value]) =>
+          !BY_CONTROLLERS.test(key) && (object.kind !== 'Machine' || !isOfMachineController(key, value)),
+      ),
+    );
+  const made: Record<string, unknown> = {
+    ...object,
+    metadata: {
+      ...metadata,
+      labels: ofUser(metadata.labels),
+      annotations: ofUser(metadata.annotations),
+      finalizers: (metadata.finalizers ?? []).filter((name) => !name.startsWith('machine.sapcloud.io/')),
+    },
+  };
+  if (object.kind === 'Machine' && isFields(made.spec)) made.spec = { ...made.spec, providerID: undefined };
+  return made as unknown as Recorded;
 }
 
-/** A machine that failed is replaced by its set. */
-function wasUnhealthy(name: string, objects: State['objects']): boolean {
-  const ready = conditionsOf(objects.get(`Node/${name}`)).find(({ type }) => type === 'Ready');
-  return ready?.status !== 'True';
-}
+const isOfMachineController = (key: string, value: string): boolean =>
+  key === 'node' || (key === PRIORITY && value === '3');
 
-function changes(old: Recorded, object: Recorded): readonly Action[] {
+function changes(old: Recorded, object: Recorded, before: State | undefined, state: State): readonly Action[] {
   const { kind, metadata } = object;
+  const target = targetOf(object);
   const body: Record<string, unknown> = {};
-  if (kind === 'MachineDeployment' || (OF_USERS.has(kind) && kind !== 'Pod')) {
-    for (const field of Object.keys({ ...old, ...object }))
-      if (!['metadata', 'status'].includes(field) && !same(old[field], object[field]))
-        body[field] = mergePatch(old[field], object[field]);
-  }
+  if (kind === 'MachineDeployment')
+    Object.assign(body, rolledBackTo(old, object, before, state) ?? fieldsOf(old, object));
+  else if (isMadeByUser(object) && kind !== 'Pod' && kind !== 'Machine') Object.assign(body, fieldsOf(old, object));
   const meta = Object.fromEntries(
     (['labels', 'annotations'] as const)
-      .map((field) => [field, said(kind, old.metadata[field] ?? {}, metadata[field] ?? {})] as const)
+      .map((field) => [field, said(object, old.metadata[field] ?? {}, metadata[field] ?? {}, state)] as const)
       .filter(([, entries]) => Object.keys(entries).length > 0),
   );
   if (Object.keys(meta).length > 0) body.metadata = meta;
   const actions: Action[] = [];
   const awaits = kind === 'Node' ? updateReasonOf(old) : undefined;
-  if (Object.keys(body).length > 0)
-    actions.push({ do: 'merge', kind, name: metadata.name, body, ...(awaits ? { awaits } : {}) });
-  const ready = kind === 'Node' ? heartbeat(old, object) : undefined;
-  if (ready) actions.push({ do: 'merge', kind, name: metadata.name, body: ready, status: true });
+  if (Object.keys(body).length > 0) actions.push({ do: 'merge', ...target, body, ...(awaits ? { awaits } : {}) });
+  const conditions = kind === 'Node' ? heartbeat(old, object) : undefined;
+  if (conditions) actions.push({ do: 'conditions', ...target, conditions });
   return actions;
 }
 
-/** Labels or annotations that came or changed, and were not written by a controller. */
-function said(kind: string, old: Readonly<Record<string, string>>, now: Readonly<Record<string, string>>): Fields {
-  const byUser = (key: string): boolean => {
-    if (kind === 'MachineDeployment') return !BY_CONTROLLERS.test(key);
-    if (kind === 'Machine' && key === PRIORITY && (now[key] === '3' || MARKED in now)) return false;
-    return BY_USERS[kind]?.test(key) ?? false;
-  };
-  return Object.fromEntries(Object.entries(now).filter(([key, value]) => old[key] !== value && byUser(key)));
+/** What a user changed in an object, as a merge patch. */
+function fieldsOf(old: Recorded, object: Recorded): Fields {
+  const fields = [...new Set([...Object.keys(old), ...Object.keys(object)])].filter(
+    (field) => !['metadata', 'status'].includes(field) && !same(old[field], object[field]),
+  );
+  return Object.fromEntries(
+    fields.map((field) => [field, field in object ? mergePatch(old[field], object[field]) : null]),
+  );
 }
 
-interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason?: string;
+type Entries = Readonly<Record<string, string>>;
+
+/** Labels or annotations that came or changed, and were not written by a controller. */
+function said(object: Recorded, old: Entries, now: Entries, state: State): Fields {
+  return Object.fromEntries(
+    Object.entries(now).filter(([key, value]) => old[key] !== value && isUsers(object, key, value, now, state)),
+  );
+}
+
+function isUsers(object: Recorded, key: string, value: string, all: Entries, { objects }: State): boolean {
+  const { kind } = object;
+  if (kind === 'MachineDeployment') return !BY_CONTROLLERS.test(key);
+  if (kind === 'Machine' && key === PRIORITY && (value === '3' || MARKED in all)) return false;
+  if (value === 'auto-preserved') return false;
+  if (kind === 'Node' && key === SELECTED) return isSelectedByHand(objects);
+  return BY_USERS[kind]?.test(key) ?? false;
+}
+
+/** With the orchestration `Manual`, a user selects the nodes. */
+const isSelectedByHand = (objects: State['objects']): boolean =>
+  [...objects.values()].some(({ kind, spec }) => {
+    const strategy = kind === 'MachineDeployment' && isFields(spec) ? spec.strategy : undefined;
+    const inPlace = isFields(strategy) ? strategy.inPlaceUpdate : undefined;
+    return isFields(inPlace) && inPlace.orchestrationType === 'Manual';
+  });
+
+/** Labels and annotations that a user took back; when a controller could have done it too, only a new section tells. */
+function withdrawals(before: State, state: State): readonly Action[] {
+  return [...state.objects].flatMap(([key, object]): readonly Action[] => {
+    const old = before.objects.get(key);
+    if (!old || old === object || old.metadata.uid !== object.metadata.uid) return [];
+    const meta = (['labels', 'annotations'] as const).map((field) => {
+      const was = old.metadata[field] ?? {};
+      const lost = Object.keys(was).filter(
+        (name) => !(name in (object.metadata[field] ?? {})) && isUsers(object, name, was[name] ?? '', was, state),
+      );
+      return [field, Object.fromEntries(lost.map((name) => [name, null]))] as const;
+    });
+    if (meta.every(([, entries]) => Object.keys(entries).length === 0)) return [];
+    return [{ do: 'merge', ...targetOf(object), body: { metadata: Object.fromEntries(meta) } }];
+  });
 }
 
 export const conditionsOf = (object: Recorded | undefined): readonly Condition[] => {
@@ -145,7 +242,7 @@ export const conditionsOf = (object: Recorded | undefined): readonly Condition[]
 };
 
 /** What a machine's controller did last with it. */
-export const operationOf = ({ status }: Recorded): Readonly<Record<string, unknown>> | undefined =>
+export const operationOf = ({ status }: Recorded): Fields | undefined =>
   isFields(status) && isFields(status.lastOperation) ? status.lastOperation : undefined;
 
 /** How far the in-place update of a node is. */
@@ -153,9 +250,9 @@ export const updateReasonOf = (node: Recorded): string | undefined =>
   conditionsOf(node).find(({ type }) => type === 'InPlaceUpdate')?.reason;
 
 /** What the kubelet said about its node, if that changed. */
-function heartbeat(old: Recorded, node: Recorded): object | undefined {
+function heartbeat(old: Recorded, node: Recorded): readonly Condition[] | undefined {
   const ofKubelet = (object: Recorded): readonly Condition[] =>
-    conditionsOf(object).filter(({ type }) => !['Terminating', 'InPlaceUpdate', 'NodeTermination'].includes(type));
-  const brief = (object: Recorded) => ofKubelet(object).map(({ type, status }) => [type, status]);
-  return same(brief(old), brief(node)) ? undefined : { status: { conditions: ofKubelet(node) } };
+    conditionsOf(object).filter(({ type }) => !SAID_BY_CONTROLLERS.has(type));
+  const brief = (object: Recorded) => ofKubelet(object).map(({ type, status, reason }) => [type, status, reason]);
+  return same(brief(old), brief(node)) ? undefined : ofKubelet(node);
 }

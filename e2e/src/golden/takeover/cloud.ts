@@ -1,4 +1,4 @@
-import { isMachineCode } from '@mcm/api';
+import { isMachineCode, type Machine } from '@mcm/api';
 import { type DriverDefinition, defineDriver, MachineError } from '@mcm/core';
 import { type Clock, type KubeClient, nodes, sleep } from '@mcm/kube';
 import { z } from 'zod';
@@ -19,26 +19,43 @@ const script = z
 type Script = z.infer<typeof script>;
 const credentials = z.looseObject({});
 
+/** How long things take, in milliseconds. */
+export interface Pace {
+  /** From the VM's creation until its node has joined. */
+  joinMs(machine: Machine): number;
+  /** From the machine's deletion until its VM is gone. */
+  leaveMs(machine: Machine): number;
+}
+/** Everything at once. */
+export const INSTANT: Pace = { joinMs: () => 0, leaveMs: () => 0 };
+
 const fail = (code: string | undefined): void => {
   if (code) throw new MachineError(isMachineCode(code) ? code : 'Unknown', `the cloud says: ${code}`);
 };
 const providerIdOf = (name: string): string => `zero:///${name}`;
 
-/** The cloud of the recordings: instant, and it fails as the class of a machine says. It joins the nodes too. */
+interface Surroundings {
+  readonly admin: KubeClient;
+  readonly clock: Clock;
+  readonly pace: Pace;
+  /** Told when a node could not join. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** The cloud of the recordings: it fails as the class of a machine says, and joins the nodes too. */
 export class ScriptedCloud {
   /** Names of the machines that have a VM. */
   readonly vms = new Set<string>();
   readonly driver: DriverDefinition<Script, z.infer<typeof credentials>>;
-  readonly #admin: KubeClient;
-  readonly #clock: Clock;
+  readonly #around: Surroundings;
 
-  constructor(admin: KubeClient, clock: Clock) {
-    this.#admin = admin;
-    this.#clock = clock;
+  constructor(around: Surroundings) {
+    this.#around = around;
     this.driver = this.#drive();
   }
 
   #drive(): ScriptedCloud['driver'] {
+    const { clock, pace } = this.#around;
     const describe = (name: string) => ({ providerId: providerIdOf(name), nodeName: name });
     return defineDriver({
       name: 'Zero',
@@ -46,10 +63,10 @@ export class ScriptedCloud {
       credentialsSchema: credentials,
       create: async ({ machine, spec, signal }) => {
         const { name } = machine.metadata;
-        if (spec.createms) await sleep(this.#clock, spec.createms, signal);
+        if (spec.createms) await sleep(clock, spec.createms, signal);
         fail(spec.createerror);
+        if (!this.vms.has(name) && !spec.nonode) await this.#boot(name, pace.joinMs(machine));
         this.vms.add(name);
-        if (!spec.nonode) await this.#join(name);
         return describe(name);
       },
       initialize: async ({ machine, spec }) => {
@@ -61,8 +78,12 @@ export class ScriptedCloud {
         if (!this.vms.has(name)) throw new MachineError('NotFound', `no VM of machine ${name}`);
         return describe(name);
       },
-      delete: async ({ machine, spec }) => {
+      delete: async ({ machine, spec, signal }) => {
         fail(spec.deleteerror);
+        const since =
+          clock.now().getTime() - Date.parse(machine.metadata.deletionTimestamp ?? clock.now().toISOString());
+        const left = pace.leaveMs(machine) - since;
+        if (left > 0) await sleep(clock, left, signal);
         this.vms.delete(machine.metadata.name);
         return undefined;
       },
@@ -70,28 +91,28 @@ export class ScriptedCloud {
     });
   }
 
+  async #boot(name: string, ms: number): Promise<void> {
+    if (ms <= 0) await this.#join(name);
+    else
+      this.#around.clock.setTimeout(() => {
+        if (this.vms.has(name)) void this.#join(name).catch(this.#around.onFailure);
+      }, ms);
+  }
+
   /** The kubelet of a VM makes its Node, Ready at once, or finds it. */
   async #join(name: string): Promise<void> {
-    const resource = this.#admin.resource(nodes);
+    const resource = this.#around.admin.resource(nodes);
     if ((await resource.list()).items.some((node) => node.metadata.name === name)) return;
-    const now = `${this.#clock.now().toISOString().slice(0, 19)}Z`;
+    const now = `${this.#around.clock.now().toISOString().slice(0, 19)}Z`;
     const size = { cpu: '4', memory: '16Gi', pods: '110' };
+    const times = { lastHeartbeatTime: now, lastTransitionTime: now };
     await resource.create({
       metadata: { name },
       spec: { providerID: providerIdOf(name), taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }] },
       status: {
         capacity: size,
         allocatable: size,
-        conditions: [
-          {
-            type: 'Ready',
-            status: 'True',
-            lastHeartbeatTime: now,
-            lastTransitionTime: now,
-            reason: 'KubeletReady',
-            message: 'ok',
-          },
-        ],
+        conditions: [{ type: 'Ready', status: 'True', ...times, reason: 'KubeletReady', message: 'ok' }],
       },
     });
   }

@@ -1,52 +1,60 @@
 import type { KubeObject } from '@mcm/kube';
-import { differences, type Picture, pictureOf } from './picture.ts';
-import { RULES, type Rule } from './rules.ts';
+import { matchAll, type Pairing } from './match.ts';
+import type { Names } from './names.ts';
+import { type Difference, differences, inWords, type Picture, pictureOf } from './picture.ts';
+import type { Rule } from './rules.ts';
 
-const machineNames = (objects: readonly KubeObject[]): Set<string> =>
-  new Set(objects.filter(({ kind }) => kind === 'Machine' || kind === 'Node').map(({ metadata }) => metadata.name));
-
-/** Where what we have differs from what the original had, by the contract and not by names; at most one line an object. */
-export function compare(
-  ours: readonly KubeObject[],
-  theirs: readonly KubeObject[],
-  rules: readonly Rule[] = RULES,
-): readonly string[] {
-  const problems: string[] = [];
-  const names = new Set([...machineNames(ours), ...machineNames(theirs)]);
-  const picture = (object: KubeObject): Picture => pictureOf(object, names);
-  for (const kind of new Set([...theirs, ...ours].map((object) => object.kind))) {
-    const left = ours.filter((object) => object.kind === kind).map(picture);
-    const missing: Picture[] = [];
-    const diff = (one: Picture, other: Picture): readonly string[] => unexpected(kind, one, other, rules);
-    for (const wanted of theirs.filter((object) => object.kind === kind).map(picture)) {
-      const at = left.findIndex((mine) => diff(mine, wanted).length === 0);
-      if (at < 0) missing.push(wanted);
-      else left.splice(at, 1);
-    }
-    for (const wanted of missing) {
-      const name = `${kind} ${wanted.get('.metadata.name')}`;
-      const [nearest] = left
-        .map((mine) => ({ mine, lines: diff(mine, wanted) }))
-        .sort((a, b) => a.lines.length - b.lines.length);
-      if (nearest) left.splice(left.indexOf(nearest.mine), 1);
-      problems.push(nearest ? `${name}: ${nearest.lines.slice(0, 4).join('; ')}` : `${name} is missing`);
-    }
-    for (const extra of left) problems.push(`${kind} ${extra.get('.metadata.name')} is one too many`);
-  }
-  return problems;
+/** What came of a comparison. */
+export interface Verdict {
+  /** Where they differ without a rule that says so; one line an object at most. */
+  readonly problems: readonly string[];
+  /** The rules without which there would be more. */
+  readonly used: ReadonlySet<Rule>;
 }
 
-const unexpected = (kind: string, ours: Picture, theirs: Picture, rules: readonly Rule[]): readonly string[] => {
-  const relevant = rules.filter((rule) => rule.kinds.includes(kind));
-  const adapt = (own: Picture, other: Picture): Picture =>
-    new Map(
-      [...own].flatMap(([path, value]) => {
-        const adapted = relevant.reduce<string | undefined>(
-          (text, rule) => (text === undefined ? undefined : rule.adapt(path, text, { own, other })),
-          value,
-        );
-        return adapted === undefined ? [] : [[path, adapted] as const];
-      }),
+/** One side of a comparison. */
+export interface Side {
+  readonly objects: readonly KubeObject[];
+  readonly names: Names;
+}
+
+/** How many differences of an object are told. */
+const TOLD = 4;
+/** What a difference without a rule weighs against one with. */
+const OPEN = 1_000;
+
+/** Holds what we have against what the original had: by the contract and not by names. */
+export function compare(ours: Side, theirs: Side, rules: readonly Rule[]): Verdict {
+  const problems: string[] = [];
+  const used = new Set<Rule>();
+  for (const kind of new Set([...theirs.objects, ...ours.objects].map((object) => object.kind))) {
+    const relevant = rules.filter((rule) => rule.kinds.includes(kind));
+    const match = matchAll(picturesOf(kind, ours), picturesOf(kind, theirs), (one, other) =>
+      pairUp(one, other, relevant),
     );
-  return differences(adapt(ours, theirs), adapt(theirs, ours));
-};
+    for (const { theirs: wanted, pairing } of match.pairs) {
+      for (const rule of pairing.rules) used.add(rule);
+      if (pairing.open.length > 0)
+        problems.push(`${kind} ${nameOf(wanted)}: ${pairing.open.slice(0, TOLD).map(inWords).join('; ')}`);
+    }
+    for (const wanted of match.missing) problems.push(`${kind} ${nameOf(wanted)} is missing`);
+    for (const extra of match.extra) problems.push(`${kind} ${nameOf(extra)} is one too many`);
+  }
+  return { problems, used };
+}
+
+const nameOf = (picture: Picture): string => picture.get('.metadata.name') ?? '?';
+
+const picturesOf = (kind: string, { objects, names }: Side): Picture[] =>
+  objects.filter((object) => object.kind === kind).map((object) => pictureOf(object, names));
+
+function pairUp(ours: Picture, theirs: Picture, rules: readonly Rule[]): Pairing {
+  const open: Difference[] = [];
+  const needed = new Set<Rule>();
+  for (const difference of differences(ours, theirs)) {
+    const rule = rules.find((one) => one.excuses?.(difference, { ours, theirs }));
+    if (rule) needed.add(rule);
+    else open.push(difference);
+  }
+  return { cost: open.length * OPEN + needed.size, open, rules: [...needed] };
+}

@@ -2,17 +2,20 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GoldenSet, Outcome } from '../set.ts';
 import { readHistories } from './recording.ts';
+import { sameContract } from './same-contract.ts';
 import { takeOver } from './take-over.ts';
 
-/** Histories of the original's clusters: each state taken over by our controllers. */
+/** Histories of the original's clusters: each state taken over by our controllers, and each played on ours from the start. */
 export const takeover: GoldenSet = {
   name: 'takeover',
   async *run(dir: string): AsyncIterable<Outcome> {
     const folder = join(dir, 'takeover');
     if (!(await stat(folder).catch(() => undefined))?.isDirectory())
       throw new Error(`${dir} has no folder takeover/: --from names the folder that holds it`);
-    for (const history of await readHistories(folder)) {
+    const histories = await readHistories(folder);
+    for (const history of histories) {
       for (const index of history.states.keys()) yield await takeOver(history, index);
     }
+    for (const history of histories) yield* sameContract(history);
   },
 };

@@ -1,4 +1,5 @@
 import type { KubeObject } from '@mcm/kube';
+import type { Names } from './names.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -17,60 +18,77 @@ const NOT_CONTRACT = new Set([
   'lastTransitionTime',
   'lastHeartbeatTime',
   'lastProbeTime',
-  'timeoutActive',
+  'timeAdded',
   'apiVersion',
-  'blockOwnerDeletion',
   'nodeInfo',
   'addresses',
   'capacity',
   'allocatable',
 ]);
-/** Lists whose order says nothing, and the field that tells their items apart. */
-const SETS: Readonly<Record<string, string>> = {
-  conditions: 'type',
-  taints: 'key',
-  failedMachines: 'name',
+/** Lists whose order says nothing, and the fields that tell their items apart. */
+const SETS: Readonly<Record<string, readonly string[]>> = {
+  conditions: ['type'],
+  taints: ['key', 'effect'],
+  tolerations: ['key', 'effect'],
+  failedMachines: ['name'],
+  ownerReferences: ['kind', 'name'],
 };
-const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
-/** A set is named after a hash of its template: its own row in the table of differences. */
-const SET_NAME = /\b([a-z][a-z0-9-]*)-[0-9a-f]{5}\b/g;
-const JOINED_IN = /(successfully joined the cluster)(?: in \S+)?/;
+const TIME = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z| \+0000 UTC)/g;
+/** How long something took. */
+const TOOK = /\b(\d+(?:\.\d+)?(?:h|m|µs|ms|s))+\b/g;
 
 /** One object's contract, flat: path to value. */
 export type Picture = ReadonlyMap<string, string>;
 
-/** The contract of an object: what tools may rely on, names of machines written as those of their sets. */
-export function pictureOf(object: KubeObject, machines: ReadonlySet<string>): Picture {
+/** The contract of an object: what tools may rely on; names that controllers gave are written as what they stand for. */
+export function pictureOf(object: KubeObject, names: Names): Picture {
   const picture = new Map<string, string>();
-  const text = (value: unknown): string =>
-    [...machines]
-      .reduce((all, name) => all.replaceAll(name, name.replace(/-[^-]+-[^-]+$/, '-<set>-<machine>')), String(value))
-      .replace(SET_NAME, '$1-<set>')
-      .replace(TIME, '<time>')
-      .replace(JOINED_IN, '$1');
+  const text = (value: unknown): string => names.text(String(value)).replace(TIME, '<time>');
+  const seen = new Map<string, number>();
+  const label = (item: unknown, fields: readonly string[]): string => {
+    const name = fields.map((field) => text((item as Fields)[field] ?? '')).join('/');
+    const count = (seen.get(name) ?? 0) + 1;
+    seen.set(name, count);
+    return count > 1 ? `${name} ${count}` : name;
+  };
   const walk = (value: unknown, path: string): void => {
     if (Array.isArray(value)) {
       const by = SETS[path.split('.').at(-1) ?? ''];
-      const items = value.map(
-        (item: unknown, index) => [by ? text((item as Fields)[by]) : String(index), item] as const,
-      );
+      seen.clear();
+      const items = value.map((item: unknown, index) => [by ? label(item, by) : String(index), item] as const);
       for (const [name, item] of items) walk(item, `${path}[${name}]`);
     } else if (typeof value === 'object' && value !== null) {
       for (const [key, inner] of Object.entries(value)) if (!NOT_CONTRACT.has(key)) walk(inner, `${path}.${key}`);
     } else if (value !== undefined && value !== null && value !== '' && value !== 0 && value !== false)
-      picture.set(path, path.endsWith('.machine-template-hash') ? '<hash>' : text(canonical(value)));
+      picture.set(path, valueAt(path, value, names, text));
   };
   walk(object, '');
+  if (object.metadata.deletionTimestamp) picture.set('.metadata.deletionTimestamp', '<time>');
   return picture;
 }
 
-/** Where two pictures differ, as `path: ours, not theirs`. */
-export function differences(ours: Picture, theirs: Picture): readonly string[] {
-  const paths = [...new Set([...theirs.keys(), ...ours.keys()])];
-  return paths
-    .filter((path) => ours.get(path) !== theirs.get(path))
-    .map((path) => `${path.slice(1)} is ${ours.get(path) ?? 'absent'}, not ${theirs.get(path) ?? 'absent'}`);
+function valueAt(path: string, value: unknown, names: Names, text: (value: unknown) => string): string {
+  if (path.endsWith('.machine-template-hash')) return names.hash(String(value));
+  const canon = text(canonical(value));
+  return path.endsWith('.description') ? canon.replace(TOOK, '<duration>') : canon;
 }
+
+/** A path at which two pictures differ. */
+export interface Difference {
+  readonly path: string;
+  readonly ours: string | undefined;
+  readonly theirs: string | undefined;
+}
+
+/** Where two pictures differ. */
+export function differences(ours: Picture, theirs: Picture): readonly Difference[] {
+  return [...new Set([...ours.keys(), ...theirs.keys()])]
+    .map((path) => ({ path, ours: ours.get(path), theirs: theirs.get(path) }))
+    .filter((one) => one.ours !== one.theirs);
+}
+
+export const inWords = ({ path, ours, theirs }: Difference): string =>
+  `${path.slice(1)} is ${ours ?? 'absent'}, not ${theirs ?? 'absent'}`;
 
 /** JSON in an annotation: the order of its keys says nothing. */
 function canonical(value: unknown): unknown {

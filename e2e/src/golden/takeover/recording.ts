@@ -5,7 +5,8 @@ import { z } from 'zod';
 
 const metadata = z.looseObject({
   name: z.string(),
-  uid: z.string().default(''),
+  namespace: z.string().optional(),
+  uid: z.string().min(1),
   resourceVersion: z.string().default(''),
   creationTimestamp: z.string().default(''),
   deletionTimestamp: z.string().optional(),
@@ -38,6 +39,15 @@ export interface State {
 export interface History {
   readonly file: string;
   readonly states: readonly State[];
+  /** Where the machines' kinds live. */
+  readonly namespace: string;
+}
+
+/** The states between one of the user's actions and the next, as indexes of the history's states. */
+export interface Section {
+  readonly after: string;
+  readonly first: number;
+  readonly last: number;
 }
 
 export const keyOf = ({ kind, metadata: { name } }: KubeObject): string => `${kind}/${name}`;
@@ -49,8 +59,9 @@ export async function readHistories(dir: string): Promise<readonly History[]> {
   return Promise.all(files.map(async (file) => parseHistory(file, await readFile(join(dir, file), 'utf8'))));
 }
 
-function parseHistory(file: string, text: string): History {
-  const parsed = recording.safeParse(JSON.parse(text));
+/** Reads one recording. @throws Error that names the file and what is wrong with it */
+export function parseHistory(file: string, text: string): History {
+  const parsed = recording.safeParse(parseJson(file, text));
   if (!parsed.success) throw new Error(`${file} is no recording of a take-over: ${z.prettifyError(parsed.error)}`);
   const objects = new Map<string, Recorded>();
   const events = new Map<string, Recorded>();
@@ -59,5 +70,34 @@ function parseHistory(file: string, text: string): History {
     for (const one of changed as Recorded[]) (one.kind === 'Event' ? events : objects).set(keyOf(one), one);
     return { at, after, objects: new Map(objects), events: [...events.values()] };
   });
-  return { file, states };
+  return { file, states, namespace: namespaceOf(file, states) };
+}
+
+function parseJson(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${file} is no JSON`, { cause: error });
+  }
+}
+
+function namespaceOf(file: string, states: readonly State[]): string {
+  const ours = states
+    .flatMap(({ objects }) => [...objects.values()])
+    .filter(({ apiVersion, metadata: { namespace } }) => apiVersion?.startsWith('machine.sapcloud.io/') && namespace);
+  const [first, ...others] = new Set(ours.map(({ metadata }) => metadata.namespace ?? ''));
+  if (!first) throw new Error(`${file} holds no object of machine.sapcloud.io in a namespace`);
+  if (others.length > 0) throw new Error(`${file} has machines in more than one namespace: ${[first, ...others]}`);
+  return first;
+}
+
+/** A history cut where the user acted. */
+export function sectionsOf(states: readonly State[]): readonly Section[] {
+  const sections: Section[] = [];
+  for (const [index, { after }] of states.entries()) {
+    const last = sections.at(-1);
+    if (last?.after === after) sections[sections.length - 1] = { ...last, last: index };
+    else sections.push({ after, first: index, last: index });
+  }
+  return sections;
 }

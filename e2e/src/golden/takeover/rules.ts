@@ -1,44 +1,95 @@
-import type { Picture } from './picture.ts';
+import type { Difference, Picture } from './picture.ts';
+import { ABSENT, type Course } from './sequences.ts';
 
 /** A difference that is meant, with its row in `docs/compatibility.md`. */
 export interface Rule {
   /** First cell of its row. */
   readonly row: string;
+  /** What differs, and why that is no more than the row says. */
+  readonly what: string;
   readonly kinds: readonly string[];
-  /** The value at a path without the difference; undefined leaves the path out. Applied to both sides. */
-  adapt(path: string, value: string, sides: Sides): string | undefined;
+  /** Whether this difference between two objects is the one that the row describes. */
+  excuses?(difference: Difference, sides: Sides): boolean;
+  /** Whether this difference between two courses is. */
+  excusesStep?(step: Step, courses: Courses): boolean;
 }
 
-/** The object that a value belongs to, and the one that it is compared with. */
+/** The two objects that differ. */
 export interface Sides {
-  readonly own: Picture;
-  readonly other: Picture;
+  readonly ours: Picture;
+  readonly theirs: Picture;
 }
 
+/** A step that only one side took, or one that both took in other words. */
+export interface Step {
+  readonly lane: string;
+  readonly ours: string | undefined;
+  readonly theirs: string | undefined;
+}
+
+export interface Courses {
+  readonly ours: Course;
+  readonly theirs: Course;
+}
+
+const PACE = 'Steps of a birth, a death, a drain';
+const NODE_FINALIZER = 'node.machine.sapcloud.io/machine-controller';
+const REVISION = '.metadata.annotations.deployment.kubernetes.io/revision';
 const SYNCED = '.metadata.annotations.node.machine.sapcloud.io/last-applied-anno-labels-taints';
 /** What the controllers bring to a Node from its machine: labels, annotations, and the record of them. */
 const FROM_MACHINE = /^\.metadata\.(labels|annotations)\.|^\.spec\.taints/;
 /** Sizes of the whole deployment, written on sets that have machines. */
 const SIZES = /^\.metadata\.annotations\.deployment\.kubernetes\.io\/(desired|max)-replicas$/;
-const ROLLOUT_MARK = /^\.metadata\.annotations\.cluster-autoscaler\.kubernetes\.io\/scale-down-disabled(-by-mcm)?$/;
-const isLeaving = (node: Picture): boolean => node.get('.status.conditions[Terminating].status') === 'True';
+const SELECTED_FOR = '.metadata.annotations.node.machine.sapcloud.io/selected-for-template';
+const IN_PLACE = '.status.conditions[InPlaceUpdate]';
+const TERMINATING = '.status.conditions[Terminating]';
+const OPERATION = '.status.lastOperation';
+/** What ours says before the text of a step: what it waits for. */
+const WAITING = /^(\w+ \w+ )?Waiting: .*\. (?=[A-Z])/;
+/** Steps of a deletion that the original writes down one by one, and ours when they last. */
+const STEP_OF_DELETION =
+  /^Delete Processing (Deleting machine from cloud provider$|.*(Now, getting VM Status|Initiate node drain|Delete Volume Attachments|Initiate VM deletion|Initiate node object deletion|Initiate machine object finalizer removal)$)/;
+const BIRTH = new Set(['Pending', 'Create Processing Creating machine on cloud provider']);
 
-const MACHINES = ['Machine', 'MachineSet', 'MachineDeployment'];
+const isFinalizer = (path: string): boolean => path.startsWith('.metadata.finalizers');
+const isLeaving = (node: Picture): boolean => node.get(`${TERMINATING}.status`) === 'True';
+const withoutWaiting = (text: string): string => text.replace(WAITING, (_all, kind?: string) => kind ?? '');
+const isWaiting = (ours: string | undefined, theirs: string | undefined): boolean =>
+  ours !== undefined && WAITING.test(ours) && withoutWaiting(ours) === theirs;
+const times = ({ lanes }: Course, lane: string): number => lanes.get(lane)?.length ?? 0;
 
-/** All of them: rules, not cases. */
+/** The differences that are meant: none of the rules knows a case, a name or a number. */
 export const RULES: readonly Rule[] = [
   {
-    row: 'First `Terminating` status',
-    kinds: MACHINES,
-    adapt: (path, value) =>
-      path.endsWith('.description')
-        ? value.replace(/^.*(?=Set machine status to termination)|^Waiting: .*\. (?=[A-Z])/, '')
-        : value,
+    row: "A blocked step's text",
+    what: "what holds it back stands before the step's text",
+    kinds: ['Machine', 'MachineSet', 'MachineDeployment'],
+    excuses: ({ path, ours, theirs }) => path.endsWith('.description') && isWaiting(ours, theirs),
+    excusesStep: ({ lane, ours, theirs }) => lane === OPERATION && isWaiting(ours, theirs),
+  },
+  {
+    row: 'Condition `Terminating` of a Node',
+    what: 'a machine that failed is not being scaled down',
+    kinds: ['Node'],
+    excuses: ({ path, ours, theirs }) =>
+      path === `${TERMINATING}.reason` && ours === 'Unhealthy' && theirs === 'ScaleDown',
+    excusesStep: ({ lane, ours, theirs }) =>
+      lane === TERMINATING && ours === 'True/Unhealthy' && theirs === 'True/ScaleDown',
   },
   {
     row: 'Finalizer of a Node',
+    what: 'it is there from the first look at a machine that has joined',
     kinds: ['Node'],
-    adapt: (path, value) => (path.startsWith('.metadata.finalizers') ? undefined : value),
+    excuses: ({ path, ours, theirs }) => isFinalizer(path) && ours === NODE_FINALIZER && theirs === undefined,
+    excusesStep: ({ lane, ours, theirs }) => isFinalizer(lane) && ours === NODE_FINALIZER && theirs === undefined,
+  },
+  {
+    row: 'Finalizer of a Node with nothing to drain',
+    what: 'it goes with the cordon',
+    kinds: ['Node'],
+    excuses: ({ path, ours, theirs }, sides) =>
+      isFinalizer(path) && theirs === NODE_FINALIZER && ours === undefined && isLeaving(sides.ours),
+    excusesStep: ({ lane, ours, theirs }) => isFinalizer(lane) && ours === ABSENT && theirs === undefined,
   },
   {
     row: 'Annotation `machine-class` of a Node',
@@ -47,51 +98,71 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: 'Finalizer and priority of a Machine',
+    what: 'the priority is in the body that creates the machine',
     kinds: ['Machine'],
-    adapt: (path, value) =>
-      path.endsWith('.machinepriority.machine.sapcloud.io') && value === '3' ? undefined : value,
+    excuses: ({ path, ours, theirs }) =>
+      path.endsWith('.machinepriority.machine.sapcloud.io') && ours === '3' && theirs === undefined,
   },
   {
     row: 'Annotation `revision-history`',
+    what: 'a change that keeps the revision adds none',
     kinds: ['MachineSet'],
-    adapt: (path, value) => (path.endsWith('deployment.kubernetes.io/revision-history') ? undefined : value),
+    excuses: ({ path, ours, theirs }, sides) =>
+      path.endsWith('deployment.kubernetes.io/revision-history') &&
+      withoutRepeats(theirs, sides.theirs.get(REVISION)) === withoutRepeats(ours, sides.ours.get(REVISION)),
+    excusesStep: ({ lane, ours }) => lane.endsWith('deployment.kubernetes.io/revision-history') && ours === undefined,
   },
   {
-    // A node that left before the original had looked at it again, and one that ours had looked at as soon as it joined.
-    row: 'Steps of a birth, a death, a drain',
+    row: 'In-place: another template meanwhile',
+    what: 'which template a node was selected for',
     kinds: ['Node'],
-    adapt: (path, value, { own, other }) =>
-      FROM_MACHINE.test(path) && isLeaving(own) && isLeaving(other) && own.has(SYNCED) !== other.has(SYNCED)
-        ? undefined
-        : value,
+    excuses: ({ path, theirs }) => path === SELECTED_FOR && theirs === undefined,
+    excusesStep: ({ lane, theirs }) => lane === SELECTED_FOR && theirs === undefined,
   },
   {
-    // Written while a set has machines: an old set that was emptied sooner keeps those of that time.
-    row: 'Steps of a birth, a death, a drain',
+    row: PACE,
+    what: 'a step of a deletion that is over at once is not written down by itself',
+    kinds: ['Machine'],
+    excusesStep: ({ lane, ours, theirs }) =>
+      lane === OPERATION && ours === undefined && theirs !== undefined && STEP_OF_DELETION.test(theirs),
+  },
+  {
+    row: PACE,
+    what: 'the original may see a node before it looks at its machine again',
+    kinds: ['Machine'],
+    excusesStep: ({ ours, theirs }) => ours !== undefined && BIRTH.has(ours) && theirs === undefined,
+  },
+  {
+    row: PACE,
+    what: 'a node that the original had not looked at again when it left, or when the user acted, bears nothing of its machine',
+    kinds: ['Node'],
+    excuses: ({ path, theirs }, sides) =>
+      FROM_MACHINE.test(path) && theirs === undefined && sides.ours.has(SYNCED) && !sides.theirs.has(SYNCED),
+    excusesStep: ({ lane, theirs }, courses) =>
+      FROM_MACHINE.test(lane) && theirs === undefined && times(courses.theirs, SYNCED) < times(courses.ours, SYNCED),
+  },
+  {
+    row: PACE,
+    what: 'the original says that a node is a candidate when it looks at it again, or never if it was selected before',
+    kinds: ['Node', 'Machine'],
+    excuses: ({ path, theirs }, sides) =>
+      path.startsWith(IN_PLACE) &&
+      theirs === undefined &&
+      sides.ours.get(`${IN_PLACE}.reason`) === 'CandidateForUpdate' &&
+      !sides.theirs.has(`${IN_PLACE}.type`),
+    excusesStep: ({ lane, ours, theirs }) =>
+      lane === IN_PLACE && ours === 'True/CandidateForUpdate' && theirs === undefined,
+  },
+  {
+    row: PACE,
+    what: 'sizes are written while a set has machines: an old set that was emptied sooner keeps those of that time',
     kinds: ['MachineSet'],
-    adapt: (path, value, { own }) => (SIZES.test(path) && !own.has('.spec.replicas') ? undefined : value),
+    excuses: ({ path }, sides) =>
+      SIZES.test(path) && !sides.ours.has('.spec.replicas') && !sides.theirs.has('.spec.replicas'),
   },
 ];
 
-/**
- * Where a recording ends amid a deletion, ours goes on: what follows from it is no difference. Sets, deployments and
- * classes say at the end that the machine is gone.
- */
-export const CARRIED_ON: readonly Rule[] = [
-  {
-    row: 'Steps of a birth, a death, a drain',
-    kinds: ['MachineSet', 'MachineDeployment'],
-    adapt: (path, value) => (path.startsWith('.status') ? undefined : value),
-  },
-  {
-    row: 'Steps of a birth, a death, a drain',
-    kinds: ['MachineClass'],
-    adapt: (path, value) => (path.startsWith('.metadata.finalizers') ? undefined : value),
-  },
-  {
-    // Marks that nodes bear while a rollout lasts.
-    row: 'Steps of a birth, a death, a drain',
-    kinds: ['Node'],
-    adapt: (path, value) => (ROLLOUT_MARK.test(path) ? undefined : value),
-  },
-];
+/** The former revisions in a history, each once and without the present one. */
+function withoutRepeats(history: string | undefined, present: string | undefined): string {
+  return [...new Set((history ?? '').split(',').filter((revision) => revision && revision !== present))].join(',');
+}

@@ -1,8 +1,16 @@
 import type { Outcome } from '../set.ts';
-import { conditionsOf, operationOf, stepsAfter } from './actions.ts';
-import { compare } from './compare.ts';
+import { stepsAfter, unknownAction } from './actions.ts';
+import { carriedOn } from './carried-on.ts';
+import { Cast } from './cast.ts';
+import { compare, type Side, type Verdict } from './compare.ts';
+import { lost } from './identity.ts';
+import { objectsIn } from './lives.ts';
+import { load, type Uids } from './load.ts';
+import { Names } from './names.ts';
+import { play } from './play.ts';
 import type { History, Recorded, State } from './recording.ts';
-import { CARRIED_ON, RULES } from './rules.ts';
+import { complete, isAtRest, lastLeaving, machinesOf, without } from './rest.ts';
+import { RULES } from './rules.ts';
 import { Stage } from './stage.ts';
 
 /** How long ours may take after the last action, in virtual milliseconds. */
@@ -10,103 +18,96 @@ const PATIENCE_MS = 180_000;
 const LOOK_EVERY_MS = 2_000;
 /** How long an end must last that the original rested in. */
 const REST_MS = 60_000;
+/** How many problems are told. */
+const TOLD = 4;
 
-const machinesOf = (state: State): readonly Recorded[] =>
-  [...state.objects.values()].filter(({ kind }) => kind === 'Machine');
+/** What came of a check, and the rules that it needed. */
+export interface Checked extends Outcome {
+  readonly used: ReadonlySet<Reason>;
+}
 
-/** Machines of a state that the original kept: there at its end, and not leaving. */
-const keptBy = (state: State, end: State): readonly Recorded[] =>
-  machinesOf(state).filter(({ metadata: { name, uid } }) => {
-    const last = end.objects.get(`Machine/${name}`)?.metadata;
-    return last?.uid === uid && last.deletionTimestamp === undefined;
-  });
+/** A rule as far as it names itself. */
+export interface Reason {
+  readonly row: string;
+  readonly what: string;
+}
 
-/**
- * The part of a history that has an end: one that was cut off right after an action, with its work under way, ends where
- * that action began.
- */
-function complete(states: readonly State[]): readonly State[] {
-  const last = states.at(-1);
-  const before = states.at(-2);
-  return last && before && before.after !== last.after && !isAtRest(last) ? states.slice(0, -1) : states;
+interface Ending {
+  readonly states: readonly State[];
+  readonly state: State;
+  readonly end: State;
+  readonly uids: Uids;
 }
 
 /** Loads a state, starts our controllers beside it, and wants the end that the original reached. */
-export async function takeOver({ file, states: all }: History, index: number): Promise<Outcome> {
+export async function takeOver(history: History, index: number): Promise<Checked> {
+  const all = history.states;
   const states = index < all.length - 1 ? complete(all) : all;
   const state = states[index];
-  const first = states[0];
   const end = states.at(-1);
-  if (!state || !first || !end) throw new Error(`${file} has no state ${index}`);
-  const name = `take-over ${file} from ${state.at} s (${state.after})`;
-  const stage = await Stage.open(first);
+  if (!state || !end) throw new Error(`${history.file} has no state ${index}`);
+  const name = `take-over ${history.file} from ${state.at} s (${state.after})`;
+  const use = 'take-over';
+  const unknown = unknownAction(states, index);
+  if (unknown) return { name, use, failure: unknown, used: new Set() };
+  const stage = await Stage.open(history);
   try {
-    await stage.load(state);
+    const uids = await load(stage, state);
+    const loaded = new Set(machinesOf(state).map(({ metadata }) => metadata.name));
+    const cast = new Cast(stage, recordedFrom(states.slice(index)), loaded);
     stage.startControllers();
-    await stage.play(stepsAfter(states, index));
-    const failure = await endsAlike(stage, states, state, end);
-    return failure === undefined ? { name } : { name, failure };
+    await play(stage, cast, stepsAfter(states, index), uids);
+    return { name, use, ...(await endsAlike(stage, { states, state, end, uids })) };
   } catch (error) {
-    return { name, failure: error instanceof Error ? error.message.replaceAll('\n', ' ') : String(error) };
+    const failure = error instanceof Error ? error.message.replaceAll('\n', ' ') : String(error);
+    return { name, use, failure, used: new Set() };
   } finally {
     await stage.close();
   }
 }
 
-async function endsAlike(
-  stage: Stage,
-  states: readonly State[],
-  state: State,
-  end: State,
-): Promise<string | undefined> {
-  const theirs = [...end.objects.values()];
-  const later = carriedOn(end);
-  let problems: readonly string[] = [];
+/** Every object of some states, each version. */
+export const recordedFrom = (states: readonly State[]): readonly Recorded[] => [
+  ...new Set(states.flatMap(({ objects }) => [...objects.values()])),
+];
+
+/** What there is here now. */
+export const sideOf = async (stage: Stage): Promise<Side> => ({
+  objects: await stage.objects(),
+  names: new Names(objectsIn(stage.observer.lives)),
+});
+
+async function endsAlike(stage: Stage, ending: Ending): Promise<Omit<Checked, 'name' | 'use'>> {
+  const { states, state, end } = ending;
+  const names = new Names(recordedFrom(states.slice(states.indexOf(state))));
+  const theirs: Side = { objects: [...end.objects.values()], names };
+  const leaving = lastLeaving(end);
+  const later: Side | undefined = leaving && { objects: [...without(end, leaving).values()], names };
+  let verdict: Verdict = { problems: [], used: new Set() };
   for (let waited = 0; waited <= PATIENCE_MS; waited += LOOK_EVERY_MS) {
-    const ours = await stage.objects();
-    problems = compare(ours, theirs);
-    if (problems.length === 0) break;
-    if (later && waited === PATIENCE_MS) problems = compare(ours, later, [...RULES, ...CARRIED_ON]);
+    const ours = await sideOf(stage);
+    verdict = compare(ours, theirs, RULES);
+    if (verdict.problems.length === 0) break;
+    if (later && leaving && waited === PATIENCE_MS) verdict = compare(ours, later, [...RULES, ...carriedOn(leaving)]);
     await stage.clock.advance(LOOK_EVERY_MS);
   }
-  if (problems.length === 0 && isAtRest(end)) {
+  if (verdict.problems.length === 0 && isAtRest(end)) {
     await stage.clock.advance(REST_MS);
-    problems = compare(await stage.objects(), theirs);
+    verdict = compare(await sideOf(stage), theirs, RULES);
   }
-  return (
-    [...problems, ...(await replaced(stage, states, state, end)), ...stage.failures].slice(0, 4).join(' | ') ||
-    undefined
-  );
+  const all = [...verdict.problems, ...(await replaced(stage, ending)), ...stage.failures];
+  const failure = all.slice(0, TOLD).join(' | ');
+  return { used: verdict.used, ...(failure ? { failure } : {}) };
 }
 
-/** The end without what was just leaving, when that is all that was under way; undefined otherwise. */
-function carriedOn(end: State): readonly Recorded[] | undefined {
-  const leaving = machinesOf(end).filter(
-    (machine) => machine.metadata.deletionTimestamp !== undefined && operationOf(machine)?.state === 'Processing',
-  );
-  const names = new Set(leaving.map(({ metadata }) => metadata.name));
-  const stays = new Map([...end.objects].filter(([key]) => !names.has(key.replace(/^(Machine|Node)\//, ''))));
-  return leaving.length > 0 && isAtRest({ ...end, objects: stays }) ? [...stays.values()] : undefined;
-}
-
-/** Whether nothing was under way when the recording ended. */
-const isAtRest = (end: State): boolean =>
-  machinesOf(end).every(
-    (machine) =>
-      machine.metadata.deletionTimestamp === undefined &&
-      conditionsOf(machine).some(({ status, type }) => type === 'Ready' && status === 'True'),
-  );
-
-/** The choice among equals is free; how many are kept and made is not. */
-async function replaced(stage: Stage, states: readonly State[], state: State, end: State): Promise<readonly string[]> {
-  const uids = new Set((await stage.machines()).map(({ metadata }) => metadata.uid));
-  const survivors = machinesOf(state).filter((machine) => uids.has(stage.uidOf(machine) ?? '')).length;
-  const kept = keptBy(state, end).length;
+/** Which machines were not kept, and whether more were made than the original made. */
+async function replaced(stage: Stage, { states, state, end, uids }: Ending): Promise<readonly string[]> {
+  const [machines, objects] = await Promise.all([stage.machines(), stage.objects()]);
   const before = new Set(machinesOf(state).map(({ metadata }) => metadata.uid));
   const later = states.slice(states.indexOf(state) + 1).flatMap(machinesOf);
   const made = new Set(later.map(({ metadata }) => metadata.uid).filter((uid) => !before.has(uid))).size;
   return [
-    ...(survivors < kept ? [`${survivors} of the machines are left, the original kept ${kept}`] : []),
+    ...lost(state, end, { machines, objects, vms: stage.cloud.vms, uids }),
     ...(stage.made > made ? [`${stage.made} machines were made, the original made ${made}`] : []),
   ];
 }

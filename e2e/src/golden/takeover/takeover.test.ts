@@ -2,16 +2,53 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { findSets } from '../sets.ts';
+import { carriedOn } from './carried-on.ts';
+import { EVENT_RULES } from './event-counts.ts';
 import { readHistories } from './recording.ts';
-import { CARRIED_ON, RULES } from './rules.ts';
-import { takeOver } from './take-over.ts';
+import { RULES } from './rules.ts';
+import { sameContract } from './same-contract.ts';
+import { type Checked, type Reason, takeOver } from './take-over.ts';
+
+/** So many checks the recordings of this repository give: fewer mean that some are no longer run. */
+const FLOOR = { takeOver: 173, sameContract: 31 };
 
 const histories = await readHistories(fileURLToPath(new URL('../../../testdata/takeover', import.meta.url)));
+const reasons: readonly Reason[] = [...RULES, ...carriedOn([]), ...EVENT_RULES];
+const states = histories.reduce((sum, { states: all }) => sum + all.length, 0);
+const textOf = ({ row, what }: Reason): string => `${row}: ${what}`;
+
+const taken: Checked[] = [];
+const played: Checked[] = [];
 
 describe.each(histories)('$file', (history) => {
   test.each([...history.states.keys()])('state %i is taken over and ends as the original did', async (index) => {
     const outcome = await takeOver(history, index);
+    taken.push(outcome);
     expect(outcome.failure, outcome.name).toBeUndefined();
+  });
+
+  test('played from the start, it leaves the same contract', async () => {
+    const outcomes: Checked[] = [];
+    for await (const outcome of sameContract(history)) outcomes.push(outcome);
+    played.push(...outcomes);
+    expect(outcomes.filter(({ failure }) => failure !== undefined)).toEqual([]);
+    expect(outcomes.length).toBeGreaterThan(0);
+  });
+});
+
+describe('what the recordings as a whole show', () => {
+  const isWhole = (): boolean => taken.length >= states;
+
+  test('no check is left out', (context) => {
+    if (!isWhole()) context.skip('only some of the recordings were run');
+    expect(taken.length).toBeGreaterThanOrEqual(FLOOR.takeOver);
+    expect(played.length).toBeGreaterThanOrEqual(FLOOR.sameContract);
+  });
+
+  test('every rule was needed', (context) => {
+    if (!isWhole()) context.skip('only some of the recordings were run');
+    const needed = new Set([...taken, ...played].flatMap(({ used }) => [...used].map(textOf)));
+    expect(reasons.map(textOf).filter((text) => !needed.has(text))).toEqual([]);
   });
 });
 
@@ -29,7 +66,7 @@ test('an unknown set is refused with the known ones', () => {
   expect(() => findSets(['nonsense'])).toThrow('unknown set "nonsense"; known: takeover');
 });
 
-test.each([...new Set([...RULES, ...CARRIED_ON].map(({ row }) => row))])(
+test.each([...new Set(reasons.map(({ row }) => row))])(
   'the rule "%s" has its row in the table of differences',
   async (row) => {
     const docs = await readFile(new URL('../../../../docs/compatibility.md', import.meta.url), 'utf8');

@@ -1,0 +1,92 @@
+import type { Machine } from '@mcm/api';
+import { nodes } from '@mcm/kube';
+import { updateReasonOf } from './actions.ts';
+import { objectsIn } from './lives.ts';
+import { Names } from './names.ts';
+import type { Recorded } from './recording.ts';
+import type { Stage } from './stage.ts';
+
+/** How long a node's agent waits to be asked, in virtual milliseconds. */
+const AGENT_PATIENCE_MS = 30_000;
+const AGENT_LOOKS_EVERY_MS = 500;
+
+const quoted = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+const phaseOf = (machine: Recorded | Machine): unknown =>
+  (machine as { status?: { currentStatus?: { phase?: string } } }).status?.currentStatus?.phase;
+
+/** Which machine here plays the part of which recorded one. */
+export class Cast {
+  readonly #stage: Stage;
+  readonly #recorded: ReadonlyMap<string, Recorded>;
+  readonly #names: Names;
+  /** Machines that were loaded as they were recorded; each plays its own part. */
+  readonly #loaded: ReadonlySet<string>;
+  readonly #parts = new Map<string, string>();
+  readonly #mentioned: RegExp;
+
+  /** @param recorded every object that the recording has from here on */
+  constructor(stage: Stage, recorded: readonly Recorded[], loaded: ReadonlySet<string>) {
+    this.#stage = stage;
+    const machines = recorded.filter(({ kind }) => kind === 'Machine');
+    this.#recorded = new Map(machines.map((machine) => [machine.metadata.name, machine]));
+    this.#names = new Names(recorded);
+    this.#loaded = loaded;
+    const all = [...this.#recorded.keys()].sort((one, other) => other.length - one.length).map(quoted);
+    this.#mentioned = new RegExp(`(?<![a-z0-9-])(?:${all.join('|') || '(?!)'})(?![a-z0-9-])`, 'g');
+  }
+
+  /** The machine here that plays the part of a recorded one. @throws Error when there is none */
+  async nameOf(recorded: string): Promise<string> {
+    if (!this.#recorded.has(recorded)) return recorded;
+    const known = this.#parts.get(recorded);
+    const living = await this.#stage.machines();
+    if (known && living.some(({ metadata }) => metadata.name === known)) return known;
+    if (this.#loaded.has(recorded)) return recorded;
+    const name = this.#choose(recorded, living)?.metadata.name;
+    if (name === undefined) throw new Error(`no machine here can play the part of the recorded ${recorded}`);
+    this.#parts.set(recorded, name);
+    return name;
+  }
+
+  /** One of the same set that plays no part yet, and has come as far. */
+  #choose(recorded: string, living: readonly Machine[]): Machine | undefined {
+    const here = new Names(objectsIn(this.#stage.observer.lives));
+    const taken = new Set(this.#parts.values());
+    const part = this.#names.part(recorded);
+    const free = living.filter(
+      ({ metadata: { name, deletionTimestamp } }) =>
+        !taken.has(name) && !this.#loaded.has(name) && deletionTimestamp === undefined && here.part(name) === part,
+    );
+    const model = this.#recorded.get(recorded);
+    return free.find((machine) => model && phaseOf(machine) === phaseOf(model)) ?? free[0];
+  }
+
+  /** The same object with the names that machines have here. */
+  async rename<T>(object: T): Promise<T> {
+    let text = JSON.stringify(object);
+    for (const name of new Set(text.match(this.#mentioned) ?? []))
+      text = text.replaceAll(new RegExp(`(?<![a-z0-9-])${quoted(name)}(?![a-z0-9-])`, 'g'), await this.nameOf(name));
+    return JSON.parse(text) as T;
+  }
+
+  /**
+   * An agent speaks when its node was selected. Which of several equal nodes is selected is free, and so is the pace:
+   * the node here that has come as far plays the part, and takes it over from the one that had it.
+   */
+  async awaitAgent(recorded: string, reason: string): Promise<void> {
+    for (let waited = 0; waited <= AGENT_PATIENCE_MS; waited += AGENT_LOOKS_EVERY_MS) {
+      const own = this.#loaded.has(recorded) ? recorded : this.#parts.get(recorded);
+      const { items } = await this.#stage.admin.resource(nodes).list();
+      const ready = items.filter((node) => updateReasonOf(node as unknown as Recorded) === reason);
+      const node = ready.find(({ metadata }) => metadata.name === (this.#parts.get(recorded) ?? recorded)) ?? ready[0];
+      if (node) {
+        const { name } = node.metadata;
+        const other = [...this.#parts].find(([, part]) => part === name)?.[0] ?? name;
+        if (own !== undefined) this.#parts.set(other, own);
+        this.#parts.set(recorded, name);
+        return;
+      }
+      await this.#stage.clock.advance(AGENT_LOOKS_EVERY_MS);
+    }
+  }
+}

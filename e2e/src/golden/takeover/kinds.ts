@@ -1,0 +1,36 @@
+import { machineClasses, machineDeployments, machineSets, machines } from '@mcm/api';
+import {
+  events,
+  type KubeObject,
+  nodes,
+  podDisruptionBudgets,
+  pods,
+  type ResourceDefinition,
+  secrets,
+} from '@mcm/kube';
+
+export type Definition = ResourceDefinition<KubeObject>;
+
+/** Kinds of the recordings, owners first. */
+export const KINDS = [
+  secrets,
+  machineClasses,
+  machineDeployments,
+  machineSets,
+  machines,
+  nodes,
+  podDisruptionBudgets,
+  pods,
+] as unknown as readonly Definition[];
+export const EVENTS = events as unknown as Definition;
+
+/** @throws Error that names the kind and those that are known */
+export function definitionOf(kind: string): Definition {
+  const found = KINDS.find((definition) => definition.kind === kind);
+  if (!found)
+    throw new Error(`the recording has an object of kind ${kind}; known: ${KINDS.map((one) => one.kind).join(', ')}`);
+  return found;
+}
+
+/** Owners come before what they own. */
+export const placeOf = (kind: string): number => KINDS.findIndex((definition) => definition.kind === kind);

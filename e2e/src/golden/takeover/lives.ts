@@ -1,0 +1,82 @@
+import {
+  type Clock,
+  createInformer,
+  type KubeClient,
+  type KubeObject,
+  type Logger,
+  type ResourceDefinition,
+  seededRandom,
+} from '@mcm/kube';
+import type { State } from './recording.ts';
+
+/** An object as it was from an instant on. */
+export interface Version {
+  /** Seconds since the start. */
+  readonly at: number;
+  readonly object: KubeObject;
+}
+
+/** Everything that was seen of one object. */
+export interface Life {
+  readonly kind: string;
+  readonly uid: string;
+  readonly versions: readonly Version[];
+  /** When it was seen to be gone. */
+  readonly goneAt: number | undefined;
+}
+
+/** What a recording saw. */
+export function livesIn(states: readonly State[]): readonly Life[] {
+  const lives = new Map<string, { kind: string; versions: Version[]; goneAt: number | undefined }>();
+  for (const { at, objects } of states) {
+    const present = new Set<string>();
+    for (const object of objects.values()) {
+      const { uid } = object.metadata;
+      present.add(uid);
+      const life = lives.get(uid) ?? { kind: object.kind, versions: [], goneAt: undefined };
+      lives.set(uid, life);
+      if (life.versions.at(-1)?.object !== object) life.versions.push({ at, object });
+    }
+    for (const [uid, life] of lives) if (life.goneAt === undefined && !present.has(uid)) life.goneAt = at;
+  }
+  return [...lives].map(([uid, life]) => ({ uid, ...life }));
+}
+
+/** All objects of lives in the order in which they were first seen, each as it was last. */
+export const objectsIn = (lives: readonly Life[]): readonly KubeObject[] =>
+  lives.flatMap(({ versions }) => versions.at(-1)?.object ?? []);
+
+/** Sees every state of every object as the API server stores it. */
+export class Observer {
+  readonly #lives = new Map<string, { kind: string; versions: Version[]; goneAt: number | undefined }>();
+  readonly #seconds: () => number;
+
+  /** @param seconds seconds since the start */
+  constructor(seconds: () => number) {
+    this.#seconds = seconds;
+  }
+
+  /** Watches the objects of one kind until the signal aborts. */
+  async watch(client: KubeClient, kind: ResourceDefinition<KubeObject>, options: WatchTools): Promise<void> {
+    const { clock, log, signal } = options;
+    const informer = createInformer(client, kind, { clock, log, random: seededRandom(0) });
+    informer.onChange(({ type, object }) => {
+      const { uid } = object.metadata;
+      const life = this.#lives.get(uid) ?? { kind: kind.kind, versions: [], goneAt: undefined };
+      this.#lives.set(uid, life);
+      if (type === 'deleted') life.goneAt = this.#seconds();
+      else life.versions.push({ at: this.#seconds(), object: { ...object, kind: kind.kind } });
+    });
+    await informer.run(signal);
+  }
+
+  get lives(): readonly Life[] {
+    return [...this.#lives].map(([uid, life]) => ({ uid, ...life }));
+  }
+}
+
+interface WatchTools {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}

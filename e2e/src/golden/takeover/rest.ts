@@ -1,0 +1,53 @@
+import { conditionsOf, isFields, operationOf } from './actions.ts';
+import type { Recorded, State } from './recording.ts';
+
+export const machinesOf = (state: State): readonly Recorded[] =>
+  [...state.objects.values()].filter(({ kind }) => kind === 'Machine');
+
+/** Whether nothing was under way: every machine is there to stay, and its node is ready. */
+export const isAtRest = (state: State): boolean =>
+  machinesOf(state).every(
+    (machine) =>
+      machine.metadata.deletionTimestamp === undefined &&
+      conditionsOf(machine).some(({ status, type }) => type === 'Ready' && status === 'True'),
+  );
+
+/** So long, in seconds, the original may take to look again: what did not change meanwhile waits for somebody. */
+const QUIET_S = 20;
+
+/** Whether everything waited for the user's next action: at rest, asked for by an agent, or long without a change. */
+export const isSettled = (end: State, nextAt: number): boolean =>
+  nextAt - end.at >= QUIET_S ||
+  machinesOf(end).every(
+    (machine) =>
+      machine.metadata.deletionTimestamp === undefined &&
+      conditionsOf(machine).some(({ status, type }) => type === 'Ready' && status === 'True') &&
+      phaseOf(machine) !== 'InPlaceUpdateSuccessful',
+  );
+
+const phaseOf = ({ status }: Recorded): unknown =>
+  isFields(status) && isFields(status.currentStatus) ? status.currentStatus.phase : undefined;
+
+/**
+ * The part of a history that has an end: one that was cut off right after an action, with its work under way, ends where
+ * that action began.
+ */
+export function complete(states: readonly State[]): readonly State[] {
+  const last = states.at(-1);
+  const before = states.at(-2);
+  return last && before && before.after !== last.after && !isAtRest(last) ? states.slice(0, -1) : states;
+}
+
+/** Machines that were just leaving, when that is all that was under way; undefined otherwise. */
+export function lastLeaving(end: State): readonly Recorded[] | undefined {
+  const leaving = machinesOf(end).filter(
+    (machine) => machine.metadata.deletionTimestamp !== undefined && operationOf(machine)?.state === 'Processing',
+  );
+  return leaving.length > 0 && isAtRest({ ...end, objects: without(end, leaving) }) ? leaving : undefined;
+}
+
+/** The objects of a state without some machines and their nodes. */
+export function without({ objects }: State, machines: readonly Recorded[]): State['objects'] {
+  const gone = new Set(machines.flatMap(({ metadata: { name, labels } }) => [name, labels?.node ?? name]));
+  return new Map([...objects].filter(([key]) => !gone.has(key.replace(/^(Machine|Node)\//, ''))));
+}
