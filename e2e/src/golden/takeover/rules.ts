@@ -41,6 +41,7 @@ const FROM_MACHINE = /^\.metadata\.(labels|annotations)\.|^\.spec\.taints/;
 /** Sizes of the whole deployment, written on sets that have machines. */
 const SIZES = /^\.metadata\.annotations\.deployment\.kubernetes\.io\/(desired|max)-replicas$/;
 const SELECTED_FOR = '.metadata.annotations.node.machine.sapcloud.io/selected-for-template';
+const CLASS_OF_NODE = '.metadata.annotations.node.machine.sapcloud.io/machine-class';
 const IN_PLACE = '.status.conditions[InPlaceUpdate]';
 const TERMINATING = '.status.conditions[Terminating]';
 const OPERATION = '.status.lastOperation';
@@ -93,8 +94,10 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: 'Annotation `machine-class` of a Node',
+    what: "a Node bears its machine's class",
     kinds: ['Node'],
-    adapt: (path, value) => (path.endsWith('node.machine.sapcloud.io/machine-class') ? undefined : value),
+    excuses: ({ path, theirs }) => path === CLASS_OF_NODE && theirs === undefined,
+    excusesStep: ({ lane, theirs }) => lane === CLASS_OF_NODE && theirs === undefined,
   },
   {
     row: 'Finalizer and priority of a Machine',
