@@ -126,7 +126,10 @@ function actionsBetween(before: State | undefined, state: State, { removed, begi
     else if (!object.metadata.deletionTimestamp && isByHand(object, before, state, removed))
       actions.push({ do: 'delete', ...targetOf(object) });
   }
-  return actions.length === 0 && begins && before ? withdrawals(before, state) : actions;
+  if (actions.length === 0 && begins && before) return withdrawals(before, state);
+  // What others refer to is made first.
+  const isMade = (action: Action): boolean => action.do === 'create';
+  return [...actions.filter(isMade), ...actions.filter((action) => !isMade(action))];
 }
 
 const targetOf = ({ kind, metadata: { name, namespace } }: Recorded): Target => ({ kind, name, namespace });

@@ -42,6 +42,7 @@ const FROM_MACHINE = /^\.metadata\.(labels|annotations)\.|^\.spec\.taints/;
 const SIZES = /^\.metadata\.annotations\.deployment\.kubernetes\.io\/(desired|max)-replicas$/;
 const SELECTED_FOR = '.metadata.annotations.node.machine.sapcloud.io/selected-for-template';
 const CLASS_OF_NODE = '.metadata.annotations.node.machine.sapcloud.io/machine-class';
+const DELETED_FOR_HEALTH = '.metadata.annotations.node.machine.sapcloud.io/deleted-for-health';
 const IN_PLACE = '.status.conditions[InPlaceUpdate]';
 const TERMINATING = '.status.conditions[Terminating]';
 const OPERATION = '.status.lastOperation';
@@ -98,6 +99,13 @@ export const RULES: readonly Rule[] = [
     kinds: ['Node'],
     excuses: ({ path, theirs }) => path === CLASS_OF_NODE && theirs === undefined,
     excusesStep: ({ lane, theirs }) => lane === CLASS_OF_NODE && theirs === undefined,
+  },
+  {
+    row: 'Annotation `deleted-for-health` of a Machine',
+    what: 'a machine that had failed when it was deleted bears it',
+    kinds: ['Machine'],
+    excuses: ({ path, theirs }) => path === DELETED_FOR_HEALTH && theirs === undefined,
+    excusesStep: ({ lane, theirs }) => lane === DELETED_FOR_HEALTH && theirs === undefined,
   },
   {
     row: 'Finalizer and priority of a Machine',
