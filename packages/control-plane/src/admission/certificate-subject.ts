@@ -12,10 +12,10 @@ export const certificateRequester: AdmissionPlugin = {
     }
     const spec = child(object, 'spec');
     for (const field of ['username', 'uid', 'groups', 'extra']) delete spec[field];
-    spec['username'] = user.name;
-    if (user.uid !== undefined && user.uid !== '') spec['uid'] = user.uid;
-    spec['groups'] = [...user.groups];
-    if (user.extra !== undefined) spec['extra'] = structuredClone(user.extra);
+    spec.username = user.name;
+    if (user.uid !== undefined && user.uid !== '') spec.uid = user.uid;
+    spec.groups = [...user.groups];
+    if (user.extra !== undefined) spec.extra = structuredClone(user.extra);
     return undefined;
   },
 };

@@ -1,11 +1,26 @@
+import { isMutationType } from '../schema/cel/aggregates.ts';
 import { CelCompileError } from '../schema/cel/ast.ts';
 import { compileCel, type Declaration, type Program } from '../schema/cel/compile.ts';
-import { DYN } from '../schema/cel/types.ts';
-import { CelRuntimeError, LiteralMap, toCel } from '../schema/cel/values.ts';
+import { AUTHORIZER, RESOURCE_CHECK } from '../schema/cel/lib/authorization.ts';
+import { type CelType, DYN } from '../schema/cel/types.ts';
+import { CelRuntimeError, isOpaque, LiteralMap, toCel } from '../schema/cel/values.ts';
 
 /** Variables that expressions of webhooks and policies may use, in the order in which their values are given. */
-const NAMES = ['object', 'oldObject', 'request', 'params', 'namespaceObject', 'variables'] as const;
-const DECLARATIONS: readonly Declaration[] = NAMES.map((name) => ({ name, type: DYN }));
+const NAMES = [
+  'object',
+  'oldObject',
+  'request',
+  'params',
+  'namespaceObject',
+  'authorizer',
+  'authorizer.requestResource',
+  'variables',
+] as const;
+const TYPES: Partial<Record<(typeof NAMES)[number], CelType>> = {
+  authorizer: AUTHORIZER,
+  'authorizer.requestResource': RESOURCE_CHECK,
+};
+const DECLARATIONS: readonly Declaration[] = NAMES.map((name) => ({ name, type: TYPES[name] ?? DYN }));
 
 /** What expressions are evaluated over. Every part is made when an expression first asks for it. */
 export interface Scope {
@@ -14,6 +29,8 @@ export interface Scope {
   readonly request: () => unknown;
   readonly params?: () => unknown;
   readonly namespaceObject?: () => unknown;
+  readonly authorizer?: () => unknown;
+  readonly 'authorizer.requestResource'?: () => unknown;
   readonly variables?: LiteralMap;
 }
 
@@ -25,9 +42,10 @@ export class Expression {
   readonly source: string;
   readonly #program: Program | string;
 
-  constructor(source: string) {
+  /** `mutates`: it makes an `Object` or operations of a `JSONPatch`. */
+  constructor(source: string, mutates = false) {
     this.source = source;
-    this.#program = compile(source);
+    this.#program = compile(source, mutates);
   }
 
   /** Never throws for what an expression does wrong. */
@@ -36,7 +54,9 @@ export class Expression {
     if (typeof program === 'string') return { error: `compilation error: ${program}` };
     const values = NAMES.map((name) => {
       if (!program.uses.has(name)) return undefined;
-      return name === 'variables' ? (scope.variables ?? new LiteralMap()) : toCel(scope[name]?.() ?? null, undefined);
+      if (name === 'variables') return scope.variables ?? new LiteralMap();
+      const value = scope[name]?.() ?? null;
+      return isOpaque(value) ? value : toCel(value, undefined);
     });
     try {
       return { value: program.run(values) };
@@ -47,9 +67,9 @@ export class Expression {
   }
 }
 
-function compile(source: string): Program | string {
+function compile(source: string, mutates: boolean): Program | string {
   try {
-    return compileCel(source, DECLARATIONS);
+    return compileCel(source, DECLARATIONS, mutates ? isMutationType : undefined);
   } catch (error) {
     if (error instanceof CelCompileError) return error.message;
     throw error;

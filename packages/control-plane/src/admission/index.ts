@@ -2,6 +2,7 @@ import type { Registry } from '../registry/registry.ts';
 import { limitRanger } from './limits/plugin.ts';
 import { nodeRestriction } from './node/plugin.ts';
 import { podSecurity } from './pod-security/plugin.ts';
+import { mutatingPolicies } from './policy/mutating.ts';
 import { validatingPolicies } from './policy/plugin.ts';
 import { resourceQuota } from './quota/plugin.ts';
 import { mutatingWebhooks, validatingWebhooks } from './webhook/plugins.ts';
@@ -17,6 +18,7 @@ export function setUpAdmission(registry: Registry, transport: WebhookTransport =
   registry.admission.add(limitRanger(registry));
   registry.admission.add(nodeRestriction(registry));
   registry.admission.add(podSecurity(registry));
+  registry.admission.add(mutatingPolicies(registry));
   registry.admission.add(mutatingWebhooks(registry, transport));
   registry.admission.add(validatingPolicies(registry));
   registry.admission.add(validatingWebhooks(registry, transport));

@@ -22,6 +22,7 @@ interface GroupVersionKind {
 const BODIES: Readonly<Record<string, GroupVersionKind>> = {
   scale: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
   eviction: { group: 'policy', version: 'v1', kind: 'Eviction' },
+  binding: { group: '', version: 'v1', kind: 'Binding' },
 };
 
 /** The kind of what a request carries. */

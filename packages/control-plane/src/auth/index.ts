@@ -45,6 +45,7 @@ export function setUpAccess(
   );
   const tokens = new ServiceAccountTokens(registry, serviceAccountKey);
   registry.tokens = tokens;
+  registry.authorize = authorize;
   const readers = [staticTokens(new Map([[adminToken, administrator]])), bootstrapTokens(store, clock)];
   const authenticator = new Authenticator([...readers, (token) => tokens.read(token)], trustInProcess);
   registerReviews(registry, authorize, rbac);

@@ -73,6 +73,10 @@ const unrecognized = (kind: string, why: string, bytes: Uint8Array): Error =>
 /** Integers as `parseJson` has them: only those that a double cannot hold are bigints. */
 function withNumbers(value: unknown): unknown {
   if (typeof value === 'bigint') return exactInteger(value.toString(), Number(value));
+  // On its way through JSON a whole float loses its exponent, and is an integer then.
+  if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) < 1e21) {
+    return exactInteger(BigInt(value).toString(), value);
+  }
   if (Array.isArray(value)) return value.map(withNumbers);
   if (isPlain(value)) for (const key of Object.keys(value)) put(value, key, withNumbers(value[key]));
   return value;
@@ -84,7 +88,7 @@ export function parseYamlText(text: string, prefix = ''): unknown {
     const large = mayHoldLarge(text);
     const options = { version: '1.1', merge: true, maxAliasCount: 100, logLevel: 'error', intAsBigInt: large } as const;
     const value: unknown = yaml().parse(text, options);
-    return large ? withNumbers(value) : value;
+    return large || /\d[eE]/.test(text) ? withNumbers(value) : value;
   } catch (error) {
     const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
     const line = /at line (\d+)/.exec(message)?.[1] ?? '1';

@@ -1,3 +1,4 @@
+import type { Authorizer } from '../auth/authorizer.ts';
 import type { ServiceAccountTokens } from '../auth/service-account-tokens.ts';
 import type { UserInfo } from '../auth/user.ts';
 import type { Clock } from '../clock.ts';
@@ -49,6 +50,8 @@ export class Registry {
   readonly reviews = new Map<string, ReviewHandler>();
   /** Signs tokens of service accounts; set before the first request. */
   tokens: ServiceAccountTokens | undefined;
+  /** Decides what expressions ask the authorizer; set before the first request. */
+  authorize: Authorizer | undefined;
 
   constructor(parts: { store: Store; kinds: KindRegistry; clock: Clock; random: () => number }) {
     this.store = parts.store;

@@ -20,6 +20,8 @@ export interface Transformation {
   readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
   /** The managedFields of what `next` gives stand already. */
   readonly managed?: boolean;
+  /** Admission has seen the request in another form (a Binding): it is not asked about the object. */
+  readonly admitted?: boolean;
   /** The object comes of a patch: a changed uid is an invalid field there, where an update takes it for a precondition. */
   readonly patched?: boolean;
 }
@@ -80,11 +82,12 @@ async function attemptUpdate(
     dryRun: options.dryRun,
     options: options.given,
   });
-  updated = (await registry.admission.admit(attributes)) ?? updated;
+  const admission = transformation.admitted === true ? undefined : registry.admission;
+  updated = (await admission?.admit(attributes)) ?? updated;
   prepare(registry, call, served, subresource, updated, old);
   const causes = causesOf(registry, call, served, subresource, updated, old);
   if (causes.length > 0) throw invalid(shownKind(kind), target.name, causes);
-  await registry.admission.validate({ ...attributes, object: updated });
+  await admission?.validate({ ...attributes, object: updated });
 
   if (registry.store.get(served.resource, target.namespace, target.name) !== record) return undefined;
   if (isFinished(updated, old)) {

@@ -41,8 +41,8 @@ function applyDefaults(pod: ApiObject, ranges: readonly ApiObject[]): void {
       for (const container of items(spec, list)) {
         const limits = fill(container, 'limits', look(item, 'default'));
         const requests = fill(container, 'requests', look(item, 'defaultRequest'));
-        if (requests.length > 0) said.push(`${requests.join(', ')} request for ${words} ${container['name']}`);
-        if (limits.length > 0) said.push(`${limits.join(', ')} limit for ${words} ${container['name']}`);
+        if (requests.length > 0) said.push(`${requests.join(', ')} request for ${words} ${container.name}`);
+        if (limits.length > 0) said.push(`${limits.join(', ')} limit for ${words} ${container.name}`);
       }
     }
   }

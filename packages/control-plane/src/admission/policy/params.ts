@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../object.ts';
 import type { Registry } from '../../registry/registry.ts';
-import type { Binding, Policy } from './policy.ts';
+import type { Binding, PolicyBase } from './policy.ts';
 
 /** The parameters could not be had; the policy's failure policy decides. The message says why. */
 export class ParamsError extends Error {
@@ -13,7 +13,7 @@ export class ParamsError extends Error {
  */
 export function paramsOf(
   registry: Registry,
-  policy: Policy,
+  policy: PolicyBase,
   { paramRef }: Binding,
   namespace: string,
 ): readonly (ApiObject | null)[] {

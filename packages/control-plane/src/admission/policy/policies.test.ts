@@ -192,3 +192,30 @@ describe('parameters', () => {
     expect((await create({ a: '1' })).status).toBe(201);
   });
 });
+
+describe('the authorizer', () => {
+  test.each([
+    ["authorizer.group('').resource('pods').namespace('default').check('create').allowed()", 201],
+    ["authorizer.requestResource.check('create').allowed()", 201],
+    ["authorizer.path('/healthz').check('get').allowed()", 201],
+    ["!authorizer.serviceAccount('a', 'b').group('').resource('pods').check('create').allowed()", 201],
+    ["authorizer.serviceAccount('a', 'b').group('').resource('pods').name('x').check('create').allowed()", 422],
+    ["authorizer.group('apps').resource('deployments').subresource('scale').check('x').errored()", 422],
+  ])('%s: %i', async (expression, status) => {
+    await enforce({ validations: [{ expression }] });
+    expect((await create({ a: '1' })).status).toBe(status);
+  });
+
+  test('an expression that uses it wrongly is refused', async () => {
+    const body = {
+      metadata: { name: 'p' },
+      spec: {
+        matchConstraints: { resourceRules: RULES },
+        validations: [{ expression: "authorizer.group('').check('get').allowed()" }],
+      },
+    };
+    const answer = await call('POST', `${REGISTRATION}/validatingadmissionpolicies`, { body });
+    expect(answer.status).toBe(422);
+    expect(answer.body.message).toContain("found no matching overload for 'check' applied to");
+  });
+});

@@ -31,15 +31,32 @@ export interface Validation {
   readonly reason: string;
 }
 
-/** A ValidatingAdmissionPolicy that is ready to judge. */
-export interface Policy {
+/** What both sorts of policies have. */
+export interface PolicyBase {
   readonly name: string;
   readonly ignoresFailure: boolean;
   readonly matches: MatchResources;
   readonly conditions: readonly Expression[];
   readonly variables: ReadonlyMap<string, Expression>;
-  readonly validations: readonly Validation[];
   readonly paramKind: { readonly apiVersion: string; readonly kind: string } | undefined;
+}
+
+/** A ValidatingAdmissionPolicy that is ready to judge. */
+export interface Policy extends PolicyBase {
+  readonly validations: readonly Validation[];
+}
+
+/** One step of a MutatingAdmissionPolicy. */
+export interface Mutation {
+  readonly sort: 'ApplyConfiguration' | 'JSONPatch';
+  readonly expression: Expression;
+}
+
+/** A MutatingAdmissionPolicy that is ready to change objects. */
+export interface MutatingPolicy extends PolicyBase {
+  readonly mutations: readonly Mutation[];
+  /** Looks again at what a later one has changed. */
+  readonly reinvoked: boolean;
 }
 
 interface PolicySpec {
@@ -54,6 +71,12 @@ interface PolicySpec {
     readonly reason?: string;
   }[];
   readonly paramKind?: { readonly apiVersion: string; readonly kind: string };
+  readonly mutations?: readonly {
+    readonly patchType: Mutation['sort'];
+    readonly applyConfiguration?: { readonly expression: string };
+    readonly jsonPatch?: { readonly expression: string };
+  }[];
+  readonly reinvocationPolicy?: string;
 }
 
 const compileMatch = (match: MatchResourcesObject = {}): MatchResources => ({
@@ -64,22 +87,41 @@ const compileMatch = (match: MatchResourcesObject = {}): MatchResources => ({
   exact: match.matchPolicy === 'Exact',
 });
 
-/** Compiles a policy once, when it is written. */
-export function compilePolicy(object: ApiObject): Policy {
-  const spec = (object['spec'] ?? {}) as PolicySpec;
+function compileBase(object: ApiObject, spec: PolicySpec): PolicyBase {
   return {
     name: object.metadata.name ?? '',
     ignoresFailure: spec.failurePolicy === 'Ignore',
     matches: compileMatch(spec.matchConstraints),
     conditions: (spec.matchConditions ?? []).map(({ expression }) => new Expression(expression)),
     variables: new Map((spec.variables ?? []).map(({ name, expression }) => [name, new Expression(expression)])),
+    paramKind: spec.paramKind,
+  };
+}
+
+/** Compiles a policy once, when it is written. */
+export function compilePolicy(object: ApiObject): Policy {
+  const spec = (object['spec'] ?? {}) as PolicySpec;
+  return {
+    ...compileBase(object, spec),
     validations: (spec.validations ?? []).map(({ expression, message = '', messageExpression = '', reason = '' }) => ({
       expression: new Expression(expression),
       message: message.trim(),
       messageExpression: messageExpression === '' ? undefined : new Expression(messageExpression),
       reason,
     })),
-    paramKind: spec.paramKind,
+  };
+}
+
+/** Compiles a mutating policy once, when it is written. */
+export function compileMutatingPolicy(object: ApiObject): MutatingPolicy {
+  const spec = (object['spec'] ?? {}) as PolicySpec;
+  return {
+    ...compileBase(object, spec),
+    mutations: (spec.mutations ?? []).map(({ patchType, applyConfiguration, jsonPatch }) => ({
+      sort: patchType,
+      expression: new Expression((patchType === 'JSONPatch' ? jsonPatch : applyConfiguration)?.expression ?? '', true),
+    })),
+    reinvoked: spec.reinvocationPolicy === 'IfNeeded',
   };
 }
 
@@ -110,15 +152,15 @@ export function compileBinding(object: ApiObject): Binding {
     name: object.metadata.name ?? '',
     policyName: text(spec, 'policyName'),
     matches: compileMatch(look(spec, 'matchResources') as MatchResourcesObject),
-    actions: (spec['validationActions'] as readonly string[] | undefined) ?? [],
+    actions: (spec.validationActions as readonly string[] | undefined) ?? [],
     paramRef:
       paramRef === undefined || paramRef === null
         ? undefined
         : {
             name: text(ref, 'name'),
             namespace: text(ref, 'namespace'),
-            selector: ref['selector'] === undefined ? undefined : selectorOf(ref['selector'] as SelectorObject),
-            required: ref['parameterNotFoundAction'] === 'Deny',
+            selector: ref.selector === undefined ? undefined : selectorOf(ref.selector as SelectorObject),
+            required: ref.parameterNotFoundAction === 'Deny',
           },
   };
 }

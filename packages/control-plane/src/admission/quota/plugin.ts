@@ -90,7 +90,7 @@ function charge(registry: Registry, attributes: AdmissionAttributes): void {
       const why = `exceeded quota: ${record.name}, requested: ${listed(wanted, exceeded)}, used: ${listed(used, exceeded)}, limited: ${listed(hard, exceeded)}`;
       throw forbidden(served.kind, name, why);
     }
-    quota['status'] = { ...status, used: { ...look(status, 'used'), ...shown(after, names) } };
+    quota.status = { ...status, used: { ...look(status, 'used'), ...shown(after, names) } };
     charged.push(quota);
   }
   // Nothing has waited since the quotas were read, so two requests never share one allowance.

@@ -65,7 +65,7 @@ describe('what is counted', () => {
     await limit({ secrets: '1' });
     await create('secrets', { metadata: { name: 'a' } });
     await call('DELETE', `${CORE}/secrets/a`);
-    await until((status) => status.used?.['secrets'] === '0');
+    await until((status) => status.used?.secrets === '0');
     expect((await create('secrets', { metadata: { name: 'b' } })).status).toBe(201);
   });
 

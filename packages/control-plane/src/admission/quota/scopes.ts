@@ -33,7 +33,7 @@ function reachesAcrossNamespaces(pod: ApiObject): boolean {
       ...items(rules, 'requiredDuringSchedulingIgnoredDuringExecution'),
       ...items(rules, 'preferredDuringSchedulingIgnoredDuringExecution').map((term) => look(term, 'podAffinityTerm')),
     ];
-    return terms.some((term) => strings(term, 'namespaces').length > 0 || term['namespaceSelector'] !== undefined);
+    return terms.some((term) => strings(term, 'namespaces').length > 0 || term.namespaceSelector !== undefined);
   });
 }
 
@@ -41,9 +41,9 @@ function holds({ scope, operator, values }: Requirement, pod: ApiObject): boolea
   const spec = look(pod, 'spec');
   switch (scope) {
     case 'Terminating':
-      return typeof spec['activeDeadlineSeconds'] === 'number';
+      return typeof spec.activeDeadlineSeconds === 'number';
     case 'NotTerminating':
-      return typeof spec['activeDeadlineSeconds'] !== 'number';
+      return typeof spec.activeDeadlineSeconds !== 'number';
     case 'BestEffort':
       return isBestEffort(pod);
     case 'NotBestEffort':

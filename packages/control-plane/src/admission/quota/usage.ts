@@ -36,7 +36,7 @@ function addService(usage: Amounts, service: ApiObject): void {
   const type = text(spec, 'type');
   const ports = items(spec, 'ports').length;
   if (type === 'LoadBalancer') usage.set('services.loadbalancers', wholeNumber(1));
-  const allocates = type === 'NodePort' || (type === 'LoadBalancer' && spec['allocateLoadBalancerNodePorts'] !== false);
+  const allocates = type === 'NodePort' || (type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
   if (allocates) usage.set('services.nodeports', wholeNumber(ports));
 }
 

@@ -159,7 +159,7 @@ export function refusalOf({ name }: Hook, status: Partial<Status> = {}): StatusE
     ...(reason === '' ? {} : { reason }),
     ...(details === undefined ? {} : { details }),
     // Anything but a refusal would be taken for success.
-    code: code >= 400 ? code : 400,
+    code: Math.max(code, 400),
   });
 }
 

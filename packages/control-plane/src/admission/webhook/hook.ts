@@ -75,4 +75,4 @@ function compileHook(webhook: WebhookObject): Hook {
 
 /** The webhooks of a configuration, in its order. */
 export const hooksOf = (configuration: ApiObject): Hook[] =>
-  ((configuration['webhooks'] as readonly WebhookObject[] | undefined) ?? []).map(compileHook);
+  ((configuration.webhooks as readonly WebhookObject[] | undefined) ?? []).map(compileHook);

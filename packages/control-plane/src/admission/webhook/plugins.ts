@@ -9,6 +9,7 @@ import type { ServedKind } from '../../registry/kind-registry.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { StatusError } from '../../status.ts';
+import { authorizerScope } from '../authorizer.ts';
 import { Collection } from '../collection.ts';
 import { conditionsHold, type Scope } from '../expression.ts';
 import { equivalents, isExempt, namespacePasses, objectPasses, ruleMatches } from '../match.ts';
@@ -93,6 +94,7 @@ class Hooks {
       object: () => presented(object, as, subresource),
       oldObject: () => presented(old, as, subresource),
       request: () => describeRequest(attributes, as, this.#registry.uid()),
+      ...authorizerScope(this.#registry, attributes, as),
     };
     const held = conditionsHold(hook.conditions, scope);
     if (typeof held === 'boolean') return held;
@@ -120,8 +122,8 @@ function patched(attributes: AdmissionAttributes, { hook, as }: Invocation, patc
     });
   }
   if (subresource === 'scale') return rescaled(object, served, changed);
-  // An eviction can be refused, but says nothing that could be changed.
-  if (subresource === 'eviction') return object;
+  // An eviction or a binding can be refused, but is not changed.
+  if (subresource === 'eviction' || subresource === 'binding') return object;
   changed.apiVersion = served.apiVersion;
   if (!isPlain(changed.metadata)) changed.metadata = object.metadata;
   normalize(changed, served);
@@ -139,7 +141,7 @@ function rescaled(object: ApiObject, { kind }: ServedKind, scale: ApiObject): Ap
     holder = next;
   }
   const last = path.at(-1);
-  if (last !== undefined) holder[last] = (scale['spec'] as { replicas?: number } | undefined)?.replicas ?? 0;
+  if (last !== undefined) holder[last] = (scale.spec as { replicas?: number } | undefined)?.replicas ?? 0;
   return copy;
 }
 

@@ -350,3 +350,21 @@ test('an eviction is asked about as what it is, and not as a delete', async () =
     { operation: 'CREATE', subResource: 'eviction' },
   ]);
 });
+
+test('a binding is asked about as the creation of a Binding', async () => {
+  const pods = '/api/v1/namespaces/default/pods';
+  const spec = { automountServiceAccountToken: false, containers: [{ name: 'c', image: 'i' }] };
+  await call('POST', '/api/v1/namespaces/default/serviceaccounts', { body: { metadata: { name: 'default' } } });
+  expect((await call('POST', pods, { body: { metadata: { name: 'p' }, spec } })).status).toBe(201);
+  const rules = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['*'], resources: ['pods', 'pods/binding'] }];
+  await configure('Validating', hook('a', { rules }));
+  responders = { a: () => ({ allowed: false, status: { message: 'not there' } }) };
+  const body = { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'p' }, target: { kind: 'Node', name: 'n' } };
+  expect((await call('POST', `${pods}/p/binding`, { body })).body.message).toContain('denied the request: not there');
+  responders = {};
+  expect((await call('POST', `${pods}/p/binding`, { body })).status).toBe(201);
+  expect(asked.map(({ review }) => review)).toMatchObject([
+    { operation: 'CREATE', subResource: 'binding', kind: { group: '', kind: 'Binding' }, object: body },
+    { operation: 'CREATE', subResource: 'binding' },
+  ]);
+});

@@ -2,6 +2,7 @@ import { invalidValue, requiredValue } from '../../registry/errors.ts';
 import { qualifiedNameProblems } from '../../registry/names.ts';
 import { CelCompileError } from '../../schema/cel/ast.ts';
 import { compileCel, type Declaration } from '../../schema/cel/compile.ts';
+import { AUTHORIZER, RESOURCE_CHECK } from '../../schema/cel/lib/authorization.ts';
 import { type CelType, DYN, printType, typeOfNode } from '../../schema/cel/types.ts';
 import { nodeOf } from '../../schema/node.ts';
 import type { StatusCause } from '../../status.ts';
@@ -51,7 +52,8 @@ export const WEBHOOK_VARIABLES: readonly Declaration[] = [
   untyped('object'),
   untyped('oldObject'),
   declare('request', REQUEST, 'kubernetes.AdmissionRequest'),
-  untyped('authorizer'),
+  { name: 'authorizer', type: AUTHORIZER },
+  { name: 'authorizer.requestResource', type: RESOURCE_CHECK },
 ];
 
 /** Variables of a policy's expressions, beside those that it names itself. */
@@ -99,10 +101,6 @@ function typeComplaint(type: CelType, wanted: Wanted): string | undefined {
 
 /** Causes of one expression, and its type when it has one. */
 function check(source: string, field: string, wanted: Wanted, variables: readonly Declaration[]) {
-  // The functions of the authorizer are not known here: what asks it is taken as it stands.
-  if (variables.some(({ name }) => name === 'authorizer') && /\bauthorizer\b/.test(source)) {
-    return { type: undefined, causes: [] };
-  }
   try {
     const { type } = compileCel(source, variables);
     const complaint = typeComplaint(type, wanted);
@@ -127,6 +125,28 @@ export function expressionCauses(
   const field = `${path}.${name}`;
   if (isBlank(source)) return [requiredValue(field, `${name} is not specified`)];
   return check(source.trim(), field, wanted, variables).causes;
+}
+
+/** Causes of an expression that makes a patch: it gives a value of `wanted`. */
+export function mutationCauses(
+  holder: Plain,
+  path: string,
+  wanted: CelType,
+  variables: readonly Declaration[],
+  messages: (name: string) => boolean,
+): StatusCause[] {
+  const source = text(holder, 'expression').trim();
+  const field = `${path}.expression`;
+  if (source === '') return [requiredValue(field)];
+  try {
+    const { type } = compileCel(source, variables, messages);
+    const [want, got] = [printType(wanted), printType(type)];
+    const fits = type.kind === 'dyn' || want === got || (wanted.kind === 'list' && got === 'list(dyn)');
+    return fits ? [] : [invalidValue(field, source, `must evaluate to ${want} but got ${got}`)];
+  } catch (error) {
+    if (!(error instanceof CelCompileError)) throw error;
+    return [invalidValue(field, source, `compilation failed: ${error.message}`)];
+  }
 }
 
 /** Causes of the match conditions in `holder`. */

@@ -7,9 +7,8 @@ import { child, isPlain, items, look, type Plain, preset, strings, text } from '
 import { strategy, withStatus } from '../workloads/apps.ts';
 import { conditionCauses, expressionCauses, policyVariables, variableCauses } from './expressions.ts';
 
-/** The rules of a policy's `matchConstraints`, with their defaults. */
-function defaultConstraints(spec: Plain): void {
-  const { matchConstraints } = spec;
+/** The defaults of a policy's `matchConstraints`, and of a binding's `matchResources`. */
+export function defaultConstraints(matchConstraints: unknown): void {
   if (!isPlain(matchConstraints)) return;
   preset(matchConstraints, 'matchPolicy', 'Equivalent');
   child(matchConstraints, 'namespaceSelector');
@@ -25,7 +24,7 @@ const FAILURE_POLICIES = ['Fail', 'Ignore'];
 const REASONS = ['Forbidden', 'Invalid', 'RequestEntityTooLarge'];
 
 /** What a policy is about, before any expression is read. */
-function formCauses(spec: Plain): StatusCause[] {
+export function formCauses(spec: Plain): StatusCause[] {
   const causes: StatusCause[] = [];
   const policy = text(spec, 'failurePolicy');
   if (!FAILURE_POLICIES.includes(policy)) {
@@ -100,7 +99,7 @@ export const validatingPolicyStrategy = strategy({
   setDefaults(object) {
     const spec = child(object, 'spec');
     preset(spec, 'failurePolicy', 'Fail');
-    defaultConstraints(spec);
+    defaultConstraints(spec.matchConstraints);
   },
   prepareForCreate: withStatus(),
   causes(object) {
@@ -118,6 +117,7 @@ export const validatingPolicyStrategy = strategy({
 });
 
 export const policyBindingStrategy = strategy({
+  setDefaults: (object) => defaultConstraints(look(object, 'spec').matchResources),
   causes(object) {
     const spec = look(object, 'spec');
     const actions = strings(spec, 'validationActions');

@@ -1,5 +1,6 @@
 import { certificateRequestStrategy } from '../../certificates/strategy.ts';
 import { pathSegmentProblems } from '../../registry/names.ts';
+import { mutatingBindingStrategy, mutatingPolicyStrategy } from '../cluster/mutating-policies.ts';
 import { policyBindingStrategy, validatingPolicyStrategy } from '../cluster/policies.ts';
 import {
   csiDriverStrategy,
@@ -92,8 +93,14 @@ export const clusterKinds: readonly KindDefinition[] = [
     ...policyBindingStrategy,
     columns: policyBindingColumns,
   }),
-  admission('MutatingAdmissionPolicy', 'mutatingadmissionpolicies', { columns: mutatingPolicyColumns }),
-  admission('MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings', { columns: policyBindingColumns }),
+  admission('MutatingAdmissionPolicy', 'mutatingadmissionpolicies', {
+    ...mutatingPolicyStrategy,
+    columns: mutatingPolicyColumns,
+  }),
+  admission('MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings', {
+    ...mutatingBindingStrategy,
+    columns: policyBindingColumns,
+  }),
   defineKind({
     group: 'apiextensions.k8s.io',
     kind: 'CustomResourceDefinition',

@@ -1,7 +1,7 @@
 import type { ApiObject, ManagedFieldsEntry } from '../../object.ts';
 import { StatusError } from '../../status.ts';
 import { type Ownership, readEntries, writeEntries } from './entries.ts';
-import { difference, EMPTY_SET, type FieldSet, fieldSet, isEmptySet, LEAF } from './fieldSet.ts';
+import { difference, EMPTY_SET, type FieldSet, fieldSet, LEAF } from './fieldSet.ts';
 
 /** An apply of the number of replicas through `…/scale`. */
 export interface ReplicasApply {
@@ -70,14 +70,14 @@ export function applyReplicas(input: ReplicasApply): ManagedFieldsEntry[] {
     );
   }
   const set = setOf(path);
-  const kept = owners
-    .filter((owner) => !isOwn(owner))
-    .map((owner) => {
-      if (!others.includes(owner)) return owner;
-      const { entry: _stale, ...facts } = owner;
-      return { ...facts, set: difference(owner.set, set) };
-    })
-    .filter((owner) => !isEmptySet(owner.set));
+  const kept = owners.flatMap((owner): Ownership[] => {
+    if (isOwn(owner)) return [];
+    if (!holders.includes(owner) || (owner.operation === 'Apply' && !others.includes(owner))) return [owner];
+    // Updaters of the number become updaters of the Scale and come back without their time (ScaleHandler.ToParent).
+    const { entry: _stale, ...facts } = owner;
+    const rest = { ...facts, set: difference(owner.set, set) };
+    return others.includes(owner) ? [rest] : [rest, { ...facts, apiVersion, time: undefined, set }];
+  });
   // The Scale's own entries lose their time on the way back to the object.
   const own: Ownership = { manager, operation: 'Apply', apiVersion, subresource: 'scale', time: undefined, set };
   return writeEntries([...kept, own]);

@@ -36,8 +36,22 @@ export async function bindPod(request: SubresourceRequest): Promise<SubresourceA
   if (node === '') {
     throw invalid({ group: '', kind: 'Binding' }, target.name, [requiredValue('target.name')]);
   }
+  const attributes = registry.attributes(call, target, {
+    operation: 'CREATE',
+    object: {
+      apiVersion: 'v1',
+      kind: 'Binding',
+      ...binding,
+      metadata: { ...binding.metadata, name: target.name, namespace: target.namespace },
+    },
+    old: undefined,
+    dryRun: options.dryRun,
+    options: options.given,
+  });
+  await registry.admission.admit(attributes);
+  await registry.admission.validate(attributes);
   const next = (pod: ApiObject): ApiObject => bound(request, pod, node, binding);
-  await updateObject(registry, call, { ...target, subresource: 'binding' }, { next }, options);
+  await updateObject(registry, call, { ...target, subresource: 'binding' }, { next, admitted: true }, options);
   return { status: 201, body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 } };
 }
 

@@ -22,10 +22,18 @@ export type Expr =
     }
   | { readonly kind: 'list'; readonly at: number; readonly items: readonly ListItem[] }
   | { readonly kind: 'map'; readonly at: number; readonly entries: readonly MapEntry[] }
+  | { readonly kind: 'message'; readonly at: number; readonly name: string; readonly fields: readonly MessageField[] }
   | Comprehension
   | { readonly kind: 'bind'; readonly at: number; readonly name: string; readonly value: Expr; readonly body: Expr };
 
 export interface ListItem {
+  readonly value: Expr;
+  readonly optional: boolean;
+}
+
+/** A field of a structure that an expression makes. */
+export interface MessageField {
+  readonly name: string;
   readonly value: Expr;
   readonly optional: boolean;
 }

@@ -1,14 +1,17 @@
 import type { SchemaNode } from '../node.ts';
+import { list, map, message } from './aggregates.ts';
 import { CelCompileError, type CelIssue, type Expr } from './ast.ts';
-import { type Compiled, isSizedType, literal, type Run, type Scope, sizeOf, truth, type Variable } from './compiled.ts';
-import { callCost, maxSize, resultSize } from './cost.ts';
-import { isOfType, type Overload, overloadsOf } from './lib/index.ts';
+import { type Compiled, isSizedType, literal, type Scope, sizeOf, type Variable } from './compiled.ts';
+import { callCost, maxSize } from './cost.ts';
+import { invocation, sizeOfResult } from './invocation.ts';
+import { type Overload, overloadsOf } from './lib/index.ts';
 import { typeValue } from './lib/standard.ts';
+import { conditional, logic } from './logic.ts';
 import { bind, comprehension } from './macros.ts';
 import { parseCel } from './parser.ts';
-import { BOOL, type CelType, DYN, fieldOf, listOf, mapOf, optionalOf, printType, TYPE, unescapeName } from './types.ts';
+import { BOOL, type CelType, DYN, fieldOf, optionalOf, printType, TYPE, unescapeName } from './types.ts';
 import { candidates, join } from './unify.ts';
-import { CelRuntimeError, isMap, LiteralMap, NONE, Optional } from './values.ts';
+import { CelRuntimeError, isMap, NONE, Optional } from './values.ts';
 
 /** A variable that an expression may use. */
 export interface Declaration {
@@ -56,7 +59,10 @@ class Compiler implements Scope {
   private scope: Variable[];
   private slots: number;
 
-  constructor(declarations: readonly Declaration[]) {
+  readonly messages: (name: string) => boolean;
+
+  constructor(declarations: readonly Declaration[], messages: (name: string) => boolean) {
+    this.messages = messages;
     this.scope = declarations.map((each, slot) => ({
       ...each,
       slot,
@@ -77,9 +83,11 @@ class Compiler implements Scope {
       case 'has':
         return this.has(expr.operand, expr.field, expr.at);
       case 'list':
-        return this.list(expr);
+        return list(this, expr);
       case 'map':
-        return this.map(expr);
+        return map(this, expr);
+      case 'message':
+        return message(this, expr);
       case 'bind':
         return bind(this, expr);
       case 'comprehension':
@@ -148,6 +156,10 @@ class Compiler implements Scope {
       const name = `${operandExpr.name}.${field}`;
       if (TYPE_NAMES.has(name)) return this.ident(name, at);
     }
+    // A variable may have a name with a dot (`authorizer.requestResource`); the longest name wins.
+    if (operandExpr.kind === 'ident' && this.find(`${operandExpr.name}.${field}`) !== undefined) {
+      return this.ident(`${operandExpr.name}.${field}`, at);
+    }
     const operand = this.compile(operandExpr);
     const type = this.fieldType(operand.type, field, at);
     if (type === undefined) return { type: DYN, run: () => null, cost: 0, size: 0 };
@@ -196,53 +208,6 @@ class Compiler implements Scope {
     };
   }
 
-  private list(expr: Extract<Expr, { kind: 'list' }>): Compiled {
-    const items = expr.items.map((item) => ({ ...this.compile(item.value), optional: item.optional }));
-    let type: CelType | undefined;
-    for (const item of items) {
-      const own = item.optional && item.type.kind === 'optional' ? item.type.item : item.type;
-      type = type === undefined ? own : join(type, own);
-    }
-    return {
-      type: listOf(type ?? DYN),
-      cost: 10 + items.reduce((sum, item) => sum + item.cost, 0),
-      size: items.length,
-      run: (frame) => {
-        const list: unknown[] = [];
-        for (const item of items) {
-          const value = item.run(frame);
-          if (!item.optional) list.push(value);
-          else if (value instanceof Optional && value.present) list.push(value.value);
-        }
-        return list;
-      },
-    };
-  }
-
-  private map(expr: Extract<Expr, { kind: 'map' }>): Compiled {
-    const entries = expr.entries.map((entry) => ({
-      key: this.compile(entry.key),
-      value: this.compile(entry.value),
-      optional: entry.optional,
-    }));
-    const types = entries.map((entry) => entry.value.type);
-    const [first = DYN] = types;
-    return {
-      type: mapOf(entries[0]?.key.type ?? DYN, types.reduce(join, first)),
-      cost: 30 + entries.reduce((sum, entry) => sum + entry.key.cost + entry.value.cost, 0),
-      size: entries.length,
-      run: (frame) => {
-        const map = new LiteralMap();
-        for (const entry of entries) {
-          const value = entry.value.run(frame);
-          if (!entry.optional) map.set(entry.key.run(frame), value);
-          else if (value instanceof Optional && value.present) map.set(entry.key.run(frame), value.value);
-        }
-        return map;
-      },
-    };
-  }
-
   within<T>(variables: readonly Omit<Variable, 'slot'>[], make: (slots: readonly number[]) => T): T {
     const outer = this.scope;
     const added = variables.map((variable) => ({ ...variable, slot: this.slots++ }));
@@ -254,8 +219,8 @@ class Compiler implements Scope {
 
   private call(expr: Extract<Expr, { kind: 'call' }>): Compiled {
     const { name, target } = expr;
-    if (name === '_&&_' || name === '_||_') return this.logic(expr);
-    if (name === '_?_:_') return this.conditional(expr);
+    if (name === '_&&_' || name === '_||_') return logic(this, expr);
+    if (name === '_?_:_') return conditional(this, expr);
     if (target?.kind === 'ident' && this.find(target.name) === undefined) {
       const overloads = overloadsOf(`${target.name}.${name}`, false);
       if (overloads !== undefined) return this.invoke(`${target.name}.${name}`, overloads, expr.args, expr.at);
@@ -307,78 +272,18 @@ class Compiler implements Scope {
       ),
     };
   }
-
-  private logic(expr: Extract<Expr, { kind: 'call' }>): Compiled {
-    const [left, right] = expr.args.map((arg) => this.compile(arg));
-    if (left === undefined || right === undefined) return this.issue(expr.at, 'missing operand');
-    for (const side of [left, right]) {
-      if (side.type.kind !== 'bool' && side.type.kind !== 'dyn') {
-        const types = `${printType(left.type)}, ${printType(right.type)}`;
-        return this.issue(expr.at, `found no matching overload for '${expr.name}' applied to '(${types})'`);
-      }
-    }
-    const decisive = expr.name === '_||_';
-    return { type: BOOL, cost: left.cost + right.cost, size: 1, run: shortCircuit(left.run, right.run, decisive) };
-  }
-
-  private conditional(expr: Extract<Expr, { kind: 'call' }>): Compiled {
-    const [condition, yes, no] = expr.args.map((arg) => this.compile(arg));
-    if (condition === undefined || yes === undefined || no === undefined) return this.issue(expr.at, 'missing operand');
-    const joined = join(yes.type, no.type);
-    const bad = condition.type.kind !== 'bool' && condition.type.kind !== 'dyn';
-    if (bad || (joined.kind === 'dyn' && yes.type.kind !== 'dyn' && no.type.kind !== 'dyn')) {
-      const types = [condition, yes, no].map((each) => printType(each.type)).join(', ');
-      return this.issue(expr.at, `found no matching overload for '_?_:_' applied to '(${types})'`);
-    }
-    return {
-      type: joined,
-      cost: condition.cost + Math.max(yes.cost, no.cost),
-      size: Math.max(yes.size, no.size),
-      run: (frame) => (truth(condition.run(frame)) ? yes.run(frame) : no.run(frame)),
-    };
-  }
-}
-
-/** A conversion of a dynamic value (int-or-string) keeps its size; any other conversion to a string has none that is known. */
-const sizeOfResult = (name: string, args: readonly Compiled[]): number =>
-  name === 'string' && args[0]?.type.kind === 'dyn' ? args[0].size : resultSize(name, args);
-
-/** `&&` and `||` forgive an error on one side when the other side decides. */
-const shortCircuit =
-  (left: Run, right: Run, decisive: boolean): Run =>
-  (frame) => {
-    let failure: CelRuntimeError;
-    try {
-      if (truth(left(frame)) === decisive) return decisive;
-      return truth(right(frame));
-    } catch (error) {
-      if (!(error instanceof CelRuntimeError)) throw error;
-      failure = error;
-    }
-    if (truth(right(frame)) === decisive) return decisive;
-    throw failure;
-  };
-
-/** Calls the overload that fits the values; with one candidate there is nothing to choose. */
-function invocation(overloads: readonly Overload[], args: readonly Compiled[]): Run {
-  const runs = args.map((arg) => arg.run);
-  const [only] = overloads;
-  const sure = overloads.length === 1 && args.every((arg) => arg.type.kind !== 'dyn');
-  if (only !== undefined && sure) return (frame) => only.call(runs.map((run) => run(frame)) as never[]);
-  return (frame) => {
-    const values = runs.map((run) => run(frame));
-    const chosen = overloads.find((overload) => overload.params.every((type, at) => isOfType(values[at], type)));
-    if (chosen === undefined) throw new CelRuntimeError('no such overload');
-    return chosen.call(values as never[]);
-  };
 }
 
 /**
- * Parses, checks and plans an expression.
+ * Parses, checks and plans an expression. `messages`: which structures it may make.
  * @throws CelCompileError with every complaint, as cel-go prints them
  */
-export function compileCel(source: string, declarations: readonly Declaration[]): Program {
-  const compiler = new Compiler(declarations);
+export function compileCel(
+  source: string,
+  declarations: readonly Declaration[],
+  messages: (name: string) => boolean = () => false,
+): Program {
+  const compiler = new Compiler(declarations, messages);
   const compiled = compiler.compile(parseCel(source));
   const issues = compiler.issues.filter((issue) => issue.message !== '').sort((a, b) => a.at - b.at);
   if (issues.length > 0) throw new CelCompileError(source, issues);

@@ -39,6 +39,8 @@ export interface Scope {
   compile(expr: Expr): Compiled;
   /** Takes down a complaint; what it answers stands in for the part that is wrong. */
   issue(at: number, message: string): Compiled;
+  /** Whether an expression may make a structure of this name. */
+  readonly messages: (name: string) => boolean;
   /** Compiles with further variables in scope. */
   within<T>(variables: readonly Omit<Variable, 'slot'>[], make: (slots: readonly number[]) => T): T;
 }

@@ -1,4 +1,4 @@
-import { CelCompileError, type Expr, type ListItem, type MacroName, type MapEntry } from './ast.ts';
+import { CelCompileError, type Expr, type ListItem, type MacroName, type MapEntry, type MessageField } from './ast.ts';
 import { type Token, tokenize } from './lexer.ts';
 
 /** How deep expressions may nest (cel-go: 250). */
@@ -30,6 +30,14 @@ const MACROS: ReadonlyMap<string, { macro: MacroName; variables: number }> = new
   ['optMap/2', { macro: 'optMap', variables: 1 }],
   ['optFlatMap/2', { macro: 'optFlatMap', variables: 1 }],
 ]);
+
+/** `a.b.c` as the name of a structure; undefined for what is no name. */
+function nameOf(expr: Expr): string | undefined {
+  if (expr.kind === 'ident') return expr.name;
+  if (expr.kind !== 'select' || expr.optional) return undefined;
+  const holder = nameOf(expr.operand);
+  return holder === undefined ? undefined : `${holder}.${expr.field}`;
+}
 
 class Parser {
   private readonly source: string;
@@ -189,6 +197,12 @@ class Parser {
             : this.method(expr, name.text, paren.at, this.args(')'));
         continue;
       }
+      const name = this.is('{') ? nameOf(expr) : undefined;
+      if (name !== undefined) {
+        const brace = this.expect('{');
+        expr = { kind: 'message', at: brace.at, name, fields: this.messageFields() };
+        continue;
+      }
       const bracket = this.take('[');
       if (bracket === undefined) return expr;
       const optional = this.take('?') !== undefined;
@@ -220,6 +234,21 @@ class Parser {
       };
     }
     return { kind: 'call', at, name, target, args };
+  }
+
+  private messageFields(): MessageField[] {
+    const fields: MessageField[] = [];
+    while (!this.is('}')) {
+      const optional = this.take('?') !== undefined;
+      const name = this.peek();
+      if (name.kind !== 'ident') this.fail(`mismatched input '${name.text}' expecting IDENTIFIER`);
+      this.next++;
+      this.expect(':');
+      fields.push({ name: name.text, value: this.expression(), optional });
+      if (this.take(',') === undefined) break;
+    }
+    this.expect('}');
+    return fields;
   }
 
   private args(close: string): Expr[] {

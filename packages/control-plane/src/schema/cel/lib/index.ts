@@ -1,3 +1,4 @@
+import { authorizationLibrary } from './authorization.ts';
 import { kubernetesLibrary } from './kubernetes.ts';
 import type { Overload } from './overload.ts';
 import { standardLibrary } from './standard.ts';
@@ -6,7 +7,7 @@ import { stringLibrary } from './strings.ts';
 const key = (name: string, method: boolean): string => `${method ? '.' : ''}${name}`;
 
 const table = new Map<string, Overload[]>();
-for (const overload of [...standardLibrary, ...stringLibrary, ...kubernetesLibrary]) {
+for (const overload of [...standardLibrary, ...stringLibrary, ...kubernetesLibrary, ...authorizationLibrary]) {
   const id = key(overload.name, overload.method);
   table.set(id, [...(table.get(id) ?? []), overload]);
 }

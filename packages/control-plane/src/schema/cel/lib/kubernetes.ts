@@ -16,6 +16,11 @@ const quantityOf = (text: string): Quantity =>
   parseQuantity(text) ??
   fail("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
 
+/** A key as a step of a JSON pointer. */
+const escapeKey = fn('jsonpatch.escapeKey', [STRING], STRING, (key: string) =>
+  key.replaceAll('~', '~0').replaceAll('/', '~1'),
+);
+
 const quantities: Overload[] = [
   fn('isQuantity', [STRING], BOOL, (text: string) => parseQuantity(text) !== undefined),
   fn('quantity', [STRING], QUANTITY, quantityOf),
@@ -334,4 +339,11 @@ const semvers: Overload[] = [
 ];
 
 /** What Kubernetes adds to CEL: quantities, URLs, addresses, formats and versions. */
-export const kubernetesLibrary: readonly Overload[] = [...quantities, ...urls, ...networks, ...named, ...semvers];
+export const kubernetesLibrary: readonly Overload[] = [
+  escapeKey,
+  ...quantities,
+  ...urls,
+  ...networks,
+  ...named,
+  ...semvers,
+];

@@ -1,0 +1,31 @@
+import type { UserInfo } from '../auth/user.ts';
+import type { AdmissionAttributes } from '../registry/admission.ts';
+import type { ServedKind } from '../registry/kind-registry.ts';
+import type { Registry } from '../registry/registry.ts';
+import { type AccessOracle, AuthorizerValue, resourceCheck } from '../schema/cel/lib/authorization.ts';
+import type { Scope } from './expression.ts';
+
+/** A service account as its tokens name it. */
+const serviceAccount = (namespace: string, name: string): UserInfo => ({
+  name: `system:serviceaccount:${namespace}:${name}`,
+  groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
+});
+
+const oracleOf = (authorize: Registry['authorize'], user: UserInfo): AccessOracle => ({
+  ask: (question) => authorize?.({ ...question, user }) ?? { allowed: false, reason: '' },
+  as: (namespace, name) => oracleOf(authorize, serviceAccount(namespace, name)),
+});
+
+/** What expressions about a request see as `authorizer`: the authorizer, asked for the user of the request. */
+export function authorizerScope(
+  registry: Registry,
+  { user, namespace, name, subresource }: AdmissionAttributes,
+  { kind }: ServedKind,
+): Pick<Scope, 'authorizer' | 'authorizer.requestResource'> {
+  const oracle = oracleOf(registry.authorize, user);
+  const { group, plural: resource } = kind;
+  return {
+    authorizer: () => new AuthorizerValue(oracle),
+    'authorizer.requestResource': () => resourceCheck(oracle, { group, resource, subresource, namespace, name }),
+  };
+}

@@ -1,0 +1,115 @@
+import type { ApiObject, JsonObject } from '../../object.ts';
+import { applyJsonPatch, layOver, typedProblems } from '../../patch/index.ts';
+import type { ServedKind } from '../../registry/kind-registry.ts';
+import { MessageValue } from '../../schema/cel/aggregates.ts';
+import { toJson } from '../../schema/cel/to-json.ts';
+import { CelRuntimeError, isMap } from '../../schema/cel/values.ts';
+import { isRecord } from '../../schema/json.ts';
+import { StatusError } from '../../status.ts';
+import type { Scope } from '../expression.ts';
+import type { Mutation } from './policy.ts';
+
+/** Why a mutation could not be made. The failure policy decides what comes of it. */
+export class MutationError extends Error {
+  override readonly name = 'MutationError';
+}
+
+/** Structures must be named after the place where they stand: `Object.spec` in the field `spec` of an `Object`. */
+function misnamed(value: unknown, path: string): string[] {
+  const problems: string[] = [];
+  if (value instanceof MessageValue) {
+    if (value.typeName !== path) {
+      problems.push(
+        `unexpected type name ${JSON.stringify(value.typeName)}, expected ${JSON.stringify(path)}, which matches field name path from root Object type`,
+      );
+    }
+    for (const key of value.keys()) problems.push(...misnamed(value.get(key), `${path}.${String(key)}`));
+  } else if (Array.isArray(value)) problems.push(...value.flatMap((item) => misnamed(item, path)));
+  else if (isMap(value)) problems.push(...value.keys().flatMap((key) => misnamed(value.get(key), path)));
+  return problems;
+}
+
+function checkNames(value: unknown): void {
+  if (!(value instanceof MessageValue)) return;
+  const problems = misnamed(value, value.typeName);
+  if (problems.length > 0) throw new MutationError(`type mismatch: ${problems.join('\n')}`);
+}
+
+function plain(value: unknown): unknown {
+  try {
+    return toJson(value);
+  } catch (error) {
+    if (!(error instanceof CelRuntimeError)) throw error;
+    throw new MutationError(error.message);
+  }
+}
+
+function applyConfiguration(object: ApiObject, value: unknown, { kind }: ServedKind): ApiObject {
+  if (!(value instanceof MessageValue) || value.typeName !== 'Object') {
+    throw new MutationError('unsupported return type from ApplyConfiguration expression');
+  }
+  checkNames(value);
+  const configuration = { ...(plain(value) as object), apiVersion: object.apiVersion, kind: object.kind } as ApiObject;
+  const { errors, atomic } = typedProblems(configuration, kind);
+  if (errors.length > 0) {
+    const list = errors.length === 1 ? errors[0] : `errors:\n${errors.map((error) => `  ${error}`).join('\n')}`;
+    throw new MutationError(`error applying patch: failed to convert patch object to typed object: ${list}`);
+  }
+  if (atomic.length > 0) {
+    const list = atomic.join(', ');
+    throw new MutationError(
+      `error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: ${list}`,
+    );
+  }
+  return layOver(object, configuration, kind);
+}
+
+/** Why an operation cannot be done, in the words of the library of the real server. */
+function patchProblem(document: JsonObject, operation: unknown): string {
+  const { op, path = '', from } = operation as { op?: string; path?: string; from?: string };
+  const at = op === 'move' || op === 'copy' ? (from ?? '') : path;
+  const steps = at.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const last = steps.pop() ?? '';
+  let holder: unknown = document;
+  for (const step of steps.slice(1)) {
+    holder = isRecord(holder) || Array.isArray(holder) ? (holder as Record<string, unknown>)[step] : undefined;
+  }
+  if (holder === undefined)
+    return `${op} operation does not apply: doc is missing path: ${JSON.stringify(at)}: missing value`;
+  if (op === 'remove') {
+    return `error in remove for path: '${at}': Unable to remove nonexistent key: ${last}: missing value`;
+  }
+  return `${op} operation does not apply: doc is missing key: ${at}: missing value`;
+}
+
+/** Operations one by one: a test that fails leaves the object as it was before all of them. */
+function applyOperations(object: ApiObject, value: unknown): ApiObject {
+  if (!Array.isArray(value))
+    throw new MutationError('type mismatch: JSONPatchType.expression should evaluate to array');
+  let changed = object as unknown as JsonObject;
+  for (const item of value) {
+    if (!(item instanceof MessageValue)) {
+      throw new MutationError('type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch');
+    }
+    checkNames(item.get('value'));
+    const operation = plain(item);
+    try {
+      changed = applyJsonPatch(changed, [operation]);
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      if (isRecord(operation) && operation.op === 'test') return object;
+      throw new MutationError(`JSON Patch: ${patchProblem(changed, operation)}`);
+    }
+  }
+  return changed as unknown as ApiObject;
+}
+
+/**
+ * Makes one change of a policy to an object, which stays as it is: the answer is another one.
+ * @throws MutationError
+ */
+export function mutate(object: ApiObject, { sort, expression }: Mutation, as: ServedKind, scope: Scope): ApiObject {
+  const outcome = expression.evaluate(scope);
+  if ('error' in outcome) throw new MutationError(outcome.error);
+  return sort === 'JSONPatch' ? applyOperations(object, outcome.value) : applyConfiguration(object, outcome.value, as);
+}

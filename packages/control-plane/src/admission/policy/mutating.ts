@@ -1,0 +1,131 @@
+import { isPlain } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
+import { normalize } from '../../registry/decode.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { StatusError } from '../../status.ts';
+import { conditionsHold, LazyVariables, type Scope } from '../expression.ts';
+import { isExempt } from '../match.ts';
+import { presented } from '../request.ts';
+import { type Bound, BoundPolicies } from './bound.ts';
+import { MutationError, mutate } from './mutate.ts';
+import { ParamsError, paramsOf } from './params.ts';
+import { compileMutatingPolicy, type MutatingPolicy } from './policy.ts';
+
+/** What went wrong with policies that are not to be ignored, in their order. */
+type Complaints = string[];
+
+function refusal({ served, name }: AdmissionAttributes, messages: readonly string[]): StatusError {
+  const { group, plural } = served.kind;
+  return new StatusError({
+    message: messages[0] ?? '',
+    reason: 'Invalid',
+    details: {
+      ...(name === '' ? {} : { name }),
+      ...(group === '' ? {} : { group }),
+      kind: plural,
+      causes: messages.map((message) => ({ message })),
+    },
+    code: 403,
+  });
+}
+
+/** One policy with one binding, over every parameter. */
+function invoke(
+  policies: BoundPolicies<MutatingPolicy>,
+  registry: Registry,
+  { policy, binding, as }: Bound<MutatingPolicy>,
+  attributes: AdmissionAttributes,
+  complaints: Complaints,
+): ApiObject | undefined {
+  const complain = (message: string): void => {
+    if (policy.ignoresFailure) return;
+    complaints.push(`policy '${policy.name}' with binding '${binding.name}' denied request: ${message}`);
+  };
+  let current = presented(attributes.object, as, attributes.subresource);
+  const base = policies.scope(attributes, as);
+  try {
+    for (const param of paramsOf(registry, policy, binding, attributes.namespace)) {
+      const fixed: Scope = { ...base, object: () => current, params: () => param };
+      const held = conditionsHold(policy.conditions, fixed);
+      if (held === false) continue;
+      if (held !== true) {
+        complain(held.error);
+        continue;
+      }
+      for (const mutation of policy.mutations) {
+        // Variables may depend on the object, so that each step sees them anew.
+        const scope: Scope = { ...fixed, variables: new LazyVariables(policy.variables, fixed) };
+        current =
+          current === null ? null : attempt(() => mutate(current as ApiObject, mutation, as, scope), complain, current);
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof ParamsError)) throw error;
+    complain(`failed to configure binding: ${error.message}`);
+  }
+  return current ?? undefined;
+}
+
+function attempt(make: () => ApiObject, complain: (message: string) => void, otherwise: ApiObject): ApiObject {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof MutationError)) throw error;
+    complain(error.message);
+    return otherwise;
+  }
+}
+
+/** The object of a request in the version of the request, as a body of it would be read. */
+function taken(made: ApiObject, { served, object }: AdmissionAttributes): ApiObject {
+  const changed = structuredClone(made);
+  changed.apiVersion = served.apiVersion;
+  if (!isPlain(changed.metadata) && object !== undefined) changed.metadata = object.metadata;
+  normalize(changed, served);
+  return changed;
+}
+
+/**
+ * MutatingAdmissionPolicy: one after another, and once more those that want to see what later ones have changed. What it changes is
+ * nobody's in the managedFields, as on the real server.
+ */
+export function mutatingPolicies(registry: Registry): AdmissionPlugin {
+  const policies = new BoundPolicies(registry, 'mutating', compileMutatingPolicy);
+
+  const run = (attributes: AdmissionAttributes): ApiObject | undefined => {
+    const complaints: Complaints = [];
+    let { object } = attributes;
+    const again = new Set<Bound<MutatingPolicy>>();
+    const step = (bound: Bound<MutatingPolicy>): boolean => {
+      const seen = { ...attributes, object };
+      const made = invoke(policies, registry, bound, seen, complaints);
+      const before = presented(object, bound.as, attributes.subresource);
+      if (made === undefined || jsonEquals(made, before)) return false;
+      object = taken(made, seen);
+      return true;
+    };
+    const ran: Bound<MutatingPolicy>[] = [];
+    for (const bound of policies.applicable(attributes)) {
+      if (step(bound)) for (const earlier of ran) again.add(earlier);
+      if (bound.policy.reinvoked) ran.push(bound);
+    }
+    for (const bound of again) step(bound);
+    if (complaints.length > 0) throw refusal(attributes, complaints);
+    return object;
+  };
+
+  return {
+    name: 'MutatingAdmissionPolicy',
+    admit(attributes) {
+      const { object, operation, served, subresource } = attributes;
+      if (policies.isEmpty || object === undefined || isExempt(served)) return undefined;
+      // A Scale, a Binding or an Eviction is no object that could be laid over another one.
+      if ((operation !== 'CREATE' && operation !== 'UPDATE') || (subresource !== '' && subresource !== 'status')) {
+        return undefined;
+      }
+      return run(attributes);
+    },
+  };
+}

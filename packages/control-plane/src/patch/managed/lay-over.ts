@@ -1,0 +1,40 @@
+import type { KindDefinition } from '../../kinds/kind.ts';
+import type { ApiObject } from '../../object.ts';
+import { isRecord } from '../../schema/json.ts';
+import { nodeOf, type SchemaNode } from '../../schema/node.ts';
+import { AppliedReader } from './appliedSet.ts';
+import { mergeValues } from './merge.ts';
+import { fieldType, shapeOf } from './types.ts';
+import { scopeOf } from './update.ts';
+
+const rootOf = ({ schema }: KindDefinition): SchemaNode | undefined =>
+  schema === undefined ? undefined : nodeOf(schema);
+
+/** Paths of lists, maps and structures that can only be replaced as a whole. */
+function atomics(value: unknown, node: SchemaNode | undefined, path: string, isResource: boolean): string[] {
+  if (node === undefined || typeof value !== 'object' || value === null) return [];
+  const own = shapeOf(node, value) === 'leaf' ? [path] : [];
+  if (Array.isArray(value)) {
+    return [...own, ...value.flatMap((item, at) => atomics(item, node.items, `${path}[${at}]`, false))];
+  }
+  const below = Object.entries(value).flatMap(([key, item]) => {
+    const { node: child, declared } = fieldType(node, key, isResource || node.embedded);
+    return declared ? atomics(item, child, `${path}.${key}`, false) : [];
+  });
+  return [...own, ...below];
+}
+
+/** What keeps a partial object from being laid over one of its kind: what does not fit the schema, and what is atomic. */
+export function typedProblems(
+  partial: ApiObject,
+  kind: KindDefinition,
+): { errors: readonly string[]; atomic: string[] } {
+  const node = rootOf(kind);
+  const reader = new AppliedReader(scopeOf(kind, ''));
+  reader.read(partial, node);
+  return { errors: reader.errors, atomic: isRecord(partial) ? atomics(partial, node, '', true) : [] };
+}
+
+/** Lays a partial object over a whole one, field by field and item by item, as an apply does, but nobody's ownership is looked at. */
+export const layOver = (whole: ApiObject, partial: ApiObject, kind: KindDefinition): ApiObject =>
+  mergeValues(whole, partial, rootOf(kind), true) as ApiObject;
