@@ -29,7 +29,9 @@ function decode(secret: Secret): ClassSecrets {
     try {
       data[key] = decoder.decode(Buffer.from(value, 'base64'));
     } catch {
-      problems.push(`data.${key} of Secret ${secret.metadata.namespace}/${secret.metadata.name} is no UTF-8 text`);
+      problems.push(
+        `data.${key} of Secret ${secret.metadata.namespace}/${secret.metadata.name} is no UTF-8 text; store the base64 of text there`,
+      );
     }
   }
   const result = { data, problems };
@@ -64,7 +66,10 @@ export function readSecrets(
   const parts = found.flatMap(({ secret }) => (secret ? [decode(secret)] : []));
   const missing = found
     .filter(({ secret }) => !secret)
-    .map(({ key }) => `Secret ${key}, which MachineClass ${machineClass.metadata.name} refers to, does not exist`);
+    .map(
+      ({ key }) =>
+        `Secret ${key}, which MachineClass ${machineClass.metadata.name} refers to, does not exist; create it, or name another`,
+    );
   return {
     data: Object.assign({}, ...parts.map(({ data }) => data)) as Record<string, string>,
     problems: [...missing, ...parts.flatMap(({ problems }) => problems)],
@@ -78,7 +83,7 @@ export function userDataOf(secrets: ClassSecrets, machineName: string): string {
   const because = secrets.problems.length > 0 ? `: ${secrets.problems.join('; ')}` : '';
   throw new MachineError(
     'InvalidArgument',
-    `userdata field not found in secret for machine "${machineName}"${because}`,
+    `userdata field not found in secret for machine "${machineName}"${because || "; add data.userData to the Secret of the class's secretRef"}`,
   );
 }
 

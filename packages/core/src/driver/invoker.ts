@@ -1,4 +1,4 @@
-import type { Machine, MachineClass } from '@mcm/api';
+import { type Machine, type MachineClass, machineClasses, USER_DATA_KEY } from '@mcm/api';
 import { type Clock, errorText, type Logger, makeKey, type Secret } from '@mcm/kube';
 import type { InstanceEvidence } from '../evidence/bundle.ts';
 import { type ClassSecrets, dataVersion, readSecrets, redact, secretKeysOf, userDataOf } from './credentials.ts';
@@ -15,6 +15,7 @@ import type {
   VolumeSource,
 } from './driver.ts';
 import { MachineError } from './errors.ts';
+import { isRefusal } from './fallback.ts';
 
 /** The longest that each call may take, in milliseconds. */
 export interface DriverTimeouts {
@@ -51,6 +52,8 @@ export interface DriverInvoker {
   /** Versions of what a call for the machine would be made with. */
   inputsOf(machine: Machine): string;
   classOf(machine: Machine): MachineClass | undefined;
+  /** What is wrong with a class and its Secrets as far as can be told without the cloud, one sentence each. */
+  check(machineClass: MachineClass): readonly string[];
   /** The class's user data; undefined when there is none. */
   userDataOf(machine: Machine): string | undefined;
   create(
@@ -93,9 +96,20 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly timeouts?: DriverTimeouts;
   /** Told of every call that ended; for metrics. */
   readonly observe?: ObserveCall;
+  /** Classes whose credentials are tried when those of a machine's own class are refused; absent: none. */
+  readonly fallback?: (machine: Machine, own: MachineClass) => readonly MachineClass[];
   /** Told of every request that the driver tells of; for metrics. */
   readonly observeApi?: ObserveApi;
 }
+
+const KIND = machineClasses.kind;
+
+/** Machines of former kinds are kept and deleted by the name of their class; no new VM is made for one. */
+const unknownKind = (kind: string | undefined): MachineError =>
+  new MachineError(
+    'InvalidArgument',
+    `spec.class.kind: "${kind ?? ''}" is no kind of class that is known; write ${KIND}`,
+  );
 
 export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, Credentials>): DriverInvoker {
   const { driver, caches, clock, log, stop, timeouts = DRIVER_TIMEOUTS, observe, observeApi } = options;
@@ -111,6 +125,8 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
   };
 
   const classOrThrow = (machine: Machine): MachineClass => {
+    if (!machine.spec.class.name)
+      throw new MachineError('InvalidArgument', 'spec.class.name: is empty; name a MachineClass of the same namespace');
     const found = classOf(machine);
     if (found) return found;
     throw new MachineError(
@@ -176,6 +192,48 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     return invoke(call, `${call} of machine ${machine.metadata.name}`, secrets, run, onOverdue, machine);
   };
 
+  /**
+   * Refused with the credentials of the machine's class, the call is made with those of another class, if by them the cloud
+   * shows the VM: somebody exchanged the credentials and only newer classes have got the new ones (incident 28). Those of
+   * another account do not see the VM, and what they say of it does not count.
+   */
+  const orByOthers = async <T>(
+    base: MachineRequest<Spec, Credentials>,
+    call: (base: MachineRequest<Spec, Credentials>) => Promise<T>,
+  ): Promise<T> => {
+    try {
+      return await call(base);
+    } catch (thrown) {
+      const refused = MachineError.from(thrown);
+      if (!isRefusal(refused) || !driver.status || base.signal.aborted) throw refused;
+      const other = await visibleBy(base);
+      if (!other) throw refused;
+      return call(other);
+    }
+  };
+
+  const visibleBy = async (
+    base: MachineRequest<Spec, Credentials>,
+  ): Promise<MachineRequest<Spec, Credentials> | undefined> => {
+    const { machine, machineClass } = base;
+    for (const other of options.fallback?.(machine, machineClass) ?? []) {
+      const secrets = secretsOf(other);
+      try {
+        const { credentials } = request('status', other, secrets, base.signal, { machine: machine.metadata.name });
+        const attempt = { ...base, credentials };
+        await driver.status?.(attempt);
+        const fields = { machine: machine.metadata.name, class: machineClass.metadata.name, by: other.metadata.name };
+        log.warn('Credentials of the class are refused; those of another class reach the VM', fields);
+        return attempt;
+      } catch (thrown) {
+        if (base.signal.aborted) throw thrown;
+        const error = redact(MachineError.from(thrown).message, secrets.data);
+        log.debug('Credentials of another class do not reach the VM', { class: other.metadata.name, error });
+      }
+    }
+    return undefined;
+  };
+
   const absent = (method: string): never => {
     throw new MachineError('Unimplemented', `driver ${driver.name} has no ${method}`);
   };
@@ -188,12 +246,30 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       evidence: driver.evidence !== undefined,
     },
     classOf,
-    inputsOf: (machine) => inputs(classOf(machine), (key) => caches.secrets.store.get(key)),
+    inputsOf: (machine) =>
+      `${machine.spec.class.kind} ${inputs(classOf(machine), (key) => caches.secrets.store.get(key))}`,
     userDataOf: (machine) => {
       const machineClass = classOf(machine);
       return machineClass && secretsOf(machineClass).data.userData;
     },
+    check: (machineClass) => {
+      const secrets = secretsOf(machineClass);
+      const problems = [...secrets.problems];
+      if (secretKeysOf(machineClass).length === 0)
+        problems.push('secretRef: is missing; name a Secret with userData and credentials');
+      else if (secrets.problems.length === 0 && secrets.data[USER_DATA_KEY] === undefined)
+        problems.push('secretRef: no Secret of the class has the key userData; without it no VM can be made');
+      if (secrets.problems.length > 0) return problems;
+      try {
+        decodeInput(driver, { call: 'create', machineClass, data: secrets.data });
+      } catch (thrown) {
+        problems.push(redact(MachineError.from(thrown).message, secrets.data));
+      }
+      return problems;
+    },
     create: (machine, render, onOverdue) => {
+      const { kind } = machine.spec.class;
+      if (kind !== KIND) return Promise.reject(unknownKind(kind));
       const work = async (base: MachineRequest<Spec, Credentials>, secrets: ClassSecrets): Promise<CreatedInstance> => {
         const userData = await render(userDataOf(secrets, machine.metadata.name));
         return driver.create({ ...base, userData });
@@ -203,8 +279,14 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     initialize: (machine, onOverdue) =>
       forMachine('initialize', machine, async (base) => driver.initialize?.(base) ?? absent('initialize'), onOverdue),
     status: (machine, onOverdue) =>
-      forMachine('status', machine, async (base) => driver.status?.(base) ?? absent('status'), onOverdue),
-    delete: (machine, onOverdue) => forMachine('delete', machine, async (base) => driver.delete(base), onOverdue),
+      forMachine(
+        'status',
+        machine,
+        async (base) => orByOthers(base, (one) => driver.status?.(one) ?? absent('status')),
+        onOverdue,
+      ),
+    delete: (machine, onOverdue) =>
+      forMachine('delete', machine, (base) => orByOthers(base, (one) => driver.delete(one)), onOverdue),
     evidence: (machine, onOverdue) =>
       forMachine('evidence', machine, async (base) => driver.evidence?.(base) ?? absent('evidence'), onOverdue),
     secretsOf: secretsOfMachine,

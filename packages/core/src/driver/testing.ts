@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type DriverDefinition, defineDriver } from './define-driver.ts';
-import type { CreatedInstance, Instance, VolumeSource } from './driver.ts';
+import type { CreatedInstance, Instance, MachineRequest, VolumeSource } from './driver.ts';
 import { type MachineCode, MachineError } from './errors.ts';
 
 /** A VM of the fake cloud. */
@@ -30,6 +30,8 @@ export interface FakeCloudOptions {
   readonly initializes?: boolean;
   /** Called at the beginning of each call and before each answer: a test waits, throws or kills here. */
   readonly gate?: (method: FakeMethod, point: 'before' | 'after', machineName: string) => Promise<void> | void;
+  /** Whether the cloud accepts these credentials; default any. */
+  readonly accepts?: (credentials: Readonly<Record<string, unknown>>, machineName: string) => boolean;
   /** What a VM wrote to its console; absent: the driver has no `evidence`. */
   readonly console?: (vm: FakeVm) => string;
   /** Node name of a machine's VM; default the machine's name. */
@@ -112,9 +114,19 @@ export class FakeCloud {
     return vm;
   }
 
-  async #call<T>(method: FakeMethod, machineName: string, effect: () => T): Promise<T> {
+  async #call<T>(
+    method: FakeMethod,
+    {
+      machine,
+      credentials,
+    }: Pick<MachineRequest<unknown, object>, 'credentials'> & Partial<Pick<MachineRequest<unknown, object>, 'machine'>>,
+    effect: () => T,
+  ): Promise<T> {
+    const machineName = machine?.metadata.name ?? '';
     this.calls[method]++;
     await this.#options.gate?.(method, 'before', machineName);
+    if (this.#options.accepts?.(credentials as Record<string, unknown>, machineName) === false)
+      throw new MachineError('Unauthenticated', 'the cloud refuses these credentials');
     const failure = this.#failures.get(method)?.shift();
     if (failure && !failure.after) throw failureError(failure);
     const result = effect();
@@ -135,31 +147,34 @@ export class FakeCloud {
       name: 'fake',
       providerSpec: spec,
       credentialsSchema: credentials,
-      create: ({ machine, userData }) =>
-        this.#call('create', machine.metadata.name, (): CreatedInstance => {
+      create: (request) =>
+        this.#call('create', request, (): CreatedInstance => {
+          const { machine, userData } = request;
           const known = this.#find(machine.metadata.uid, undefined);
           if (known) return instance(known);
           const vm = this.#make(machine.metadata.name, machine.metadata.uid, userData);
           this.#options.onCreated?.(vm);
           return instance(vm);
         }),
-      status: ({ machine }) =>
-        this.#call('status', machine.metadata.name, () => {
+      status: (request) =>
+        this.#call('status', request, () => {
+          const { machine } = request;
           const vm = this.#find(machine.metadata.uid, machine.spec.providerID);
           if (!vm) throw new MachineError('NotFound', `no VM of machine ${machine.metadata.name}`);
           if (!vm.initialized) throw new MachineError('Uninitialized', `VM ${vm.providerId} is not initialised`);
           return instance(vm);
         }),
-      delete: ({ machine }) =>
-        this.#call('delete', machine.metadata.name, () => {
+      delete: (request) =>
+        this.#call('delete', request, () => {
+          const { machine } = request;
           const vm = this.#find(machine.metadata.uid, machine.spec.providerID);
           if (!vm) return undefined;
           this.#vms.delete(vm.providerId);
           this.#options.onDeleted?.(vm);
           return {};
         }),
-      list: () =>
-        this.#call('list', '', () =>
+      list: (request) =>
+        this.#call('list', request, () =>
           this.vms
             .filter((vm) => !this.#options.hides?.(vm))
             .map(({ providerId, machineName, createdAt }) => ({
@@ -172,8 +187,9 @@ export class FakeCloud {
     const { console } = this.#options;
     const evidence: FakeDriver['evidence'] =
       console &&
-      (({ machine }) =>
-        this.#call('evidence', machine.metadata.name, () => {
+      ((request) =>
+        this.#call('evidence', request, () => {
+          const { machine } = request;
           const vm = this.#find(machine.metadata.uid, machine.spec.providerID);
           if (!vm) throw new MachineError('NotFound', `no VM of machine ${machine.metadata.name}`);
           return { state: 'running', console: console(vm) };
@@ -184,8 +200,9 @@ export class FakeCloud {
       ...base,
       volumeIds,
       ...(evidence ? { evidence } : {}),
-      initialize: ({ machine }) =>
-        this.#call('initialize', machine.metadata.name, () => {
+      initialize: (request) =>
+        this.#call('initialize', request, () => {
+          const { machine } = request;
           const vm = this.#find(machine.metadata.uid, machine.spec.providerID);
           if (!vm) throw new MachineError('NotFound', `no VM of machine ${machine.metadata.name}`);
           vm.initialized = true;

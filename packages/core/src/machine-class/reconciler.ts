@@ -1,7 +1,9 @@
 import { Finalizers, type MachineClass, machineClasses } from '@mcm/api';
 import {
+  again,
   type Clock,
   done,
+  type EventRecorder,
   ignoreNotFound,
   type Key,
   type KubeClient,
@@ -18,8 +20,13 @@ export interface ClassReconcilerOptions {
   readonly client: KubeClient;
   readonly caches: Pick<Caches, 'machines' | 'classes' | 'secrets'>;
   readonly clock: Clock;
+  readonly recorder: EventRecorder;
+  readonly check: (machineClass: MachineClass) => readonly string[];
   readonly log: Logger;
 }
+
+/** How long a class may be incomplete before it is told of. */
+const PATIENCE_MS = 30_000;
 
 /** Whether a finalizer is to be added, removed or left. A deleting object gets none: the API server would refuse it. */
 export function planFinalizer(object: KubeObject, finalizer: string, users: number): 'add' | 'remove' | 'leave' {
@@ -47,28 +54,51 @@ async function writeFinalizer<T extends KubeObject>(
  * Keeps a class as long as machines refer to it, those being deleted included: without it their VMs cannot be deleted.
  * Source: machine-controller-manager, pkg/util/provider/machinecontroller/machineclass.go.
  */
-export const createClassReconcile =
-  ({ client, caches, log }: ClassReconcilerOptions) =>
-  async (key: Key): Promise<Outcome> => {
+export const createClassReconcile = ({ client, caches, clock, log, recorder, check }: ClassReconcilerOptions) => {
+  const told = new Map<Key, string>();
+  /** Since when a class has had problems that are not told yet: a Secret may come a moment after its class. */
+  const since = new Map<Key, number>();
+  /** Says once what is wrong with a class, and that it is not any more. */
+  const tell = (key: Key, machineClass: MachineClass): Outcome => {
+    const problems = check(machineClass).join('; ');
+    if (!problems) since.delete(key);
+    if (problems === (told.get(key) ?? '')) return done;
+    const now = clock.now().getTime();
+    if (problems && !since.has(key)) since.set(key, now);
+    const waitMs = problems ? (since.get(key) ?? now) + PATIENCE_MS - now : 0;
+    if (waitMs > 0) return again(waitMs);
+    told.set(key, problems);
+    if (problems) recorder.event(machineClass, 'Warning', 'InvalidClass', `No VM can be made: ${problems}`);
+    else recorder.event(machineClass, 'Normal', 'ClassIsValid', 'What was wrong with the class is mended');
+    return done;
+  };
+  return async (key: Key): Promise<Outcome> => {
     const found = caches.classes.store.get(key);
-    if (!found) return done;
+    if (!found) {
+      told.delete(key);
+      since.delete(key);
+      return done;
+    }
+    const outcome = found.metadata.deletionTimestamp ? done : tell(key, found);
     const users = caches.machines.store
       .byIndex('class', splitKey(key).name)
       .filter(({ spec }) => spec.class.kind === 'MachineClass').length;
     const verb = planFinalizer(found, Finalizers.MachineControllerManager, users);
     if (found.metadata.deletionTimestamp && users > 0) {
       log.info('MachineClass is to be deleted but machines still refer to it', { class: key, machines: users });
+      recorder.event(found, 'Normal', 'InUse', `Its deletion waits for ${users} machines that refer to it`);
     }
-    if (verb === 'leave') return done;
+    if (verb === 'leave') return outcome;
     const finalizer = Finalizers.MachineControllerManager;
     const answer = await writeFinalizer<MachineClass>(client, machineClasses, found, finalizer, verb);
     if (answer) caches.classes.recordWrite(answer);
-    return done;
+    return outcome;
   };
+};
 
 /** Keeps a Secret as long as a class refers to it. Source: secret.go. */
 export const createSecretReconcile =
-  ({ client, caches }: ClassReconcilerOptions) =>
+  ({ client, caches }: Pick<ClassReconcilerOptions, 'client' | 'caches'>) =>
   async (key: Key): Promise<Outcome> => {
     const found = caches.secrets.store.get(key);
     if (!found) return done;

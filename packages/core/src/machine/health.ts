@@ -105,9 +105,15 @@ const lost = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     o,
     base,
     now,
-    `Node object went missing. Machine ${nameOf(o)} is unhealthy - changing MachinePhase to Unknown`,
+    `Node object went missing. Machine ${nameOf(o)} is unhealthy - changing MachinePhase to Unknown${contradiction(o)}`,
     'NodeMissing',
   );
+
+/** The Node is there but of another VM than the machine's: somebody edited one of the two ids. */
+const contradiction = ({ machine, squatter }: MachineObservation): string =>
+  squatter
+    ? `. Node ${squatter.metadata.name} has spec.providerID "${squatter.spec.providerID ?? ''}", the machine "${machine.spec.providerID ?? ''}": put the machine's spec.providerID back if it was edited, or delete the machine`
+    : '';
 
 const sick = (o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan =>
   toUnknown(

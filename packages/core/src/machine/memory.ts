@@ -12,6 +12,8 @@ export interface MachineMemory {
   nodeVanished?: boolean;
   /** What is being done about the evidence of its failure. */
   evidence?: EvidenceState;
+  /** What was last told of its rubbish, see `complaintsOf`. */
+  complained?: string;
   /** Somebody was told that the breaker holds it back. */
   held?: boolean;
 }

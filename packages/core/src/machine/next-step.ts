@@ -20,6 +20,9 @@ function decide(o: MachineObservation, now: Date): Plan {
   const { machine } = o;
   const told = o.frozen ? undefined : tellHeld(o, now);
   if (told) return act('the breaker holds it back, or lets it go', told);
+  const complaints = o.complaints ?? [];
+  if (complaints.join('; ') !== (o.complained ?? ''))
+    return act('it asks for what cannot be', { do: 'complain', complaints });
   if (machine.metadata.deletionTimestamp) return planDeletion(o, now);
   if (o.frozen) return wait('API servers were out of reach: nothing is judged until they are back');
   if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) {

@@ -79,6 +79,10 @@ export interface MachineObservation {
   readonly breaker?: OpenBreaker;
   /** Somebody was told that the breaker holds it back. */
   readonly held?: boolean;
+  /** What it asks for in vain. */
+  readonly complaints?: readonly string[];
+  /** And what was told of that. */
+  readonly complained?: string;
   /** Evidence of failures is kept in this process. */
   readonly keepsEvidence?: boolean;
   readonly evidence?: EvidenceState;

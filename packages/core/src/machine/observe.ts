@@ -8,6 +8,7 @@ import { isNodeOf, pointsTo } from '../node/instance.ts';
 import type { Caches } from './caches.ts';
 import type { DriverCalls } from './calls.ts';
 import type { CapacityGate } from './capacity.ts';
+import { complaintsOf } from './complaints.ts';
 import { wantsInPlaceDrain } from './in-place.ts';
 import type { MachineMemory } from './memory.ts';
 import type { MachineObservation } from './observation.ts';
@@ -73,6 +74,8 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     driver: invoker.can,
     ...replacements(machine, settings, o, now),
     ...breakerOf(machine, o, now),
+    complaints: complaintsOf(machine, machineClass, namesakesOf(machine, caches)),
+    ...(memory.complained ? { complained: memory.complained } : {}),
     keepsEvidence: o.keepsEvidence,
     ...(memory.evidence ? { evidence: memory.evidence } : {}),
     ...(memory.held ? { held: true } : {}),
@@ -85,6 +88,11 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     ...(shortage ? { shortage } : {}),
   };
 }
+
+const namesakesOf = (machine: Machine, caches: Caches): readonly Machine[] => {
+  const name = machine.metadata.labels?.[Labels.Node];
+  return name ? caches.machines.store.byIndex('node', name) : [];
+};
 
 /** Only asked around a join, and the answer is kept with the decoded Secret's text. */
 const userDataAsks = (machine: Machine, invoker: DriverInvoker): boolean => {

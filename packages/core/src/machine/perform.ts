@@ -87,6 +87,8 @@ export class Performer {
       case 'tellHeld':
         scope.memory.held = action.held;
         return this.#options.recorder.event(machine, action.event.type, action.event.reason, action.event.message);
+      case 'complain':
+        return this.#complain(scope, action.complaints);
       case 'syncNode':
         return this.#syncNode(scope, action.patch);
       case 'setNodeCondition':
@@ -179,6 +181,11 @@ export class Performer {
       const { type, reason, message } = action.event;
       this.#options.recorder.event(machine, type, reason, message);
     }
+  }
+
+  #complain({ o: { machine }, memory }: Scope, complaints: readonly string[]): void {
+    memory.complained = complaints.join('; ');
+    for (const complaint of complaints) this.#options.recorder.event(machine, 'Warning', 'InvalidInput', complaint);
   }
 
   #keepEvidence({ o: { machine }, memory, now }: Scope, failure: Failure): void {

@@ -18,6 +18,8 @@ export type Action =
   | { readonly do: 'writeStatus'; readonly status: MachineStatus; readonly event?: PlannedEvent }
   /** Notes and tells that the breaker holds the machine back, or lets it go. */
   | { readonly do: 'tellHeld'; readonly held: boolean; readonly event: PlannedEvent }
+  /** Tells what the machine asks for in vain; empty: nothing any more. */
+  | { readonly do: 'complain'; readonly complaints: readonly string[] }
   | { readonly do: 'syncNode'; readonly patch: NodePatch }
   | { readonly do: 'setNodeCondition'; readonly condition: Condition }
   /** Annotations of the Machine; null removes one. */

@@ -15,7 +15,8 @@ test.each<[row: string, change: { annotation?: string; spec?: Partial<Machine['s
     60 * minute,
   ],
   ['a negative one counts as absent', { annotation: '-5m' }, 20 * minute],
-  ['a gigantic one is the longest timer', { annotation: '2000000h' }, 2 ** 31 - 1],
+  ['a gigantic one is a hundred years', { annotation: '2000000h' }, 100 * 365 * 24 * 60 * minute],
+  ['one beyond a timer is what it says', { annotation: '1000h' }, 60_000 * minute],
 ])('creation timeout: %s', (_row, { annotation, spec }, ms) => {
   const m = machine({ spec: spec ?? {}, metadata: annotation ? { annotations: { [key]: annotation } } : {} });
   expect(settingsOf(m, MACHINE_DEFAULTS).creationTimeoutMs).toBe(ms);

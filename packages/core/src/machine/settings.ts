@@ -4,8 +4,8 @@ import { MAX_UNHEALTHY_REPLACEMENTS } from './replacements.ts';
 
 const MINUTE = 60_000;
 
-/** Longest duration that is honoured, about 24 days: a gigantic one means "never", and timers end there. */
-const LONGEST_MS = 2 ** 31 - 1;
+/** Longest duration that is honoured, a hundred years: a gigantic one means "never", and dates have an end. */
+const LONGEST_MS = 100 * 365 * 24 * 60 * MINUTE;
 
 /** Defaults for every machine, from the flags of the machine controller. Durations in milliseconds. */
 export interface MachineDefaults {

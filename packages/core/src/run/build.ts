@@ -19,6 +19,7 @@ import {
 import { secretKeysOf } from '../driver/credentials.ts';
 import type { DriverDefinition } from '../driver/define-driver.ts';
 import type { ObserveApi } from '../driver/driver.ts';
+import { fallbackClasses } from '../driver/fallback.ts';
 import { createInvoker, type DriverTimeouts, type ObserveCall } from '../driver/invoker.ts';
 import { EVIDENCE_PER_CLASS, EvidenceKeeper } from '../evidence/keeper.ts';
 import { type Caches, createCaches, informersOf } from '../machine/caches.ts';
@@ -92,6 +93,7 @@ export function buildMachineController<Spec, Credentials>(
     clock,
     log,
     stop: stop.signal,
+    fallback: (machine, own) => fallbackClasses(machine, own, caches),
     ...(options.timeouts ? { timeouts: options.timeouts } : {}),
     ...(options.observeCall ? { observe: options.observeCall } : {}),
     ...(options.observeApi ? { observeApi: options.observeApi } : {}),
@@ -170,8 +172,11 @@ export function buildMachineController<Spec, Credentials>(
   const machineController = controller('machine', reconciler.reconcile, (key) =>
     awaitsVm(caches.machines.store.get(key)),
   );
-  const classController = controller('machineclass', createClassReconcile({ client: control, caches, clock, log }));
-  const secretController = controller('secret', createSecretReconcile({ client: control, caches, clock, log }));
+  const classController = controller(
+    'machineclass',
+    createClassReconcile({ client: control, caches, clock, log, recorder, check: invoker.check }),
+  );
+  const secretController = controller('secret', createSecretReconcile({ client: control, caches }));
   const orphans = new OrphanCollector({
     caches,
     invoker,
@@ -209,6 +214,7 @@ export function buildMachineController<Spec, Credentials>(
   }
   classController.watch(caches.classes, (change) => [change.key]);
   classController.watch(caches.machines, classOfMachine);
+  classController.watch(caches.secrets, (change) => caches.classes.store.byIndex('secret', change.key).map(keyOf));
   secretController.watch(caches.secrets, (change) => [change.key]);
   secretController.watch(caches.classes, secretsOfClass);
   orphanController.watch(caches.secrets, () => []);

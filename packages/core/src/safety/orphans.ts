@@ -21,6 +21,7 @@ import { HourlyCap } from './hourly-cap.ts';
 import { type Listing, Listings } from './listings.ts';
 import { liveMachines } from './live-machines.ts';
 import { NodeCollector } from './node-collector.ts';
+import { isReady } from './orphan-nodes.ts';
 import { confirmOrphans, isOrphan, standIn } from './orphan-vms.ts';
 
 export interface OrphanOptions {
@@ -205,8 +206,10 @@ export class OrphanCollector {
     const told = new Map<string, string>();
     for (const vm of vms) {
       if (!isOrphan(vm, live.get(vm.machineName)) || this.#deleting.has(vm.providerId)) continue;
-      const verdict =
-        options.policy === 'report'
+      const node = live.has(vm.machineName) ? this.#nodeServing(vm) : undefined;
+      const verdict = node
+        ? `it is kept, for Node ${node} runs on it and is Ready; put the machine's spec.providerID back if it was edited`
+        : options.policy === 'report'
           ? 'it is kept, as --orphan-policy=report says'
           : this.#cap.admits(vm.providerId, now)
             ? 'it is deleted'
@@ -216,6 +219,12 @@ export class OrphanCollector {
       if (verdict === 'it is deleted') this.#delete(machineClass, vm);
     }
     state.told = told;
+  }
+
+  /** The Ready Node of the machine of this name that is this VM: then it is the machine's id that is wrong. */
+  #nodeServing({ machineName, providerId }: ListedInstance): string | undefined {
+    const nodes = this.#o.caches.target?.nodes.store.byIndex('machine', machineName) ?? [];
+    return nodes.find((node) => isReady(node) && node.spec.providerID === providerId)?.metadata.name;
   }
 
   #tell(machineClass: MachineClass, { providerId, machineName }: ListedInstance, verdict: string): void {

@@ -1,0 +1,60 @@
+import { Annotations, Labels, type Machine, type MachineClass, PreserveValues, parseDurationMs } from '@mcm/api';
+import { undrainablePolicyOf } from '../drain/undrainable.ts';
+
+/** Durations of the spec, and what holds when one is none. */
+const DURATIONS = [
+  'creationTimeout',
+  'drainTimeout',
+  'healthTimeout',
+  'inPlaceUpdateTimeout',
+  'machinePreserveTimeout',
+] as const;
+
+const isDuration = (text: string): boolean => {
+  const ms = parseDurationMs(text);
+  return ms !== undefined && ms >= 0;
+};
+
+const LIKE = 'write one such as "1h30m", from 0s up';
+const annotation = (key: string): string => `metadata.annotations[${key}]`;
+
+/**
+ * What a machine asks for that cannot be understood and therefore does not count, one sentence each with field and
+ * cure. The CRDs refuse most of it; those of the original, and annotations, let it in.
+ * @param namesakes machines that name the same Node, the machine itself may be among them
+ */
+export function complaintsOf(
+  machine: Machine,
+  machineClass: MachineClass | undefined,
+  namesakes: readonly Machine[],
+): readonly string[] {
+  const { annotations = {} } = machine.metadata;
+  const said: string[] = [];
+  for (const field of DURATIONS) {
+    const text = machine.spec[field];
+    if (text !== undefined && !isDuration(text))
+      said.push(`spec.${field}: "${text}" is no duration, so the controller's default holds; ${LIKE}`);
+  }
+  const creation = annotations[Annotations.EffectiveCreationTimeout];
+  if (creation !== undefined && !isDuration(creation))
+    said.push(
+      `${annotation(Annotations.EffectiveCreationTimeout)}: "${creation}" is no duration and does not count; ${LIKE}`,
+    );
+  const priority = annotations[Annotations.Priority];
+  if (priority !== undefined && !/^[+-]?\d+$/.test(priority))
+    said.push(
+      `${annotation(Annotations.Priority)}: "${priority}" is no integer and counts as 3; write one such as "1"`,
+    );
+  const preserve = annotations[Annotations.Preserve];
+  const values: readonly string[] = Object.values(PreserveValues);
+  if (preserve !== undefined && preserve !== '' && !values.includes(preserve))
+    said.push(`${annotation(Annotations.Preserve)}: "${preserve}" does not count; write one of ${values.join(', ')}`);
+  const { problem } = undrainablePolicyOf(machine, machineClass);
+  if (problem) said.push(problem);
+  const twin = namesakes.find(({ metadata }) => metadata.uid !== machine.metadata.uid && !metadata.deletionTimestamp);
+  if (twin)
+    said.push(
+      `metadata.labels[${Labels.Node}]: "${machine.metadata.labels?.[Labels.Node] ?? ''}" is also the node of machine ${twin.metadata.name}, and one Node cannot be two machines; delete one of the two, and see that the cloud gives each VM a name of its own`,
+    );
+  return said;
+}
