@@ -51,7 +51,8 @@ function report(measured: Measured): void {
 
 async function judge(figures: AsyncIterable<Figure>): Promise<void> {
   for await (const { work, here, goal, reached } of figures) {
-    say(`${reached ? 'PASS' : 'MISS'}  ${work.padEnd(62)} ${here.padEnd(48)} goal ${goal}`);
+    const verdict = reached === undefined ? '    ' : reached ? 'PASS' : 'MISS';
+    say(`${verdict}  ${work.padEnd(62)} ${here.padEnd(48)} goal ${goal}`);
   }
 }
 

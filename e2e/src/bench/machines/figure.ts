@@ -3,13 +3,25 @@ export interface Figure {
   readonly work: string;
   readonly here: string;
   readonly goal: string;
-  readonly reached: boolean;
+  /** Undefined: it has no goal of its own, and much of it is the plane's. */
+  readonly reached: boolean | undefined;
 }
+
+const figure = (value: number, unit: string, note: string): string =>
+  `${value < 10 ? value.toFixed(2) : value.toFixed(0)} ${unit}${note && ` (${note})`}`;
+
+/** A number that is told, not judged. */
+export const told = (work: string, value: number, unit: string, note = ''): Figure => ({
+  work,
+  here: figure(value, unit, note),
+  goal: 'none of its own',
+  reached: undefined,
+});
 
 /** A number that has to stay below (or at) a limit. */
 export const atMost = (work: string, value: number, limit: number, unit: string, note = ''): Figure => ({
   work,
-  here: `${value < 10 ? value.toFixed(2) : value.toFixed(0)} ${unit}${note && ` (${note})`}`,
+  here: figure(value, unit, note),
   goal: `≤ ${limit} ${unit}`,
   reached: value <= limit,
 });
