@@ -48,6 +48,8 @@ export class Network {
   /** Connections that a cut breaks. */
   readonly #open = new Map<AbortController, Caller>();
   readonly #silent = new Map<Caller, AbortController>();
+  /** Watches of a caller that will be answered 410. */
+  readonly #expired = new Map<Caller, number>();
   #chances: Chances = {};
   #watchesOpened = 0;
 
@@ -76,6 +78,15 @@ export class Network {
   silence(caller: Caller): void {
     this.#silent.get(caller)?.abort();
     this.#silent.delete(caller);
+  }
+
+  /** The open watches of a caller break, and the version that each goes on from is too old (410): it has to list anew. */
+  expire(caller: Caller): void {
+    for (const [connection, owner] of this.#open) {
+      if (owner !== caller) continue;
+      this.#expired.set(caller, (this.#expired.get(caller) ?? 0) + 1);
+      connection.abort(new Error(RESET));
+    }
   }
 
   /** Harm by chance to the writes of both controllers. */
@@ -136,6 +147,11 @@ export class Network {
 
   async #watch(caller: Caller, transport: Transport, request: TransportRequest): Promise<TransportResponse> {
     this.#watchesOpened += 1;
+    const expired = this.#expired.get(caller) ?? 0;
+    if (expired > 0) {
+      this.#expired.set(caller, expired - 1);
+      return refusal(410, 'Expired');
+    }
     const connection = new AbortController();
     const follow = (): void => connection.abort(request.signal?.reason);
     request.signal?.addEventListener('abort', follow, { once: true });

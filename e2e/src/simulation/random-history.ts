@@ -1,5 +1,5 @@
-import { type Random, seededRandom } from '@mcm/kube';
 import type { FaultRule } from '@mcm/provider-local';
+import { Dice } from './dice.ts';
 import type { Caller, Mishap } from './network.ts';
 import { type ProcessName, World } from './world.ts';
 
@@ -34,29 +34,6 @@ const FAILURES: readonly Pick<FaultRule, 'error' | 'timeout' | 'effect' | 'stale
   { latency: 8_000 },
   { stale: 15_000 },
 ];
-
-/** Draws from a seeded source. */
-class Dice {
-  readonly #random: Random;
-
-  constructor(seed: number) {
-    this.#random = seededRandom(seed);
-  }
-
-  /** From 0 to `below` - 1. */
-  number(below: number): number {
-    return Math.floor(this.#random.next() * below);
-  }
-
-  one<T>(items: readonly T[]): T | undefined {
-    return items[this.number(items.length)];
-  }
-
-  /** Mostly short, at times long. */
-  pause(mostMs: number): number {
-    return Math.floor(mostMs * this.#random.next() ** 3);
-  }
-}
 
 /** A fleet and everything that befalls it, drawn from one seed. */
 class RandomHistory {

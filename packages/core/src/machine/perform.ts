@@ -152,8 +152,10 @@ export class Performer {
   }
 
   async #finish(scope: Scope): Promise<void> {
-    const { machine } = scope.o;
-    if (this.#options.tokens?.issued(machine)) await this.#options.tokens.remove(machine);
+    const { machine, asksForToken } = scope.o;
+    // A machine that joined lost its token then. An earlier process may have issued that of one that never did.
+    const neverJoined = asksForToken && !machine.status?.conditions?.length;
+    if (neverJoined || this.#options.tokens?.issued(machine)) await this.#options.tokens?.remove(machine);
     const others = (machine.metadata.finalizers ?? []).filter((name) => name !== Finalizers.MachineControllerManager);
     await ignoreNotFound(this.#setFinalizers(scope, others));
     scope.memory.finishedVersion = machine.metadata.resourceVersion;

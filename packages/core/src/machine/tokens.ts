@@ -109,13 +109,16 @@ class Issuer implements BootstrapTokenIssuer {
   }
 
   async remove(machine: Machine): Promise<void> {
-    this.#issued.delete(machine.metadata.uid);
     this.#lives.delete(machine.metadata.uid);
     try {
       await ignoreNotFound(this.#secrets.delete(tokenSecretName(machine)));
+      this.#issued.delete(machine.metadata.uid);
     } catch (error) {
       const fields = { machine: machine.metadata.name, error: errorText(error) };
-      this.#options.log.warn('Bootstrap token was not deleted; it expires by itself', fields);
+      this.#options.log.warn(
+        'Bootstrap token was not deleted; that is tried again when its machine goes, and it expires by itself',
+        fields,
+      );
     }
   }
 

@@ -1,0 +1,239 @@
+import {
+  type Change,
+  type Clock,
+  type KubeClient,
+  KubeError,
+  type Node,
+  nodes,
+  type Pod,
+  pods,
+  type VolumeAttachment,
+} from '@mcm/kube';
+import type { BootOptions, Instance, InstanceHost, MachineType } from '@mcm/provider-local';
+import { formatProviderId } from '@mcm/provider-local';
+import { CSI_DRIVER } from './apps.ts';
+import type { Eyes } from './eyes.ts';
+
+/** How long a silent node counts as ready: what the node lifecycle controller allows. */
+const LOST_AFTER_MS = 40_000;
+const READY_AFTER_MS = 500;
+const REGISTER_AGAIN_MS = 1_000;
+
+interface HollowNode {
+  readonly instance: Instance;
+  /** It has joined, or is about to. */
+  joined: boolean;
+  silent: boolean;
+  silentSince: number;
+  /** Pods whose start, or whose end, is under way. */
+  readonly busy: Set<string>;
+}
+
+/**
+ * What runs on the VMs of a machine simulation: kubelets without Leases, so that a quiet hour costs nothing. They join,
+ * start pods once their volumes are attached here and nowhere else, and end them after their grace.
+ */
+export class HollowNodes implements InstanceHost {
+  readonly #clock: Clock;
+  readonly #client: KubeClient;
+  readonly #eyes: Eyes;
+  readonly #nodes = new Map<string, HollowNode>();
+  readonly #fail: (text: string) => void;
+  joinDelayMs = 0;
+  /** How long a volume stays mounted after its pod has ended. */
+  unmountMs = 0;
+  /** Volumes that each node has mounted. */
+  readonly #mounted = new Map<string, Set<string>>();
+
+  constructor(options: { clock: Clock; client: KubeClient; eyes: Eyes; fail: (text: string) => void }) {
+    this.#clock = options.clock;
+    this.#client = options.client;
+    this.#eyes = options.eyes;
+    this.#fail = options.fail;
+    this.#eyes.pods.onChange((change) => this.#podChanged(change));
+    this.#eyes.attachments.onChange((change) => this.#attachmentChanged(change));
+    this.#eyes.nodes.onChange((change) => this.#nodeChanged(change));
+  }
+
+  boot(instance: Instance, _type: MachineType, { orders }: BootOptions): void {
+    const node: HollowNode = { instance, joined: false, silent: false, silentSince: 0, busy: new Set() };
+    this.#nodes.set(instance.name, node);
+    this.#mounted.delete(instance.name);
+    const order = Object.assign({}, ...orders) as { join?: string; joinDelay?: number };
+    if (order.join === 'never') return;
+    this.#clock.setTimeout(() => this.#try(() => this.#join(node)), order.joinDelay ?? this.joinDelayMs);
+  }
+
+  halt(instanceId: string): Promise<void> {
+    for (const [name, { instance }] of this.#nodes) if (instance.id === instanceId) this.#nodes.delete(name);
+    return Promise.resolve();
+  }
+
+  forget(): void {
+    // Nothing was kept.
+  }
+
+  /** Names of nodes whose VM is on. */
+  get names(): string[] {
+    return [...this.#nodes.keys()].sort();
+  }
+
+  /** The kubelet says nothing any more, or speaks again. */
+  silence(name: string, silent: boolean): void {
+    const node = this.#nodes.get(name);
+    if (!node || node.silent === silent) return;
+    node.silent = silent;
+    node.silentSince = this.#clock.now().getTime();
+    if (!silent) {
+      this.#try(() => this.#report(node, 'True'));
+      for (const pod of this.#podsOn(name)) this.#look(pod);
+      return;
+    }
+    const since = node.silentSince;
+    this.#clock.setTimeout(() => {
+      if (node.silent && node.silentSince === since) this.#try(() => this.#report(node, 'Unknown'));
+    }, LOST_AFTER_MS);
+  }
+
+  #isAlive(node: HollowNode): boolean {
+    return this.#nodes.get(node.instance.name) === node;
+  }
+
+  /** What goes wrong because an object is gone, or is another by now, is the story's own. */
+  #try(work: () => Promise<void>): void {
+    void work().catch((error: unknown) => {
+      if (error instanceof KubeError && [404, 409].includes(error.code)) return;
+      this.#fail(`the stage failed: ${String(error)}`);
+    });
+  }
+
+  async #join(node: HollowNode): Promise<void> {
+    if (!this.#isAlive(node) || node.silent) return;
+    node.joined = true;
+    const { name, zone, id } = node.instance;
+    const spec = { providerID: formatProviderId({ zone, id }) };
+    try {
+      await this.#client
+        .resource(nodes)
+        .create({ metadata: { name, labels: { 'kubernetes.io/hostname': name } }, spec });
+    } catch (error) {
+      if (!(error instanceof KubeError) || error.code !== 409) throw error;
+      // A kubelet goes on with the Node that it finds under its name; when that is taken away it registers its own.
+    }
+    await this.#report(node, 'True');
+  }
+
+  async #report(node: HollowNode, ready: 'True' | 'Unknown'): Promise<void> {
+    if (!this.#isAlive(node) || !node.joined) return;
+    const { name } = node.instance;
+    const lastTransitionTime = this.#clock
+      .now()
+      .toISOString()
+      .replace(/\.\d+Z$/, 'Z');
+    const status = {
+      capacity: { pods: '110', cpu: '8', memory: '16Gi' },
+      allocatable: { pods: '110', cpu: '8', memory: '16Gi' },
+      conditions: [{ type: 'Ready', status: ready, reason: 'Kubelet', lastTransitionTime }],
+    };
+    const before = this.#eyes.nodes.store.get(name)?.status?.conditions?.find(({ type }) => type === 'Ready');
+    if (before?.status === ready) return;
+    const others = (this.#eyes.nodes.store.get(name)?.status?.conditions ?? []).filter(({ type }) => type !== 'Ready');
+    const body = { status: { ...status, conditions: [...others, ...status.conditions] } };
+    await this.#client.resource(nodes).patch(name, { type: 'merge', body }, { subresource: 'status' });
+    // What the node lifecycle controller makes of it.
+    const unreachable = { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' };
+    const taints = ready === 'True' ? null : [unreachable];
+    await this.#client.resource(nodes).patch(name, { type: 'merge', body: { spec: { taints } } });
+  }
+
+  #nodeChanged(change: Change<Node>): void {
+    const node = this.#nodes.get(change.object.metadata.name);
+    if (change.type !== 'deleted' || !node?.joined) return;
+    this.#clock.setTimeout(() => this.#try(() => this.#join(node)), REGISTER_AGAIN_MS);
+  }
+
+  #podsOn(name: string): readonly Pod[] {
+    return this.#eyes.pods.store.byIndex('node', name);
+  }
+
+  #podChanged(change: Change<Pod>): void {
+    if (change.type !== 'deleted') this.#look(change.object);
+    else this.#unmount(change.object);
+  }
+
+  #attachmentChanged(change: Change<VolumeAttachment>): void {
+    for (const pod of this.#eyes.pods.store.list()) if (pod.spec.volumes?.length) this.#look(pod);
+    void change;
+  }
+
+  #look(pod: Pod): void {
+    const node = this.#nodes.get(pod.spec.nodeName ?? '');
+    if (!node || node.silent) return;
+    if (pod.metadata.deletionTimestamp) this.#end(node, pod);
+    else if (pod.status?.phase !== 'Running') this.#start(node, pod);
+  }
+
+  /** Volumes come off a node only once its kubelet says that it no longer uses them. */
+  async #mount(nodeName: string, volumes: readonly string[], mounted: boolean): Promise<void> {
+    if (volumes.length === 0) return;
+    const all = this.#mounted.get(nodeName) ?? new Set();
+    this.#mounted.set(nodeName, all);
+    for (const volume of volumes) {
+      if (mounted) all.add(volume);
+      else all.delete(volume);
+    }
+    const volumesInUse = [...all].sort().map((volume) => `kubernetes.io/csi/${CSI_DRIVER}^${volume}`);
+    const body = { status: { volumesInUse } };
+    await this.#client.resource(nodes).patch(nodeName, { type: 'merge', body }, { subresource: 'status' });
+  }
+
+  #unmount(pod: Pod): void {
+    const node = this.#nodes.get(pod.spec.nodeName ?? '');
+    const volumes = this.#eyes.volumesOf(pod);
+    if (!node || volumes.length === 0) return;
+    this.#clock.setTimeout(() => {
+      if (this.#isAlive(node)) this.#try(() => this.#mount(node.instance.name, volumes, false));
+    }, this.unmountMs);
+  }
+
+  #start(node: HollowNode, pod: Pod): void {
+    const { uid, name, namespace = '' } = pod.metadata;
+    if (node.busy.has(uid) || !this.#hasVolumes(node, pod)) return;
+    node.busy.add(uid);
+    this.#clock.setTimeout(() => {
+      node.busy.delete(uid);
+      const now = this.#eyes.pods.store.get(`${namespace}/${name}`);
+      if (!this.#isAlive(node) || node.silent || now?.metadata.uid !== uid || now.metadata.deletionTimestamp) return;
+      if (!this.#hasVolumes(node, pod)) return;
+      const body = { metadata: { uid }, status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
+      this.#try(async () => {
+        await this.#mount(node.instance.name, this.#eyes.volumesOf(pod), true);
+        await this.#client.resource(pods, namespace).patch(name, { type: 'merge', body }, { subresource: 'status' });
+      });
+    }, READY_AFTER_MS);
+  }
+
+  /** A volume that is attached to another node as well cannot be mounted here yet. */
+  #hasVolumes(node: HollowNode, pod: Pod): boolean {
+    return this.#eyes.volumesOf(pod).every((volume) => {
+      const all = this.#eyes.attachments.store.byIndex('volume', volume);
+      return all.some(({ spec }) => spec.nodeName === node.instance.name) && all.length === 1;
+    });
+  }
+
+  #end(node: HollowNode, pod: Pod): void {
+    const { uid, name, namespace = '', deletionTimestamp = '' } = pod.metadata;
+    const key = `${uid}/end`;
+    if (node.busy.has(key)) return;
+    node.busy.add(key);
+    const ms = Math.max(new Date(deletionTimestamp).getTime() - this.#clock.now().getTime(), 0);
+    this.#clock.setTimeout(() => {
+      node.busy.delete(key);
+      if (!this.#isAlive(node) || node.silent) return;
+      this.#try(async () => {
+        const options = { gracePeriodSeconds: 0, preconditions: { uid } };
+        await this.#client.resource(pods, namespace).delete(name, options);
+      });
+    }, ms);
+  }
+}

@@ -1,0 +1,319 @@
+import type { Machine } from '@mcm/api';
+import type { FaultRule } from '@mcm/provider-local';
+import { Dice } from '../dice.ts';
+import type { Mishap } from '../network.ts';
+import type { Outcome } from '../random-history.ts';
+import { DRAIN_TIMEOUT_MS, MachineWorld } from './machine-world.ts';
+
+const MAX_ACTS = 12;
+const MAX_MACHINES = 4;
+const MAX_APPS = 2;
+const MAX_PAUSE_MS = 40_000;
+const MINUTE = 60_000;
+/** A silent watch is opened anew within this. */
+const SILENCE_MS = 160_000;
+/** The longest that a machine takes to be Running or Failed once all is well: a driver call that hangs, then a birth. */
+const CALM_MS = 60 * MINUTE;
+/** The longest life of a bootstrap token: two hours of creation, and a margin. */
+const TOKEN_MS = 180 * MINUTE;
+const QUIET_MS = 10 * MINUTE;
+/** Beside what is stuck, a machine with nothing in its way is born, and is gone, within this after its kubelet joined. */
+const PROMPT_MS = 5_000;
+
+const MISHAPS: readonly Mishap[] = ['conflict', 'throttled', 'internal', 'lost', 'killed before', 'killed after'];
+const OPERATIONS = ['instances.create', 'instances.delete', 'instances.get', 'instances.list', 'instances.*'] as const;
+const FAILURES: readonly Pick<FaultRule, 'error' | 'timeout' | 'effect' | 'stale' | 'latency' | 'zone'>[] = [
+  { error: { code: 'InternalError' } },
+  { error: { code: 'InternalError' }, effect: true },
+  { error: { code: 'RequestLimitExceeded', retryAfterSeconds: 20 } },
+  { error: { code: 'InsufficientCapacity' }, zone: 'local-a' },
+  { timeout: {} },
+  { timeout: {}, effect: true },
+  { latency: 8_000 },
+  { stale: 15_000 },
+];
+
+const phaseOf = (machine: Machine | undefined): string => machine?.status?.currentStatus?.phase || 'new';
+const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
+const saidBy = (machine: Machine): string => machine.status?.lastOperation?.description ?? '';
+
+/** Machines with pods on them and everything that befalls them, drawn from one seed. */
+class MachineHistory {
+  readonly #world: MachineWorld;
+  readonly #dice: Dice;
+  readonly #acts: readonly (() => Promise<void> | void)[];
+  #named = 0;
+  #silenced = false;
+
+  constructor(world: MachineWorld, seed: number) {
+    this.#world = world;
+    this.#dice = new Dice(seed + 2_000_000);
+    const often = [() => this.#create(), () => this.#delete(), () => this.#delete(), () => this.#faultyCloud()];
+    this.#acts = [
+      ...often,
+      ...often,
+      () => this.#app(),
+      () => this.#app(),
+      () => this.#budget(),
+      () => this.#budget(),
+      () => this.#force(),
+      () => this.#cut(),
+      () => this.#silence(),
+      () => this.#expire(),
+      () => this.#boots(),
+      () => this.#silentKubelet(),
+      () => this.#lostVm(),
+      () => this.#endanger(),
+      () => this.#endanger(),
+      () => this.#kill(),
+      () => this.#twoControllers(),
+      () => this.#clockJump(),
+    ];
+  }
+
+  async run(): Promise<void> {
+    const { clock } = this.#world;
+    await this.#create();
+    await this.#create();
+    await this.#app();
+    const acts = 1 + this.#dice.number(MAX_ACTS);
+    for (let act = 0; act < acts; act += 1) {
+      await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
+      await this.#dice.one(this.#acts)?.();
+    }
+    await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
+    await this.#calm();
+    await this.#promptBesideStuck();
+    await this.#quiet();
+    await this.#end();
+  }
+
+  #note(text: string): void {
+    this.#world.witness.note('act', text);
+  }
+
+  async #create(): Promise<void> {
+    if (this.#world.machines().length >= MAX_MACHINES) return;
+    this.#named += 1;
+    await this.#world.createMachine(`m${this.#named}`);
+  }
+
+  async #delete(): Promise<void> {
+    const machine = this.#dice.one(this.#world.machines());
+    if (machine && !isGoing(machine)) await this.#world.deleteMachine(machine.metadata.name);
+  }
+
+  async #force(): Promise<void> {
+    const machine = this.#dice.one(this.#world.machines().filter(isGoing));
+    if (machine) await this.#world.labelMachine(machine.metadata.name, { 'force-deletion': 'true' });
+  }
+
+  async #app(): Promise<void> {
+    const { apps } = this.#world;
+    if (apps.size >= MAX_APPS) return;
+    const replicas = 1 + this.#dice.number(3);
+    const budget = this.#dice.number(3);
+    const minAvailable = budget === 0 ? undefined : budget === 1 ? replicas : replicas - 1;
+    await this.#world.createApp({
+      name: `app${apps.size}`,
+      replicas,
+      volumes: this.#dice.number(2) === 0,
+      minAvailable,
+    });
+  }
+
+  async #budget(): Promise<void> {
+    const app = this.#dice.one([...this.#world.apps.values()]);
+    if (app) await this.#world.setBudget(app, this.#dice.number(app.replicas + 1));
+  }
+
+  #faultyCloud(): void {
+    const operation = this.#dice.one(OPERATIONS) ?? '*';
+    const rule = { operation, ...this.#dice.one(FAILURES), count: 1 + this.#dice.number(4) };
+    this.#note(`the cloud will fail: ${JSON.stringify(rule)}`);
+    this.#world.cloud.faults.order(rule);
+  }
+
+  #cut(): void {
+    const ms = this.#dice.pause(120_000);
+    this.#note(`the API server is gone for ${ms} ms`);
+    this.#world.oracle.blind(ms);
+    this.#world.network.cut('machine-controller');
+    this.#world.clock.setTimeout(() => this.#world.network.mend(), ms);
+  }
+
+  #silence(): void {
+    this.#note('watches go silent');
+    this.#silenced = true;
+    this.#world.oracle.blind(SILENCE_MS);
+    this.#world.network.silence('machine-controller');
+  }
+
+  #expire(): void {
+    this.#note('watches end with 410');
+    this.#world.network.expire('machine-controller');
+  }
+
+  #boots(): void {
+    const kubelet = this.#dice.one([{ join: 'never' as const }, { joinDelay: 90_000 }, { joinDelay: 400_000 }]);
+    if (!kubelet) return;
+    this.#note(`the next VM boots with ${JSON.stringify(kubelet)}`);
+    this.#world.cloud.faults.order({ operation: 'instances.boot', kubelet, count: 1 });
+  }
+
+  #silentKubelet(): void {
+    const { hollow, clock } = this.#world;
+    const name = this.#dice.one(hollow.names);
+    if (!name) return;
+    const ms = this.#dice.pause(900_000);
+    this.#note(`the kubelet of ${name} is silent for ${ms} ms`);
+    hollow.silence(name, true);
+    clock.setTimeout(() => hollow.silence(name, false), ms);
+  }
+
+  #lostVm(): void {
+    const running = [...this.#world.cloud.instances.list()].filter(({ state }) => state === 'running');
+    const vm = this.#dice.one(running);
+    if (!vm) return;
+    this.#note(`VM ${vm.name} is terminated behind our back`);
+    this.#world.cloud.instances.terminate(vm.id, 'by hand');
+  }
+
+  #endanger(): void {
+    const mishaps = [this.#dice.one(MISHAPS), this.#dice.one(MISHAPS)].flatMap((mishap) => mishap ?? []);
+    const chances = Object.fromEntries(mishaps.map((mishap) => [mishap, 0.05 + this.#dice.number(20) / 100]));
+    const ms = this.#dice.pause(120_000);
+    this.#note(`for ${ms} ms writes meet ${JSON.stringify(chances)}`);
+    this.#world.network.endanger(chances);
+    this.#world.clock.setTimeout(() => this.#world.network.endanger({}), ms);
+  }
+
+  #kill(): void {
+    this.#world.kill();
+  }
+
+  /** One whose lease another has taken goes on until it notices. */
+  #twoControllers(): void {
+    const ms = this.#dice.pause(20_000);
+    this.#note(`for ${ms} ms there are two machine controllers`);
+    this.#world.startProcess();
+    this.#world.clock.setTimeout(() => this.#world.killOldest(), ms);
+  }
+
+  #clockJump(): void {
+    const ms = this.#dice.number(2 * 120_000) - 120_000;
+    this.#note(`the clock of the controller goes ${ms} ms ahead`);
+    this.#world.skew(ms);
+  }
+
+  /** Nothing is broken from now on: every machine is Running or Failed, or says what it waits for. */
+  async #calm(): Promise<void> {
+    const world = this.#world;
+    this.#note('all is well from now on');
+    world.network.mend();
+    world.network.endanger({});
+    world.cloud.faults.clear();
+    world.skew(0);
+    world.killOldest();
+    for (const name of world.hollow.names) world.hollow.silence(name, false);
+    if (this.#silenced) await world.clock.advance(SILENCE_MS);
+    await this.#until('every machine is Running, Failed, or waits and says for what', () => {
+      const open = world.machines().filter((machine) => !isGoing(machine) && !/Running|Failed/.test(phaseOf(machine)));
+      const mute = world.machines().filter((machine) => isGoing(machine) && !/Waiting: /.test(saidBy(machine)));
+      const described = [...open, ...mute].map((each) => `${each.metadata.name}: ${phaseOf(each)}, ${saidBy(each)}`);
+      return [...described, ...this.#strays()];
+    });
+  }
+
+  /** (b): VMs and Nodes without a Machine. */
+  #strays(): string[] {
+    const all = this.#world.machines();
+    const uids = new Set(all.map(({ metadata }) => metadata.uid));
+    const nodes = new Set(all.map(({ metadata }) => metadata.labels?.node ?? metadata.name));
+    return [
+      ...[...this.#world.vms()].flatMap(([uid, name]) => (uids.has(uid) ? [] : [`VM ${name} has no Machine`])),
+      ...this.#world.eyes.nodes.store
+        .list()
+        .flatMap(({ metadata }) => (nodes.has(metadata.name) ? [] : [`Node ${metadata.name} has no Machine`])),
+    ];
+  }
+
+  async #until(what: string, missing: () => readonly string[], maxMs = CALM_MS): Promise<number> {
+    const { clock, witness } = this.#world;
+    try {
+      return await clock.runUntil(() => missing().length === 0, { maxMs });
+    } catch {
+      witness.violate(`not within ${maxMs} ms: ${what}; ${missing().join('; ')}`);
+      return maxMs;
+    }
+  }
+
+  /** (g): beside a drain that never ends and a cloud call that hangs, another machine is born and dies at once. */
+  async #promptBesideStuck(): Promise<void> {
+    const world = this.#world;
+    const { clock, hollow } = world;
+    await world.createApp({ name: 'held', replicas: 1, volumes: false, minAvailable: 1 });
+    await clock.advance(5_000);
+    const held = world.eyes.pods.store.list().find(({ metadata }) => metadata.labels?.app === 'held');
+    const stuck = world.machines().find(({ metadata }) => metadata.labels?.node === held?.spec.nodeName);
+    if (stuck && !isGoing(stuck)) await world.deleteMachine(stuck.metadata.name);
+    world.cloud.faults.order({ operation: 'instances.*', instance: 'hangs', timeout: {} });
+    await world.createMachine('hangs', { creationTimeout: '2h' });
+    await clock.advance(1_000);
+    // Of a class of its own: machines of one class and zone wait together when that has no capacity.
+    await world.createMachine('prompt', { class: { kind: 'MachineClass', name: 'green' } });
+    const prompt = () => world.machines().find(({ metadata }) => metadata.name === 'prompt');
+    const isRunning = () => (phaseOf(prompt()) === 'Running' ? [] : [phaseOf(prompt())]);
+    await this.#until('(g) a machine is born beside others that are stuck', isRunning, hollow.joinDelayMs + PROMPT_MS);
+    const empty = world.eyes.pods.store.byIndex('node', 'prompt').length === 0;
+    await world.deleteMachine('prompt');
+    const isGone = () => (prompt() ? [saidBy(prompt() as Machine)] : []);
+    const maxMs = empty ? PROMPT_MS : DRAIN_TIMEOUT_MS + MINUTE;
+    await this.#until('(g) a machine dies beside others that are stuck', isGone, maxMs);
+    world.cloud.faults.clear();
+  }
+
+  /** (i): once nothing changes any more, nothing is written. */
+  async #quiet(): Promise<void> {
+    const world = this.#world;
+    // What a drain may still do by its deadline, and a hanging call by its own, is over by then.
+    await world.clock.advance(DRAIN_TIMEOUT_MS + 10 * MINUTE);
+    const written = world.writes.length;
+    await world.clock.advance(QUIET_MS);
+    for (const write of world.writes.slice(written)) world.witness.violate(`(i) written though all was done: ${write}`);
+  }
+
+  /** (b), (f): all go, by their deadline, and leave nothing. */
+  async #end(): Promise<void> {
+    const world = this.#world;
+    for (const machine of world.machines()) {
+      if (!isGoing(machine)) await world.deleteMachine(machine.metadata.name);
+    }
+    await this.#until(
+      '(f) every machine is gone by the deadline of its drain, and leaves nothing',
+      () => [...world.machines().map((each) => `${each.metadata.name}: ${saidBy(each)}`), ...this.#strays()],
+      DRAIN_TIMEOUT_MS + 5 * MINUTE,
+    );
+    // One whose deletion was refused, or that a killed process knew of, is the token cleaner's once it has expired.
+    const tokens = () => world.eyes.tokens.store.list().map(({ metadata }) => `token ${metadata.name} is left`);
+    await this.#until('no token outlives its machine for long', tokens, TOKEN_MS);
+    for (const leak of await world.leaks()) world.witness.violate(`(h) ${leak}`);
+  }
+}
+
+/** Plays the history of a seed. Same seed, same history, to the byte. */
+export async function playMachines(seed: number): Promise<Outcome> {
+  const world = await MachineWorld.start(seed);
+  try {
+    await new MachineHistory(world, seed).run();
+  } catch (error) {
+    world.witness.violate(error instanceof Error ? error.message : String(error));
+  }
+  const outcome = {
+    violations: [...world.violations],
+    story: world.witness.tell(),
+    history: JSON.stringify(world.witness.history),
+  };
+  await world.close();
+  return outcome;
+}

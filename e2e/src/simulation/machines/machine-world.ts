@@ -1,0 +1,323 @@
+import { crds, type Machine, machineClasses, machines } from '@mcm/api';
+import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
+import { buildMachineController } from '@mcm/core';
+import {
+  createClient,
+  createMemoryLogger,
+  createRecorder,
+  events,
+  handlerTransport,
+  type KubeClient,
+  type MemoryLogger,
+  type Pod,
+  type Random,
+  secrets,
+  seededRandom,
+  type Transport,
+  VirtualClock,
+} from '@mcm/kube';
+import { type Cloud, createCloud, createLocalDriver } from '@mcm/provider-local';
+import { Network } from '../network.ts';
+import { Life } from '../process.ts';
+import { Witness } from '../witness.ts';
+import { NAMESPACE } from '../world.ts';
+import { type App, createApp, setBudget } from './apps.ts';
+import { Eyes } from './eyes.ts';
+import { HollowNodes } from './hollow-nodes.ts';
+import { Oracle } from './oracle.ts';
+import { SkewedClock } from './skewed-clock.ts';
+
+const USER_AGENT = 'machine-controller';
+/** Only what machines touch: a world is made a thousand times. */
+const KINDS = /^(machines|machineclasses)\./;
+const CONTROLLERS = [
+  'disruption',
+  'scheduler',
+  'replicaset',
+  'statefulset',
+  'attachdetach',
+  'pod-garbage-collector',
+  'serviceaccount',
+];
+const MACHINE_CRDS = crds.filter((crd) => KINDS.test((crd as { metadata: { name: string } }).metadata.name));
+/** What no log, event or status may hold. */
+const CLOUD_TOKEN = 'cloud-token-9d1f';
+const USER_DATA = 'user-data-7c2b';
+
+export const DRAIN_TIMEOUT_MS = 600_000;
+
+type Plane = Pick<ControlPlane, 'fetch' | 'close'>;
+
+interface Process {
+  readonly life: Life;
+  readonly stop: AbortController;
+  readonly clock: SkewedClock;
+}
+
+/** Machines, their VMs and nodes, and pods with budgets and volumes on them; and the machine controller, once or twice. */
+export class MachineWorld {
+  readonly clock: VirtualClock;
+  readonly log: MemoryLogger = createMemoryLogger();
+  readonly admin: KubeClient;
+  readonly network: Network;
+  readonly witness: Witness;
+  readonly eyes: Eyes;
+  readonly hollow: HollowNodes;
+  readonly cloud: Cloud;
+  readonly oracle: Oracle;
+  readonly apps = new Map<string, App>();
+  /** Writes of the controllers that the server carried out. */
+  readonly writes: string[] = [];
+  /** Secrets of all bootstrap tokens there ever were. */
+  readonly #tokens = new Set<string>();
+  readonly #plane: Plane;
+  readonly #random: Random;
+  readonly #end = new AbortController();
+  readonly #processes = new Set<Process>();
+  readonly #restartAfterMs: number;
+
+  private constructor(seed: number, clock: VirtualClock, plane: Plane) {
+    this.clock = clock;
+    this.#plane = plane;
+    this.#random = seededRandom(seed + 2);
+    this.#restartAfterMs = 1_000 * (seed % 11);
+    this.witness = new Witness(clock);
+    this.network = new Network({
+      random: seededRandom(seed + 3),
+      kill: () => this.kill(),
+      note: (text) => this.witness.note('act', text),
+    });
+    this.admin = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'stage', clock });
+    this.eyes = new Eyes(this.admin, clock, this.log);
+    const fail = (text: string): void => this.witness.violate(text);
+    this.hollow = new HollowNodes({ clock, client: this.admin, eyes: this.eyes, fail });
+    this.hollow.joinDelayMs = 500 * (seed % 7);
+    this.hollow.unmountMs = 4_000 * (seed % 5);
+    const log = this.log.with({ process: 'cloud' });
+    const latencies = { shutdownMs: 300 * (seed % 4) };
+    this.cloud = createCloud({
+      clock,
+      random: seededRandom(seed + 1),
+      log,
+      host: this.hollow,
+      token: CLOUD_TOKEN,
+      latencies,
+    });
+    this.oracle = new Oracle({
+      clock,
+      eyes: this.eyes,
+      witness: this.witness,
+      apps: this.apps,
+      drainTimeoutMs: DRAIN_TIMEOUT_MS,
+      instances: () => this.cloud.instances.list(),
+    });
+    this.eyes.tokens.onChange(({ object }) => {
+      const secret = object.data?.['token-secret'];
+      if (secret) this.#tokens.add(Buffer.from(secret, 'base64').toString());
+    });
+    void this.eyes.run(this.#end.signal).catch(() => undefined);
+  }
+
+  get violations(): readonly string[] {
+    return this.witness.violations;
+  }
+
+  static async start(seed: number): Promise<MachineWorld> {
+    const clock = new VirtualClock();
+    const random = seededRandom(seed);
+    let world: MachineWorld | undefined;
+    const plane = await startControlPlane({
+      clock,
+      random: () => random.next(),
+      crds: MACHINE_CRDS,
+      controllers: CONTROLLERS,
+      requestLog: ({ verb, resource, subresource, name, userAgent, code }) => {
+        const what = [resource, ...(subresource ? [subresource] : []), ...(name ? [name] : [])].join('/');
+        world?.witness.note('request', `${userAgent.split('/')[0]} ${verb} ${what} ${code}`);
+        if (!userAgent.startsWith(USER_AGENT) || code >= 400 || resource === 'events') return;
+        if (['create', 'update', 'patch', 'delete'].includes(verb)) world?.writes.push(`${verb} ${what}`);
+      },
+    });
+    world = new MachineWorld(seed, clock, plane);
+    await world.#furnish();
+    world.startProcess();
+    return world;
+  }
+
+  async #furnish(): Promise<void> {
+    const data = { endpoint: 'http://cloud.invalid', token: CLOUD_TOKEN, userData: `${USER_DATA} <<BOOTSTRAP_TOKEN>>` };
+    await this.admin.resource(secrets, NAMESPACE).create({
+      metadata: { name: 'cloud', namespace: NAMESPACE },
+      data: Object.fromEntries(Object.entries(data).map(([k, v]) => [k, Buffer.from(v).toString('base64')])),
+    });
+    const tags = { 'kubernetes.io/cluster/simulation': '1', 'kubernetes.io/role/node': '1' };
+    for (const [name, zone] of Object.entries({ blue: 'local-a', green: 'local-b' })) {
+      await this.admin.resource(machineClasses, NAMESPACE).create({
+        metadata: { name, namespace: NAMESPACE },
+        provider: 'local',
+        secretRef: { name: 'cloud', namespace: NAMESPACE },
+        providerSpec: { image: 'hollow:v1', zone, tags },
+      });
+    }
+  }
+
+  /** Starts a machine controller; with one running already there are two, as after a lost lease. */
+  startProcess(): void {
+    const stop = new AbortController();
+    const clock = new SkewedClock(this.clock);
+    const life = new Life(undefined, () => {
+      stop.abort(new Error('killed'));
+      this.#processes.delete(process);
+      if (this.#processes.size === 0) this.clock.setTimeout(() => this.startProcess(), this.#restartAfterMs);
+    });
+    const process: Process = { life, stop, clock };
+    this.#processes.add(process);
+    const log = this.log.with({ process: USER_AGENT });
+    const random = this.#random;
+    const transport = life.wrap(
+      this.network.wire('machine-controller', this.#judged(handlerTransport(this.#plane.fetch))),
+    );
+    const client = createClient({ transport, userAgent: USER_AGENT, clock, random });
+    const controller = buildMachineController({
+      driver: createLocalDriver({
+        clock,
+        connect: () => life.wrap(this.network.cloudWire('machine-controller', this.#cloudTransport())),
+      }),
+      control: client,
+      target: client,
+      namespace: NAMESPACE,
+      clock,
+      random,
+      secretRandom: random,
+      log,
+      recorder: createRecorder({ client, component: USER_AGENT, clock, log }),
+      runtime: { clock, random, log, freeze: true },
+      volumeWindow: 5,
+    });
+    void controller.run(stop.signal).catch((error: unknown) => {
+      if (!stop.signal.aborted) this.witness.violate(`the controller ended by itself: ${String(error)}`);
+    });
+  }
+
+  /** Ends the controllers as SIGKILL does; one is started again. */
+  kill(): void {
+    this.witness.note('act', 'the machine controller is killed');
+    for (const { life } of [...this.#processes]) life.kill();
+  }
+
+  /** Ends the older of two. */
+  killOldest(): void {
+    const [oldest] = this.#processes;
+    if (this.#processes.size < 2 || !oldest) return;
+    this.witness.note('act', 'the older of two machine controllers ends');
+    oldest.life.kill();
+  }
+
+  /** The clock of the controller jumps. */
+  skew(ms: number): void {
+    for (const { clock } of this.#processes) clock.skewMs = ms;
+    this.oracle.clockGoesAhead(ms);
+  }
+
+  /** Pods that are told to go are judged as the request reaches the server. */
+  #judged(transport: Transport): Transport {
+    return async (request) => {
+      const [, name, eviction] = /\/pods\/([^/?]+)(\/eviction)?$/.exec(request.path) ?? [];
+      const pod = name ? this.eyes.pods.store.get(`${NAMESPACE}/${name}`) : undefined;
+      const leaves = pod && (eviction ? request.method === 'POST' : request.method === 'DELETE');
+      const before: Pod | undefined = leaves ? pod : undefined;
+      if (before && !eviction) this.oracle.beforePodLeaves(before, 'delete');
+      const answer = await transport(request);
+      // Whether an eviction is granted is the server's to say; what it meant is judged on what was so before.
+      if (before && eviction && answer.status < 300) this.oracle.beforePodLeaves(before, 'evict');
+      return answer;
+    };
+  }
+
+  #cloudTransport(): Transport {
+    const transport = handlerTransport(async (sent) => this.cloud.fetch(sent));
+    return async (request) => {
+      const path = request.path.split('?')[0] ?? '';
+      if (request.method === 'DELETE') this.oracle.beforeVmDeletion(path.split('/').at(-1) ?? '');
+      const answer = await transport(request);
+      this.witness.note('request', `cloud ${request.method} ${path} ${answer.status}`);
+      this.oracle.countVms();
+      return answer;
+    };
+  }
+
+  async createMachine(name: string, spec: object = {}): Promise<void> {
+    this.witness.note('act', `the user makes ${name}`);
+    await this.admin.resource<Machine>(machines, NAMESPACE).create({
+      metadata: {
+        name,
+        namespace: NAMESPACE,
+        labels: { name: 'pool' },
+        finalizers: ['machine.sapcloud.io/machine-controller-manager'],
+      },
+      spec: {
+        creationTimeout: '5m',
+        healthTimeout: '3m',
+        drainTimeout: '10m',
+        class: { kind: 'MachineClass', name: 'blue' },
+        ...spec,
+      },
+    });
+  }
+
+  async deleteMachine(name: string): Promise<void> {
+    this.witness.note('act', `the user deletes ${name}`);
+    await this.admin.resource<Machine>(machines, NAMESPACE).delete(name);
+  }
+
+  async labelMachine(name: string, labels: Readonly<Record<string, string>>): Promise<void> {
+    this.witness.note('act', `the user labels ${name} ${JSON.stringify(labels)}`);
+    await this.admin
+      .resource<Machine>(machines, NAMESPACE)
+      .patch(name, { type: 'merge', body: { metadata: { labels } } });
+  }
+
+  async createApp(app: App): Promise<void> {
+    this.witness.note('act', `the user makes ${JSON.stringify(app)}`);
+    this.apps.set(app.name, app);
+    await createApp(this.admin, app);
+  }
+
+  async setBudget(app: App, minAvailable: number): Promise<void> {
+    this.witness.note('act', `the budget of ${app.name} needs ${minAvailable}`);
+    app.minAvailable = minAvailable;
+    await setBudget(this.admin, app.name, minAvailable);
+  }
+
+  machines(): readonly Machine[] {
+    return this.eyes.machines.store.list();
+  }
+
+  /** VMs that are there, by the UID of their machine. */
+  vms(): Map<string, string> {
+    const running = [...this.cloud.instances.list()].filter(({ state }) => state !== 'terminated');
+    return new Map(running.map(({ clientToken = '', name }) => [clientToken, name]));
+  }
+
+  /** (h): where a secret stands that should stand nowhere. */
+  async leaks(): Promise<string[]> {
+    const forbidden = [CLOUD_TOKEN, USER_DATA, ...this.#tokens];
+    const told = (await this.admin.resource(events, NAMESPACE).list()).items;
+    const places: readonly (readonly [string, string])[] = [
+      ['log', JSON.stringify(this.log.lines)],
+      ['events', JSON.stringify(told)],
+      ['machines', JSON.stringify(this.machines())],
+      ['history', this.witness.tell(100_000)],
+    ];
+    return places.flatMap(([place, text]) =>
+      forbidden.filter((secret) => text.includes(secret)).map((secret) => `${place} hold ${secret.slice(0, 4)}…`),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort(new Error('closed'));
+    for (const { stop } of this.#processes) stop.abort(new Error('closed'));
+    this.cloud.close();
+    await this.#plane.close();
+  }
+}

@@ -1,0 +1,212 @@
+import type { Machine } from '@mcm/api';
+import type { Change, Clock, Pod } from '@mcm/kube';
+import type { Instance } from '@mcm/provider-local';
+import type { Witness } from '../witness.ts';
+import type { App } from './apps.ts';
+import type { Eyes } from './eyes.ts';
+
+/** A controller that was cut off, or whose watches were silent, may act on what it knew so long ago. */
+const BLIND_MS = 200_000;
+/** A write decided on may be this long on its way: it may have waited for a 429's Retry-After ten times. */
+const LAG_MS = 30_000;
+/** What the sheet says: NotReady for longer than this, a node's pods are forced. */
+const UNRESPONSIVE_MS = 300_000;
+const DETACH_MS = 120_000;
+const SLACK_MS = 1_000;
+
+const label = ({ metadata }: Machine, key: string): string | undefined => metadata.labels?.[key];
+const millis = (text: string | null | undefined): number => (text ? new Date(text).getTime() : Number.NaN);
+const isReady = ({ status }: Pod): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
+const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
+
+export interface OracleOptions {
+  readonly clock: Clock;
+  readonly eyes: Eyes;
+  readonly witness: Witness;
+  readonly apps: ReadonlyMap<string, App>;
+  readonly drainTimeoutMs: number;
+  readonly instances: () => Iterable<Instance>;
+}
+
+/**
+ * Says what must never happen, from the truth of the API server and the cloud and from what the controllers are seen to
+ * ask for. It shares no code with what it judges: the rules are those of the issue, told anew.
+ */
+export class Oracle {
+  readonly #o: OracleOptions;
+  /** When pods were bound, by uid. */
+  readonly #boundAt = new Map<string, number>();
+  /** When the last pod with volumes of a node went, by node. */
+  readonly #volumePodGoneAt = new Map<string, number>();
+  /** When the last attachment of a node appeared. */
+  readonly #attachedAt = new Map<string, number>();
+  /** When a node was last ready. */
+  readonly #readyAt = new Map<string, number>();
+  #blindUntil = 0;
+  /** The furthest that a process's clock was ever ahead. */
+  #aheadMs = 0;
+
+  constructor(options: OracleOptions) {
+    this.#o = options;
+    const { eyes } = options;
+    eyes.pods.onChange((change) => this.#pod(change));
+    eyes.attachments.onChange(({ type, object }) => {
+      if (type === 'added') this.#attachedAt.set(object.spec.nodeName, this.#now());
+    });
+    eyes.nodes.onChange(({ type, object }) => {
+      const { name } = object.metadata;
+      const ready = object.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True');
+      const before = type === 'updated' && this.#readyAt.has(name);
+      if (ready || before === false) this.#readyAt.set(name, this.#now());
+    });
+    eyes.machines.onChange((change) => this.#machine(change));
+  }
+
+  #now(): number {
+    return this.#o.clock.now().getTime();
+  }
+
+  #violate(rule: string, text: string): void {
+    this.#o.witness.violate(`(${rule}) ${text}`);
+  }
+
+  /** Until some time after `ms` from now the controllers may not know what is so. */
+  blind(ms: number): void {
+    this.#blindUntil = Math.max(this.#blindUntil, this.#now() + ms + BLIND_MS);
+  }
+
+  clockGoesAhead(ms: number): void {
+    this.#aheadMs = Math.max(this.#aheadMs, ms);
+  }
+
+  #machine(change: Change<Machine>): void {
+    const { witness } = this.#o;
+    const { object } = change;
+    const { name } = object.metadata;
+    const phase = object.status?.currentStatus?.phase || 'new';
+    if (change.type === 'added') witness.note('state', `machine ${name} appeared`);
+    if (change.type === 'deleted') this.#gone(object);
+    if (change.type !== 'updated') return;
+    const before = change.old.status?.currentStatus?.phase || 'new';
+    if (before !== phase) witness.note('state', `machine ${name}: ${before} → ${phase}`);
+    const said = object.status?.lastOperation?.description ?? '';
+    if (said !== change.old.status?.lastOperation?.description) witness.note('state', `machine ${name} says: ${said}`);
+  }
+
+  /** (b), the moment itself: a Machine may not go before its VM has. */
+  #gone(machine: Machine): void {
+    const { name, uid } = machine.metadata;
+    this.#o.witness.note('state', `machine ${name} is gone`);
+    const left = [...this.#o.instances()].find(
+      ({ clientToken, state }) => clientToken === uid && state !== 'terminated' && state !== 'shutting-down',
+    );
+    if (left) this.#violate('b', `Machine ${name} is gone and its VM ${left.id} is ${left.state}`);
+  }
+
+  #pod(change: Change<Pod>): void {
+    const { object } = change;
+    const { uid, name } = object.metadata;
+    const node = object.spec.nodeName;
+    if (node && !this.#boundAt.has(uid)) this.#boundAt.set(uid, this.#now());
+    if (change.type === 'deleted' && node && this.#o.eyes.volumesOf(object).length > 0) {
+      this.#volumePodGoneAt.set(node, this.#now());
+    }
+    if (change.type === 'updated' && isReady(object) && !isReady(change.old)) this.#startedHere(object, name);
+  }
+
+  /** (e): a pod whose volume is attached to two nodes at once. */
+  #startedHere(pod: Pod, name: string): void {
+    for (const volume of this.#o.eyes.volumesOf(pod)) {
+      const elsewhere = this.#o.eyes.attachments.store
+        .byIndex('volume', volume)
+        .filter(({ spec }) => spec.nodeName !== pod.spec.nodeName);
+      if (elsewhere.length > 0) this.#violate('e', `pod ${name} runs while ${volume} is attached to another node too`);
+    }
+  }
+
+  /** (a): called after every answer of the cloud. */
+  countVms(): void {
+    const living = new Map<string, string>();
+    for (const { id, clientToken = '', name, state } of this.#o.instances()) {
+      if (state === 'terminated' || state === 'shutting-down') continue;
+      const other = living.get(clientToken);
+      if (other !== undefined) this.#violate('a', `two VMs for ${name}: ${other} and ${id}`);
+      living.set(clientToken, id);
+    }
+  }
+
+  /** Whether pods of the machine's node may be told to go without asking anybody. */
+  #mayForce(machine: Machine): boolean {
+    const deleted = millis(machine.metadata.deletionTimestamp);
+    const now = this.#now() + this.#aheadMs + SLACK_MS;
+    if (/^(1|t|T|TRUE|true|True)$/.test(label(machine, 'force-deletion') ?? '')) return true;
+    if (now >= deleted + this.#o.drainTimeoutMs) return true;
+    const readyAt = this.#readyAt.get(label(machine, 'node') ?? '') ?? Number.NEGATIVE_INFINITY;
+    return now >= readyAt + UNRESPONSIVE_MS;
+  }
+
+  /** (c) and (e): a VM is about to be deleted. */
+  beforeVmDeletion(id: string): void {
+    const instance = [...this.#o.instances()].find((each) => each.id === id);
+    if (instance?.state !== 'running') return;
+    const { eyes } = this.#o;
+    const machine = eyes.machines.store.list().find(({ metadata }) => metadata.uid === instance.clientToken);
+    if (!machine) return;
+    const { name, deletionTimestamp } = machine.metadata;
+    if (!deletionTimestamp) {
+      const recorded = machine.spec.providerID?.endsWith(`/${id}`);
+      if (recorded) this.#violate('c', `the VM of ${name} is deleted, and nobody has deleted the machine`);
+      return;
+    }
+    if (this.#mayForce(machine) || this.#now() < this.#blindUntil) return;
+    const node = label(machine, 'node') ?? instance.name;
+    const since = this.#now() - LAG_MS;
+    const left = eyes.pods.store
+      .byIndex('node', node)
+      .filter((pod) => !hasEnded(pod) && (this.#boundAt.get(pod.metadata.uid) ?? 0) < since)
+      .map(({ metadata }) => metadata.name);
+    if (left.length > 0)
+      this.#violate('c', `the VM of ${name} is deleted with pods ${left} on it, before its deadline`);
+    const goneAt = this.#volumePodGoneAt.get(node) ?? 0;
+    const attached = eyes.attachments.store.byIndex('node', node).map(({ spec }) => spec.source.persistentVolumeName);
+    if (
+      attached.length > 0 &&
+      this.#now() + this.#aheadMs < goneAt + DETACH_MS &&
+      (this.#attachedAt.get(node) ?? 0) < since
+    ) {
+      this.#violate('e', `the VM of ${name} is deleted with ${attached} attached`);
+    }
+  }
+
+  /** (d): a pod was evicted, or deleted, by a controller. */
+  beforePodLeaves(pod: Pod, verb: 'evict' | 'delete'): void {
+    const { eyes, apps } = this.#o;
+    const node = pod.spec.nodeName ?? '';
+    const machine = eyes.machines.store.list().find((each) => label(each, 'node') === node);
+    if (!machine?.metadata.deletionTimestamp) {
+      this.#violate('d', `pod ${pod.metadata.name} is told to go though nobody deletes the machine of ${node}`);
+      return;
+    }
+    if (verb === 'delete') {
+      // A pod that did not end in its grace and half a minute is deleted without it.
+      const due = millis(pod.metadata.deletionTimestamp) + LAG_MS;
+      if (!this.#mayForce(machine) && !(this.#now() + this.#aheadMs >= due)) {
+        this.#violate('d', `pod ${pod.metadata.name} is deleted, not evicted, and nothing forces it`);
+      }
+      return;
+    }
+    const app = apps.get(pod.metadata.labels?.app ?? '');
+    if (app?.minAvailable === undefined || !isReady(pod) || pod.metadata.deletionTimestamp) return;
+    const others = eyes.pods.store
+      .list()
+      .filter(({ metadata }) => metadata.labels?.app === app.name && !metadata.deletionTimestamp)
+      .filter((other) => other.metadata.uid !== pod.metadata.uid && isReady(other)).length;
+    if (others < app.minAvailable) {
+      this.#violate(
+        'd',
+        `${pod.metadata.name} is evicted with ${others} others of ${app.name} healthy, ${app.minAvailable} needed`,
+      );
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import type { Clock, Timer } from '@mcm/kube';
+
+/** The clock of one process: its timers are true, but what it takes for the time of day may jump. */
+export class SkewedClock implements Clock {
+  readonly #base: Clock;
+  /** Milliseconds that it goes ahead (negative: behind). */
+  skewMs = 0;
+
+  constructor(base: Clock) {
+    this.#base = base;
+  }
+
+  now(): Date {
+    return new Date(this.#base.now().getTime() + this.skewMs);
+  }
+
+  setTimeout(callback: () => void, ms: number): Timer {
+    return this.#base.setTimeout(callback, ms);
+  }
+}
