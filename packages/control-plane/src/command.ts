@@ -54,11 +54,18 @@ function openRequestLog(path: string) {
 
 const log = flags.requestLog === undefined ? undefined : openRequestLog(flags.requestLog);
 
+const announced = Promise.withResolvers<void>();
+
 async function start(): Promise<ControlPlane> {
   const plane = await startControlPlane({
     port: flags.port,
     store: flags.dataDir === undefined ? 'memory' : { dir: flags.dataDir },
     controllers: flags.controllers,
+    // Half of a start would be theirs.
+    controllersAfter: announced.promise,
+    onControllerError: (controller, _key, error) => {
+      if (controller === 'controllers') fail(error);
+    },
     onStoreFailure: fail,
     ...(log === undefined ? {} : { requestLog: log.write }),
   });
@@ -101,3 +108,4 @@ process.on('SIGINT', () => void stop());
 if (process.channel !== undefined) process.on('disconnect', () => void stop());
 
 process.stdout.write(`ready ${plane.url}\n`);
+announced.resolve();

@@ -36,6 +36,11 @@ export interface ControlPlaneOptions {
   readonly port?: number;
   /** Which controllers run: all (default), none, or those named. */
   readonly controllers?: boolean | readonly string[];
+  /**
+   * When the controllers begin; default: at once, so that they run when the plane is handed out. A server of its own answers first and starts
+   * them after that, as a controller manager beside it would.
+   */
+  readonly controllersAfter?: Promise<unknown>;
   /** CustomResourceDefinitions that are there from the start. */
   readonly crds?: readonly object[];
   /** Token of the administrator; default: a fresh random one (with a folder: the one kept there). */
@@ -174,7 +179,12 @@ async function serve(
     },
     options.controllers ?? true,
   );
-  await controllers.start(stopping.signal);
+  if (options.controllersAfter === undefined) await controllers.start(stopping.signal);
+  else {
+    options.controllersAfter
+      .then(() => (stopping.signal.aborted ? undefined : controllers.start(stopping.signal)))
+      .catch((error: unknown) => options.onControllerError?.('controllers', '', error));
+  }
   return {
     fetch: async (request) => toFetch(await handler.handle(fromFetch(request, true)), request),
     kubeconfig: () =>

@@ -1,3 +1,4 @@
+import { type Equality, LABEL } from '../store/record-index.ts';
 import { badRequest } from './errors.ts';
 import { labelValueProblems, qualifiedNameProblems } from './names.ts';
 
@@ -211,6 +212,18 @@ export function parseLabelSelector(text: string): LabelSelector | undefined {
   if (requirements.length === 0) return undefined;
   return (labels) => requirements.every((requirement) => holds(requirement, labels));
 }
+
+/**
+ * What every match of a query's `labelSelector` has: the labels that it gives one value to. By them the matches are found.
+ * @throws StatusError 400 as `parseLabelSelector`
+ */
+export const labelEqualities = (text: string): Equality[] =>
+  new Parser(text)
+    .parse()
+    .filter(({ operator, values }) => (operator === '=' || operator === 'in') && values.length === 1)
+    .map(({ key, values }) => ({ field: `${LABEL}${key}`, value: values[0] ?? '' }))
+    // Without a value a label looks like none.
+    .filter(({ value }) => value !== '');
 
 interface SelectorObject {
   readonly matchLabels?: Readonly<Record<string, string>>;

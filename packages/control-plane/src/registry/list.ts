@@ -5,7 +5,7 @@ import type { PageOptions, RecordPage, StoredRecord } from '../store/store.ts';
 import { badRequest, expired, internal, tooLargeResourceVersion } from './errors.ts';
 import { parseFieldSelector } from './field-selector.ts';
 import type { ServedKind } from './kind-registry.ts';
-import { parseLabelSelector } from './label-selector.ts';
+import { labelEqualities, parseLabelSelector } from './label-selector.ts';
 import type { ListOptions } from './options.ts';
 import type { Registry, Target } from './registry.ts';
 
@@ -31,7 +31,12 @@ export interface Selection {
 export function parseSelection(served: ServedKind, options: ListOptions, name = ''): Selection {
   const labels = parseLabelSelector(options.labelSelector);
   const fields = parseFieldSelector(served.kind, options.fieldSelector);
-  const where = [...(fields?.where ?? []), ...(name === '' ? [] : [{ field: 'metadata.name', value: name }])];
+  const labelled = labels === undefined ? [] : labelEqualities(options.labelSelector);
+  const where = [
+    ...(fields?.where ?? []),
+    ...labelled,
+    ...(name === '' ? [] : [{ field: 'metadata.name', value: name }]),
+  ];
   if (labels === undefined && fields === undefined && name === '') return { matches: undefined, where };
   return {
     matches: (record) =>

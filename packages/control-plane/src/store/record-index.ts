@@ -1,6 +1,9 @@
 import type { StoredRecord } from './store.ts';
 
-/** What a record has to be: `field` is `metadata.name`, `metadata.namespace` or a selectable field of its kind. */
+/** What the field of an equality begins with that is about a label. */
+export const LABEL = 'label:';
+
+/** What a record has to be: `field` is `metadata.name`, `metadata.namespace`, a selectable field of its kind, or a label. */
 export interface Equality {
   readonly field: string;
   readonly value: string;
@@ -10,6 +13,10 @@ export interface Equality {
 export function fieldOf(record: StoredRecord, field: string): string {
   if (field === 'metadata.name') return record.name;
   if (field === 'metadata.namespace') return record.namespace;
+  if (field.startsWith(LABEL)) {
+    const key = field.slice(LABEL.length);
+    return record.labels !== undefined && Object.hasOwn(record.labels, key) ? (record.labels[key] ?? '') : '';
+  }
   return record.fields?.[field] ?? '';
 }
 

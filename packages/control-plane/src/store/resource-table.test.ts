@@ -13,7 +13,10 @@ function record(namespace: string, name: string, node: string, looked: { at: num
     namespace,
     revision: ++revision,
     json: '{}',
-    labels: undefined,
+    get labels() {
+      looked.at++;
+      return { app: node };
+    },
     get name() {
       looked.at++;
       return name;
@@ -26,6 +29,7 @@ function record(namespace: string, name: string, node: string, looked: { at: num
 }
 
 const NODE = { field: 'spec.nodeName', value: 'mine' };
+const APP = { field: 'label:app', value: 'mine' };
 const NAME = { field: 'metadata.name', value: 'pod-1' };
 
 /** How many looks at records each question costs among so many others. */
@@ -39,6 +43,8 @@ function cost(others: number): Record<string, number> {
     'by name in a namespace': () => table.page({ namespace: 'mine', where: [NAME] }),
     'by name in all namespaces': () => table.page({ where: [NAME] }),
     'by a field': () => table.page({ where: [NODE] }),
+    'by a label': () => table.page({ where: [APP] }),
+    'by a label and a namespace': () => table.page({ namespace: 'mine', where: [APP] }),
     'by a field and a namespace': () => table.page({ namespace: 'mine', where: [NODE] }),
     'by name and a field': () => table.page({ where: [NODE, NAME] }),
     'the next page by a field': () =>
@@ -47,6 +53,8 @@ function cost(others: number): Record<string, number> {
     'a page of all': () => table.page({ limit: 2 }),
     'a page of the past': () =>
       table.pageBefore([change(record('mine', 'pod-3', 'mine', looked), undefined)], { limit: 2 }),
+    'the past by a label': () =>
+      table.pageBefore([change(record('mine', 'pod-3', 'mine', looked), undefined)], { where: [APP] }),
     'the past by a field': () =>
       table.pageBefore([change(record('mine', 'pod-3', 'mine', looked), undefined)], { where: [NODE] }),
     'a write': () => table.set(record('mine', 'pod-1', 'mine', looked)),

@@ -1,5 +1,8 @@
-import { type Equality, meets, RecordIndex } from './record-index.ts';
+import { type Equality, LABEL, meets, RecordIndex } from './record-index.ts';
 import type { PageOptions, RecordPage, StoredRecord, StoreEvent } from './store.ts';
+
+/** Labels by which a resource is indexed at most: each costs every write a little, and memory. */
+const MAX_LABEL_INDEXES = 16;
 
 /** Keys are ordered by bytes, as etcd orders them. Names are ASCII, so code units do. */
 export const compareKeys = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -165,7 +168,12 @@ export class ResourceTable {
   /** Made when the field is first asked for: what nobody asks for costs nothing. */
   #index(field: string): RecordIndex {
     let index = this.#indexes.get(field);
-    if (index === undefined) {
+    if (index !== undefined) {
+      // The one asked for last is forgotten last.
+      this.#indexes.delete(field);
+      this.#indexes.set(field, index);
+    } else {
+      this.#forgetLabels();
       index = new RecordIndex(field);
       for (const bucket of this.#namespaces.values()) {
         for (const record of bucket.records.values()) index.set(record, undefined);
@@ -173,5 +181,12 @@ export class ResourceTable {
       this.#indexes.set(field, index);
     }
     return index;
+  }
+
+  /** Selectable fields are few; labels are what clients think of. */
+  #forgetLabels(): void {
+    const labels = [...this.#indexes.keys()].filter((field) => field.startsWith(LABEL));
+    const [oldest] = labels;
+    if (oldest !== undefined && labels.length >= MAX_LABEL_INDEXES) this.#indexes.delete(oldest);
   }
 }
