@@ -1,5 +1,5 @@
-import { formatDurationMs, type Machine } from '@mcm/api';
-import { MACHINE_DEFAULTS, settingsOf } from '@mcm/core';
+import { formatDurationMs, isForceDeletion, type Machine, type MachineClass } from '@mcm/api';
+import { MACHINE_DEFAULTS, settingsOf, type UndrainablePolicy, undrainablePolicyOf } from '@mcm/core';
 
 /** What one machine is at, and until when. */
 export interface MachineWait {
@@ -16,13 +16,14 @@ export interface MachineWait {
 /**
  * What a machine waits for; undefined for one that is Running and wants nothing. Deadlines are those of the machine's
  * spec, else of the controller's default flags, which is all that the API knows.
+ * @param machineClass may hold the policy for machines that cannot be drained in time; without it the machine's own counts
  */
-export function machineWait(machine: Machine): MachineWait | undefined {
+export function machineWait(machine: Machine, machineClass?: MachineClass): MachineWait | undefined {
   const { metadata, status = {} } = machine;
   const phase = metadata.deletionTimestamp ? 'Terminating' : status.currentStatus?.phase || 'Creating';
   if (phase === 'Running') return undefined;
   const operation = status.lastOperation;
-  const deadline = deadlineOf(machine, phase);
+  const deadline = deadlineOf(machine, machineClass, phase);
   return {
     name: metadata.name,
     phase,
@@ -32,7 +33,14 @@ export function machineWait(machine: Machine): MachineWait | undefined {
   };
 }
 
-function deadlineOf(machine: Machine, phase: string): MachineWait['deadline'] {
+/** What happens to what is left on a node when the time to drain it is over. */
+const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
+  Force: 'its drain is forced',
+  Quarantine: 'evicting ends, and it stays cordoned until what is left on it has ended by itself, or force-deletion',
+  Hold: 'nothing is forced: evicting goes on until its pods are gone, or force-deletion',
+};
+
+function deadlineOf(machine: Machine, machineClass: MachineClass | undefined, phase: string): MachineWait['deadline'] {
   const settings = settingsOf(machine, MACHINE_DEFAULTS);
   const from = (since: string | undefined, ms: number, then: string) => {
     const start = since === undefined ? Number.NaN : Date.parse(since);
@@ -51,7 +59,12 @@ function deadlineOf(machine: Machine, phase: string): MachineWait['deadline'] {
     case 'InPlaceUpdating':
       return from(since, settings.inPlaceUpdateTimeoutMs, 'the update has failed');
     case 'Terminating':
-      return from(machine.metadata.deletionTimestamp, settings.drainTimeoutMs, 'its drain is forced');
+      if (isForceDeletion(machine)) return undefined;
+      return from(
+        machine.metadata.deletionTimestamp,
+        settings.drainTimeoutMs,
+        AFTER_DRAIN[undrainablePolicyOf(machine, machineClass).policy],
+      );
     default:
       return undefined;
   }

@@ -82,7 +82,7 @@ async function explainLiving(target: MachineTarget, machine: Machine): Promise<s
     classOf(target, machine),
     eventsOf(target, machine),
   ]);
-  const wait = machineWait(machine);
+  const wait = machineWait(machine, machineClass);
   const drains = machine.metadata.deletionTimestamp !== undefined && node !== undefined;
   return [
     `machine ${machine.metadata.name}`,

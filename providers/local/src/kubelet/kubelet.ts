@@ -123,7 +123,7 @@ export class HollowKubelet {
 
   #revive(): void {
     this.#lease?.start(0);
-    this.#status?.report({ force: true });
+    this.#status?.report({ force: true, returning: true });
   }
 
   #layer(): void {
@@ -239,7 +239,7 @@ export class HollowKubelet {
     this.#lease ??= new LeaseRenewer({
       ...{ client, clock, random, life: this.#life, nodeName: this.nodeName, outage },
       paused: () => this.#paused(),
-      onRecovered: () => this.#status?.report({ force: true }),
+      onRecovered: () => this.#status?.report({ force: true, returning: true }),
       findNode: async () => (await this.#findNode(client))?.metadata.uid,
     });
     if (known) return this.#lease.start(0);

@@ -30,6 +30,7 @@ export class StatusReporter {
   #volumes: readonly string[] = [];
   #busy = false;
   #wanted = false;
+  #returning = false;
 
   constructor(options: StatusReporterOptions, registered: Node) {
     this.#options = options;
@@ -38,10 +39,14 @@ export class StatusReporter {
     this.#schedule();
   }
 
-  /** Writes the status if it differs from what was last reported; `force`: in any case. */
-  report(options: { readonly force?: boolean } = {}): void {
+  /**
+   * Writes the status if it differs from what was last reported; `force`: in any case; `returning`: nobody heard of the
+   * kubelet for a while, so its Node may say that it is silent, and the end of that is a transition.
+   */
+  report(options: { readonly force?: boolean; readonly returning?: boolean } = {}): void {
+    this.#returning ||= options.returning === true;
     const { life, paused } = this.#options;
-    this.#wanted ||= options.force === true || this.#differs();
+    this.#wanted ||= options.force === true || this.#returning || this.#differs();
     if (!this.#wanted || this.#busy || paused()) return;
     this.#busy = true;
     life.run(async () => {
@@ -67,10 +72,15 @@ export class StatusReporter {
   /** Yields 0, or the time until another try. */
   async #write(): Promise<number> {
     const { client, facts, life, outage, volumesInUse } = this.#options;
-    const conditions = this.#next();
-    const volumes = volumesInUse();
     this.#wanted = false;
     try {
+      if (this.#returning) {
+        const node = await client.resource(nodes).get(facts().name, { signal: life.signal });
+        this.#reported = node.status?.conditions ?? [];
+        this.#returning = false;
+      }
+      const conditions = this.#next();
+      const volumes = volumesInUse();
       const status = { conditions, ...(volumes === undefined ? {} : { volumesInUse: volumes }) };
       await client
         .resource(nodes)

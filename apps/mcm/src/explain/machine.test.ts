@@ -1,0 +1,197 @@
+import { crds, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import {
+  configMaps,
+  createClient,
+  handlerTransport,
+  type KubeClient,
+  nodes,
+  podDisruptionBudgets,
+  pods,
+  seededRandom,
+  VirtualClock,
+} from '@mcm/kube';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { explainMachine, explainMachineDrain, type MachineTarget } from './machine.ts';
+
+let client: KubeClient;
+let close: () => Promise<void>;
+let target: MachineTarget;
+const clock = new VirtualClock();
+const NS = 'default';
+
+beforeEach(async () => {
+  const plane = await startControlPlane({ clock, crds, controllers: false });
+  close = () => plane.close();
+  client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+  const signal = new AbortController().signal;
+  target = { client, namespace: NS, name: 'm-0', clock, random: seededRandom(1), signal };
+  await client.resource<MachineClass>(machineClasses, NS).create({
+    metadata: { name: 'small', namespace: NS },
+    providerSpec: {},
+    secretRef: { name: 'small', namespace: NS },
+  } as never);
+});
+afterEach(() => close());
+
+interface Parts {
+  readonly annotations?: Record<string, string>;
+  readonly labels?: Record<string, string>;
+  readonly status?: object;
+}
+
+async function machine({ annotations = {}, labels = {}, status }: Parts = {}): Promise<void> {
+  const api = client.resource<Machine>(machines, NS);
+  await api.create({
+    metadata: {
+      name: 'm-0',
+      namespace: NS,
+      finalizers: ['machine.sapcloud.io/machine-controller-manager'],
+      labels: { node: 'm-0', ...labels },
+      annotations,
+    },
+    spec: { class: { kind: 'MachineClass', name: 'small' }, providerID: 'local:///z/i-1', drainTimeout: '1h' },
+  });
+  if (status) await api.patch('m-0', { type: 'merge', body: { status } }, { subresource: 'status' });
+}
+
+async function node(): Promise<void> {
+  const api = client.resource(nodes);
+  await api.create({ metadata: { name: 'm-0' }, spec: { providerID: 'local:///z/i-1' } });
+  const body = { status: { conditions: [{ type: 'Ready', status: 'True' }] } };
+  await api.patch('m-0', { type: 'merge', body }, { subresource: 'status' });
+}
+
+async function pod(name: string, labels: Record<string, string>): Promise<void> {
+  const api = client.resource(pods, NS);
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'u', controller: true };
+  await api.create({
+    metadata: { name, namespace: NS, labels, ownerReferences: [owner] },
+    spec: { nodeName: 'm-0', containers: [{ name: 'main', image: 'pause' }] },
+  });
+  const body = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
+  await api.patch(name, { type: 'merge', body }, { subresource: 'status' });
+}
+
+async function blockingBudget(): Promise<void> {
+  const api = client.resource(podDisruptionBudgets, NS);
+  const spec = { maxUnavailable: 0, selector: { matchLabels: { app: 'web' } } };
+  const { metadata } = await api.create({ metadata: { name: 'web', namespace: NS }, spec } as never);
+  const status = {
+    observedGeneration: metadata.generation ?? 1,
+    ...{ currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, disruptionsAllowed: 0 },
+  };
+  await api.patch('web', { type: 'merge', body: { status } }, { subresource: 'status' });
+}
+
+const running = { currentStatus: { phase: 'Running' } };
+const explain = async (): Promise<string> => (await explainMachine(target)).join('\n');
+
+test('a machine that runs waits for nothing', async () => {
+  await node();
+  await machine({ status: running });
+  const text = await explain();
+  expect(text).toMatch(
+    /^machine m-0\n {2}phase {2}Running\n {2}VM {5}local:\/\/\/z\/i-1\n {2}node {3}m-0, Ready is True/,
+  );
+  expect(text).toContain('It is Running and waits for nothing.');
+});
+
+test('one that is not there, and of which nothing was kept, is a mistake of the user', async () => {
+  await expect(explainMachine(target)).rejects.toThrow('there is no machine m-0 in namespace default; see: kubectl');
+});
+
+test('one that was never joined names its phase, its deadline and the class that is missing', async () => {
+  await machine({ status: { currentStatus: { phase: 'Pending' } } });
+  await client.resource(machineClasses, NS).delete('small');
+  const text = await explain();
+  expect(text).toContain('m-0, which is not there');
+  expect(text).toContain('there is no such MachineClass');
+  expect(text).toMatch(/machine m-0 \(Pending\): .*; in 20m0s it is Failed and replaced/);
+});
+
+test.each<[policy: string, parts: Parts, says: RegExp, never: RegExp]>([
+  ['Force', {}, /in 1h0m0s its drain is forced/, /cordoned until|nothing is forced/],
+  [
+    'Quarantine',
+    { annotations: { 'node.machine.sapcloud.io/undrainable-policy': 'Quarantine' } },
+    /in 1h0m0s evicting ends, and it stays cordoned/,
+    /is forced|without grace/,
+  ],
+  [
+    'Hold',
+    { annotations: { 'node.machine.sapcloud.io/undrainable-policy': 'Hold' } },
+    /in 1h0m0s nothing is forced: evicting goes on/,
+    /its drain is forced|without grace/,
+  ],
+])(
+  'a deletion whose drain is blocked names pod and budget, and what the policy %s lets happen',
+  async (_policy, parts, says, never) => {
+    await node();
+    await pod('web-1', { app: 'web' });
+    await blockingBudget();
+    await machine({ ...parts, status: running });
+    await client.resource(machines, NS).delete('m-0');
+    const text = await explain();
+    expect(text).toMatch(/machine m-0 \(Terminating\)/);
+    expect(text).toMatch(/default\/web-1 +is blocked.*budget default\/web/);
+    expect(text).toContain('blocked by:');
+    expect(text).toMatch(says);
+    expect(text).not.toMatch(never);
+  },
+);
+
+test('the policy of the class counts for the machine', async () => {
+  const metadata = { annotations: { 'node.machine.sapcloud.io/undrainable-policy': 'Hold' } };
+  await client.resource(machineClasses, NS).patch('small', { type: 'merge', body: { metadata } });
+  await node();
+  await machine({ status: running });
+  await client.resource(machines, NS).delete('m-0');
+  expect(await explain()).not.toContain('its drain is forced');
+});
+
+test('mcm drain --preview: what a drain would do, without doing it', async () => {
+  await node();
+  await pod('web-1', { app: 'web' });
+  await pod('other-1', { app: 'other' });
+  await blockingBudget();
+  await machine({ status: running });
+  const text = (await explainMachineDrain(target)).join('\n');
+  expect(text).toMatch(/^pods of node m-0, in the order in which they go:/);
+  expect(text).toMatch(/default\/other-1 +is evicted now/);
+  expect(text).toMatch(/default\/web-1 +is blocked/);
+  const left = (await client.resource(pods, NS).list()).items.map(({ metadata }) => metadata.deletionTimestamp);
+  expect(left).toEqual([undefined, undefined]);
+  expect((await client.resource(nodes).get('m-0')).spec.unschedulable).toBeUndefined();
+});
+
+test('mcm drain --preview of a machine without a node says so', async () => {
+  await machine({ status: running });
+  expect(await explainMachineDrain(target)).toEqual(['machine m-0 has no node: there is nothing to drain']);
+});
+
+test('a machine that failed and is gone: what was kept of it, its console by its last lines', async () => {
+  const lines = Array.from({ length: 40 }, (_, i) => `line ${i}`).join('\n');
+  await client.resource(configMaps, NS).create({
+    metadata: {
+      name: 'evidence-m-0-1',
+      namespace: NS,
+      // As the machine controller labels it: a hash of the name.
+      labels: { 'evidence.machine.sapcloud.io/machine': 'a2526bc2efa31901' },
+    },
+    data: {
+      machine: 'm-0',
+      failedAt: '2026-01-01T00:20:00.000Z',
+      failure: 'Machine m-0 failed to join the cluster in 20m0s minutes.',
+      conditions: 'none: no node has joined',
+      cloud: 'instance i-1 is running',
+      console: `${lines}\n`,
+    },
+  });
+  const text = await explain();
+  expect(text).toMatch(/^machine m-0 is gone\n\nIt failed at 2026-01-01T00:20:00\.000Z: Machine m-0 failed to join/);
+  expect(text).toContain('  cloud       instance i-1 is running');
+  expect(text).toContain('    line 39');
+  expect(text).not.toContain('line 24\n');
+  expect(text).toContain('kubectl get configmap evidence-m-0-1 -n default -o yaml');
+});
