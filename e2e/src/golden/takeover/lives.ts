@@ -46,26 +46,37 @@ export function livesIn(states: readonly State[]): readonly Life[] {
 export const objectsIn = (lives: readonly Life[]): readonly KubeObject[] =>
   lives.flatMap(({ versions }) => versions.at(-1)?.object ?? []);
 
+/** What is seen of an object; undefined hides it. Another than the plain one shows that a difference is told. */
+export type Lens = (object: KubeObject) => KubeObject | undefined;
+export const PLAIN: Lens = (object) => object;
+
 /** Sees every state of every object as the API server stores it. */
 export class Observer {
   readonly #lives = new Map<string, { kind: string; versions: Version[]; goneAt: number | undefined }>();
   readonly #seconds: () => number;
+  readonly #lens: Lens;
 
-  /** @param seconds seconds since the start */
-  constructor(seconds: () => number) {
+  /**
+   * @param seconds seconds since the start
+   * @param lens how objects are seen
+   */
+  constructor(seconds: () => number, lens: Lens) {
     this.#seconds = seconds;
+    this.#lens = lens;
   }
 
   /** Watches the objects of one kind until the signal aborts. */
   async watch(client: KubeClient, kind: ResourceDefinition<KubeObject>, options: WatchTools): Promise<void> {
     const { clock, log, signal } = options;
     const informer = createInformer(client, kind, { clock, log, random: seededRandom(0) });
-    informer.onChange(({ type, object }) => {
+    informer.onChange(({ type, object: stored }) => {
+      const object = this.#lens({ ...stored, kind: kind.kind });
+      if (!object) return;
       const { uid } = object.metadata;
       const life = this.#lives.get(uid) ?? { kind: kind.kind, versions: [], goneAt: undefined };
       this.#lives.set(uid, life);
       if (type === 'deleted') life.goneAt = this.#seconds();
-      else life.versions.push({ at: this.#seconds(), object: { ...object, kind: kind.kind } });
+      else life.versions.push({ at: this.#seconds(), object });
     });
     await informer.run(signal);
   }

@@ -4,7 +4,7 @@ import { carriedOn } from './carried-on.ts';
 import { Cast } from './cast.ts';
 import { compare, type Side } from './compare.ts';
 import { compareEvents } from './event-counts.ts';
-import { type Life, livesIn } from './lives.ts';
+import { type Lens, type Life, livesIn, PLAIN } from './lives.ts';
 import { matchAll } from './match.ts';
 import { Names } from './names.ts';
 import { paceOf } from './pace.ts';
@@ -27,6 +27,8 @@ const USE = 'same contract';
 const TOLD = 4;
 
 interface Findings {
+  /** How far the comparison came: objects, events, order. */
+  readonly depth: number;
   readonly problems: readonly string[];
   readonly used: ReadonlySet<Reason>;
 }
@@ -90,19 +92,22 @@ class Replay {
     let nearest: Findings | undefined;
     for (let waited = 0; waited <= patienceMs; waited += LOOK_EVERY_MS) {
       const found = await look();
-      if (!nearest || found.problems.length < nearest.problems.length) nearest = found;
+      if (!nearest || isNearer(found, nearest)) nearest = found;
       if (found.problems.length === 0) break;
       await this.#stage.clock.advance(LOOK_EVERY_MS);
     }
-    return { problems: [...(nearest?.problems ?? []), ...this.#stage.failures], used: nearest?.used ?? new Set() };
+    const { problems = [], used = new Set<Reason>(), depth = 0 } = nearest ?? {};
+    return { problems: [...problems, ...this.#stage.failures], used, depth };
   }
 
   async #atTheEnd(end: State): Promise<Findings> {
     return this.#until(PATIENCE_MS, async () => {
       const objects = await this.#objects(end);
       if (objects.problems.length > 0) return objects;
-      const all = [objects, await this.#events(end), this.#order(end)];
-      return { problems: all.flatMap(({ problems }) => problems), used: new Set(all.flatMap(({ used }) => [...used])) };
+      const events = await this.#events(end);
+      if (events.problems.length > 0) return events;
+      const order = this.#order(end);
+      return { ...order, used: new Set([...objects.used, ...events.used, ...order.used]) };
     });
   }
 
@@ -112,13 +117,18 @@ class Replay {
     const theirs: Side = { objects: [...end.objects.values()], names };
     const verdict = compare(ours, theirs, RULES);
     const leaving = lastLeaving(end);
-    if (verdict.problems.length === 0 || !leaving) return verdict;
-    return compare(ours, { objects: [...without(end, leaving).values()], names }, [...RULES, ...carriedOn(leaving)]);
+    if (verdict.problems.length === 0 || !leaving) return { ...verdict, depth: 0 };
+    const later = compare(ours, { objects: [...without(end, leaving).values()], names }, [
+      ...RULES,
+      ...carriedOn(leaving),
+    ]);
+    return { ...later, depth: 0 };
   }
 
   async #events(end: State): Promise<Findings> {
     const ours = { events: await this.#stage.events(), names: (await sideOf(this.#stage)).names };
-    return compareEvents(ours, { events: end.events, names: this.#names }, { openEnd: !isAtRest(end) });
+    const theirs = { events: end.events, names: this.#names };
+    return { ...compareEvents(ours, theirs, { openEnd: !isAtRest(end) }), depth: 1 };
   }
 
   /** What became of every object, step by step. */
@@ -141,19 +151,22 @@ class Replay {
       for (const wanted of match.missing) problems.push(`there never was a ${kind} ${wanted.name}`);
       if (!openEnd) for (const extra of match.extra) problems.push(`${kind} ${extra.name} was made beside the others`);
     }
-    return { problems, used };
+    return { problems, used, depth: 2 };
   }
 }
 
+const isNearer = (one: Findings, other: Findings): boolean =>
+  one.depth - other.depth > 0 || (one.depth === other.depth && one.problems.length < other.problems.length);
+
 const objectsOf = ({ versions }: Life) => versions.at(-1)?.object ?? [];
 
-function told({ problems, used }: Findings): Omit<Checked, 'name' | 'use'> {
+function told({ problems, used }: Omit<Findings, 'depth'>): Omit<Checked, 'name' | 'use'> {
   const failure = problems.slice(0, TOLD).join(' | ').replaceAll('\n', ' ');
   return { used, ...(failure ? { failure } : {}) };
 }
 
 /** Plays what users did in a recording on ours from the start, and wants the same contract on the wire. */
-export async function* sameContract(history: History): AsyncGenerator<Checked> {
+export async function* sameContract(history: History, lens: Lens = PLAIN): AsyncGenerator<Checked> {
   const unknown = unknownAction(history.states);
   if (unknown) {
     yield { name: `same contract ${history.file}`, use: USE, failure: unknown, used: new Set() };
@@ -161,7 +174,7 @@ export async function* sameContract(history: History): AsyncGenerator<Checked> {
   }
   let stage: Stage | undefined;
   const pace = paceOf(livesIn(history.states), () => stage?.observer);
-  stage = await Stage.open(history, pace);
+  stage = await Stage.open(history, { pace, lens });
   try {
     stage.startControllers();
     yield* new Replay(history, stage).run();

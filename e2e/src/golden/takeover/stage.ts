@@ -19,7 +19,7 @@ import {
 import { runManager } from '@mcm/machine-controller-manager';
 import { INSTANT, type Pace, ScriptedCloud } from './cloud.ts';
 import { definitionOf, EVENTS, KINDS } from './kinds.ts';
-import { Observer } from './lives.ts';
+import { type Lens, Observer, PLAIN } from './lives.ts';
 import type { History, Recorded, State } from './recording.ts';
 
 type Plane = Pick<ControlPlane, 'fetch' | 'close'>;
@@ -29,6 +29,12 @@ const DEFAULTS = { ...MACHINE_DEFAULTS, healthTimeoutMs: 25_000, creationTimeout
 
 /** An instant of the API in milliseconds. */
 export const millis = (time: string | undefined): number => (time ? Date.parse(time) : 0);
+
+/** How fast the cloud is, and how what there is here is seen. */
+export interface StageOptions {
+  readonly pace?: Pace;
+  readonly lens?: Lens;
+}
 
 /** A fresh plane on a virtual clock, the recordings' cloud, and our two controllers beside them. */
 export class Stage {
@@ -48,7 +54,11 @@ export class Stage {
   readonly #stop = new AbortController();
   readonly #namespaces = new Set<string>();
 
-  private constructor(clock: VirtualClock, plane: Plane, zero: number, namespace: string, pace: Pace) {
+  readonly #lens: Lens;
+
+  private constructor(clock: VirtualClock, plane: Plane, zero: number, namespace: string, options: StageOptions) {
+    const { pace = INSTANT, lens = PLAIN } = options;
+    this.#lens = lens;
     this.clock = clock;
     this.#plane = plane;
     this.#zero = zero;
@@ -56,11 +66,11 @@ export class Stage {
     this.admin = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'golden', clock });
     const onFailure = this.#fails('the cloud failed');
     this.cloud = new ScriptedCloud({ admin: this.admin, clock, pace, onFailure });
-    this.observer = new Observer(() => (clock.now().getTime() - zero) / 1_000);
+    this.observer = new Observer(() => (clock.now().getTime() - zero) / 1_000, lens);
   }
 
   /** An empty stage whose clock is that of the recording. */
-  static async open({ states, namespace }: History, pace: Pace = INSTANT): Promise<Stage> {
+  static async open({ states, namespace }: History, options: StageOptions = {}): Promise<Stage> {
     const zero = beginningOf(states[0]);
     const clock = new VirtualClock({ start: new Date(zero - 1_000) });
     const random = seededRandom(2);
@@ -75,7 +85,7 @@ export class Stage {
           stage.made += 1;
       },
     });
-    stage = new Stage(clock, plane, zero, namespace, pace);
+    stage = new Stage(clock, plane, zero, namespace, options);
     await stage.needNamespace(namespace);
     stage.#observe();
     return stage;
@@ -154,11 +164,13 @@ export class Stage {
   }
 
   async machines(): Promise<Machine[]> {
-    return (await this.admin.resource<Machine>(machines, this.namespace).list()).items;
+    const { items } = await this.admin.resource<Machine>(machines, this.namespace).list();
+    return items.flatMap((machine) => (this.#lens({ ...machine, kind: 'Machine' }) as Machine | undefined) ?? []);
   }
 
   async events(): Promise<EventObject[]> {
-    return (await this.admin.resource(events).list()).items;
+    const { items } = await this.admin.resource(events).list();
+    return items.flatMap((event) => (this.#lens({ ...event, kind: 'Event' }) as EventObject | undefined) ?? []);
   }
 
   /** All objects of the recordings' kinds. */
@@ -166,7 +178,7 @@ export class Stage {
     const lists = await Promise.all(
       KINDS.map(async (definition) => {
         const { items } = await this.admin.resource(definition).list();
-        return items.map((item) => ({ ...item, kind: definition.kind }));
+        return items.flatMap((item) => this.#lens({ ...item, kind: definition.kind }) ?? []);
       }),
     );
     return lists.flat();

@@ -4,7 +4,7 @@ import { carriedOn } from './carried-on.ts';
 import { Cast } from './cast.ts';
 import { compare, type Side, type Verdict } from './compare.ts';
 import { lost } from './identity.ts';
-import { objectsIn } from './lives.ts';
+import { type Lens, objectsIn, PLAIN } from './lives.ts';
 import { load, type Uids } from './load.ts';
 import { Names } from './names.ts';
 import { play } from './play.ts';
@@ -40,7 +40,7 @@ interface Ending {
 }
 
 /** Loads a state, starts our controllers beside it, and wants the end that the original reached. */
-export async function takeOver(history: History, index: number): Promise<Checked> {
+export async function takeOver(history: History, index: number, lens: Lens = PLAIN): Promise<Checked> {
   const all = history.states;
   const states = index < all.length - 1 ? complete(all) : all;
   const state = states[index];
@@ -50,7 +50,7 @@ export async function takeOver(history: History, index: number): Promise<Checked
   const use = 'take-over';
   const unknown = unknownAction(states, index);
   if (unknown) return { name, use, failure: unknown, used: new Set() };
-  const stage = await Stage.open(history);
+  const stage = await Stage.open(history, { lens });
   try {
     const uids = await load(stage, state);
     const loaded = new Set(machinesOf(state).map(({ metadata }) => metadata.name));

@@ -1,0 +1,154 @@
+import { fileURLToPath } from 'node:url';
+import type { KubeObject } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import type { Lens } from './lives.ts';
+import { type History, readHistories } from './recording.ts';
+import { sameContract } from './same-contract.ts';
+import { takeOver } from './take-over.ts';
+
+const histories = await readHistories(fileURLToPath(new URL('../../../testdata/takeover', import.meta.url)));
+
+function historyOf(scenario: string): History {
+  const found = histories.find(({ file }) => file === `${scenario}.json`);
+  if (!found) throw new Error(`no recording ${scenario}`);
+  return found;
+}
+
+/** What is said of a history when what ours does is seen through a lens. */
+async function toldOf(scenario: string, lens: Lens): Promise<string> {
+  const failures: string[] = [];
+  for await (const { failure } of sameContract(historyOf(scenario), lens)) if (failure) failures.push(failure);
+  return failures.join('\n');
+}
+
+const inText =
+  (kind: string, from: RegExp, to: string): Lens =>
+  (object) =>
+    object.kind === kind ? (JSON.parse(JSON.stringify(object).replaceAll(from, to)) as KubeObject) : object;
+
+const without =
+  (kind: string, field: 'labels' | 'annotations' | 'finalizers' | 'ownerReferences', key?: string): Lens =>
+  (object) => {
+    const value = object.metadata[field];
+    if (object.kind !== kind || value === undefined) return object;
+    const rest =
+      key === undefined ? undefined : Object.fromEntries(Object.entries(value).filter(([name]) => name !== key));
+    return { ...object, metadata: { ...object.metadata, [field]: rest } } as KubeObject;
+  };
+
+const hiding =
+  (kind: string, reason?: string): Lens =>
+  (object) =>
+    object.kind === kind && (reason === undefined || ('reason' in object && object.reason === reason))
+      ? undefined
+      : object;
+
+/** Seen through this, a value stands where the other stood. */
+const swapping = (kind: string, one: string, other: string): Lens => {
+  const swap = (text: string): string => (text === one ? other : one);
+  return (object) =>
+    object.kind === kind
+      ? (JSON.parse(JSON.stringify(object).replaceAll(new RegExp(`${one}|${other}`, 'g'), swap)) as KubeObject)
+      : object;
+};
+
+test.each<[string, string, Lens, RegExp]>([
+  [
+    'a label that a Node lacks',
+    'birth',
+    without('Node', 'labels', 'node.gardener.cloud/machine-name'),
+    /Node pool-<set 1>-<machine>: metadata\.labels\.node\.gardener\.cloud\/machine-name is absent, not pool-<set 1>-<machine>/,
+  ],
+  [
+    'an annotation of a set',
+    'birth',
+    without('MachineSet', 'annotations', 'deployment.kubernetes.io/max-replicas'),
+    /MachineSet pool-<set 1>: metadata\.annotations\.deployment\.kubernetes\.io\/max-replicas is absent, not 4/,
+  ],
+  [
+    'a finalizer',
+    'birth',
+    without('Machine', 'finalizers'),
+    /Machine .*: metadata\.finalizers\[0\] is absent, not machine/,
+  ],
+  ['an owner', 'birth', without('Machine', 'ownerReferences'), /Machine .*: metadata\.ownerReferences/],
+  ['an object', 'birth', hiding('Node'), /Node pool-<set 1>-<machine> is missing/],
+  [
+    'a phase',
+    'birth',
+    inText('Machine', /"Running"/g, '"Available"'),
+    /status\.currentStatus\.phase is Available, not Running/,
+  ],
+  [
+    "a condition's reason",
+    'birth',
+    inText('MachineDeployment', /NewMachineSetAvailable/g, 'Complete'),
+    /status\.conditions\[Progressing\]\.reason is Complete, not NewMachineSetAvailable/,
+  ],
+  [
+    "an operation's error code",
+    'create-unavailable',
+    inText('Machine', /"errorCode":"Unavailable"/g, '"errorCode":"Internal"'),
+    /status\.lastOperation\.errorCode is Internal, not Unavailable/,
+  ],
+  [
+    'a description',
+    'delete-fails',
+    inText('Machine', /Aborting operation/g, 'Going on'),
+    /status\.lastOperation\.description is .*Going on.*, not .*Aborting operation/,
+  ],
+  [
+    'an event',
+    'roll',
+    hiding('Event', 'SuccessfulDelete'),
+    /Normal event SuccessfulDelete of a MachineSet came 0 times, not 3/,
+  ],
+  [
+    'how far a set was scaled',
+    'roll',
+    inText('Event', /Scaled down machine set (\S+) to 0/g, 'Scaled down machine set $1 to 1'),
+    /events say that pool-<set 1> was scaled to 3, then 1, then 1, not to 3, then 0/,
+  ],
+  [
+    'a taint that was there for a while',
+    'roll',
+    inText('Node', /PreferNoSchedule/g, 'NoSchedule'),
+    /order of Node .*prefer-no-schedule.* \(missing: PreferNoSchedule\)/,
+  ],
+  [
+    'the order of phases',
+    'roll',
+    swapping('Machine', '"Pending"', '"Terminating"'),
+    /order of Machine .*phase .* is Terminating → Running → Pending, not .*Running → Terminating/,
+  ],
+  [
+    'the order of the steps of a deletion',
+    'roll',
+    swapping(
+      'Machine',
+      'Set machine status to termination. Now, getting VM Status',
+      'Drain successful. Initiate VM deletion',
+    ),
+    /order of Machine .*lastOperation \(one too many/,
+  ],
+  [
+    'the order of an in-place update',
+    'in-place-auto',
+    swapping('Node', 'CandidateForUpdate', 'UpdateSuccessful'),
+    /InPlaceUpdate/,
+  ],
+])('%s is told when it differs', async (_what, scenario, lens, told) => {
+  expect(await toldOf(scenario, lens)).toMatch(told);
+});
+
+test('a machine that was replaced is told of by its name', async () => {
+  const roll = historyOf('birth');
+  const last = roll.states.length - 1;
+  const kept = roll.states[last]?.objects.keys();
+  const name = [...(kept ?? [])].find((key) => key.startsWith('Machine/'))?.slice('Machine/'.length);
+  const lens: Lens = (object) =>
+    object.kind === 'Machine' && object.metadata.name === name
+      ? { ...object, metadata: { ...object.metadata, uid: 'another' } }
+      : object;
+  expect((await takeOver(roll, last, lens)).failure).toBe(`Machine ${name} is gone, the original kept it`);
+});
