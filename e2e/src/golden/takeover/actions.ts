@@ -1,4 +1,5 @@
 import { isByHand, removedBySets } from './deletions.ts';
+import { KINDS, placeOf } from './kinds.ts';
 import { type Recorded, type State, sectionsOf } from './recording.ts';
 import { rolledBackTo } from './rollback.ts';
 
@@ -83,10 +84,14 @@ export function stepsAfter(states: readonly State[], from: number | undefined): 
 }
 
 /**
- * A section of a recording in which nobody seems to have done what it is named after: played without it, nothing of what
- * follows would mean anything.
+ * Why a recording cannot be played from a state on: a kind of object that nothing here knows, or a section in which nobody
+ * seems to have done what it is named after. Played without that, nothing of what follows would mean anything.
  */
-export function unknownAction(states: readonly State[], from = -1): string | undefined {
+export function unplayable(states: readonly State[], from = -1): string | undefined {
+  const kinds = new Set(states.flatMap(({ objects }) => [...objects.values()].map(({ kind }) => kind)));
+  const unknown = [...kinds].find((kind) => placeOf(kind) < 0);
+  if (unknown)
+    return `the recording has an object of kind ${unknown}; known: ${KINDS.map(({ kind }) => kind).join(', ')}`;
   const steps = stepsAfter(states, undefined);
   const section = sectionsOf(states).find(
     ({ first, last }) => first > from && steps.slice(first, last + 1).every(({ actions }) => actions.length === 0),

@@ -29,7 +29,7 @@ export class Names {
       count.set(deployment, place);
       this.#parts.set(set.metadata.name, `${deployment}-<set ${place}>`);
       const hash = set.metadata.labels?.[HASH];
-      if (hash) this.#hashes.set(hash, `<hash of ${deployment}-<set ${place}>>`);
+      if (hash) this.#hashes.set(hash, `<hash of set ${place}>`);
     }
     for (const machine of all) if (machine.kind === 'Machine') this.#nameMachine(machine);
     const names = [...this.#parts.keys()].sort((one, other) => other.length - one.length).map(quoted);

@@ -58,6 +58,8 @@ const isLeaving = (node: Picture): boolean => node.get(`${TERMINATING}.status`) 
 const withoutWaiting = (text: string): string => text.replace(WAITING, (_all, kind?: string) => kind ?? '');
 const isWaiting = (ours: string | undefined, theirs: string | undefined): boolean =>
   ours !== undefined && WAITING.test(ours) && withoutWaiting(ours) === theirs;
+const wasIn = ({ lanes }: Course, lane: string, value: string): boolean =>
+  lanes.get(lane)?.some((visit) => visit.value === value) ?? false;
 const times = ({ lanes }: Course, lane: string): number => lanes.get(lane)?.length ?? 0;
 
 /** The differences that are meant: none of the rules knows a case, a name or a number. */
@@ -134,8 +136,11 @@ export const RULES: readonly Rule[] = [
     row: PACE,
     what: 'a step of a deletion that is over at once is not written down by itself',
     kinds: ['Machine'],
-    excusesStep: ({ lane, ours, theirs }) =>
-      lane === OPERATION && ours === undefined && theirs !== undefined && STEP_OF_DELETION.test(theirs),
+    excusesStep: ({ lane, ours, theirs }, courses) =>
+      lane === OPERATION &&
+      (ours === undefined
+        ? theirs !== undefined && STEP_OF_DELETION.test(theirs)
+        : theirs === undefined && STEP_OF_DELETION.test(ours) && !wasIn(courses.theirs, lane, ours)),
   },
   {
     row: PACE,

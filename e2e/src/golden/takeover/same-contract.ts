@@ -1,4 +1,4 @@
-import { stepsAfter, unknownAction } from './actions.ts';
+import { stepsAfter, unplayable } from './actions.ts';
 import { align } from './align.ts';
 import { carriedOn } from './carried-on.ts';
 import { Cast } from './cast.ts';
@@ -167,7 +167,7 @@ function told({ problems, used }: Omit<Findings, 'depth'>): Omit<Checked, 'name'
 
 /** Plays what users did in a recording on ours from the start, and wants the same contract on the wire. */
 export async function* sameContract(history: History, lens: Lens = PLAIN): AsyncGenerator<Checked> {
-  const unknown = unknownAction(history.states);
+  const unknown = unplayable(history.states);
   if (unknown) {
     yield { name: `same contract ${history.file}`, use: USE, failure: unknown, used: new Set() };
     return;

@@ -1,5 +1,5 @@
 import type { Outcome } from '../set.ts';
-import { stepsAfter, unknownAction } from './actions.ts';
+import { stepsAfter, unplayable } from './actions.ts';
 import { carriedOn } from './carried-on.ts';
 import { Cast } from './cast.ts';
 import { compare, type Side, type Verdict } from './compare.ts';
@@ -48,7 +48,7 @@ export async function takeOver(history: History, index: number, lens: Lens = PLA
   if (!state || !end) throw new Error(`${history.file} has no state ${index}`);
   const name = `take-over ${history.file} from ${state.at} s (${state.after})`;
   const use = 'take-over';
-  const unknown = unknownAction(states, index);
+  const unknown = unplayable(states, index);
   if (unknown) return { name, use, failure: unknown, used: new Set() };
   const stage = await Stage.open(history, { lens });
   try {

@@ -1,0 +1,154 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { type History, parseHistory } from './recording.ts';
+import { sameContract } from './same-contract.ts';
+import { takeOver } from './take-over.ts';
+
+/** Recordings as another recorder could have left them: nothing in the comparison may hang on these files. */
+const dir = fileURLToPath(new URL('../../../testdata/takeover', import.meta.url));
+const files = (await readdir(dir)).filter((name) => name.endsWith('.json')).sort();
+const texts = new Map(
+  await Promise.all(files.map(async (file) => [file, await readFile(`${dir}/${file}`, 'utf8')] as const)),
+);
+
+interface RawState {
+  at: number;
+  after: string;
+  changed: { kind: string; metadata: { name: string } }[];
+  gone: string[];
+}
+interface Raw {
+  scenario: string;
+  states: RawState[];
+}
+type Change = (text: string) => string;
+
+const changing =
+  (change: (raw: Raw) => void): Change =>
+  (text) => {
+    const raw = JSON.parse(text) as Raw;
+    change(raw);
+    return JSON.stringify(raw);
+  };
+
+const renamed: Change = (text) =>
+  text
+    .replaceAll(/\bpool\b/g, 'shoot--a--workers')
+    .replaceAll(/\bbench\b/g, 'garden')
+    .replaceAll('6f576', 'z7w4x')
+    .replaceAll('6c5df', '0a1b2')
+    .replaceAll('"small"', '"m5.large"')
+    .replaceAll('"large"', '"m5.xlarge"');
+
+/** Every second look was missed, but for those at which the user's actions show. */
+const thinned = changing((raw) => {
+  const kept: RawState[] = [];
+  let missed: RawState | undefined;
+  for (const [index, state] of raw.states.entries()) {
+    const merged = missed ? merge(missed, state) : state;
+    const next = raw.states[index + 1];
+    const isKept = index === 0 || !next || next.after !== state.after || state.after !== raw.states[index - 1]?.after;
+    if (isKept || missed) kept.push(merged);
+    missed = isKept || missed ? undefined : state;
+  }
+  raw.states = kept;
+});
+
+function merge(one: RawState, other: RawState): RawState {
+  const keyOf = ({ kind, metadata }: RawState['changed'][number]): string => `${kind}/${metadata.name}`;
+  const changed = new Map([...one.changed, ...other.changed].map((object) => [keyOf(object), object]));
+  for (const key of other.gone) changed.delete(key);
+  return { ...other, changed: [...changed.values()], gone: [...new Set([...one.gone, ...other.gone])] };
+}
+
+/** The same deployment once more beside it, under other names. */
+const doubled: Change = (text) => {
+  const twin = JSON.parse(
+    text
+      .replaceAll(/\bpool\b/g, 'spare')
+      .replaceAll(/("(?:uid)":\s*")[0-9a-f]/g, '$1z')
+      .replaceAll(/\b(6f576|6c5df)\b/g, '$1'),
+  ) as Raw;
+  return changing((raw) => {
+    for (const [index, state] of raw.states.entries()) {
+      const isShared = (key: string): boolean => /^(MachineClass|Secret)\//.test(key);
+      const own = twin.states[index];
+      const mine = (own?.changed ?? []).filter(({ kind }) => !isShared(`${kind}/`));
+      for (const object of mine) if (object.kind === 'Event') object.metadata.name = `twin-${object.metadata.name}`;
+      state.changed.push(...mine);
+      state.gone.push(...(own?.gone ?? []).filter((key) => !isShared(key)));
+    }
+  })(text);
+};
+
+const history = (file: string, change: Change): History => parseHistory(file, change(texts.get(file) ?? ''));
+
+async function failuresOf(recording: History, takeOvers: readonly number[]): Promise<readonly string[]> {
+  const failures: string[] = [];
+  for (const index of takeOvers) {
+    const { failure, name } = await takeOver(recording, index);
+    if (failure) failures.push(`${name}: ${failure}`);
+  }
+  for await (const { failure, name } of sameContract(recording)) if (failure) failures.push(`${name}: ${failure}`);
+  return failures;
+}
+
+describe.each(files)('%s', (file) => {
+  test.each<[string, Change]>([
+    ['under other names, in another namespace', renamed],
+    ['looked at less often', thinned],
+  ])('%s: the same verdicts', async (_what, change) => {
+    const varied = history(file, change);
+    const { length } = varied.states;
+    expect(await failuresOf(varied, [Math.floor(length / 3), Math.floor((2 * length) / 3)])).toEqual([]);
+  });
+});
+
+test.each(['birth.json', 'roll.json', 'deployment-deleted.json', 'scale-up-and-down.json'])(
+  '%s with the same deployment once more beside it',
+  async (file) => {
+    const varied = history(file, doubled);
+    expect(await failuresOf(varied, [Math.floor(varied.states.length / 2)])).toEqual([]);
+  },
+);
+
+describe('what cannot be judged is no pass', () => {
+  test('an action that shows nowhere', async () => {
+    const varied = history(
+      'birth.json',
+      changing(({ states }) => {
+        for (const state of states.slice(-1)) state.after = 'the manager was restarted';
+      }),
+    );
+    expect(await failuresOf(varied, [1])).toEqual([
+      expect.stringContaining('the recording says "the manager was restarted"'),
+      expect.stringContaining('what was done is not known'),
+    ]);
+  });
+
+  test('an object of a kind that is not known', async () => {
+    const varied = history(
+      'birth.json',
+      changing(({ states }) => {
+        states[0]?.changed.push({ apiVersion: 'v1', kind: 'Toaster', metadata: { name: 'x', uid: 'x' } } as never);
+      }),
+    );
+    const failures = await failuresOf(varied, [1]);
+    expect(failures).toHaveLength(2);
+    for (const failure of failures) expect(failure).toContain('an object of kind Toaster; known: ');
+  });
+
+  test('a file that is no recording', () => {
+    expect(() => parseHistory('x.json', '{')).toThrow('x.json is no JSON');
+    expect(() => parseHistory('x.json', '{"scenario":"x"}')).toThrow('x.json is no recording of a take-over');
+  });
+
+  test('another end than ours', async () => {
+    const varied = history('birth.json', (text) => text.replaceAll('"NewMachineSetAvailable"', '"Done"'));
+    expect(await failuresOf(varied, [4])).toEqual([
+      expect.stringContaining('reason is NewMachineSetAvailable, not Done'),
+      expect.stringContaining('reason is NewMachineSetAvailable, not Done'),
+    ]);
+  });
+});
