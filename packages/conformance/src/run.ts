@@ -27,7 +27,7 @@ export interface Report {
 }
 
 export interface RunOptions {
-  /** Scenarios whose name holds this text; default all. */
+  /** The scenario of this name, else those whose name holds this text; default all. */
   readonly only?: string | undefined;
   /** Names of machines are drawn from it; default 1. */
   readonly seed?: number | undefined;
@@ -38,7 +38,8 @@ export interface RunOptions {
 export async function runConformance(target: ConformanceTarget, options: RunOptions = {}): Promise<Report> {
   const { only = '', seed = 1, onOutcome } = options;
   const outcomes: Outcome[] = [];
-  for (const scenario of SCENARIOS.filter(({ name }) => name.includes(only))) {
+  const exact = SCENARIOS.filter(({ name }) => name === only);
+  for (const scenario of exact.length > 0 ? exact : SCENARIOS.filter(({ name }) => name.includes(only))) {
     const outcome = await play(target, scenario, seed + outcomes.length);
     outcomes.push(outcome);
     onOutcome?.(outcome);

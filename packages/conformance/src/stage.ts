@@ -90,6 +90,13 @@ export class Stage {
     return process.invoker.create(machine, async (userData) => userData);
   }
 
+  /** Deletes a machine's VM; that there is none is as good. */
+  async delete(process: Process, machine: Machine): Promise<void> {
+    await process.invoker.delete(machine).catch((thrown: unknown) => {
+      if (!(thrown instanceof MachineError && thrown.code === 'NotFound')) throw thrown;
+    });
+  }
+
   /** Waits for a call's end; a call that has none within an hour of the clock is one that never ends. */
   async end<T>(call: Promise<T>, maxMs = LONGEST_MS): Promise<Ended<T>> {
     let ended: Ended<T> | undefined;

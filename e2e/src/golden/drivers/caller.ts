@@ -26,7 +26,7 @@ export interface CallerOptions<Spec, Credentials> {
 }
 
 const NAMESPACE = 'shoot--recorded';
-const UID = '3f0c9a52-8d5e-4c1b-9a57-2b1f6d0e7c44';
+export const UID = '3f0c9a52-8d5e-4c1b-9a57-2b1f6d0e7c44';
 const meta = (name: string) => ({
   name,
   namespace: NAMESPACE,
@@ -47,7 +47,7 @@ export function createCaller<Spec, Credentials>(options: CallerOptions<Spec, Cre
     metadata: meta('class'),
     provider: recorded.provider ?? provider,
     providerSpec: spec as MachineClass['providerSpec'],
-    secretRef: { name: 'secret', namespace: NAMESPACE },
+    ...(recorded.secret === null ? {} : { secretRef: { name: 'secret', namespace: NAMESPACE } }),
   };
   const secret: Secret = {
     apiVersion: 'v1',

@@ -4,8 +4,17 @@ import { z } from 'zod';
 
 /** A request that the original sent. */
 export const recordedRequest = z.looseObject({
-  action: z.string(),
-  params: z.record(z.string(), z.string()),
+  /** EC2's Query API. */
+  action: z.string().default(''),
+  params: z.record(z.string(), z.string()).default({}),
+  /** REST APIs. */
+  method: z.string().default(''),
+  path: z.string().default(''),
+  query: z.record(z.string(), z.string()).default({}),
+  body: z.unknown().optional(),
+  form: z.record(z.string(), z.unknown()).optional(),
+  host: z.string().optional(),
+  authorization: z.string().optional(),
   auth: z
     .looseObject({
       accessKeyId: z.string(),
@@ -20,8 +29,8 @@ export const recordedRequest = z.looseObject({
 export type RecordedRequest = z.infer<typeof recordedRequest>;
 
 const result = z.looseObject({
-  response: z.record(z.string(), z.unknown()).nullable(),
-  errorCode: z.string().nullable(),
+  response: z.record(z.string(), z.unknown()).nullable().default(null),
+  errorCode: z.string().nullable().default(null),
   errorText: z.string().nullish(),
   textIs: z.enum(['driver', 'sdk', 'decoder']).optional(),
   cloudError: z.looseObject({ code: z.string().nullish(), message: z.string().nullish() }).nullish(),
@@ -58,7 +67,8 @@ const methodCase = z.looseObject({
     })
     .optional(),
   pvSpecs: z.array(z.record(z.string(), z.unknown()).nullable()).optional(),
-  cloud: z.record(z.string(), z.unknown()).optional(),
+  cloud: z.unknown().optional(),
+  recordsToken: z.boolean().optional(),
   visibilityBudgetMs: z.number().optional(),
   callerCancelled: z.boolean().optional(),
   callerDeadlineMs: z.number().optional(),
@@ -110,3 +120,13 @@ export const callsOf = (recorded: RecordedCase): readonly RecordedStep[] => {
     },
   ];
 };
+
+/** A class holds a JSON object; other bytes never reach a driver: the API server refuses them. */
+export function isStorable(raw: string): boolean {
+  try {
+    const value: unknown = JSON.parse(raw);
+    return typeof value === 'object' && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}

@@ -1,4 +1,3 @@
-import { MachineError } from '@mcm/core';
 import { expect, type Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
 import { requestsOfCreation } from './creation.ts';
@@ -69,12 +68,7 @@ export const deletion: readonly Scenario[] = [
         const from = process.wire.seen.length;
         process.wire.judge = (_, index) => (index === from + at ? 'answer lost' : 'passes');
         const known = withId(machine, providerId);
-        await stage.retry('deletion', () =>
-          process.invoker.delete(known).catch((thrown: unknown) => {
-            if (!(thrown instanceof MachineError && thrown.code === 'NotFound')) throw thrown;
-            return undefined;
-          }),
-        );
+        await stage.retry('deletion', () => stage.delete(process, known));
         const listed = (await stage.listed()).some((vm) => vm.providerId === providerId);
         expect(!listed, `after answer ${at + 1} of the deletion was lost and it was called again, its VM is listed`);
       }

@@ -100,7 +100,7 @@ export const refusals: readonly Scenario[] = [
         const ended = await stage.end(stage.create(process, machine));
         expect(!ended.ok, `creation succeeds although everything from request ${at + 1} on is refused`);
         process.wire.judge = () => 'passes';
-        await stage.retry('deletion', () => process.invoker.delete(machine));
+        await stage.retry('deletion', () => stage.delete(process, machine));
         const left = (await stage.inventory()).filter((each) => !before.has(each));
         expect(
           left.length === 0,

@@ -1,4 +1,4 @@
-import type { MachineClass } from '@mcm/api';
+import type { Machine, MachineClass } from '@mcm/api';
 import type { z } from 'zod';
 import type { DriverDefinition } from './define-driver.ts';
 import { MachineError } from './errors.ts';
@@ -10,6 +10,8 @@ export type DriverCall = 'create' | 'initialize' | 'status' | 'delete' | 'list' 
 export interface DriverInput {
   readonly call: DriverCall;
   readonly machineClass: MachineClass;
+  /** The machine of the call; absent for a listing. */
+  readonly machine?: Machine;
   /** Merged, decoded data of the class's Secrets. */
   readonly data: Readonly<Record<string, string>>;
 }

@@ -16,6 +16,7 @@ export type {
   VolumeSource,
 } from './driver.ts';
 export { MachineError } from './errors.ts';
+export { FieldErrors } from './field-errors.ts';
 export { type Folded, foldGoJson } from './go-json.ts';
 export {
   createInvoker,

@@ -141,15 +141,19 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     machineClass: MachineClass,
     secrets: ClassSecrets,
     signal: AbortSignal,
-    fields: Record<string, unknown>,
+    machine?: Machine,
   ): DriverRequest<Spec, Credentials> => {
     if (secrets.problems.length > 0) throw new MachineError('InvalidArgument', secrets.problems.join('; '));
     return {
       machineClass,
-      ...decodeInput(driver, { call, machineClass, data: secrets.data }),
+      ...decodeInput(driver, { call, machineClass, data: secrets.data, ...(machine ? { machine } : {}) }),
       signal,
       ...(observeApi ? { observeApi } : {}),
-      log: log.with({ class: machineClass.metadata.name, call, ...fields }),
+      log: log.with({
+        class: machineClass.metadata.name,
+        call,
+        ...(machine ? { machine: machine.metadata.name } : {}),
+      }),
     };
   };
 
@@ -186,8 +190,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     const run = async (signal: AbortSignal): Promise<T> => {
       const machineClass = classOrThrow(machine);
       const found = secretsOf(machineClass);
-      const fields = { machine: machine.metadata.name };
-      return work({ ...request(call, machineClass, found, signal, fields), machine }, found);
+      return work({ ...request(call, machineClass, found, signal, machine), machine }, found);
     };
     return invoke(call, `${call} of machine ${machine.metadata.name}`, secrets, run, onOverdue, machine);
   };
@@ -219,7 +222,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     for (const other of options.fallback?.(machine, machineClass) ?? []) {
       const secrets = secretsOf(other);
       try {
-        const { credentials } = request('status', other, secrets, base.signal, { machine: machine.metadata.name });
+        const { credentials } = request('status', other, secrets, base.signal, machine);
         const attempt = { ...base, credentials };
         await driver.status?.(attempt);
         const fields = { machine: machine.metadata.name, class: machineClass.metadata.name, by: other.metadata.name };
@@ -234,8 +237,10 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     return undefined;
   };
 
+  const unimplemented = (method: string): MachineError =>
+    new MachineError('Unimplemented', `driver ${driver.name} has no ${method}`);
   const absent = (method: string): never => {
-    throw new MachineError('Unimplemented', `driver ${driver.name} has no ${method}`);
+    throw unimplemented(method);
   };
 
   return {
@@ -277,7 +282,14 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       return forMachine('create', machine, work, onOverdue);
     },
     initialize: (machine, onOverdue) =>
-      forMachine('initialize', machine, async (base) => driver.initialize?.(base) ?? absent('initialize'), onOverdue),
+      driver.initialize
+        ? forMachine(
+            'initialize',
+            machine,
+            async (base) => driver.initialize?.(base) ?? absent('initialize'),
+            onOverdue,
+          )
+        : Promise.reject(unimplemented('initialize')),
     status: (machine, onOverdue) =>
       forMachine(
         'status',
@@ -308,7 +320,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
         `list of class ${machineClass.metadata.name}`,
         () => secrets,
         async (signal) => {
-          const base = request('list', machineClass, secrets, signal, {});
+          const base = request('list', machineClass, secrets, signal);
           return driver.list?.(base) ?? absent('list');
         },
         onOverdue,

@@ -102,7 +102,7 @@ function metricsDiffer(wanted: RecordedCall['metrics'], ours: Told['metrics']): 
   return undefined;
 }
 
-const stable = (value: unknown): string =>
+export const stable = (value: unknown): string =>
   JSON.stringify(value, (_, each: unknown) =>
     typeof each === 'object' && each !== null && !Array.isArray(each)
       ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1)))

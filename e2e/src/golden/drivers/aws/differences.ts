@@ -9,7 +9,8 @@ export interface Compared {
   readonly told: Told;
 }
 
-const scriptOf = ({ recorded }: Compared): readonly ScriptRule[] => (recorded.cloud?.script ?? []) as ScriptRule[];
+const scriptOf = ({ recorded }: Compared): readonly ScriptRule[] =>
+  (recorded.cloud as { script?: ScriptRule[] } | undefined)?.script ?? [];
 
 /** The machine codes that a launch's capacity and quota errors get, asked of the original's own answers. */
 const CAPACITY =

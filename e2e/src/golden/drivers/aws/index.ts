@@ -4,7 +4,7 @@ import { Ec2Endpoint, type Ec2EndpointOptions } from '../../../clouds/ec2/endpoi
 import { warmUp } from '../../../clouds/ec2/warm-up.ts';
 import type { GoldenSet, Outcome } from '../../set.ts';
 import { createCaller } from '../caller.ts';
-import { callsOf, type RecordedCase, readRecordings } from '../recording.ts';
+import { callsOf, isStorable, type RecordedCase, readRecordings } from '../recording.ts';
 import { differenceOf } from './compare.ts';
 import { deliberateDifference } from './differences.ts';
 
@@ -45,16 +45,6 @@ async function inEnvironment<T>(variables: Readonly<Record<string, string>>, wor
   } finally {
     for (const name of Object.keys(variables)) delete process.env[name];
     Object.assign(process.env, before);
-  }
-}
-
-/** A class holds a JSON object; other bytes never reach a driver: the API server refuses them. */
-function isStorable(raw: string): boolean {
-  try {
-    const value: unknown = JSON.parse(raw);
-    return typeof value === 'object' && !Array.isArray(value);
-  } catch {
-    return false;
   }
 }
 

@@ -19,6 +19,11 @@ export class FieldErrors {
     this.#errors.push(`${path}: Forbidden: ${detail}`);
   }
 
+  /** In the order in which they were found. */
+  get all(): readonly string[] {
+    return this.#errors;
+  }
+
   /** One problem as it is, several in brackets, equal ones once; undefined when there is none. */
   text(): string | undefined {
     const distinct = [...new Set(this.#errors)];

@@ -1,0 +1,95 @@
+import type { Transport, TransportResponse } from '@mcm/kube';
+import { z } from 'zod';
+
+const reply = z.looseObject({
+  status: z.number().optional(),
+  headers: z.record(z.string(), z.string()).optional(),
+  body: z.unknown().optional(),
+  text: z.string().optional(),
+  network: z.string().optional(),
+  times: z.number().optional(),
+});
+
+/** Rules of a scripted REST cloud, as the recordings have them. */
+export const scriptedRules = z.array(
+  z.looseObject({
+    method: z.string(),
+    path: z.string(),
+    query: z.record(z.string(), z.string().nullable()).optional(),
+    replies: z.array(reply),
+  }),
+);
+type Rule = z.infer<typeof scriptedRules>[number];
+
+/** A request as it arrived. */
+export interface ScriptedRequest {
+  readonly host: string;
+  readonly method: string;
+  /** Still percent-encoded. */
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly authorization: string | undefined;
+}
+
+const NOT_FOUND = {
+  status: 404,
+  body: { error: { code: 404, message: 'not found', errors: [{ reason: 'notFound', message: 'not found' }] } },
+};
+
+/** `*` is any text without a slash; a path that begins with `//` starts with the host. */
+const fitsPath = (pattern: string, { host, path }: ScriptedRequest): boolean =>
+  new RegExp(`^${pattern.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '[^/]*')}$`).test(
+    pattern.startsWith('//') ? `//${host}${path}` : path,
+  );
+
+const fitsQuery = (wanted: Rule['query'], { query }: ScriptedRequest): boolean =>
+  Object.entries(wanted ?? {}).every(([key, value]) => (query[key] ?? null) === value);
+
+/** A cloud that answers by rules, in order, and keeps what it was asked. */
+export class ScriptedCloud {
+  readonly seen: ScriptedRequest[] = [];
+  readonly #rules: readonly Rule[];
+  readonly #used = new Map<Rule, number>();
+
+  constructor(rules: unknown) {
+    this.#rules = scriptedRules.parse(rules ?? []);
+  }
+
+  readonly connect = (origin: string): Transport => {
+    const { host } = new URL(origin);
+    return async ({ method, path: whole, headers, body = '' }) => {
+      const [path = '', search = ''] = whole.split('?');
+      const query = Object.fromEntries(new URLSearchParams(search));
+      const request = { host, method, path, query, body, authorization: headers.authorization };
+      this.seen.push(request);
+      return answer(this.#replyTo(request));
+    };
+  };
+
+  #replyTo(request: ScriptedRequest): z.infer<typeof reply> {
+    const fits = (rule: Rule): boolean =>
+      rule.method === request.method && fitsPath(rule.path, request) && fitsQuery(rule.query, request);
+    const rule = this.#rules.find(fits);
+    if (!rule) return NOT_FOUND;
+    const used = this.#used.get(rule) ?? 0;
+    this.#used.set(rule, used + 1);
+    let before = 0;
+    for (const each of rule.replies) {
+      before += each.times ?? 1;
+      if (used < before) return each;
+    }
+    return rule.replies.at(-1) ?? NOT_FOUND;
+  }
+}
+
+function answer({ status = 200, headers = {}, body, text, network }: z.infer<typeof reply>): TransportResponse {
+  if (network !== undefined) throw new Error(network);
+  const told = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  return {
+    status,
+    headers: { get: (name) => told.get(name.toLowerCase()) ?? null },
+    text: async () => text ?? (body === undefined ? '' : JSON.stringify(body)),
+    body: null,
+  };
+}

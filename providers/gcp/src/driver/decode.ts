@@ -1,0 +1,55 @@
+import { type DecodedInput, type DriverInput, foldGoJson, MachineError, pathText } from '@mcm/core';
+import { GcpCredentials, GcpProviderSpec } from './schemas.ts';
+import { secretProblems, specProblems } from './validate.ts';
+
+export const PROVIDER = 'GCP';
+
+/** How the original begins what it says of a call. */
+export function callText({ call, machine }: Pick<DriverInput, 'call' | 'machine'>): string {
+  const name = machine?.metadata.name ?? '';
+  if (call === 'create') return `Create machine "${name}" failed`;
+  if (call === 'delete') return `Delete machine "${name}" failed`;
+  return call === 'list' ? 'List machines failed' : `Machine status "${name}" failed`;
+}
+
+/**
+ * Provider spec and Secret of a class, in the original's order, codes and words: another provider is `InvalidArgument`,
+ * all else `Internal`. A creation looks at the whole provider spec, the other calls at the zone alone.
+ */
+export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCredentials> {
+  const { call, machineClass, data } = input;
+  const { provider = '', providerSpec } = machineClass;
+  if (provider !== PROVIDER)
+    throw new MachineError('InvalidArgument', `requested for Provider '${provider}', we only support '${PROVIDER}'`);
+  const fail = (step: string, inner: string, message: string): never => {
+    throw new MachineError(
+      'Internal',
+      `${callText(input)} on ${step}: machine codes error: code = [${inner}] message = [${message}]`,
+    );
+  };
+  const parsed = GcpProviderSpec.safeParse(foldGoJson(GcpProviderSpec, providerSpec).value ?? {});
+  const problems = parsed.success ? nulls(providerSpec) : typeProblems(parsed.error.issues);
+  if (!parsed.success || problems.length > 0) return fail('decodeProviderSpec', 'Internal', problems.join('; '));
+  const spec = parsed.data;
+  const wrong = call === 'create' ? specProblems(spec) : [];
+  if (wrong.length > 0)
+    fail('validateProviderSpec', 'Internal', `error while validating ProviderSpec [${wrong.join(' ')}]`);
+  if (!spec.zone) fail('validateZone', 'InvalidArgument', 'error while validating Zone zone cannot be empty');
+  const hasSecret = (machineClass.secretRef ?? machineClass.credentialsSecretRef) !== undefined;
+  const credentials = GcpCredentials.parse(data);
+  const missing = secretProblems(hasSecret ? credentials : undefined);
+  if (missing.length > 0) fail('validateSecret', 'Internal', `error while validating Secret [${missing.join(' ')}]`);
+  return { spec, credentials };
+}
+
+const typeProblems = (issues: readonly { readonly path: PropertyKey[]; readonly message: string }[]): string[] =>
+  issues.map(({ path, message }) => `providerSpec${pathText(path)}: ${message}`);
+
+/** A list entry that is null has no meaning; the original ends its process over it. */
+function nulls(spec: Readonly<Record<string, unknown>> | null): string[] {
+  return Object.entries(spec ?? {}).flatMap(([field, value]) =>
+    Array.isArray(value)
+      ? value.flatMap((each, i) => (each === null ? [`providerSpec.${field}[${i}]: must not be null`] : []))
+      : [],
+  );
+}

@@ -1,0 +1,258 @@
+import { createHash } from 'node:crypto';
+import {
+  type DriverContext,
+  type DriverDefinition,
+  type DriverRequest,
+  defineDriver,
+  type ListedInstance,
+  MachineError,
+  type MachineRequest,
+  type VolumeSource,
+} from '@mcm/core';
+import { type Clock, sleep } from '@mcm/kube';
+import { Gce, type Instance, type Operation } from '../gce/client.ts';
+import { Refusal } from '../gce/refusal.ts';
+import { createTokenSource, type TokenOptions } from '../gce/tokens.ts';
+import { type Account, readAccount } from './account.ts';
+import { callText, decode } from './decode.ts';
+import { fromCloud, OperationFailed } from './errors.ts';
+import { instanceBody } from './instance-body.ts';
+import { GcpCredentials, GcpProviderSpec } from './schemas.ts';
+
+export interface GcpDriverOptions extends DriverContext {
+  /** Default the public one; `GOOGLE_COMPUTE_CUSTOM_ENDPOINT`. */
+  readonly endpoint?: string;
+  readonly readFile: TokenOptions['readFile'];
+  /** Value of the Authorization header, for clouds that want none of Google's. */
+  readonly authorize?: (account: Account, signal: AbortSignal) => Promise<string | undefined>;
+  readonly version?: string;
+}
+
+export type GcpDriver = DriverDefinition<GcpProviderSpec, GcpCredentials>;
+type Request = DriverRequest<GcpProviderSpec, GcpCredentials>;
+type OnMachine = MachineRequest<GcpProviderSpec, GcpCredentials>;
+
+const ENDPOINT = 'https://compute.googleapis.com';
+const CLUSTER = 'kubernetes-io-cluster-';
+const ROLE = 'kubernetes-io-role-';
+/** An operation is looked at so often, and so long. */
+const POLL_MS = 5_000;
+const LONGEST_MS = 300_000;
+/** Accounts at once; those used least lately are forgotten. */
+const KEPT = 64;
+
+interface Session {
+  readonly gce: Gce;
+  readonly project: string;
+  readonly zone: string;
+}
+
+/** The driver of Google Compute Engine, over its REST API. */
+export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
+  const { clock } = options;
+  const open = sessions(options);
+  /** Insertions that have failed, by Machine: the next one is another request. */
+  const failed = new Map<string, number>();
+
+  const counted = async <T>({ observeApi }: Request, service: string, work: () => Promise<T>): Promise<T> => {
+    const since = clock.now().getTime();
+    const tell = (error: unknown): void => observeApi?.(service, clock.now().getTime() - since, error);
+    try {
+      const result = await work();
+      tell(undefined);
+      return result;
+    } catch (error) {
+      tell(error);
+      throw error;
+    }
+  };
+
+  const lookup = (request: Request, session: Session): Promise<readonly Instance[]> =>
+    counted(request, 'instance_get', () => find(request, session));
+
+  const wait = (request: Request, session: Session, name: string): Promise<void> =>
+    counted(request, 'operations_get', () => untilDone(clock, request.signal, session, name));
+
+  const insert = async (request: OnMachine & { readonly userData: string }, session: Session): Promise<void> => {
+    const { machine, spec, userData, signal } = request;
+    const { gce, project, zone } = session;
+    const { name, uid } = machine.metadata;
+    const body = instanceBody({ name, project, spec, userData });
+    const attempt = failed.get(uid) ?? 0;
+    try {
+      const started = await gce.insert(project, zone, body, requestIdOf(`insert ${uid} ${attempt}`), signal);
+      await wait(request, session, started.name);
+      failed.delete(uid);
+    } catch (thrown) {
+      if (thrown instanceof OperationFailed) failed.set(uid, attempt + 1);
+      if (!(await isOurs(request, session, thrown))) throw thrown;
+    }
+  };
+
+  return defineDriver({
+    name: 'gcp',
+    providerSpec: GcpProviderSpec,
+    credentialsSchema: GcpCredentials,
+    decode,
+
+    create: async (request) => {
+      const { machine, signal } = request;
+      const { name } = machine.metadata;
+      try {
+        const providerId = await counted(request, 'instance_create', async () => {
+          const session = open(request);
+          await insert(request, session);
+          return providerIdOf(session, name);
+        });
+        return { providerId, nodeName: name, lastKnownState: `Created ${providerId}` };
+      } catch (thrown) {
+        throw fromCloud(thrown, callText({ call: 'create', machine }), signal, true);
+      }
+    },
+
+    status: async (request) => {
+      const { machine, signal } = request;
+      const { name } = machine.metadata;
+      try {
+        const session = open(request);
+        if (!(await lookup(request, session)).some((each) => each.name === name)) throw absent(request);
+        return { providerId: providerIdOf(session, name), nodeName: name };
+      } catch (thrown) {
+        throw fromCloud(thrown, callText({ call: 'status', machine }), signal);
+      }
+    },
+
+    delete: async (request) => {
+      const { machine, signal } = request;
+      const { name, uid } = machine.metadata;
+      const remove = async (): Promise<undefined> => {
+        const session = open(request);
+        if (!(await lookup(request, session)).some((each) => each.name === name)) throw absent(request);
+        const requestId = requestIdOf(`delete ${uid} ${clock.now().getTime()}`);
+        const started = await removal(session, name, requestId, signal);
+        if (started) await wait(request, session, started.name);
+        failed.delete(uid);
+      };
+      try {
+        return await counted(request, 'instance_delete', remove);
+      } catch (thrown) {
+        throw fromCloud(thrown, callText({ call: 'delete', machine }), signal);
+      }
+    },
+
+    list: async (request) => {
+      const all = async (): Promise<readonly ListedInstance[]> => {
+        const session = open(request);
+        return (await lookup(request, session)).map(({ name = '', creationTimestamp }) => ({
+          providerId: name === '' ? '' : providerIdOf(session, name),
+          machineName: name,
+          ...(creationTimestamp ? { createdAt: creationTimestamp } : {}),
+        }));
+      };
+      try {
+        return await counted(request, 'instance_list', all);
+      } catch (thrown) {
+        throw fromCloud(thrown, callText({ call: 'list' }), request.signal);
+      }
+    },
+
+    volumeIds: (sources) => sources.map(volumeIdOf),
+  });
+}
+
+/** Clients by account, kept with their tokens and with what was learned of rates. */
+function sessions(options: GcpDriverOptions): (request: Request) => Session {
+  const { clock, connect, readFile, endpoint = ENDPOINT, version = '0.1.0' } = options;
+  const clients = new Map<string, Gce>();
+  const make = (account: Account): Gce => {
+    const token = createTokenSource(account, { clock, connect, readFile });
+    const authorize = async (signal: AbortSignal): Promise<string | undefined> =>
+      options.authorize ? options.authorize(account, signal) : `Bearer ${await token(signal)}`;
+    return new Gce({ clock, connect, endpoint, userAgent: `mcm/${version}`, authorize });
+  };
+  return ({ spec, credentials }) => {
+    const account = readAccount(credentials);
+    const key = JSON.stringify(account);
+    const gce = clients.get(key) ?? make(account);
+    clients.delete(key);
+    clients.set(key, gce);
+    for (const [oldest] of clients) if (clients.size > KEPT) clients.delete(oldest);
+    return { gce, project: account.project, zone: spec.zone ?? '' };
+  };
+}
+
+const providerIdOf = ({ project, zone }: Session, name: string): string => `gce:///${project}/${zone}/${name}`;
+
+const absent = ({ machine }: OnMachine): MachineError =>
+  new MachineError('NotFound', `machine name=${machine.metadata.name}, uuid=${machine.metadata.uid} not found`);
+
+/** Network tags by which a cluster's and role's instances are known: the last of each kind counts, as in the original. */
+function marksOf(tags: readonly string[]): { cluster: string | undefined; role: string | undefined } {
+  const cluster = tags.findLast((tag) => tag.includes(CLUSTER));
+  return { cluster, role: tags.findLast((tag) => tag.includes(ROLE) && !tag.includes(CLUSTER)) };
+}
+
+const sameMarks = (spec: GcpProviderSpec, { tags }: Instance): boolean => {
+  const [ours, theirs] = [marksOf(spec.tags ?? []), marksOf(tags?.items ?? [])];
+  return ours.cluster === theirs.cluster && ours.role === theirs.role;
+};
+
+/** The instances of the class's cluster and role in its zone; none, unasked, when the class has no such tags. */
+async function find({ spec, signal }: Request, { gce, project, zone }: Session): Promise<readonly Instance[]> {
+  const { cluster, role } = marksOf(spec.tags ?? []);
+  if (cluster === undefined || role === undefined) return [];
+  return (await gce.list(project, zone, signal)).filter((each) => sameMarks(spec, each));
+}
+
+/** Whether a refused insertion was refused because an earlier one of the same Machine had been taken. */
+async function isOurs({ machine, spec, signal }: OnMachine, session: Session, thrown: unknown): Promise<boolean> {
+  if (!(thrown instanceof Refusal && thrown.status === 409)) return false;
+  try {
+    const found = await session.gce.get(session.project, session.zone, machine.metadata.name, signal);
+    return sameMarks(spec, found);
+  } catch {
+    return false; // the first refusal says more
+  }
+}
+
+async function removal(
+  { gce, project, zone }: Session,
+  name: string,
+  requestId: string,
+  signal: AbortSignal,
+): Promise<Operation | undefined> {
+  try {
+    return await gce.delete(project, zone, name, requestId, signal);
+  } catch (thrown) {
+    if (thrown instanceof Refusal && thrown.status === 404) return undefined;
+    throw thrown;
+  }
+}
+
+async function untilDone(clock: Clock, signal: AbortSignal, session: Session, name: string): Promise<void> {
+  const until = clock.now().getTime() + LONGEST_MS;
+  while (clock.now().getTime() < until) {
+    await sleep(clock, POLL_MS, signal);
+    const { status, error } = await session.gce.operation(session.project, session.zone, name, signal);
+    if (status !== 'DONE') continue;
+    if (error) throw new OperationFailed(error.errors ?? []);
+    return;
+  }
+  throw new Error('timed out waiting for the condition');
+}
+
+/** A UUID that is the same for the same text: asked twice with it, Compute Engine does it once. */
+function requestIdOf(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
+    '-',
+  );
+}
+
+function volumeIdOf({ gcePersistentDisk, csi }: VolumeSource): string | undefined {
+  if (typeof gcePersistentDisk === 'object' && gcePersistentDisk !== null) {
+    const { pdName = '' } = gcePersistentDisk as { readonly pdName?: unknown };
+    return String(pdName);
+  }
+  return csi?.driver === 'pd.csi.storage.gke.io' && csi.volumeHandle ? csi.volumeHandle : undefined;
+}

@@ -1,0 +1,50 @@
+import { type MachineCode, MachineError } from '@mcm/core';
+import { Refusal } from '../gce/refusal.ts';
+
+/** An operation that has ended in errors. */
+export class OperationFailed extends Error {
+  override readonly name = 'OperationFailed';
+  readonly codes: readonly string[];
+
+  constructor(
+    errors: readonly { readonly code?: string | null | undefined; readonly message?: string | null | undefined }[],
+  ) {
+    super(errors.map(({ message }) => message ?? '').join('; ') || 'the operation failed and does not say why');
+    this.codes = errors.map(({ code }) => code ?? '');
+  }
+}
+
+const EXHAUSTED = new Set([
+  'RESOURCE_POOL_EXHAUSTED',
+  'ZONE_RESOURCE_POOL_EXHAUSTED',
+  'ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS',
+]);
+
+/** The last error counts, as in the original. */
+function isExhausted(thrown: unknown): boolean {
+  if (thrown instanceof OperationFailed) {
+    const last = thrown.codes.at(-1) ?? '';
+    return EXHAUSTED.has(last) || last.includes('QUOTA');
+  }
+  if (!(thrown instanceof Refusal)) return false;
+  return thrown.told.includes('does not exist in zone') || thrown.reasons.includes('quotaExceeded');
+}
+
+/** The machine code of what a call threw; `Internal` is the original's word for all that has no other. */
+export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, launches = false): MachineError {
+  if (thrown instanceof MachineError) return thrown;
+  if (signal.aborted && signal.reason instanceof MachineError) return signal.reason;
+  const why = thrown instanceof Error ? thrown.message : String(thrown);
+  const retryAfterMs = thrown instanceof Refusal ? thrown.retryAfterMs : undefined;
+  return new MachineError(codeOf(thrown, signal, launches), `${what}: ${why}`, {
+    cause: thrown,
+    ...(retryAfterMs ? { retryAfterMs } : {}),
+  });
+}
+
+function codeOf(thrown: unknown, signal: AbortSignal, launches: boolean): MachineCode {
+  if (signal.aborted) return 'Canceled';
+  if (thrown instanceof Refusal && thrown.throttles) return 'Unavailable';
+  if (thrown instanceof OperationFailed || launches) return isExhausted(thrown) ? 'ResourceExhausted' : 'Internal';
+  return 'Internal';
+}

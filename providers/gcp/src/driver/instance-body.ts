@@ -1,0 +1,117 @@
+import type { Disk, GcpProviderSpec, NetworkInterface } from './schemas.ts';
+import { SCRATCH, USER_DATA_METADATA } from './validate.ts';
+
+export interface Launch {
+  readonly name: string;
+  readonly project: string;
+  readonly spec: GcpProviderSpec;
+  readonly userData: string;
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === '' || value === 0 || value === false || (Array.isArray(value) && value.length === 0);
+
+/** Members that are set; zero values are left out, as Go's client does. */
+const members = (all: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(all).filter(([, value]) => !isEmpty(value)));
+
+/** A map that is empty is left out as well; an object that is empty says something. */
+const map = (value: Readonly<Record<string, string>> | undefined): object | undefined =>
+  value && Object.keys(value).length > 0 ? value : undefined;
+
+/** 64-bit numbers travel as text. */
+const int64 = (value: number | undefined): string | undefined => (value ? String(value) : undefined);
+
+/** The instance to insert. */
+export function instanceBody({ name, project, spec, userData }: Launch): Record<string, unknown> {
+  const { region = '', zone = '', scheduling = {}, gpu, shieldedInstanceConfiguration: shielded } = spec;
+  return members({
+    name,
+    machineType: `zones/${zone}/machineTypes/${spec.machineType ?? ''}`,
+    canIpForward: spec.canIpForward,
+    deletionProtection: spec.deletionProtection,
+    description: spec.description,
+    minCpuPlatform: spec.minCpuPlatform,
+    labels: map(spec.labels),
+    tags: members({ items: spec.tags }),
+    scheduling: {
+      automaticRestart: scheduling.automaticRestart ?? false,
+      ...members({ onHostMaintenance: scheduling.onHostMaintenance, preemptible: scheduling.preemptible }),
+    },
+    guestAccelerators: gpu && [
+      members({
+        acceleratorType: `projects/${project}/zones/${zone}/acceleratorTypes/${gpu.acceleratorType ?? ''}`,
+        acceleratorCount: gpu.count,
+      }),
+    ],
+    shieldedInstanceConfig:
+      shielded &&
+      members({
+        enableIntegrityMonitoring: shielded.integrityMonitoring,
+        enableSecureBoot: shielded.secureBoot,
+        enableVtpm: shielded.vtpm,
+      }),
+    advancedMachineFeatures: spec.advancedMachineFeatures && members(spec.advancedMachineFeatures),
+    disks: (spec.disks ?? []).map((disk) => diskBody(disk, zone)),
+    metadata: { items: metadataItems(spec, userData) },
+    networkInterfaces: (spec.networkInterfaces ?? []).map((nic) => networkBody(nic, project, region)),
+    serviceAccounts: (spec.serviceAccounts ?? []).map((account) => members(account)),
+  });
+}
+
+function diskBody(disk: Disk, zone: string): Record<string, unknown> {
+  const { encryption } = disk;
+  const scratch = disk.type === SCRATCH;
+  const diskType = `zones/${zone}/diskTypes/${scratch ? 'local-ssd' : (disk.type ?? '')}`;
+  return members({
+    autoDelete: disk.autoDelete ?? true,
+    type: scratch ? SCRATCH : 'PERSISTENT',
+    diskEncryptionKey:
+      encryption &&
+      members({
+        kmsKeyName: encryption.kmsKeyName?.trim(),
+        kmsKeyServiceAccount: encryption.kmsKeyServiceAccount?.trim(),
+      }),
+    ...(scratch
+      ? { interface: disk.interface, initializeParams: { diskType } }
+      : {
+          boot: disk.boot,
+          initializeParams: members({
+            diskType,
+            diskSizeGb: int64(disk.sizeGb),
+            labels: map(disk.labels),
+            sourceImage: disk.image,
+            provisionedIops: int64(disk.provisionedIops),
+            provisionedThroughput: int64(disk.provisionedThroughput),
+            storagePool: disk.storagePool,
+          }),
+        }),
+  });
+}
+
+/** The user data first: as cloud-config where it is, else as a script that runs at every start. */
+function metadataItems({ metadata = [] }: GcpProviderSpec, userData: string): object[] {
+  const key = userData.startsWith('#cloud-config') ? USER_DATA_METADATA : 'startup-script';
+  const own = metadata.map(({ key: name, value }) => ({
+    ...(name ? { key: name } : {}),
+    ...(value === undefined ? {} : { value }),
+  }));
+  return [{ key, value: userData }, ...own];
+}
+
+function networkBody(nic: NetworkInterface, project: string, region: string): Record<string, unknown> {
+  const { network, subnetwork, stackType, ipv6accessType, ipCidrRange, subnetworkRangeName } = nic;
+  const aliased = stackType === 'IPV4_IPV6' || nic.useAliasIPs === true;
+  return members({
+    accessConfigs: nic.disableExternalIP ? undefined : [{}],
+    network: network && `projects/${project}/global/networks/${network}`,
+    subnetwork: subnetwork && `regions/${region}/subnetworks/${subnetwork}`,
+    ...(aliased
+      ? {
+          stackType,
+          ipv6AccessType: ipv6accessType,
+          aliasIpRanges: [members({ ipCidrRange, subnetworkRangeName })],
+        }
+      : {}),
+  });
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+
+const refusal = z.looseObject({
+  error: z.looseObject({
+    message: z.string().optional(),
+    errors: z.array(z.looseObject({ reason: z.string().optional(), message: z.string().optional() })).optional(),
+    details: z.array(z.looseObject({ reason: z.string().optional() })).optional(),
+  }),
+});
+
+/** What Compute Engine answered in place of what was asked for. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: number;
+  /** `rateLimitExceeded`, `alreadyExists`; several when the answer names several. */
+  readonly reasons: readonly string[];
+  /** The cloud's own words, without ours around them. */
+  readonly told: string;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(status: number, told: string, reasons: readonly string[], retryAfterMs?: number) {
+    const reason =
+      reasons.length === 1 && told !== '' ? `, ${reasons[0]}` : reasons.map((each) => ` (${each})`).join('');
+    super(`googleapi: Error ${status}: ${told}${reason}`);
+    this.status = status;
+    this.told = told;
+    this.reasons = reasons;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  /** The account or project asks more often than it may; nothing has been done. */
+  get throttles(): boolean {
+    const limited = this.reasons.some((reason) => /^(user)?rateLimitExceeded$|^RATE_LIMIT_EXCEEDED$/i.test(reason));
+    return this.status === 429 || (this.status === 403 && limited);
+  }
+}
+
+export function readRefusal(status: number, headers: { get(name: string): string | null }, body: unknown): Refusal {
+  const { message = '', errors = [], details = [] } = refusal.safeParse(body).data?.error ?? {};
+  const reasons = [...errors, ...details].flatMap(({ reason }) => (reason ? [reason] : []));
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  return new Refusal(status, message, reasons, Number.isFinite(seconds) ? seconds * 1_000 : undefined);
+}

@@ -1,0 +1,101 @@
+import { createSign } from 'node:crypto';
+import type { Clock, Transport } from '@mcm/kube';
+import { z } from 'zod';
+import { type Account, type ServiceAccount, STS_URL, SUBJECT_TOKEN_TYPE, TOKEN_FILE } from '../driver/account.ts';
+
+export interface TokenOptions {
+  readonly clock: Clock;
+  readonly connect: (origin: string) => Transport;
+  /** undefined: there is no such file. */
+  readonly readFile: (path: string) => Promise<string | undefined>;
+}
+
+const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
+/** A token is asked for anew so long before its end. */
+const RENEW_BEFORE_MS = 300_000;
+/** Clocks differ a little: an assertion from the future is refused. */
+const SKEW_S = 10;
+const HOUR_S = 3_600;
+
+const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.number().optional() });
+const impersonated = z.looseObject({ accessToken: z.string().min(1), expireTime: z.string().optional() });
+
+interface Token {
+  readonly value: string;
+  readonly until: number;
+}
+
+/** The access token of an account, kept until shortly before its end. @throws Error */
+export function createTokenSource(account: Account, options: TokenOptions): (signal: AbortSignal) => Promise<string> {
+  const { clock } = options;
+  let known: Token | undefined;
+  return async (signal) => {
+    const now = clock.now().getTime();
+    if (!known || known.until - RENEW_BEFORE_MS <= now) known = await fetchToken(account, options, signal);
+    return known.value;
+  };
+}
+
+async function fetchToken(account: Account, options: TokenOptions, signal: AbortSignal): Promise<Token> {
+  const now = options.clock.now().getTime();
+  const exchange = async (url: string, form: Record<string, string>): Promise<Token> => {
+    const body = new URLSearchParams(form).toString();
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const told = answer.parse(await post(options, url, headers, body, signal));
+    return { value: told.access_token, until: now + (told.expires_in ?? HOUR_S) * 1_000 };
+  };
+  if (account.type === 'service_account')
+    return exchange(account.tokenUri, {
+      grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+      assertion: assertion(account, Math.floor(now / 1_000)),
+    });
+  const subject = (await options.readFile(TOKEN_FILE))?.trim();
+  if (!subject) throw new Error(`the workload's token ${TOKEN_FILE} cannot be read, or is empty`);
+  const own = await exchange(STS_URL, {
+    audience: account.audience,
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    scope: SCOPE,
+    subject_token: subject,
+    subject_token_type: SUBJECT_TOKEN_TYPE,
+  });
+  if (!account.impersonationUrl) return own;
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${own.value}` };
+  const body = JSON.stringify({ scope: [SCOPE], lifetime: `${HOUR_S}s` });
+  const told = impersonated.parse(await post(options, account.impersonationUrl, headers, body, signal));
+  return { value: told.accessToken, until: told.expireTime ? Date.parse(told.expireTime) : own.until };
+}
+
+async function post(
+  { connect }: TokenOptions,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { origin, pathname, search } = new URL(url);
+  const response = await connect(origin)({ method: 'POST', path: pathname + search, headers, body, signal });
+  const text = await response.text();
+  // The answer itself may hold a token: only the code of a refusal is told.
+  if (response.status >= 300) {
+    const code = /"error"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '';
+    throw new Error(`oauth2: cannot fetch token: ${response.status} ${code} from ${origin}`);
+  }
+  return JSON.parse(text);
+}
+
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** A JSON Web Token that the account signs for itself (RFC 7523). */
+function assertion({ email, privateKey, privateKeyId, tokenUri }: ServiceAccount, now: number): string {
+  const header = part({ alg: 'RS256', typ: 'JWT', ...(privateKeyId ? { kid: privateKeyId } : {}) });
+  const from = now - SKEW_S;
+  const claims = part({ iss: email, scope: SCOPE, aud: tokenUri, iat: from, exp: from + HOUR_S });
+  const signature = createSign('RSA-SHA256').update(`${header}.${claims}`);
+  try {
+    return `${header}.${claims}.${signature.sign(privateKey, 'base64url')}`;
+  } catch {
+    // The library's words may quote the key.
+    throw new Error('private_key of the service account must be an RSA key in PEM');
+  }
+}

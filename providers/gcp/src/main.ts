@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+import { readFile } from 'node:fs/promises';
+import { processContext, runMachineController } from '@mcm/core';
+import { createGcpDriver } from './driver/driver.ts';
+
+const { GOOGLE_COMPUTE_CUSTOM_ENDPOINT: endpoint } = process.env;
+
+await runMachineController(
+  createGcpDriver({
+    ...processContext(),
+    ...(endpoint ? { endpoint: endpoint.replace(/\/+$/, '') } : {}),
+    readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
+  }),
+);
