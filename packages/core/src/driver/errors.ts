@@ -9,10 +9,18 @@ export class MachineError extends Error {
   /** How long the cloud asked to wait before the next try, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(code: MachineCode, message: string, options: { cause?: unknown; retryAfterMs?: number } = {}) {
+  /** The cloud refuses the credentials, whatever the code: others may be tried. */
+  readonly credentialsRefused: boolean;
+
+  constructor(
+    code: MachineCode,
+    message: string,
+    options: { cause?: unknown; retryAfterMs?: number; credentialsRefused?: boolean } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.retryAfterMs = options.retryAfterMs;
+    this.credentialsRefused = options.credentialsRefused ?? (code === 'Unauthenticated' || code === 'PermissionDenied');
   }
 
   /** Turns anything thrown into a `MachineError`, once, at the border. */

@@ -6,8 +6,7 @@ import type { MachineError } from './errors.ts';
 /** Classes whose credentials are tried at most. */
 const MOST = 5;
 
-/** Codes with which a cloud refuses credentials. */
-export const isRefusal = ({ code }: MachineError): boolean => code === 'Unauthenticated' || code === 'PermissionDenied';
+export const isRefusal = ({ credentialsRefused }: MachineError): boolean => credentialsRefused;
 
 /**
  * Classes whose credentials may reach the machine's VM when its own class's are refused: those of the other machines of

@@ -341,7 +341,10 @@ function inputs(machineClass: MachineClass | undefined, find: (key: string) => S
 
 /** The error without secrets, and without its cause, which may hold the whole request. */
 function scrub(error: MachineError, secrets: () => ClassSecrets): MachineError {
-  const { code, retryAfterMs } = error;
+  const { code, retryAfterMs, credentialsRefused } = error;
   const message = redact(error.message, secrets().data);
-  return new MachineError(code, message, retryAfterMs === undefined ? {} : { retryAfterMs });
+  return new MachineError(code, message, {
+    credentialsRefused,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
 }

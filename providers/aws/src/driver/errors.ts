@@ -16,6 +16,18 @@ const EXHAUSTED = new Set([
   'VolumeLimitExceeded',
 ]);
 
+/** Codes by which EC2 and STS refuse keys, and what keys may do; the machine code stays the original's `Internal`. */
+const CREDENTIALS_REFUSED = new Set([
+  'AccessDenied',
+  'AuthFailure',
+  'ExpiredToken',
+  'ExpiredTokenException',
+  'InvalidClientTokenId',
+  'InvalidIdentityToken',
+  'SignatureDoesNotMatch',
+  'UnauthorizedOperation',
+]);
+
 export const isExhausted = (code: string): boolean => EXHAUSTED.has(code);
 export const isAbsentInstance = (error: unknown): boolean =>
   error instanceof Refusal && error.code === 'InvalidInstanceID.NotFound';
@@ -33,7 +45,8 @@ export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: Machi
     const retryAfterMs = thrown instanceof Refusal ? thrown.retryAfterMs : undefined;
     return new MachineError('Unavailable', message, { cause: thrown, ...(retryAfterMs ? { retryAfterMs } : {}) });
   }
-  return new MachineError(otherwise, message, { cause: thrown });
+  const credentialsRefused = thrown instanceof Refusal && CREDENTIALS_REFUSED.has(thrown.code);
+  return new MachineError(otherwise, message, { cause: thrown, credentialsRefused });
 }
 
 /** The same for a launch, where a lack of capacity or quota has a code of its own. */

@@ -1,5 +1,6 @@
 import { type MachineCode, MachineError } from '@mcm/core';
 import { Refusal } from '../gce/refusal.ts';
+import { TokenRefused } from '../gce/tokens.ts';
 
 /** An operation that has ended in errors. */
 export class OperationFailed extends Error {
@@ -38,9 +39,17 @@ export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, la
   const retryAfterMs = thrown instanceof Refusal ? thrown.retryAfterMs : undefined;
   return new MachineError(codeOf(thrown, signal, launches), `${what}: ${why}`, {
     cause: thrown,
+    credentialsRefused: isCredentialsRefused(thrown),
     ...(retryAfterMs ? { retryAfterMs } : {}),
   });
 }
+
+/** Of the keys themselves, or of what they may do; the machine code stays the original's `Internal`. */
+const isCredentialsRefused = (thrown: unknown): boolean =>
+  thrown instanceof TokenRefused ||
+  (thrown instanceof Refusal &&
+    (thrown.status === 401 ||
+      (thrown.status === 403 && !thrown.throttles && !thrown.reasons.includes('quotaExceeded'))));
 
 function codeOf(thrown: unknown, signal: AbortSignal, launches: boolean): MachineCode {
   if (signal.aborted) return 'Canceled';

@@ -10,6 +10,11 @@ export interface TokenOptions {
   readonly readFile: (path: string) => Promise<string | undefined>;
 }
 
+/** No token is given for these credentials. */
+export class TokenRefused extends Error {
+  override readonly name = 'TokenRefused';
+}
+
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 /** A token is asked for anew so long before its end. */
 const RENEW_BEFORE_MS = 300_000;
@@ -79,7 +84,8 @@ async function post(
   // The answer itself may hold a token: only the code of a refusal is told.
   if (response.status >= 300) {
     const code = /"error"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '';
-    throw new Error(`oauth2: cannot fetch token: ${response.status} ${code} from ${origin}`);
+    const why = `oauth2: cannot fetch token: ${response.status} ${code} from ${origin}`;
+    throw response.status < 500 ? new TokenRefused(why) : new Error(why);
   }
   return JSON.parse(text);
 }

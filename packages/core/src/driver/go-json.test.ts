@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { foldGoJson } from './go-json.ts';
+
+const spec = z.object({
+  region: z.string().optional(),
+  iam: z.object({ arn: z.string().optional(), name: z.string().optional() }).optional(),
+  disks: z.array(z.object({ sizeGb: z.int().optional() })).optional(),
+  tags: z.record(z.string(), z.string()).optional(),
+});
+
+test('keys fit in any letter case, the last of several wins, objects are merged', () => {
+  expect(foldGoJson(spec, { Region: 'a', REGION: 'b', iam: { name: 'n' }, IAM: { ARN: 'x' } }).value).toEqual({
+    region: 'b',
+    iam: { name: 'n', arn: 'x' },
+  });
+});
+
+test('null is as if it were not there, and the zero value in lists and maps', () => {
+  expect(foldGoJson(spec, { region: null, disks: [null, { sizeGb: null }], tags: { a: null } }).value).toEqual({
+    disks: [{}, {}],
+    tags: { a: '' },
+  });
+  expect(foldGoJson(spec, null).value).toBeUndefined();
+});
+
+test("what is unknown is left out and told, with the nearest name; keys of maps are nobody else's", () => {
+  const { value, unknown } = foldGoJson(spec, { regoin: 'a', disks: [{ size: 1, colour: 'red' }], tags: { Any: 'x' } });
+  expect(value).toEqual({ disks: [{}], tags: { Any: 'x' } });
+  expect(unknown).toEqual([
+    { path: '.regoin', nearest: 'region' },
+    { path: '.disks[0].size', nearest: 'sizeGb' },
+    { path: '.disks[0].colour' },
+  ]);
+});
+
+test('a wrong type is left for the schema to judge', () => {
+  const { value } = foldGoJson(spec, { region: 5, disks: 'x' });
+  expect(spec.safeParse(value).success).toBe(false);
+});

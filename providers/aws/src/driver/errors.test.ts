@@ -1,0 +1,42 @@
+import { MachineError } from '@mcm/core';
+import { describe, expect, test } from 'vitest';
+import { NoAnswer, Refusal } from '../ec2/refusal.ts';
+import { fromCloud, fromLaunch } from './errors.ts';
+
+const open = new AbortController().signal;
+const refusal = (code: string, status = 400, retryAfterMs?: number) =>
+  new Refusal('RunInstances', { code, message: 'no', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+
+describe('A38: what RunInstances is refused with', () => {
+  test.each(['InsufficientInstanceCapacity', 'VcpuLimitExceeded', 'Unsupported', 'MaxIOPSLimitExceeded'])(
+    '%s is ResourceExhausted',
+    (code) => expect(fromLaunch(refusal(code), open).code).toBe('ResourceExhausted'),
+  );
+
+  test.each(['InvalidParameterValue', 'unsupported', 'Client.InstanceLimitExceeded'])('A37: %s is Internal', (code) =>
+    expect(fromLaunch(refusal(code), open).code).toBe('Internal'),
+  );
+
+  test('a lookup knows no lack of capacity', () => {
+    expect(fromCloud(refusal('InsufficientInstanceCapacity', 500), open).code).toBe('Internal');
+  });
+});
+
+test('a throttle is Unavailable, with what EC2 asks to wait', () => {
+  expect(fromCloud(refusal('RequestLimitExceeded', 503, 7_000), open)).toMatchObject({
+    code: 'Unavailable',
+    retryAfterMs: 7_000,
+  });
+});
+
+test('refused keys are Internal as in the original, and known as refused', () => {
+  expect(fromCloud(refusal('AuthFailure', 401), open)).toMatchObject({ code: 'Internal', credentialsRefused: true });
+  expect(fromCloud(refusal('InvalidParameterValue'), open).credentialsRefused).toBe(false);
+  expect(fromCloud(new NoAnswer('DescribeInstances', 'no answer'), open).credentialsRefused).toBe(false);
+});
+
+test('the end of the caller is told as what it was', () => {
+  const stopped = AbortSignal.abort(new MachineError('DeadlineExceeded', 'too late'));
+  expect(fromCloud(new Error('aborted'), stopped)).toMatchObject({ code: 'DeadlineExceeded', message: 'too late' });
+  expect(fromCloud(new Error('aborted'), AbortSignal.abort(new Error('enough'))).code).toBe('Canceled');
+});
