@@ -1,6 +1,6 @@
 import { Annotations, type MachineDeployment, machineDeployments } from '@mcm/api';
 import { lastRevision, revisionOf, sameTemplate } from '@mcm/core';
-import type { Clock, KubeClient } from '@mcm/kube';
+import { type Clock, isConflict, type KubeClient } from '@mcm/kube';
 import { getDeployment, readDeployment } from '../deployment-reading.ts';
 import { UserError } from '../errors.ts';
 
@@ -15,6 +15,20 @@ export interface Target {
   readonly clock: Clock;
 }
 
+/** In the middle of a rollout the controller writes the deployment about once a second. */
+const TRIES = 20;
+
+/** Looks and acts anew for as long as somebody else was faster: an operator who wants to pause is not sent away. */
+async function onLatest(act: () => Promise<string>): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await act();
+    } catch (error) {
+      if (!isConflict(error) || tries === TRIES) throw error;
+    }
+  }
+}
+
 /** The patch is bound to the state that was looked at: what changed meanwhile is a conflict and no surprise. */
 async function patch({ client, namespace, name }: Target, seen: MachineDeployment, spec: object): Promise<void> {
   const { uid, resourceVersion } = seen.metadata;
@@ -26,28 +40,34 @@ async function patch({ client, namespace, name }: Target, seen: MachineDeploymen
 const get = ({ client, namespace, name }: Target): Promise<MachineDeployment> => getDeployment(client, namespace, name);
 
 /** Stops the rollout where it is; scaling goes on. Throws `UserError` when it is paused already. */
-export async function pause(target: Target): Promise<string> {
-  const deployment = await get(target);
-  if (deployment.spec.paused) throw new UserError(`machinedeployment ${target.name} is paused already`);
-  await patch(target, deployment, { paused: true });
-  return `machinedeployment ${target.name} paused`;
+export function pause(target: Target): Promise<string> {
+  return onLatest(async () => {
+    const deployment = await get(target);
+    if (deployment.spec.paused) throw new UserError(`machinedeployment ${target.name} is paused already`);
+    await patch(target, deployment, { paused: true });
+    return `machinedeployment ${target.name} paused`;
+  });
 }
 
 /** Lets the rollout go on. Throws `UserError` when it is not paused. */
-export async function resume(target: Target): Promise<string> {
-  const deployment = await get(target);
-  if (!deployment.spec.paused) throw new UserError(`machinedeployment ${target.name} is not paused`);
-  await patch(target, deployment, { paused: null });
-  return `machinedeployment ${target.name} resumed`;
+export function resume(target: Target): Promise<string> {
+  return onLatest(async () => {
+    const deployment = await get(target);
+    if (!deployment.spec.paused) throw new UserError(`machinedeployment ${target.name} is not paused`);
+    await patch(target, deployment, { paused: null });
+    return `machinedeployment ${target.name} resumed`;
+  });
 }
 
 /** Replaces every machine by the rules of the strategy. Throws `UserError` for a paused deployment. */
-export async function restart(target: Target): Promise<string> {
-  const deployment = await get(target);
-  refusePaused(deployment, 'restart');
-  const annotations = { [RESTARTED_AT]: target.clock.now().toISOString() };
-  await patch(target, deployment, { template: { metadata: { annotations } } });
-  return `machinedeployment ${target.name} restarted`;
+export function restart(target: Target): Promise<string> {
+  return onLatest(async () => {
+    const deployment = await get(target);
+    refusePaused(deployment, 'restart');
+    const annotations = { [RESTARTED_AT]: target.clock.now().toISOString() };
+    await patch(target, deployment, { template: { metadata: { annotations } } });
+    return `machinedeployment ${target.name} restarted`;
+  });
 }
 
 /**
@@ -55,21 +75,23 @@ export async function restart(target: Target): Promise<string> {
  * came of it.
  * @throws UserError for a revision that is not there, that is the present one, and for a paused deployment.
  */
-export async function undo(target: Target, revision: number): Promise<string> {
-  const { deployment, sets } = await readDeployment(target.client, target.namespace, target.name);
-  refusePaused(deployment, 'undo');
-  const wanted = revision === 0 ? lastRevision(sets) : revision;
-  const set = sets.find((candidate) => revisionOf(candidate) === wanted);
-  if (wanted === 0 || set === undefined) {
-    const known = sets.flatMap((candidate) => revisionOf(candidate) ?? []).sort((a, b) => a - b);
-    const what = revision === 0 ? 'no revision before the present one' : `no revision ${revision}`;
-    throw new UserError(`machinedeployment ${target.name} has ${what}; there is ${known.join(', ') || 'none'}`);
-  }
-  if (sameTemplate(set.spec.template, deployment.spec.template)) {
-    throw new UserError(`machinedeployment ${target.name} is at revision ${wanted} already`);
-  }
-  await patch(target, deployment, { rollbackTo: { revision: wanted } });
-  return `machinedeployment ${target.name} is rolled back to revision ${wanted} (class ${set.spec.template.spec.class.name ?? '?'})`;
+export function undo(target: Target, revision: number): Promise<string> {
+  return onLatest(async () => {
+    const { deployment, sets } = await readDeployment(target.client, target.namespace, target.name);
+    refusePaused(deployment, 'undo');
+    const wanted = revision === 0 ? lastRevision(sets) : revision;
+    const set = sets.find((candidate) => revisionOf(candidate) === wanted);
+    if (wanted === 0 || set === undefined) {
+      const known = sets.flatMap((candidate) => revisionOf(candidate) ?? []).sort((a, b) => a - b);
+      const what = revision === 0 ? 'no revision before the present one' : `no revision ${revision}`;
+      throw new UserError(`machinedeployment ${target.name} has ${what}; there is ${known.join(', ') || 'none'}`);
+    }
+    if (sameTemplate(set.spec.template, deployment.spec.template)) {
+      throw new UserError(`machinedeployment ${target.name} is at revision ${wanted} already`);
+    }
+    await patch(target, deployment, { rollbackTo: { revision: wanted } });
+    return `machinedeployment ${target.name} is rolled back to revision ${wanted} (class ${set.spec.template.spec.class.name ?? '?'})`;
+  });
 }
 
 function refusePaused({ metadata, spec }: MachineDeployment, what: string): void {

@@ -61,6 +61,24 @@ test('pause and resume write spec.paused, and say when there is nothing to do', 
   expect((await get()).spec.paused).toBeUndefined();
 });
 
+test('a deployment that the controller writes meanwhile is paused all the same', async () => {
+  const resource = client.resource<MachineDeployment>(machineDeployments, 'default');
+  let writes = 0;
+  // What lies between its reading and its writing.
+  const meddled = Object.assign(Object.create(resource), {
+    get: async (name: string) => {
+      const seen = await resource.get(name);
+      const labels = { n: `${++writes}` };
+      if (writes <= 3) await resource.patch(name, { type: 'merge', body: { metadata: { labels } } });
+      return seen;
+    },
+    patch: (...patch: Parameters<typeof resource.patch>) => resource.patch(...patch),
+  });
+  const busy = Object.assign(Object.create(client), { resource: () => meddled });
+  await pause({ ...target, client: busy });
+  expect([(await get()).spec.paused, writes]).toEqual([true, 4]);
+});
+
 test('restart makes another template, with the time in it', async () => {
   await restart(target);
   expect((await get()).spec.template.metadata?.annotations?.[RESTARTED_AT]).toBe(target.clock.now().toISOString());
@@ -136,5 +154,5 @@ test('explain names the field of a spec that is not valid, and its cure', async 
   const spec = { ...reading.deployment.spec, replicas: -1 };
   const { next, cures } = explainDeployment({ ...reading, deployment: { ...reading.deployment, spec } }, new Date(0));
   expect(next).toBe('nothing: its spec is not valid');
-  expect(cures).toEqual(['mend spec.replicas: it must be an integer of 0 or more']);
+  expect(cures).toEqual(['mend spec.replicas: it must be an integer from 0 to 2147483647']);
 });
