@@ -27,7 +27,7 @@ export function machineWait(machine: Machine, machineClass?: MachineClass): Mach
   return {
     name: metadata.name,
     phase,
-    doing: operation?.description?.trim() || 'waits for its machine controller to take it up',
+    doing: operation?.description?.trim() || 'nothing is told of it yet: its VM is being made, or waits for its turn',
     ...(deadline ? { deadline } : {}),
     ...(operation?.errorCode ? { errorCode: operation.errorCode } : {}),
   };

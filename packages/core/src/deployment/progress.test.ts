@@ -31,6 +31,23 @@ const progressOf = (d: MachineDeployment, s: CountedSets, unavailable = 0) =>
     ({ type }) => type === 'Progressing',
   );
 
+describe('rollouts that pass between two looks', () => {
+  test('9.4 machines of another template that came while nobody looked are progress, not the end', () => {
+    const before = {
+      replicas: 3,
+      updatedReplicas: 0,
+      availableReplicas: 3,
+      conditions: [progressing('NewMachineSetAvailable', 'True', minutes(-60))],
+    };
+    expect(progressOf(stored(3, before), sets(3, 3, 0))).toMatchObject({ status: 'True', reason: 'MachineSetUpdated' });
+    expect(progressOf(stored(3, before), sets(3, 3))).toMatchObject({
+      status: 'True',
+      reason: 'NewMachineSetAvailable',
+      lastUpdateTime: minutes(-60),
+    });
+  });
+});
+
 describe('status', () => {
   test.each([
     ['Q-01 enough', 2, 'True'],

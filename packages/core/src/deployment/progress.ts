@@ -102,7 +102,11 @@ function progressConditions(
 ): readonly AnyCondition[] {
   const { conditions } = status;
   const stored = findCondition(deployment.status?.conditions ?? [], PROGRESSING);
-  const done = status.replicas === status.updatedReplicas && stored?.reason === ConditionReasons.NewMachineSetAvailable;
+  const settled = ({ replicas = 0, updatedReplicas = 0 }: MachineDeploymentStatus) => replicas === updatedReplicas;
+  // Settled before, too: where old machines go and new ones come between two looks, a rollout would else pass unseen, and
+  // the cluster autoscaler takes this reason for the end of one (sheet 9.4).
+  const done =
+    settled(status) && settled(deployment.status ?? {}) && stored?.reason === ConditionReasons.NewMachineSetAvailable;
   if (done) return conditions;
   const subject = current ? `MachineSet "${current.set.metadata.name}"` : `Deployment "${deployment.metadata.name}"`;
   if (isComplete(deployment, status)) {

@@ -16,6 +16,16 @@ export function planRecreate({ current, old }: Sizes, replicas: number): Recreat
   const left = old.reduce((total, size: SetSize) => total + size.actual, 0);
   if (left > 0) return { kind: 'wait', because: `${left} old machines are not gone yet` };
   if (current === undefined) return { kind: 'create', because: 'no old machine is left' };
-  const resize = new Map(current.replicas === replicas ? [] : [[current.name, replicas]]);
-  return { kind: 'resize', resize, because: 'the current set gets all replicas' };
+  if (current.replicas !== replicas) {
+    return {
+      kind: 'resize',
+      resize: new Map([[current.name, replicas]]),
+      because: 'the current set gets all replicas',
+    };
+  }
+  const because =
+    current.available < replicas
+      ? `${current.available} of ${replicas} machines are available`
+      : 'no old machine is left';
+  return { kind: 'wait', because };
 }
