@@ -139,3 +139,24 @@ describe('explain', () => {
     },
   );
 });
+
+test('an update in place says what is to be done by hand', () => {
+  const strategy = {
+    type: 'InPlaceUpdate',
+    inPlaceUpdate: { maxSurge: 0, maxUnavailable: 1, orchestrationType: 'Manual' },
+  };
+  const names = ['a', 'b'];
+  const fleet = names.map((name) => machine(name, 'Running', { labels: { node: name } }));
+  const node = (name: string, metadata: object, spec: object) =>
+    ({ apiVersion: 'v1', kind: 'Node', metadata: { ...meta(name), ...metadata }, spec }) as never;
+  const nodes = [
+    node('a', { labels: { 'node.machine.sapcloud.io/candidate-for-update': 'true' } }, {}),
+    node('b', {}, { taints: [{ key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' }] }),
+  ];
+  const wanted = { ...template, spec: { class: { kind: 'MachineClass', name: 'small' }, providerID: 'other' } };
+  const reading = read(fleet, { deployment: deployment(2, { strategy, template: wanted }) });
+  expect(explainDeployment(reading, NOW, nodes).cures).toEqual([
+    'select nodes for their update: kubectl label node NAME node.machine.sapcloud.io/selected-for-update=true (a)',
+    'pods stay away from b until whoever minds its critical components takes this off: kubectl taint node NAME node.gardener.cloud/critical-components-not-ready-',
+  ]);
+});

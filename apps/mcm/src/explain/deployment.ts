@@ -1,4 +1,11 @@
-import { type Machine, type MachineDeployment, MachineDeploymentConditions, type MachineSet } from '@mcm/api';
+import {
+  Labels,
+  type Machine,
+  type MachineDeployment,
+  MachineDeploymentConditions,
+  type MachineSet,
+  Taints,
+} from '@mcm/api';
 import {
   countsTerminating,
   type DeploymentSnapshot,
@@ -88,6 +95,7 @@ export function explainDeployment(
     );
     const cures = [
       ...curesOf(deployment, all),
+      ...(byName ? inPlaceCures(deployment, all, byName) : []),
       ...disruptionCures(plan.repairs),
       ...plan.troubles.conditions.flatMap(cureOf),
     ];
@@ -181,6 +189,37 @@ function curesOf({ metadata, spec, status }: MachineDeployment, machines: readon
     }
   }
   return cures;
+}
+
+const MOST_NAMES = 3;
+
+/** What an operator has to do by hand in updates in place. */
+function inPlaceCures(
+  { spec }: MachineDeployment,
+  machines: readonly Machine[],
+  nodes: ReadonlyMap<string, Node>,
+): string[] {
+  if (spec.strategy?.type !== 'InPlaceUpdate') return [];
+  const own = machines.flatMap(({ metadata }) => nodes.get(metadata.labels?.[Labels.Node] ?? '') ?? []);
+  const has = ({ metadata }: Node, label: string) => metadata.labels?.[label] !== undefined;
+  const names = (found: readonly Node[]) => {
+    const more = found.length > MOST_NAMES ? ` and ${found.length - MOST_NAMES} more` : '';
+    const first = found.slice(0, MOST_NAMES).map(({ metadata }) => metadata.name);
+    return `${first.join(', ')}${more}`;
+  };
+  const waiting = own.filter((node) => has(node, Labels.CandidateForUpdate) && !has(node, Labels.SelectedForUpdate));
+  const { key } = Taints.CriticalComponentsNotReady;
+  const shut = own.filter((node) => node.spec.taints?.some((taint) => taint.key === key));
+  return [
+    ...(spec.strategy.inPlaceUpdate?.orchestrationType === 'Manual' && waiting.length > 0
+      ? [`select nodes for their update: kubectl label node NAME ${Labels.SelectedForUpdate}=true (${names(waiting)})`]
+      : []),
+    ...(shut.length > 0
+      ? [
+          `pods stay away from ${names(shut)} until whoever minds its critical components takes this off: kubectl taint node NAME ${key}-`,
+        ]
+      : []),
+  ];
 }
 
 /** The explanation as lines for a person. */

@@ -124,6 +124,19 @@ test('the state of a rollout is told from the status', async () => {
   expect(told({ conditions })).toMatchObject({ kind: 'failed', text: expect.stringContaining('late') });
 });
 
+test('what is in the way of a rollout is told in place of counts', async () => {
+  const message = 'spec.template.spec.class.name: there is no MachineClass "typo".';
+  const blocked = withStatus(await get(), {
+    replicas: 3,
+    updatedReplicas: 0,
+    conditions: [{ type: 'InvalidSpec', status: 'True', reason: 'ClassNotFound', message }],
+  });
+  expect(rolloutState(blocked)).toEqual({
+    kind: 'under way',
+    text: 'Waiting for machinedeployment workers rollout to finish: spec.template.spec.class.name: there is no MachineClass "typo"...',
+  });
+});
+
 test('status is followed until the rollout is complete', async () => {
   const said: string[] = [];
   const following = followStatus(target, (line) => said.push(line), {

@@ -10,6 +10,12 @@ export interface RolloutState {
   readonly text: string;
 }
 
+/** Conditions that stand only while something is in the way. */
+const BLOCKING: readonly string[] = [
+  MachineDeploymentConditions.InvalidSpec,
+  MachineDeploymentConditions.RolloutBlocked,
+];
+
 /** What the deployment's status says of its rollout, in the words that `kubectl rollout status` has for deployments. */
 export function rolloutState(deployment: MachineDeployment): RolloutState {
   const { metadata, spec, status = {} } = deployment;
@@ -23,10 +29,16 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
     kind: 'under way',
     text: `Waiting for ${name} rollout to finish: ${what}${spec.paused ? ' (paused)' : ''}...`,
   });
+  const blocked = status.conditions?.find(({ type, status: is }) => BLOCKING.includes(type) && is === 'True');
+  const inPlace = spec.strategy?.type === 'InPlaceUpdate';
   const { replicas: wanted = 0 } = spec;
   const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
   if (observedGeneration < (metadata.generation ?? 0)) return wait('the controller has not seen the change yet');
-  if (updatedReplicas < wanted) return wait(`${updatedReplicas} out of ${wanted} new machines have been made`);
+  if (blocked) return wait(`${blocked.message ?? blocked.type}`.replace(/\.$/, ''));
+  if (updatedReplicas < wanted) {
+    const done = inPlace ? 'machines have been updated or made' : 'new machines have been made';
+    return wait(`${updatedReplicas} out of ${wanted} ${done}`);
+  }
   if (replicas > updatedReplicas) return wait(`${replicas - updatedReplicas} old machines are pending termination`);
   if (updatedReplicas > wanted) return wait(`${updatedReplicas - wanted} machines too many are to go`);
   return wait(`${availableReplicas} of ${updatedReplicas} updated machines are available`);
