@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setUpAdmission, type WebhookTransport } from './admission/index.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { setUpAccess } from './auth/index.ts';
+import { ISSUER } from './auth/service-account-tokens.ts';
 import { administrator } from './auth/user.ts';
 import { type CertificateAuthority, createAuthority, createKey } from './certificates/authority.ts';
 import { keepAuthority, keepServiceAccountKey, keepToken } from './certificates/keep.ts';
@@ -76,6 +77,9 @@ export interface ControlPlane {
   /** Ends watches, controllers and the socket, and closes the store. */
   close(): Promise<void>;
 }
+
+/** Tokens in Secrets do not end before these do. */
+const SECRET_TOKEN_SECONDS = 100 * 365 * 86_400;
 
 const systemCall: Call = { user: administrator, userAgent: 'kube-apiserver', warn: () => undefined };
 
@@ -175,6 +179,8 @@ async function serve(
       random,
       caCertificate: authority?.certificate,
       signer: createSigner(authorityOf, clock),
+      accountToken: (account, bound) =>
+        registry.tokens?.issue({ account, bound, audiences: [ISSUER], expirationSeconds: SECRET_TOKEN_SECONDS }),
       ...(options.onControllerError === undefined ? {} : { onError: options.onControllerError }),
     },
     options.controllers ?? true,

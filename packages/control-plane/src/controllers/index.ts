@@ -7,8 +7,11 @@ import { roleAggregation } from './cluster/role-aggregation.ts';
 import { bootstrapSigner, tokenCleaner } from './cluster/tokens.ts';
 import { disruption } from './disruption/index.ts';
 import { garbageCollector } from './garbage-collector/index.ts';
+import { accountTokens } from './namespace/account-tokens.ts';
 import { rootCaPublisher, serviceAccounts } from './namespace/accounts.ts';
 import { namespaceController } from './namespace/index.ts';
+import { endpointSliceController } from './network/endpoint-slices.ts';
+import { endpointsController } from './network/endpoints.ts';
 import { taintEviction } from './node/eviction.ts';
 import { nodeLifecycle } from './node/lifecycle.ts';
 import { podGarbageCollector } from './node/pod-gc.ts';
@@ -17,6 +20,7 @@ import { scheduler } from './scheduler/index.ts';
 import { attachDetach } from './volumes/attach.ts';
 import { volumeBinder } from './volumes/binder.ts';
 import { storageProtection } from './volumes/protection.ts';
+import { cronJobController } from './workloads/cron-job/index.ts';
 import { daemonSetController } from './workloads/daemon-set/index.ts';
 import { deploymentController } from './workloads/deployment/index.ts';
 import { jobController, ttlAfterFinished } from './workloads/job/index.ts';
@@ -37,6 +41,7 @@ const CONTROLLERS: readonly Controller[] = [
   daemonSetController,
   jobController,
   ttlAfterFinished,
+  cronJobController,
   volumeBinder,
   attachDetach,
   storageProtection,
@@ -47,6 +52,9 @@ const CONTROLLERS: readonly Controller[] = [
   taintEviction,
   podGarbageCollector,
   serviceAccounts,
+  accountTokens,
+  endpointsController,
+  endpointSliceController,
   rootCaPublisher,
   policyStatus,
   resourceQuotaController,
@@ -60,6 +68,33 @@ const CONTROLLERS: readonly Controller[] = [
 /** The names by which controllers are chosen. */
 export const controllerNames: readonly string[] = CONTROLLERS.map(({ name }) => name);
 
+/** Names of kube-controller-manager's `--controllers` for those that have another one here; old and new ones. */
+const UPSTREAM_NAMES: Readonly<Record<string, string>> = {
+  'endpoints-controller': 'endpoint',
+  'pod-garbage-collector-controller': 'pod-garbage-collector',
+  podgc: 'pod-garbage-collector',
+  garbagecollector: 'garbage-collector',
+  'bootstrap-signer-controller': 'bootstrap-signer',
+  bootstrapsigner: 'bootstrap-signer',
+  tokencleaner: 'token-cleaner',
+  nodelifecycle: 'node-lifecycle',
+  'certificatesigningrequest-signing-controller': 'csrsigning',
+  'certificatesigningrequest-approving-controller': 'csrapproving',
+  'certificatesigningrequest-cleaner-controller': 'csrcleaning',
+  csrcleaner: 'csrcleaning',
+  'persistentvolume-attach-detach-controller': 'attachdetach',
+  'persistentvolumeclaim-protection-controller': 'pvc-protection',
+  'root-ca-cert-publisher': 'root-ca-certificate-publisher',
+  'kube-scheduler': 'scheduler',
+};
+
+/** The name here of a controller that is called by one of its upstream's names. */
+function ownName(name: string): string {
+  if (controllerNames.includes(name)) return name;
+  const short = name.replace(/-controller$/, '');
+  return UPSTREAM_NAMES[name] ?? (controllerNames.includes(short) ? short : name);
+}
+
 /** Controllers that are chosen and not started yet. */
 export interface Controllers {
   readonly names: readonly string[];
@@ -67,15 +102,27 @@ export interface Controllers {
   start(signal: AbortSignal): Promise<void>;
 }
 
+function namesOf(chosen: boolean | readonly string[]): readonly string[] {
+  if (typeof chosen === 'boolean') return chosen ? controllerNames : [];
+  const left = new Set(chosen.filter((name) => name.startsWith('-')).map((name) => ownName(name.slice(1))));
+  const wanted = chosen
+    .filter((name) => !name.startsWith('-'))
+    .flatMap((name) => (name === '*' ? controllerNames : [ownName(name)]));
+  // A name that no controller has is told, also of one that is to be left out.
+  const unknown = [...left].filter((name) => !controllerNames.includes(name));
+  return [...new Set(wanted)].filter((name) => !left.has(name)).concat(unknown);
+}
+
 /**
- * The controllers of the control plane over its own API. `chosen`: true for all, false for none, or their names.
+ * The controllers of the control plane over its own API. `chosen`: true for all, false for none, or their names, those of
+ * kube-controller-manager among them; `*` stands for all, and a name with `-` before it is left out (`['*', '-job-controller']`).
  * @throws Error for a name that no controller has
  */
 export function builtinControllers(
   environment: ControllerEnvironment,
   chosen: boolean | readonly string[] = true,
 ): Controllers {
-  const names = chosen === true ? controllerNames : chosen === false ? [] : chosen;
+  const names = namesOf(chosen);
   const unknown = names.filter((name) => !controllerNames.includes(name));
   if (unknown.length > 0) {
     throw new Error(`no controller is named ${unknown.join(', ')}; there are ${controllerNames.join(', ')}`);

@@ -33,13 +33,16 @@ export function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date): D
   return first === undefined ? undefined : new Date(first);
 }
 
-function setup({ api, clock, informer, queue }: ControllerContext): void {
+function setup({ api, clock, informer, queue, recorder }: ControllerContext): void {
   const nodes = informer(NODES);
   const pods = informer(PODS);
   const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
+  const tell = recorder('taint-eviction-controller');
 
   const evict = async (key: string, pod: ApiObject): Promise<void> => {
     const place = splitKey(key);
+    const about = { ...pod, apiVersion: 'v1', kind: 'Pod' };
+    tell(about, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${key}`);
     const condition: Plain = {
       type: 'DisruptionTarget',
       status: 'True',

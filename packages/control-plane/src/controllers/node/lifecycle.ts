@@ -58,6 +58,11 @@ export function lostConditions(node: ApiObject, now: string): Plain[] | undefine
   return changed ? next : undefined;
 }
 
+/** Nodes that were there before this controller have been told of already. */
+const NEW_MS = 60_000;
+const isNew = (node: ApiObject, now: Date): boolean =>
+  now.getTime() - new Date(node.metadata.creationTimestamp ?? 0).getTime() < NEW_MS;
+
 const heartbeatOf = (node: ApiObject): unknown => conditionOf(node, 'Ready')?.lastHeartbeatTime;
 
 /** What of a node's change calls for a look: its conditions' statuses, its taints, its cordon. */
@@ -69,12 +74,13 @@ function looksAlike(node: ApiObject, old: ApiObject): boolean {
   return statuses(node) === statuses(old) && JSON.stringify(node.spec) === JSON.stringify(old.spec);
 }
 
-function setup({ api, clock, informer, queue }: ControllerContext): void {
+function setup({ api, clock, informer, queue, recorder }: ControllerContext): void {
   const nodes = informer(NODES);
   const leases = informer(LEASES);
   const pods = informer(PODS);
   const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
   const heartbeats = new Heartbeats();
+  const tell = recorder('node-controller');
   let timer: Timer | undefined;
 
   const hasReported = (node: ApiObject): boolean => conditionOf(node, 'Ready') !== undefined;
@@ -114,7 +120,12 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
       );
       const { namespace, name: podName, resourceVersion } = pod.metadata;
       const patch = { metadata: { resourceVersion }, status: { conditions } };
-      await allowing(api.patch(PODS, { namespace, name: podName, subresource: 'status' }, patch), 404, 409);
+      const marked = await allowing(
+        api.patch(PODS, { namespace, name: podName, subresource: 'status' }, patch),
+        404,
+        409,
+      );
+      if (marked !== undefined) tell(marked, 'Warning', 'NodeNotReady', 'Node is not ready');
     }
   };
 
@@ -128,7 +139,11 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
       if (conditions !== undefined) {
         const patch = { metadata: { resourceVersion }, status: { conditions } };
         // The node's own event brings it back for its taints.
-        await allowing(api.patch(NODES, { name, subresource: 'status' }, patch), 404, 409);
+        const told = await allowing(api.patch(NODES, { name, subresource: 'status' }, patch), 404, 409);
+        const wasReady = conditionOf(node, 'Ready')?.status === 'True';
+        if (told !== undefined && wasReady) {
+          tell(told, 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
+        }
       }
       return;
     }
@@ -143,7 +158,14 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 
   nodes.onChange(({ type, object, old }) => {
     const { name = '' } = object.metadata;
-    if (type === 'deleted') return heartbeats.forget(name);
+    const about = { ...object, apiVersion: 'v1', kind: 'Node' };
+    if (type === 'deleted') {
+      tell(about, 'Normal', 'RemovingNode', `Node ${name} event: Removing Node ${name} from Controller`);
+      return heartbeats.forget(name);
+    }
+    if (type === 'added' && isNew(object, clock.now())) {
+      tell(about, 'Normal', 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`);
+    }
     if (old === undefined || heartbeatOf(object) !== heartbeatOf(old) || isLost(old) !== isLost(object)) {
       heartbeats.beat(name, clock.now());
     }

@@ -1,11 +1,16 @@
+import type { BoundObject } from '../../auth/service-account-tokens.ts';
 import type { Signer } from '../../certificates/signer.ts';
 import type { Clock } from '../../clock.ts';
+import type { ApiObject } from '../../object.ts';
 import { Api, type PlaneClient, type Resource, resourceKey } from './api.ts';
 import { Directory } from './directory.ts';
 import { EventWriter, type Recorder, recorderOf } from './events.ts';
 import { Informer, metadataOnly, type Projection, slimNode, slimPod, withoutManagedFields } from './informer.ts';
 import { WorkQueue } from './queue.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS } from './resources.ts';
+
+/** Makes a token of a service account that lasts as long as the object that it is bound to. */
+export type AccountTokenMaker = (account: ApiObject, bound: BoundObject) => string | undefined;
 
 /** What the controllers run with. */
 export interface ControllerEnvironment {
@@ -17,6 +22,8 @@ export interface ControllerEnvironment {
   readonly caCertificate?: string | undefined;
   /** Signs certificates; absent: none are signed. */
   readonly signer?: Signer | undefined;
+  /** Makes tokens of service accounts; absent: Secrets that ask for one stay without. */
+  readonly accountToken?: AccountTokenMaker | undefined;
   /** Told of work that failed and will be tried again. */
   readonly onError?: (controller: string, key: string, error: unknown) => void;
 }
@@ -28,6 +35,7 @@ export interface ControllerContext {
   readonly random: () => number;
   readonly caCertificate: string | undefined;
   readonly signer: Signer | undefined;
+  readonly accountToken: AccountTokenMaker | undefined;
   readonly signal: AbortSignal;
   /** The shared cache of a resource; it starts when all controllers have asked for theirs. */
   readonly informer: (resource: Resource) => Informer;
@@ -103,6 +111,7 @@ export async function runControllers(
       random: environment.random,
       caCertificate: environment.caCertificate,
       signer: environment.signer,
+      accountToken: environment.accountToken,
       signal,
       informer: (resource) => share(resource, PROJECTIONS.get(resource) ?? withoutManagedFields),
       metadataInformer: (resource) => share(resource, metadataOnly),

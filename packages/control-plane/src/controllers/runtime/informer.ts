@@ -52,8 +52,14 @@ export const withoutManagedFields: Projection = (object) => {
 };
 
 /** Of a container, what decides where its pod may run and what it costs. */
-const slimContainer = ({ name, resources, restartPolicy }: Record<string, unknown>): Record<string, unknown> => ({
+const slimContainer = ({
   name,
+  ports,
+  resources,
+  restartPolicy,
+}: Record<string, unknown>): Record<string, unknown> => ({
+  name,
+  ...(ports === undefined ? {} : { ports }),
   ...(resources === undefined ? {} : { resources }),
   ...(restartPolicy === undefined ? {} : { restartPolicy }),
 });

@@ -95,6 +95,9 @@ export function obstacle(pod: ApiObject, node: ApiObject, usage: Usage): string 
   if (look(node, 'spec').unschedulable === true && !isTolerated(pod, node)) return 'node(s) were unschedulable';
   if (!isTolerated(pod, node)) return 'node(s) had untolerated taint(s)';
   if (!isNamed(pod, node)) return "node(s) didn't match Pod's node affinity/selector";
+  if (!usage.hasPorts(pod, node.metadata.name ?? '')) {
+    return "node(s) didn't have free ports for the requested pod ports";
+  }
   const [short] = lacking(pod, node, usage);
   if (short === undefined) return undefined;
   return short === 'pods' ? 'Too many pods' : `Insufficient ${short}`;

@@ -20,6 +20,9 @@ const isPending = (pod: ApiObject): boolean =>
   text(look(pod, 'spec'), 'schedulerName') === SCHEDULER &&
   items(look(pod, 'spec'), 'schedulingGates').length === 0;
 
+/** Items of a list do not say their kind. */
+const aboutPod = (pod: ApiObject): ApiObject => ({ ...pod, apiVersion: 'v1', kind: 'Pod' });
+
 /** What of a node the scheduler looks at: a heartbeat changes none of it. */
 const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.spec, old.spec) &&
@@ -60,7 +63,7 @@ export function chooseNode(
   return best === undefined ? { why: unschedulableMessage(known.length, reasons) } : { node: best };
 }
 
-function setup({ api, clock, informer, queue }: ControllerContext): void {
+function setup({ api, clock, informer, queue, recorder }: ControllerContext): void {
   const pods = informer(PODS);
   const nodes = informer(NODES);
   const claims = informer(CLAIMS);
@@ -69,6 +72,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   const namespaces = informer(NAMESPACES);
   const labelsOf = (namespace: string): Record<string, string> => namespaces.get(namespace)?.metadata.labels ?? {};
   const usage = new Usage();
+  const tell = recorder(SCHEDULER);
   /** Pods that found no place: looked at again when something changes that may give them one. */
   const waiting = new Set<string>();
 
@@ -76,6 +80,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     waiting.add(key);
     const old = conditionOf(pod, 'PodScheduled');
     if (old?.status === 'False' && old.reason === 'Unschedulable' && old.message === message) return;
+    tell(aboutPod(pod), 'Warning', 'FailedScheduling', message);
     const condition: Plain = {
       type: 'PodScheduled',
       status: 'False',
@@ -102,6 +107,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     };
     try {
       await api.create(PODS, binding, { namespace, name, subresource: 'binding' });
+      tell(aboutPod(pod), 'Normal', 'Scheduled', `Successfully assigned ${namespace}/${name} to ${node}`);
     } catch (error) {
       usage.remove(uid);
       // The pod has gone, or someone else has bound it.

@@ -2,6 +2,7 @@ import { items, look, text } from '../../kinds/plain.ts';
 import { quantityNanos } from '../../kinds/quantity.ts';
 import type { ApiObject } from '../../object.ts';
 import { Neighbours } from './neighbours.ts';
+import { HostPorts, hostPortsOf } from './ports.ts';
 
 /** Amounts by resource name, in thousandths (so that `100m` of CPU is a whole number). */
 export type Amounts = ReadonlyMap<string, number>;
@@ -45,20 +46,29 @@ export function allocatableOf(node: ApiObject): Amounts {
   return amounts;
 }
 
+interface Place {
+  readonly node: string;
+  readonly amounts: Amounts;
+  readonly ports: ReturnType<typeof hostPortsOf>;
+}
+
 /** How much of each resource is asked for on each node, kept as pods come and go. */
 export class Usage {
   /** The same pods, by what they look like. */
   readonly neighbours = new Neighbours();
   readonly #nodes = new Map<string, Map<string, number>>();
-  readonly #pods = new Map<string, { readonly node: string; readonly amounts: Amounts }>();
+  readonly #pods = new Map<string, Place>();
+  readonly #ports = new HostPorts();
 
   /** A pod takes its place on a node; said again it changes nothing. */
   put(pod: ApiObject, node: string): void {
     const { uid = '' } = pod.metadata;
     if (this.#pods.has(uid)) return;
     const amounts = requestsOf(pod);
-    this.#pods.set(uid, { node, amounts });
+    const ports = hostPortsOf(pod);
+    this.#pods.set(uid, { node, amounts, ports });
     this.#add(node, amounts, 1);
+    this.#ports.put(node, ports, 1);
     this.neighbours.put(pod, node);
   }
 
@@ -68,6 +78,13 @@ export class Usage {
     this.#pods.delete(uid);
     this.neighbours.remove(uid);
     this.#add(place.node, place.amounts, -1);
+    this.#ports.put(place.node, place.ports, -1);
+  }
+
+  /** Whether the ports of the node itself that a pod wants are free there. */
+  hasPorts(pod: ApiObject, node: string): boolean {
+    const ports = hostPortsOf(pod);
+    return ports.length === 0 || this.#ports.areFree(node, ports);
   }
 
   /** The node on which a pod has its place. */

@@ -1,0 +1,63 @@
+import { look, text } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { allowing } from '../runtime/api.ts';
+import type { Controller, ControllerContext } from '../runtime/controller.ts';
+import { keyOf, splitKey } from '../runtime/informer.ts';
+import { isDying, namespaceOf } from '../runtime/objects.ts';
+import { SECRETS, SERVICE_ACCOUNTS } from '../runtime/resources.ts';
+
+const TYPE = 'kubernetes.io/service-account-token';
+const ACCOUNT_NAME = 'kubernetes.io/service-account.name';
+const ACCOUNT_UID = 'kubernetes.io/service-account.uid';
+
+const isToken = (secret: ApiObject): boolean => secret.type === TYPE;
+const accountOf = ({ metadata: { annotations = {} } }: ApiObject): string => annotations[ACCOUNT_NAME] ?? '';
+const base64 = (value: string): string => Buffer.from(value).toString('base64');
+
+function setup({ api, caCertificate, accountToken, informer, queue }: ControllerContext): void {
+  const secrets = informer(SECRETS);
+  const accounts = informer(SERVICE_ACCOUNTS);
+  const tokensOf = secrets.index((secret) => (isToken(secret) ? [`${namespaceOf(secret)}/${accountOf(secret)}`] : []));
+
+  const work = queue(async (key) => {
+    const secret = secrets.get(key);
+    if (secret === undefined || isDying(secret) || !isToken(secret)) return;
+    const { namespace, name } = splitKey(key);
+    // The server itself is asked: an account that was made together with its secret may not be in the cache yet.
+    const account = await allowing(api.get(SERVICE_ACCOUNTS, { namespace, name: accountOf(secret) }), 404);
+    const known = secret.metadata.annotations?.[ACCOUNT_UID];
+    const isGone = account === undefined || (known !== undefined && known !== account.metadata.uid);
+    if (isGone) {
+      const { uid = '', resourceVersion = '' } = secret.metadata;
+      await allowing(api.delete(SECRETS, { namespace, name }, { preconditions: { uid, resourceVersion } }), 404, 409);
+      return;
+    }
+    const data = look(secret, 'data');
+    const wanted: Record<string, string> = {};
+    if (text(data, 'namespace') === '') wanted.namespace = base64(namespace);
+    if (caCertificate !== undefined && data['ca.crt'] !== base64(caCertificate))
+      wanted['ca.crt'] = base64(caCertificate);
+    if (text(data, 'token') === '') {
+      const token = accountToken?.(account, { kind: 'Secret', name, uid: secret.metadata.uid ?? '' });
+      if (token !== undefined) wanted.token = base64(token);
+    }
+    if (Object.keys(wanted).length === 0 && known !== undefined) return;
+    const { uid, resourceVersion } = secret.metadata;
+    const annotations = { [ACCOUNT_UID]: account.metadata.uid };
+    const patch = { metadata: { uid, resourceVersion, annotations }, data: wanted };
+    await allowing(api.patch(SECRETS, { namespace, name }, patch), 404, 409);
+  });
+
+  secrets.onChange(({ type, object }) => {
+    if (type !== 'deleted' && isToken(object)) work.add(keyOf(object));
+  });
+  accounts.onChange(({ object }) => {
+    for (const secret of tokensOf(keyOf(object))) work.add(keyOf(secret));
+  });
+}
+
+/**
+ * Fills Secrets that ask for the token of a service account, and takes them away with it.
+ * @see kubernetes pkg/controller/serviceaccount/tokens_controller.go
+ */
+export const accountTokens: Controller = { name: 'serviceaccount-token', setup };

@@ -1,0 +1,86 @@
+import { items, look, number, type Plain, strings, text } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { selectorOf } from '../../registry/label-selector.ts';
+import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
+
+/** A service whose endpoints a controller keeps: one that selects pods, and is no mere name of something outside. */
+export const selectsPods = (service: ApiObject): boolean =>
+  look(service, 'spec').type !== 'ExternalName' && Object.keys(look(service, 'spec', 'selector')).length > 0;
+
+/** The pods that a service sends to, with an address. */
+export function podsBehind(service: ApiObject, pods: readonly ApiObject[]): ApiObject[] {
+  const selects = selectorOf({ matchLabels: look(service, 'spec', 'selector') as Record<string, string> });
+  return pods.filter((pod) => !isTerminal(pod) && addressesOf(pod).length > 0 && selects(pod.metadata.labels ?? {}));
+}
+
+export function addressesOf(pod: ApiObject): string[] {
+  const status = look(pod, 'status');
+  const all = items(status, 'podIPs').map((one) => text(one, 'ip'));
+  const single = text(status, 'podIP');
+  return all.length > 0 ? all : single === '' ? [] : [single];
+}
+
+export const familiesOf = (service: ApiObject): string[] => {
+  const families = strings(look(service, 'spec'), 'ipFamilies');
+  return families.length > 0 ? families : ['IPv4'];
+};
+
+export const isOfFamily = (address: string, family: string): boolean => address.includes(':') === (family === 'IPv6');
+
+/** The number of a service's port on a pod; undefined when the pod has no port of that name. */
+function targetOf(port: Plain, pod: ApiObject): number | undefined {
+  const target = port.targetPort;
+  if (typeof target === 'number') return target === 0 ? number(port, 'port') : target;
+  for (const container of items(look(pod, 'spec'), 'containers')) {
+    const found = items(container, 'ports').find(
+      (one) => one.name === target && (text(one, 'protocol') || 'TCP') === (text(port, 'protocol') || 'TCP'),
+    );
+    if (found !== undefined) return number(found, 'containerPort');
+  }
+  return undefined;
+}
+
+/** The ports of a service as a pod has them. */
+export function portsOn(service: ApiObject, pod: ApiObject): Plain[] {
+  return items(look(service, 'spec'), 'ports').flatMap((port) => {
+    const target = targetOf(port, pod);
+    if (target === undefined) return [];
+    const { name, appProtocol } = port;
+    const protocol = text(port, 'protocol') || 'TCP';
+    return [{ name: name ?? '', port: target, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) }];
+  });
+}
+
+export const targetRefOf = (pod: ApiObject): Plain => ({
+  kind: 'Pod',
+  namespace: namespaceOf(pod),
+  name: pod.metadata.name,
+  uid: pod.metadata.uid,
+});
+
+/** A pod that names the service as its subdomain is known by its hostname below it. */
+export function hostnameOf(service: ApiObject, pod: ApiObject): string | undefined {
+  const spec = look(pod, 'spec');
+  const hostname = text(spec, 'hostname');
+  return hostname !== '' && text(spec, 'subdomain') === service.metadata.name ? hostname : undefined;
+}
+
+/** One endpoint of a slice. */
+export function endpointOf(service: ApiObject, pod: ApiObject, family: string, node: ApiObject | undefined): Plain {
+  const terminating = isDying(pod);
+  const serving = isReady(pod);
+  const ready = look(service, 'spec').publishNotReadyAddresses === true || (serving && !terminating);
+  const hostname = hostnameOf(service, pod);
+  const nodeName = nodeNameOf(pod);
+  const zone = node?.metadata.labels?.['topology.kubernetes.io/zone'];
+  return {
+    addresses: addressesOf(pod)
+      .filter((address) => isOfFamily(address, family))
+      .slice(0, 1),
+    conditions: { ready, serving, terminating },
+    ...(hostname === undefined ? {} : { hostname }),
+    targetRef: targetRefOf(pod),
+    ...(nodeName === '' ? {} : { nodeName }),
+    ...(zone === undefined ? {} : { zone }),
+  };
+}

@@ -1,0 +1,105 @@
+import { items, look, type Plain } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
+import { allowing } from '../runtime/api.ts';
+import type { Controller, ControllerContext } from '../runtime/controller.ts';
+import { keyOf, splitKey } from '../runtime/informer.ts';
+import { isDying, isReady, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
+import { ENDPOINTS, PODS, SERVICES } from '../runtime/resources.ts';
+import {
+  addressesOf,
+  familiesOf,
+  hostnameOf,
+  isOfFamily,
+  podsBehind,
+  portsOn,
+  selectsPods,
+  targetRefOf,
+} from './backends.ts';
+import { followPods } from './follow.ts';
+
+const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
+const SELF = 'endpoint-controller';
+const HEADLESS = 'service.kubernetes.io/headless';
+
+interface Subset {
+  readonly addresses: Plain[];
+  readonly notReadyAddresses: Plain[];
+  readonly ports: readonly Plain[];
+}
+
+const byAddress = (a: Plain, b: Plain): number => (String(a.ip) < String(b.ip) ? -1 : 1);
+
+/** Where the pods of a service are, those together that have its ports at the same numbers (`RepackSubsets`). */
+export function subsetsOf(service: ApiObject, pods: readonly ApiObject[]): Plain[] {
+  const [family = 'IPv4'] = familiesOf(service);
+  const all = look(service, 'spec').publishNotReadyAddresses === true;
+  const subsets = new Map<string, Subset>();
+  for (const pod of podsBehind(service, pods)) {
+    if (isDying(pod) && !all) continue;
+    const ip = addressesOf(pod).find((address) => isOfFamily(address, family));
+    if (ip === undefined) continue;
+    const ports = portsOn(service, pod).map(({ name, ...port }) => (name === '' ? port : { name, ...port }));
+    const id = JSON.stringify(ports);
+    const subset = subsets.get(id) ?? { addresses: [], notReadyAddresses: [], ports };
+    subsets.set(id, subset);
+    const hostname = hostnameOf(service, pod);
+    const nodeName = nodeNameOf(pod);
+    const address = {
+      ip,
+      ...(hostname === undefined ? {} : { hostname }),
+      ...(nodeName === '' ? {} : { nodeName }),
+      targetRef: targetRefOf(pod),
+    };
+    (all || isReady(pod) ? subset.addresses : subset.notReadyAddresses).push(address);
+  }
+  return [...subsets.values()].map(({ addresses, notReadyAddresses, ports }) => ({
+    ...(addresses.length === 0 ? {} : { addresses: addresses.sort(byAddress) }),
+    ...(notReadyAddresses.length === 0 ? {} : { notReadyAddresses: notReadyAddresses.sort(byAddress) }),
+    ...(ports.length === 0 ? {} : { ports }),
+  }));
+}
+
+function setup({ api, informer, queue }: ControllerContext): void {
+  const services = informer(SERVICES);
+  const endpoints = informer(ENDPOINTS);
+  const pods = informer(PODS);
+  const podsIn = pods.index((pod) => [namespaceOf(pod)]);
+
+  const work = queue(async (key) => {
+    const { namespace, name } = splitKey(key);
+    const service = services.get(key);
+    const known = endpoints.get(key);
+    if (service === undefined || isDying(service)) {
+      // The service's own endpoints go with it, by name.
+      if (service === undefined && known !== undefined) await allowing(api.delete(ENDPOINTS, { namespace, name }), 404);
+      return;
+    }
+    if (!selectsPods(service)) return;
+    const subsets = subsetsOf(service, podsIn(namespace));
+    const isHeadless = look(service, 'spec').clusterIP === 'None';
+    const labels = {
+      ...service.metadata.labels,
+      [MANAGED_BY]: SELF,
+      ...(isHeadless ? { [HEADLESS]: '' } : {}),
+    };
+    if (known === undefined) {
+      const object = { apiVersion: 'v1', kind: 'Endpoints', metadata: { name, labels }, subsets };
+      await allowing(api.create(ENDPOINTS, object, { namespace }), 403, 404, 409);
+      return;
+    }
+    if (jsonEquals(items(known, 'subsets'), subsets) && jsonEquals(known.metadata.labels ?? {}, labels)) return;
+    const { uid, resourceVersion } = known.metadata;
+    const patch = { metadata: { uid, resourceVersion, labels }, subsets: subsets.length === 0 ? null : subsets };
+    await allowing(api.patch(ENDPOINTS, { namespace, name }, patch), 404, 409);
+  });
+
+  followPods({ services, pods, add: (service) => work.add(keyOf(service)) });
+  endpoints.onChange(({ object }) => work.add(keyOf(object)));
+}
+
+/**
+ * The same in the older form, one object a service.
+ * @see kubernetes pkg/controller/endpoint
+ */
+export const endpointsController: Controller = { name: 'endpoint', setup };

@@ -1,0 +1,39 @@
+import { look } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
+import type { Informer } from '../runtime/informer.ts';
+import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
+import { addressesOf, selectsPods } from './backends.ts';
+
+/** What of a pod its services' endpoints show. */
+const facts = (pod: ApiObject): unknown => [
+  pod.metadata.labels,
+  addressesOf(pod),
+  isReady(pod),
+  isDying(pod),
+  isTerminal(pod),
+  nodeNameOf(pod),
+];
+
+/** Calls `add` for every service that changed, or whose pods did. */
+export function followPods(parts: {
+  readonly services: Informer;
+  readonly pods: Informer;
+  readonly add: (service: ApiObject) => void;
+}): void {
+  const { services, pods, add } = parts;
+  const servicesIn = services.index((service) => (selectsPods(service) ? [namespaceOf(service)] : []));
+  services.onChange(({ object }) => add(object));
+  pods.onChange(({ type, object, old }) => {
+    const before = old ?? object;
+    if (addressesOf(object).length + addressesOf(before).length === 0) return;
+    if (type === 'updated' && old !== undefined && jsonEquals(facts(object), facts(old))) return;
+    for (const service of servicesIn(namespaceOf(object))) {
+      const wanted = Object.entries(look(service, 'spec', 'selector'));
+      const matches = [object, before].some((pod) =>
+        wanted.every(([label, value]) => pod.metadata.labels?.[label] === value),
+      );
+      if (matches) add(service);
+    }
+  });
+}

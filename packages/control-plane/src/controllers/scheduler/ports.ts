@@ -1,0 +1,57 @@
+import { items, look, number, text } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+
+const ANY = '0.0.0.0';
+
+interface HostPort {
+  readonly ip: string;
+  /** `TCP/80`. */
+  readonly port: string;
+}
+
+const known = new WeakMap<ApiObject, readonly HostPort[]>();
+
+/** Ports of the node itself that a pod's containers want. */
+export function hostPortsOf(pod: ApiObject): readonly HostPort[] {
+  const found = known.get(pod);
+  if (found !== undefined) return found;
+  const spec = look(pod, 'spec');
+  const sidecars = items(spec, 'initContainers').filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const ports = [...items(spec, 'containers'), ...sidecars].flatMap((container) =>
+    items(container, 'ports')
+      .filter((port) => (number(port, 'hostPort') ?? 0) > 0)
+      .map((port) => ({
+        ip: text(port, 'hostIP') || ANY,
+        port: `${text(port, 'protocol') || 'TCP'}/${port.hostPort}`,
+      })),
+  );
+  known.set(pod, ports);
+  return ports;
+}
+
+/** Which ports are taken on each node, kept as pods come and go. */
+export class HostPorts {
+  /** By node and port: how often each address has it. */
+  readonly #taken = new Map<string, Map<string, number>>();
+
+  put(node: string, ports: readonly HostPort[], sign: 1 | -1): void {
+    for (const { ip, port } of ports) {
+      const key = `${node} ${port}`;
+      const byAddress = this.#taken.get(key) ?? new Map<string, number>();
+      const count = (byAddress.get(ip) ?? 0) + sign;
+      if (count > 0) byAddress.set(ip, count);
+      else byAddress.delete(ip);
+      if (byAddress.size > 0) this.#taken.set(key, byAddress);
+      else this.#taken.delete(key);
+    }
+  }
+
+  /** Whether all of them are free; all addresses together collide with every single one. */
+  areFree(node: string, ports: readonly HostPort[]): boolean {
+    return ports.every(({ ip, port }) => {
+      const byAddress = this.#taken.get(`${node} ${port}`);
+      if (byAddress === undefined) return true;
+      return ip === ANY ? byAddress.size === 0 : !byAddress.has(ip) && !byAddress.has(ANY);
+    });
+  }
+}

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { nextTime, parseSchedule } from '../../../kinds/workloads/cron.ts';
+import { TestPlane } from '../../testing.ts';
+
+const BATCH = '/apis/batch/v1/namespaces/default';
+
+test.each([
+  ['*/15 * * * *', '2024-01-01T00:07:00Z', 'UTC', '2024-01-01T00:15:00.000Z'],
+  ['0 9 * * mon-fri', '2024-01-05T09:00:00Z', 'UTC', '2024-01-08T09:00:00.000Z'],
+  ['0 0 13 * 5', '2024-01-01T00:00:00Z', 'UTC', '2024-01-05T00:00:00.000Z'],
+  ['30 4 1,15 * *', '2024-01-01T05:00:00Z', 'UTC', '2024-01-15T04:30:00.000Z'],
+  ['0 12 * * *', '2024-07-01T00:00:00Z', 'Europe/Berlin', '2024-07-01T10:00:00.000Z'],
+  ['30 2 * * *', '2024-03-30T12:00:00Z', 'Europe/Berlin', '2024-04-01T00:30:00.000Z'],
+  ['@every 90m', '2024-01-01T00:00:00Z', 'UTC', '2024-01-01T01:30:00.000Z'],
+  ['0 0 29 2 *', '2024-03-01T00:00:00Z', 'UTC', '2028-02-29T00:00:00.000Z'],
+])('%s after %s in %s is due at %s', (schedule, after, zone, due) => {
+  expect(nextTime(parseSchedule(schedule), new Date(after), zone)?.toISOString()).toBe(due);
+});
+
+test.each([
+  ['* * *', 'expected exactly 5 fields, found 3: [* * *]'],
+  ['60 * * * *', 'end of range (60) above maximum (59): 60'],
+  ['* * 0 * *', 'beginning of range (0) below minimum (1): 0'],
+  ['5-2 * * * *', 'beginning of range (5) beyond end of range (2): 5-2'],
+  ['*/0 * * * *', 'step of range should be a positive number: */0'],
+  ['x * * * *', 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'],
+  ['@never', 'unrecognized descriptor: @never'],
+])('%s is refused: %s', (schedule, message) => {
+  expect(() => parseSchedule(schedule)).toThrow(message);
+});
+
+const start = (plane: TestPlane, spec: Record<string, unknown>) => {
+  const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } };
+  return plane.must('POST', `${BATCH}/cronjobs`, {
+    apiVersion: 'batch/v1',
+    kind: 'CronJob',
+    metadata: { name: 'tick' },
+    spec: { schedule: '*/10 * * * *', jobTemplate: { spec: { template } }, ...spec },
+  });
+};
+
+const names = async (plane: TestPlane): Promise<(string | undefined)[]> =>
+  (await plane.list(`${BATCH}/jobs`)).map(({ metadata }) => metadata.name);
+
+test('a cron job starts a job when one is due, and says so; a suspended one starts none', async () => {
+  await using plane = await TestPlane.start('cronjob');
+  await start(plane, {});
+  expect(await names(plane)).toEqual([]);
+  await plane.clock.advance(20 * 60_000);
+  expect(await names(plane)).toEqual(['tick-28401130', 'tick-28401140']);
+  const [job] = await plane.list(`${BATCH}/jobs`);
+  expect(job?.metadata.annotations).toEqual({
+    'batch.kubernetes.io/cronjob-scheduled-timestamp': '2024-01-01T00:10:00Z',
+  });
+  const { status } = await plane.must('GET', `${BATCH}/cronjobs/tick`);
+  expect(status).toMatchObject({ lastScheduleTime: '2024-01-01T00:20:00Z', active: [{}, {}] });
+  await plane.patch(`${BATCH}/cronjobs/tick`, { spec: { suspend: true } });
+  await plane.clock.advance(60 * 60_000);
+  expect(await names(plane)).toHaveLength(2);
+  expect(plane.errors).toEqual([]);
+});
+
+test.each([
+  ['Forbid', ['tick-28401130']],
+  ['Replace', ['tick-28401150']],
+])('with the policy %s one job runs at a time', async (concurrencyPolicy, left) => {
+  await using plane = await TestPlane.start('cronjob', 'garbage-collector');
+  await start(plane, { concurrencyPolicy });
+  await plane.clock.advance(35 * 60_000);
+  expect(await names(plane)).toEqual(left);
+  expect(plane.errors).toEqual([]);
+});
+
+test('ended jobs are kept up to the limits', async () => {
+  await using plane = await TestPlane.start('cronjob', 'garbage-collector');
+  await start(plane, { successfulJobsHistoryLimit: 1 });
+  for (let round = 0; round < 3; round++) {
+    await plane.clock.advance(10 * 60_000);
+    const name = (await names(plane)).at(-1);
+    const at = plane.clock.now().toISOString();
+    const condition = (type: string) => ({ type, status: 'True', lastProbeTime: at, lastTransitionTime: at });
+    await plane.patch(`${BATCH}/jobs/${name}/status`, {
+      status: {
+        startTime: at,
+        completionTime: at,
+        succeeded: 1,
+        conditions: [condition('SuccessCriteriaMet'), condition('Complete')],
+      },
+    });
+  }
+  expect(await names(plane)).toEqual(['tick-28401150']);
+  expect((await plane.must('GET', `${BATCH}/cronjobs/tick`)).status).toMatchObject({
+    lastSuccessfulTime: '2024-01-01T00:30:00Z',
+  });
+  expect(plane.errors).toEqual([]);
+});

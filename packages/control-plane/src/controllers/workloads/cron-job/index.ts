@@ -1,0 +1,237 @@
+import { items, look, number, type Plain, text } from '../../../kinds/plain.ts';
+import { isTimeZone, nextTime, parseSchedule, type Schedule, ScheduleError } from '../../../kinds/workloads/cron.ts';
+import type { ApiObject } from '../../../object.ts';
+import { jsonEquals } from '../../../registry/object-text.ts';
+import { allowing, hasCode } from '../../runtime/api.ts';
+import type { Controller, ControllerContext } from '../../runtime/controller.ts';
+import { keyOf } from '../../runtime/informer.ts';
+import { conditionOf, controllerOf, isDying, namespaceOf, ownerReference, timestamp } from '../../runtime/objects.ts';
+import { CRON_JOBS, JOBS } from '../../runtime/resources.ts';
+
+const SCHEDULED_AT = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
+/** Missed runs that are looked through one by one. */
+const MANY_RUNS = 100;
+
+/** How a job has ended; undefined: it has not. */
+const endOf = (job: ApiObject): 'Complete' | 'Failed' | undefined =>
+  (['Complete', 'Failed'] as const).find((type) => conditionOf(job, type)?.status === 'True');
+
+const startedAt = (job: ApiObject): number =>
+  new Date(text(look(job, 'status'), 'startTime') || (job.metadata.creationTimestamp ?? 0)).getTime();
+
+/** The latest run that is due and was not started, and when the next one is. */
+export function dueRun(
+  cronJob: ApiObject,
+  schedule: Schedule,
+  now: Date,
+): { due: Date | undefined; next: Date | undefined; missed: number } {
+  const spec = look(cronJob, 'spec');
+  const zone = text(spec, 'timeZone') || 'UTC';
+  const last = text(look(cronJob, 'status'), 'lastScheduleTime') || (cronJob.metadata.creationTimestamp ?? '');
+  let from = new Date(last).getTime();
+  const deadline = number(spec, 'startingDeadlineSeconds');
+  if (deadline !== undefined) from = Math.max(from, now.getTime() - deadline * 1000);
+  let due: Date | undefined;
+  let missed = 0;
+  let next = nextTime(schedule, new Date(from), zone);
+  while (next !== undefined && next <= now) {
+    due = next;
+    missed++;
+    if (missed > MANY_RUNS) {
+      // So many runs were missed that only the latest matters: a day back will do to find it.
+      const near = nextTime(schedule, new Date(now.getTime() - 86_400_000), zone);
+      if (near !== undefined && near <= now && near > due) next = near;
+    }
+    next = nextTime(schedule, next, zone);
+  }
+  return { due, next, missed };
+}
+
+/** The job of one run: its name tells the minute for which it is meant. */
+export function jobOf(cronJob: ApiObject, at: Date): Plain {
+  const template = look(cronJob, 'spec', 'jobTemplate');
+  const { labels, annotations } = look(template, 'metadata');
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name: `${cronJob.metadata.name}-${Math.floor(at.getTime() / 60_000)}`,
+      ...(labels === undefined ? {} : { labels }),
+      annotations: { ...(annotations as object | undefined), [SCHEDULED_AT]: timestamp(at) },
+      ownerReferences: [ownerReference(cronJob)],
+    },
+    spec: template.spec,
+  };
+}
+
+const referenceTo = ({ metadata }: ApiObject): Plain => ({
+  kind: 'Job',
+  namespace: metadata.namespace,
+  name: metadata.name,
+  uid: metadata.uid,
+  apiVersion: 'batch/v1',
+  resourceVersion: metadata.resourceVersion,
+});
+
+function setup({ api, clock, informer, queue, recorder }: ControllerContext): void {
+  const cronJobs = informer(CRON_JOBS);
+  const jobs = informer(JOBS);
+  const tell = recorder('cronjob-controller');
+  const jobsOf = jobs.index((job) => {
+    const owner = controllerOf(job);
+    return owner === undefined ? [] : [owner.uid];
+  });
+
+  const remove = async (cronJob: ApiObject, job: ApiObject): Promise<boolean> => {
+    const { namespace, name, uid = '' } = job.metadata;
+    const options = { propagationPolicy: 'Background', preconditions: { uid } } as const;
+    const gone = await allowing(api.delete(JOBS, { namespace, name }, options), 404, 409);
+    if (gone !== undefined) tell(cronJob, 'Normal', 'SuccessfulDelete', `Deleted job ${name}`);
+    return gone !== undefined;
+  };
+
+  /** Ended jobs beyond those that are kept, the oldest first. */
+  const cleanUp = async (cronJob: ApiObject, own: readonly ApiObject[]): Promise<void> => {
+    const spec = look(cronJob, 'spec');
+    const limits = { Complete: spec.successfulJobsHistoryLimit, Failed: spec.failedJobsHistoryLimit };
+    for (const [end, limit] of Object.entries(limits)) {
+      if (typeof limit !== 'number') continue;
+      const ended = own
+        .filter((job) => endOf(job) === end && !isDying(job))
+        .sort((a, b) => startedAt(a) - startedAt(b));
+      for (const job of ended.slice(0, Math.max(0, ended.length - limit))) await remove(cronJob, job);
+    }
+  };
+
+  /** The jobs that run, and the last time that one ended well. */
+  const follow = (cronJob: ApiObject, own: readonly ApiObject[]): Plain => {
+    const status = look(cronJob, 'status');
+    const active: Plain[] = [];
+    let lastSuccess = text(status, 'lastSuccessfulTime');
+    const known = new Map(items(status, 'active').map((one) => [text(one, 'uid'), one]));
+    for (const job of own) {
+      const { uid = '', name } = job.metadata;
+      const end = endOf(job);
+      const before = known.get(uid);
+      known.delete(uid);
+      if (end === undefined) active.push(before ?? referenceTo(job));
+      else if (before !== undefined) {
+        tell(cronJob, 'Normal', 'SawCompletedJob', `Saw completed job: ${name}, condition: ${end}`);
+      }
+      const completed = text(look(job, 'status'), 'completionTime');
+      if (end === 'Complete' && completed > lastSuccess) lastSuccess = completed;
+    }
+    for (const one of known.values()) {
+      const there = jobs.get(`${namespaceOf(cronJob)}/${text(one, 'name')}`);
+      // Its own, made a moment ago and not in the cache yet.
+      if (there === undefined && isFresh(cronJob, clock.now())) active.push(one);
+      else tell(cronJob, 'Normal', 'MissingJob', `Active job went missing: ${text(one, 'name')}`);
+    }
+    return { ...status, active, ...(lastSuccess === '' ? {} : { lastSuccessfulTime: lastSuccess }) };
+  };
+
+  const write = async (cronJob: ApiObject, status: Plain): Promise<boolean> => {
+    const old = look(cronJob, 'status');
+    const active = items(status, 'active');
+    const same =
+      jsonEquals(items(old, 'active'), active) &&
+      ['lastScheduleTime', 'lastSuccessfulTime'].every((field) => old[field] === status[field]);
+    if (same) return true;
+    const { namespace, name, resourceVersion } = cronJob.metadata;
+    const patch = {
+      metadata: { resourceVersion },
+      status: { ...status, active: active.length === 0 ? null : active },
+    };
+    const place = { namespace, name, subresource: 'status' };
+    return (await allowing(api.patch(CRON_JOBS, place, patch), 404, 409)) !== undefined;
+  };
+
+  const run = async (cronJob: ApiObject, status: Plain, due: Date, own: readonly ApiObject[]): Promise<void> => {
+    const policy = text(look(cronJob, 'spec'), 'concurrencyPolicy');
+    let active = items(status, 'active');
+    if (policy === 'Forbid' && active.length > 0) {
+      const why = 'Not starting job because prior execution is running and concurrency policy is Forbid';
+      tell(cronJob, 'Normal', 'JobAlreadyActive', why);
+      return;
+    }
+    if (policy === 'Replace') {
+      for (const job of own.filter((one) => endOf(one) === undefined)) await remove(cronJob, job);
+      active = [];
+    }
+    const job = jobOf(cronJob, due);
+    let made: ApiObject;
+    try {
+      made = await api.create(JOBS, job, { namespace: namespaceOf(cronJob) });
+    } catch (error) {
+      // Made before an answer was lost; or the namespace is on its way out.
+      if (hasCode(error, 409) || hasCode(error, 403)) return;
+      const why = error instanceof Error ? error.message : String(error);
+      tell(cronJob, 'Warning', 'FailedCreate', `Error creating job: ${why}`);
+      throw error;
+    }
+    tell(cronJob, 'Normal', 'SuccessfulCreate', `Created job ${made.metadata.name}`);
+    await write(cronJob, { ...status, active: [...active, referenceTo(made)], lastScheduleTime: timestamp(due) });
+  };
+
+  const work = queue(async (key) => {
+    const cronJob = cronJobs.get(key);
+    if (cronJob === undefined || isDying(cronJob)) return;
+    const own = jobsOf(cronJob.metadata.uid ?? '');
+    await cleanUp(cronJob, own);
+    const status = follow(cronJob, own);
+    const spec = look(cronJob, 'spec');
+    const zone = text(spec, 'timeZone');
+    if (zone !== '' && !isTimeZone(zone)) {
+      tell(
+        cronJob,
+        'Warning',
+        'UnknownTimeZone',
+        `invalid timeZone: ${JSON.stringify(zone)}: unknown time zone ${zone}`,
+      );
+      return void (await write(cronJob, status));
+    }
+    if (spec.suspend === true) return void (await write(cronJob, status));
+    let schedule: Schedule;
+    try {
+      schedule = parseSchedule(text(spec, 'schedule'));
+    } catch (error) {
+      if (!(error instanceof ScheduleError)) throw error;
+      tell(
+        cronJob,
+        'Warning',
+        'UnparseableSchedule',
+        `unparseable schedule: ${text(spec, 'schedule')} : ${error.message}`,
+      );
+      return;
+    }
+    const { due, next } = dueRun(cronJob, schedule, clock.now());
+    if (next !== undefined) work.addAt(key, next);
+    const isStarted =
+      due !== undefined && own.some(({ metadata }) => metadata.name === look(jobOf(cronJob, due), 'metadata').name);
+    if (due === undefined || isStarted) return void (await write(cronJob, status));
+    // Its own changes are written together with the run.
+    await run(cronJob, status, due, own);
+  });
+
+  cronJobs.onChange(({ type, object }) => {
+    if (type !== 'deleted') work.add(keyOf(object));
+  });
+  jobs.onChange(({ object, old }) => {
+    for (const job of old === undefined ? [object] : [object, old]) {
+      const owner = controllerOf(job);
+      if (owner?.kind === 'CronJob') work.add(`${namespaceOf(job)}/${owner.name}`);
+    }
+  });
+}
+
+/** Whether a run was started so lately that the cache may not have its job. */
+const isFresh = (cronJob: ApiObject, now: Date): boolean => {
+  const last = text(look(cronJob, 'status'), 'lastScheduleTime');
+  return last !== '' && now.getTime() - new Date(last).getTime() < 1000;
+};
+
+/**
+ * Starts the Jobs of CronJobs when they are due.
+ * @see kubernetes pkg/controller/cronjob
+ */
+export const cronJobController: Controller = { name: 'cronjob', setup };
