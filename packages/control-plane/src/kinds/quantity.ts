@@ -93,3 +93,17 @@ export function canonicalQuantity(text: string): string | undefined {
 /** Nanos of a quantity's text; 0 for what is none. */
 export const quantityNanos = (text: unknown): bigint =>
   (typeof text === 'number' || typeof text === 'string' ? parseQuantity(String(text))?.nanos : undefined) ?? 0n;
+
+const MICRO = 1_000_000n;
+
+/** Amounts of resources are kept to the thousandth, rounded up. Mutates. */
+export function roundAmounts(amounts: unknown): void {
+  if (typeof amounts !== 'object' || amounts === null) return;
+  const list = amounts as Record<string, unknown>;
+  for (const [name, text] of Object.entries(list)) {
+    const quantity = typeof text === 'string' ? parseQuantity(text) : undefined;
+    if (quantity === undefined || quantity.nanos % MICRO === 0n) continue;
+    const up = quantity.nanos > 0n ? 1n : 0n;
+    list[name] = formatQuantity({ ...quantity, nanos: (quantity.nanos / MICRO + up) * MICRO });
+  }
+}

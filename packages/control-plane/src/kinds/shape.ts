@@ -270,6 +270,22 @@ function compileFields(model: string): readonly Field[] {
     });
 }
 
+/** Structures that Go embeds in others: its decoder names them in the path of a field. */
+const EMBEDDED: Readonly<Record<string, readonly [structure: string, own: ReadonlySet<string>]>> = {
+  Volume: ['VolumeSource', new Set(['name'])],
+  Probe: [
+    'ProbeHandler',
+    new Set([
+      'initialDelaySeconds',
+      'timeoutSeconds',
+      'periodSeconds',
+      'successThreshold',
+      'failureThreshold',
+      'terminationGracePeriodSeconds',
+    ]),
+  ],
+};
+
 function readField(record: Record<string, unknown>, field: Field, owner: string, path: string): void {
   const { name, mode } = field;
   const value = record[name];
@@ -279,7 +295,9 @@ function readField(record: Record<string, unknown>, field: Field, owner: string,
     else if (value === null) delete record[name];
     return;
   }
-  const read = field.read(value, owner, path === '' ? name : `${path}.${name}`);
+  const embedded = EMBEDDED[owner];
+  const inner = embedded === undefined || embedded[1].has(name) ? name : `${embedded[0]}.${name}`;
+  const read = field.read(value, owner, path === '' ? inner : `${path}.${inner}`);
   if ((mode === 'dropped' || mode === 'omitted') && isZero(read)) delete record[name];
   else if (read !== value) record[name] = read;
 }

@@ -153,7 +153,7 @@ const shown = (value: unknown): string => (value === undefined ? 'null' : string
 
 export const invalidValue = (field: string, value: unknown, message: string): StatusCause => ({
   reason: 'FieldValueInvalid',
-  message: `Invalid value: ${shown(value)}: ${message}`,
+  message: message === '' ? `Invalid value: ${shown(value)}` : `Invalid value: ${shown(value)}: ${message}`,
   field,
 });
 

@@ -1,5 +1,7 @@
 import type { ApiObject } from '../../object.ts';
-import { labelProblems } from '../../registry/names.ts';
+import { labelProblems, qualifiedNameProblems } from '../../registry/names.ts';
+import type { StatusCause } from '../../status.ts';
+import { Findings } from '../findings.ts';
 import { strings } from '../plain.ts';
 import { strategy } from '../workloads/apps.ts';
 
@@ -12,12 +14,26 @@ function labelWithName(namespace: ApiObject): void {
   namespace.metadata.labels = { ...namespace.metadata.labels, [NAME_LABEL]: name };
 }
 
+function finalizerCauses(namespace: ApiObject): StatusCause[] {
+  const findings = new Findings();
+  for (const name of strings(namespace.spec, 'finalizers')) {
+    const problems = qualifiedNameProblems(name);
+    findings.problems('spec.finalizers', name, problems);
+    if (name !== 'kubernetes' && !name.includes('/') && (problems.length === 0 || name === '')) {
+      const why = 'name is neither a standard finalizer name nor is it fully qualified';
+      findings.invalid('spec.finalizers', name, why);
+    }
+  }
+  return findings.causes;
+}
+
 export const namespaceStrategy = strategy({
+  causes: finalizerCauses,
   setDefaults: labelWithName,
   prepareForCreate(namespace) {
     labelWithName(namespace);
-    const kept = strings(namespace.spec, 'finalizers').filter((finalizer) => finalizer !== 'kubernetes');
-    namespace.spec = { finalizers: [...kept, 'kubernetes'] };
+    const given = strings(namespace.spec, 'finalizers');
+    namespace.spec = { finalizers: given.includes('kubernetes') ? given : [...given, 'kubernetes'] };
     namespace.status = { phase: 'Active' };
   },
   prepareForUpdate(namespace, old, { subresource }) {

@@ -1,19 +1,49 @@
 import type { ApiObject } from '../../object.ts';
-import { forbiddenValue, invalidValue, requiredValue } from '../../registry/errors.ts';
-import { qualifiedNameProblems } from '../../registry/names.ts';
+import { forbiddenValue, invalidValue } from '../../registry/errors.ts';
+import { labelValueProblems, qualifiedNameProblems } from '../../registry/names.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
-import { child, isPlain, items, look, type Plain, text } from '../plain.ts';
-import { tolerationCauses } from '../pod/validate.ts';
-import { quantityNanos } from '../quantity.ts';
+import { Findings, NOT_NEGATIVE } from '../findings.ts';
+import { cidrValueProblems } from '../formats.ts';
+import { internalForm } from '../internal/form.ts';
+import { child, isPlain, items, look, type Plain, strings, text } from '../plain.ts';
+import { quantityNanos, roundAmounts } from '../quantity.ts';
 import type { Strategy } from '../workloads/apps.ts';
 
+const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const NANO = 1_000_000_000n;
+
+/** The address range of a node's pods is kept twice: as one, and as the first of a list. */
+function followCidr(node: ApiObject): void {
+  const { spec } = node;
+  if (!isPlain(spec)) return;
+  const [first] = strings(spec, 'podCIDRs');
+  const one = text(spec, 'podCIDR');
+  if (one !== '' && first !== one) spec.podCIDRs = [one];
+  else if (one === '' && first !== undefined) spec.podCIDR = first;
+}
+
+function cidrCauses(spec: Plain): StatusCause[] {
+  const findings = new Findings();
+  const ranges = strings(spec, 'podCIDRs');
+  for (const [index, range] of ranges.entries()) {
+    findings.problems(`spec.podCIDRs[${index}]`, range, cidrValueProblems(range));
+  }
+  if (findings.causes.length > 0 || ranges.length < 2) return findings.causes;
+  const six = ranges.map((range) => range.includes(':'));
+  if (ranges.length > 2 || six[0] === six[1]) {
+    findings.invalid('spec.podCIDRs', ranges, 'may specify no more than one CIDR for each IP family');
+  }
+  return findings.causes;
+}
 
 /** What a node has, where its kubelet does not say what of it may be used. */
 function defaultAllocatable(node: ApiObject): void {
   const status = child(node, 'status');
   const { capacity } = status;
+  roundAmounts(capacity);
+  roundAmounts(status.allocatable);
+  followCidr(node);
   if (isPlain(capacity) && status.allocatable === undefined) status.allocatable = { ...capacity };
 }
 
@@ -29,6 +59,7 @@ function quantityCauses(status: Plain): StatusCause[] {
       for (const problem of resource === '' ? [] : qualifiedNameProblems(resource)) {
         causes.push(invalidValue(field, resource, problem));
       }
+      if (quantityNanos(quantity) < 0n) causes.push(invalidValue(field, quantity, NOT_NEGATIVE));
       if (isExtended(resource) && quantityNanos(quantity) % NANO !== 0n) {
         causes.push(invalidValue(field, quantity, 'must be an integer'));
       }
@@ -40,24 +71,20 @@ function quantityCauses(status: Plain): StatusCause[] {
 function taintCauses(spec: Plain): StatusCause[] {
   const seen = new Set<string>();
   return items(spec, 'taints').flatMap((taint, index) => {
-    const path = `spec.taints[${index}]`;
+    const path = `metadata.taints[${index}]`;
     const key = text(taint, 'key');
+    const value = text(taint, 'value');
     const effect = text(taint, 'effect');
-    const causes: StatusCause[] = [];
-    if (key === '') causes.push(requiredValue(`${path}.key`, 'name part must be non-empty'));
-    else for (const problem of qualifiedNameProblems(key)) causes.push(invalidValue(`${path}.key`, key, problem));
-    if (effect === '') causes.push(requiredValue(`${path}.effect`));
-    else
-      causes.push(
-        ...tolerationCauses([{ key, operator: 'Exists', effect }], path).filter(
-          ({ field }) => field === `${path}.effect`,
-        ),
-      );
+    const findings = new Findings();
+    findings.qualifiedName(`${path}.key`, key);
+    findings.problems(`${path}.value`, value, labelValueProblems(value));
+    findings.oneOf(`${path}.effect`, effect, EFFECTS, true);
+    const { causes } = findings;
     const id = `${key}:${effect}`;
     if (seen.has(id)) {
       causes.push({
         reason: 'FieldValueDuplicate',
-        message: `Duplicate value: ${JSON.stringify({ key, value: text(taint, 'value'), effect })}: taints must be unique by key and effect pair`,
+        message: `Duplicate value: ${JSON.stringify(internalForm('Taint', taint))}: taints must be unique by key and effect pair`,
         field: path,
       });
     }
@@ -89,7 +116,11 @@ export const nodeStrategy: Strategy = {
   setDefaults: defaultAllocatable,
   prepareForCreate: dropConfig,
   prepareForUpdate: dropConfig,
-  validate: (node) => [...taintCauses(look(node, 'spec')), ...quantityCauses(look(node, 'status'))],
+  validate: (node) => [
+    ...taintCauses(look(node, 'spec')),
+    ...quantityCauses(look(node, 'status')),
+    ...cidrCauses(look(node, 'spec')),
+  ],
   validateUpdate: (node, old) => [
     ...taintCauses(look(node, 'spec')),
     ...quantityCauses(look(node, 'status')),

@@ -1,8 +1,13 @@
 import { isPlain, items, look, type Plain, preset, presets, text } from '../plain.ts';
+import { roundAmounts } from '../quantity.ts';
 
 /** `repo/name:tag@digest` without its digest: whether the tag is `latest`, given or implied. */
+const REFERENCE =
+  /^(?:[a-zA-Z0-9](?:[-.a-zA-Z0-9]*[a-zA-Z0-9])?(?::\d+)?\/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*(?::[\w][\w.-]{0,127})?$/;
+
 function isLatest(image: string): boolean {
-  if (image.includes('@')) return false;
+  // What is no reference at all has no tag either.
+  if (image.includes('@') || image.length > 255 || !REFERENCE.test(image)) return false;
   const tag = /:([^:/]*)$/.exec(image)?.[1];
   return tag === undefined || tag === 'latest';
 }
@@ -30,6 +35,8 @@ const defaultFieldRef = (reference: unknown): void => {
 /** Limits stand in for requests that are not given. */
 function defaultRequests(container: Plain): void {
   const resources = look(container, 'resources');
+  roundAmounts(resources.limits);
+  roundAmounts(resources.requests);
   const { limits } = resources;
   if (!isPlain(limits)) return;
   const requests = isPlain(resources.requests) ? resources.requests : {};
@@ -89,6 +96,7 @@ function defaultVolume(volume: Plain): void {
   if (isPlain(hostPath)) hostPath.type ??= '';
   if (isPlain(ephemeral)) {
     const spec = look(ephemeral, 'volumeClaimTemplate', 'spec');
+    for (const list of ['requests', 'limits']) roundAmounts(look(spec, 'resources')[list]);
     preset(spec, 'volumeMode', 'Filesystem');
   }
   for (const [name, defaults] of Object.entries(VOLUME_DEFAULTS)) {

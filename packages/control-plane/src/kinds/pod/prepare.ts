@@ -37,6 +37,9 @@ const gated = (now: Date): Plain => ({
 /** A new pod is Pending, whatever its author says of its status. */
 export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
   const spec = child(pod, 'spec');
+  // A negative time has always meant the shortest.
+  const grace = spec.terminationGracePeriodSeconds;
+  if (typeof grace === 'number' && grace < 0) spec.terminationGracePeriodSeconds = 1;
   const status: Plain = { phase: 'Pending', qosClass: qosClass(spec) };
   if (items(spec, 'schedulingGates').length > 0) status.conditions = [gated(now)];
   pod.status = status;

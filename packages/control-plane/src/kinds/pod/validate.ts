@@ -1,211 +1,259 @@
 import type { ApiObject } from '../../object.ts';
-import { forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
-import { labelProblems, qualifiedNameProblems, subdomainProblems } from '../../registry/names.ts';
+import { labelProblems, subdomainProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
-import { duplicateValue, notFoundValue, portCauses, rangeCauses } from '../causes.ts';
-import { isPlain, items, labels, look, number, type Plain, text } from '../plain.ts';
-import { quantityNanos } from '../quantity.ts';
+import { rangeCauses } from '../causes.ts';
+import { Findings } from '../findings.ts';
+import { ipProblems, searchDomainProblems } from '../formats.ts';
+import { isPlain, items, labels, look, number, type Plain, strings, text } from '../plain.ts';
+import { labelFindings } from '../workloads/selector.ts';
+import {
+  type ContainerContext,
+  containerFindings,
+  initContainerFindings,
+  mainContainerFindings,
+} from './rules/containers.ts';
+import { amountFindings, resourceNameFindings } from './rules/resources.ts';
+import { affinityFindings, spreadFindings, tolerationFindings } from './rules/scheduling.ts';
+import { podSecurityFindings } from './rules/security.ts';
+import { volumeFindings } from './rules/volumes.ts';
 
 const RESTART_POLICIES = ['Always', 'OnFailure', 'Never'];
-const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
 const DNS_POLICIES = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'];
-const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
-const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const MAX_INT32 = 2_147_483_647;
-
-/** Requests may not be above limits, and neither below zero. */
-function resourceCauses(container: Plain, path: string): StatusCause[] {
-  const causes: StatusCause[] = [];
-  const resources = look(container, 'resources');
-  const limits = look(resources, 'limits');
-  const requests = look(resources, 'requests');
-  for (const [list, quantities] of [
-    ['limits', limits],
-    ['requests', requests],
-  ] as const) {
-    for (const [name, quantity] of Object.entries(quantities)) {
-      if (quantityNanos(quantity) < 0n) {
-        causes.push(invalidValue(`${path}.resources.${list}[${name}]`, quantity, 'must be greater than or equal to 0'));
-      }
-    }
-  }
-  for (const [name, request] of Object.entries(requests)) {
-    const limit = limits[name];
-    if (limit !== undefined && quantityNanos(request) > quantityNanos(limit)) {
-      causes.push(
-        invalidValue(`${path}.resources.requests`, request, `must be less than or equal to ${name} limit of ${limit}`),
-      );
-    }
-  }
-  return causes;
-}
-
-function containerPortCauses(container: Plain, path: string): StatusCause[] {
-  const causes: StatusCause[] = [];
-  for (const [index, port] of items(container, 'ports').entries()) {
-    const at = `${path}.ports[${index}]`;
-    causes.push(...portCauses(`${at}.containerPort`, number(port, 'containerPort') ?? 0));
-    const hostPort = number(port, 'hostPort') ?? 0;
-    if (hostPort !== 0) causes.push(...portCauses(`${at}.hostPort`, hostPort));
-    const protocol = text(port, 'protocol');
-    if (!PROTOCOLS.includes(protocol)) causes.push(unsupportedValue(`${at}.protocol`, protocol, PROTOCOLS));
-  }
-  return causes;
-}
-
-function mountCauses(container: Plain, path: string, volumes: ReadonlySet<string>): StatusCause[] {
-  const causes: StatusCause[] = [];
-  const paths = new Set<string>();
-  for (const [index, mount] of items(container, 'volumeMounts').entries()) {
-    const at = `${path}.volumeMounts[${index}]`;
-    const name = text(mount, 'name');
-    if (name === '') causes.push(requiredValue(`${at}.name`));
-    if (!volumes.has(name)) causes.push(notFoundValue(`${at}.name`, name));
-    const mountPath = text(mount, 'mountPath');
-    if (mountPath === '') causes.push(requiredValue(`${at}.mountPath`));
-    if (paths.has(mountPath)) causes.push(invalidValue(`${at}.mountPath`, mountPath, 'must be unique'));
-    paths.add(mountPath);
-  }
-  return causes;
-}
-
-function environmentCauses(container: Plain, path: string): StatusCause[] {
-  return items(container, 'env').flatMap((variable, index) =>
-    text(variable, 'name') === '' ? [requiredValue(`${path}.env[${index}].name`)] : [],
-  );
-}
-
-function containerCauses(
-  container: Plain,
-  path: string,
-  names: Set<string>,
-  volumes: ReadonlySet<string>,
-): StatusCause[] {
-  const causes: StatusCause[] = [];
-  const name = text(container, 'name');
-  if (name === '') causes.push(requiredValue(`${path}.name`));
-  else for (const problem of labelProblems(name)) causes.push(invalidValue(`${path}.name`, name, problem));
-  if (names.has(name)) causes.push(duplicateValue(`${path}.name`, name));
-  names.add(name);
-  const image = text(container, 'image');
-  if (image === '') causes.push(requiredValue(`${path}.image`));
-  else if (image.trim() !== image) {
-    causes.push(invalidValue(`${path}.image`, image, 'must not have leading or trailing whitespace'));
-  }
-  const policy = text(container, 'imagePullPolicy');
-  if (!PULL_POLICIES.includes(policy)) {
-    causes.push(unsupportedValue(`${path}.imagePullPolicy`, policy, PULL_POLICIES));
-  }
-  causes.push(
-    ...containerPortCauses(container, path),
-    ...environmentCauses(container, path),
-    ...mountCauses(container, path, volumes),
-    ...resourceCauses(container, path),
-  );
-  return causes;
-}
-
-function volumeCauses(spec: Plain, path: string): StatusCause[] {
-  const causes: StatusCause[] = [];
-  const names = new Set<string>();
-  for (const [index, volume] of items(spec, 'volumes').entries()) {
-    const at = `${path}.volumes[${index}]`;
-    const sources = Object.keys(volume).filter((field) => field !== 'name');
-    for (const extra of sources.slice(1)) {
-      causes.push(forbiddenValue(`${at}.${extra}`, 'may not specify more than 1 volume type'));
-    }
-    const claim = volume.persistentVolumeClaim;
-    if (isPlain(claim) && text(claim, 'claimName') === '') {
-      causes.push(requiredValue(`${at}.persistentVolumeClaim.claimName`));
-    }
-    const name = text(volume, 'name');
-    if (name === '') causes.push(requiredValue(`${at}.name`));
-    else for (const problem of labelProblems(name)) causes.push(invalidValue(`${at}.name`, name, problem));
-    if (names.has(name)) causes.push(duplicateValue(`${at}.name`, name));
-    names.add(name);
-  }
-  return causes;
-}
+const MAX_NAMESERVERS = 3;
+const MAX_SEARCHES = 32;
+const MAX_SEARCH_LENGTH = 2048;
 
 /** Causes that tolerations give. */
 export function tolerationCauses(tolerations: readonly Plain[], path: string): StatusCause[] {
-  const causes: StatusCause[] = [];
-  for (const [index, toleration] of tolerations.entries()) {
-    const at = `${path}[${index}]`;
-    const key = text(toleration, 'key');
-    const operator = text(toleration, 'operator');
-    const effect = text(toleration, 'effect');
-    for (const problem of key === '' ? [] : qualifiedNameProblems(key)) {
-      causes.push(invalidValue(`${at}.key`, key, problem));
+  const findings = new Findings();
+  tolerationFindings(findings, tolerations, path);
+  return findings.causes;
+}
+
+/** What a container added to a running pod may not have. */
+const NOT_EPHEMERAL = [
+  'ports',
+  'livenessProbe',
+  'readinessProbe',
+  'startupProbe',
+  'lifecycle',
+  'resources',
+  'resizePolicy',
+];
+
+function ephemeralFindings(findings: Findings, spec: Plain, at: string, context: ContainerContext): void {
+  const others = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
+  const names = new Set(others.map((container) => text(container, 'name')));
+  for (const [index, container] of items(spec, 'ephemeralContainers').entries()) {
+    const here = `${at}[${index}]`;
+    containerFindings(findings, container, here, context);
+    const name = text(container, 'name');
+    if (names.has(name)) findings.duplicate(`${here}.name`, name);
+    names.add(name);
+    const target = text(container, 'targetContainerName');
+    if (target !== '' && !others.some((other) => other.name === target)) {
+      findings.notFound(`${here}.targetContainerName`, target);
     }
-    if (key === '' && operator !== 'Exists') {
-      causes.push(
-        invalidValue(
-          `${at}.operator`,
-          operator,
-          'operator must be Exists when `key` is empty, which means "match all values and all keys"',
-        ),
-      );
+    for (const field of NOT_EPHEMERAL) {
+      const value = container[field];
+      const isSet = Array.isArray(value) ? value.length > 0 : isPlain(value) && Object.keys(value).length > 0;
+      if (isSet) findings.forbidden(`${here}.${field}`, 'cannot be set for an Ephemeral Container');
     }
-    if (toleration.tolerationSeconds !== undefined && effect !== 'NoExecute') {
-      causes.push(invalidValue(`${at}.effect`, effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"));
+    for (const [position, mount] of items(container, 'volumeMounts').entries()) {
+      for (const field of ['subPath', 'subPathExpr']) {
+        if (text(mount, field) !== '') {
+          findings.forbidden(`${here}.volumeMounts[${position}].${field}`, 'cannot be set for an Ephemeral Container');
+        }
+      }
     }
-    if (operator === 'Exists' && text(toleration, 'value') !== '') {
-      causes.push(invalidValue(`${at}.operator`, toleration, "value must be empty when `operator` is 'Exists'"));
-    }
-    if (operator !== '' && operator !== 'Equal' && operator !== 'Exists') {
-      causes.push(unsupportedValue(`${at}.operator`, operator, ['Equal', 'Exists']));
-    }
-    if (effect !== '' && !EFFECTS.includes(effect)) causes.push(unsupportedValue(`${at}.effect`, effect, EFFECTS));
   }
-  return causes;
+}
+
+/** A pod on the node's own network has the node's own ports. */
+function hostNetworkFindings(findings: Findings, spec: Plain, path: string): void {
+  if (spec.hostNetwork !== true) return;
+  for (const list of ['containers', 'initContainers']) {
+    for (const [index, container] of items(spec, list).entries()) {
+      for (const [position, port] of items(container, 'ports').entries()) {
+        if (port.hostPort !== port.containerPort) {
+          findings.invalid(
+            `${path}.${list}[${index}].ports[${position}].hostPort`,
+            port.hostPort ?? 0,
+            'must match `containerPort` when `hostNetwork` is true',
+          );
+        }
+      }
+    }
+  }
+}
+
+function dnsFindings(findings: Findings, spec: Plain, path: string): void {
+  const at = `${path}.dnsConfig`;
+  const config = spec.dnsConfig;
+  const servers = strings(config, 'nameservers');
+  if (spec.dnsPolicy === 'None') {
+    if (!isPlain(config)) {
+      findings.required(at, 'must provide `dnsConfig` when `dnsPolicy` is None');
+      return;
+    }
+    if (servers.length === 0) {
+      const why = 'must provide at least one DNS nameserver when `dnsPolicy` is None';
+      findings.required(`${at}.nameservers`, why);
+      return;
+    }
+  }
+  if (!isPlain(config)) return;
+  if (servers.length > MAX_NAMESERVERS) {
+    findings.invalid(`${at}.nameservers`, servers, `must not have more than ${MAX_NAMESERVERS} nameservers`);
+  }
+  for (const [index, server] of servers.entries()) {
+    findings.problems(`${at}.nameservers[${index}]`, server, ipProblems(server));
+  }
+  const searches = strings(config, 'searches');
+  if (searches.length > MAX_SEARCHES) {
+    findings.invalid(`${at}.searches`, searches, `must not have more than ${MAX_SEARCHES} search paths`);
+  }
+  if (searches.join(' ').length > MAX_SEARCH_LENGTH) {
+    const why = `must not have more than ${MAX_SEARCH_LENGTH} characters (including spaces) in the search list`;
+    findings.invalid(`${at}.searches`, searches, why);
+  }
+  for (const [index, search] of searches.entries()) {
+    if (search === '.') continue;
+    const bare = search.replace(/\.$/, '');
+    findings.problems(`${at}.searches[${index}]`, bare, searchDomainProblems(bare));
+  }
+  for (const [index, option] of items(config, 'options').entries()) {
+    if (text(option, 'name') === '') findings.required(`${at}.options[${index}]`, 'must not be empty');
+  }
+}
+
+function gateFindings(findings: Findings, spec: Plain, path: string): void {
+  for (const [index, gate] of items(spec, 'readinessGates').entries()) {
+    findings.qualifiedName(`${path}.readinessGates[${index}].conditionType`, text(gate, 'conditionType'));
+  }
+  const seen = new Set<string>();
+  for (const [index, gate] of items(spec, 'schedulingGates').entries()) {
+    const at = `${path}.schedulingGates[${index}]`;
+    const name = text(gate, 'name');
+    findings.qualifiedName(at, name);
+    if (seen.has(name)) findings.duplicate(at, name);
+    seen.add(name);
+  }
+}
+
+function named(findings: Findings, spec: Plain, path: string, field: string, rule: (name: string) => string[]): void {
+  const value = text(spec, field);
+  if (value !== '') findings.problems(`${path}.${field}`, value, rule(value));
+}
+
+/** Names, numbers and choices that stand by themselves, in the order of the server. */
+function restFindings(findings: Findings, spec: Plain, path: string): void {
+  named(findings, spec, path, 'serviceAccountName', subdomainProblems);
+  named(findings, spec, path, 'nodeName', subdomainProblems);
+  const deadline = number(spec, 'activeDeadlineSeconds');
+  if (deadline !== undefined) findings.add(rangeCauses(`${path}.activeDeadlineSeconds`, deadline, 1, MAX_INT32));
+  named(findings, spec, path, 'hostname', labelProblems);
+  named(findings, spec, path, 'subdomain', labelProblems);
+  tolerationFindings(findings, items(spec, 'tolerations'), `${path}.tolerations`);
+  for (const [index, alias] of items(spec, 'hostAliases').entries()) {
+    const at = `${path}.hostAliases[${index}]`;
+    findings.problems(`${at}.ip`, text(alias, 'ip'), ipProblems(text(alias, 'ip')));
+    for (const [position, hostname] of strings(alias, 'hostnames').entries()) {
+      findings.problems(`${at}.hostnames[${position}]`, hostname, subdomainProblems(hostname));
+    }
+  }
+  named(findings, spec, path, 'priorityClassName', subdomainProblems);
+  named(findings, spec, path, 'runtimeClassName', subdomainProblems);
+  if (spec.preemptionPolicy !== undefined) {
+    findings.oneOf(`${path}.preemptionPolicy`, spec.preemptionPolicy, ['PreemptLowerPriority', 'Never'], true);
+  }
+  for (const [name, amount] of Object.entries(look(spec, 'overhead'))) {
+    const at = `${path}.overhead.limits[${name}]`;
+    resourceNameFindings(findings, name, at);
+    amountFindings(findings, name, amount, at);
+  }
+  if (!isPlain(spec.os)) return;
+  const os = text(spec.os, 'name');
+  if (os === '') findings.required(`${path}.os.name`);
+  else findings.oneOf(`${path}.os`, os, ['linux', 'windows']);
+  if (os === 'windows') windowsFindings(findings, spec, path);
+}
+
+/** What only Linux knows. */
+function windowsFindings(findings: Findings, spec: Plain, path: string): void {
+  const why = 'cannot be set for a windows pod';
+  for (const field of ['hostPID', 'hostIPC', 'shareProcessNamespace']) {
+    if (spec[field] === true) findings.forbidden(`${path}.securityContext.${field}`, why);
+  }
+  const linuxOnly = [
+    'appArmorProfile',
+    'seLinuxOptions',
+    'seccompProfile',
+    'fsGroup',
+    'fsGroupChangePolicy',
+    'sysctls',
+    'runAsUser',
+    'runAsGroup',
+    'supplementalGroups',
+    'supplementalGroupsPolicy',
+  ];
+  for (const field of linuxOnly) {
+    if (look(spec, 'securityContext')[field] !== undefined) {
+      findings.forbidden(`${path}.securityContext.${field}`, why);
+    }
+  }
 }
 
 /** Causes that a pod's spec gives (`ValidatePodSpec`), in the order of the real server. */
 export function podSpecCauses(spec: Plain, path: string): StatusCause[] {
-  const causes = volumeCauses(spec, path);
-  const volumes = new Set(items(spec, 'volumes').map((volume) => text(volume, 'name')));
-  const names = new Set<string>();
+  const findings = new Findings();
+  const grace = number(spec, 'terminationGracePeriodSeconds') ?? 30;
+  const volumes = volumeFindings(findings, spec, `${path}.volumes`);
+  const context: ContainerContext = {
+    volumes,
+    claims: new Map(
+      items(spec, 'volumes')
+        .filter((volume) => volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined)
+        .map((volume) => [text(volume, 'name'), volume]),
+    ),
+    restartPolicy: text(spec, 'restartPolicy'),
+    hostUsers: spec.hostUsers !== false,
+  };
   const containers = items(spec, 'containers');
-  if (containers.length === 0) causes.push(requiredValue(`${path}.containers`));
-  for (const [index, container] of containers.entries()) {
-    causes.push(...containerCauses(container, `${path}.containers[${index}]`, names, volumes));
-  }
-  for (const [index, container] of items(spec, 'initContainers').entries()) {
-    causes.push(...containerCauses(container, `${path}.initContainers[${index}]`, names, volumes));
-  }
-  const restartPolicy = text(spec, 'restartPolicy');
-  if (!RESTART_POLICIES.includes(restartPolicy)) {
-    causes.push(unsupportedValue(`${path}.restartPolicy`, restartPolicy, RESTART_POLICIES));
-  }
-  const dnsPolicy = text(spec, 'dnsPolicy');
-  if (!DNS_POLICIES.includes(dnsPolicy)) causes.push(unsupportedValue(`${path}.dnsPolicy`, dnsPolicy, DNS_POLICIES));
-  for (const key of Object.keys(labels(spec, 'nodeSelector'))) {
-    for (const problem of qualifiedNameProblems(key)) causes.push(invalidValue(`${path}.nodeSelector`, key, problem));
-  }
-  if (dnsPolicy === 'None' && spec.dnsConfig === undefined) {
-    causes.push(requiredValue(`${path}.dnsConfig`, 'must provide `dnsConfig` when `dnsPolicy` is None'));
-  }
-  const account = text(spec, 'serviceAccountName');
-  for (const problem of account === '' ? [] : subdomainProblems(account)) {
-    causes.push(invalidValue(`${path}.serviceAccountName`, account, problem));
-  }
-  const nodeName = text(spec, 'nodeName');
-  for (const problem of nodeName === '' ? [] : subdomainProblems(nodeName)) {
-    causes.push(invalidValue(`${path}.nodeName`, nodeName, problem));
-  }
-  const deadline = number(spec, 'activeDeadlineSeconds');
-  if (deadline !== undefined) causes.push(...rangeCauses(`${path}.activeDeadlineSeconds`, deadline, 1, MAX_INT32));
-  const hostname = text(spec, 'hostname');
-  for (const problem of hostname === '' ? [] : labelProblems(hostname)) {
-    causes.push(invalidValue(`${path}.hostname`, hostname, problem));
-  }
-  const subdomain = text(spec, 'subdomain');
-  for (const problem of subdomain === '' ? [] : labelProblems(subdomain)) {
-    causes.push(invalidValue(`${path}.subdomain`, subdomain, problem));
-  }
-  causes.push(...tolerationCauses(items(spec, 'tolerations'), `${path}.tolerations`));
-  return causes;
+  mainContainerFindings(findings, containers, `${path}.containers`, context, grace);
+  const init = items(spec, 'initContainers');
+  initContainerFindings(findings, init, containers, `${path}.initContainers`, context, grace);
+  ephemeralFindings(findings, spec, `${path}.ephemeralContainers`, context);
+  hostNetworkFindings(findings, spec, path);
+  findings.oneOf(`${path}.restartPolicy`, spec.restartPolicy, RESTART_POLICIES, true);
+  findings.oneOf(`${path}.dnsPolicy`, spec.dnsPolicy, DNS_POLICIES, true);
+  labelFindings(findings, labels(spec, 'nodeSelector'), `${path}.nodeSelector`);
+  podSecurityFindings(findings, spec, path);
+  affinityFindings(findings, spec.affinity, `${path}.affinity`);
+  dnsFindings(findings, spec, path);
+  gateFindings(findings, spec, path);
+  spreadFindings(findings, spec, `${path}.topologySpreadConstraints`);
+  restFindings(findings, spec, path);
+  return findings.causes;
 }
 
-export const podCauses = (pod: ApiObject): StatusCause[] => podSpecCauses(look(pod, 'spec'), 'spec');
+/** What a pod may not have that a template may: an image with spaces around it. */
+function imageCauses(spec: Plain, path: string): StatusCause[] {
+  const findings = new Findings();
+  for (const list of ['containers', 'initContainers']) {
+    for (const [index, container] of items(spec, list).entries()) {
+      const image = text(container, 'image');
+      if (image.trim() !== image) {
+        const why = 'must not have leading or trailing whitespace';
+        findings.invalid(`${path}.${list}[${index}].image`, image, why);
+      }
+    }
+  }
+  return findings.causes;
+}
+
+export const podCauses = (pod: ApiObject): StatusCause[] => [
+  ...podSpecCauses(look(pod, 'spec'), 'spec'),
+  ...imageCauses(look(pod, 'spec'), 'spec'),
+];

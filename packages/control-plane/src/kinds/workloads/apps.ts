@@ -1,10 +1,15 @@
 import type { ApiObject } from '../../object.ts';
 import { forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
+import { labelProblems } from '../../registry/names.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
 import { negativeCauses } from '../causes.ts';
+import { claimSpecFindings } from '../core/claim.ts';
+import { Findings } from '../findings.ts';
+import { internalForm } from '../internal/form.ts';
 import type { KindDefinition } from '../kind.ts';
-import { child, isPlain, look, type Plain, preset, text } from '../plain.ts';
+import { child, isPlain, items, look, type Plain, preset, text } from '../plain.ts';
+import { roundAmounts } from '../quantity.ts';
 import { defaultTemplate, intOrPercentCauses, isNothing, workloadCauses } from './template.ts';
 
 /** What a kind adds to the generic behaviour. */
@@ -92,7 +97,15 @@ function deploymentCauses(object: ApiObject): StatusCause[] {
     ...negativeCauses('spec.minReadySeconds', spec.minReadySeconds),
     ...negativeCauses('spec.revisionHistoryLimit', spec.revisionHistoryLimit),
     ...negativeCauses('spec.progressDeadlineSeconds', spec.progressDeadlineSeconds),
+    ...deadlineCauses(spec),
   ];
+}
+
+/** A pod needs the time to become available before its rollout is given up. */
+function deadlineCauses(spec: Plain): StatusCause[] {
+  const { progressDeadlineSeconds: deadline, minReadySeconds = 0 } = spec;
+  if (typeof deadline !== 'number' || deadline > Number(minReadySeconds)) return [];
+  return [invalidValue('spec.progressDeadlineSeconds', deadline, 'must be greater than minReadySeconds')];
 }
 
 export const deploymentStrategy = strategy({
@@ -144,8 +157,18 @@ function daemonSetUpdateCauses(spec: Plain): StatusCause[] {
     return [unsupportedValue('spec.updateStrategy', shown, ['RollingUpdate', 'OnDelete'])];
   }
   const { maxUnavailable, maxSurge } = look(update, 'rollingUpdate');
-  if (!isNothing(maxUnavailable) || !isNothing(maxSurge)) return [];
-  return [requiredValue('spec.updateStrategy.rollingUpdate.maxUnavailable', 'cannot be 0 when maxSurge is 0')];
+  const path = 'spec.updateStrategy.rollingUpdate';
+  const causes = [
+    ...intOrPercentCauses(`${path}.maxUnavailable`, maxUnavailable),
+    ...intOrPercentCauses(`${path}.maxSurge`, maxSurge),
+  ];
+  if (!isNothing(maxUnavailable) && !isNothing(maxSurge)) {
+    causes.push(invalidValue(`${path}.maxSurge`, maxSurge, 'may not be set when maxUnavailable is non-zero'));
+  }
+  if (isNothing(maxUnavailable) && isNothing(maxSurge)) {
+    causes.push(requiredValue(`${path}.maxUnavailable`, 'cannot be 0 when maxSurge is 0'));
+  }
+  return causes;
 }
 
 /** The template's generation is still kept as an annotation, for old clients. */
@@ -172,7 +195,12 @@ export const daemonSetStrategy = strategy({
   },
   causes(object) {
     const spec = look(object, 'spec');
-    return [...workloadCauses(spec), ...daemonSetUpdateCauses(spec)];
+    return [
+      ...workloadCauses(spec, { kind: 'daemonset', unreadable: null }),
+      ...negativeCauses('spec.minReadySeconds', spec.minReadySeconds),
+      ...daemonSetUpdateCauses(spec),
+      ...negativeCauses('spec.revisionHistoryLimit', spec.revisionHistoryLimit),
+    ];
   },
   change: immutableSelector,
 });
@@ -184,8 +212,11 @@ function defaultStatefulSet(object: ApiObject): void {
   preset(spec, 'podManagementPolicy', 'OrderedReady');
   defaultTemplate(spec);
   const update = child(spec, 'updateStrategy');
-  preset(update, 'type', 'RollingUpdate');
-  if (update.type === 'RollingUpdate') child(update, 'rollingUpdate').partition ??= 0;
+  // Only who says nothing at all gets the whole of it.
+  if (text(update, 'type') === '')
+    Object.assign(update, { type: 'RollingUpdate', rollingUpdate: update.rollingUpdate ?? {} });
+  const { rollingUpdate } = update;
+  if (update.type === 'RollingUpdate' && isPlain(rollingUpdate)) rollingUpdate.partition ??= 0;
   const retention = child(spec, 'persistentVolumeClaimRetentionPolicy');
   preset(retention, 'whenDeleted', 'Retain');
   preset(retention, 'whenScaled', 'Retain');
@@ -194,6 +225,7 @@ function defaultStatefulSet(object: ApiObject): void {
     preset(claim, 'apiVersion', 'v1');
     preset(claim, 'kind', 'PersistentVolumeClaim');
     preset(child(claim, 'spec'), 'volumeMode', 'Filesystem');
+    for (const list of ['requests', 'limits']) roundAmounts(look(claim, 'spec', 'resources')[list]);
     preset(child(claim, 'status'), 'phase', 'Pending');
   }
 }
@@ -221,17 +253,75 @@ function statefulSetChange(object: ApiObject, old: ApiObject): StatusCause[] {
   ];
 }
 
+const RETENTIONS = ['Retain', 'Delete'];
+
+function statefulSetCauses(spec: Plain): StatusCause[] {
+  const findings = new Findings();
+  const management = text(spec, 'podManagementPolicy');
+  if (management === '') findings.required('spec.podManagementPolicy');
+  else if (management !== 'OrderedReady' && management !== 'Parallel') {
+    findings.invalid('spec.podManagementPolicy', management, "must be 'OrderedReady' or 'Parallel'");
+  }
+  const update = look(spec, 'updateStrategy');
+  const type = text(update, 'type');
+  const at = 'spec.updateStrategy';
+  if (type === '') findings.required(at);
+  else if (type === 'OnDelete') {
+    if (update.rollingUpdate !== undefined) {
+      const why = "only allowed for updateStrategy 'RollingUpdate'";
+      findings.invalid(
+        `${at}.rollingUpdate`,
+        internalForm('RollingUpdateStatefulSetStrategy', look(update, 'rollingUpdate')),
+        why,
+      );
+    }
+  } else if (type === 'RollingUpdate') {
+    findings.notNegative(`${at}.rollingUpdate.partition`, look(update, 'rollingUpdate').partition);
+  } else
+    findings.invalid(at, internalForm('StatefulSetUpdateStrategy', update), "must be 'RollingUpdate' or 'OnDelete'");
+  const retention = look(spec, 'persistentVolumeClaimRetentionPolicy');
+  for (const field of ['whenDeleted', 'whenScaled']) {
+    findings.oneOf(`spec.persistentVolumeClaimRetentionPolicy.${field}`, retention[field], RETENTIONS);
+  }
+  findings.notNegative('spec.replicas', spec.replicas);
+  findings.notNegative('spec.minReadySeconds', spec.minReadySeconds);
+  findings.notNegative('spec.ordinals.start', look(spec, 'ordinals').start);
+  const name = text(spec, 'serviceName');
+  if (name !== '') findings.problems('spec.serviceName', name, labelProblems(name));
+  for (const [index, claim] of items(spec, 'volumeClaimTemplates').entries()) {
+    claimSpecFindings(findings, look(claim, 'spec'), `spec.volumeClaimTemplates[${index}].spec`);
+  }
+  findings.add(workloadCauses(withClaims(spec), { kind: 'statefulset', unreadable: '' }));
+  return findings.causes;
+}
+
+/** The pods as they will be, each with a volume for every claim. */
+function withClaims(spec: Plain): Plain {
+  const claims = items(spec, 'volumeClaimTemplates').map((claim) => {
+    const name = text(look(claim, 'metadata'), 'name');
+    return { name, persistentVolumeClaim: { claimName: name } };
+  });
+  if (claims.length === 0) return spec;
+  const podSpec = look(spec, 'template', 'spec');
+  const names = new Set(claims.map(({ name }) => name));
+  const others = items(podSpec, 'volumes').filter((volume) => !names.has(text(volume, 'name')));
+  const byName = new Map(claims.map((claim) => [claim.name, claim]));
+  const volumes = [...byName.values(), ...others];
+  return { ...spec, template: { ...look(spec, 'template'), spec: { ...podSpec, volumes } } };
+}
+
 export const statefulSetStrategy = strategy({
   setDefaults: defaultStatefulSet,
   prepareForCreate: withStatus({ replicas: 0, availableReplicas: 0 }),
   causes(object) {
     const spec = look(object, 'spec');
-    return [...negativeCauses('spec.replicas', spec.replicas), ...workloadCauses(spec)];
+    return statefulSetCauses(spec);
   },
   change: statefulSetChange,
 });
 
 export const controllerRevisionStrategy = strategy({
+  causes: (object) => negativeCauses('revision', object.revision),
   change: (object, old) =>
     jsonEquals(object.data, old.data) ? [] : [invalidValue('data', object.data, 'field is immutable')],
 });

@@ -1,12 +1,21 @@
 import type { ApiObject } from '../../object.ts';
-import { invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
+import { invalidValue, unsupportedValue } from '../../registry/errors.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
-import { negativeCauses } from '../causes.ts';
-import { child, look, type Plain, preset, text } from '../plain.ts';
+import { Findings } from '../findings.ts';
+import { child, items, look, type Plain, preset, text } from '../plain.ts';
 import { podSpecCauses } from '../pod/validate.ts';
 import { strategy, withStatus } from './apps.ts';
-import { defaultTemplate } from './template.ts';
+import { isTimeZone, parseSchedule, ScheduleError } from './cron.ts';
+import {
+  failurePolicyFindings,
+  indexFindings,
+  managedByFindings,
+  replacementFindings,
+  successPolicyFindings,
+} from './job-rules.ts';
+import { selectorCauses } from './selector.ts';
+import { defaultTemplate, matchCauses, templateMetaCauses } from './template.ts';
 
 const UNLIMITED_BACKOFF = 2_147_483_647;
 
@@ -24,10 +33,13 @@ function defaultJobSpec(spec: Plain, template: boolean): void {
   }
   spec.parallelism ??= 1;
   spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? 6 : UNLIMITED_BACKOFF;
-  preset(spec, 'completionMode', 'NonIndexed');
+  spec.completionMode ??= 'NonIndexed';
   spec.suspend ??= false;
   spec.manualSelector ??= false;
-  preset(spec, 'podReplacementPolicy', spec.podFailurePolicy === undefined ? 'TerminatingOrFailed' : 'Failed');
+  spec.podReplacementPolicy ??= spec.podFailurePolicy === undefined ? 'TerminatingOrFailed' : 'Failed';
+  for (const rule of items(spec.podFailurePolicy, 'rules')) {
+    for (const pattern of items(rule, 'onPodConditions')) preset(pattern, 'status', 'True');
+  }
 }
 
 const OWN_LABELS = ['batch.kubernetes.io/controller-uid', 'controller-uid'];
@@ -36,7 +48,8 @@ const NAME_LABELS = ['batch.kubernetes.io/job-name', 'job-name'];
 /** Labels by which a job finds its own pods, and the selector over them. */
 function selectOwnPods(job: ApiObject): void {
   const spec = child(job, 'spec');
-  if (spec.manualSelector === true) return;
+  // Who picks the pods by hand says so; a selector that is given otherwise is refused.
+  if (spec.manualSelector === true || spec.selector !== undefined) return;
   const { uid = '', name = '' } = job.metadata;
   const meta = child(child(spec, 'template'), 'metadata');
   const added: Record<string, string> = {};
@@ -48,24 +61,55 @@ function selectOwnPods(job: ApiObject): void {
 
 const RESTARTS = ['OnFailure', 'Never'];
 
-function jobSpecCauses(spec: Plain, path: string): StatusCause[] {
+/** Causes of a job's spec. `template`: a cron job's, whose jobs find their pods by themselves. */
+function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause[] {
+  const findings = new Findings();
   const podSpec = look(spec, 'template', 'spec');
-  const policy = text(podSpec, 'restartPolicy');
   const at = `${path}.template.spec`;
-  const causes = [
-    ...negativeCauses(`${path}.parallelism`, spec.parallelism),
-    ...negativeCauses(`${path}.completions`, spec.completions),
-    ...negativeCauses(`${path}.backoffLimit`, spec.backoffLimit),
-  ];
-  const mode = text(spec, 'completionMode');
-  if (mode !== '' && mode !== 'NonIndexed' && mode !== 'Indexed') {
-    causes.push(unsupportedValue(`${path}.completionMode`, mode, ['NonIndexed', 'Indexed']));
+  for (const field of [
+    'parallelism',
+    'completions',
+    'activeDeadlineSeconds',
+    'backoffLimit',
+    'ttlSecondsAfterFinished',
+    'backoffLimitPerIndex',
+  ]) {
+    findings.notNegative(`${path}.${field}`, spec[field]);
   }
-  // The pod is judged with a policy that it may have; the job's own words follow.
-  causes.push(...podSpecCauses({ ...podSpec, restartPolicy: 'Never' }, at));
-  if (policy === '') causes.push(requiredValue(`${at}.restartPolicy`, 'valid values: "OnFailure", "Never"'));
-  else if (!RESTARTS.includes(policy)) causes.push(unsupportedValue(`${at}.restartPolicy`, policy, RESTARTS));
-  return causes;
+  indexFindings(findings, spec, path);
+  if (spec.podFailurePolicy !== undefined) failurePolicyFindings(findings, spec, path);
+  if (spec.successPolicy !== undefined) successPolicyFindings(findings, spec, path);
+  replacementFindings(findings, spec, path);
+  managedByFindings(findings, spec, path);
+  findings.add(templateMetaCauses(look(spec, 'template'), `${path}.template`));
+  const policy = text(podSpec, 'restartPolicy');
+  // A policy that is not given is the job's to ask for.
+  findings.add(podSpecCauses(policy === '' ? { ...podSpec, restartPolicy: 'Never' } : podSpec, at));
+  if (policy === '') {
+    findings.required(`${at}.restartPolicy`, 'valid values: "OnFailure", "Never"');
+  } else findings.oneOf(`${at}.restartPolicy`, policy, RESTARTS);
+  if (template && spec.manualSelector === true) {
+    findings.add([unsupportedValue(`${path}.manualSelector`, true, ['nil', 'false'])]);
+  }
+  return findings.causes;
+}
+
+/** The selector of a job that is given one, or of one that got its own. */
+function jobSelectorCauses(object: ApiObject): StatusCause[] {
+  const findings = new Findings();
+  const spec = look(object, 'spec');
+  const { selector } = spec;
+  let wrong: readonly StatusCause[] = [];
+  if (selector === undefined) findings.required('spec.selector');
+  else {
+    wrong = selectorCauses(selector, 'spec.selector');
+    findings.add(wrong);
+  }
+  const own = object.metadata.uid ?? '';
+  const isGiven = spec.manualSelector !== true && look(selector, 'matchLabels')[OWN_LABELS[0] ?? ''] !== own;
+  if (selector !== undefined && isGiven) findings.invalid('spec.selector', selector, '`selector` not auto-generated');
+  if (wrong.length === 0) findings.add(matchCauses(selector, spec));
+  return findings.causes;
 }
 
 function jobChange(object: ApiObject, old: ApiObject): StatusCause[] {
@@ -104,37 +148,53 @@ export const jobStrategy = strategy({
       ...(look(object, 'spec', 'template', 'metadata').labels as Record<string, string>),
     };
   },
-  causes: (object) => jobSpecCauses(look(object, 'spec'), 'spec'),
+  causes: (object) => [...jobSpecCauses(look(object, 'spec'), 'spec'), ...jobSelectorCauses(object)],
   change: jobChange,
 });
 
-const CRON_FIELDS = 5;
-const MACROS = /^@(yearly|annually|monthly|weekly|daily|midnight|hourly|every \S+)$/;
+const CONCURRENCY = ['Allow', 'Forbid', 'Replace'];
+const LONGEST_NAME = 52;
 
-function scheduleCauses(schedule: string): StatusCause[] {
+function scheduleCauses(object: ApiObject): StatusCause[] {
+  const findings = new Findings();
+  const spec = look(object, 'spec');
+  const schedule = text(spec, 'schedule');
   const field = 'spec.schedule';
-  if (schedule === '') return [requiredValue(field)];
-  if (MACROS.test(schedule)) return [];
-  const fields = schedule.trim().split(/\s+/);
-  if (fields.length !== CRON_FIELDS) {
-    return [
-      invalidValue(
-        field,
-        schedule,
-        `expected exactly ${CRON_FIELDS} fields, found ${fields.length}: [${fields.join(' ')}]`,
-      ),
-    ];
+  if (schedule === '') findings.required(field);
+  else {
+    if (/^(CRON_)?TZ=/.test(schedule)) {
+      const why = 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead';
+      findings.invalid(field, schedule, why);
+    }
+    try {
+      parseSchedule(schedule.replace(/^(CRON_)?TZ=\S+\s+/, ''));
+    } catch (error) {
+      if (!(error instanceof ScheduleError)) throw error;
+      findings.invalid(field, schedule, error.message);
+    }
   }
-  const wrong = fields.find((part) => !/^[\d*/,\-?A-Za-z]+$/.test(part));
-  return wrong === undefined
-    ? []
-    : [
-        invalidValue(
-          field,
-          schedule,
-          `failed to parse int from ${wrong}: strconv.Atoi: parsing "${wrong}": invalid syntax`,
-        ),
-      ];
+  findings.notNegative('spec.startingDeadlineSeconds', spec.startingDeadlineSeconds);
+  if (spec.timeZone !== undefined) zoneFindings(findings, text(spec, 'timeZone'));
+  findings.oneOf('spec.concurrencyPolicy', spec.concurrencyPolicy, CONCURRENCY, true);
+  findings.add(jobSpecCauses(look(spec, 'jobTemplate', 'spec'), 'spec.jobTemplate.spec', true));
+  findings.notNegative('spec.successfulJobsHistoryLimit', spec.successfulJobsHistoryLimit);
+  findings.notNegative('spec.failedJobsHistoryLimit', spec.failedJobsHistoryLimit);
+  if ((object.metadata.name ?? '').length > LONGEST_NAME) {
+    findings.invalid('metadata.name', object.metadata.name, `must be no more than ${LONGEST_NAME} characters`);
+  }
+  return findings.causes;
+}
+
+function zoneFindings(findings: Findings, zone: string): void {
+  const field = 'spec.timeZone';
+  if (zone === '') findings.invalid(field, zone, 'timeZone must be nil or non-empty string');
+  else if (zone.toLowerCase() === 'local') {
+    findings.invalid(
+      field,
+      zone,
+      'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones',
+    );
+  } else if (!isTimeZone(zone)) findings.invalid(field, zone, `unknown time zone ${zone}`);
 }
 
 export const cronJobStrategy = strategy({
@@ -147,11 +207,5 @@ export const cronJobStrategy = strategy({
     defaultJobSpec(child(child(spec, 'jobTemplate'), 'spec'), true);
   },
   prepareForCreate: withStatus(),
-  causes(object) {
-    const spec = look(object, 'spec');
-    return [
-      ...scheduleCauses(text(spec, 'schedule')),
-      ...jobSpecCauses(look(spec, 'jobTemplate', 'spec'), 'spec.jobTemplate.spec'),
-    ];
-  },
+  causes: scheduleCauses,
 });

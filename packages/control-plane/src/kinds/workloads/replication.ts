@@ -6,12 +6,15 @@ import { negativeCauses } from '../causes.ts';
 import { child, labels, look } from '../plain.ts';
 import { podSpecCauses } from '../pod/validate.ts';
 import { strategy, withStatus } from './apps.ts';
-import { defaultTemplate, templateCauses } from './template.ts';
+import { defaultTemplate, templateCauses, templateMetaCauses } from './template.ts';
 
 /** A template that stands by itself: the pod in it may restart as it likes. */
 export const podTemplateStrategy = strategy({
   setDefaults: (object) => defaultTemplate(object),
-  causes: (object) => podSpecCauses(look(object, 'template', 'spec'), 'template.spec'),
+  causes: (object) => [
+    ...templateMetaCauses(look(object, 'template'), 'template'),
+    ...podSpecCauses(look(object, 'template', 'spec'), 'template.spec'),
+  ],
 });
 
 /** The labels of its template stand in for a selector, and for labels of its own, that are not given. */

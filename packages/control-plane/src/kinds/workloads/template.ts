@@ -1,78 +1,92 @@
-import { invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
+import { forbiddenValue, invalidValue, unsupportedValue } from '../../registry/errors.ts';
 import { selectorOf } from '../../registry/label-selector.ts';
 import { qualifiedNameProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
-import { child, items, labels, look, type Plain, strings, text } from '../plain.ts';
+import { Findings } from '../findings.ts';
+import { child, items, labels, look, type Plain, text } from '../plain.ts';
 import { defaultPodSpec } from '../pod/defaults.ts';
 import { podSpecCauses } from '../pod/validate.ts';
+import { labelFindings, selectorCauses } from './selector.ts';
+
+export { selectorCauses } from './selector.ts';
 
 /** Defaults of the pod template in `holder.template`. */
 export function defaultTemplate(holder: Plain): void {
   defaultPodSpec(child(child(holder, 'template'), 'spec'), true);
 }
 
-const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
-
-/** Causes that a label selector gives by itself. */
-export function selectorCauses(selector: unknown, path: string): StatusCause[] {
-  const causes: StatusCause[] = [];
-  for (const key of Object.keys(labels(selector, 'matchLabels'))) {
-    for (const problem of qualifiedNameProblems(key)) causes.push(invalidValue(`${path}.matchLabels`, key, problem));
-  }
-  for (const [index, expression] of items(selector, 'matchExpressions').entries()) {
-    const at = `${path}.matchExpressions[${index}]`;
-    const operator = text(expression, 'operator');
-    const values = strings(expression, 'values');
-    const needsValues = operator === 'In' || operator === 'NotIn';
-    if (!OPERATORS.includes(operator)) {
-      causes.push(invalidValue(`${at}.operator`, operator, 'not a valid selector operator'));
-    } else if (needsValues && values.length === 0) {
-      causes.push(requiredValue(`${at}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
-    } else if (!needsValues && values.length > 0) {
-      causes.push({
-        reason: 'FieldValueForbidden',
-        message: "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-        field: `${at}.values`,
-      });
-    }
-    const key = text(expression, 'key');
-    for (const problem of qualifiedNameProblems(key)) causes.push(invalidValue(`${at}.key`, key, problem));
-  }
-  return causes;
-}
-
 const isEmptySelector = (selector: unknown): boolean =>
   Object.keys(labels(selector, 'matchLabels')).length === 0 && items(selector, 'matchExpressions').length === 0;
+
+/** How a kind tells what is wrong with its selector, where kinds differ. */
+export interface SelectorWords {
+  /** `deployment`: who may not select everything. */
+  readonly kind: string;
+  /** Said when a selector cannot be read; null: nothing. */
+  readonly unreadable: string | null;
+}
+
+const DEPLOYMENT: SelectorWords = { kind: 'deployment', unreadable: 'invalid label selector' };
 
 /**
  * Causes of a workload's selector and template: the selector is needed, not empty, and matches the template's labels; the pods are fine
  * and restart always.
  */
-export function workloadCauses(spec: Plain): StatusCause[] {
-  const causes: StatusCause[] = [];
+export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): StatusCause[] {
+  const findings = new Findings();
   const { selector } = spec;
-  if (selector === undefined) causes.push(requiredValue('spec.selector'));
-  else {
-    causes.push(...selectorCauses(selector, 'spec.selector'));
+  let wrong: readonly StatusCause[] = [];
+  if (selector === undefined) {
+    // A daemon set without one simply selects nothing.
+    if (words.kind !== 'daemonset') findings.required('spec.selector');
+  }
+  if (selector !== undefined) {
+    wrong = selectorCauses(selector, 'spec.selector');
+    findings.add(wrong);
     if (isEmptySelector(selector)) {
-      causes.push(invalidValue('spec.selector', selector, 'empty selector is invalid for deployment'));
+      findings.invalid('spec.selector', selector, `empty selector is invalid for ${words.kind}`);
     }
   }
+  if (wrong.length > 0) {
+    if (words.unreadable !== null) findings.invalid('spec.selector', selector, words.unreadable);
+    else findings.add(templateCauses(spec, ['Always']));
+    if (words.unreadable !== 'invalid label selector') return findings.causes;
+  } else findings.add(matchCauses(selector, spec));
+  findings.add(templateCauses(spec, ['Always']));
+  return findings.causes;
+}
+
+/** Whether the pods have the labels by which they are found. */
+export function matchCauses(selector: unknown, spec: Plain): StatusCause[] {
   const meta = look(spec, 'template', 'metadata');
-  const templateLabels = labels(meta, 'labels');
-  const matches = selector !== undefined && selectorOf(selector)(templateLabels);
-  if (!matches) {
-    const shown = meta.labels ?? null;
-    causes.push(invalidValue('spec.template.metadata.labels', shown, '`selector` does not match template `labels`'));
+  const matches =
+    selector !== undefined && selectorOf(selector as Parameters<typeof selectorOf>[0])(labels(meta, 'labels'));
+  if (matches) return [];
+  const why = '`selector` does not match template `labels`';
+  return [invalidValue('spec.template.metadata.labels', meta.labels ?? null, why)];
+}
+
+/** Labels and annotations of the pods in a template. */
+export function templateMetaCauses(template: Plain, at: string): StatusCause[] {
+  const findings = new Findings();
+  labelFindings(findings, labels(look(template, 'metadata'), 'labels'), `${at}.labels`);
+  for (const key of Object.keys(labels(look(template, 'metadata'), 'annotations'))) {
+    findings.problems(`${at}.annotations`, key, qualifiedNameProblems(key.toLowerCase()));
   }
-  causes.push(...templateCauses(spec, ['Always']));
-  return causes;
+  return findings.causes;
 }
 
 /** Causes of the pods in a template; `policies`: the restart policies that the workload allows. */
 export function templateCauses(spec: Plain, policies: readonly string[]): StatusCause[] {
   const podSpec = look(spec, 'template', 'spec');
-  const causes = podSpecCauses(podSpec, 'spec.template.spec');
+  const causes = [
+    ...templateMetaCauses(look(spec, 'template'), 'spec.template'),
+    ...podSpecCauses(podSpec, 'spec.template.spec'),
+  ];
+  if (items(podSpec, 'ephemeralContainers').length > 0) {
+    const why = 'ephemeral containers not allowed in pod template';
+    causes.push(forbiddenValue('spec.template.spec.ephemeralContainers', why));
+  }
   const policy = text(podSpec, 'restartPolicy');
   if (!policies.includes(policy)) {
     causes.push(unsupportedValue('spec.template.spec.restartPolicy', policy, policies));

@@ -1,0 +1,51 @@
+import { subdomainProblems } from '../../registry/names.ts';
+import type { Findings } from '../findings.ts';
+import { isPlain, look, type Plain, strings, text } from '../plain.ts';
+import { quantityNanos } from '../quantity.ts';
+import { selectorCauses } from '../workloads/selector.ts';
+
+export const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
+export const VOLUME_MODES = ['Block', 'Filesystem'];
+
+/** Which ways a volume may be mounted; the one for a single pod goes with no other. */
+export function accessModeFindings(findings: Findings, spec: Plain, at: string): void {
+  const modes = strings(spec, 'accessModes');
+  for (const mode of modes) findings.oneOf(`${at}.accessModes`, mode, ACCESS_MODES);
+  const known = modes.filter((mode) => ACCESS_MODES.includes(mode));
+  if (known.includes('ReadWriteOncePod') && known.some((mode) => mode !== 'ReadWriteOncePod')) {
+    findings.forbidden(`${at}.accessModes`, 'may not use ReadWriteOncePod with other access modes');
+  }
+}
+
+function sourceFindings(findings: Findings, source: unknown, at: string): void {
+  if (!isPlain(source)) return;
+  if (text(source, 'name') === '') findings.required(`${at}.name`);
+  const kind = text(source, 'kind');
+  if (kind === '') findings.required(`${at}.kind`);
+  const group = text(source, 'apiGroup');
+  if (group === '' && kind !== 'PersistentVolumeClaim') {
+    findings.invalid(at, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
+  }
+  if (group !== '') findings.problems(`${at}.apiGroup`, group, subdomainProblems(group));
+}
+
+/** Rules of a claim's spec, in a claim of its own or in a template (`ValidatePersistentVolumeClaimSpec`). */
+export function claimSpecFindings(findings: Findings, spec: Plain, at: string): void {
+  if (strings(spec, 'accessModes').length === 0) {
+    findings.required(`${at}.accessModes`, 'at least 1 access mode is required');
+  }
+  if (spec.selector !== undefined) findings.add(selectorCauses(spec.selector, `${at}.selector`));
+  accessModeFindings(findings, spec, at);
+  const storage = look(spec, 'resources', 'requests').storage;
+  const field = `${at}.resources[storage]`;
+  if (storage === undefined) findings.required(field);
+  else if (quantityNanos(storage) <= 0n) findings.invalid(field, storage, 'must be greater than zero');
+  const storageClass = text(spec, 'storageClassName');
+  if (storageClass !== '') findings.problems(`${at}.storageClassName`, storageClass, subdomainProblems(storageClass));
+  if (spec.volumeMode !== undefined) findings.oneOf(`${at}.volumeMode`, spec.volumeMode, VOLUME_MODES);
+  sourceFindings(findings, spec.dataSource, `${at}.dataSource`);
+  sourceFindings(findings, spec.dataSourceRef, `${at}.dataSourceRef`);
+  const attributes = text(spec, 'volumeAttributesClassName');
+  if (attributes !== '')
+    findings.problems(`${at}.volumeAttributesClassName`, attributes, subdomainProblems(attributes));
+}

@@ -1,0 +1,104 @@
+import { isIP } from 'node:net';
+import { labelProblems, subdomainProblems } from '../registry/names.ts';
+
+/** Rules for the forms of strings, with the sentences of the real server. [] when fine. */
+
+/** The name of a port: `web`. */
+export function portNameProblems(name: string): string[] {
+  const problems: string[] = [];
+  if (name.length > 15) problems.push('must be no more than 15 characters');
+  if (!/^[-a-z0-9]+$/.test(name)) {
+    problems.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
+  }
+  if (!/[a-z]/.test(name)) problems.push('must contain at least one letter (a-z)');
+  if (name.includes('--')) problems.push('must not contain consecutive hyphens');
+  if (name.startsWith('-') || name.endsWith('-')) problems.push('must not begin or end with a hyphen');
+  return problems;
+}
+
+export const headerNameProblems = (name: string): string[] =>
+  /^[-A-Za-z0-9]+$/.test(name)
+    ? []
+    : [
+        "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')",
+      ];
+
+/** The name of an environment variable: any printable ASCII but `=`. */
+export function environmentNameProblems(name: string): string[] {
+  return /^[\x20-\x3c\x3e-\x7e]*$/.test(name)
+    ? []
+    : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
+}
+
+/** A DNS label that starts with a letter, as services have it. */
+export function serviceNameProblems(name: string): string[] {
+  const problems: string[] = [];
+  if (name.length > 63) problems.push('must be no more than 63 characters');
+  if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name)) {
+    problems.push(
+      "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
+    );
+  }
+  return problems;
+}
+
+const USER_ID = 2_147_483_647;
+
+export const userIdProblems = (id: unknown): string[] =>
+  typeof id === 'number' && (id < 0 || id > USER_ID) ? [`must be between 0 and ${USER_ID}, inclusive`] : [];
+
+export const ipProblems = (address: string): string[] =>
+  isIP(address) !== 0 && !isLeadingZero(address)
+    ? []
+    : ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'];
+
+const isLeadingZero = (address: string): boolean => !address.includes(':') && /(^|\.)0\d/.test(address);
+
+/** `10.0.0.0/8`. */
+export function cidrProblems(cidr: string): string[] {
+  const [address = '', bits = '', ...rest] = cidr.split('/');
+  const most = isIP(address) === 6 ? 128 : 32;
+  const isValid = isIP(address) !== 0 && rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most;
+  return isValid ? [] : ['must be a valid CIDR address, (e.g. 10.9.8.0/24 or 2001:db8::/64)'];
+}
+
+/** The same in the words of older fields. */
+export const cidrValueProblems = (cidr: string): string[] =>
+  cidrProblems(cidr).map(() => 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)');
+
+/** A path below something: relative, and never upwards. */
+export function descendingPathProblems(path: string): string[] {
+  return [...(path.startsWith('/') ? ['must be a relative path'] : []), ...backstepProblems(path)];
+}
+
+export const backstepProblems = (path: string): string[] =>
+  path.split('/').includes('..') ? ["must not contain '..'"] : [];
+
+/** A path within a volume: names that begin with `..` are the volume's own. */
+export function volumePathProblems(path: string): string[] {
+  const problems = descendingPathProblems(path);
+  if (path.startsWith('..') && !path.startsWith('../')) problems.push("must not start with '..'");
+  return problems;
+}
+
+const UNDERSCORE_RULE =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
+
+/** A domain in which names may have underscores. */
+export function searchDomainProblems(name: string): string[] {
+  const problems: string[] = [];
+  if (name.length > 253) problems.push('must be no more than 253 characters');
+  if (!/^_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*$/.test(name)) {
+    problems.push(UNDERSCORE_RULE);
+  }
+  return problems;
+}
+
+/** A name below a domain: `example.dev/thing`. */
+export function domainPrefixedPathProblems(path: string): string[] {
+  const slash = path.indexOf('/');
+  if (slash === -1 || path === '') return ['must be a domain-prefixed path (such as "acme.io/foo")'];
+  return subdomainProblems(path.slice(0, slash));
+}
+
+export { labelProblems, subdomainProblems };

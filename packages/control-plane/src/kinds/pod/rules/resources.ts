@@ -1,0 +1,112 @@
+import { qualifiedNameProblems } from '../../../registry/names.ts';
+import { type Findings, NOT_NEGATIVE } from '../../findings.ts';
+import { items, look, type Plain, text } from '../../plain.ts';
+import { quantityNanos } from '../../quantity.ts';
+
+const NANO = 1_000_000_000n;
+const STANDARD = new Set([
+  'cpu',
+  'memory',
+  'ephemeral-storage',
+  'storage',
+  'pods',
+  'resourcequotas',
+  'services',
+  'replicationcontrollers',
+  'secrets',
+  'persistentvolumeclaims',
+  'configmaps',
+  'services.nodeports',
+  'services.loadbalancers',
+  'requests.cpu',
+  'requests.memory',
+  'requests.storage',
+  'requests.ephemeral-storage',
+  'limits.cpu',
+  'limits.memory',
+  'limits.ephemeral-storage',
+]);
+const CONTAINER = new Set(['cpu', 'memory', 'ephemeral-storage']);
+const COUNTED = new Set([
+  'pods',
+  'services',
+  'replicationcontrollers',
+  'resourcequotas',
+  'secrets',
+  'configmaps',
+  'persistentvolumeclaims',
+  'services.nodeports',
+  'services.loadbalancers',
+]);
+
+const isHugePages = (name: string): boolean => name.startsWith('hugepages-');
+const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
+
+/** Whether a resource is somebody's own (`example.dev/gpu`): counted in whole pieces, and never given twice. */
+export const isExtended = (name: string): boolean =>
+  !isNative(name) && !name.startsWith('requests.') && qualifiedNameProblems(`requests.${name}`).length === 0;
+
+const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePages(name);
+
+export const isWhole = (name: string): boolean => COUNTED.has(name) || isExtended(name);
+
+/** An amount: not negative, and whole where the resource is counted. */
+export function amountFindings(findings: Findings, name: string, amount: unknown, at: string): void {
+  const nanos = quantityNanos(amount);
+  if (nanos < 0n) findings.invalid(at, amount, NOT_NEGATIVE);
+  if (isWhole(name) && nanos % NANO !== 0n) findings.invalid(at, amount, 'must be an integer');
+}
+
+/** The name of any resource. False: it is none. */
+export function resourceNameFindings(findings: Findings, name: string, at: string): boolean {
+  const problems = qualifiedNameProblems(name);
+  findings.problems(at, name, problems);
+  if (problems.length > 0) return false;
+  if (name.includes('/') || STANDARD.has(name) || isHugePages(name)) return true;
+  findings.invalid(at, name, 'must be a standard resource type or fully qualified');
+  return true;
+}
+
+function containerResourceName(findings: Findings, name: string, at: string): void {
+  resourceNameFindings(findings, name, at);
+  if (!name.includes('/')) {
+    if (!CONTAINER.has(name) && !isHugePages(name)) {
+      findings.invalid(at, name, 'must be a standard resource for containers');
+    }
+  } else if (!isNative(name) && !isExtended(name)) {
+    findings.invalid(at, name, "doesn't follow extended resource name standard");
+  }
+}
+
+/** Requests and limits of a container (`ValidateContainerResourceRequirements`). */
+export function resourceFindings(findings: Findings, resources: Plain, at: string): void {
+  const limits = look(resources, 'limits');
+  const requests = look(resources, 'requests');
+  for (const [name, amount] of Object.entries(limits)) {
+    containerResourceName(findings, name, `${at}.limits[${name}]`);
+    amountFindings(findings, name, amount, `${at}.limits[${name}]`);
+  }
+  for (const [name, amount] of Object.entries(requests)) {
+    const field = `${at}.requests[${name}]`;
+    containerResourceName(findings, name, field);
+    amountFindings(findings, name, amount, field);
+    const limit = limits[name];
+    const [wanted, most] = [quantityNanos(amount), quantityNanos(limit)];
+    if (limit === undefined) {
+      if (!mayOvercommit(name)) {
+        findings.required(`${at}.limits`, 'Limit must be set for non overcommitable resources');
+      }
+    } else if (wanted !== most && !mayOvercommit(name)) {
+      findings.invalid(`${at}.requests`, amount, `must be equal to ${name} limit of ${limit}`);
+    } else if (wanted > most) {
+      findings.invalid(`${at}.requests`, amount, `must be less than or equal to ${name} limit of ${limit}`);
+    }
+  }
+  const names = [...Object.keys(limits), ...Object.keys(requests)];
+  if (names.some(isHugePages) && !names.some((name) => name === 'cpu' || name === 'memory')) {
+    findings.forbidden(at, 'HugePages require cpu or memory');
+  }
+  for (const [index, claim] of items(resources, 'claims').entries()) {
+    if (text(claim, 'name') === '') findings.required(`${at}.claims[${index}]`);
+  }
+}

@@ -1,0 +1,245 @@
+import { subdomainProblems } from '../../../registry/names.ts';
+import { claimSpecFindings } from '../../core/claim.ts';
+import { Findings } from '../../findings.ts';
+import { backstepProblems, labelProblems, volumePathProblems } from '../../formats.ts';
+import { isPlain, items, look, number, type Plain, text } from '../../plain.ts';
+import { quantityNanos } from '../../quantity.ts';
+import { fieldRefFindings, resourceRefFindings, VOLUME_FIELDS } from './references.ts';
+
+const FILE_MODE = 'must be a number between 0 and 0777 (octal), both inclusive';
+const HOST_PATH_TYPES = [
+  '',
+  'BlockDevice',
+  'CharDevice',
+  'Directory',
+  'DirectoryOrCreate',
+  'File',
+  'FileOrCreate',
+  'Socket',
+];
+/** Sources in the order in which the server looks at them. */
+const SOURCES = [
+  'emptyDir',
+  'hostPath',
+  'gitRepo',
+  'gcePersistentDisk',
+  'awsElasticBlockStore',
+  'secret',
+  'nfs',
+  'iscsi',
+  'glusterfs',
+  'persistentVolumeClaim',
+  'rbd',
+  'cinder',
+  'cephfs',
+  'quobyte',
+  'downwardAPI',
+  'fc',
+  'flexVolume',
+  'configMap',
+  'azureFile',
+  'vsphereVolume',
+  'azureDisk',
+  'photonPersistentDisk',
+  'portworxVolume',
+  'projected',
+  'scaleIO',
+  'csi',
+  'ephemeral',
+  'image',
+];
+const MIN_TOKEN_SECONDS = 600;
+const MAX_TOKEN_SECONDS = 2 ** 32;
+
+function fileMode(findings: Findings, field: string, mode: number | undefined): void {
+  if (mode !== undefined && (mode < 0 || mode > 0o777)) findings.invalid(field, mode, FILE_MODE);
+}
+
+function needed(findings: Findings, holder: Plain, at: string, ...fields: readonly string[]): void {
+  for (const field of fields) if (text(holder, field) === '') findings.required(`${at}.${field}`);
+}
+
+function keyToPath(findings: Findings, item: Plain, at: string): void {
+  needed(findings, item, at, 'key', 'path');
+  const path = text(item, 'path');
+  findings.problems(`${at}.path`, path, volumePathProblems(path));
+  fileMode(findings, `${at}.mode`, number(item, 'mode'));
+}
+
+function downwardFile(findings: Findings, file: Plain, at: string): void {
+  needed(findings, file, at, 'path');
+  const path = text(file, 'path');
+  findings.problems(`${at}.path`, path, volumePathProblems(path));
+  const { fieldRef, resourceFieldRef } = file;
+  if (isPlain(fieldRef)) {
+    fieldRefFindings(findings, fieldRef, `${at}.fieldRef`, VOLUME_FIELDS);
+    if (isPlain(resourceFieldRef)) {
+      findings.invalid(at, 'resource', 'fieldRef and resourceFieldRef can not be specified simultaneously');
+    }
+  } else if (isPlain(resourceFieldRef)) {
+    resourceRefFindings(findings, resourceFieldRef, `${at}.resourceFieldRef`, true);
+  } else findings.required(at, 'one of fieldRef and resourceFieldRef is required');
+  fileMode(findings, `${at}.mode`, number(file, 'mode'));
+}
+
+function projected(findings: Findings, volume: Plain, at: string): void {
+  fileMode(findings, `${at}.defaultMode`, number(volume, 'defaultMode'));
+  const paths = new Set<string>();
+  const once = (path: string, shown: string): void => {
+    if (path === '') return;
+    if (paths.has(path)) findings.invalid(at, shown, 'conflicting duplicate paths');
+    paths.add(path);
+  };
+  for (const [index, source] of items(volume, 'sources').entries()) {
+    const here = `${at}.sources[${index}]`;
+    for (const kind of ['secret', 'configMap']) {
+      const from = source[kind];
+      if (!isPlain(from)) continue;
+      needed(findings, from, `${here}.${kind}`, 'name');
+      for (const [position, item] of items(from, 'items').entries()) {
+        keyToPath(findings, item, `${here}.${kind}.items[${position}]`);
+        once(text(item, 'path'), text(from, 'name'));
+      }
+    }
+    if (isPlain(source.downwardAPI)) {
+      for (const file of items(source.downwardAPI, 'items')) {
+        downwardFile(findings, file, `${here}.downwardAPI`);
+        once(text(file, 'path'), text(file, 'path'));
+      }
+    }
+    const token = source.serviceAccountToken;
+    if (isPlain(token)) {
+      const field = `${here}.serviceAccountToken.expirationSeconds`;
+      const seconds = number(token, 'expirationSeconds') ?? 0;
+      if (seconds < MIN_TOKEN_SECONDS) {
+        findings.invalid(field, seconds, 'may not specify a duration less than 10 minutes');
+      }
+      if (seconds > MAX_TOKEN_SECONDS) {
+        findings.invalid(field, seconds, 'may not specify a duration larger than 2^32 seconds');
+      }
+      const path = text(token, 'path');
+      if (path === '') findings.required(`${at}.path`);
+      else findings.problems(`${at}.path`, path, volumePathProblems(path));
+    }
+    if (Object.keys(source).length > 1) {
+      findings.forbidden(here, 'may not specify more than 1 volume type per source');
+    }
+  }
+}
+
+function iscsi(findings: Findings, source: Plain, at: string): void {
+  if (text(source, 'targetPortal') === '') findings.required(`${at}.targetPortal`);
+  const iqn = text(source, 'iqn');
+  if (iqn === '') findings.required(`${at}.iqn`);
+  else if (!/^(iqn|eui|naa)/.test(iqn)) {
+    findings.invalid(`${at}.iqn`, iqn, 'must be valid format starting with iqn, eui, or naa');
+  } else if (
+    (iqn.startsWith('iqn') && !/iqn\.\d{4}-\d{2}\.([a-zA-Z0-9\-.]+)(:[^,;*&$|\s]+)$/.test(iqn)) ||
+    (iqn.startsWith('eui') && !/^eui.[a-zA-Z0-9]{16}$/.test(iqn)) ||
+    (iqn.startsWith('naa') && !/^naa.[a-zA-Z0-9]{32}$/.test(iqn))
+  ) {
+    findings.invalid(`${at}.iqn`, iqn, 'must be valid format');
+  }
+  const lun = number(source, 'lun') ?? 0;
+  if (lun < 0 || lun > 255) findings.invalid(`${at}.lun`, lun, 'must be between 0 and 255, inclusive');
+}
+
+const MAX_DRIVER = 63;
+
+/** The name of a CSI driver. */
+export function driverFindings(findings: Findings, driver: string, at: string): void {
+  if (driver === '') findings.required(at);
+  if (driver.length > MAX_DRIVER) findings.tooLong(at, MAX_DRIVER);
+  findings.problems(at, driver, driver === '' ? [] : subdomainProblems(driver.toLowerCase()));
+}
+
+type SourceRule = (findings: Findings, source: Plain, at: string) => void;
+
+const withFiles =
+  (name: string): SourceRule =>
+  (findings, source, at) => {
+    if (text(source, name) === '') findings.required(`${at}.${name}`);
+    fileMode(findings, `${at}.defaultMode`, number(source, 'defaultMode'));
+    for (const [index, item] of items(source, 'items').entries()) keyToPath(findings, item, `${at}.items[${index}]`);
+  };
+
+const RULES: Readonly<Record<string, SourceRule>> = {
+  emptyDir(findings, source, at) {
+    const limit = source.sizeLimit;
+    if (limit !== undefined && quantityNanos(limit) < 0n) {
+      findings.forbidden(`${at}.sizeLimit`, 'SizeLimit field must be a valid resource quantity');
+    }
+  },
+  hostPath(findings, source, at) {
+    const path = text(source, 'path');
+    if (path === '') findings.required(`${at}.path`);
+    findings.problems(`${at}.path`, path, backstepProblems(path));
+    if (source.type !== undefined) findings.oneOf(`${at}.type`, source.type, HOST_PATH_TYPES);
+  },
+  secret: withFiles('secretName'),
+  configMap: withFiles('name'),
+  nfs(findings, source, at) {
+    needed(findings, source, at, 'server', 'path');
+    const path = text(source, 'path');
+    if (!path.startsWith('/')) findings.invalid(`${at}.path`, path, 'must be an absolute path');
+  },
+  iscsi,
+  persistentVolumeClaim: (findings, source, at) => needed(findings, source, at, 'claimName'),
+  downwardAPI(findings, source, at) {
+    fileMode(findings, `${at}.defaultMode`, number(source, 'defaultMode'));
+    for (const file of items(source, 'items')) downwardFile(findings, file, at);
+  },
+  projected,
+  csi(findings, source, at) {
+    driverFindings(findings, text(source, 'driver'), `${at}.driver`);
+    const secret = source.nodePublishSecretRef;
+    if (!isPlain(secret)) return;
+    const name = text(secret, 'name');
+    if (name === '') findings.required(`${at}.nodePublishSecretRef.name`);
+    else findings.problems(`${at}.name`, name, subdomainProblems(name));
+  },
+  ephemeral(findings, source, at) {
+    const template = source.volumeClaimTemplate;
+    if (!isPlain(template)) findings.required(`${at}.volumeClaimTemplate`);
+    else claimSpecFindings(findings, look(template, 'spec'), `${at}.volumeClaimTemplate.spec`);
+  },
+  gitRepo: (findings, source, at) => needed(findings, source, at, 'repository'),
+  glusterfs: (findings, source, at) => needed(findings, source, at, 'endpoints', 'path'),
+  cinder: (findings, source, at) => needed(findings, source, at, 'volumeID'),
+  rbd: (findings, source, at) => needed(findings, source, at, 'image'),
+  azureFile: (findings, source, at) => needed(findings, source, at, 'secretName', 'shareName'),
+  awsElasticBlockStore: (findings, source, at) => needed(findings, source, at, 'volumeID'),
+  gcePersistentDisk: (findings, source, at) => needed(findings, source, at, 'pdName'),
+  vsphereVolume: (findings, source, at) => needed(findings, source, at, 'volumePath'),
+};
+
+/** Rules of one source of a volume, of a pod or a persistent one. */
+export function sourceFindings(findings: Findings, name: string, source: unknown, at: string): void {
+  if (isPlain(source)) RULES[name]?.(findings, source, `${at}.${name}`);
+}
+
+/** Rules of a pod's volumes. Returns the names of those that are good enough to be mounted. */
+export function volumeFindings(findings: Findings, spec: Plain, path: string): Set<string> {
+  const names = new Set<string>();
+  const good = new Set<string>();
+  for (const [index, volume] of items(spec, 'volumes').entries()) {
+    const at = `${path}[${index}]`;
+    const own = new Findings();
+    const given = SOURCES.filter((name) => volume[name] !== undefined);
+    for (const [position, name] of given.entries()) {
+      if (position === 0) sourceFindings(own, name, volume[name], at);
+      else own.forbidden(`${at}.${name}`, 'may not specify more than 1 volume type');
+    }
+    if (given.length === 0) own.required(at, 'must specify a volume type');
+    const name = text(volume, 'name');
+    if (name === '') own.required(`${at}.name`);
+    else own.problems(`${at}.name`, name, labelProblems(name));
+    if (names.has(name)) own.duplicate(`${at}.name`, name);
+    if (own.causes.length === 0) {
+      names.add(name);
+      good.add(name);
+    }
+    findings.add(own.causes);
+  }
+  return good;
+}

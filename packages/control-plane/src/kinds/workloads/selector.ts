@@ -1,0 +1,38 @@
+import { labelValueProblems, qualifiedNameProblems } from '../../registry/names.ts';
+import type { StatusCause } from '../../status.ts';
+import { Findings } from '../findings.ts';
+import { items, labels, strings, text } from '../plain.ts';
+
+const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
+
+/** Keys and values of labels. */
+export function labelFindings(findings: Findings, map: Readonly<Record<string, string>>, at: string): void {
+  for (const [key, value] of Object.entries(map)) {
+    findings.problems(at, key, qualifiedNameProblems(key));
+    findings.problems(at, value, labelValueProblems(String(value)));
+  }
+}
+
+/** Causes that a label selector gives by itself (`ValidateLabelSelector`). */
+export function selectorCauses(selector: unknown, path: string): StatusCause[] {
+  const findings = new Findings();
+  labelFindings(findings, labels(selector, 'matchLabels'), `${path}.matchLabels`);
+  for (const [index, expression] of items(selector, 'matchExpressions').entries()) {
+    const at = `${path}.matchExpressions[${index}]`;
+    const operator = text(expression, 'operator');
+    const values = strings(expression, 'values');
+    const needsValues = operator === 'In' || operator === 'NotIn';
+    if (!OPERATORS.includes(operator)) {
+      findings.invalid(`${at}.operator`, operator, 'not a valid selector operator');
+    } else if (needsValues && values.length === 0) {
+      findings.required(`${at}.values`, "must be specified when `operator` is 'In' or 'NotIn'");
+    } else if (!needsValues && values.length > 0) {
+      findings.forbidden(`${at}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+    }
+    findings.qualifiedName(`${at}.key`, text(expression, 'key'));
+    for (const [position, value] of values.entries()) {
+      findings.problems(`${at}.values[${position}]`, value, labelValueProblems(value));
+    }
+  }
+  return findings.causes;
+}
