@@ -46,7 +46,7 @@ export class Findings {
   oneOf(field: string, value: unknown, supported: readonly string[], needed = false): void {
     if (typeof value === 'string' && supported.includes(value)) return;
     if (needed && (value === '' || value === undefined)) this.required(field);
-    else this.causes.push(unsupportedValue(field, value ?? '', supported));
+    else this.causes.push(unsupportedValue(field, value === undefined ? '' : value, supported));
   }
 
   /** A number of zero or more, where there is one. */

@@ -299,6 +299,7 @@ function readField(record: Record<string, unknown>, field: Field, owner: string,
   const inner = embedded === undefined || embedded[1].has(name) ? name : `${embedded[0]}.${name}`;
   const read = field.read(value, owner, path === '' ? inner : `${path}.${inner}`);
   if ((mode === 'dropped' || mode === 'omitted') && isZero(read)) delete record[name];
+  else if (mode === 'kept' && Array.isArray(read) && read.length === 0) record[name] = null;
   else if (read !== value) record[name] = read;
 }
 

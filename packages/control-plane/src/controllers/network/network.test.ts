@@ -30,7 +30,7 @@ test('slices and endpoints follow the pods of a service, by the numbers that its
   await using plane = await TestPlane.start('endpoint', 'endpointslice', 'garbage-collector');
   await service(plane, {});
   const [empty] = await plane.list(SLICES);
-  expect(empty).toMatchObject({ addressType: 'IPv4', endpoints: [] });
+  expect(empty).toMatchObject({ addressType: 'IPv4', endpoints: null });
   expect(empty?.metadata).toMatchObject({
     labels: { tier: 'front', 'kubernetes.io/service-name': 's' },
     ownerReferences: [{ kind: 'Service', name: 's' }],

@@ -1,9 +1,14 @@
-import { invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
+import type { ApiObject } from '../../object.ts';
+import { invalidValue, requiredValue } from '../../registry/errors.ts';
 import { subdomainProblems } from '../../registry/names.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
-import { child, items, look, type Plain, preset, text } from '../plain.ts';
+import { Findings, NOT_NEGATIVE } from '../findings.ts';
+import { child, items, look, type Plain, strings, text } from '../plain.ts';
+import { driverFindings } from '../pod/rules/volumes.ts';
+import { quantityNanos } from '../quantity.ts';
 import { strategy } from '../workloads/apps.ts';
+import { selectorCauses } from '../workloads/selector.ts';
 
 const unchanged = (object: Plain, old: Plain, fields: readonly string[]): StatusCause[] =>
   fields
@@ -13,20 +18,51 @@ const unchanged = (object: Plain, old: Plain, fields: readonly string[]): Status
 const RECLAIM = ['Delete', 'Retain'];
 const BINDING = ['Immediate', 'WaitForFirstConsumer'];
 
+function topologyFindings(findings: Findings, object: ApiObject): void {
+  const terms: string[] = [];
+  for (const [index, term] of items(object, 'allowedTopologies').entries()) {
+    const at = `allowedTopologies[${index}].matchLabelExpressions`;
+    const keys = new Set<string>();
+    const expressions = items(term, 'matchLabelExpressions');
+    for (const [position, expression] of expressions.entries()) {
+      const here = `${at}[${position}]`;
+      const values = strings(expression, 'values');
+      if (values.length === 0) findings.required(`${here}.values`);
+      for (const [at_, value] of values.entries()) {
+        if (values.indexOf(value) < at_) findings.duplicate(`${here}.values[${at_}]`, value);
+      }
+      const key = text(expression, 'key');
+      findings.qualifiedName(`${here}.key`, key);
+      if (keys.has(key)) findings.duplicate(`${here}.key`, key);
+      keys.add(key);
+    }
+    const shown = JSON.stringify(expressions.map(({ key, values }) => [key, values]).sort());
+    if (terms.includes(shown)) findings.duplicate(at, '');
+    terms.push(shown);
+  }
+}
+
+function classCauses(object: ApiObject): StatusCause[] {
+  const findings = new Findings();
+  const provisioner = text(object, 'provisioner').toLowerCase();
+  if (provisioner === '') findings.required('provisioner');
+  else findings.qualifiedName('provisioner', provisioner);
+  for (const key of Object.keys(look(object, 'parameters'))) {
+    if (key === '') findings.invalid('parameters', key, 'field can not be empty.');
+  }
+  const reclaim = text(object, 'reclaimPolicy');
+  if (reclaim !== '') findings.oneOf('reclaimPolicy', reclaim, RECLAIM);
+  findings.oneOf('volumeBindingMode', object.volumeBindingMode, BINDING);
+  topologyFindings(findings, object);
+  return findings.causes;
+}
+
 export const storageClassStrategy = strategy({
   setDefaults(object) {
-    preset(object, 'reclaimPolicy', 'Delete');
-    preset(object, 'volumeBindingMode', 'Immediate');
+    object.reclaimPolicy ??= 'Delete';
+    object.volumeBindingMode ??= 'Immediate';
   },
-  causes(object) {
-    const causes: StatusCause[] = [];
-    if (text(object, 'provisioner') === '') causes.push(requiredValue('provisioner'));
-    const reclaim = text(object, 'reclaimPolicy');
-    if (!RECLAIM.includes(reclaim)) causes.push(unsupportedValue('reclaimPolicy', reclaim, RECLAIM));
-    const binding = text(object, 'volumeBindingMode');
-    if (!BINDING.includes(binding)) causes.push(unsupportedValue('volumeBindingMode', binding, BINDING));
-    return causes;
-  },
+  causes: classCauses,
   change: (object, old) => unchanged(object, old, ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode']),
 });
 
@@ -50,14 +86,21 @@ export const volumeAttachmentStrategy = strategy({
   causes(object) {
     const spec = look(object, 'spec');
     const source = look(spec, 'source');
-    const causes: StatusCause[] = [];
-    if (text(spec, 'attacher') === '') causes.push(requiredValue('spec.attacher'));
+    const findings = new Findings();
+    driverFindings(findings, text(spec, 'attacher'), 'spec.attacher');
+    const { causes } = findings;
     const inline = source.inlineVolumeSpec !== undefined;
     const named = source.persistentVolumeName !== undefined;
     if (inline === named) {
       causes.push(
         requiredValue('spec.source', 'must specify exactly one of inlineVolumeSpec and persistentVolumeName'),
       );
+    }
+    if (named) {
+      const volume = text(source, 'persistentVolumeName');
+      const field = 'spec.source.persistentVolumeName';
+      if (volume === '') findings.required(field, 'must specify non empty persistentVolumeName');
+      findings.problems(field, volume, subdomainProblems(volume));
     }
     const node = text(spec, 'nodeName');
     for (const problem of subdomainProblems(node)) causes.push(invalidValue('spec.nodeName', node, problem));
@@ -69,6 +112,9 @@ export const volumeAttachmentStrategy = strategy({
       : [invalidValue('spec', shownAttachment(look(object, 'spec')), 'field is immutable')],
 });
 
+/** The longest name that a driver may give to a node. */
+const LONGEST_ID = 192;
+
 const shownDriver = (driver: Plain): Plain => ({
   Name: text(driver, 'name'),
   NodeID: text(driver, 'nodeID'),
@@ -78,12 +124,28 @@ const shownDriver = (driver: Plain): Plain => ({
 
 export const csiNodeStrategy = strategy({
   causes(object) {
-    return items(look(object, 'spec'), 'drivers').flatMap((driver, index) => {
+    const findings = new Findings();
+    const seen = new Set<string>();
+    for (const [index, driver] of items(look(object, 'spec'), 'drivers').entries()) {
       const at = `spec.drivers[${index}]`;
-      return ['name', 'nodeID']
-        .filter((field) => text(driver, field) === '')
-        .map((field) => requiredValue(`${at}.${field}`));
-    });
+      driverFindings(findings, text(driver, 'name'), `${at}.name`);
+      const id = text(driver, 'nodeID');
+      if (id === '') findings.required(`${at}.nodeID`);
+      if (id.length > LONGEST_ID) {
+        findings.invalid(`${at}.nodeID`, id, `must be ${LONGEST_ID} characters or less`);
+      }
+      findings.notNegative(`${at}.allocatable.count`, look(driver, 'allocatable').count);
+      const keys = strings(driver, 'topologyKeys');
+      for (const [position, key] of keys.entries()) {
+        if (key === '') findings.required(at);
+        if (keys.indexOf(key) < position) findings.duplicate(at, key);
+        findings.qualifiedName(at, key);
+      }
+      const name = text(driver, 'name');
+      if (seen.has(name)) findings.duplicate(`${at}.name`, name);
+      seen.add(name);
+    }
+    return findings.causes;
   },
   change(object, old) {
     const before = new Map(items(look(old, 'spec'), 'drivers').map((driver) => [text(driver, 'name'), driver]));
@@ -95,16 +157,60 @@ export const csiNodeStrategy = strategy({
   },
 });
 
+const LONGEST_DRIVER = 63;
+
+export const capacityStrategy = strategy({
+  causes(object) {
+    const findings = new Findings();
+    const name = text(object, 'storageClassName');
+    if (object.nodeTopology !== undefined) findings.add(selectorCauses(object.nodeTopology, 'nodeTopology'));
+    findings.problems('storageClassName', name, subdomainProblems(name));
+    for (const field of ['capacity', 'maximumVolumeSize']) {
+      if (object[field] !== undefined && quantityNanos(object[field]) < 0n) {
+        findings.invalid(field, object[field], NOT_NEGATIVE);
+      }
+    }
+    return findings.causes;
+  },
+  change: (object, old) => unchanged(object, old, ['nodeTopology', 'storageClassName']),
+});
+
 export const csiDriverStrategy = strategy({
   setDefaults(object) {
     const spec = child(object, 'spec');
     spec.attachRequired ??= true;
     spec.podInfoOnMount ??= false;
     spec.storageCapacity ??= false;
-    preset(spec, 'fsGroupPolicy', 'ReadWriteOnceWithFSType');
+    spec.fsGroupPolicy ??= 'ReadWriteOnceWithFSType';
     if (!Array.isArray(spec.volumeLifecycleModes)) spec.volumeLifecycleModes = ['Persistent'];
     spec.requiresRepublish ??= false;
     spec.seLinuxMount ??= false;
+  },
+  causes(object) {
+    const findings = new Findings();
+    const name = object.metadata.name ?? '';
+    if (name.length > LONGEST_DRIVER) findings.tooLong('metadata.name', LONGEST_DRIVER);
+    const spec = look(object, 'spec');
+    for (const mode of strings(spec, 'volumeLifecycleModes')) {
+      findings.oneOf('spec.volumeLifecycleModes', mode, ['Persistent', 'Ephemeral']);
+    }
+    findings.oneOf('spec.fsGroupPolicy', spec.fsGroupPolicy, ['File', 'None', 'ReadWriteOnceWithFSType']);
+    const audiences = new Set<string>();
+    for (const [index, request] of items(spec, 'tokenRequests').entries()) {
+      const at = `spec.tokenRequests[${index}]`;
+      const audience = text(request, 'audience');
+      if (audiences.has(audience)) findings.duplicate(`${at}.audience`, audience);
+      audiences.add(audience);
+      const { expirationSeconds: seconds } = request;
+      if (typeof seconds !== 'number') continue;
+      if (seconds < 600) {
+        findings.invalid(`${at}.expirationSeconds`, seconds, 'may not specify a duration less than 10 minutes');
+      }
+      if (seconds > 2 ** 32) {
+        findings.invalid(`${at}.expirationSeconds`, seconds, 'may not specify a duration larger than 2^32 seconds');
+      }
+    }
+    return findings.causes;
   },
   change(object, old) {
     const spec = look(object, 'spec');
@@ -123,7 +229,9 @@ export const SYSTEM_PRIORITIES: Readonly<Record<string, number>> = {
 };
 
 export const priorityClassStrategy = strategy({
-  setDefaults: (object) => preset(object, 'preemptionPolicy', 'PreemptLowerPriority'),
+  setDefaults(object) {
+    object.preemptionPolicy ??= 'PreemptLowerPriority';
+  },
   causes(object) {
     const name = object.metadata.name ?? '';
     const value = typeof object.value === 'number' ? object.value : 0;
@@ -143,7 +251,9 @@ export const priorityClassStrategy = strategy({
         field: 'value',
       });
     }
-    return causes;
+    const findings = new Findings();
+    findings.oneOf('preemptionPolicy', object.preemptionPolicy, ['PreemptLowerPriority', 'Never'], true);
+    return [...causes, ...findings.causes];
   },
   change(object, old) {
     const causes: StatusCause[] = [];

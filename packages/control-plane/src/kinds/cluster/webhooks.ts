@@ -3,7 +3,7 @@ import { invalidValue, requiredValue, unsupportedValue } from '../../registry/er
 import { subdomainProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
 import { child, isPlain, items, look, number, type Plain, preset, strings, text } from '../plain.ts';
-import { strategy, withStatus } from '../workloads/apps.ts';
+import { strategy } from '../workloads/apps.ts';
 import { conditionCauses, WEBHOOK_VARIABLES } from './expressions.ts';
 
 const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
@@ -118,17 +118,3 @@ const webhookStrategy = (mutating: boolean) =>
 
 export const validatingWebhookStrategy = webhookStrategy(false);
 export const mutatingWebhookStrategy = webhookStrategy(true);
-
-export const flowSchemaStrategy = strategy({
-  setDefaults: (object) => {
-    const spec = child(object, 'spec');
-    if ((number(spec, 'matchingPrecedence') ?? 0) === 0) spec.matchingPrecedence = 1000;
-  },
-  prepareForCreate: withStatus(),
-  causes(object) {
-    const name = text(look(object, 'spec', 'priorityLevelConfiguration'), 'name');
-    return name === ''
-      ? [requiredValue('spec.priorityLevelConfiguration.name', 'must reference a priority level')]
-      : [];
-  },
-});

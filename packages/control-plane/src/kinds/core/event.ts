@@ -1,9 +1,9 @@
 import type { ApiObject } from '../../object.ts';
 import { invalidValue, requiredValue } from '../../registry/errors.ts';
-import { pathSegmentProblems, subdomainProblems } from '../../registry/names.ts';
+import { pathSegmentProblems, qualifiedNameProblems, subdomainProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
 import type { KindDefinition } from '../kind.ts';
-import { look, type Plain, text } from '../plain.ts';
+import { isPlain, look, number, type Plain, text } from '../plain.ts';
 import type { Strategy } from '../workloads/apps.ts';
 
 const CORE_TO_EVENTS: Readonly<Record<string, string>> = {
@@ -63,6 +63,15 @@ function eventCauses(event: ApiObject): StatusCause[] {
     const value = text(event, field);
     if (value === '') causes.push(requiredValue(field));
     else if (value.length > limit) causes.push(invalidValue(field, '', `can have at most ${limit} characters`));
+  }
+  const controller = text(event, 'reportingController');
+  for (const problem of qualifiedNameProblems(controller)) {
+    causes.push(invalidValue('reportingController', controller, problem));
+  }
+  const { series } = event;
+  if (isPlain(series)) {
+    if ((number(series, 'count') ?? 0) < 2) causes.push(invalidValue('series.count', '', 'should be at least 2'));
+    if (text(series, 'lastObservedTime') === '') causes.push(requiredValue('series.lastObservedTime'));
   }
   const type = text(event, 'type');
   if (!TYPES.includes(type)) causes.push(invalidValue('type', '', `has invalid value: ${type}`));

@@ -1,5 +1,7 @@
 import type { ApiObject } from '../../object.ts';
 import { child, items, look, type Plain } from '../plain.ts';
+import { strategy } from '../workloads/apps.ts';
+import { limitRangeCauses } from './quota.ts';
 
 /** What `target` does not name is taken from `source`. */
 function complete(item: Plain, target: string, source: string): void {
@@ -7,7 +9,7 @@ function complete(item: Plain, target: string, source: string): void {
 }
 
 /** Containers without limits get the most that they may have, and request what they are limited to, or the least. */
-export const limitRangeStrategy = {
+export const limitRangeStrategy = strategy({
   setDefaults(object: ApiObject): void {
     for (const item of items(look(object, 'spec'), 'limits')) {
       if (item['type'] !== 'Container') continue;
@@ -16,4 +18,5 @@ export const limitRangeStrategy = {
       complete(item, 'defaultRequest', 'min');
     }
   },
-};
+  causes: limitRangeCauses,
+});

@@ -1,14 +1,11 @@
 import type { ApiObject } from '../../object.ts';
-import { invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
-import { labelProblems } from '../../registry/names.ts';
+import { invalidValue } from '../../registry/errors.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
-import { duplicateValue, portCauses } from '../causes.ts';
-import { child, isPlain, items, look, number, type Plain, preset, strings, text } from '../plain.ts';
+import { child, isPlain, items, look, number, preset, strings, text } from '../plain.ts';
 import { strategy } from '../workloads/apps.ts';
+import { isReachable, serviceCauses } from './service-rules.ts';
 
-const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
-const AFFINITIES = ['ClientIP', 'None'];
 const SERVICE_NET = [10, 96] as const;
 const HOSTS = 65_534;
 const FIRST_NODE_PORT = 30_000;
@@ -29,9 +26,10 @@ function defaultService(service: ApiObject): void {
     }
   }
   const type = text(spec, 'type');
-  if (type === 'NodePort' || type === 'LoadBalancer') preset(spec, 'externalTrafficPolicy', 'Cluster');
+  if (isReachable(spec)) preset(spec, 'externalTrafficPolicy', 'Cluster');
   if (type === 'LoadBalancer') spec.allocateLoadBalancerNodePorts ??= true;
-  if (type !== 'ExternalName') preset(spec, 'internalTrafficPolicy', 'Cluster');
+  if (spec.sessionAffinity === 'None') delete spec.sessionAffinityConfig;
+  if (type !== 'ExternalName') spec.internalTrafficPolicy ??= 'Cluster';
 }
 
 /** A number below `range` that stays the same for the same text (FNV-1a). */
@@ -65,51 +63,22 @@ function allocate(service: ApiObject): void {
   if (strings(spec, 'clusterIPs').length === 0) spec.clusterIPs = [spec.clusterIP];
   // A headless service without a selector may be of any family.
   const open = headless && spec.selector === undefined;
-  preset(spec, 'ipFamilyPolicy', open ? 'RequireDualStack' : 'SingleStack');
+  spec.ipFamilyPolicy ??= open ? 'RequireDualStack' : 'SingleStack';
   if (strings(spec, 'ipFamilies').length === 0) spec.ipFamilies = open ? ['IPv4', 'IPv6'] : ['IPv4'];
+  // Without a policy that needs it there is no port to be asked about one's health.
+  if (
+    type === 'LoadBalancer' &&
+    spec.externalTrafficPolicy === 'Local' &&
+    (number(spec, 'healthCheckNodePort') ?? 0) === 0
+  ) {
+    spec.healthCheckNodePort = nodePort(uid, items(spec, 'ports').length + 1);
+  }
   if (type !== 'NodePort' && !(type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false)) return;
   for (const [index, port] of items(spec, 'ports').entries()) {
     if ((number(port, 'nodePort') ?? 0) === 0) {
       port.nodePort = nodePort(uid, index);
     }
   }
-}
-
-function servicePortCauses(port: Plain, path: string, named: boolean, names: Set<string>): StatusCause[] {
-  const causes: StatusCause[] = [];
-  const name = text(port, 'name');
-  if (named && name === '') causes.push(requiredValue(`${path}.name`));
-  else if (name !== '') {
-    for (const problem of labelProblems(name)) causes.push(invalidValue(`${path}.name`, name, problem));
-    if (names.has(name)) causes.push(duplicateValue(`${path}.name`, name));
-    names.add(name);
-  }
-  causes.push(...portCauses(`${path}.port`, number(port, 'port') ?? 0));
-  const protocol = text(port, 'protocol');
-  if (!['SCTP', 'TCP', 'UDP'].includes(protocol)) {
-    causes.push(unsupportedValue(`${path}.protocol`, protocol, ['SCTP', 'TCP', 'UDP']));
-  }
-  const target = port.targetPort;
-  if (typeof target === 'number') causes.push(...portCauses(`${path}.targetPort`, target));
-  return causes;
-}
-
-function serviceCauses(service: ApiObject): StatusCause[] {
-  const spec = look(service, 'spec');
-  const causes: StatusCause[] = [];
-  const ports = items(spec, 'ports');
-  const type = text(spec, 'type');
-  const headless = spec.clusterIP === 'None';
-  if (ports.length === 0 && !headless && type !== 'ExternalName') causes.push(requiredValue('spec.ports'));
-  if (type === 'ExternalName' && text(spec, 'externalName') === '') causes.push(requiredValue('spec.externalName'));
-  const names = new Set<string>();
-  for (const [index, port] of ports.entries()) {
-    causes.push(...servicePortCauses(port, `spec.ports[${index}]`, ports.length > 1, names));
-  }
-  const affinity = text(spec, 'sessionAffinity');
-  if (!AFFINITIES.includes(affinity)) causes.push(unsupportedValue('spec.sessionAffinity', affinity, AFFINITIES));
-  if (!TYPES.includes(type)) causes.push(unsupportedValue('spec.type', type, TYPES));
-  return causes;
 }
 
 /** The address of a service stays, unless the service becomes an ExternalName or stops being one. */

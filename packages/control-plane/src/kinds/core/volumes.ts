@@ -1,13 +1,18 @@
 import type { ApiObject } from '../../object.ts';
-import { forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
+import { forbiddenValue, invalidValue } from '../../registry/errors.ts';
+import { labelProblems, subdomainProblems } from '../../registry/names.ts';
 import { copyJson, jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
+import { Findings } from '../findings.ts';
+import { backstepProblems } from '../formats.ts';
 import { internalDiff } from '../internal/diff.ts';
 import { child, isPlain, look, type Plain, preset, strings, text } from '../plain.ts';
-import { quantityNanos } from '../quantity.ts';
+import { nodeSelectorFindings } from '../pod/rules/scheduling.ts';
+import { driverFindings, sourceFindings } from '../pod/rules/volumes.ts';
+import { quantityNanos, roundAmounts } from '../quantity.ts';
 import { strategy } from '../workloads/apps.ts';
+import { accessModeFindings, claimSpecFindings, VOLUME_MODES } from './claim.ts';
 
-const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 const NANO = 1_000_000_000n;
 
 /** Fields of a volume's spec that are no source. */
@@ -26,40 +31,97 @@ const PLAIN_FIELDS = new Set([
 const sourceOf = (spec: Plain): Plain =>
   Object.fromEntries(Object.entries(spec).filter(([field]) => !PLAIN_FIELDS.has(field)));
 
-const modeCauses = (spec: Plain): StatusCause[] =>
-  strings(spec, 'accessModes')
-    .filter((mode) => !ACCESS_MODES.includes(mode))
-    .map((mode) => unsupportedValue('spec.accessModes', mode, ACCESS_MODES));
+const RECLAIM = ['Delete', 'Recycle', 'Retain'];
 
+function secretFindings(findings: Findings, ref: unknown, at: string): void {
+  if (!isPlain(ref)) return;
+  for (const field of ['name', 'namespace']) {
+    const value = text(ref, field);
+    if (value === '') findings.required(`${at}.${field}`);
+    else findings.problems(`${at}.${field}`, value, (field === 'name' ? subdomainProblems : labelProblems)(value));
+  }
+}
+
+const SECRET_REFS = [
+  'controllerPublishSecretRef',
+  'controllerExpandSecretRef',
+  'nodePublishSecretRef',
+  'nodeExpandSecretRef',
+];
+
+function csiFindings(findings: Findings, source: Plain, at: string): void {
+  driverFindings(findings, text(source, 'driver'), `${at}.driver`);
+  if (text(source, 'volumeHandle') === '') findings.required(`${at}.volumeHandle`);
+  for (const field of SECRET_REFS) secretFindings(findings, source[field], `${at}.${field}`);
+}
+
+/** What a volume has to keep to (`ValidatePersistentVolumeSpec`). */
 function volumeCauses(volume: ApiObject): StatusCause[] {
+  const findings = new Findings();
   const spec = look(volume, 'spec');
-  const causes: StatusCause[] = [];
-  if (strings(spec, 'accessModes').length === 0) causes.push(requiredValue('spec.accessModes'));
-  causes.push(...modeCauses(spec));
+  if (strings(spec, 'accessModes').length === 0) findings.required('spec.accessModes');
+  accessModeFindings(findings, spec, 'spec');
   const capacity = look(spec, 'capacity');
-  if (Object.keys(capacity).length === 0) causes.push(requiredValue('spec.capacity'));
+  if (Object.keys(capacity).length === 0) findings.required('spec.capacity');
   if (capacity.storage === undefined || Object.keys(capacity).length > 1) {
-    causes.push(unsupportedValue('spec.capacity', spec.capacity ?? null, ['storage']));
+    findings.oneOf('spec.capacity', spec.capacity ?? null, ['storage']);
   }
   for (const [resource, quantity] of Object.entries(capacity)) {
     const nanos = quantityNanos(quantity);
     const field = `spec.capacity[${resource}]`;
-    if (nanos < 0n) causes.push(invalidValue(field, Number(nanos / NANO), 'must be a valid resource quantity'));
-    if (nanos <= 0n) causes.push(invalidValue(field, quantity, 'must be greater than zero'));
+    if (nanos < 0n) findings.invalid(field, Number(nanos / NANO), 'must be a valid resource quantity');
+    if (nanos <= 0n) findings.invalid(field, quantity, 'must be greater than zero');
   }
-  const sources = Object.keys(sourceOf(spec));
-  if (sources.length === 0) causes.push(requiredValue('spec', 'must specify a volume type'));
-  for (const extra of sources.slice(1)) {
-    causes.push(forbiddenValue(`spec.${extra}`, 'may not specify more than 1 volume type'));
+  const policy = text(spec, 'persistentVolumeReclaimPolicy');
+  if (policy !== '') findings.oneOf('spec.persistentVolumeReclaimPolicy', policy, RECLAIM);
+  const affinity = spec.nodeAffinity;
+  if (isPlain(affinity)) {
+    if (affinity.required === undefined) {
+      findings.required('spec.nodeAffinity.required', 'must specify required node constraints');
+    } else nodeSelectorFindings(findings, affinity.required, 'spec.nodeAffinity.required');
   }
-  return causes;
+  sourceRules(findings, spec);
+  const storageClass = text(spec, 'storageClassName');
+  if (storageClass !== '') findings.problems('spec.storageClassName', storageClass, subdomainProblems(storageClass));
+  if (spec.volumeMode !== undefined) findings.oneOf('spec.volumeMode', spec.volumeMode, VOLUME_MODES);
+  if (spec.volumeAttributesClassName !== undefined) {
+    const name = text(spec, 'volumeAttributesClassName');
+    const field = 'spec.volumeAttributesClassName';
+    if (name === '') findings.required(field, 'an empty string is disallowed');
+    else findings.problems(field, name, subdomainProblems(name));
+    if (spec.csi === undefined) {
+      findings.required('spec.csi', 'has to be specified when using volumeAttributesClassName');
+    }
+  }
+  return findings.causes;
+}
+
+function sourceRules(findings: Findings, spec: Plain): void {
+  const sources = Object.entries(sourceOf(spec));
+  for (const [index, [name, source]] of sources.entries()) {
+    if (index > 0) findings.forbidden(`spec.${name}`, 'may not specify more than 1 volume type');
+    else if (name === 'csi' && isPlain(source)) csiFindings(findings, source, 'spec.csi');
+    else if (name === 'local' && isPlain(source)) {
+      const path = text(source, 'path');
+      if (path === '') findings.required('spec.local.path');
+      else findings.problems('spec.local.path', path, backstepProblems(path));
+      if (spec.nodeAffinity === undefined) {
+        findings.required('spec.nodeAffinity', 'Local volume requires node affinity');
+      }
+    } else sourceFindings(findings, name, source, 'spec');
+  }
+  if (sources.length === 0) findings.required('spec', 'must specify a volume type');
+  if (text(look(spec, 'hostPath'), 'path') === '/' && spec.persistentVolumeReclaimPolicy === 'Recycle') {
+    findings.forbidden('spec.persistentVolumeReclaimPolicy', "may not be 'recycle' for a hostPath mount of '/'");
+  }
 }
 
 export const volumeStrategy = strategy({
   setDefaults(volume) {
     const spec = child(volume, 'spec');
     preset(spec, 'persistentVolumeReclaimPolicy', 'Retain');
-    preset(spec, 'volumeMode', 'Filesystem');
+    spec.volumeMode ??= 'Filesystem';
+    roundAmounts(spec.capacity);
     const hostPath = spec.hostPath as Plain | undefined;
     if (hostPath !== undefined) hostPath.type ??= '';
     preset(child(volume, 'status'), 'phase', 'Pending');
@@ -97,18 +159,9 @@ export const volumeStrategy = strategy({
 });
 
 function claimCauses(claim: ApiObject): StatusCause[] {
-  const spec = look(claim, 'spec');
-  const causes: StatusCause[] = [];
-  if (strings(spec, 'accessModes').length === 0) {
-    causes.push(requiredValue('spec.accessModes', 'at least 1 access mode is required'));
-  }
-  causes.push(...modeCauses(spec));
-  const storage = look(spec, 'resources', 'requests').storage;
-  if (storage === undefined) causes.push(requiredValue('spec.resources[storage]'));
-  else if (quantityNanos(storage) <= 0n) {
-    causes.push(invalidValue('spec.resources[storage]', storage, 'must be greater than zero'));
-  }
-  return causes;
+  const findings = new Findings();
+  claimSpecFindings(findings, look(claim, 'spec'), 'spec');
+  return findings.causes;
 }
 
 /** What of a claim may not change (`ValidatePersistentVolumeClaimUpdate`). */
@@ -164,9 +217,28 @@ function attributesClassCauses(spec: Plain, status: Plain): StatusCause[] {
   return spec.volumeAttributesClassName === '' ? [forbiddenValue(field, `update to empty string ${why}`)] : [];
 }
 
+/** The source of a claim's data is kept under its old name and its new one; only some kinds have the old one. */
+function mirrorSource(spec: Plain): void {
+  const { dataSource, dataSourceRef } = spec;
+  if (isPlain(dataSourceRef)) {
+    if (dataSource === undefined && text(dataSourceRef, 'namespace') === '') spec.dataSource = { ...dataSourceRef };
+    return;
+  }
+  if (!isPlain(dataSource)) return;
+  const group = text(dataSource, 'apiGroup');
+  const isKnown =
+    (dataSource.kind === 'PersistentVolumeClaim' && group === '') ||
+    (dataSource.kind === 'VolumeSnapshot' && group === 'snapshot.storage.k8s.io');
+  if (isKnown) spec.dataSourceRef = { ...dataSource };
+  else delete spec.dataSource;
+}
+
 export const claimStrategy = strategy({
   setDefaults(claim) {
-    preset(child(claim, 'spec'), 'volumeMode', 'Filesystem');
+    const spec = child(claim, 'spec');
+    spec.volumeMode ??= 'Filesystem';
+    for (const list of ['requests', 'limits']) roundAmounts(look(spec, 'resources')[list]);
+    mirrorSource(spec);
     preset(child(claim, 'status'), 'phase', 'Pending');
   },
   prepareForCreate(claim) {

@@ -1,15 +1,19 @@
 import { certificateRequestStrategy } from '../../certificates/strategy.ts';
 import { pathSegmentProblems } from '../../registry/names.ts';
+import { bindingStrategy, roleStrategy } from '../access/rbac.ts';
+import { apiServiceStrategy, leaseStrategy } from '../cluster/control.ts';
+import { flowSchemaStrategy, priorityLevelStrategy } from '../cluster/flow.ts';
 import { mutatingBindingStrategy, mutatingPolicyStrategy } from '../cluster/mutating-policies.ts';
 import { policyBindingStrategy, validatingPolicyStrategy } from '../cluster/policies.ts';
 import {
+  capacityStrategy,
   csiDriverStrategy,
   csiNodeStrategy,
   priorityClassStrategy,
   storageClassStrategy,
   volumeAttachmentStrategy,
 } from '../cluster/storage.ts';
-import { flowSchemaStrategy, mutatingWebhookStrategy, validatingWebhookStrategy } from '../cluster/webhooks.ts';
+import { mutatingWebhookStrategy, validatingWebhookStrategy } from '../cluster/webhooks.ts';
 import {
   apiServiceColumns,
   attachmentColumns,
@@ -32,6 +36,7 @@ import {
 import { viewedAs } from '../columns/column.ts';
 import { eventColumns } from '../columns/core.ts';
 import { endpointSliceColumns, ingressClassColumns, ingressColumns, networkPolicyColumns } from '../columns/network.ts';
+import { endpointSliceStrategy } from '../core/endpoints.ts';
 import { eventStorage, eventStrategy } from '../core/event.ts';
 import { defineKind, defineReview, fieldsAt } from '../define.ts';
 import type { KindDefinition, PrinterColumn } from '../kind.ts';
@@ -64,6 +69,7 @@ const rbac = (
     plural,
     namespaced: isNamespaced,
     validateName: pathSegmentProblems,
+    ...(kind.endsWith('Binding') ? bindingStrategy(isNamespaced) : roleStrategy(isNamespaced)),
     ...(columns === undefined ? {} : { columns }),
   });
 
@@ -115,6 +121,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     group: 'apiregistration.k8s.io',
     kind: 'APIService',
     columns: apiServiceColumns,
+    ...apiServiceStrategy,
     plural: 'apiservices',
     categories,
     subresources: status,
@@ -147,6 +154,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     group: 'coordination.k8s.io',
     kind: 'Lease',
     columns: leaseColumns,
+    ...leaseStrategy,
     plural: 'leases',
     createOnUpdate: true,
     requiresResourceVersion: true,
@@ -156,6 +164,8 @@ export const clusterKinds: readonly KindDefinition[] = [
     group: 'discovery.k8s.io',
     kind: 'EndpointSlice',
     columns: endpointSliceColumns,
+    ...endpointSliceStrategy,
+    hasGeneration: true,
     plural: 'endpointslices',
     namespaced,
   }),
@@ -185,6 +195,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     group: 'flowcontrol.apiserver.k8s.io',
     kind: 'PriorityLevelConfiguration',
     columns: priorityLevelColumns,
+    ...priorityLevelStrategy,
     plural: 'prioritylevelconfigurations',
     hasGeneration: true,
     subresources: status,
@@ -257,6 +268,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'storage.k8s.io',
     kind: 'CSIStorageCapacity',
+    ...capacityStrategy,
     listKind: 'CSIStorageCapacityList',
     plural: 'csistoragecapacities',
     namespaced,

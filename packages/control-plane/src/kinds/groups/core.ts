@@ -16,10 +16,12 @@ import {
 } from '../columns/core.ts';
 import { podColumns, podRowConditions } from '../columns/pod.ts';
 import { configMapStrategy, secretStrategy } from '../core/config.ts';
+import { endpointsStrategy } from '../core/endpoints.ts';
 import { coreEventStrategy } from '../core/event.ts';
 import { limitRangeStrategy } from '../core/limit-range.ts';
 import { namespaceStrategy } from '../core/namespace.ts';
 import { nodeStrategy } from '../core/node.ts';
+import { resourceQuotaStrategy } from '../core/quota.ts';
 import { serviceStrategy } from '../core/service.ts';
 import { claimStrategy, volumeStrategy } from '../core/volumes.ts';
 import { defineKind, defineReview, fieldAt, fieldOr, fieldsAt } from '../define.ts';
@@ -63,7 +65,9 @@ export const coreKinds: readonly KindDefinition[] = [
     group: '',
     kind: 'Endpoints',
     columns: endpointColumns,
+    ...endpointsStrategy,
     plural: 'endpoints',
+    deprecationWarning: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
     singular: 'endpoints',
     shortNames: ['ep'],
     namespaced,
@@ -198,6 +202,7 @@ export const coreKinds: readonly KindDefinition[] = [
     group: '',
     kind: 'ResourceQuota',
     columns: quotaColumns,
+    ...resourceQuotaStrategy,
     plural: 'resourcequotas',
     shortNames: ['quota'],
     subresources: status,

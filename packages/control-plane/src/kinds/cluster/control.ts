@@ -1,0 +1,92 @@
+import type { ApiObject } from '../../object.ts';
+import { subdomainProblems } from '../../registry/names.ts';
+import type { StatusCause } from '../../status.ts';
+import { Findings } from '../findings.ts';
+import { serviceNameProblems } from '../formats.ts';
+import { child, isPlain, look, number, text } from '../plain.ts';
+import { strategy } from '../workloads/apps.ts';
+
+const MOST_PRIORITY = 20_000;
+const MOST_VERSION_PRIORITY = 1000;
+
+function serviceCauses(object: ApiObject): StatusCause[] {
+  const findings = new Findings();
+  const spec = look(object, 'spec');
+  const group = text(spec, 'group');
+  const version = text(spec, 'version');
+  const isCore = group === '' && version === 'v1';
+  const name = `${version}.${group}`;
+  if (object.metadata.name !== name) {
+    findings.invalid('metadata.name', object.metadata.name, `must be \`spec.version+"."+spec.group\`: "${name}"`);
+  }
+  if (group === '' && !isCore)
+    findings.required('spec.group', 'only v1 may have an empty group and it better be legacy kube');
+  if (group !== '') findings.problems('spec.group', group, subdomainProblems(group));
+  findings.problems('spec.version', version, serviceNameProblems(version));
+  const priority = number(spec, 'groupPriorityMinimum') ?? 0;
+  if (priority <= 0 || priority > MOST_PRIORITY) {
+    const why = `must be positive and less than ${MOST_PRIORITY}`;
+    findings.invalid('spec.groupPriorityMinimum', priority, why);
+  }
+  const rank = number(spec, 'versionPriority') ?? 0;
+  if (rank <= 0 || rank > MOST_VERSION_PRIORITY) {
+    findings.invalid('spec.versionPriority', rank, `must be positive and less than ${MOST_VERSION_PRIORITY}`);
+  }
+  const { service } = spec;
+  if (!isPlain(service)) {
+    if (text(spec, 'caBundle') !== '') {
+      findings.invalid(
+        'spec.caBundle',
+        `${Buffer.from(text(spec, 'caBundle'), 'base64').length} bytes`,
+        'local APIServices may not have a caBundle',
+      );
+    }
+    if (spec.insecureSkipTLSVerify === true) {
+      findings.invalid('spec.insecureSkipTLSVerify', true, 'local APIServices may not have insecureSkipTLSVerify');
+    }
+    return findings.causes;
+  }
+  for (const field of ['namespace', 'name'])
+    if (text(service, field) === '') findings.required(`spec.service.${field}`);
+  const port = number(service, 'port');
+  if (port !== undefined && (port < 1 || port > 65_535)) {
+    findings.invalid('spec.service.port', port, 'port is not valid: must be between 1 and 65535, inclusive');
+  }
+  if (spec.insecureSkipTLSVerify === true && text(spec, 'caBundle') !== '') {
+    findings.invalid('spec.insecureSkipTLSVerify', true, 'may not be true if caBundle is present');
+  }
+  return findings.causes;
+}
+
+export const apiServiceStrategy = strategy({
+  setDefaults(object) {
+    const { service } = child(object, 'spec');
+    if (isPlain(service)) service.port ??= 443;
+  },
+  causes: serviceCauses,
+});
+
+function leaseCauses(object: ApiObject): StatusCause[] {
+  const findings = new Findings();
+  const spec = look(object, 'spec');
+  const seconds = spec.leaseDurationSeconds;
+  if (typeof seconds === 'number' && seconds <= 0) {
+    findings.invalid('spec.leaseDurationSeconds', seconds, 'must be greater than 0');
+  }
+  findings.notNegative('spec.leaseTransitions', spec.leaseTransitions);
+  return findings.causes;
+}
+
+/** Fields that are kept only where leases are handed over by election, which is off by default. */
+function dropElection(object: ApiObject): void {
+  const { spec } = object;
+  if (!isPlain(spec)) return;
+  delete spec.strategy;
+  delete spec.preferredHolder;
+}
+
+export const leaseStrategy = strategy({
+  prepareForCreate: dropElection,
+  prepareForUpdate: dropElection,
+  causes: leaseCauses,
+});

@@ -1,0 +1,152 @@
+import { isIP } from 'node:net';
+import type { ApiObject } from '../../object.ts';
+import { labelProblems, labelValueProblems, subdomainProblems } from '../../registry/names.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
+import type { StatusCause } from '../../status.ts';
+import { Findings } from '../findings.ts';
+import { ipProblems } from '../formats.ts';
+import { items, look, number, type Plain, preset, strings, text } from '../plain.ts';
+import { strategy } from '../workloads/apps.ts';
+
+const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
+
+/** Addresses that no endpoint can have. */
+function specialProblem(address: string): string | undefined {
+  if (address === '0.0.0.0' || address === '::') return `may not be unspecified (${address})`;
+  if (address.startsWith('127.') || address === '::1') return 'may not be in the loopback range (127.0.0.0/8, ::1/128)';
+  if (address.startsWith('169.254.') || /^fe[89ab]/i.test(address)) {
+    return 'may not be in the link-local range (169.254.0.0/16, fe80::/10)';
+  }
+  if (/^224\.0\.0\./.test(address) || /^ff02:/i.test(address)) {
+    return 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)';
+  }
+  return undefined;
+}
+
+function special(findings: Findings, at: string, address: string): void {
+  if (isIP(address) === 0) {
+    findings.invalid(at, address, 'must be a valid IP address');
+    return;
+  }
+  const problem = specialProblem(address);
+  if (problem !== undefined) findings.invalid(at, address, problem);
+}
+
+function addressFindings(findings: Findings, address: Plain, at: string): void {
+  const ip = text(address, 'ip');
+  findings.problems(`${at}.ip`, ip, ipProblems(ip));
+  const hostname = text(address, 'hostname');
+  if (hostname !== '') findings.problems(`${at}.hostname`, hostname, labelProblems(hostname));
+  const node = address.nodeName;
+  if (typeof node === 'string') findings.problems(`${at}.nodeName`, node, subdomainProblems(node));
+  special(findings, `${at}.ip`, ip);
+}
+
+function endpointsCauses(endpoints: ApiObject): StatusCause[] {
+  const findings = new Findings();
+  for (const [index, subset] of items(endpoints, 'subsets').entries()) {
+    const at = `subsets[${index}]`;
+    const lists = ['addresses', 'notReadyAddresses'].map((list) => [list, items(subset, list)] as const);
+    if (lists.every(([, list]) => list.length === 0)) {
+      findings.required(at, 'must specify `addresses` or `notReadyAddresses`');
+    }
+    for (const [list, addresses] of lists) {
+      for (const [position, address] of addresses.entries()) {
+        addressFindings(findings, address, `${at}.${list}[${position}]`);
+      }
+    }
+    const ports = items(subset, 'ports');
+    for (const [position, port] of ports.entries()) {
+      const here = `${at}.ports[${position}]`;
+      const name = text(port, 'name');
+      if (name === '') {
+        if (ports.length > 1) findings.required(`${here}.name`);
+      } else findings.problems(`${here}.name`, name, labelProblems(name));
+      findings.port(`${here}.port`, number(port, 'port') ?? 0);
+      findings.oneOf(`${here}.protocol`, port.protocol, PROTOCOLS, true);
+      if (typeof port.appProtocol === 'string') findings.qualifiedName(`${here}.appProtocol`, port.appProtocol);
+    }
+  }
+  return findings.causes;
+}
+
+export const endpointsStrategy = strategy({
+  setDefaults(endpoints) {
+    for (const subset of items(endpoints, 'subsets')) {
+      for (const port of items(subset, 'ports')) preset(port, 'protocol', 'TCP');
+    }
+  },
+  causes: endpointsCauses,
+});
+
+const TYPES = ['FQDN', 'IPv4', 'IPv6'];
+
+function sliceAddress(findings: Findings, address: string, type: string, at: string): void {
+  if (type === 'FQDN') {
+    findings.problems(at, address, subdomainProblems(address));
+    return;
+  }
+  const problems = ipProblems(address);
+  findings.problems(at, address, problems);
+  if (problems.length > 0) return;
+  if (type === 'IPv4' && isIP(address) !== 4) findings.invalid(at, address, 'must be an IPv4 address');
+  if (type === 'IPv6' && isIP(address) !== 6) findings.invalid(at, address, 'must be an IPv6 address');
+  const problem = specialProblem(address);
+  if (problem !== undefined) findings.invalid(at, address, problem);
+}
+
+function sliceEndpoint(findings: Findings, endpoint: Plain, type: string, at: string): void {
+  const addresses = strings(endpoint, 'addresses');
+  if (addresses.length === 0) findings.required(`${at}.addresses`, 'must contain at least 1 address');
+  for (const [index, address] of addresses.entries()) {
+    sliceAddress(findings, address, type, `${at}.addresses[${index}]`);
+  }
+  const { nodeName, hostname } = endpoint;
+  if (typeof nodeName === 'string') findings.problems(`${at}.nodeName`, nodeName, subdomainProblems(nodeName));
+  const seen = new Set<string>();
+  for (const [index, zone] of items(look(endpoint, 'hints'), 'forZones').entries()) {
+    const name = text(zone, 'name');
+    const here = `${at}.hints.forZones[${index}].name`;
+    if (seen.has(name)) findings.duplicate(here, name);
+    else findings.problems(here, name, labelValueProblems(name));
+    seen.add(name);
+  }
+  if (typeof hostname === 'string') findings.problems(`${at}.hostname`, hostname, labelProblems(hostname));
+}
+
+function sliceCauses(slice: ApiObject): StatusCause[] {
+  const findings = new Findings();
+  const type = text(slice, 'addressType');
+  findings.oneOf('addressType', type, TYPES, true);
+  for (const [index, endpoint] of items(slice, 'endpoints').entries()) {
+    sliceEndpoint(findings, endpoint, type, `endpoints[${index}]`);
+  }
+  const names = new Set<string>();
+  for (const [index, port] of items(slice, 'ports').entries()) {
+    const at = `ports[${index}]`;
+    const name = text(port, 'name');
+    if (name !== '') findings.problems(`${at}.name`, name, labelProblems(name));
+    if (names.has(name)) findings.duplicate(`${at}.name`, name);
+    names.add(name);
+    findings.oneOf(`${at}.protocol`, port.protocol, PROTOCOLS);
+    const { appProtocol } = port;
+    if (typeof appProtocol === 'string') findings.qualifiedName(`${at}.appProtocol`, appProtocol);
+  }
+  return findings.causes;
+}
+
+export const endpointSliceStrategy = strategy({
+  setDefaults(slice) {
+    for (const port of items(slice, 'ports')) {
+      port.name ??= '';
+      port.protocol ??= 'TCP';
+    }
+  },
+  causes: sliceCauses,
+  change(slice, old) {
+    if (jsonEquals(slice.addressType, old.addressType)) return [];
+    const findings = new Findings();
+    findings.invalid('addressType', slice.addressType, 'field is immutable');
+    return findings.causes;
+  },
+});

@@ -1,0 +1,193 @@
+import type { ApiObject } from '../../object.ts';
+import { qualifiedNameProblems } from '../../registry/names.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
+import type { StatusCause } from '../../status.ts';
+import { Findings, NOT_NEGATIVE } from '../findings.ts';
+import { isPlain, items, look, type Plain, strings, text } from '../plain.ts';
+import { isWhole } from '../pod/rules/resources.ts';
+import { quantityNanos, roundAmounts } from '../quantity.ts';
+import { strategy, withStatus } from '../workloads/apps.ts';
+
+const NANO = 1_000_000_000n;
+const SCOPES = [
+  'Terminating',
+  'NotTerminating',
+  'BestEffort',
+  'NotBestEffort',
+  'PriorityClass',
+  'CrossNamespacePodAffinity',
+  'VolumeAttributesClass',
+];
+/** Scopes that shut each other out. */
+const PAIRS = [
+  ['BestEffort', 'NotBestEffort'],
+  ['Terminating', 'NotTerminating'],
+] as const;
+const STANDARD =
+  /^(cpu|memory|ephemeral-storage|pods|services|replicationcontrollers|resourcequotas|secrets|configmaps|persistentvolumeclaims|services\.nodeports|services\.loadbalancers|storage|(requests|limits)\.(cpu|memory|ephemeral-storage|storage)|(requests\.)?hugepages-.+)$/;
+
+const isObjectCount = (name: string): boolean => name.startsWith('count/');
+
+function amounts(findings: Findings, hard: Plain, at: string): void {
+  for (const [name, amount] of Object.entries(hard)) {
+    const field = `${at}[${name}]`;
+    const problems = qualifiedNameProblems(name);
+    findings.problems(field, name, problems);
+    if (problems.length === 0 && !name.includes('/') && !STANDARD.test(name)) {
+      findings.invalid(field, name, 'must be a standard resource type or fully qualified');
+      findings.invalid(field, name, 'must be a standard resource for quota');
+    }
+    const nanos = quantityNanos(amount);
+    if (nanos < 0n) findings.invalid(field, amount, NOT_NEGATIVE);
+    if ((isWhole(name) || isObjectCount(name)) && nanos % NANO !== 0n) {
+      findings.invalid(field, amount, 'must be an integer');
+    }
+  }
+}
+
+function scopeFindings(findings: Findings, spec: Plain): void {
+  const scopes = strings(spec, 'scopes');
+  for (const scope of scopes) {
+    if (!SCOPES.includes(scope)) findings.invalid('spec.scopes', scopes, 'unsupported scope');
+  }
+  for (const [one, other] of PAIRS) {
+    if (scopes.includes(one) && scopes.includes(other)) {
+      findings.invalid('spec.scopes', scopes, 'conflicting scopes');
+    }
+  }
+  const { scopeSelector } = spec;
+  if (!isPlain(scopeSelector)) return;
+  const at = 'spec.scopeSelector.matchExpressions';
+  for (const expression of items(scopeSelector, 'matchExpressions')) {
+    const scope = text(expression, 'scopeName');
+    const operator = text(expression, 'operator');
+    const values = strings(expression, 'values');
+    if (!SCOPES.includes(scope)) findings.invalid(`${at}.scopeName`, scope, 'unsupported scope');
+    if (operator === 'In' || operator === 'NotIn') {
+      if (values.length === 0) {
+        findings.required(
+          `${at}.values`,
+          "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector",
+        );
+      }
+    } else if (operator === 'Exists' || operator === 'DoesNotExist') {
+      if (values.length > 0) {
+        const why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
+        findings.invalid(`${at}.values`, values, why);
+      }
+    } else findings.invalid(`${at}.operator`, operator, 'not a valid selector operator');
+  }
+}
+
+function quotaCauses(quota: ApiObject): StatusCause[] {
+  const findings = new Findings();
+  amounts(findings, look(quota, 'spec', 'hard'), 'spec.hard');
+  scopeFindings(findings, look(quota, 'spec'));
+  return findings.causes;
+}
+
+export const resourceQuotaStrategy = strategy({
+  setDefaults: (quota) => roundAmounts(look(quota, 'spec').hard),
+  prepareForCreate: withStatus(),
+  causes: quotaCauses,
+  change(quota, old) {
+    const [scopes, before] = [strings(quota.spec, 'scopes'), strings(old.spec, 'scopes')];
+    if (jsonEquals([...scopes].sort(), [...before].sort())) return [];
+    const findings = new Findings();
+    findings.invalid('spec.scopes', scopes, 'field is immutable');
+    return findings.causes;
+  },
+});
+
+const LIMITS = ['Pod', 'Container', 'PersistentVolumeClaim'];
+
+function rangeFindings(findings: Findings, limit: Plain, at: string): void {
+  const type = text(limit, 'type');
+  const of = (list: string): Plain => look(limit, list);
+  const [max, min, standard, request, ratio] = [
+    of('max'),
+    of('min'),
+    of('default'),
+    of('defaultRequest'),
+    of('maxLimitRequestRatio'),
+  ];
+  if (type === 'Pod') {
+    if (Object.keys(standard).length > 0)
+      findings.forbidden(`${at}.default`, "may not be specified when `type` is 'Pod'");
+    if (Object.keys(request).length > 0) {
+      findings.forbidden(`${at}.defaultRequest`, "may not be specified when `type` is 'Pod'");
+    }
+  }
+  if (type === 'PersistentVolumeClaim' && min.storage === undefined && max.storage === undefined) {
+    const why = 'either minimum or maximum storage value is required, but neither was provided';
+    findings.required(`${at}.limits`, why);
+  }
+  const names = new Set([
+    ...Object.keys(max),
+    ...Object.keys(min),
+    ...Object.keys(standard),
+    ...Object.keys(request),
+    ...Object.keys(ratio),
+  ]);
+  for (const name of names) rangeOf(findings, name, { max, min, standard, request, ratio }, at);
+}
+
+interface Range {
+  readonly max: Plain;
+  readonly min: Plain;
+  readonly standard: Plain;
+  readonly request: Plain;
+  readonly ratio: Plain;
+}
+
+/** The least, the usual and the most of one resource have to be in this order. */
+function rangeOf(findings: Findings, name: string, range: Range, at: string): void {
+  const [max, min, standard, request] = [range.max[name], range.min[name], range.standard[name], range.request[name]];
+  const above = (one: unknown, other: unknown): boolean =>
+    one !== undefined && other !== undefined && quantityNanos(one) > quantityNanos(other);
+  const tell = (list: string, value: unknown, why: string): void =>
+    findings.invalid(`${at}.${list}[${name}]`, value, why);
+  if (above(min, max)) tell('min', min, `min value ${min} is greater than max value ${max}`);
+  if (above(min, request)) {
+    tell('defaultRequest', request, `min value ${min} is greater than default request value ${request}`);
+  }
+  if (above(request, max)) {
+    tell('defaultRequest', request, `default request value ${request} is greater than max value ${max}`);
+  }
+  if (above(request, standard)) {
+    tell('defaultRequest', request, `default request value ${request} is greater than default limit value ${standard}`);
+  }
+  if (above(min, standard)) tell('default', standard, `min value ${min} is greater than default value ${standard}`);
+  if (above(standard, max)) {
+    tell('default', standard, `default value ${standard} is greater than max value ${max}`);
+  }
+  const ratio = range.ratio[name];
+  if (ratio !== undefined && quantityNanos(ratio) < NANO) {
+    tell('maxLimitRequestRatio', ratio, `ratio ${ratio} is less than 1`);
+  }
+  if (ratio !== undefined && min !== undefined && max !== undefined && quantityNanos(min) > 0n) {
+    const most = Number(quantityNanos(max)) / Number(quantityNanos(min));
+    if (Number(quantityNanos(ratio)) / Number(NANO) > most) {
+      tell('maxLimitRequestRatio', ratio, `ratio ${ratio} is greater than max/min = ${most.toFixed(6)}`);
+    }
+  }
+}
+
+/** What a limit range has to keep to (`ValidateLimitRange`). */
+export function limitRangeCauses(object: ApiObject): StatusCause[] {
+  const findings = new Findings();
+  const seen = new Set<string>();
+  for (const [index, limit] of items(look(object, 'spec'), 'limits').entries()) {
+    const at = `spec.limits[${index}]`;
+    const type = text(limit, 'type');
+    const problems = qualifiedNameProblems(type);
+    findings.problems(`${at}.type`, type, problems);
+    if (problems.length === 0 && !type.includes('/') && !LIMITS.includes(type)) {
+      findings.invalid(`${at}.type`, type, 'must be a standard limit type or fully qualified');
+    }
+    if (seen.has(type)) findings.duplicate(`${at}.type`, type);
+    seen.add(type);
+    rangeFindings(findings, limit, at);
+  }
+  return findings.causes;
+}

@@ -1,0 +1,258 @@
+import { isIP } from 'node:net';
+import type { ApiObject } from '../../object.ts';
+import { labelProblems, subdomainProblems } from '../../registry/names.ts';
+import type { StatusCause } from '../../status.ts';
+import { Findings } from '../findings.ts';
+import { cidrValueProblems, ipProblems, portNameProblems } from '../formats.ts';
+import { internalForm } from '../internal/form.ts';
+import { isPlain, items, labels, look, number, type Plain, strings, text } from '../plain.ts';
+import { labelFindings } from '../workloads/selector.ts';
+
+const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
+const AFFINITIES = ['ClientIP', 'None'];
+const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
+const POLICIES = ['Cluster', 'Local'];
+const FAMILY_POLICIES = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
+const DAY_SECONDS = 86_400;
+
+/** Whether a service can be reached from outside of the cluster. */
+export const isReachable = (spec: Plain): boolean =>
+  spec.type === 'LoadBalancer' ||
+  spec.type === 'NodePort' ||
+  (spec.type === 'ClusterIP' && strings(spec, 'externalIPs').length > 0);
+
+function portFindings(findings: Findings, spec: Plain): void {
+  const ports = items(spec, 'ports');
+  const names = new Set<string>();
+  for (const [index, port] of ports.entries()) {
+    const at = `spec.ports[${index}]`;
+    const name = text(port, 'name');
+    if (ports.length > 1 && name === '') findings.required(`${at}.name`);
+    else if (name !== '') {
+      findings.problems(`${at}.name`, name, labelProblems(name));
+      if (names.has(name)) findings.duplicate(`${at}.name`, name);
+      names.add(name);
+    }
+    findings.port(`${at}.port`, number(port, 'port') ?? 0);
+    findings.oneOf(`${at}.protocol`, port.protocol, PROTOCOLS, true);
+    const target = port.targetPort;
+    if (typeof target === 'number') findings.port(`${at}.targetPort`, target);
+    else if (typeof target === 'string') findings.problems(`${at}.targetPort`, target, portNameProblems(target));
+    const appProtocol = port.appProtocol;
+    if (typeof appProtocol === 'string') findings.qualifiedName(`${at}.appProtocol`, appProtocol);
+  }
+}
+
+/** A port of the nodes is for one port of the service, and only where the type has such. */
+function nodePortFindings(findings: Findings, spec: Plain): void {
+  const ports = items(spec, 'ports');
+  if (spec.type === 'ClusterIP') {
+    for (const [index, port] of ports.entries()) {
+      if ((number(port, 'nodePort') ?? 0) !== 0) {
+        findings.forbidden(`spec.ports[${index}].nodePort`, "may not be used when `type` is 'ClusterIP'");
+      }
+    }
+  }
+  const nodePorts = new Set<string>();
+  for (const [index, port] of ports.entries()) {
+    const nodePort = number(port, 'nodePort') ?? 0;
+    if (nodePort === 0) continue;
+    const id = `${text(port, 'protocol')}/${nodePort}`;
+    if (nodePorts.has(id)) findings.duplicate(`spec.ports[${index}].nodePort`, nodePort);
+    nodePorts.add(id);
+  }
+  const seen = new Set<string>();
+  for (const [index, port] of ports.entries()) {
+    const id = `${text(port, 'protocol')}/${port.port}`;
+    if (seen.has(id)) {
+      const { protocol, port: number_ } = port;
+      findings.duplicate(`spec.ports[${index}]`, internalForm('ServicePort', { protocol, port: number_ }));
+    }
+    seen.add(id);
+  }
+}
+
+function addressFindings(findings: Findings, spec: Plain): void {
+  for (const [index, address] of strings(spec, 'externalIPs').entries()) {
+    const at = `spec.externalIPs[${index}]`;
+    const problems = ipProblems(address);
+    findings.problems(at, address, problems);
+    if (problems.length > 0) continue;
+    const why = special(address);
+    if (why !== undefined) findings.invalid(at, address, why);
+  }
+}
+
+/** Addresses that mean the machine itself, or nobody. */
+function special(address: string): string | undefined {
+  if (address === '0.0.0.0' || address === '::') return `may not be unspecified (${address})`;
+  if (address.startsWith('127.') || address === '::1') return 'may not be in the loopback range (127.0.0.0/8, ::1/128)';
+  if (address.startsWith('169.254.') || /^fe[89ab]/i.test(address)) {
+    return 'may not be in the link-local range (169.254.0.0/16, fe80::/10)';
+  }
+  return undefined;
+}
+
+function balancerFindings(findings: Findings, spec: Plain): void {
+  const isBalancer = spec.type === 'LoadBalancer';
+  const only = "may only be used when `type` is 'LoadBalancer'";
+  const ranges = strings(spec, 'loadBalancerSourceRanges');
+  if (ranges.length > 0) {
+    if (!isBalancer) findings.forbidden('spec.LoadBalancerSourceRanges', only);
+    for (const [index, range] of ranges.entries()) {
+      findings.problems(`spec.LoadBalancerSourceRanges[${index}]`, range, cidrValueProblems(range.trim()));
+    }
+  }
+  if (isBalancer && spec.allocateLoadBalancerNodePorts === undefined) {
+    findings.required('spec.allocateLoadBalancerNodePorts');
+  }
+  if (!isBalancer && spec.allocateLoadBalancerNodePorts !== undefined) {
+    findings.forbidden('spec.allocateLoadBalancerNodePorts', only);
+  }
+}
+
+function familyFindings(findings: Findings, spec: Plain): void {
+  if (spec.type === 'ExternalName') return;
+  const addresses = strings(spec, 'clusterIPs');
+  const address = text(spec, 'clusterIP');
+  if (address !== '') {
+    if (addresses.length === 0) findings.required('spec.clusterIPs');
+    else if (addresses[0] !== address) {
+      findings.invalid('spec.clusterIPs', addresses, 'first value must match `clusterIP`');
+    }
+  } else if (addresses.length > 0) {
+    findings.invalid('spec.clusterIPs', addresses, 'must be empty when `clusterIP` is not specified');
+  }
+  const families = strings(spec, 'ipFamilies');
+  for (const [index, family] of families.entries()) {
+    findings.oneOf(`spec.ipFamilies[${index}]`, family, ['IPv4', 'IPv6']);
+    if (families.indexOf(family) < index) findings.duplicate(`spec.ipFamilies[${index}]`, family);
+  }
+  if (spec.ipFamilyPolicy !== undefined) findings.oneOf('spec.ipFamilyPolicy', spec.ipFamilyPolicy, FAMILY_POLICIES);
+  let isWrong = false;
+  for (const [index, one] of addresses.entries()) {
+    if (index === 0 && one === 'None') {
+      if (addresses.length > 1) {
+        findings.invalid('spec.clusterIPs', addresses, "'None' must be the first and only value");
+        isWrong = true;
+      }
+      continue;
+    }
+    const problems = ipProblems(one);
+    isWrong ||= problems.length > 0;
+    findings.problems(`spec.clusterIPs[${index}]`, one, problems);
+  }
+  if (addresses.length > 2) findings.invalid('spec.clusterIPs', addresses, 'may only hold up to 2 values');
+  if (isWrong) return;
+  if (addresses.length > 1 && isIP(addresses[0] ?? '') === isIP(addresses[1] ?? '')) {
+    findings.invalid('spec.clusterIPs', addresses, 'may specify no more than one IP for each IP family');
+  }
+  if (address === 'None') return;
+  for (const [index, one] of addresses.entries()) {
+    const family = families[index];
+    const own = isIP(one) === 6 ? 'IPv6' : 'IPv4';
+    if (family !== undefined && (family === 'IPv4' || family === 'IPv6') && family !== own) {
+      findings.invalid(
+        `spec.clusterIPs[${index}]`,
+        one,
+        `expected an ${family} value as indicated by \`ipFamilies[${index}]\``,
+      );
+    }
+  }
+}
+
+function trafficFindings(findings: Findings, spec: Plain): void {
+  const policy = text(spec, 'externalTrafficPolicy');
+  if (isReachable(spec)) findings.oneOf('spec.externalTrafficPolicy', policy, POLICIES, true);
+  else if (policy !== '') {
+    findings.invalid('spec.externalTrafficPolicy', policy, 'may only be set for externally-accessible services');
+  }
+  const needsCheck = spec.type === 'LoadBalancer' && policy === 'Local';
+  const port = number(spec, 'healthCheckNodePort') ?? 0;
+  if (needsCheck) {
+    if (port === 0) findings.required('spec.healthCheckNodePort');
+    else findings.port('spec.healthCheckNodePort', port);
+  } else if (port !== 0) {
+    const why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+    findings.invalid('spec.healthCheckNodePort', port, why);
+  }
+  const inner = spec.internalTrafficPolicy;
+  if (inner !== undefined) findings.oneOf('spec.internalTrafficPolicy', inner, POLICIES);
+  else if (spec.type !== 'ExternalName' && TYPES.includes(text(spec, 'type'))) {
+    findings.required('spec.internalTrafficPolicy');
+  }
+}
+
+/** What a service has to keep to (`ValidateService`), in the order of the server. */
+export function serviceCauses(service: ApiObject): StatusCause[] {
+  const findings = new Findings();
+  const spec = look(service, 'spec');
+  const type = text(spec, 'type');
+  const ports = items(spec, 'ports');
+  const isHeadless = spec.clusterIP === 'None';
+  if (ports.length === 0 && !isHeadless && type !== 'ExternalName') findings.required('spec.ports');
+  if (type === 'LoadBalancer') {
+    for (const [index, port] of ports.entries()) {
+      // The port of every kubelet would be taken away from it.
+      if (port.port === 10_250) {
+        const why = 'may not expose port 10250 externally since it is used by kubelet';
+        findings.invalid(`spec.ports[${index}]`, port.port, why);
+      }
+    }
+    if (isHeadless)
+      findings.invalid('spec.clusterIPs[0]', 'None', "may not be set to 'None' for LoadBalancer services");
+  }
+  if (type === 'NodePort' && isHeadless) {
+    findings.invalid('spec.clusterIPs[0]', 'None', "may not be set to 'None' for NodePort services");
+  }
+  if (type === 'ExternalName') {
+    if (strings(spec, 'clusterIPs').length > 0)
+      findings.forbidden('spec.clusterIPs', 'may not be set for ExternalName services');
+    const name = text(spec, 'externalName').replace(/\.$/, '');
+    if (name === '') findings.required('spec.externalName');
+    else findings.problems('spec.externalName', name, subdomainProblems(name));
+  }
+  portFindings(findings, spec);
+  labelFindings(findings, labels(spec, 'selector'), 'spec.selector');
+  findings.oneOf('spec.sessionAffinity', spec.sessionAffinity, AFFINITIES, true);
+  affinityFindings(findings, spec);
+  findings.add(familiesOf(spec));
+  addressFindings(findings, spec);
+  findings.oneOf('spec.type', type, TYPES, true);
+  nodePortFindings(findings, spec);
+  balancerFindings(findings, spec);
+  if (spec.loadBalancerClass !== undefined) {
+    if (type === 'LoadBalancer') findings.qualifiedName('spec.loadBalancerClass', text(spec, 'loadBalancerClass'));
+    else findings.forbidden('spec.loadBalancerClass', "may only be used when `type` is 'LoadBalancer'");
+  }
+  trafficFindings(findings, spec);
+  if (spec.trafficDistribution !== undefined) {
+    const known = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
+    findings.oneOf('spec.trafficDistribution', spec.trafficDistribution, known);
+  }
+  return findings.causes;
+}
+
+function familiesOf(spec: Plain): readonly StatusCause[] {
+  const findings = new Findings();
+  familyFindings(findings, spec);
+  return findings.causes;
+}
+
+function affinityFindings(findings: Findings, spec: Plain): void {
+  const config = spec.sessionAffinityConfig;
+  if (spec.sessionAffinity === 'ClientIP') {
+    const at = 'spec.sessionAffinityConfig';
+    if (!isPlain(config)) findings.required(at, 'when `sessionAffinity` is ClientIP');
+    else {
+      const seconds = number(look(config, 'clientIP'), 'timeoutSeconds') ?? 0;
+      if (seconds <= 0 || seconds > DAY_SECONDS) {
+        const why = `must be greater than 0 and less than ${DAY_SECONDS}`;
+        findings.invalid(`${at}.clientIP.timeoutSeconds`, seconds, why);
+      }
+    }
+  } else if (spec.sessionAffinity === 'None' && config !== undefined) {
+    const why = 'must not be set when session affinity is None';
+    findings.forbidden('spec.sessionAffinityConfig', why);
+  }
+}
