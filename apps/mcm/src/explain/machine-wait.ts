@@ -1,4 +1,4 @@
-import { formatDurationMs, isForceDeletion, type Machine, type MachineClass } from '@mcm/api';
+import { formatDurationMs, isForceDeletion, type Machine, type MachineClass, STEP_TEXTS } from '@mcm/api';
 import { MACHINE_DEFAULTS, settingsOf, type UndrainablePolicy, undrainablePolicyOf } from '@mcm/core';
 
 /** What one machine is at, and until when. */
@@ -27,10 +27,21 @@ export function machineWait(machine: Machine, machineClass?: MachineClass): Mach
   return {
     name: metadata.name,
     phase,
-    doing: operation?.description?.trim() || 'nothing is told of it yet: its VM is being made, or waits for its turn',
+    doing:
+      brief(operation?.description ?? '') || 'nothing is told of it yet: its VM is being made, or waits for its turn',
     ...(deadline ? { deadline } : {}),
     ...(operation?.errorCode ? { errorCode: operation.errorCode } : {}),
   };
+}
+
+/** The node's conditions, all of them, at the end of a text: `kubectl describe node` tells them better. */
+export const brief = (description: string): string =>
+  description.replace(/\.? Node [cC]onditions: \[.*\]\s*$/, '').trim();
+
+/** Whether the deletion has come to steps that no drain time ends. */
+function isPastDrain({ status }: Machine): boolean {
+  const text = status?.lastOperation?.description ?? '';
+  return [STEP_TEXTS.deleteVm, STEP_TEXTS.deleteNode, STEP_TEXTS.removeFinalizer].some((step) => text.includes(step));
 }
 
 /** What happens to what is left on a node when the time to drain it is over. */
@@ -47,19 +58,22 @@ function deadlineOf(machine: Machine, machineClass: MachineClass | undefined, ph
     return Number.isNaN(start) ? undefined : { at: new Date(start + ms), then };
   };
   const since = machine.status?.currentStatus?.lastUpdateTime;
+  // A machine that no set owns is made anew by nobody.
+  const replaced = machine.metadata.ownerReferences?.some(({ controller }) => controller) ? ' and replaced' : '';
+  const failed = `it is Failed${replaced}`;
   switch (phase) {
     case 'Creating':
     case 'Pending':
     case 'CrashLoopBackOff':
-      return from(machine.metadata.creationTimestamp, settings.creationTimeoutMs, 'it is Failed and replaced');
+      return from(machine.metadata.creationTimestamp, settings.creationTimeoutMs, failed);
     case 'Unknown':
       return settings.healthTimeoutDisabled
         ? undefined
-        : from(since, settings.healthTimeoutMs, 'it may be Failed and replaced');
+        : from(since, settings.healthTimeoutMs, `it may be Failed${replaced}`);
     case 'InPlaceUpdating':
       return from(since, settings.inPlaceUpdateTimeoutMs, 'the update has failed');
     case 'Terminating':
-      if (isForceDeletion(machine)) return undefined;
+      if (isForceDeletion(machine) || isPastDrain(machine)) return undefined;
       return from(
         machine.metadata.deletionTimestamp,
         settings.drainTimeoutMs,

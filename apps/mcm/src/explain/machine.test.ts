@@ -107,7 +107,7 @@ test('one that was never joined names its phase, its deadline and the class that
   const text = await explain();
   expect(text).toContain('m-0, which is not there');
   expect(text).toContain('there is no such MachineClass');
-  expect(text).toMatch(/machine m-0 \(Pending\): .*; in 20m0s it is Failed and replaced/);
+  expect(text).toMatch(/machine m-0 \(Pending\): .*; in 20m0s it is Failed$/m);
 });
 
 test.each<[policy: string, parts: Parts, says: RegExp, never: RegExp]>([
@@ -194,4 +194,32 @@ test('a machine that failed and is gone: what was kept of it, its console by its
   expect(text).toContain('    line 39');
   expect(text).not.toContain('line 24\n');
   expect(text).toContain('kubectl get configmap evidence-m-0-1 -n default -o yaml');
+});
+
+test('a VM whose deletion the cloud refuses: no word of drains, but what would help', async () => {
+  await node();
+  const description =
+    'VM deletion failed due to - machine codes error: code = [Unauthenticated] message = [no]. Aborting operation. Initiate VM deletion';
+  await machine({
+    status: {
+      currentStatus: { phase: 'Terminating' },
+      lastOperation: { description, state: 'Failed', type: 'Delete' },
+    },
+  });
+  await client.resource(machines, NS).delete('m-0');
+  const text = await explain();
+  expect(text).not.toContain('its drain is forced');
+  expect(text).toContain('What would help: mend the credentials in the Secret of MachineClass small');
+});
+
+test('the conditions of a node at the end of a text are left to kubectl', async () => {
+  await node();
+  const description =
+    'Machine m-0 is unhealthy - changing MachinePhase to Unknown. Node conditions: [{Type:Ready Status:Unknown}]';
+  await machine({
+    status: { currentStatus: { phase: 'Unknown' }, lastOperation: { description, state: 'Processing' } },
+  });
+  const text = await explain();
+  expect(text).toContain('machine m-0 (Unknown): Machine m-0 is unhealthy - changing MachinePhase to Unknown');
+  expect(text).not.toContain('{Type:');
 });

@@ -15,7 +15,7 @@ import {
 import { UserError } from '../errors.ts';
 import { drainLines } from './drain-lines.ts';
 import { evidenceLines } from './evidence-lines.ts';
-import { machineWait, waitLine } from './machine-wait.ts';
+import { brief, machineWait, waitLine } from './machine-wait.ts';
 
 /** A machine of a cluster, and what reading it needs. */
 export interface MachineTarget {
@@ -91,9 +91,26 @@ async function explainLiving(target: MachineTarget, machine: Machine): Promise<s
     `  node   ${nodeLine(nodeName, node)}`,
     `  class  ${machine.spec.class.name ?? '?'}${machineClass ? '' : ' (there is no such MachineClass: nothing can be made or deleted at the cloud until it is back)'}`,
     ...(wait ? ['', waitLine(wait, now)] : ['', 'It is Running and waits for nothing.']),
+    ...cureOf(machine),
     ...(drains ? ['', ...(await drainOf(target, machine, machineClass, now))] : []),
     ...(recent.length > 0 ? ['', 'Last events:', ...recent] : []),
   ];
+}
+
+/** What would help against a refusal of the cloud. */
+function cureOf({ spec, status }: Machine): string[] {
+  const { state, errorCode = '', description = '' } = status?.lastOperation ?? {};
+  if (state !== 'Failed') return [];
+  const said = errorCode || (/code = \[(\w+)\]/.exec(description)?.[1] ?? '');
+  const name = spec.class.name ?? '?';
+  const cures: Readonly<Record<string, string>> = {
+    InvalidArgument: `mend what it names, in the machine, in MachineClass ${name} or in its Secret; it is tried again at once`,
+    Unauthenticated: `mend the credentials in the Secret of MachineClass ${name}; it is tried again at once`,
+    PermissionDenied: `give the credentials of MachineClass ${name} the right that is missing; it is tried again by itself`,
+    ResourceExhausted: 'raise the quota, free capacity or name another zone or type; it is tried again by itself',
+  };
+  const cure = cures[said];
+  return cure ? [`What would help: ${cure}`] : [];
 }
 
 /** What a drain of the machine would do if it began now, or does, as lines for a person. */
@@ -148,5 +165,5 @@ async function eventsOf({ client, namespace, name }: MachineTarget, machine: Mac
     .filter(({ involvedObject }) => involvedObject.uid === undefined || involvedObject.uid === machine.metadata.uid)
     .sort((a, b) => time(a).localeCompare(time(b)))
     .slice(-EVENTS_TOLD)
-    .map((event) => `  ${time(event)}  ${event.type ?? ''}  ${event.reason ?? ''}: ${event.message ?? ''}`);
+    .map((event) => `  ${time(event)}  ${event.type ?? ''}  ${event.reason ?? ''}: ${brief(event.message ?? '')}`);
 }

@@ -160,7 +160,11 @@ describe('a running kubelet', () => {
       .patch('n-1', { type: 'strategic', body: { status: { conditions: [unknown] } } }, { subresource: 'status' });
     await rig.call('PUT', `/v1/instances/${id}/kubelet`, { silent: false });
     await rig.clock.advance(10);
-    expect(condition(await rig.node('n-1'), 'Ready')).toBe('True');
+    const back = await rig.node('n-1');
+    expect(condition(back, 'Ready')).toBe('True');
+    // From Unknown to True is a transition, whatever the kubelet last said itself.
+    const ready = back?.status?.conditions?.find(({ type }) => type === 'Ready');
+    expect(Date.parse(ready?.lastTransitionTime ?? '')).toBeGreaterThanOrEqual(Date.parse('2026-01-01T00:10:00Z'));
     expect(Date.parse(String((await rig.lease('n-1'))?.spec?.renewTime))).toBeGreaterThan(
       Date.parse('2026-01-01T00:10:00Z'),
     );

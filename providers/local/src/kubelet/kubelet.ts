@@ -98,9 +98,9 @@ export class HollowKubelet {
     if (behaviour.consoleText !== undefined) this.#print(behaviour.consoleText);
     this.#wake?.();
     if (this.#paused()) return;
-    this.#status?.report();
     // After a silence all is told again: the cluster may have given the node up.
     if (wasSilent) this.#revive();
+    else this.#status?.report();
     this.#runner?.reconsider();
     this.#agent?.consider();
   }
