@@ -166,6 +166,42 @@ test('#14: a rollout whose new machine never comes does not keep a dead machine 
   });
 });
 
+test('#24: machines that still terminate count towards the surge: the quota of VMs is never exceeded', async () => {
+  const annotations = { 'rollout.machine.sapcloud.io/count-terminating-towards-surge': 'true' };
+  await inWorld({ maxSurge: 1, annotations }, async (world) => {
+    await world.createDeployment(4);
+    await world.untilSettled(4, 'blue');
+    // A VM takes its time to go; the machine stays until it has.
+    world.cloud.faults.order({ operation: 'instances.terminate', latency: 40_000 });
+    const seen = { most: 0, leaving: 0 };
+    const look = async () => {
+      const all = await world.machines();
+      seen.most = Math.max(seen.most, world.vms().length, all.length);
+      seen.leaving = Math.max(seen.leaving, all.filter(({ metadata }) => metadata.deletionTimestamp).length);
+    };
+    const until = (done: () => Promise<boolean>) =>
+      world.until(async () => {
+        await look();
+        return done();
+      });
+    const settled = (machineClass: string) => async () => {
+      const all = await world.machines();
+      const well = all.filter(
+        ({ spec, status }) => spec.class?.name === machineClass && status?.currentStatus?.phase === 'Running',
+      );
+      return all.length === 4 && well.length === 4;
+    };
+    const names = (await world.machines()).map(({ metadata }) => metadata.name);
+    for (const name of names.slice(0, 2)) await world.deleteMachine(name);
+    await until(settled('blue'));
+    await world.change({ template: { spec: { class: { name: 'green' } } } });
+    await until(settled('green'));
+    world.cloud.faults.clear();
+    expect(seen.most).toBe(5);
+    expect(seen.leaving).toBeGreaterThan(0);
+  });
+});
+
 test('a deployment that is well has exactly the conditions of the original', async () => {
   await inWorld({}, async (world) => {
     await world.createDeployment(2);

@@ -1,6 +1,6 @@
 import type { Machine } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { type Random, seededRandom, sleep, type VirtualClock } from '@mcm/kube';
+import { controllerOf, type Random, seededRandom, sleep, type VirtualClock } from '@mcm/kube';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { World } from './testing/world.ts';
@@ -92,6 +92,25 @@ class Wishes {
   least = (now: Date): number => Math.min(...this.#recent(now));
 }
 
+/** Whether the set of a machine that goes has fewer than it is to have: it is replaced, and not just given up. */
+function isRefilled(world: World, machine: Machine): boolean {
+  const uid = controllerOf(machine)?.uid;
+  const set = world.context.sets.store.list().find(({ metadata }) => metadata.uid === uid);
+  const alive = world.truth.store.list().filter((one) => controllerOf(one)?.uid === uid && !terminating(one)).length;
+  return set !== undefined && alive < (set.spec.replicas ?? 0);
+}
+
+/** Places of the sets that nobody fills, but for those of failed machines that wait: a successor may come before its predecessor is gone. */
+function openPlaces(world: World): number {
+  const alive = world.truth.store.list().filter((one) => !terminating(one));
+  const open = world.context.sets.store.list().map(({ metadata, spec }) => {
+    const mine = alive.filter((one) => controllerOf(one)?.uid === metadata.uid);
+    const waiting = mine.filter(({ status }) => status?.currentStatus?.phase === 'Failed').length;
+    return Math.max((spec.replicas ?? 0) - mine.filter(running).length - waiting, 0);
+  });
+  return open.reduce((sum, count) => sum + count, 0);
+}
+
 async function act(world: World, wishes: Wishes, action: Act): Promise<void> {
   const machines = world.truth.store.list().filter((m) => !terminating(m));
   const chosen = (which: number) => machines[which % Math.max(machines.length, 1)]?.metadata.name;
@@ -139,6 +158,17 @@ async function live({ seed, surge, unavailable, trouble, acts }: History, keepsA
     const left = all.filter(running).length;
     if (keepsAvailable && given && left < wishes.least(now) - atOnce)
       broken.push(`${left} available, at least ${wishes.least(now)} - ${atOnce} must be`);
+  });
+  const repairs = new Set<string>();
+  world.truth.onChange(({ type, object }) => {
+    const { uid } = object.metadata;
+    if (type === 'deleted') return void repairs.delete(uid);
+    if (type !== 'updated' || repairs.has(uid) || !terminating(object) || world.byHand.has(uid)) return;
+    if (object.status?.currentStatus?.phase !== 'Failed' || !isRefilled(world, object)) return;
+    repairs.add(uid);
+    // One at once by the default of --max-unhealthy-replacements, whatever a rollout has under way.
+    const atWork = Math.min(repairs.size, openPlaces(world));
+    if (atWork > 1) broken.push(`${atWork} failed machines were being replaced at once`);
   });
   wishes.say(world.clock.now(), 3);
   await world.deploy(3, {

@@ -61,7 +61,8 @@ function reduce(
  * Silent machines that a breaker keeps are given up neither way.
  *
  * The sum of all sets does not fall from several to 0 by this: with 100 % unavailable allowed, one machine stays until
- * the current set has been scaled (incident 10). A last one goes if nothing else could ever move.
+ * the current set has been scaled (incident 10), which machines that still terminate may have to make room for. A last
+ * one goes if nothing else could ever move.
  */
 export function shrinkOld({ current, old }: Sizes, { replicas, unavailable }: RolloutTarget): Resize {
   const active = old.filter(isActive).toSorted(oldestSizeFirst);
@@ -69,7 +70,7 @@ export function shrinkOld({ current, old }: Sizes, { replicas, unavailable }: Ro
   const total = sum(all, (size) => size.replicas);
   const minAvailable = replicas - unavailable;
   const joining = current ? current.replicas - steadyAvailable(current) : 0;
-  const floor = replicas > 0 && total > 1 ? 1 : 0;
+  const floor = replicas > 0 && (total > 1 || sum(allOf({ current, old }), footprint) > 1) ? 1 : 0;
   const budget = Math.min(total - minAvailable - joining, total - floor);
   if (active.length === 0 || budget <= 0) return new Map();
 

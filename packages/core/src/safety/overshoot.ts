@@ -18,6 +18,7 @@ import {
   type Controller,
   createController,
   done,
+  isConflict,
   isNotFound,
   keyOf,
   type Outcome,
@@ -34,6 +35,9 @@ import {
   withoutCondition,
 } from '../set/conditions.ts';
 import { setOf } from '../set/wakeups.ts';
+
+/** How often a freeze is tried at once when others write the set too. */
+const ATTEMPTS = 5;
 
 const FROZEN = MachineDeploymentConditions.Frozen;
 
@@ -131,9 +135,26 @@ export class OvershootReconciler {
     if (verdict === 'leave') {
       return hasMark(set, set.status?.machineSetCondition) ? again(this.#options.periodMs) : done;
     }
-    if (verdict === 'freeze') await this.#freezeSet(set, machines, limits, signal);
+    if (verdict === 'freeze') await this.#freezeNow(set, machines, limits, signal);
     else await this.#thawSet(set, machines, limits, signal);
     return again(this.#options.periodMs);
+  }
+
+  /**
+   * Freezes what was seen to be too many, also if somebody else writes the set at that moment: by the next look the
+   * machines may be gone, and nobody would ever hear of them. A live read, because the cache has lost the race.
+   */
+  async #freezeNow(set: MachineSet, machines: number, limits: Thresholds, signal: AbortSignal): Promise<void> {
+    let newest = set;
+    for (let left = ATTEMPTS; ; left--) {
+      try {
+        return await this.#freezeSet(newest, machines, limits, signal);
+      } catch (error) {
+        if (!isConflict(error) || left <= 1) throw error;
+        newest = await this.#sets.get(set.metadata.name, { signal });
+        if (newest.metadata.uid !== set.metadata.uid) return;
+      }
+    }
   }
 
   async #freezeSet(set: MachineSet, machines: number, { upper }: Thresholds, signal: AbortSignal): Promise<void> {

@@ -278,10 +278,14 @@ export class World implements AsyncDisposable {
   async restart(): Promise<void> {
     this.#stopManager.abort(new Error('killed'));
     await this.clock.advance(1_000);
+    this.beforeRestart();
     this.#stopManager = new AbortController();
     this.context = this.#newContext();
     this.#manage();
   }
+
+  /** Called between the death of a manager and the start of the next. */
+  beforeRestart: () => void = () => undefined;
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopManager.abort(new Error('the test is over'));
@@ -358,7 +362,12 @@ export class World implements AsyncDisposable {
     await this.keeper.resource(machines, NAMESPACE).create(draft);
   }
 
+  /** Uids of machines that were deleted by hand. */
+  readonly byHand = new Set<string>();
+
   async deleteMachine(name: string): Promise<void> {
+    const machine = this.truth.store.get(`${NAMESPACE}/${name}`);
+    if (machine) this.byHand.add(machine.metadata.uid);
     await this.keeper.resource(machines, NAMESPACE).delete(name);
   }
 

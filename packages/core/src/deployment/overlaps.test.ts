@@ -1,0 +1,121 @@
+import type { MachineDeployment } from '@mcm/api';
+import { type Change, type Informer, keyOf } from '@mcm/kube';
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { overlapping } from '../admission/handlers.ts';
+import { deployment } from '../set/test-objects.ts';
+import { SelectorOverlaps } from './overlaps.ts';
+
+/** Just as much of an informer as the overlaps listen to. */
+class Told {
+  readonly #objects = new Map<string, MachineDeployment>();
+  #hear: (change: Change<MachineDeployment>) => void = () => undefined;
+  #generation = 1;
+  onChange(hear: (change: Change<MachineDeployment>) => void): void {
+    this.#hear = hear;
+  }
+  tell(object: MachineDeployment): void {
+    const key = keyOf(object);
+    const old = this.#objects.get(key);
+    const newer = { ...object, metadata: { ...object.metadata, generation: this.#generation++ } };
+    this.#objects.set(key, newer);
+    this.#hear(old ? { type: 'updated', key, object: newer, old } : { type: 'added', key, object: newer });
+  }
+  lose(name: string): void {
+    const key = `test/${name}`;
+    const object = this.#objects.get(key);
+    if (object === undefined) return;
+    this.#objects.delete(key);
+    this.#hear({ type: 'deleted', key, object });
+  }
+  all = (): readonly MachineDeployment[] => [...this.#objects.values()];
+}
+
+const named = (
+  name: string,
+  matchLabels: Record<string, string>,
+  labels: Record<string, string>,
+  expressions: readonly string[] = [],
+): MachineDeployment => {
+  const base = deployment(1);
+  const matchExpressions = expressions.map((key) => ({ key, operator: 'Exists' as const }));
+  return {
+    ...base,
+    metadata: { ...base.metadata, name, uid: name },
+    spec: {
+      ...base.spec,
+      selector: { matchLabels, ...(matchExpressions.length > 0 ? { matchExpressions } : {}) },
+      template: { ...base.spec.template, metadata: { labels } },
+    },
+  };
+};
+
+const labels = fc.dictionary(fc.constantFrom('app', 'role', 'zone'), fc.constantFrom('a', 'b', 'c'));
+const act = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.tuple(
+      fc.constantFrom('m', 'n', 'o', 'p', 'q'),
+      labels,
+      labels,
+      fc.array(fc.constantFrom('zone', 'role'), { maxLength: 1 }),
+    ),
+  },
+  { weight: 1, arbitrary: fc.constantFrom('m', 'n', 'o', 'p', 'q') },
+);
+
+test('whatever comes, changes and goes: the same pairs as a look at all of them finds, and whoever gains or loses one is told', () => {
+  fc.assert(
+    fc.property(fc.array(act, { maxLength: 25 }), (acts) => {
+      const told = new Told();
+      const changed = new Set<string>();
+      const overlaps = new SelectorOverlaps(told as unknown as Informer<MachineDeployment>, (key) => changed.add(key));
+      const pairs = () => new Map(told.all().map((one) => [keyOf(one), overlapping(one, told.all()).join()]));
+      let before = pairs();
+      for (const one of acts) {
+        changed.clear();
+        if (typeof one === 'string') told.lose(one);
+        else told.tell(named(...one));
+        const now = pairs();
+        for (const [key, names] of now) {
+          expect([
+            key,
+            overlaps
+              .of(key)
+              .map((other) => other.slice('test/'.length))
+              .sort()
+              .join(),
+          ]).toEqual([key, names]);
+          if ((before.get(key) ?? '') !== names) expect([...changed]).toContain(key);
+        }
+        before = now;
+      }
+    }),
+    { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 300), endOnFailure: true },
+  );
+});
+
+test('of a thousand that share a label none looks at more than a few others', () => {
+  const told = new Told();
+  let looks = 0;
+  const counted = (object: MachineDeployment) =>
+    new Proxy(object, {
+      get: (target, field) => {
+        if (field === 'metadata') looks++;
+        return target[field as keyof MachineDeployment];
+      },
+      ownKeys: (target) => Reflect.ownKeys(target),
+    });
+  const changed: string[] = [];
+  const overlaps = new SelectorOverlaps(
+    {
+      onChange: (hear: (change: Change<MachineDeployment>) => void) =>
+        told.onChange((change) => hear({ ...change, object: counted(change.object) } as Change<MachineDeployment>)),
+    } as unknown as Informer<MachineDeployment>,
+    (key) => changed.push(key),
+  );
+  const labelled = (i: number) => ({ role: 'node', app: `a${i}` });
+  for (let i = 0; i < 1_000; i++) told.tell(named(`d${i}`, labelled(i), labelled(i)));
+  expect(looks).toBeLessThan(10_000);
+  expect([changed, overlaps.of('test/d7')]).toEqual([[], []]);
+});
