@@ -16,6 +16,8 @@ const SILENCE_MS = 160_000;
 const CALM_MS = 60 * MINUTE;
 /** The longest life of a bootstrap token: two hours of creation, and a margin. */
 const TOKEN_MS = 180 * MINUTE;
+/** Longer than anything that looks again by the clock, shorter than a drain. */
+const BLOCKED_MS = 260_000;
 const QUIET_MS = 10 * MINUTE;
 /** Beside what is stuck, a machine with nothing in its way is born, and is gone, within this after its kubelet joined. */
 const PROMPT_MS = 5_000;
@@ -256,7 +258,9 @@ class MachineHistory {
     await clock.advance(5_000);
     const held = world.eyes.pods.store.list().find(({ metadata }) => metadata.labels?.app === 'held');
     const stuck = world.machines().find(({ metadata }) => metadata.labels?.node === held?.spec.nodeName);
+    const begins = stuck && !isGoing(stuck) && phaseOf(stuck) === 'Running';
     if (stuck && !isGoing(stuck)) await world.deleteMachine(stuck.metadata.name);
+    if (begins) await this.#quietWhileBlocked(stuck.metadata.name);
     world.cloud.faults.order({ operation: 'instances.*', instance: 'hangs', timeout: {} });
     await world.createMachine('hangs', { creationTimeout: '2h' });
     await clock.advance(1_000);
@@ -271,6 +275,16 @@ class MachineHistory {
     const maxMs = empty ? PROMPT_MS : DRAIN_TIMEOUT_MS + MINUTE;
     await this.#until('(g) a machine dies beside others that are stuck', isGone, maxMs);
     world.cloud.faults.clear();
+  }
+
+  /** (i): a drain that a budget blocks says so once. */
+  async #quietWhileBlocked(name: string): Promise<void> {
+    const { clock, writes, witness } = this.#world;
+    await clock.advance(60_000);
+    const written = writes.length;
+    await clock.advance(BLOCKED_MS);
+    const about = writes.slice(written).filter((write) => write.split('/').includes(name));
+    for (const write of about) witness.violate(`(i) written though nothing has changed: ${write}`);
   }
 
   /** (i): once nothing changes any more, nothing is written. */

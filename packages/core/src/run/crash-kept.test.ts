@@ -1,0 +1,104 @@
+import { Annotations, crds, Labels, NodeConditions, Taints } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { nodes, pods } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { type Fates, liveAndDie, type MortalOptions, type Story } from './mortal.ts';
+import { NAMESPACE } from './testing.ts';
+
+/** Machines that are kept or updated where they are, the process dying at every write. */
+
+const open: MortalOptions['open'] = (clock) => startControlPlane({ clock, crds, controllers: false });
+
+const SICK = [{ type: 'Ready', status: 'False', reason: 'KubeletDown', lastTransitionTime: '2026-01-01T00:00:00Z' }];
+const READY = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: '2026-01-01T00:00:00Z' }];
+const SCALE_DOWN = 'cluster-autoscaler.kubernetes.io/scale-down-disabled';
+
+const nodeOf = async ({ rig }: Story) => (await rig.nodes())[0];
+const conditionOf = async (stage: Story, type: string) =>
+  (await nodeOf(stage))?.status?.conditions?.find((condition) => condition.type === type);
+
+async function mark(stage: Story, metadata: object): Promise<void> {
+  await stage.rig.admin.resource(nodes).patch('m', { type: 'merge', body: { metadata } });
+}
+
+async function report(stage: Story, ready: readonly object[]): Promise<void> {
+  const others = ((await nodeOf(stage))?.status?.conditions ?? []).filter(({ type }) => type !== 'Ready');
+  await stage.rig.conditions('m', [...others, ...ready]);
+}
+
+/** Plays the kubelet: pods that were told to go have ended. */
+async function endPods({ rig }: Story): Promise<void> {
+  const resource = rig.admin.resource(pods, NAMESPACE);
+  for (const { metadata } of (await resource.list()).items) {
+    if (metadata.deletionTimestamp) await resource.delete(metadata.name, { gracePeriodSeconds: 0 });
+  }
+}
+
+async function born(stage: Story): Promise<void> {
+  const { rig, settled } = stage;
+  await rig.createMachine('m', { machinePreserveTimeout: '24h' });
+  await settled(async () => (await rig.phase('m')) === 'Running');
+  await rig.createPod('a', 'm');
+}
+
+async function preserved(stage: Story): Promise<void> {
+  const { rig, settled } = stage;
+  await born(stage);
+  await mark(stage, { annotations: { [Annotations.Preserve]: 'when-failed' } });
+  await report(stage, SICK);
+  await settled(async () => (await rig.phase('m')) === 'Failed');
+  await settled(async () => (await conditionOf(stage, NodeConditions.Preserved))?.status === 'True');
+  await settled(async () => Boolean((await rig.machine('m'))?.status?.currentStatus?.preserveExpiryTime));
+  const kept = await nodeOf(stage);
+  expect(await rig.podNames()).toEqual([]);
+  expect(kept?.spec.taints?.map(({ key }) => key)).toContain(Taints.Preserved.key);
+  expect(kept?.spec.unschedulable ?? false).toBe(false);
+  expect(kept?.metadata.annotations?.[SCALE_DOWN]).toBe('true');
+  await report(stage, READY);
+  await settled(async () => (await rig.phase('m')) === 'Running');
+  await settled(async () => !(await nodeOf(stage))?.metadata.annotations?.[SCALE_DOWN]);
+  await settled(async () => !(await rig.machine('m'))?.status?.currentStatus?.preserveExpiryTime);
+  expect(((await nodeOf(stage))?.spec.taints ?? []).map(({ key }) => key)).not.toContain(Taints.Preserved.key);
+  expect(rig.cloud.made).toHaveLength(1);
+}
+
+async function updatedInPlace(stage: Story): Promise<void> {
+  const { rig, settled } = stage;
+  await born(stage);
+  const reason = async () => (await conditionOf(stage, NodeConditions.InPlaceUpdate))?.reason;
+  await mark(stage, { labels: { [Labels.CandidateForUpdate]: 'true' } });
+  await settled(async () => (await reason()) === 'CandidateForUpdate');
+  await mark(stage, { labels: { [Labels.SelectedForUpdate]: 'true' } });
+  await settled(async () => {
+    await endPods(stage);
+    return (await reason()) === 'ReadyForUpdate';
+  });
+  expect(await rig.podNames()).toEqual([]);
+  expect(await rig.phase('m')).toBe('InPlaceUpdating');
+  expect((await nodeOf(stage))?.spec.unschedulable).toBe(true);
+  await mark(stage, { labels: { [Labels.UpdateResult]: 'successful' } });
+  await settled(async () => (await reason()) === 'UpdateSuccessful');
+  await settled(async () => /Running|InPlaceUpdateSuccessful/.test((await rig.phase('m')) ?? ''));
+  expect(rig.cloud.made).toHaveLength(1);
+}
+
+const play = (deaths: readonly number[], story: (stage: Story) => Promise<void>): Promise<Fates> =>
+  liveAndDie(deaths, { open }, story);
+
+test.each([
+  ['preserved when it failed, and recovered', preserved],
+  ['updated in place', updatedInPlace],
+] as const)(
+  'a machine %s, the process killed at every write: the same end, and never another VM',
+  async (_, story) => {
+    const { points } = await play([], story);
+    expect(points).toBeGreaterThan(15);
+    for (let at = 0; at < points; at++) {
+      const { deaths } = await play([at], story).catch((error: unknown) => {
+        throw new Error(`killed at ${at} of ${points}: ${String(error)}`, { cause: error });
+      });
+      expect(deaths).toBe(1);
+    }
+  },
+  300_000,
+);

@@ -1,0 +1,104 @@
+import { type Transport, VirtualClock } from '@mcm/kube';
+import { Rig, type RigOptions } from './testing.ts';
+
+/** Tests in which the machine controller dies at a chosen point, and another one goes on. */
+
+/** Counts the points at which a process can die: before and after each of its writes and cloud calls. */
+class Fate {
+  passed = 0;
+  /** Dies at this point; undefined: never. */
+  deadline: number | undefined;
+  dead = false;
+  onDeath: () => void = () => undefined;
+
+  /** Throws for the dying process, and for everything it still tries. */
+  pass(): void {
+    if (this.dead) throw new Error('this process is dead');
+    if (this.passed++ !== this.deadline) return;
+    this.dead = true;
+    this.onDeath();
+    throw new Error('killed');
+  }
+}
+
+/** Every write passes a point before it reaches the server and one before its answer is read. */
+const mortal =
+  (fate: () => Fate) =>
+  (transport: Transport): Transport => {
+    const mine = fate();
+    return async (request) => {
+      if (request.method === 'GET') return transport(request);
+      mine.pass();
+      const response = await transport(request);
+      mine.pass();
+      return response;
+    };
+  };
+
+export interface Fates {
+  /** The most points that one process passed. */
+  readonly points: number;
+  /** Times that a process died. */
+  readonly deaths: number;
+}
+
+export interface Story {
+  readonly rig: Rig;
+  /** Runs until it holds, whoever dies meanwhile. */
+  readonly settled: (done: () => Promise<boolean>, maxMs?: number) => Promise<void>;
+}
+
+export interface MortalOptions extends Omit<RigOptions, 'clock' | 'plane' | 'wrap'> {
+  /** Starts an API server in this process, without controllers. */
+  readonly open: (clock: VirtualClock) => Promise<RigOptions['plane'] & { close(): Promise<void> }>;
+}
+
+/** Plays a story; the first process dies at its first point of `deaths`, the next at the second, and so on. */
+export async function liveAndDie(
+  deaths: readonly (number | undefined)[],
+  options: MortalOptions,
+  story: (stage: Story) => Promise<void>,
+): Promise<Fates> {
+  const clock = new VirtualClock();
+  const plane = await options.open(clock);
+  let fate = new Fate();
+  let restart: Promise<void> = Promise.resolve();
+  let restarts = 0;
+  const rig: Rig = new Rig({
+    ...options,
+    clock,
+    plane,
+    cloud: { ...options.cloud, gate: () => fate.pass() },
+    wrap: mortal(() => fate),
+  });
+  const begin = (): void => {
+    fate = new Fate();
+    fate.deadline = deaths[restarts++];
+    fate.onDeath = () => {
+      restart = rig.kill().then(() => begin());
+    };
+    rig.start();
+  };
+  let points = 0;
+  const settled = async (done: () => Promise<boolean>, maxMs?: number): Promise<void> => {
+    await rig.until(async () => {
+      await restart;
+      points = Math.max(points, fate.passed);
+      if (await done()) return true;
+      // What was done in there may have been the end of a process, and one that has just begun has no timer yet.
+      await clock.settle();
+      await restart;
+      await clock.settle();
+      return false;
+    }, maxMs);
+  };
+  await rig.createClass('small', 'token=<<BOOTSTRAP_TOKEN>>');
+  begin();
+  try {
+    await story({ rig, settled });
+  } finally {
+    await rig.kill();
+    await plane.close();
+  }
+  return { points, deaths: restarts - 1 };
+}
