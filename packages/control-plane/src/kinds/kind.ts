@@ -82,6 +82,8 @@ export interface KindDefinition {
       readonly labelSelectorPath?: string;
     };
   };
+  /** Of a kind with a generation: a change of annotations counts as one of the spec (deployments). */
+  readonly annotationsCount?: boolean;
   /** Other subresources by name (binding, eviction, token, approval, …): see registry/subresource.ts. */
   readonly otherSubresources?: readonly string[];
   readonly columns?: readonly PrinterColumn[];

@@ -93,7 +93,6 @@ function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject):
   metadata.uid ??= registry.uid();
   metadata.creationTimestamp ??= formatTime(registry.now());
   if (served.kind.hasGeneration === true || served.kind.custom) metadata.generation = 1;
-  else delete metadata.generation;
   if (served.kind.custom && served.kind.subresources?.status === true) delete object.status;
 }
 

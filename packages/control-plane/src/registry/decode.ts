@@ -4,6 +4,7 @@ import { converterComplaint, DecodeError } from '../kinds/shape.ts';
 import type { ApiObject } from '../object.ts';
 import { put } from '../schema/json.ts';
 import { yaml } from '../yaml.ts';
+import { duplicateFields } from './duplicate-fields.ts';
 import { badRequest, invalid, invalidValue, jsonTypeOf } from './errors.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import { META_FIELDS } from './object-text.ts';
@@ -63,6 +64,7 @@ function jsonContext(text: string, at: number): string {
 /** The head of a body, as an error shows it: quoted text when printable JSON, else hexadecimal. */
 function excerpt(bytes: Uint8Array): string {
   const text = Buffer.from(bytes.subarray(0, 30)).toString('utf8');
+  if (bytes.length === 0) return '<empty>';
   const shown = /^\s*\{/.test(text) ? text : Buffer.from(bytes).toString('hex').slice(0, 60);
   return bytes.length > 30 ? `${shown} ...` : shown;
 }
@@ -269,6 +271,14 @@ function inOrderOf(bytes: Uint8Array, paths: string[]): string[] {
   return [...paths].sort((a, b) => rank(a) - rank(b));
 }
 
+/** What is told of fields that a JSON body gives twice. `body` is as it was read: it must not have been changed yet. */
+function repeatedFields(bytes: Uint8Array, body: Plain): string[] {
+  const text = Buffer.from(bytes).toString('utf8');
+  // Neither YAML nor protobuf.
+  if (!text.trimStart().startsWith('{')) return [];
+  return duplicateFields(text, body).map((field) => `duplicate field "${field}"`);
+}
+
 /**
  * Makes an object of a body: type, metadata types, unknown fields (dropped; warned of or refused as asked), defaults.
  * @throws StatusError 400 or 422
@@ -281,16 +291,19 @@ export function decodeObject(
   options: WriteOptions,
   warn: (message: string) => void,
 ): ApiObject {
+  const repeated = options.fieldValidation === 'Ignore' ? [] : repeatedFields(bytes, body);
   checkType(body, served, kinds, bytes);
   checkMeta(body, served);
   const object = body as ApiObject;
   const unknown = inOrderOf(bytes, normalize(object, served));
-  if (unknown.length > 0) {
+  const problems = [...repeated, ...unknown.map((field) => `unknown field "${field}"`)];
+  if (problems.length > 0) {
     if (options.fieldValidation === 'Strict') {
       const { kind, version } = served.kind;
-      throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${strictMessage(unknown)}`);
+      const why = `strict decoding error: ${problems.join(', ')}`;
+      throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
     }
-    if (options.fieldValidation === 'Warn') for (const field of unknown) warn(`unknown field "${field}"`);
+    if (options.fieldValidation === 'Warn') for (const problem of problems) warn(problem);
   }
   return object;
 }

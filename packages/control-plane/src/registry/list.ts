@@ -2,6 +2,7 @@ import { sleep } from '../clock.ts';
 import { StatusError } from '../status.ts';
 import type { Equality } from '../store/record-index.ts';
 import type { PageOptions, RecordPage, StoredRecord } from '../store/store.ts';
+import { jsonProblem } from './decode.ts';
 import { badRequest, expired, internal, tooLargeResourceVersion } from './errors.ts';
 import { parseFieldSelector } from './field-selector.ts';
 import type { ServedKind } from './kind-registry.ts';
@@ -69,21 +70,26 @@ function decodeToken(text: string): { rv: number; namespace: string; name: strin
   const { v, rv, start } = readToken(text);
   const [namespace, name] = typeof start === 'string' ? start.replace(END_OF_KEY, '').split('/') : [];
   if (v !== 'meta.k8s.io/v1' || !Number.isSafeInteger(rv) || namespace === undefined || name === undefined) {
-    throw invalidToken();
+    throw invalidToken('encoded start key empty (version meta.k8s.io/v1)');
   }
   return { rv: Number(rv), namespace, name };
 }
 
-const invalidToken = (): StatusError =>
-  badRequest('continue key is not valid: illegal base64 data or unexpected content');
+const invalidToken = (why: string): StatusError =>
+  badRequest(`invalid continue token: continue key is not valid: ${why}`);
 
 /** What a token holds. It comes from outside: nothing about it is certain. */
 function readToken(text: string): Partial<Record<keyof ContinueToken, unknown>> {
+  const strange = text.search(/[^A-Za-z0-9_-]/);
+  if (strange >= 0 || text.length % 4 === 1) {
+    throw invalidToken(`illegal base64 data at input byte ${strange >= 0 ? strange : text.length - 1}`);
+  }
+  const json = Buffer.from(text, 'base64url').toString('latin1');
   try {
-    const token: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    const token: unknown = JSON.parse(json);
     return typeof token === 'object' && token !== null ? token : {};
   } catch (error) {
-    if (error instanceof SyntaxError) throw invalidToken();
+    if (error instanceof SyntaxError) throw invalidToken(jsonProblem(json));
     throw error;
   }
 }
@@ -100,7 +106,7 @@ export function parseResourceVersion(text: string, failure: 400 | 500): number |
   if (digits && BigInt(text) <= MAX_UINT64) return Number(text);
   const why = `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${digits ? 'value out of range' : 'invalid syntax'}`;
   if (failure === 500) throw internal(`resourceVersion: Invalid value: ${JSON.stringify(text)}: ${why}`);
-  throw badRequest(`resourceVersion: Invalid value: ${JSON.stringify(text)}: ${why}`);
+  throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: ${why}`);
 }
 
 /** Waits for a version that is not there yet. @throws StatusError 504 when it does not come */

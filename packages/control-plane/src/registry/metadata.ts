@@ -64,14 +64,14 @@ function ownerCauses(owners: readonly OwnerReference[] | undefined): StatusCause
 
 function finalizerCauses(finalizers: readonly string[] | undefined, anyName: boolean): StatusCause[] {
   const causes: StatusCause[] = [];
-  for (const finalizer of finalizers ?? []) {
+  for (const [index, finalizer] of (finalizers ?? []).entries()) {
     for (const problem of qualifiedNameProblems(finalizer)) {
       causes.push(invalidValue('metadata.finalizers', finalizer, problem));
     }
     if (!anyName && !finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
       causes.push(
         invalidValue(
-          'metadata.finalizers',
+          `metadata.finalizers[${index}]`,
           finalizer,
           'name is neither a standard finalizer name nor is it fully qualified',
         ),

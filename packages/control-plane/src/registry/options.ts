@@ -81,7 +81,7 @@ export function parseWriteOptions(
   causes.push(...dryRunCauses(dryRun));
   const known = FIELD_VALIDATIONS.find((value) => value === fieldValidation);
   if (fieldValidation !== '' && known === undefined) {
-    causes.push(unsupportedValue('fieldValidation', fieldValidation, FIELD_VALIDATIONS));
+    causes.push(unsupportedValue('fieldValidation', fieldValidation, ['', ...FIELD_VALIDATIONS].sort()));
   }
   if (causes.length > 0) throw invalidOptions(kind, causes);
   return {

@@ -65,9 +65,15 @@ export function patcher(type: PatchType, bytes: Uint8Array, served: ServedKind):
   return (target) => applyStrategicMergePatch(target, patch, served.kind.schema ?? {});
 }
 
+/** An object with its fields in the order of a map of Go's; what is below them keeps its own. */
+const sortedFields = (object: ApiObject): string => {
+  const fields = Object.entries(parseJson(renderObject(object, undefined)) as object);
+  return stringifyJson(Object.fromEntries(fields.sort(([a], [b]) => (a < b ? -1 : 1))));
+};
+
 /** A refusal of the decoded result of a patch shows the whole of it. */
 export const invalidPatch = (object: ApiObject, why: string, shown?: string): StatusError => {
-  const message = `Invalid value: ${stringifyJson(shown ?? renderObject(object, undefined))}: ${why}`;
+  const message = `Invalid value: ${stringifyJson(shown ?? sortedFields(object))}: ${why}`;
   return new StatusError({
     message: ` "" is invalid: patch: ${message}`,
     reason: 'Invalid',
@@ -184,6 +190,21 @@ function parseApplied(bytes: Uint8Array): ApiObject {
   return value as unknown as ApiObject;
 }
 
+/** @throws StatusError 400 for a configuration of another version or kind */
+function checkAppliedType(
+  { apiVersion = '', kind = '' }: ApiObject,
+  { apiVersion: expected, kind: own }: ServedKind,
+): void {
+  if (own.custom || (apiVersion === expected && kind === own.kind)) return;
+  if (apiVersion === '' || kind === '') return;
+  if (apiVersion !== expected) {
+    throw badRequest(
+      `incorrect version specified in apply patch. Specified patch version: ${apiVersion}, expected: ${expected}`,
+    );
+  }
+  throw badRequest(`invalid object type: ${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${kind}`);
+}
+
 function applyObject(
   registry: Registry,
   call: Call,
@@ -195,6 +216,7 @@ function applyObject(
   const read = (): ApiObject => {
     const applied = parseApplied(bytes);
     checkTypeMeta(applied);
+    checkAppliedType(applied, served);
     checkPatched(applied, served);
     return applied;
   };

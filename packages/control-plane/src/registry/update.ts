@@ -107,7 +107,7 @@ async function attemptUpdate(
 const strip = (object: ApiObject): ApiObject => ({ ...object, metadata: tidyMeta(object.metadata) });
 
 /** An object says its own name, also where the URL has it. */
-function checkName({ metadata }: ApiObject, target: Target): void {
+export function checkName({ metadata }: ApiObject, target: Target): void {
   const name = metadata.name ?? '';
   if (name === '') {
     throw badRequest(`the name of the object (${target.name} based on URL) was undeterminable: name must be provided`);
@@ -208,7 +208,10 @@ function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObje
 function bumps({ kind }: ServedKind, updated: ApiObject, old: ApiObject): boolean {
   const keepsStatus = kind.subresources?.status === true || !kind.custom;
   const body = ({ metadata: _metadata, status, ...rest }: ApiObject) => (keepsStatus ? rest : { ...rest, status });
-  return !jsonEquals(body(updated), body(old));
+  if (!jsonEquals(body(updated), body(old))) return true;
+  return (
+    kind.annotationsCount === true && !jsonEquals(updated.metadata.annotations ?? {}, old.metadata.annotations ?? {})
+  );
 }
 
 function causesOf(

@@ -24,7 +24,7 @@ import {
 import { type PatchType, patchObject, patchTypesOf } from '../registry/patch.ts';
 import type { Call, Registry, Target, Written } from '../registry/registry.ts';
 import { findSubresource } from '../registry/subresource.ts';
-import { updateObject } from '../registry/update.ts';
+import { checkName, updateObject } from '../registry/update.ts';
 import { openWatch } from '../registry/watch.ts';
 import { StorageFullError, type StoredRecord } from '../store/store.ts';
 import { answerJson, answerText, pageNotFound } from './answer.ts';
@@ -345,6 +345,7 @@ export class ResourceHandler {
     const decode = (body: Record<string, unknown>, warn: Call['warn']) =>
       decodeObject(body, bytes, served, this.#registry.kinds, options, warn);
     let first: ApiObject | undefined = decode(plain, call.warn);
+    checkName(first, target);
     const next = async (): Promise<ApiObject> => {
       const object = first ?? decode((await this.#readPlain(context, served.kind.kind)).plain, () => undefined);
       // An attempt changes the object, so a later one reads the body again.

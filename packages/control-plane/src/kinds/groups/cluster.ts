@@ -4,6 +4,7 @@ import { bindingStrategy, roleStrategy } from '../access/rbac.ts';
 import { apiServiceStrategy, leaseStrategy } from '../cluster/control.ts';
 import { flowSchemaStrategy, priorityLevelStrategy } from '../cluster/flow.ts';
 import { mutatingBindingStrategy, mutatingPolicyStrategy } from '../cluster/mutating-policies.ts';
+import { networkPolicyStrategy } from '../cluster/network.ts';
 import { policyBindingStrategy, validatingPolicyStrategy } from '../cluster/policies.ts';
 import {
   capacityStrategy,
@@ -53,6 +54,7 @@ const admission = (kind: string, plural: string, more: Partial<KindDefinition> =
     plural,
     categories,
     hasGeneration: true,
+    requiresResourceVersion: true,
     ...clusterScoped,
     ...more,
   });
@@ -224,6 +226,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     kind: 'NetworkPolicy',
     columns: networkPolicyColumns,
     plural: 'networkpolicies',
+    ...networkPolicyStrategy,
     shortNames: ['netpol'],
     hasGeneration: true,
     namespaced,
@@ -233,6 +236,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     kind: 'RuntimeClass',
     columns: runtimeClassColumns,
     plural: 'runtimeclasses',
+    requiresResourceVersion: true,
     ...clusterScoped,
   }),
   rbac('ClusterRoleBinding', 'clusterrolebindings', false, clusterBindingColumns),
@@ -255,6 +259,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     columns: csiDriverColumns,
     ...csiDriverStrategy,
     plural: 'csidrivers',
+    requiresResourceVersion: true,
     ...clusterScoped,
   }),
   defineKind({
@@ -263,6 +268,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     columns: csiNodeColumns,
     ...csiNodeStrategy,
     plural: 'csinodes',
+    requiresResourceVersion: true,
     ...clusterScoped,
   }),
   defineKind({
@@ -271,6 +277,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     ...capacityStrategy,
     listKind: 'CSIStorageCapacityList',
     plural: 'csistoragecapacities',
+    requiresResourceVersion: true,
     namespaced,
   }),
   defineKind({
@@ -288,6 +295,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     columns: attachmentColumns,
     ...volumeAttachmentStrategy,
     plural: 'volumeattachments',
+    requiresResourceVersion: true,
     subresources: status,
     ...clusterScoped,
   }),

@@ -74,6 +74,11 @@ export const autoscalerV1Strategy = strategy({
   causes,
 });
 
+/** In v2 the number of replicas is left out while nobody has counted, and the metrics are null. */
+const prepareV2 = (object: ApiObject): void => {
+  object.status = { desiredReplicas: 0, currentMetrics: null };
+};
+
 export const autoscalerStrategy = strategy({
   setDefaults(object) {
     defaultReplicas(object);
@@ -83,6 +88,6 @@ export const autoscalerStrategy = strategy({
       spec.metrics = [{ type: 'Resource', resource: { name: 'cpu', target } }];
     }
   },
-  prepareForCreate: prepare,
+  prepareForCreate: prepareV2,
   causes,
 });

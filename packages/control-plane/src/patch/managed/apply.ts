@@ -51,7 +51,7 @@ function readApplied(applied: ApiObject, node: SchemaNode | undefined, scope: Sc
 /** The configuration without what this endpoint does not write. */
 function relevant(applied: ApiObject, scope: Scope): ApiObject {
   const { managedFields, creationTimestamp, ...metadata } = applied.metadata ?? {};
-  if (managedFields !== undefined && managedFields !== null && managedFields.length > 0) {
+  if (managedFields !== undefined && managedFields !== null) {
     throw new StatusError({ code: 400, reason: 'BadRequest', message: 'metadata.managedFields must be nil' });
   }
   const copy: ApiObject = { ...applied, metadata };
