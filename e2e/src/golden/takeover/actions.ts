@@ -74,12 +74,14 @@ export function mergePatch(before: unknown, after: unknown): unknown {
 /** What was done from outside after state `from` up to the end; all of it when `from` is undefined. */
 export function stepsAfter(states: readonly State[], from: number | undefined): readonly Step[] {
   const removed = removedBySets(states);
-  const beginnings = new Set(sectionsOf(states).map(({ first }) => first));
+  const sections = sectionsOf(states);
   const start = from === undefined ? 0 : from + 1;
   return states.slice(start).map((state, offset) => {
     const index = start + offset;
     const before = index === 0 ? undefined : states[index - 1];
-    return { at: state.at, actions: actionsBetween(before, state, { removed, begins: beginnings.has(index) }) };
+    const section = sections.find(({ first, last }) => first <= index && index <= last);
+    const context = { removed, begins: section?.first === index, soon: states[section?.last ?? index] ?? state };
+    return { at: state.at, actions: actionsBetween(before, state, context) };
   });
 }
 
@@ -108,16 +110,19 @@ interface Context {
   readonly removed: ReadonlySet<string>;
   /** Whether the user's next action is first seen here. */
   readonly begins: boolean;
+  /** The last state before the user's next action. */
+  readonly soon: State;
 }
 
-function actionsBetween(before: State | undefined, state: State, { removed, begins }: Context): readonly Action[] {
+function actionsBetween(before: State | undefined, state: State, context: Context): readonly Action[] {
+  const { removed, begins, soon } = context;
   const actions: Action[] = [];
   for (const [key, object] of state.objects) {
     const old = before?.objects.get(key);
     const known = old?.metadata.uid === object.metadata.uid ? old : undefined;
     if (!known) {
       if (isMadeByUser(object)) actions.push({ do: 'create', object: asMade(object) });
-    } else if (known !== object) actions.push(...changes(known, object, before, state));
+    } else if (known !== object) actions.push(...changes(known, object, before, soon));
     if (
       object.metadata.deletionTimestamp &&
       !known?.metadata.deletionTimestamp &&
@@ -170,16 +175,16 @@ function asMade(object: Recorded): Recorded {
 const isOfMachineController = (key: string, value: string): boolean =>
   key === 'node' || (key === PRIORITY && value === '3');
 
-function changes(old: Recorded, object: Recorded, before: State | undefined, state: State): readonly Action[] {
+function changes(old: Recorded, object: Recorded, before: State | undefined, soon: State): readonly Action[] {
   const { kind, metadata } = object;
   const target = targetOf(object);
   const body: Record<string, unknown> = {};
   if (kind === 'MachineDeployment')
-    Object.assign(body, rolledBackTo(old, object, before, state) ?? fieldsOf(old, object));
+    Object.assign(body, rolledBackTo(old, object, before, soon) ?? fieldsOf(old, object));
   else if (isMadeByUser(object) && kind !== 'Pod' && kind !== 'Machine') Object.assign(body, fieldsOf(old, object));
   const meta = Object.fromEntries(
     (['labels', 'annotations'] as const)
-      .map((field) => [field, said(object, old.metadata[field] ?? {}, metadata[field] ?? {}, state)] as const)
+      .map((field) => [field, said(object, old.metadata[field] ?? {}, metadata[field] ?? {}, soon)] as const)
       .filter(([, entries]) => Object.keys(entries).length > 0),
   );
   if (Object.keys(meta).length > 0) body.metadata = meta;

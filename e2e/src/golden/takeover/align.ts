@@ -72,16 +72,21 @@ class LaneAlignment {
 
   #ourStep(have: Visit, row: number, rest: Pairing): Pairing {
     const isAfterTheEnd = this.#task.openEnd && this.#wanted[row] === undefined;
-    const isBack = have.value === ABSENT && (this.#wanted[row - 1]?.value ?? ABSENT) === ABSENT;
+    // Back after something brief: counts may waver, an object's own state may not.
+    const isBack =
+      (have.value === ABSENT || this.#isCounted) && have.value === (this.#wanted[row - 1]?.value ?? ABSENT);
     if (isAfterTheEnd || isBack || this.#isBrief(have)) return { ...rest, cost: rest.cost + WEIGHT.free };
     return this.#alone(have.value, undefined, rest);
   }
 
+  /** Whether the object speaks for others, by counting them. */
+  get #isCounted(): boolean {
+    return ['MachineDeployment', 'MachineSet'].includes(this.#task.ours.kind);
+  }
+
   /** Over so soon that the recording may have missed it; what it saw at another place it would have seen here too. */
   #isBrief({ value, from, to }: Visit): boolean {
-    const { kind } = this.#task.ours;
-    const isCounted = kind === 'MachineDeployment' || kind === 'MachineSet';
-    return to - from < BRIEF_S && (isCounted || !this.#wanted.some((visit) => visit.value === value));
+    return to - from < BRIEF_S && (this.#isCounted || !this.#wanted.some((visit) => visit.value === value));
   }
 
   #excuse(ours: string | undefined, theirs: string | undefined): Rule | undefined {

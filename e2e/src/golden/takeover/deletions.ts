@@ -13,9 +13,12 @@ export const involvedOf = (event: Recorded): { readonly kind?: string; readonly 
 export function removedBySets(states: readonly State[]): ReadonlySet<string> {
   const deletions = (states.at(-1)?.events ?? []).filter(({ reason }) => reason === 'SuccessfulDelete');
   const leaving = new Map<string, Set<string>>();
-  for (const { kind, metadata } of states.flatMap(({ objects }) => [...objects.values()])) {
+  const last = states.at(-1)?.objects;
+  for (const object of states.flatMap(({ objects }) => [...objects.values()])) {
+    const { kind, metadata } = object;
     const owner = metadata.ownerReferences?.[0];
-    if (kind !== 'Machine' || !metadata.deletionTimestamp || owner?.kind !== 'MachineSet') continue;
+    const isGone = last?.get(`Machine/${metadata.name}`)?.metadata.uid !== metadata.uid;
+    if (kind !== 'Machine' || !(metadata.deletionTimestamp || isGone) || owner?.kind !== 'MachineSet') continue;
     leaving.set(owner.name, (leaving.get(owner.name) ?? new Set()).add(metadata.name));
   }
   const removed = new Set<string>();
@@ -37,7 +40,7 @@ export function isByHand(
 ): boolean {
   const { kind, metadata } = object;
   if (OF_USERS.has(kind)) return true;
-  if (kind === 'Node') return isNodeByHand(object, before);
+  if (kind === 'Node') return isNodeByHand(object, before, state);
   const owner = metadata.ownerReferences?.[0];
   if (kind === 'MachineSet') return owner === undefined || isStaying(`MachineDeployment/${owner.name}`, state);
   if (kind !== 'Machine' || removed.has(metadata.name)) return false;
@@ -51,9 +54,11 @@ const isStaying = (key: string, { objects }: State): boolean => {
 };
 
 /** The controllers delete the Node of a machine that is going, and no other. */
-function isNodeByHand({ metadata: { name } }: Recorded, before: State | undefined): boolean {
+function isNodeByHand({ metadata: { name } }: Recorded, before: State | undefined, state: State): boolean {
   const machine = machineOf(name, before);
-  return machine !== undefined && machine.metadata.deletionTimestamp === undefined;
+  const isThere =
+    machine && state.objects.get(`Machine/${machine.metadata.name}`)?.metadata.uid === machine.metadata.uid;
+  return isThere === true && machine?.metadata.deletionTimestamp === undefined;
 }
 
 /** A machine whose Node was deleted is deleted by its controller. */

@@ -15,15 +15,22 @@ export const isAtRest = (state: State): boolean =>
 /** So long, in seconds, the original may take to look again: what did not change meanwhile waits for somebody. */
 const QUIET_S = 20;
 
+/** Reasons of `Progressing` that say that nothing is under way. */
+const ARRIVED = new Set(['NewMachineSetAvailable', 'DeploymentPaused']);
+
 /** Whether everything waited for the user's next action: at rest, asked for by an agent, or long without a change. */
-export const isSettled = (end: State, nextAt: number): boolean =>
-  nextAt - end.at >= QUIET_S ||
-  machinesOf(end).every(
-    (machine) =>
-      machine.metadata.deletionTimestamp === undefined &&
-      conditionsOf(machine).some(({ status, type }) => type === 'Ready' && status === 'True') &&
-      phaseOf(machine) !== 'InPlaceUpdateSuccessful',
-  );
+export function isSettled(end: State, nextAt: number): boolean {
+  if (nextAt - end.at >= QUIET_S) return true;
+  const phases = machinesOf(end).map(phaseOf);
+  const awaitsAgent = phases.includes('InPlaceUpdating') && !phases.includes('InPlaceUpdateSuccessful');
+  const hasArrived = [...end.objects.values()]
+    .filter(({ kind }) => kind === 'MachineDeployment')
+    .every((deployment) => ARRIVED.has(reasonOf(deployment, 'Progressing') ?? ''));
+  return isAtRest(end) && (awaitsAgent || hasArrived);
+}
+
+const reasonOf = (object: Recorded, type: string): string | undefined =>
+  conditionsOf(object).find((condition) => condition.type === type)?.reason;
 
 const phaseOf = ({ status }: Recorded): unknown =>
   isFields(status) && isFields(status.currentStatus) ? status.currentStatus.phase : undefined;

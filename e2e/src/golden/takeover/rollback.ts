@@ -6,14 +6,9 @@ const specOf = (object: Recorded): Fields => (object.spec ?? {}) as Fields;
 
 /**
  * What a user asked for when a deployment's template was put back by the controller: the request may be gone before it
- * was seen. Undefined when the deployment was not rolled back between the two states.
+ * was seen, and its event comes a moment later. Undefined when the deployment was not rolled back between the two states.
  */
-export function rolledBackTo(
-  old: Recorded,
-  now: Recorded,
-  before: State | undefined,
-  state: State,
-): Fields | undefined {
+export function rolledBackTo(old: Recorded, now: Recorded, before: State | undefined, soon: State): Fields | undefined {
   const { rollbackTo: _asked, template: _old, ...oldRest } = specOf(old);
   const { rollbackTo, template: _new, ...rest } = specOf(now);
   const others = Object.fromEntries(
@@ -27,17 +22,17 @@ export function rolledBackTo(
   };
   // The controller has done what was asked, and cleared the request.
   if (specOf(old).rollbackTo !== undefined && rollbackTo === undefined) return withOthers({});
-  const event = newRollback(now.metadata.name, before, state);
+  const event = newRollback(now.metadata.name, before, soon);
   if (!event || rollbackTo !== undefined) return undefined;
   const revision = Number(/revision (\d+)/.exec(String(event.message))?.[1] ?? 0);
   return withOthers({ rollbackTo: { revision } });
 }
 
-function newRollback(deployment: string, before: State | undefined, state: State): Recorded | undefined {
+function newRollback(deployment: string, before: State | undefined, soon: State): Recorded | undefined {
   const rollbacks = (one: State | undefined): readonly Recorded[] =>
     (one?.events ?? []).filter(
       (event) => event.reason === 'DeploymentRollback' && involvedOf(event).name === deployment,
     );
   const known = new Map(rollbacks(before).map((event) => [event.metadata.name, countOf(event)]));
-  return rollbacks(state).find((event) => countOf(event) > (known.get(event.metadata.name) ?? 0));
+  return rollbacks(soon).find((event) => countOf(event) > (known.get(event.metadata.name) ?? 0));
 }

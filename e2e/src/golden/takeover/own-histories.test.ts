@@ -1,0 +1,202 @@
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import type { Pace } from './cloud.ts';
+import { put } from './load.ts';
+import { type Deed, record } from './record.ts';
+import { type History, parseHistory, type Recorded, readHistories } from './recording.ts';
+import { sameContract } from './same-contract.ts';
+import { Stage } from './stage.ts';
+import { takeOver } from './take-over.ts';
+
+/**
+ * Users do more than the recordings show. Here our own controllers are recorded while they do it; the recording is then
+ * run as any other. That proves nothing of the original, but that what users did is read out of it as it was done.
+ */
+const [birth] = (await readHistories(fileURLToPath(new URL('../../../testdata/takeover', import.meta.url)))).filter(
+  ({ file }) => file === 'birth.json',
+);
+const first = [...(birth?.states[0]?.objects.values() ?? [])];
+const given = (kind: string): Recorded => {
+  const found = first.find((object) => object.kind === kind);
+  if (!found) throw new Error(`birth.json begins without a ${kind}`);
+  return found;
+};
+
+const deployment = (spec: object): Deed => ({
+  at: 0.1,
+  after: 'deployment created',
+  act: async (stage) => {
+    for (const kind of ['Secret', 'MachineClass']) await put(stage, given(kind), new Map(), false);
+    const large = { ...given('MachineClass'), metadata: { ...given('MachineClass').metadata, name: 'large' } };
+    await put(stage, large as Recorded, new Map(), false);
+    const draft = given('MachineDeployment');
+    await put(stage, { ...draft, spec: { ...(draft.spec as object), ...spec } }, new Map(), false);
+  },
+});
+const patch = (at: number, after: string, body: object, kind = 'MachineDeployment', name?: Finder): Deed => ({
+  at,
+  after,
+  act: async (stage) => {
+    const target = name ? await name(stage) : 'pool';
+    await stage.resource(kind).patch(target, { type: 'merge', body });
+  },
+});
+const remove = (at: number, after: string, kind: string, name: Finder): Deed => ({
+  at,
+  after,
+  act: async (stage) => {
+    await stage.resource(kind).delete(await name(stage), { propagationPolicy: 'Background' });
+  },
+});
+type Finder = (stage: Stage) => Promise<string>;
+const machine =
+  (place: number): Finder =>
+  async (stage) =>
+    (await stage.machines()).map(({ metadata }) => metadata.name).sort()[place] ?? 'none';
+const toClass = (name: string) => ({ spec: { template: { spec: { class: { name } } } } });
+const annotate = (annotations: object) => ({ metadata: { annotations } });
+const rolling = (maxSurge: number, maxUnavailable: number) => ({
+  strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable } },
+});
+const notReady = (at: number, after: string, node: Finder): Deed => ({
+  at,
+  after,
+  act: async (stage) => {
+    const time = `${stage.clock.now().toISOString().slice(0, 19)}Z`;
+    const ready = { type: 'Ready', status: 'False', reason: 'KubeletNotReady', message: 'gone' };
+    const conditions = [{ ...ready, lastHeartbeatTime: time, lastTransitionTime: time }];
+    const body = { status: { conditions } };
+    await stage.resource('Node').patch(await node(stage), { type: 'merge', body }, { subresource: 'status' });
+  },
+});
+const PRESERVE = 'node.machine.sapcloud.io/preserve';
+
+const HISTORIES: readonly (readonly [string, readonly Deed[], number])[] = [
+  [
+    'a rollback',
+    [
+      deployment({ replicas: 5, ...rolling(2, 1) }),
+      patch(20, 'class changed', toClass('large')),
+      patch(60, 'rolled back', { spec: { rollbackTo: { revision: 1 } } }),
+    ],
+    100,
+  ],
+  [
+    'a pause before the roll, and a scale-out in it',
+    [
+      deployment({ replicas: 4, ...rolling(1, 0) }),
+      patch(20, 'paused', { spec: { paused: true } }),
+      patch(30, 'class changed while paused', toClass('large')),
+      patch(50, 'resumed', { spec: { paused: false } }),
+      patch(80, 'scaled to 7', { spec: { replicas: 7 } }),
+    ],
+    150,
+  ],
+  [
+    'strategy Recreate',
+    [deployment({ replicas: 3, strategy: { type: 'Recreate' } }), patch(20, 'class changed', toClass('large'))],
+    60,
+  ],
+  ['a node deleted', [deployment({ replicas: 3 }), remove(20, 'a node deleted by hand', 'Node', machine(1))], 60],
+  [
+    'two machines deleted',
+    [
+      deployment({ replicas: 4 }),
+      remove(20, 'a machine deleted', 'Machine', machine(0)),
+      remove(50, 'another machine deleted', 'Machine', machine(2)),
+    ],
+    80,
+  ],
+  [
+    'a machine preserved',
+    [
+      deployment({ replicas: 2 }),
+      patch(20, 'a machine preserved', annotate({ [PRESERVE]: 'now' }), 'Machine', machine(0)),
+      patch(50, 'preservation ended', annotate({ [PRESERVE]: null }), 'Machine', machine(0)),
+    ],
+    80,
+  ],
+  [
+    'a node preserved that fails',
+    [
+      deployment({ replicas: 2 }),
+      patch(20, 'a node preserved when it fails', annotate({ [PRESERVE]: 'when-failed' }), 'Node', machine(0)),
+      notReady(40, 'the node fails', machine(0)),
+    ],
+    120,
+  ],
+  [
+    'in-place updates, selected by hand',
+    [
+      deployment({
+        replicas: 2,
+        strategy: {
+          type: 'InPlaceUpdate',
+          inPlaceUpdate: { maxSurge: 0, maxUnavailable: 1, orchestrationType: 'Manual' },
+        },
+      }),
+      patch(20, 'class changed', toClass('large')),
+      patch(
+        40,
+        'a node selected',
+        { metadata: { labels: { 'node.machine.sapcloud.io/selected-for-update': 'true' } } },
+        'Node',
+        machine(0),
+      ),
+      patch(
+        60,
+        'the agent reports success',
+        { metadata: { labels: { 'node.machine.sapcloud.io/update-result': 'successful' } } },
+        'Node',
+        machine(0),
+      ),
+    ],
+    100,
+  ],
+  [
+    'a class mended',
+    [
+      deployment({ replicas: 2 }),
+      patch(
+        20,
+        'the cloud no longer creates',
+        { providerSpec: { CreateError: 'Internal' } },
+        'MachineClass',
+        async () => 'small',
+      ),
+      patch(30, 'scaled to 4', { spec: { replicas: 4 } }),
+      patch(40, 'the cloud recovers', { providerSpec: { CreateError: null } }, 'MachineClass', async () => 'small'),
+    ],
+    100,
+  ],
+];
+
+/** Deaths last, so that they can be seen. */
+const SLOW: Pace = { joinMs: () => 0, leaveMs: () => 15_000 };
+
+async function historyOf(deeds: readonly Deed[], until: number): Promise<History> {
+  if (!birth) throw new Error('there is no birth.json');
+  const stage = await Stage.open(birth, { pace: SLOW });
+  try {
+    stage.startControllers();
+    return parseHistory('own.json', await record(stage, deeds, until));
+  } finally {
+    await stage.close();
+  }
+}
+
+test.each(HISTORIES)('%s: what was done is found in the recording', async (_what, deeds, until) => {
+  const history = await historyOf(deeds, until);
+  const failures: string[] = [];
+  let checks = 0;
+  for (const index of [0.3, 0.6, 0.9].map((part) => Math.floor(history.states.length * part))) {
+    const { failure, name } = await takeOver(history, index);
+    checks += 1;
+    if (failure) failures.push(`${name}: ${failure}`);
+  }
+  for await (const { failure, name } of sameContract(history)) {
+    checks += 1;
+    if (failure) failures.push(`${name}: ${failure}`);
+  }
+  expect(checks).toBeGreaterThan(3);
+});
