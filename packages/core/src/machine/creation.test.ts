@@ -192,3 +192,34 @@ test('nothing is made before the finalizer is there, and nothing is judged while
   expect(verb(nextStep(see(machine({ metadata: { finalizers: [] } })), NOON).actions)).toBe('addFinalizer');
   expect(nextStep(see(machine(), { frozen: true }), NOON).actions).toEqual([]);
 });
+
+test('S-C3 Pending already: nothing is written again, the node is waited for', () => {
+  const pending: MachineStatus = {
+    currentStatus: { phase: 'Pending', lastUpdateTime: at(0), timeoutActive: true },
+    lastOperation: {
+      description: 'Creating machine on cloud provider',
+      state: 'Processing',
+      type: 'Create',
+      lastUpdateTime: at(0),
+    },
+  };
+  const plan = nextStep(see(recorded(pending), { calls: ok('initialize') }), NOON);
+  expect(plan.actions).toEqual([]);
+  expect(plan.next).toEqual({ kind: 'waitUntil', instant: new Date(at(20)) });
+});
+
+test.each([
+  ['S-C15 an error that is no machine code', 'boom'],
+  ['S-C23 an error with more brackets than a code and a message', '[a] [b] [c]'],
+])('%s counts as Unknown, and stands in the status', (_row, text) => {
+  const error = MachineError.from(new Error(text));
+  const calls: CallMemory = {
+    last: { kind: 'create', at: NOON, outcome: { ok: false, error }, failures: 1, inputs: 'i' },
+  };
+  const [action] = planCreation(see(machine(), { calls }), NOON).actions;
+  expect(action?.do === 'writeStatus' && action.status).toMatchObject({
+    currentStatus: { phase: 'CrashLoopBackOff' },
+    lastOperation: { errorCode: 'Unknown', state: 'Failed', type: 'Create' },
+  });
+  expect(JSON.stringify(action)).toContain(text);
+});

@@ -22,6 +22,7 @@ import {
 } from '@mcm/kube';
 import { deletePods, evictPods } from '../drain/perform.ts';
 import type { Instance } from '../driver/driver.ts';
+import { MachineError } from '../driver/errors.ts';
 import type { DriverInvoker, OnOverdue } from '../driver/invoker.ts';
 import type { Failure } from '../evidence/bundle.ts';
 import type { EvidenceKeeper } from '../evidence/keeper.ts';
@@ -336,6 +337,7 @@ export class Performer {
     switch (call) {
       case 'create': {
         const created = await invoker.create(machine, (userData) => this.#render(o, userData), onOverdue);
+        requireNames(o, created);
         const { lastKnownState, ...instance } = created;
         return { ok: true, instance, ...(lastKnownState === undefined ? {} : { lastKnownState }) };
       }
@@ -364,6 +366,15 @@ export class Performer {
 const withoutOurFinalizer = ({ metadata: { finalizers = [] } }: Node): NodeChange => ({
   metadata: { finalizers: finalizers.filter((finalizer) => finalizer !== Finalizers.Node) },
 });
+
+/** A VM without an id could never be found again, nor one without a name its Node: the driver is at fault, and says so. */
+function requireNames({ machine, hasTarget }: MachineObservation, { nodeName, providerId }: Instance): void {
+  if (providerId && (nodeName || !hasTarget)) return;
+  throw new MachineError(
+    'Internal',
+    `machine "${machine.metadata.name}": nodeName ("${nodeName}") or providerID ("${providerId}") is empty after creation flow`,
+  );
+}
 
 /** A VM that was made but never recorded is deleted by the id it has. */
 const withProviderId = (machine: Machine, created: Instance | undefined): Machine =>

@@ -15,6 +15,7 @@ test.each<[row: string, userData: string, rendered: string]>([
     '<<MACHINE_NAME>> %3C%3CMACHINE_NAME%3E%3E',
     'foo-machine %3C%3CMACHINE_NAME%3E%3E',
   ],
+  ['S-U7 no placeholder of the name: unchanged', 'foobar', 'foobar'],
   ['S-U9 only the escaped form', '%3C%3CMACHINE_NAME%3E%3E', 'foo-machine'],
   ['a dollar sign in the text is no pattern', '$& <<MACHINE_NAME>> $1', '$& foo-machine $1'],
 ])('%s', (_row, userData, rendered) => {

@@ -32,7 +32,7 @@ import { MACHINE_DEFAULTS, type MachineDefaults } from '../machine/settings.ts';
 import { createTokenIssuer } from '../machine/tokens.ts';
 import { Wakes } from '../machine/wakes.ts';
 import { createClassReconcile, createSecretReconcile } from '../machine-class/reconciler.ts';
-import { ORPHAN_DEFAULTS, OrphanCollector, type OrphanOptions } from '../safety/orphans.ts';
+import { ORPHAN_DEFAULTS, OrphanCollector, type OrphanOptions, orphanKeysOf } from '../safety/orphans.ts';
 import { createReachability, REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../safety/reachability.ts';
 
 export interface MachineControllerOptions<Spec, Credentials> {
@@ -219,7 +219,7 @@ export function buildMachineController<Spec, Credentials>(
   secretController.watch(caches.classes, secretsOfClass);
   orphanController.watch(caches.secrets, () => []);
   if (caches.target) orphanController.watch(caches.target.nodes, () => []);
-  orphanController.watch(caches.machines, (change) => orphans.keysOf(change));
+  orphanController.watch(caches.machines, orphanKeysOf);
   orphanController.watch(caches.classes, (change) => (change.type === 'updated' ? [] : [change.key]));
 
   function forget({ metadata }: Machine): void {

@@ -323,3 +323,16 @@ test('quiet means no requests', async () => {
   await r.clock.advance(50_000);
   expect(mine(requests).filter((entry) => entry.verb !== 'watch')).toEqual([]);
 });
+
+test('S-C19 a driver that answers without a provider id or node name is at fault, and the machine says so', async () => {
+  const { rig } = await started({ cloud: { nodeName: () => '' } });
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'CrashLoopBackOff');
+  expect(await rig.description('m-0')).toContain(
+    'code = [Internal] message = [machine "m-0": nodeName ("") or providerID ("fake:///zone/vm-0") is empty after creation flow]',
+  );
+  expect(rig.cloud.made).toHaveLength(1);
+  await rig.deleteMachine('m-0');
+  await rig.until(async () => (await rig.machines()).length === 0);
+  expect(rig.cloud.vms).toEqual([]);
+});

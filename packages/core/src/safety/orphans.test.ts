@@ -4,7 +4,7 @@ import type { ListedInstance } from '../driver/driver.ts';
 import { at, machine, NOON, node } from '../machine/testing.ts';
 import { planNodeMark } from './orphan-nodes.ts';
 import { confirmOrphans, isOrphan } from './orphan-vms.ts';
-import { ORPHAN_DEFAULTS, OrphanCollector } from './orphans.ts';
+import { orphanKeysOf } from './orphans.ts';
 
 const vm: ListedInstance = { providerId: 'testmachine-ip1', machineName: 'testmachine_1' };
 const minute = 60_000;
@@ -80,13 +80,12 @@ test.each<[row: string, metadata: object, age: number, owners: number, patch: ob
 });
 
 test('Z-10 a deletion, and a cloud that finds several VMs, are reasons to look for orphans of the class', () => {
-  const collector = new OrphanCollector({ options: ORPHAN_DEFAULTS } as never);
   const told = (description: string) =>
     machine({ metadata: { namespace: 'a' }, status: { lastOperation: { description } } });
   const keys = (before: string, after: string) =>
-    collector.keysOf({ type: 'updated', key: 'a/b', old: told(before), object: told(after) });
+    orphanKeysOf({ type: 'updated', key: 'a/b', old: told(before), object: told(after) });
   const { name } = machine().spec.class;
   expect(keys('', 'code = [OutOfRange]')).toEqual([`a/${name}`]);
   expect([keys('', 'code = [NotFound]'), keys('code = [OutOfRange]', '')]).toEqual([[], []]);
-  expect(collector.keysOf({ type: 'deleted', key: 'a/b', object: told('') })).toContain(`a/${name}`);
+  expect(orphanKeysOf({ type: 'deleted', key: 'a/b', object: told('') })).toContain(`a/${name}`);
 });

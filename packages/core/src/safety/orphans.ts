@@ -68,6 +68,17 @@ export interface OrphanReconcileOptions {
   readonly wake: (key: Key) => void;
 }
 
+const saysAmbiguous = (machine: Machine): boolean =>
+  machine.status?.lastOperation?.description?.includes('OutOfRange') ?? false;
+
+/** Deletions of machines, and clouds that found several VMs for one, are reasons to look at their class, and at Nodes. */
+export function orphanKeysOf(change: Change<Machine>): readonly Key[] {
+  const { metadata, spec } = change.object;
+  const key = makeKey(metadata.namespace, spec.class.name ?? '');
+  if (change.type === 'deleted') return [key, NODES_KEY];
+  return change.type === 'updated' && saysAmbiguous(change.object) && !saysAmbiguous(change.old) ? [key] : [];
+}
+
 /** What is remembered of a class between passes. Its loss costs a pass. */
 interface ClassState {
   /** Earliest next listing. */
@@ -102,16 +113,6 @@ export class OrphanCollector {
     this.#cap = new HourlyCap(options.options.maxPerHour);
     this.#listings = new Listings({ ...options, ended: options.wake });
     this.#nodes = new NodeCollector(options, this.#listings);
-  }
-
-  /** Deletions of machines, and clouds that found several VMs for one, are reasons to look at their class, and at Nodes. */
-  keysOf(change: Change<Machine>): readonly Key[] {
-    const ambiguous = (machine: Machine): boolean =>
-      machine.status?.lastOperation?.description?.includes('OutOfRange') ?? false;
-    const { metadata, spec } = change.object;
-    const key = makeKey(metadata.namespace, spec.class.name ?? '');
-    if (change.type === 'deleted') return [key, NODES_KEY];
-    return change.type === 'updated' && ambiguous(change.object) && !ambiguous(change.old) ? [key] : [];
   }
 
   /** The keys that nobody's change brings. */

@@ -1,0 +1,51 @@
+import type { MachineClass } from '@mcm/api';
+import type { Secret } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { readSecrets, redact, secretKeysOf, userDataOf } from './credentials.ts';
+
+const machineClass = (change: Partial<MachineClass> = {}): MachineClass => ({
+  apiVersion: 'machine.sapcloud.io/v1alpha1',
+  kind: 'MachineClass',
+  metadata: { name: 'small', namespace: 'test', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
+  providerSpec: {},
+  secretRef: { name: 'user-data', namespace: 'test' },
+  ...change,
+});
+const secret = (name: string, data: Record<string, string>): Secret => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name, namespace: 'test', uid: name, resourceVersion: '1', creationTimestamp: '' },
+  data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')])),
+});
+const read = (found: MachineClass, ...secrets: Secret[]) =>
+  readSecrets(found, secretKeysOf(found), (key) => secrets.find(({ metadata }) => `test/${metadata.name}` === key));
+
+test('S-K3 a Secret that is missing is a problem with a cure, not silently empty (O-16)', () => {
+  expect(read(machineClass())).toEqual({
+    data: {},
+    problems: ['Secret test/user-data, which MachineClass small refers to, does not exist; create it, or name another'],
+  });
+});
+
+test('S-K4 class and Secret: its data, decoded', () => {
+  expect(read(machineClass(), secret('user-data', { foo: 'bar' }))).toEqual({ data: { foo: 'bar' }, problems: [] });
+});
+
+test('the keys of credentialsSecretRef win over those of secretRef', () => {
+  const both = machineClass({ credentialsSecretRef: { name: 'cloud', namespace: 'test' } });
+  const { data } = read(both, secret('user-data', { userData: 'x', key: 'old' }), secret('cloud', { key: 'new' }));
+  expect(data).toEqual({ userData: 'x', key: 'new' });
+});
+
+test.each(['S-U3 the token step', 'S-U8 the name step'])('%s without the key userData: told with the cure', () => {
+  expect(() => userDataOf({ data: {}, problems: [] }, 'm-0')).toThrow(
+    /userdata field not found in secret for machine "m-0"; add data\.userData/,
+  );
+});
+
+test('values of Secrets and lines of user data are taken out of errors', () => {
+  const secrets = { password: 'hunter2-hunter2', userData: 'short\ncurl https://host/with/a/long/path' };
+  expect(redact('refused: hunter2-hunter2 at curl https://host/with/a/long/path, short', secrets)).toBe(
+    'refused: *** at ***, short',
+  );
+});
