@@ -108,6 +108,13 @@ function schemaCauses(object: ApiObject): StatusCause[] {
       listFindings(findings, one, 'verbs', here, VERBS);
       listFindings(findings, one, 'apiGroups', here);
       listFindings(findings, one, 'resources', here);
+      for (const [place, namespace] of strings(one, 'namespaces').entries()) {
+        if (namespace === '*') continue;
+        for (const problem of labelProblems(namespace)) {
+          const why = `each member of this list must be '*' or a DNS-1123 label; ${problem}`;
+          findings.invalid(`${here}.namespaces[${place}]`, namespace, why);
+        }
+      }
       if (strings(one, 'namespaces').length === 0 && one.clusterScope !== true) {
         findings.required(
           `${here}.namespaces`,
@@ -120,7 +127,9 @@ function schemaCauses(object: ApiObject): StatusCause[] {
       listFindings(findings, one, 'verbs', here, VERBS);
       listFindings(findings, one, 'nonResourceURLs', here);
       for (const [place, url] of strings(one, 'nonResourceURLs').entries()) {
-        if (url === '') findings.invalid(`${here}.nonResourceURLs[${place}]`, url, 'must not be empty');
+        const field = `${here}.nonResourceURLs[${place}]`;
+        if (url === '') findings.invalid(field, url, 'must not be empty');
+        else if (url !== '*' && !url.startsWith('/')) findings.invalid(field, url, 'must start with slash');
       }
     }
   }

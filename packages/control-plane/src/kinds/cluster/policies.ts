@@ -1,20 +1,23 @@
 import { invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
-import { qualifiedNameProblems } from '../../registry/names.ts';
+import { pathSegmentProblems, qualifiedNameProblems, subdomainProblems } from '../../registry/names.ts';
 import type { Declaration } from '../../schema/cel/compile.ts';
 import type { StatusCause } from '../../status.ts';
 import { duplicateValue } from '../causes.ts';
-import { child, isPlain, items, look, type Plain, preset, strings, text } from '../plain.ts';
+import { Findings } from '../findings.ts';
+import { child, isPlain, items, look, type Plain, strings, text } from '../plain.ts';
 import { strategy, withStatus } from '../workloads/apps.ts';
+import { selectorCauses } from '../workloads/selector.ts';
 import { conditionCauses, expressionCauses, policyVariables, variableCauses } from './expressions.ts';
+import { constraintFindings } from './match-rules.ts';
 
 /** The defaults of a policy's `matchConstraints`, and of a binding's `matchResources`. */
 export function defaultConstraints(matchConstraints: unknown): void {
   if (!isPlain(matchConstraints)) return;
-  preset(matchConstraints, 'matchPolicy', 'Equivalent');
+  matchConstraints.matchPolicy ??= 'Equivalent';
   child(matchConstraints, 'namespaceSelector');
   child(matchConstraints, 'objectSelector');
   for (const list of ['resourceRules', 'excludeResourceRules']) {
-    for (const rule of items(matchConstraints, list)) preset(rule, 'scope', '*');
+    for (const rule of items(matchConstraints, list)) rule.scope ??= '*';
   }
 }
 
@@ -40,7 +43,9 @@ export function formCauses(spec: Plain): StatusCause[] {
   else if (items(spec.matchConstraints, 'resourceRules').length === 0) {
     causes.push(requiredValue('spec.matchConstraints.resourceRules'));
   }
-  return causes;
+  const findings = new Findings();
+  constraintFindings(findings, look(spec, 'matchConstraints'), 'spec.matchConstraints');
+  return [...causes, ...findings.causes];
 }
 
 function messageCauses(validation: Plain, at: string, variables: readonly Declaration[]): StatusCause[] {
@@ -73,7 +78,7 @@ function validationCauses(spec: Plain, variables: readonly Declaration[]): Statu
       ...messageCauses(validation, at, variables),
     ];
     const reason = text(validation, 'reason');
-    if (reason !== '' && !REASONS.includes(reason)) {
+    if (validation.reason !== undefined && !REASONS.includes(reason)) {
       causes.push(unsupportedValue(`${at}.reason`, reason, REASONS));
     }
     return causes;
@@ -98,7 +103,7 @@ function annotationCauses(spec: Plain, name: string, variables: readonly Declara
 export const validatingPolicyStrategy = strategy({
   setDefaults(object) {
     const spec = child(object, 'spec');
-    preset(spec, 'failurePolicy', 'Fail');
+    spec.failurePolicy ??= 'Fail';
     defaultConstraints(spec.matchConstraints);
   },
   prepareForCreate: withStatus(),
@@ -116,14 +121,44 @@ export const validatingPolicyStrategy = strategy({
   },
 });
 
+/** Which objects a binding gives to its policy as parameters. */
+export function paramFindings(findings: Findings, ref: unknown): void {
+  if (!isPlain(ref)) return;
+  const at = 'spec.paramRef';
+  const name = text(ref, 'name');
+  const { selector } = ref;
+  if (name !== '') {
+    findings.problems(`${at}.name`, name, pathSegmentProblems(name));
+    if (selector !== undefined) findings.forbidden(`${at}.name`, 'name and selector are mutually exclusive');
+  }
+  if (selector !== undefined) {
+    findings.add(selectorCauses(selector, `${at}.selector`));
+    if (name !== '') findings.forbidden(`${at}.selector`, 'name and selector are mutually exclusive');
+  }
+  if (name === '' && selector === undefined) findings.required(at, 'one of name or selector must be specified');
+  const action = ref.parameterNotFoundAction;
+  if (action === undefined) findings.required(`${at}.parameterNotFoundAction`);
+  else findings.oneOf(`${at}.parameterNotFoundAction`, action, ['Deny', 'Allow']);
+}
+
 export const policyBindingStrategy = strategy({
   setDefaults: (object) => defaultConstraints(look(object, 'spec').matchResources),
   causes(object) {
     const spec = look(object, 'spec');
     const actions = strings(spec, 'validationActions');
-    const causes: StatusCause[] = [];
-    if (text(spec, 'policyName') === '') causes.push(requiredValue('spec.policyName'));
-    if (actions.length === 0) causes.push(requiredValue('spec.validationActions'));
+    const findings = new Findings();
+    const { causes } = findings;
+    const name = text(spec, 'policyName');
+    if (name === '') findings.required('spec.policyName');
+    else findings.problems('spec.policyName', name, subdomainProblems(name));
+    paramFindings(findings, spec.paramRef);
+    constraintFindings(findings, look(spec, 'matchResources'), 'spec.matchResources');
+    if (actions.length === 0) findings.required('spec.validationActions', 'at least one validation action is required');
+    for (const [index, action] of actions.entries()) {
+      const at = `spec.validationActions[${index}]`;
+      findings.oneOf(at, action, ['Audit', 'Deny', 'Warn']);
+      if (actions.indexOf(action) < index) findings.duplicate(at, action);
+    }
     if (actions.includes('Deny') && actions.includes('Warn')) {
       causes.push(
         invalidValue(

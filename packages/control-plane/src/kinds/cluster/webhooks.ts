@@ -1,12 +1,15 @@
 import type { ApiObject } from '../../object.ts';
-import { invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
 import { subdomainProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
-import { child, isPlain, items, look, number, type Plain, preset, strings, text } from '../plain.ts';
+import { duplicateValue } from '../causes.ts';
+import { Findings } from '../findings.ts';
+import { serviceNameProblems } from '../formats.ts';
+import { child, isPlain, items, look, number, type Plain, strings, text } from '../plain.ts';
 import { strategy } from '../workloads/apps.ts';
+import { selectorCauses } from '../workloads/selector.ts';
 import { conditionCauses, WEBHOOK_VARIABLES } from './expressions.ts';
+import { ruleFindings } from './match-rules.ts';
 
-const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
 const FAILURE_POLICIES = ['Fail', 'Ignore'];
 const SIDE_EFFECTS = ['None', 'NoneOnDryRun'];
 const VERSIONS = ['v1', 'v1beta1'];
@@ -17,94 +20,119 @@ const NAME_SEGMENTS = 3;
 function defaultWebhook(webhook: Plain, mutating: boolean): void {
   presets(webhook);
   webhook.timeoutSeconds ??= TIMEOUT_SECONDS;
-  if (mutating) preset(webhook, 'reinvocationPolicy', 'Never');
-  for (const rule of items(webhook, 'rules')) preset(rule, 'scope', '*');
+  if (mutating) webhook.reinvocationPolicy ??= 'Never';
+  for (const rule of items(webhook, 'rules')) rule.scope ??= '*';
   const service = look(webhook, 'clientConfig').service;
   if (isPlain(service)) service.port ??= 443;
 }
 
 /** What webhooks and policies have in common. */
 function presets(holder: Plain): void {
-  preset(holder, 'failurePolicy', 'Fail');
-  preset(holder, 'matchPolicy', 'Equivalent');
+  holder.failurePolicy ??= 'Fail';
+  holder.matchPolicy ??= 'Equivalent';
   child(holder, 'namespaceSelector');
   child(holder, 'objectSelector');
 }
 
-function ruleCauses(rule: Plain, path: string): StatusCause[] {
-  const causes: StatusCause[] = [];
-  const operations = strings(rule, 'operations');
-  if (operations.length === 0) causes.push(requiredValue(`${path}.operations`));
-  for (const [index, operation] of operations.entries()) {
-    if (!OPERATIONS.includes(operation)) {
-      causes.push(unsupportedValue(`${path}.operations[${index}]`, operation, OPERATIONS));
+function serviceFindings(findings: Findings, service: Plain, at: string): void {
+  for (const field of ['name', 'namespace']) if (text(service, field) === '') findings.required(`${at}.${field}`);
+  const port = number(service, 'port');
+  if (port !== undefined && (port < 1 || port > 65_535)) {
+    findings.invalid(`${at}.port`, port, 'port is not valid: must be between 1 and 65535, inclusive');
+  }
+  const { path } = service;
+  if (typeof path !== 'string' || path === '/') return;
+  const field = `${at}.path`;
+  if (!path.startsWith('/')) findings.invalid(field, path, "must start with a '/'");
+  const steps = path.slice(1).replace(/\/$/, '').split('/');
+  for (const [index, step] of steps.entries()) {
+    if (step === '') {
+      findings.invalid(field, path, `segment[${index}] may not be empty`);
+      continue;
     }
+    const problems = subdomainProblems(step);
+    for (const problem of problems) findings.invalid(field, path, `segment[${index}]: ${problem}`);
   }
-  for (const field of ['apiGroups', 'apiVersions', 'resources']) {
-    if (strings(rule, field).length === 0) causes.push(requiredValue(`${path}.${field}`));
+}
+
+const URL_FORM = 'desired format: https://host[/path]';
+
+function urlFindings(findings: Findings, url: string, at: string): void {
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1] ?? '';
+  if (scheme !== 'https') findings.invalid(at, scheme, `'https' is the only allowed URL scheme; ${URL_FORM}`);
+  const [, authority = '', rest = ''] = /^(?:[a-z][a-z0-9+.-]*:)?(?:\/\/([^/?#]*))?(.*)$/is.exec(url) ?? [];
+  const host = authority.split('@').at(-1) ?? '';
+  if (host === '') findings.invalid(at, host, `host must be specified; ${URL_FORM}`);
+  if (authority.includes('@'))
+    findings.invalid(at, authority.split('@')[0], `user information is not permitted in the URL`);
+  const fragment = rest.split('#')[1];
+  if (fragment !== undefined && fragment !== '') {
+    findings.invalid(at, fragment, 'fragments are not permitted in the URL');
   }
-  return causes;
+  const query = rest.split('#')[0]?.split('?')[1];
+  if (query !== undefined && query !== '') findings.invalid(at, query, 'query parameters are not permitted in the URL');
 }
 
 function clientCauses(webhook: Plain, path: string): StatusCause[] {
+  const findings = new Findings();
   const { url, service } = look(webhook, 'clientConfig');
   if ((url === undefined) === (service === undefined)) {
-    return [requiredValue(path, 'exactly one of url or service is required')];
-  }
-  if (typeof url !== 'string') return [];
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1] ?? '';
-  if (scheme === 'https') return [];
-  return [
-    invalidValue(`${path}.url`, scheme, "'https' is the only allowed URL scheme; desired format: https://host[/path]"),
-  ];
+    findings.required(path, 'exactly one of url or service is required');
+  } else if (typeof url === 'string') urlFindings(findings, url, `${path}.url`);
+  else if (isPlain(service)) serviceFindings(findings, service, `${path}.service`);
+  return findings.causes;
 }
 
 /** Causes that one webhook gives, in the order of the real server. */
 function webhookCauses(webhook: Plain, path: string): StatusCause[] {
-  const causes: StatusCause[] = [];
+  const findings = new Findings();
   const name = text(webhook, 'name');
-  if (name === '') causes.push(requiredValue(`${path}.name`));
-  else {
-    for (const problem of subdomainProblems(name)) causes.push(invalidValue(`${path}.name`, name, problem));
-    if (name.split('.').length < NAME_SEGMENTS) {
-      causes.push(
-        invalidValue(`${path}.name`, name, 'should be a domain with at least three segments separated by dots'),
-      );
-    }
+  if (name === '') findings.required(`${path}.name`);
+  const problems = name === '' ? [] : subdomainProblems(name);
+  findings.problems(`${path}.name`, name, problems);
+  if (name !== '' && problems.length === 0 && name.split('.').length < NAME_SEGMENTS) {
+    findings.invalid(`${path}.name`, name, 'should be a domain with at least three segments separated by dots');
   }
   for (const [index, rule] of items(webhook, 'rules').entries()) {
-    causes.push(...ruleCauses(rule, `${path}.rules[${index}]`));
+    ruleFindings(findings, rule, `${path}.rules[${index}]`);
   }
-  const policy = text(webhook, 'failurePolicy');
-  if (!FAILURE_POLICIES.includes(policy)) {
-    causes.push(unsupportedValue(`${path}.failurePolicy`, policy, FAILURE_POLICIES));
-  }
-  const effects = text(webhook, 'sideEffects');
-  if (effects === '')
-    causes.push(requiredValue(`${path}.sideEffects`, `must specify one of ${SIDE_EFFECTS.join(', ')}`));
-  else if (!SIDE_EFFECTS.includes(effects)) {
-    causes.push(unsupportedValue(`${path}.sideEffects`, effects, SIDE_EFFECTS));
-  }
+  findings.oneOf(`${path}.failurePolicy`, webhook.failurePolicy, FAILURE_POLICIES);
+  if (webhook.matchPolicy !== undefined)
+    findings.oneOf(`${path}.matchPolicy`, webhook.matchPolicy, ['Equivalent', 'Exact']);
+  if (webhook.sideEffects === undefined) {
+    findings.required(`${path}.sideEffects`, `must specify one of ${SIDE_EFFECTS.join(', ')}`);
+  } else findings.oneOf(`${path}.sideEffects`, webhook.sideEffects, SIDE_EFFECTS);
   const seconds = number(webhook, 'timeoutSeconds');
   if (seconds !== undefined && (seconds < 1 || seconds > LONGEST_TIMEOUT)) {
-    causes.push(
-      invalidValue(
-        `${path}.timeoutSeconds`,
-        seconds,
-        `the timeout value must be between 1 and ${LONGEST_TIMEOUT} seconds`,
-      ),
-    );
+    const why = `the timeout value must be between 1 and ${LONGEST_TIMEOUT} seconds`;
+    findings.invalid(`${path}.timeoutSeconds`, seconds, why);
   }
-  causes.push(...clientCauses(webhook, `${path}.clientConfig`));
-  causes.push(...conditionCauses(webhook, `${path}.matchConditions`, WEBHOOK_VARIABLES));
+  for (const field of ['namespaceSelector', 'objectSelector']) {
+    if (isPlain(webhook[field])) findings.add(selectorCauses(webhook[field], `${path}.${field}`));
+  }
+  findings.add(clientCauses(webhook, `${path}.clientConfig`));
+  if (webhook.reinvocationPolicy !== undefined) {
+    findings.oneOf(`${path}.reinvocationPolicy`, webhook.reinvocationPolicy, ['IfNeeded', 'Never']);
+  }
+  findings.add(conditionCauses(webhook, `${path}.matchConditions`, WEBHOOK_VARIABLES));
+  versionFindings(findings, webhook, `${path}.admissionReviewVersions`);
+  return findings.causes;
+}
+
+function versionFindings(findings: Findings, webhook: Plain, at: string): void {
   const versions = strings(webhook, 'admissionReviewVersions');
   const list = VERSIONS.join(', ');
   if (versions.length === 0) {
-    causes.push(requiredValue(`${path}.admissionReviewVersions`, `must specify one of ${list}`));
-  } else if (!versions.some((version) => VERSIONS.includes(version))) {
-    causes.push(invalidValue(`${path}.admissionReviewVersions`, versions, `must include at least one of ${list}`));
+    findings.required(at, `must specify one of ${list}`);
+    return;
   }
-  return causes;
+  for (const [index, version] of versions.entries()) {
+    if (versions.indexOf(version) < index) findings.invalid(`${at}[${index}]`, version, 'duplicate version');
+    findings.problems(`${at}[${index}]`, version, serviceNameProblems(version));
+  }
+  if (!versions.some((version) => VERSIONS.includes(version))) {
+    findings.invalid(at, versions, `must include at least one of ${list}`);
+  }
 }
 
 const webhookStrategy = (mutating: boolean) =>
@@ -112,8 +140,17 @@ const webhookStrategy = (mutating: boolean) =>
     setDefaults(object) {
       for (const webhook of items(object, 'webhooks')) defaultWebhook(webhook, mutating);
     },
-    causes: (object: ApiObject) =>
-      items(object, 'webhooks').flatMap((webhook, index) => webhookCauses(webhook, `webhooks[${index}]`)),
+    causes(object: ApiObject) {
+      const names = new Set<string>();
+      return items(object, 'webhooks').flatMap((webhook, index) => {
+        const at = `webhooks[${index}]`;
+        const causes = webhookCauses(webhook, at);
+        const name = text(webhook, 'name');
+        if (name !== '' && names.has(name)) causes.push(duplicateValue(`${at}.name`, name));
+        names.add(name);
+        return causes;
+      });
+    },
   });
 
 export const validatingWebhookStrategy = webhookStrategy(false);

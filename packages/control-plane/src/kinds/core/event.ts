@@ -35,8 +35,9 @@ const TYPES = ['Normal', 'Warning'];
 /** Names of events only have to fit into a path. */
 const validateName = (name: string): string[] => [...pathSegmentProblems(name), ...subdomainProblems(name)];
 
-function coreCauses(event: ApiObject): StatusCause[] {
-  const involved = look(event, 'involvedObject');
+/** `subject`: what the group calls that which an event is about. Its refusals speak of it as the core group does. */
+function coreCauses(event: ApiObject, subject = 'involvedObject'): StatusCause[] {
+  const involved = look(event, subject);
   const namespace = text(involved, 'namespace');
   const own = event.metadata.namespace ?? '';
   if (namespace === '' && own !== 'default' && own !== 'kube-system') {
@@ -75,8 +76,8 @@ function eventCauses(event: ApiObject): StatusCause[] {
   }
   const type = text(event, 'type');
   if (!TYPES.includes(type)) causes.push(invalidValue('type', '', `has invalid value: ${type}`));
-  return causes;
+  return [...causes, ...coreCauses(event, 'regarding')];
 }
 
-export const coreEventStrategy: Strategy = { validate: coreCauses, validateName };
+export const coreEventStrategy: Strategy = { validate: (event) => coreCauses(event), validateName };
 export const eventStrategy: Strategy = { validate: eventCauses, validateName };

@@ -1,0 +1,97 @@
+import type { Findings } from '../findings.ts';
+import { isPlain, items, type Plain, strings } from '../plain.ts';
+import { selectorCauses } from '../workloads/selector.ts';
+
+const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
+const SCOPES = ['*', 'Cluster', 'Namespaced'];
+const MATCHES = ['Equivalent', 'Exact'];
+
+/** `*` stands for all, and then alone. */
+function alone(findings: Findings, values: readonly string[], at: string, field: string): void {
+  if (values.length > 1 && values.includes('*')) {
+    findings.invalid(`${at}.${field}`, values, `if '*' is present, must not specify other ${WORDS[field] ?? field}`);
+  }
+}
+
+const WORDS: Readonly<Record<string, string>> = { apiGroups: 'API groups', apiVersions: 'API versions' };
+
+/** Of resources, `*` may cover others and their subresources. */
+function resourceFindings(findings: Findings, resources: readonly string[], at: string): void {
+  const seen = new Set<string>();
+  const withStars = new Set<string>();
+  const starred = new Set<string>();
+  const all = resources.includes('*/*');
+  for (const [index, resource] of resources.entries()) {
+    const here = `${at}.resources[${index}]`;
+    if (resource === '') {
+      findings.required(here);
+      continue;
+    }
+    const [name = '', sub] = resource.split('/');
+    if (sub === '*' && name !== '*') withStars.add(name);
+    if (name === '*' && sub !== undefined && sub !== '*') starred.add(sub);
+    if (seen.has(resource)) findings.duplicate(here, resource);
+    seen.add(resource);
+  }
+  if (all && resources.length > 1) {
+    findings.invalid(`${at}.resources`, resources, "if '*/*' is present, must not specify other resources");
+  } else if (resources.includes('*')) {
+    for (const [index, resource] of resources.entries()) {
+      if (resource !== '*' && !resource.includes('/')) {
+        const why = "if '*' is present, must not specify other resources without subresources";
+        findings.invalid(`${at}.resources[${index}]`, resource, why);
+      }
+    }
+  }
+  for (const [index, resource] of resources.entries()) {
+    const [name = '', sub] = resource.split('/');
+    if (sub === undefined || sub === '*' || name === '*') continue;
+    const here = `${at}.resources[${index}]`;
+    if (withStars.has(name)) {
+      findings.invalid(here, resource, `if '${name}/*' is present, must not specify ${resource}`);
+    } else if (starred.has(sub)) {
+      findings.invalid(here, resource, `if '*/${sub}' is present, must not specify ${resource}`);
+    }
+  }
+}
+
+/** What requests a webhook or a policy is about (`validateRuleWithOperations`). */
+export function ruleFindings(findings: Findings, rule: Plain, at: string): void {
+  const operations = strings(rule, 'operations');
+  if (operations.length === 0) findings.required(`${at}.operations`);
+  alone(findings, operations, at, 'operations');
+  for (const [index, operation] of operations.entries()) {
+    findings.oneOf(`${at}.operations[${index}]`, operation, OPERATIONS);
+  }
+  const groups = strings(rule, 'apiGroups');
+  if (groups.length === 0) findings.required(`${at}.apiGroups`);
+  alone(findings, groups, at, 'apiGroups');
+  const versions = strings(rule, 'apiVersions');
+  if (versions.length === 0) findings.required(`${at}.apiVersions`);
+  alone(findings, versions, at, 'apiVersions');
+  for (const [index, version] of versions.entries()) {
+    if (version === '') findings.required(`${at}.apiVersions[${index}]`);
+  }
+  const resources = strings(rule, 'resources');
+  if (resources.length === 0) findings.required(`${at}.resources`);
+  resourceFindings(findings, resources, at);
+  if (rule.scope !== undefined) findings.oneOf(`${at}.scope`, rule.scope, SCOPES);
+}
+
+/** The selectors of a webhook, a policy or a binding, and how it reads its rules. */
+export function matchFindings(findings: Findings, holder: Plain, at: string): void {
+  if (holder.matchPolicy !== undefined) findings.oneOf(`${at}.matchPolicy`, holder.matchPolicy, MATCHES);
+  for (const field of ['namespaceSelector', 'objectSelector']) {
+    if (isPlain(holder[field])) findings.add(selectorCauses(holder[field], `${at}.${field}`));
+  }
+}
+
+/** The constraints of a policy, or of a binding. */
+export function constraintFindings(findings: Findings, constraints: Plain, at: string): void {
+  matchFindings(findings, constraints, at);
+  for (const list of ['resourceRules', 'excludeResourceRules']) {
+    for (const [index, rule] of items(constraints, list).entries()) {
+      ruleFindings(findings, rule, `${at}.${list}[${index}]`);
+    }
+  }
+}
