@@ -381,3 +381,70 @@ test('the end is taken up again wherever it was cut short: the expiry goes last'
   const { steps } = settle(see({ own: 'now', expiry: -1, tainted: true, condition: {} }));
   expect(steps).toEqual(['setNodeCondition', 'syncNode', 'annotate', 'writeStatus']);
 });
+
+test('S-CB4 as CB2, kept by the controller', () => {
+  const condition = buildCondition(undefined, { value: 'auto-preserved', expiry: at(HOUR) }, 'yes', NOON);
+  expect(condition).toMatchObject({ status: 'True', reason: 'Preserved by MCM.' });
+});
+
+test.each<[row: string, given: Given, bound: boolean]>([
+  ['S-B1 nothing', {}, false],
+  ['S-B2 no node label, nothing', { label: false }, false],
+  ['S-B3 the machine is annotated', { own: 'now' }, true],
+  ['S-B4 an expiry is set', { expiry: HOUR }, true],
+  ['S-B5 the node is annotated', { onNode: 'now' }, true],
+  ['S-B6 the last applied value is set', { last: 'now' }, true],
+  ['S-B7 the node is missing, nothing else', { node: false }, false],
+])('%s: bound to be preserved or to end that: %s', (_row, given, bound) => {
+  expect(planPreservation(see(given), NOON) !== undefined).toBe(bound);
+});
+
+test.each<[row: string, given: Given, writes: boolean]>([
+  ['S-A2 node not annotated, nothing applied last', { own: 'now', expiry: HOUR, condition: {} }, false],
+  ['S-A3 node now, last now', { onNode: 'now', last: 'now', expiry: HOUR, condition: {} }, false],
+  ['S-A4 node now, last when-failed', { onNode: 'now', last: 'when-failed', expiry: HOUR, condition: {} }, true],
+  ['S-A5 machine annotated too', { onNode: 'now', last: 'now', own: 'now', expiry: HOUR, condition: {} }, true],
+  ['S-A6 node no longer, machine annotated', { last: 'now', own: 'now' }, true],
+  ['S-A7 node no longer, machine not', { last: 'now' }, true],
+])('%s: the books are written: %s', (_row, given, writes) => {
+  expect(settle(see(given)).steps.includes('annotate')).toBe(writes);
+});
+
+test.each<[row: string, given: Given, own: string | undefined, last: string | undefined]>([
+  [
+    'S-A1 the time is over: the requests are taken off, nothing is noted',
+    { own: 'now', expiry: -1 },
+    undefined,
+    undefined,
+  ],
+  ['S-A8 nothing before, node now', { onNode: 'now' }, undefined, 'now'],
+  ['S-A9 machine now, node now', { onNode: 'now', own: 'now' }, undefined, 'now'],
+  ['S-A10 machine now, last now, node none any more', { own: 'now', last: 'now' }, undefined, ''],
+  ['S-A11 last now, node when-failed', { onNode: 'when-failed', last: 'now' }, undefined, 'when-failed'],
+])('%s', (_row, given, own, last) => {
+  const { annotations = {} } = settle(see(given)).machine.metadata;
+  expect([annotations[Preserve], annotations[Last]]).toEqual([own, last]);
+});
+
+test('S-PR1 now, Unknown, without a node: the expiry is set', () => {
+  const { machine: m } = settle(see({ own: 'now', phase: 'Unknown', label: false }));
+  expect(m.status?.currentStatus?.preserveExpiryTime).toBeDefined();
+});
+
+test.each<[row: string, given: Given, left: string | undefined]>([
+  [
+    'S-ST1 the time is over: the request on the Node goes',
+    { onNode: 'now', last: 'now', expiry: -1, condition: {} },
+    undefined,
+  ],
+  [
+    'S-ST2 recovered: the request on the Node stays',
+    { onNode: 'when-failed', last: 'when-failed', expiry: HOUR, condition: {} },
+    'when-failed',
+  ],
+])('%s', (_row, given, left) => {
+  const { machine: m, node: n } = settle(see(given));
+  expect(conditionOf(n)).toMatchObject({ status: 'False', reason: 'Preservation stopped.' });
+  expect(n?.metadata.annotations?.[Preserve]).toBe(left);
+  expect(m.status?.currentStatus?.preserveExpiryTime).toBeUndefined();
+});

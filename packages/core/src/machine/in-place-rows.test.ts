@@ -1,0 +1,158 @@
+import { Labels, type Machine, NodeConditions } from '@mcm/api';
+import type { Change, Node } from '@mcm/kube';
+import { describe, expect, test } from 'vitest';
+import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/observation.ts';
+import type { Caches } from './caches.ts';
+import { unresponsiveAt } from './conditions.ts';
+import { planInPlace } from './in-place.ts';
+import { MachineMemories } from './memory.ts';
+import type { MachineObservation } from './observation.ts';
+import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
+import { at, condition, hc, machine, NOON, node } from './testing.ts';
+import { after } from './timestamps.ts';
+import { Wakes } from './wakes.ts';
+
+const { CandidateForUpdate, SelectedForUpdate, UpdateResult } = Labels;
+
+const ours = machine({
+  metadata: { labels: { node: 'fakeNode-0' } },
+  status: { currentStatus: { phase: 'Running', lastUpdateTime: at(-10) } },
+});
+const empty: DrainObservation = {
+  nodeName: 'fakeNode-0',
+  pods: [],
+  attachments: [],
+  attachedElsewhere: new Set(),
+  tracksVolumes: true,
+  memory: NO_DRAIN_MEMORY,
+  evictUntil: new Date(at(60)),
+  forceAt: new Date(at(120)),
+  forced: false,
+  detachTimeoutMs: 1,
+  reattachTimeoutMs: 1,
+  volumeWindow: 1,
+};
+
+/** A node with these labels whose update is as far as `reason`. */
+const labelled = (labels: Record<string, string>, reason?: string): Node =>
+  node({
+    metadata: { labels },
+    spec: { unschedulable: true },
+    conditions: [...hc('True'), ...(reason ? [{ ...condition(NodeConditions.InPlaceUpdate, 'True'), reason }] : [])],
+  });
+
+const seen = (n: Node | undefined, change: Partial<MachineObservation> = {}): MachineObservation => ({
+  machine: ours,
+  settings: settingsOf(ours, MACHINE_DEFAULTS),
+  inputs: '',
+  asksForToken: false,
+  hasTarget: true,
+  frozen: false,
+  calls: {},
+  driver: { initialize: false, status: true },
+  replacementsInProgress: 0,
+  ...(n ? { node: n, drain: empty } : {}),
+  ...change,
+});
+
+const plan = (n: Node | undefined, change: Partial<MachineObservation> = {}) => planInPlace(seen(n, change), NOON);
+const reasons = (n: Node | undefined, change: Partial<MachineObservation> = {}): (string | undefined)[] =>
+  (plan(n, change)?.actions ?? []).flatMap((a) => (a.do === 'setNodeCondition' ? [a.condition.reason] : []));
+
+const chosen = { [CandidateForUpdate]: 'true', [SelectedForUpdate]: 'true' };
+
+describe('the update of a node in place', () => {
+  test('S-I8 S-I16 without a node nothing is due', () => expect(plan(undefined)).toBeUndefined());
+  test('S-I16 without a condition nothing is due', () => expect(plan(labelled({}))).toBeUndefined());
+  test('S-I20 a node that is another machine’s is not touched', () => {
+    const other = { ...ours, spec: { ...ours.spec, providerID: 'local:///a/mine' } };
+    const foreign = { ...labelled(chosen), spec: { providerID: 'local:///a/other' } };
+    expect(plan(foreign, { machine: other })).toBeUndefined();
+  });
+
+  test('S-I17 selected and empty: the phase, and that it is drained', () => {
+    const due = plan(labelled(chosen, 'SelectedForUpdate'));
+    const description = 'Machine machine-0 is undergoing an in-place update';
+    expect(due?.actions[0]).toMatchObject({
+      do: 'writeStatus',
+      status: { currentStatus: { phase: 'InPlaceUpdating' }, lastOperation: { description, type: 'InPlaceUpdate' } },
+    });
+    expect(due?.actions[1]).toMatchObject({
+      condition: { reason: 'DrainSuccessful', message: 'Node draining successful' },
+    });
+  });
+
+  test('S-I18 drained: its agent may begin', () => {
+    expect(reasons(labelled(chosen, 'DrainSuccessful'))).toEqual(['ReadyForUpdate']);
+  });
+
+  test('S-I19 ready: the agent is waited for', () => {
+    expect(plan(labelled(chosen, 'ReadyForUpdate'))?.actions ?? []).toEqual([]);
+  });
+
+  test.each<[string, Partial<MachineObservation>]>([
+    ['nothing special', {}],
+    ['force-drain', { drain: { ...empty, forced: true } }],
+    ['unresponsive for ten minutes', { drain: { ...empty, forceAt: new Date(at(-5)) } }],
+  ])('S-I21 %s: the drain ends with its condition', (_, change) => {
+    expect(reasons(labelled(chosen, 'SelectedForUpdate'), change)).toEqual(['DrainSuccessful']);
+  });
+});
+
+describe('a change of a node’s labels', () => {
+  const store = { byIndex: (): readonly Machine[] => [ours] };
+  const wakes = new Wakes({ machines: { store } } as unknown as Caches, new MachineMemories(), 'test');
+  const wakesFor = (old: Record<string, string> | undefined, labels: Record<string, string> | undefined): boolean => {
+    const of = (given: Record<string, string> | undefined): Node => node(given ? { metadata: { labels: given } } : {});
+    const change = { type: 'updated', key: 'fakeNode-0', old: of(old), object: of(labels) } as Change<Node>;
+    return wakes.node(change).length > 0;
+  };
+  const other = { zone: 'a' };
+  test.each<
+    [row: string, old: Record<string, string> | undefined, labels: Record<string, string> | undefined, woken: boolean]
+  >([
+    ['S-I1 none and none', undefined, undefined, false],
+    ['S-I2 an unrelated one, as it was', other, other, false],
+    ['S-I3 a candidate', other, { ...other, [CandidateForUpdate]: 'true' }, true],
+    ['S-I4 selected', other, { ...other, [SelectedForUpdate]: 'true' }, true],
+    ['S-I5 a result', other, { ...other, [UpdateResult]: 'successful' }, true],
+    ['S-I6 another result', { [UpdateResult]: 'failed' }, { [UpdateResult]: 'successful' }, true],
+    ['S-I7 the same result', { [UpdateResult]: 'failed' }, { [UpdateResult]: 'failed' }, false],
+  ])('%s', (_row, old, labels, woken) => expect(wakesFor(old, labels)).toBe(woken));
+});
+
+describe('how long a node is unresponsive before its pods are forced', () => {
+  const MINUTES_5 = 300_000;
+  const forcedAtNoon = (...conditions: ReturnType<typeof condition>[]): boolean => {
+    const m = machine({ status: { conditions: conditions as NonNullable<Machine['status']>['conditions'] } as never });
+    const instant = unresponsiveAt(m, MINUTES_5);
+    return instant !== undefined && instant <= NOON;
+  };
+  test('S-D8 not ready and read-only for 6 min', () => {
+    expect(forcedAtNoon(condition('ReadonlyFilesystem', 'True', at(-6)), condition('Ready', 'False', at(-6)))).toBe(
+      true,
+    );
+  });
+  test('S-D9 read-only for 2 min', () => {
+    expect(forcedAtNoon(condition('ReadonlyFilesystem', 'True', at(-2)), condition('Ready', 'True', at(-6)))).toBe(
+      false,
+    );
+  });
+  test('S-D10 not read-only for 6 min', () => {
+    expect(forcedAtNoon(condition('ReadonlyFilesystem', 'False', at(-6)), condition('Ready', 'True', at(-6)))).toBe(
+      false,
+    );
+  });
+  test('R47 the threshold is an option', () => {
+    const m = machine({ status: { conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: at(-6) }] } });
+    expect(unresponsiveAt(m, 600_000)).toEqual(new Date(at(4)));
+  });
+});
+
+test.each([
+  ['an hour ago, 30 min', -60, 30, true],
+  ['an hour ago, 90 min', -60, 90, false],
+  ['now, 5 min', 0, 5, false],
+])('S-X1 a time is over: %s', (_, stamp, minutes, over) => {
+  expect(NOON > after(at(stamp), minutes * 60_000)).toBe(over);
+});
