@@ -82,8 +82,8 @@ export interface KindDefinition {
       readonly labelSelectorPath?: string;
     };
   };
-  /** Of a kind with a generation: a change of annotations counts as one of the spec (deployments). */
-  readonly annotationsCount?: boolean;
+  /** Of a kind with a generation: a change of these counts as one of the spec (deployments, endpoint slices). */
+  readonly generationCounts?: 'annotations' | 'labels';
   /** Other subresources by name (binding, eviction, token, approval, …): see registry/subresource.ts. */
   readonly otherSubresources?: readonly string[];
   readonly columns?: readonly PrinterColumn[];
@@ -112,6 +112,8 @@ export interface KindDefinition {
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
   /** Finalizers that every delete adds: the object stays until a controller has cleaned up after it. */
   readonly deletionFinalizers?: readonly string[];
+  /** Warning of a delete that leaves the propagationPolicy to the default. */
+  readonly propagationWarning?: string;
   /** What a delete without an explicit propagationPolicy does with dependents. Default `Background`. */
   readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan';
   /**

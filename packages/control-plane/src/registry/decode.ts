@@ -19,6 +19,8 @@ const isPlain = (value: unknown): value is Plain =>
 export function jsonProblem(text: string): string {
   const trimmed = text.trimStart();
   if (trimmed === '') return 'unexpected end of JSON input';
+  const first = trimmed[0] ?? '';
+  if (!/[[{"\-0-9ntf]/.test(first)) return `invalid character '${first}' looking for beginning of value`;
   for (const literal of ['null', 'true', 'false']) {
     if (trimmed[0] !== literal[0]) continue;
     for (let at = 1; at < literal.length; at++) {

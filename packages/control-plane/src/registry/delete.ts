@@ -32,6 +32,8 @@ export async function deleteObject(
   admitted = false,
 ): Promise<Deleted> {
   const { served } = target;
+  const { propagationWarning } = served.kind;
+  if (propagationWarning !== undefined && options.propagationPolicy === undefined) call.warn(propagationWarning);
   for (let attempt = 1; ; attempt++) {
     const record = registry.store.get(served.resource, target.namespace, target.name);
     if (record === undefined) throw notFound(served.kind, target.name);

@@ -58,6 +58,7 @@ function refuse(kind: KindDefinition, field: string): Error {
   const known = Object.keys(kind.selectableFields ?? {});
   // Kinds with a conversion function of their own for field labels speak differently from the default one.
   if (kind.custom) return badRequest(`field label not supported: ${field}`);
+  if (kind.kind === 'Job') return badRequest(`field label ${JSON.stringify(field)} not supported for Job`);
   if (known.length > 0) return badRequest(`field label not supported: ${field}`);
   return badRequest(
     `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,

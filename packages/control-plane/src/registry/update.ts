@@ -209,9 +209,8 @@ function bumps({ kind }: ServedKind, updated: ApiObject, old: ApiObject): boolea
   const keepsStatus = kind.subresources?.status === true || !kind.custom;
   const body = ({ metadata: _metadata, status, ...rest }: ApiObject) => (keepsStatus ? rest : { ...rest, status });
   if (!jsonEquals(body(updated), body(old))) return true;
-  return (
-    kind.annotationsCount === true && !jsonEquals(updated.metadata.annotations ?? {}, old.metadata.annotations ?? {})
-  );
+  const { generationCounts: part } = kind;
+  return part !== undefined && !jsonEquals(updated.metadata[part] ?? {}, old.metadata[part] ?? {});
 }
 
 function causesOf(

@@ -115,7 +115,9 @@ export class ResourceHandler {
       name: info.name,
       subresource: info.subresource,
     };
-    if (kind.deprecationWarning !== undefined) call.warn(kind.deprecationWarning);
+    // A subresource that is not there is the router's matter, except that custom kinds have none.
+    const routed = kind.custom || info.subresource === '';
+    if (kind.deprecationWarning !== undefined && routed) call.warn(kind.deprecationWarning);
     const context: Context = { request, info, served, target, call };
     if (kind.namespaced && !info.hasNamespace) {
       if (info.name !== '') return this.#unknown(info);

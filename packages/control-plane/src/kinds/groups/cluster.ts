@@ -71,6 +71,7 @@ const rbac = (
     plural,
     namespaced: isNamespaced,
     validateName: pathSegmentProblems,
+    createOnUpdate: true,
     ...(kind.endsWith('Binding') ? bindingStrategy(isNamespaced) : roleStrategy(isNamespaced)),
     ...(columns === undefined ? {} : { columns }),
   });
@@ -165,6 +166,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'discovery.k8s.io',
     kind: 'EndpointSlice',
+    generationCounts: 'labels',
     columns: endpointSliceColumns,
     ...endpointSliceStrategy,
     hasGeneration: true,
@@ -179,6 +181,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     ...eventStrategy,
     storedAs: eventStorage,
     plural: 'events',
+    createOnUpdate: true,
     shortNames: ['ev'],
     selectableFields: fieldsAt(...regarding, 'reason', 'reportingController', 'type'),
     namespaced,
@@ -236,6 +239,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     kind: 'RuntimeClass',
     columns: runtimeClassColumns,
     plural: 'runtimeclasses',
+    createOnUpdate: true,
     requiresResourceVersion: true,
     ...clusterScoped,
   }),

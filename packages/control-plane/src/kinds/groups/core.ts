@@ -1,3 +1,4 @@
+import { labelProblems } from '../../registry/names.ts';
 import {
   claimColumns,
   componentColumns,
@@ -67,6 +68,7 @@ export const coreKinds: readonly KindDefinition[] = [
     columns: endpointColumns,
     ...endpointsStrategy,
     plural: 'endpoints',
+    createOnUpdate: true,
     deprecationWarning: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
     singular: 'endpoints',
     shortNames: ['ep'],
@@ -79,6 +81,7 @@ export const coreKinds: readonly KindDefinition[] = [
     ...coreEventStrategy,
     model: 'CoreV1Event',
     plural: 'events',
+    createOnUpdate: true,
     shortNames: ['ev'],
     namespaced,
     selectableFields: {
@@ -91,6 +94,7 @@ export const coreKinds: readonly KindDefinition[] = [
     kind: 'LimitRange',
     ...limitRangeStrategy,
     plural: 'limitranges',
+    createOnUpdate: true,
     shortNames: ['limits'],
     namespaced,
   }),
@@ -188,6 +192,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({
     group: '',
     kind: 'ReplicationController',
+    defaultPropagation: 'Orphan',
     columns: replicationControllerColumns,
     ...replicationControllerStrategy,
     plural: 'replicationcontrollers',
@@ -223,6 +228,8 @@ export const coreKinds: readonly KindDefinition[] = [
     columns: serviceColumns,
     ...serviceStrategy,
     plural: 'services',
+    createOnUpdate: true,
+    validateName: labelProblems,
     shortNames: ['svc'],
     categories: ['all'],
     subresources: status,

@@ -1,3 +1,4 @@
+import { pathSegmentProblems } from '../../registry/names.ts';
 import { autoscalerColumns } from '../columns/autoscaler.ts';
 import { viewedAs } from '../columns/column.ts';
 import {
@@ -61,7 +62,7 @@ export const workloadKinds: readonly KindDefinition[] = [
     columns: deploymentColumns,
     ...deploymentStrategy,
     plural: 'deployments',
-    annotationsCount: true,
+    generationCounts: 'annotations',
     shortNames: ['deploy'],
     categories,
     hasGeneration: true,
@@ -112,7 +113,9 @@ export const workloadKinds: readonly KindDefinition[] = [
     plural: 'jobs',
     categories,
     hasGeneration: true,
-    defaultPropagation: 'Background',
+    defaultPropagation: 'Orphan',
+    propagationWarning:
+      'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
     subresources: status,
     selectableFields: { 'status.successful': fieldOr('status.succeeded', '0') },
     namespaced,
@@ -148,6 +151,7 @@ export const workloadKinds: readonly KindDefinition[] = [
     columns: budgetColumns,
     ...budgetStrategy,
     plural: 'poddisruptionbudgets',
+    validateName: pathSegmentProblems,
     requiresResourceVersion: true,
     shortNames: ['pdb'],
     hasGeneration: true,
