@@ -1,10 +1,11 @@
 import { awsDriver } from './drivers/aws/index.ts';
+import { azureDriver } from './drivers/azure/index.ts';
 import { gcpDriver } from './drivers/gcp/index.ts';
 import type { GoldenSet } from './set.ts';
 import { takeover } from './takeover/index.ts';
 
 /** All sets, by name. A new one is a module of its own and a line here. */
-const SETS: readonly GoldenSet[] = [takeover, awsDriver, gcpDriver];
+const SETS: readonly GoldenSet[] = [takeover, awsDriver, gcpDriver, azureDriver];
 
 /** The sets asked for; all when none is named. @throws Error that names the known ones */
 export function findSets(names: readonly string[]): readonly GoldenSet[] {

@@ -79,15 +79,16 @@ function codeDiffers(
   return undefined;
 }
 
-function responseDiffers({ response, errorCode }: RecordedResult, told: Told): string | undefined {
+export function responseDiffers({ response, errorCode }: RecordedResult, told: Told): string | undefined {
   if (errorCode !== null) return undefined;
   const ours = Object.fromEntries(Object.keys(response ?? {}).map((key) => [key, told.response?.[key]]));
-  // A list that is null in Go is empty here.
-  const wanted = Object.fromEntries(Object.entries(response ?? {}).map(([key, value]) => [key, value ?? []]));
+  // A list or map that is null in Go is empty here.
+  const empty = (key: string): unknown => (Array.isArray(ours[key]) ? [] : {});
+  const wanted = Object.fromEntries(Object.entries(response ?? {}).map(([key, value]) => [key, value ?? empty(key)]));
   return stable(wanted) === stable(ours) ? undefined : `response: wanted ${stable(wanted)}, got ${stable(ours)}`;
 }
 
-function metricsDiffer({ metrics = {} }: RecordedCall, told: Told): string | undefined {
+export function metricsDiffer({ metrics = {} }: RecordedCall, told: Told): string | undefined {
   for (const name of new Set([...Object.keys(metrics), ...Object.keys(told.metrics)])) {
     const [want, got] = [metrics[name] ?? 0, told.metrics[name] ?? 0];
     if (!(want === '>=1' ? got >= 1 : Number(want) === got)) return `metric ${name}: wanted ${want}, got ${got}`;

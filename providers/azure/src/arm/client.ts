@@ -1,0 +1,187 @@
+import { LearnedRate } from '@mcm/core';
+import { type Clock, type Random, sleep, type Transport, type TransportResponse } from '@mcm/kube';
+import { z } from 'zod';
+import { ArmError, parseJson } from './error.ts';
+
+export interface ArmOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly connect: (origin: string) => Transport;
+  /** Origin of the management API. */
+  readonly endpoint: string;
+  readonly userAgent: string;
+  readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
+}
+
+/** One request: a path below the endpoint with its version of the API. */
+export interface ArmRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly version: string;
+  readonly body?: object;
+}
+
+export interface ArmAnswer {
+  readonly status: number;
+  readonly headers: TransportResponse['headers'];
+  readonly body: unknown;
+  readonly text: string;
+}
+
+const REPEATED = new Set([408, 429, 500, 502, 503, 504]);
+const ATTEMPTS = 4;
+const FIRST_PAUSE_MS = 800;
+/** A cloud that wants a longer pause gets it between two calls, not within one. */
+const LONGEST_PAUSE_MS = 60_000;
+const POLL_MS = 30_000;
+
+const operation = z.looseObject({ status: z.string().optional() });
+const resource = z.looseObject({ properties: z.looseObject({ provisioningState: z.string().optional() }).optional() });
+
+const stateOf = (body: unknown): string | undefined => resource.safeParse(body).data?.properties?.provisioningState;
+const isOver = (state: string): boolean => /^(succeeded|failed|canceled|cancelled)$/i.test(state);
+const isDone = (state: string): boolean => /^succeeded$/i.test(state);
+
+/** Azure Resource Manager over REST: requests, and operations that take long. Throws `ArmError`, or what the transport threw. */
+export class Arm {
+  readonly #options: ArmOptions;
+  readonly #transport: Transport;
+  readonly #rates = new Map<string, LearnedRate>();
+
+  constructor(options: ArmOptions) {
+    this.#options = options;
+    this.#transport = options.connect(options.endpoint);
+  }
+
+  call(request: ArmRequest, signal: AbortSignal): Promise<ArmAnswer> {
+    const { method, path, version, body } = request;
+    return this.#send(method, `${path}${path.includes('?') ? '&' : '?'}api-version=${version}`, signal, body);
+  }
+
+  /** Runs a change to its end, `timeoutMs` at most; yields the resource as it is then. */
+  async run(request: ArmRequest, timeoutMs: number, signal: AbortSignal): Promise<unknown> {
+    const { clock } = this.#options;
+    const until = clock.now().getTime() + timeoutMs;
+    const first = await this.call(request, signal);
+    const { method, path, version } = request;
+    if (method === 'PATCH' && first.status === 202) throw new ArmError(`${method} ${path}`, 202, first.text);
+    const again = { method: 'GET', path, version };
+    const pause = (answer: ArmAnswer, ms: number): Promise<void> =>
+      this.#pause(retryAfter(answer) ?? ms, until, signal);
+    const monitor = first.headers.get('azure-asyncoperation') ?? first.headers.get('operation-location');
+    if (monitor) {
+      if (!isDone(stateOf(first.body) ?? '')) await this.#untilOver(this.#own(monitor), first, pause, signal);
+      return method === 'DELETE' ? undefined : (await this.call(again, signal)).body;
+    }
+    const location = first.status === 202 ? first.headers.get('location') : null;
+    if (location) return this.#untilGone(this.#own(location), first, pause, signal);
+    if (method === 'DELETE') return undefined;
+    return this.#untilProvisioned(again, first, pause, signal);
+  }
+
+  async #untilOver(path: string, first: ArmAnswer, pause: Pause, signal: AbortSignal): Promise<void> {
+    await pause(first, 0);
+    for (;;) {
+      const answer = await this.#send('GET', path, signal);
+      const { status = '' } = operation.safeParse(answer.body).data ?? {};
+      if (isDone(status)) return;
+      if (isOver(status)) throw new ArmError(`GET ${path}`, answer.status, answer.text);
+      await pause(answer, POLL_MS);
+    }
+  }
+
+  async #untilGone(path: string, first: ArmAnswer, pause: Pause, signal: AbortSignal): Promise<unknown> {
+    await pause(first, 0);
+    for (;;) {
+      const answer = await this.#send('GET', path, signal);
+      if (answer.status !== 202) return answer.body;
+      await pause(answer, POLL_MS);
+    }
+  }
+
+  async #untilProvisioned(again: ArmRequest, first: ArmAnswer, pause: Pause, signal: AbortSignal): Promise<unknown> {
+    const started = stateOf(first.body);
+    if (started !== undefined && isDone(started)) return first.body;
+    for (;;) {
+      const answer = await this.call(again, signal);
+      const state = stateOf(answer.body) ?? 'Succeeded';
+      if (isDone(state)) return answer.body;
+      if (isOver(state)) throw new ArmError(`GET ${again.path}`, answer.status, answer.text);
+      await pause(answer, POLL_MS);
+    }
+  }
+
+  /** The path of an operation's address; a token is sent to nobody but the endpoint. */
+  #own(address: string): string {
+    const url = new URL(address, this.#options.endpoint);
+    if (url.origin !== new URL(this.#options.endpoint).origin)
+      throw new Error(`an operation of ${this.#options.endpoint} is said to be at ${url.origin}, which is not asked`);
+    return url.pathname + url.search;
+  }
+
+  async #pause(ms: number, until: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const left = until - clock.now().getTime();
+    await sleep(clock, Math.min(ms, Math.max(left, 0)), signal);
+    if (clock.now().getTime() >= until) throw new Error('context deadline exceeded');
+  }
+
+  async #send(method: string, path: string, signal: AbortSignal, body?: object): Promise<ArmAnswer> {
+    const { clock, random } = this.#options;
+    const rate = this.#rateOf(method === 'GET' || method === 'HEAD' ? 'read' : 'write');
+    for (let attempt = 1; ; attempt++) {
+      await rate.take(signal);
+      const pauseMs = FIRST_PAUSE_MS * (2 ** attempt - 1) * (0.8 + random.next() / 2);
+      try {
+        const answer = await this.#exchange(method, path, signal, body);
+        rate.succeeded();
+        return answer;
+      } catch (thrown) {
+        signal.throwIfAborted();
+        const wanted = thrown instanceof ArmError ? thrown.retryAfterMs : undefined;
+        const throttled = thrown instanceof ArmError && thrown.status === 429;
+        const repeatable = !(thrown instanceof ArmError) || REPEATED.has(thrown.status);
+        if (throttled) rate.throttled(Math.min(wanted ?? 0, LONGEST_PAUSE_MS));
+        if (!repeatable || attempt === ATTEMPTS || (wanted ?? 0) > LONGEST_PAUSE_MS) throw thrown;
+        await sleep(clock, Math.ceil(wanted ?? Math.min(pauseMs, LONGEST_PAUSE_MS)), signal);
+      }
+    }
+  }
+
+  #rateOf(kind: string): LearnedRate {
+    const known = this.#rates.get(kind);
+    if (known) return known;
+    const made = new LearnedRate(this.#options.clock);
+    this.#rates.set(kind, made);
+    return made;
+  }
+
+  async #exchange(method: string, path: string, signal: AbortSignal, body?: object): Promise<ArmAnswer> {
+    const { authorize, userAgent, endpoint } = this.#options;
+    const authorization = await authorize(signal);
+    const headers = {
+      accept: 'application/json',
+      'user-agent': userAgent,
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(body ? { 'content-type': 'application/json' } : {}),
+    };
+    const sent = { method, path, headers, signal, ...(body ? { body: JSON.stringify(body) } : {}) };
+    const response = await this.#transport(sent);
+    const text = await response.text();
+    const answer = { status: response.status, headers: response.headers, body: parseJson(text), text };
+    const where = `${method} ${endpoint}${path.replace(/\?.*/, '')}`;
+    if (response.status >= 300) throw new ArmError(where, response.status, text, retryAfter(answer));
+    // A proxy's page must not be read as an answer without content.
+    if (text !== '' && answer.body === undefined) throw new ArmError(where, response.status, text);
+    return answer;
+  }
+}
+
+type Pause = (answer: ArmAnswer, ms: number) => Promise<void>;
+
+function retryAfter({ headers }: Pick<ArmAnswer, 'headers'>): number | undefined {
+  const ms = headers.get('retry-after-ms') ?? headers.get('x-ms-retry-after-ms');
+  const seconds = headers.get('retry-after');
+  const value = ms !== null ? Number(ms) : seconds !== null ? Number(seconds) * 1_000 : Number.NaN;
+  return Number.isFinite(value) ? value : undefined;
+}

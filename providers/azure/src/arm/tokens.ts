@@ -1,0 +1,68 @@
+import type { Clock, Transport } from '@mcm/kube';
+import { z } from 'zod';
+import type { CloudAddresses } from './clouds.ts';
+
+/** Who asks for tokens. */
+export interface Principal {
+  readonly tenant: string;
+  readonly clientId: string;
+  /** A secret, or a file with a workload's own token. */
+  readonly proof: { readonly secret: string } | { readonly tokenFile: string };
+}
+
+export interface TokenOptions {
+  readonly clock: Clock;
+  readonly connect: (origin: string) => Transport;
+  readonly readFile: (path: string) => Promise<string | undefined>;
+}
+
+/** No token is given for these credentials. */
+export class TokenRefused extends Error {
+  override readonly name = 'TokenRefused';
+}
+
+const RENEW_BEFORE_MS = 300_000;
+const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.coerce.number().optional() });
+
+/** The access token of a principal, kept until shortly before its end. @throws Error */
+export function createTokenSource(
+  principal: Principal,
+  cloud: CloudAddresses,
+  options: TokenOptions,
+): (signal: AbortSignal) => Promise<string> {
+  let known: { readonly value: string; readonly until: number } | undefined;
+  return async (signal) => {
+    const now = options.clock.now().getTime();
+    if (known && known.until - RENEW_BEFORE_MS > now) return known.value;
+    const told = answer.parse(await ask(principal, cloud, options, signal));
+    known = { value: told.access_token, until: now + (told.expires_in ?? 3_600) * 1_000 };
+    return known.value;
+  };
+}
+
+async function ask(
+  { tenant, clientId, proof }: Principal,
+  { login, scope }: CloudAddresses,
+  { connect, readFile }: TokenOptions,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const form: Record<string, string> = { client_id: clientId, grant_type: 'client_credentials', scope };
+  if ('secret' in proof) form.client_secret = proof.secret;
+  else {
+    const token = await readFile(proof.tokenFile);
+    if (token === undefined) throw new Error(`WorkloadIdentityCredential: open ${proof.tokenFile}: it cannot be read`);
+    form.client_assertion = token;
+    form.client_assertion_type = ASSERTION;
+  }
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
+  const path = `/${encodeURIComponent(tenant)}/oauth2/v2.0/token`;
+  const body = new URLSearchParams(form).toString();
+  const response = await connect(login)({ method: 'POST', path, headers, body, signal });
+  const text = await response.text();
+  if (response.status < 300) return JSON.parse(text);
+  // The whole answer may hold what was sent; its code is enough.
+  const code = /"error"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '';
+  const why = `no token from ${login}: ${response.status} ${code}`;
+  throw response.status < 500 ? new TokenRefused(why) : new Error(why);
+}

@@ -1,0 +1,199 @@
+import { type CreateRequest, MachineError } from '@mcm/core';
+import { z } from 'zod';
+import { diskBody, nicBody, vmBody } from './bodies.ts';
+import type { Counted } from './counted.ts';
+import { fromCloud, isAbsent, isExhausted } from './errors.ts';
+import { dataDiskName, dataDisksOf, nicName } from './names.ts';
+import { deleteLeftOvers } from './remove.ts';
+import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
+import type { Session } from './session.ts';
+import { isBlank } from './validate.ts';
+
+type Create = CreateRequest<AzureProviderSpec, AzureCredentials>;
+
+const MINUTE = 60_000;
+const VM_MS = 15 * MINUTE;
+const NIC_MS = 15 * MINUTE;
+const DISK_MS = 10 * MINUTE;
+
+const identified = z.looseObject({ id: z.string().optional() });
+const image = z.looseObject({
+  id: z.string().optional(),
+  properties: z
+    .looseObject({ plan: z.looseObject({ name: z.string(), publisher: z.string(), product: z.string() }).nullish() })
+    .optional(),
+});
+const agreement = z.looseObject({ properties: z.looseObject({ accepted: z.boolean().nullish() }).optional() });
+
+type Image = z.infer<typeof image>;
+type Plan = NonNullable<NonNullable<Image['properties']>['plan']>;
+
+/** NIC, disks and VM, each found by its name when an earlier call made it: every request may be repeated. */
+export async function createVm(
+  session: Session,
+  request: Create,
+  counted: Counted,
+  throwAwayKey: () => Promise<string>,
+): Promise<void> {
+  const { machine, spec, userData, signal } = request;
+  const vm = machine.metadata.name;
+  const plan = await planOf(session, request, counted);
+  const subnet = await subnetOf(session, request, counted);
+  const nicId = await nicOf(session, request, subnet, counted);
+  const diskIds = await imageDisks(session, request, counted);
+  const keyData = spec.properties?.osProfile?.linuxConfiguration?.ssh?.publicKeys?.keyData;
+  const key = keyData ? '' : await throwAwayKey();
+  const body = vmBody({ vm, spec, userData, nicId, plan, diskIds, throwAwayKey: () => key });
+  const what = `[ResourceGroup: ${session.group}, Name: ${vm}]`;
+  try {
+    await counted('virtual_machine_create', () => session.arm.run(session.vm('PUT', vm, body), VM_MS, signal));
+  } catch (thrown) {
+    const exhausted = isExhausted(thrown) && !signal.aborted;
+    const error = fromCloud(
+      thrown,
+      `Failed to create VirtualMachine: ${what}, Err: `,
+      signal,
+      exhausted ? 'ResourceExhausted' : 'Internal',
+    );
+    if (!exhausted) throw error;
+    const also = await cleanUp(session, vm, request, counted);
+    throw new MachineError(error.code, [error.message, ...also].join('\n'), { cause: thrown });
+  }
+}
+
+/** Nothing that costs is left where there was no room for the VM. */
+async function cleanUp(session: Session, vm: string, { spec, signal }: Create, counted: Counted): Promise<string[]> {
+  const failures: string[] = [];
+  const note = (thrown: unknown): void => {
+    failures.push(thrown instanceof Error ? thrown.message : String(thrown));
+  };
+  await counted('virtual_machine_delete', () => session.arm.run(session.vm('DELETE', vm), VM_MS, signal)).catch(note);
+  await deleteLeftOvers(session, vm, spec, signal, counted).catch((thrown: unknown) => {
+    const { code, message } = MachineError.from(thrown);
+    failures.push(`machine codes error: code = [${code}] message = [${message}]`);
+  });
+  return failures;
+}
+
+async function subnetOf(session: Session, { spec, signal }: Create, counted: Counted): Promise<unknown> {
+  const { vnetName = '', subnetName = '', vnetResourceGroup } = spec.subnetInfo ?? {};
+  const group = vnetResourceGroup === undefined || isBlank(vnetResourceGroup) ? session.group : vnetResourceGroup;
+  try {
+    return await counted('subnet_get', async () => {
+      const { body } = await session.arm.call(session.subnet(group, vnetName, subnetName), signal);
+      return body;
+    });
+  } catch (thrown) {
+    const what = `[ResourceGroup: ${group}, Name: ${subnetName}, VNetName: ${vnetName}]`;
+    throw fromCloud(thrown, `failed to get subnet: ${what}, Err: `, signal);
+  }
+}
+
+/** The NIC's id; one that is there already is taken as it is. */
+async function nicOf(session: Session, request: Create, subnet: unknown, counted: Counted): Promise<string> {
+  const { machine, spec, signal } = request;
+  const name = nicName(machine.metadata.name);
+  const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
+  const idOf = (body: unknown): string => identified.safeParse(body).data?.id ?? session.nic('GET', name).path;
+  try {
+    const known = await counted('nic_get', () =>
+      session.arm.call(session.nic('GET', name), signal).catch((thrown: unknown) => {
+        if (isAbsent(thrown)) return undefined;
+        throw thrown;
+      }),
+    );
+    if (known) return idOf(known.body);
+  } catch (thrown) {
+    throw fromCloud(thrown, `failed to get NIC: ${what}, Err: `, signal);
+  }
+  try {
+    const body = nicBody(machine.metadata.name, spec, subnet);
+    const make = () => session.arm.run(session.nic('PUT', name, body), NIC_MS, signal);
+    return idOf(await counted('nic_create', make));
+  } catch (thrown) {
+    throw fromCloud(thrown, `failed to create NIC: ${what}, Err: `, signal);
+  }
+}
+
+/** Disks that are made of images before the VM, one after the other. @returns their ids by name */
+async function imageDisks(session: Session, request: Create, counted: Counted): Promise<ReadonlyMap<string, string>> {
+  const { machine, spec, signal } = request;
+  const ids = new Map<string, string>();
+  for (const disk of dataDisksOf(spec).filter(({ imageRef }) => imageRef)) {
+    const name = dataDiskName(machine.metadata.name, disk);
+    const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
+    const urn = disk.imageRef?.urn;
+    let from: string | undefined;
+    try {
+      if (urn !== undefined && !isBlank(urn)) from = (await imageOf(session, request, urn, counted)).id ?? '';
+    } catch (thrown) {
+      const { code, message } = MachineError.from(thrown);
+      const inner = `machine codes error: code = [${code}] message = [${message}]`;
+      throw new MachineError('Internal', `Failed to create disk creation params: ${what}, Err: ${inner}`);
+    }
+    try {
+      const put = session.disk('PUT', name, diskBody(spec, disk, from));
+      const made = await counted('disk_create', () => session.arm.run(put, DISK_MS, signal));
+      ids.set(name, identified.safeParse(made).data?.id ?? put.path);
+    } catch (thrown) {
+      const code = isExhausted(thrown) && !signal.aborted ? 'ResourceExhausted' : 'Internal';
+      throw fromCloud(thrown, `Failed to create Disk: ${what}, Err: `, signal, code);
+    }
+  }
+  return ids;
+}
+
+async function imageOf(session: Session, { spec, signal }: Create, urn: string, counted: Counted): Promise<Image> {
+  try {
+    return await counted('virtual_machine_image_get', async () => {
+      const { body } = await session.arm.call(session.image(spec.location ?? '', urn), signal);
+      return image.parse(body);
+    });
+  } catch (thrown) {
+    if (isAbsent(thrown)) throw new MachineError('NotFound', `VM Image ${urn} does not exist`, { cause: thrown });
+    throw fromCloud(thrown, `Failed to retrieve VM Image: ${urn}: `, signal);
+  }
+}
+
+/** The purchase plan of a marketplace image, its terms accepted; undefined where there is nothing to buy. */
+async function planOf(session: Session, request: Create, counted: Counted): Promise<object | undefined> {
+  const { spec, machine, signal } = request;
+  const { urn, skipMarketplaceAgreement } = spec.properties?.storageProfile?.imageReference ?? {};
+  if (urn === undefined || isBlank(urn) || skipMarketplaceAgreement) return undefined;
+  const found = await imageOf(session, request, urn, counted);
+  const plan = found.properties?.plan;
+  if (!plan) return undefined;
+  const known = await agreementOf(session, plan, signal, counted);
+  const terms = agreement.parse(known);
+  if (terms.properties?.accepted !== true) {
+    const body = { ...terms, properties: { ...terms.properties, accepted: true } };
+    try {
+      await counted('market_place_agreement_create', () =>
+        session.arm.call(session.agreement('PUT', plan, body), signal),
+      );
+    } catch (thrown) {
+      const told = `{Name: ${plan.name}, Product: ${plan.product}, Publisher: ${plan.publisher}}`;
+      const what = `[VMName: ${machine.metadata.name}, VMImageID: ${found.id ?? ''}, Plan: ${told}]`;
+      throw fromCloud(thrown, `Failed to accept agreement for ${what} Err: `, signal);
+    }
+  }
+  return { name: plan.name, product: plan.product, publisher: plan.publisher };
+}
+
+async function agreementOf(session: Session, plan: Plan, signal: AbortSignal, counted: Counted): Promise<unknown> {
+  const told = `Plan [Name: ${plan.name}, Product: ${plan.product}, Publisher: ${plan.publisher}]`;
+  try {
+    return await counted('market_place_agreement_get', async () => {
+      const { body } = await session.arm.call(session.agreement('GET', plan), signal);
+      return body;
+    });
+  } catch (thrown) {
+    if (isAbsent(thrown))
+      throw new MachineError('NotFound', `Marketplace Image Agreement for ${told} does not exist`, { cause: thrown });
+    const error = fromCloud(thrown, '', signal);
+    throw new MachineError(error.code, `Failed to retrieve Marketplace Image Agreement for ${told}`, {
+      cause: thrown,
+      credentialsRefused: error.credentialsRefused,
+    });
+  }
+}

@@ -1,0 +1,43 @@
+import { type DecodedInput, type DriverInput, FieldErrors, foldGoJson, MachineError, pathText } from '@mcm/core';
+import { AzureCredentials, AzureProviderSpec } from './schemas.ts';
+import { machineSetProblem, secretProblems, specProblems } from './validate.ts';
+
+export const PROVIDER = 'Azure';
+
+const invalid = (message: string): MachineError => new MachineError('InvalidArgument', message);
+
+/** Provider spec and Secret of a class, in the original's order and words; all that is wrong is `InvalidArgument`. */
+export function decode({ machineClass, data }: DriverInput): DecodedInput<AzureProviderSpec, AzureCredentials> {
+  const { provider = '', providerSpec } = machineClass;
+  if (provider !== PROVIDER) {
+    const errors = new FieldErrors();
+    const words = `Request for provider ${provider} cannot be fulfilled. Only ${PROVIDER} provider is supported.`;
+    errors.invalid('provider', provider, words);
+    throw invalid(`error validating provider ${errors.all.join(' ')}`);
+  }
+  const parsed = AzureProviderSpec.safeParse(foldGoJson(AzureProviderSpec, providerSpec).value ?? {});
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(({ path, message }) => `providerSpec${pathText(path)}: ${message}`);
+    throw invalid(problems.join('; '));
+  }
+  const kind = machineSetProblem(parsed.data);
+  if (kind !== undefined) throw invalid(`error while validation providerSpec.Properties.MachineSet: [${kind}]`);
+  const spec = withMachineSet(parsed.data);
+  const wrong = specProblems(spec);
+  if (wrong.length > 0) throw invalid(`error in validation of AzureProviderSpec: [${wrong.join(' ')}]`);
+  const credentials = AzureCredentials.parse(data);
+  const missing = secretProblems(credentials);
+  if (missing.length > 0) throw invalid(`error in validating secret: [${missing.join(' ')}]`);
+  return { spec, credentials };
+}
+
+/** The deprecated field's meaning, where the newer ones say nothing. */
+function withMachineSet(spec: AzureProviderSpec): AzureProviderSpec {
+  const { properties = {} } = spec;
+  const { machineSet, availabilitySet, virtualMachineScaleSet } = properties;
+  if (!machineSet) return spec;
+  const id = machineSet.id === undefined ? {} : { id: machineSet.id };
+  return machineSet.kind === 'vmo'
+    ? { ...spec, properties: { ...properties, virtualMachineScaleSet: virtualMachineScaleSet ?? id } }
+    : { ...spec, properties: { ...properties, availabilitySet: availabilitySet ?? id } };
+}

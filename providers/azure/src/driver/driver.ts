@@ -1,0 +1,155 @@
+import { generateKeyPair } from 'node:crypto';
+import { promisify } from 'node:util';
+import {
+  type DriverDefinition,
+  type DriverRequest,
+  defineDriver,
+  MachineError,
+  type MachineRequest,
+  type VolumeSource,
+} from '@mcm/core';
+import { z } from 'zod';
+import { type Counted, countedBy } from './counted.ts';
+import { createVm } from './create.ts';
+import { decode } from './decode.ts';
+import { fromCloud, isAbsent } from './errors.ts';
+import { machineNames, providerIdOf, type Row } from './names.ts';
+import { deleteVm } from './remove.ts';
+import { AzureCredentials, AzureProviderSpec } from './schemas.ts';
+import { type Session, type SessionOptions, sessions } from './session.ts';
+import { sshPublicKey } from './ssh-key.ts';
+import { CLUSTER_TAG, ROLE_TAG } from './validate.ts';
+
+export interface AzureDriverOptions extends SessionOptions {
+  /** A public key in the format of authorized_keys whose private half nobody has. */
+  readonly throwAwayKey?: () => Promise<string>;
+}
+
+export type AzureDriver = DriverDefinition<AzureProviderSpec, AzureCredentials>;
+type Request = DriverRequest<AzureProviderSpec, AzureCredentials>;
+type OnMachine = MachineRequest<AzureProviderSpec, AzureCredentials>;
+
+/** The driver of Azure, over Resource Manager's REST API. */
+export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
+  const { clock, throwAwayKey = onceGenerated() } = options;
+  const sessionOf = sessions(options);
+  const counted = ({ observeApi }: Request): Counted => countedBy(clock, observeApi);
+
+  const open = (request: OnMachine): Session => {
+    try {
+      return sessionOf(request);
+    } catch (thrown) {
+      const what = `[ResourceGroup: ${request.spec.resourceGroup ?? ''}, VMName: ${request.machine.metadata.name}]`;
+      const words = 'Failed to create virtual machine access to process request';
+      throw fromCloud(thrown, `${words}: ${what}, Err: `, request.signal);
+    }
+  };
+
+  return defineDriver({
+    name: 'azure',
+    providerSpec: AzureProviderSpec,
+    credentialsSchema: AzureCredentials,
+    decode,
+
+    create: async (request) => {
+      await createVm(open(request), request, counted(request), throwAwayKey);
+      const { name } = request.machine.metadata;
+      return { providerId: providerIdOf(request.spec, name), nodeName: name };
+    },
+
+    status: async (request) => {
+      const { machine, spec, signal } = request;
+      const { name } = machine.metadata;
+      const session = open(request);
+      const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
+      const look = (): Promise<boolean> =>
+        session.arm.call(session.vm('GET', name), signal).then(
+          () => true,
+          (thrown: unknown) => {
+            if (isAbsent(thrown)) return false;
+            throw thrown;
+          },
+        );
+      try {
+        const found = await counted(request)('virtual_machine_get', look);
+        if (!found) throw new MachineError('NotFound', `VM: ${what} is not found`);
+      } catch (thrown) {
+        throw fromCloud(thrown, `Failed to get VM: ${what}, Err: `, signal);
+      }
+      return { providerId: providerIdOf(spec, name), nodeName: name };
+    },
+
+    delete: async (request) => {
+      const { machine, spec, signal } = request;
+      // As the original: names are not told apart by their letters' case in Azure.
+      await deleteVm(open(request), machine.metadata.name.toLowerCase(), spec, signal, counted(request));
+      return undefined;
+    },
+
+    list: async (request) => {
+      const { spec, signal } = request;
+      try {
+        const session = sessionOf(request);
+        const rows = await counted(request)('resource_graph_query', () => query(session, spec, signal));
+        return machineNames(rows).map((machineName) => ({ providerId: providerIdOf(spec, machineName), machineName }));
+      } catch (thrown) {
+        const words = 'failed to get VM names from VMs, NICs and Disks for resourceGroup';
+        throw fromCloud(thrown, `${words} :${spec.resourceGroup ?? ''}: error: `, signal);
+      }
+    },
+
+    volumeIds: (sources) => sources.map(volumeIdOf),
+  });
+}
+
+const page = z.looseObject({
+  data: z.array(z.looseObject({})).nullish(),
+  totalRecords: z.number().nullish(),
+  $skipToken: z.string().nullish(),
+});
+
+/** A text between quotes in Resource Graph's language. */
+const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+
+/** Everything of the class's cluster and role in its resource group, over all pages. */
+async function query(session: Session, { tags = {} }: AzureProviderSpec, signal: AbortSignal): Promise<readonly Row[]> {
+  const keys = Object.keys(tags).toSorted();
+  const key = (prefix: string): string => quoted(keys.find((each) => each.startsWith(prefix)) ?? '');
+  const text = `
+	Resources
+	| where type =~ 'microsoft.compute/virtualmachines' or type =~ 'microsoft.network/networkinterfaces' or type =~ 'microsoft.compute/disks'
+	| where resourceGroup =~ ${quoted(session.group)}
+	| extend tagKeys = bag_keys(tags)
+	| where tagKeys has ${key(CLUSTER_TAG)} and tagKeys has ${key(ROLE_TAG)}
+	| project type, name
+	`;
+  const rows: Row[] = [];
+  for (let token = ''; ; ) {
+    const options = token === '' ? {} : { options: { $skipToken: token } };
+    const body = { query: text, subscriptions: [session.subscription], ...options };
+    const answer = page.parse((await session.arm.call(session.graph(body), signal)).body);
+    if (answer.totalRecords === 0) return rows;
+    rows.push(...(answer.data ?? []));
+    token = answer.$skipToken ?? '';
+    if (token === '') return rows;
+  }
+}
+
+const generate = promisify(generateKeyPair);
+
+/** One key a process: it takes seconds to make, and nobody can use it anyway. */
+function onceGenerated(): () => Promise<string> {
+  let key: Promise<string> | undefined;
+  return () => {
+    key ??= generate('rsa', { modulusLength: 4096 }).then(({ publicKey }) => sshPublicKey(publicKey));
+    return key;
+  };
+}
+
+function volumeIdOf({ azureDisk, csi }: VolumeSource): string | undefined {
+  if (typeof azureDisk === 'object' && azureDisk !== null) {
+    const { diskName = '' } = azureDisk as { readonly diskName?: unknown };
+    return String(diskName);
+  }
+  return csi?.driver === 'disk.csi.azure.com' && csi.volumeHandle.trim() !== '' ? csi.volumeHandle : undefined;
+}

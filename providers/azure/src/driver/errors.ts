@@ -1,0 +1,40 @@
+import { type MachineCode, MachineError } from '@mcm/core';
+import { ArmError } from '../arm/error.ts';
+import { TokenRefused } from '../arm/tokens.ts';
+
+const EXHAUSTED = new Set(['ZonalAllocationFailed', 'SkuNotAvailable', 'AllocationFailed', 'ResourceQuotaExceeded']);
+
+/** Whether a VM or a disk could not be made for want of capacity or quota; the original looks at the whole answer. */
+export function isExhausted(thrown: unknown): boolean {
+  if (!(thrown instanceof ArmError)) return false;
+  const { code, text } = thrown;
+  if (code === 'OperationNotAllowed') return /exceeding.*quota/i.test(text);
+  if (code === 'BadRequest') return /not\s+supported/i.test(text);
+  return EXHAUSTED.has(code);
+}
+
+export const isAbsent = (thrown: unknown): boolean => thrown instanceof ArmError && thrown.status === 404;
+
+const isCredentialsRefused = (thrown: unknown): boolean =>
+  thrown instanceof TokenRefused ||
+  (thrown instanceof ArmError && (thrown.status === 401 || thrown.code === 'AuthorizationFailed'));
+
+/** What a call threw, told after `what`; `Internal` is the original's word for all that has no other. */
+export function fromCloud(
+  thrown: unknown,
+  what: string,
+  signal: AbortSignal,
+  code: MachineCode = 'Internal',
+): MachineError {
+  if (thrown instanceof MachineError) return thrown;
+  if (signal.aborted && signal.reason instanceof MachineError) return signal.reason;
+  const why = thrown instanceof Error ? thrown.message : String(thrown);
+  const throttled = thrown instanceof ArmError && thrown.status === 429;
+  const retryAfterMs = thrown instanceof ArmError ? thrown.retryAfterMs : undefined;
+  const own: MachineCode = signal.aborted ? 'Canceled' : throttled && code === 'Internal' ? 'Unavailable' : code;
+  return new MachineError(own, `${what}${why}`, {
+    cause: thrown,
+    credentialsRefused: isCredentialsRefused(thrown),
+    ...(retryAfterMs ? { retryAfterMs } : {}),
+  });
+}

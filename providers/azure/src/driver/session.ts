@@ -1,0 +1,141 @@
+import type { DriverContext, DriverRequest } from '@mcm/core';
+import { Arm, type ArmRequest } from '../arm/client.ts';
+import { cloudOf } from '../arm/clouds.ts';
+import { createTokenSource, type Principal, type TokenOptions } from '../arm/tokens.ts';
+import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
+
+export interface SessionOptions extends DriverContext {
+  readonly readFile: TokenOptions['readFile'];
+  /** Origin in place of the cloud's; `AZURE_RESOURCE_MANAGER_ENDPOINT`. */
+  readonly endpoint?: string;
+  /** Login host in place of the cloud's; `AZURE_AUTHORITY_HOST`. */
+  readonly login?: string;
+  /** Value of the Authorization header, for clouds that want none of Microsoft's. */
+  readonly authorize?: (scope: string, signal: AbortSignal) => Promise<string | undefined>;
+  readonly version?: string;
+}
+
+/** A segment of a path, escaped as Go's `url.PathEscape` does it. */
+const segment = (text: string): string =>
+  encodeURIComponent(text)
+    .replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replaceAll(/%(24|26|2B|3A|3D|40)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+
+type Request = DriverRequest<AzureProviderSpec, AzureCredentials>;
+
+/** A subscription's part of a cloud, and the paths in it that a class means. */
+export class Session {
+  readonly arm: Arm;
+  readonly subscription: string;
+  readonly group: string;
+
+  constructor(arm: Arm, subscription: string, group: string) {
+    this.arm = arm;
+    this.subscription = subscription;
+    this.group = group;
+  }
+
+  get #root(): string {
+    if (this.subscription === '') throw new Error('parameter client.subscriptionID cannot be empty');
+    return `/subscriptions/${segment(this.subscription)}`;
+  }
+
+  in(group: string, provider: string): string {
+    return `${this.#root}/resourceGroups/${segment(group)}/providers/${provider}`;
+  }
+
+  vm(method: string, name: string, body?: object): ArmRequest {
+    const path = `${this.in(this.group, 'Microsoft.Compute')}/virtualMachines/${segment(name)}`;
+    return { method, path, version: '2023-07-01', ...(body ? { body } : {}) };
+  }
+
+  disk(method: string, name: string, body?: object): ArmRequest {
+    const path = `${this.in(this.group, 'Microsoft.Compute')}/disks/${segment(name)}`;
+    return { method, path, version: '2023-04-02', ...(body ? { body } : {}) };
+  }
+
+  nic(method: string, name: string, body?: object): ArmRequest {
+    const path = `${this.in(this.group, 'Microsoft.Network')}/networkInterfaces/${segment(name)}`;
+    return { method, path, version: '2023-05-01', ...(body ? { body } : {}) };
+  }
+
+  subnet(group: string, network: string, name: string): ArmRequest {
+    const at = this.in(group, 'Microsoft.Network');
+    const path = `${at}/virtualNetworks/${segment(network)}/subnets/${segment(name)}`;
+    return { method: 'GET', path, version: '2023-05-01' };
+  }
+
+  resourceGroup(): ArmRequest {
+    const path = `${this.#root}/resourcegroups/${segment(this.group)}`;
+    return { method: 'HEAD', path, version: '2021-04-01' };
+  }
+
+  image(location: string, urn: string): ArmRequest {
+    const [publisher = '', offer = '', sku = '', version = ''] = urn.split(':').map(segment);
+    const at = `${this.#root}/providers/Microsoft.Compute/locations/${segment(location)}`;
+    const path = `${at}/publishers/${publisher}/artifacttypes/vmimage/offers/${offer}/skus/${sku}/versions/${version}`;
+    return { method: 'GET', path, version: '2023-07-01' };
+  }
+
+  agreement(method: string, plan: { publisher: string; product: string; name: string }, body?: object): ArmRequest {
+    const at = `${this.#root}/providers/Microsoft.MarketplaceOrdering/offerTypes/virtualmachine`;
+    const [publisher, product, name] = [plan.publisher, plan.product, plan.name].map(segment);
+    const path = `${at}/publishers/${publisher}/offers/${product}/plans/${name}/agreements/current`;
+    return { method, path, version: '2021-01-01', ...(body ? { body } : {}) };
+  }
+
+  graph(body: object): ArmRequest {
+    return {
+      method: 'POST',
+      path: '/providers/Microsoft.ResourceGraph/resources',
+      version: '2021-06-01-preview',
+      body,
+    };
+  }
+}
+
+/** Principals at once; those used least lately are forgotten. */
+const KEPT = 64;
+
+const first = (...values: (string | undefined)[]): string => (values.find((value) => value !== undefined) ?? '').trim();
+
+/** Clients by cloud and principal, kept with their tokens and with what was learned of rates. @throws Error */
+export function sessions(options: SessionOptions): (request: Request) => Session {
+  const clients = new Map<string, Arm>();
+  return ({ spec, credentials }) => {
+    const tenant = first(credentials.tenantID, credentials.azureTenantId);
+    if (!/^[\w.-]+$/.test(tenant))
+      throw new Error(
+        'invalid tenantID. You can locate your tenantID by following the instructions listed here: https://learn.microsoft.com/partner-center/find-ids-and-domain-names',
+      );
+    const principal: Principal = {
+      tenant,
+      clientId: first(credentials.clientID, credentials.azureClientId),
+      proof: credentials.workloadIdentityTokenFile?.trim()
+        ? { tokenFile: credentials.workloadIdentityTokenFile.trim() }
+        : { secret: first(credentials.clientSecret, credentials.azureClientSecret) },
+    };
+    const { name } = spec.cloudConfiguration ?? {};
+    const key = JSON.stringify([name, principal]);
+    const arm = clients.get(key) ?? connect(options, name, principal);
+    clients.delete(key);
+    clients.set(key, arm);
+    for (const [oldest] of clients) if (clients.size > KEPT) clients.delete(oldest);
+    const subscription = first(credentials.subscriptionID, credentials.azureSubscriptionId);
+    return new Session(arm, subscription, spec.resourceGroup ?? '');
+  };
+}
+
+function connect(options: SessionOptions, name: string | undefined, principal: Principal): Arm {
+  const { clock, random, connect: reach, readFile, version = '0.1.0' } = options;
+  const known = cloudOf(name);
+  const { management, login, scope } = {
+    ...known,
+    ...(options.endpoint ? { management: options.endpoint } : {}),
+    ...(options.login ? { login: options.login } : {}),
+  };
+  const token = createTokenSource(principal, { management, login, scope }, { clock, connect: reach, readFile });
+  const authorize = async (signal: AbortSignal): Promise<string | undefined> =>
+    options.authorize ? options.authorize(scope, signal) : `Bearer ${await token(signal)}`;
+  return new Arm({ clock, random, connect: reach, endpoint: management, userAgent: `mcm/${version}`, authorize });
+}

@@ -1,0 +1,177 @@
+import { FieldErrors } from '@mcm/core';
+import type { AzureCredentials, AzureProviderSpec, DataDisk, ImageReference, Properties } from './schemas.ts';
+
+export const CLUSTER_TAG = 'kubernetes.io-cluster-';
+export const ROLE_TAG = 'kubernetes.io-role-';
+export const CLOUDS = ['AzurePublic', 'AzureChina', 'AzureGovernment'] as const;
+
+const KINDS = ['availabilityset', 'vmo'];
+const STORAGE = 'providerSpec.properties.storageProfile';
+
+export const isBlank = (text: string | undefined): boolean => text === undefined || text.trim() === '';
+
+/** The deprecated `machineSet`'s kind, before all else. @returns what is wrong with it, or undefined */
+export function machineSetProblem({ properties }: AzureProviderSpec): string | undefined {
+  const { machineSet } = properties ?? {};
+  if (!machineSet || KINDS.includes(machineSet.kind ?? '')) return undefined;
+  const errors = new FieldErrors();
+  errors.invalid(
+    'providerSpec.properties.machineSet.kind',
+    machineSet.kind ?? '',
+    'must provide one of map[availabilityset:{} vmo:{}]',
+  );
+  return errors.all.join(' ');
+}
+
+/**
+ * What is wrong with a provider spec, in the original's words and order.
+ * Source: machine-controller-manager-provider-azure, pkg/azure/api/validation.
+ */
+export function specProblems(spec: AzureProviderSpec): readonly string[] {
+  const errors = new FieldErrors();
+  const { properties = {}, subnetInfo = {} } = spec;
+  if (isBlank(spec.location)) errors.required('providerSpec.location', 'must provide a location');
+  if (isBlank(spec.resourceGroup)) errors.required('providerSpec.resourceGroup', 'must provide a resourceGroup');
+  if (isBlank(subnetInfo.vnetName)) errors.required('providerSpec.subnetInfo.vnetName', 'must provide vnetName');
+  if (isBlank(subnetInfo.subnetName)) errors.required('providerSpec.subnetInfo.subnetName', 'must provide subnetName');
+  checkProperties(properties, errors);
+  checkTags(spec.tags, errors);
+  const name = spec.cloudConfiguration && (spec.cloudConfiguration.name ?? '');
+  if (name !== undefined && !CLOUDS.some((cloud) => cloud === name))
+    errors.unsupported('providerSpec.cloudConfiguration.name', name, CLOUDS);
+  return errors.all;
+}
+
+function checkProperties(properties: Properties, errors: FieldErrors): void {
+  const { hardwareProfile, storageProfile = {}, osProfile, securityProfile } = properties;
+  if (isBlank(hardwareProfile?.vmSize))
+    errors.required('providerSpec.properties.hardwareProfile.vmSize', 'must provide vmSize');
+  checkImage(`${STORAGE}.imageReference`, storageProfile.imageReference ?? {}, errors);
+  const { diskControllerType } = storageProfile;
+  if (!isBlank(diskControllerType) && !['NVMe', 'SCSI'].includes(diskControllerType ?? ''))
+    errors.unsupported(`${STORAGE}.diskControllerType`, diskControllerType ?? '', ['NVMe', 'SCSI']);
+  checkOsDisk(storageProfile.osDisk ?? {}, errors);
+  checkDataDisks(storageProfile.dataDisks ?? [], errors);
+  if (isBlank(osProfile?.adminUsername))
+    errors.required('providerSpec.properties.osProfile.adminUsername', 'adminUsername must be provided');
+  checkPlace(properties, errors);
+  checkReservation(properties, errors);
+  const securityType = securityProfile?.securityType;
+  const types = ['ConfidentialVM', 'TrustedLaunch'];
+  if (securityType && !types.includes(securityType))
+    errors.unsupported('providerSpec.properties.securityProfile.securityType', securityType, types);
+}
+
+function checkImage(path: string, image: ImageReference, errors: FieldErrors): void {
+  const named = [image.id, image.urn, image.communityGalleryImageID, image.sharedGalleryImageID];
+  if (named.filter((each) => !isBlank(each)).length !== 1)
+    errors.forbidden(
+      `${path}.id|.urn|.communityGalleryImageID|.sharedGalleryImageID`,
+      'must specify only one of image id, community gallery image id, shared gallery image id or an urn',
+    );
+  else if (!isBlank(image.urn)) checkUrn(`${path}.urn`, image.urn ?? '', errors);
+}
+
+function checkUrn(path: string, urn: string, errors: FieldErrors): void {
+  const parts = urn.split(':');
+  if (parts.length !== 4)
+    errors.invalid(path, urn, 'invalid urn format, urn should be of the format publisher:offer:sku:version');
+  else
+    for (const [i, name] of ['publisher', 'offer', 'sku', 'version'].entries())
+      if (isBlank(parts[i])) errors.required(path, `urn must have ${name}`);
+}
+
+function checkOsDisk(
+  disk: NonNullable<NonNullable<Properties['storageProfile']>['osDisk']>,
+  errors: FieldErrors,
+): void {
+  const { createOption, diskSizeGB = 0, managedDisk } = disk;
+  if (isBlank(createOption)) errors.required(`${STORAGE}.osDisk.createOption`, 'must provide createOption');
+  if (diskSizeGB <= 0)
+    errors.invalid(`${STORAGE}.osDisk.diskSizeGB`, diskSizeGB, 'OSDisk size must be positive and greater than 0');
+  const type = managedDisk?.securityProfile?.securityEncryptionType;
+  const types = ['DiskWithVMGuestState', 'VMGuestStateOnly'];
+  if (type && !types.includes(type)) errors.unsupported(`${STORAGE}.osDisk.securityEncryptionType`, type, types);
+}
+
+/** Paths name no index, as the original's. */
+function checkDataDisks(disks: readonly DataDisk[], errors: FieldErrors): void {
+  const path = `${STORAGE}.dataDisks`;
+  for (const { lun = 0, diskSizeGB = 0, storageAccountType, imageRef } of disks) {
+    if (lun < 0) errors.invalid(`${path}.lun`, lun, 'lun must be a positive number');
+    if (diskSizeGB <= 0)
+      errors.invalid(`${path}.diskSizeGB`, diskSizeGB, 'DataDisk size must be positive and greater than 0');
+    if (isBlank(storageAccountType)) errors.required(`${path}.storageAccountType`, 'must provide storageAccountType');
+    if (imageRef) checkImage(`${path}.imageRef`, imageRef, errors);
+  }
+  const luns = disks.map(({ lun = 0 }) => lun).filter((lun) => lun >= 0);
+  for (const lun of [...new Set(luns)].toSorted((a, b) => a - b)) {
+    const times = luns.filter((each) => each === lun).length;
+    if (times > 1)
+      errors.invalid(`${path}.lun`, lun, `DataDisk Lun '${lun}' duplicated ${times} times, Lun must be unique`);
+  }
+}
+
+/** Exactly one of zone, availability set and scale set. */
+function checkPlace({ zone, availabilitySet, virtualMachineScaleSet }: Properties, errors: FieldErrors): void {
+  const places = [zone !== undefined, !isBlank(availabilitySet?.id), !isBlank(virtualMachineScaleSet?.id)];
+  if (places.filter(Boolean).length !== 1)
+    errors.forbidden(
+      'providerSpec.properties.zone|.availabilitySet|.virtualMachineScaleSet',
+      'Only one of Zone, AvailabilitySet and VirtualMachineScaleSet can be set.',
+    );
+}
+
+const RESERVATION_TYPE = 'CapacityReservationGroups';
+
+function checkReservation({ capacityReservation }: Properties, errors: FieldErrors): void {
+  const id = capacityReservation?.capacityReservationGroupID;
+  if (id === undefined) return;
+  const path = 'providerSpec.properties.capacityReservation.capacityReservationGroupID';
+  const type = resourceTypeOf(id);
+  if ('problem' in type) errors.invalid(path, id, `invalid Azure resource ID: invalid resource ID: ${type.problem}`);
+  else if (type.type.toLowerCase() !== RESERVATION_TYPE.toLowerCase())
+    errors.invalid(path, id, `provided resource ID must be of type '${RESERVATION_TYPE}', got '${type.type}'`);
+}
+
+/** The type of an ARM resource, its provider's namespace left out: `capacityReservationGroups/capacityReservations`. */
+function resourceTypeOf(id: string): { readonly type: string } | { readonly problem: string } {
+  if (id === '') return { problem: 'id cannot be empty' };
+  if (!id.startsWith('/')) return { problem: `resource id '${id}' must start with '/'` };
+  const parts = id.split('/').filter((part) => part !== '');
+  const at = parts.findLastIndex((part) => part.toLowerCase() === 'providers');
+  if (parts.length % 2 !== 0) return { problem: id };
+  const pairs = at < 0 ? parts : parts.slice(at + 2);
+  const types = pairs.filter((_, i) => i % 2 === 0);
+  return { type: (at < 0 ? types.slice(-1) : types).join('/') };
+}
+
+function checkTags(tags: AzureProviderSpec['tags'], errors: FieldErrors): void {
+  const path = 'providerSpec.tags';
+  if (!tags)
+    errors.required(
+      `${path}.${CLUSTER_TAG}.${ROLE_TAG}`,
+      `Tags starting with '${CLUSTER_TAG}' and '${ROLE_TAG}' must be set`,
+    );
+  for (const prefix of [CLUSTER_TAG, ROLE_TAG])
+    if (tags && !Object.keys(tags).some((key) => key.startsWith(prefix)))
+      errors.required(`${path}.${prefix}`, `Tag starting with ${prefix} must be set`);
+}
+
+/** What is wrong with a Secret, in the original's words and order. */
+export function secretProblems(secret: AzureCredentials): readonly string[] {
+  const errors = new FieldErrors();
+  const missing = (...values: (string | undefined)[]): boolean => values.every(isBlank);
+  if (missing(secret.clientID, secret.azureClientId)) errors.required('data.clientID', 'must provide clientID');
+  const noSecret = missing(secret.clientSecret, secret.azureClientSecret);
+  const noFile = missing(secret.workloadIdentityTokenFile);
+  if (noSecret && noFile)
+    errors.required('data.clientSecret', 'must provide clientSecret or workloadIdentityTokenFile');
+  if (!noSecret && !noFile)
+    errors.required('data.clientSecret', 'clientSecret is mutually exclusive with workloadIdentityTokenFile');
+  if (missing(secret.subscriptionID, secret.azureSubscriptionId))
+    errors.required('data.subscriptionID', 'must provide subscriptionID');
+  if (missing(secret.tenantID, secret.azureTenantId)) errors.required('data.tenantID', 'must provide tenantID');
+  if (missing(secret.userData)) errors.required('data.userData', 'must provide userData');
+  return errors.all;
+}

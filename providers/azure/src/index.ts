@@ -1,0 +1,3 @@
+export { ArmError } from './arm/error.ts';
+export { type AzureDriver, type AzureDriverOptions, createAzureDriver } from './driver/driver.ts';
+export { AzureCredentials, AzureProviderSpec } from './driver/schemas.ts';
