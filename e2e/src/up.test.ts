@@ -15,6 +15,29 @@ afterEach(() => rmSync(cwd, { recursive: true, force: true }));
 
 const PATIENCE_MS = 180_000;
 
+type Recorded = Record<string, Record<string, { readonly type: string }>>;
+const recorded: Recorded = JSON.parse(readFileSync(new URL('golden/mcm/metrics.json', import.meta.url), 'utf8'));
+const LOGS = {
+  'machine-controller-manager': 'machine-controller-manager.log',
+  'machine-controller': 'machine-controller-local.log',
+};
+
+/** Names and types of the original's metrics that the running binaries do not show; those of Go's libraries aside. */
+async function missingMetrics(logs: string): Promise<string[]> {
+  const missing: string[] = [];
+  for (const [binary, log] of Object.entries(LOGS)) {
+    const started = [...readFileSync(join(logs, log), 'utf8').matchAll(/ready (http:\S+)/g)];
+    const address = started.at(-1)?.[1];
+    const text = await (await fetch(`${address}/metrics`)).text();
+    const shown = new Set([...text.matchAll(/^# TYPE (\S+ \S+)$/gm)].map(([, name]) => name));
+    for (const [name, { type }] of Object.entries(recorded[binary] ?? {})) {
+      if (!/^(go|process|promhttp)_/.test(name) && !shown.has(`${name} ${type}`))
+        missing.push(`${binary}: ${name} ${type}`);
+    }
+  }
+  return missing;
+}
+
 /** Machine name → provider ID and uid, as the running instance tells it. */
 async function fleetOf(dataDir: string): Promise<Record<string, string>> {
   const transport = undiciTransport(await loadKubeconfig(join(dataDir, 'kubeconfig')));
@@ -37,6 +60,7 @@ describe('mcm up', () => {
     const second = mcm(['up', '--no-tty'], { cwd });
     await second.line(/^ready: 3 machines Running/);
     const fleet = await fleetOf(join(cwd, '.mcm'));
+    expect(await missingMetrics(join(cwd, '.mcm', 'logs'))).toEqual([]);
     expect(Object.keys(fleet)).toHaveLength(3);
     second.child.kill('SIGKILL');
     await second.ended;

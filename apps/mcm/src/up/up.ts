@@ -12,6 +12,7 @@ import {
 import { UserError } from '../errors.ts';
 import { isSettled } from '../screen/fleet.ts';
 import { version } from '../version.ts';
+import { runComponentAgent } from './component-agent.ts';
 import { type DataDir, openDataDir } from './data-dir.ts';
 import { type FleetWatch, watchFleet } from './fleet-watch.ts';
 import type { UpOptions } from './options.ts';
@@ -104,6 +105,12 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   });
 
   const fleet = watch(client, io);
+  void runComponentAgent(client, {
+    clock: realClock,
+    random: io.random,
+    log: createLogger({ level: 'silent' }),
+    signal,
+  });
   await Promise.all([
     start(managerProgram(data, FIRST_FLEET.namespace)),
     start(machineControllerProgram(data, FIRST_FLEET.namespace)),

@@ -1,0 +1,54 @@
+import { Taints } from '@mcm/api';
+import {
+  type Clock,
+  createController,
+  createInformer,
+  done,
+  type KubeClient,
+  type Logger,
+  type Node,
+  nodes,
+  type Random,
+} from '@mcm/kube';
+
+const { key, effect } = Taints.CriticalComponentsNotReady;
+
+/**
+ * Plays the agent that a cluster has for its critical components: it takes the taint that waits for them off Nodes that
+ * are Ready. Without it a Node that a user data or an update in place has tainted would take no pods for ever, and its
+ * machine would stay Pending.
+ *
+ * @returns resolves when the signal has aborted
+ */
+export async function runComponentAgent(
+  client: KubeClient,
+  options: { readonly clock: Clock; readonly random: Random; readonly log: Logger; readonly signal: AbortSignal },
+): Promise<void> {
+  const { signal, ...runtime } = options;
+  const informer = createInformer<Node>(client, nodes, runtime);
+  const agent = createController({
+    ...runtime,
+    name: 'component-agent',
+    concurrency: 2,
+    reconcile: async (name) => {
+      const node = informer.store.get(name);
+      const taints = node?.spec.taints ?? [];
+      const others = taints.filter((taint) => taint.key !== key || taint.effect !== effect);
+      if (!node || others.length === taints.length || !isReady(node)) return done;
+      const body = [
+        { op: 'test', path: '/metadata/uid', value: node.metadata.uid },
+        { op: 'test', path: '/spec/taints', value: taints },
+        others.length > 0
+          ? { op: 'replace', path: '/spec/taints', value: others }
+          : { op: 'remove', path: '/spec/taints' },
+      ];
+      informer.recordWrite(await client.resource<Node>(nodes).patch(name, { type: 'json', body }));
+      return done;
+    },
+  });
+  agent.watch(informer, (change) => [change.key]);
+  await Promise.all([informer.run(signal), agent.run(signal)]);
+}
+
+const isReady = ({ status }: Node): boolean =>
+  status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
