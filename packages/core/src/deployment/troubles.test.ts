@@ -170,8 +170,17 @@ describe('a class that does not exist', () => {
     });
     await world.pass(60);
     expect(await world.machines()).toEqual([]);
+    const said = async () =>
+      (await world.sets())[0]?.status?.machineSetCondition?.map(({ type, reason }) => `${type}/${reason}`);
+    expect(await said()).toEqual(['InvalidSpec/ClassNotFound']);
+    expect(await told(world, 'InvalidSpec')).toHaveLength(1);
+    const written = world.totalWrites();
+    await world.pass(600);
+    expect(world.totalWrites()).toBe(written);
     await world.createClass('small');
     await world.until(() => world.truth.store.size === 2, 30);
+    await world.pass(5);
+    expect(await said()).toEqual([]);
   });
 });
 

@@ -246,13 +246,18 @@ export class SetReconciler {
       failure,
       now,
     );
-    const conditions = withoutCondition(status.machineSetCondition ?? [], INVALID_SPEC);
+    const cleared = withoutCondition(status.machineSetCondition ?? [], INVALID_SPEC);
+    const problem = this.#lacksClass(acted) ? classNotFound(acted) : undefined;
+    const conditions = problem ? setSetCondition(status.machineSetCondition ?? [], problem, now) : cleared;
     const wanted = { ...status, machineSetCondition: conditions };
     if (!setStatusDiffers(newest.status, wanted)) return done;
+    if (problem && !findCondition(newest.status?.machineSetCondition ?? [], INVALID_SPEC)) {
+      this.#context.recorder.event(acted, 'Warning', problem.type, problem.message);
+    }
     // A set on its own says at once that it has arrived; one of a deployment is asked by nobody meanwhile.
     const wanting = acted.spec.replicas ?? 0;
     const arrived = counts.available === wanting && counts.replicas === wanting && controllerOf(newest) === undefined;
-    const waitMs = arrived || failure !== undefined ? 0 : this.#pace.waitMs(key, now);
+    const waitMs = arrived || failure !== undefined || problem !== undefined ? 0 : this.#pace.waitMs(key, now);
     if (waitMs > 0) return again(waitMs);
     await this.#putStatus(newest, wanted, signal);
     this.#pace.wrote(key, now);
@@ -269,6 +274,15 @@ export class SetReconciler {
     }
   }
 }
+
+/** Said of a set whose machines cannot be made; its deployment says the same of itself. */
+const classNotFound = ({ metadata, spec }: MachineSet) =>
+  ({
+    type: INVALID_SPEC,
+    status: 'True',
+    reason: 'ClassNotFound',
+    message: `spec.template.spec.class.name: there is no MachineClass "${spec.template.spec.class.name}" in namespace "${metadata.namespace ?? ''}". No machine is made or replaced until there is.`,
+  }) as const;
 
 /** A write that failed, and what the status says of it. */
 interface Failure {
