@@ -51,6 +51,9 @@ const WAITING = /^(\w+ \w+ )?Waiting: .*\. (?=[A-Z])/;
 /** Steps of a deletion that the original writes down one by one, and ours when they last. */
 const STEP_OF_DELETION =
   /^Delete Processing (Deleting machine from cloud provider$|.*(Now, getting VM Status|Initiate node drain|Delete Volume Attachments|Initiate VM deletion|Initiate node object deletion|Initiate machine object finalizer removal)$)/;
+const PHASE = '.status.currentStatus.phase';
+/** What is written when a machine becomes `Failed`. */
+const FAILURE = /^(Create|HealthCheck|InPlaceUpdate) Failed /;
 const BIRTH = new Set(['Pending', 'Create Processing Creating machine on cloud provider']);
 
 const isFinalizer = (path: string): boolean => path.startsWith('.metadata.finalizers');
@@ -101,6 +104,15 @@ export const RULES: readonly Rule[] = [
     kinds: ['Node'],
     excuses: ({ path, theirs }) => path === CLASS_OF_NODE && theirs === undefined,
     excusesStep: ({ lane, theirs }) => lane === CLASS_OF_NODE && theirs === undefined,
+  },
+  {
+    row: 'Failed machines',
+    what: 'a machine that failed while another is being replaced waits for its turn',
+    kinds: ['Machine'],
+    excusesStep: ({ lane, ours, theirs }) =>
+      theirs === undefined &&
+      ours !== undefined &&
+      ((lane === PHASE && ours === 'Failed') || (lane === OPERATION && FAILURE.test(ours))),
   },
   {
     row: 'Annotation `deleted-for-health` of a Machine',

@@ -4,13 +4,14 @@ import { describe, expect, test } from 'vitest';
 import { findSets } from '../sets.ts';
 import { carriedOn } from './carried-on.ts';
 import { EVENT_RULES } from './event-counts.ts';
-import { readHistories } from './recording.ts';
+import { parseHistory, readHistories } from './recording.ts';
 import { RULES } from './rules.ts';
 import { sameContract } from './same-contract.ts';
 import { type Checked, type Reason, takeOver } from './take-over.ts';
+import { widened } from './vary.ts';
 
 /** So many checks the recordings of this repository give: fewer mean that some are no longer run. */
-const FLOOR = { takeOver: 173, sameContract: 31 };
+const FLOOR = { takeOver: 173, sameContract: 32 };
 
 const histories = await readHistories(fileURLToPath(new URL('../../../testdata/takeover', import.meta.url)));
 const reasons: readonly Reason[] = [...RULES, ...carriedOn([]), ...EVENT_RULES];
@@ -34,6 +35,14 @@ describe.each(histories)('$file', (history) => {
     expect(outcomes.filter(({ failure }) => failure !== undefined)).toEqual([]);
     expect(outcomes.length).toBeGreaterThan(0);
   });
+});
+
+test('never-joins.json with twice as many machines: they are replaced in turn, and leave the same contract', async () => {
+  const text = await readFile(new URL('../../../testdata/takeover/never-joins.json', import.meta.url), 'utf8');
+  for await (const outcome of sameContract(parseHistory('never-joins.json', widened(text)))) {
+    played.push(outcome);
+    expect(outcome.failure, outcome.name).toBeUndefined();
+  }
 });
 
 describe('what the recordings as a whole show', () => {
