@@ -13,7 +13,9 @@ export function isExhausted(thrown: unknown): boolean {
   return EXHAUSTED.has(code);
 }
 
-export const isAbsent = (thrown: unknown): boolean => thrown instanceof ArmError && thrown.status === 404;
+/** Whether Azure itself says that there is none: a 404 without its code comes from a proxy or a wrong endpoint. */
+export const isAbsent = (thrown: unknown): boolean =>
+  thrown instanceof ArmError && thrown.status === 404 && thrown.code !== '';
 
 const isCredentialsRefused = (thrown: unknown): boolean =>
   thrown instanceof TokenRefused ||

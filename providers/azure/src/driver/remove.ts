@@ -1,5 +1,6 @@
 import { MachineError } from '@mcm/core';
 import { z } from 'zod';
+import { ArmError } from '../arm/error.ts';
 import type { Counted } from './counted.ts';
 import { fromCloud, isAbsent } from './errors.ts';
 import { dataDiskName, dataDisksOf, diskNames, nicName, osDiskName } from './names.ts';
@@ -74,7 +75,8 @@ async function groupExists(session: Session, signal: AbortSignal, counted: Count
         if (status !== 204) throw new Error(`the cloud answered ${status}`);
         return true;
       } catch (thrown) {
-        if (isAbsent(thrown)) return false;
+        // The answer to HEAD has no body that could hold a code.
+        if (thrown instanceof ArmError && thrown.status === 404 && thrown.text === '') return false;
         throw thrown;
       }
     });
