@@ -1,4 +1,5 @@
 import type { KeptEvidence } from '@mcm/core';
+import { brief } from './machine-wait.ts';
 
 /** Lines of a console that are told; the ConfigMap has them all. */
 const CONSOLE_LINES = 15;
@@ -11,7 +12,7 @@ export function evidenceLines(kept: readonly KeptEvidence[], namespace: string):
   const lines = console?.trimEnd().split('\n') ?? [];
   const last = lines.slice(-CONSOLE_LINES).map((line) => `    ${line}`);
   return [
-    `It failed at ${failedAt}: ${failure}`,
+    `It failed at ${failedAt}: ${brief(failure)}`,
     ...(cloud ? [`  cloud       ${cloud}`] : []),
     `  conditions  ${conditions.split('\n').join('\n              ')}`,
     ...(lines.length > 0 ? [`  console, ${lines.length > last.length ? 'its last lines' : 'in full'}:`, ...last] : []),

@@ -1,7 +1,13 @@
 import { Labels } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { describe, expect, it } from 'vitest';
-import { conditionFromLabels } from './in-place.ts';
+import { NO_DRAIN_MEMORY } from '../drain/observation.ts';
+import { conditionFromLabels, planInPlace } from './in-place.ts';
+import { MachineMemories } from './memory.ts';
+import type { MachineObservation } from './observation.ts';
+import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
+import { at, machine, NOON } from './testing.ts';
+import { Wakes } from './wakes.ts';
 
 const SHORT = {
   c: { [Labels.CandidateForUpdate]: 'true' },
@@ -48,5 +54,100 @@ describe('condition from labels', () => {
     expect(conditionFromLabels(node(['c', 's', 'bad'], 'ReadyForUpdate'))?.message).toBe(
       'Node in-place update failed: disk full',
     );
+  });
+});
+
+const running = machine({
+  metadata: { labels: { node: 'n' } },
+  status: { currentStatus: { phase: 'Running', lastUpdateTime: at(0) } },
+});
+
+const see = (change: Partial<MachineObservation>): MachineObservation => ({
+  machine: running,
+  settings: settingsOf(running, MACHINE_DEFAULTS),
+  inputs: 'i',
+  asksForToken: false,
+  hasTarget: true,
+  frozen: false,
+  calls: {},
+  driver: { initialize: false, status: true },
+  replacementsInProgress: 0,
+  ...change,
+});
+
+const empty: NonNullable<MachineObservation['drain']> = {
+  nodeName: 'n',
+  pods: [],
+  attachments: [],
+  attachedElsewhere: new Set(),
+  tracksVolumes: true,
+  memory: NO_DRAIN_MEMORY,
+  evictUntil: new Date(at(60)),
+  forceAt: new Date(at(120)),
+  forced: false,
+  detachTimeoutMs: 1,
+  reattachTimeoutMs: 1,
+  volumeWindow: 1,
+};
+
+const cordoned = (labels: readonly (keyof typeof SHORT)[], reason: string): Node => ({
+  ...node(labels, reason),
+  spec: { unschedulable: true },
+});
+
+const conditionOf = (o: MachineObservation): string | undefined =>
+  planInPlace(o, NOON)?.actions.flatMap((action) =>
+    action.do === 'setNodeCondition' ? [`${action.condition.reason}: ${action.condition.message}`] : [],
+  )[0];
+
+describe('the machine’s side of an update', () => {
+  it.each<[row: string, o: MachineObservation]>([
+    ['S-I8, S-I16, S-I20 the node is missing', see({})],
+    ['S-I16 no condition and no label', see({ node: node([]) })],
+    ['S-I19 ready for the update: the agent is waited for', see({ node: cordoned(['c', 's'], 'ReadyForUpdate') })],
+  ])('%s: nothing is due', (_row, o) => {
+    expect(planInPlace(o, NOON)?.actions ?? []).toEqual([]);
+  });
+
+  it('S-I17 selected and emptied: the phase, and DrainSuccessful', () => {
+    const o = see({ node: cordoned(['c', 's'], 'SelectedForUpdate'), drain: empty });
+    const [status] = planInPlace(o, NOON)?.actions ?? [];
+    expect(status).toMatchObject({
+      do: 'writeStatus',
+      status: {
+        currentStatus: { phase: 'InPlaceUpdating' },
+        lastOperation: { description: 'Machine machine-0 is undergoing an in-place update', type: 'InPlaceUpdate' },
+      },
+    });
+    expect(conditionOf(o)).toBe('DrainSuccessful: Node draining successful');
+  });
+
+  it('S-I18 drained: the agent may begin', () => {
+    expect(conditionOf(see({ node: cordoned(['c', 's'], 'DrainSuccessful') }))).toBe(
+      'ReadyForUpdate: Node is ready for in-place update',
+    );
+  });
+});
+
+describe('a change of labels wakes the machine', () => {
+  const store = { byIndex: () => [running] };
+  const wakes = new Wakes({ machines: { store } } as never, new MachineMemories(), 'test');
+  const labelled = (labels: Record<string, string>): Node => ({
+    ...node([]),
+    metadata: { ...node([]).metadata, labels },
+  });
+  const other = { a: 'b' };
+  const failure = { ...other, [Labels.UpdateResult]: 'failed' };
+  it.each<[row: string, before: Record<string, string>, after: Record<string, string>, wakes: boolean]>([
+    ['S-I1 none before and after', {}, {}, false],
+    ['S-I2 an unrelated label that stays', other, other, false],
+    ['S-I3 candidate', other, { ...other, ...SHORT.c }, true],
+    ['S-I4 selected', other, { ...other, ...SHORT.s }, true],
+    ['S-I5 a result', other, failure, true],
+    ['S-I6 another result', failure, { ...other, ...SHORT.ok }, true],
+    ['S-I7 the same result', failure, failure, false],
+  ])('%s', (_row, before, after, woken) => {
+    const keys = wakes.node({ type: 'updated', key: 'n', old: labelled(before), object: labelled(after) });
+    expect(keys).toEqual(woken ? ['test/machine-0'] : []);
   });
 });
