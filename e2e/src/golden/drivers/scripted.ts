@@ -32,9 +32,9 @@ export interface ScriptedRequest {
   readonly authorization: string | undefined;
 }
 
+/** Of Compute Engine: what no rule fits. */
 const NOT_FOUND = {
-  status: 404,
-  body: { error: { code: 404, message: 'not found', errors: [{ reason: 'notFound', message: 'not found' }] } },
+  error: { code: 404, message: 'not found', errors: [{ reason: 'notFound', message: 'not found' }] },
 };
 
 /** `*` is any text without a slash; a path that begins with `//` starts with the host. */
@@ -52,7 +52,11 @@ export class ScriptedCloud {
   readonly #rules: readonly Rule[];
   readonly #used = new Map<Rule, number>();
 
-  constructor(rules: unknown) {
+  readonly #notFound: object;
+
+  /** @param notFound Body of the answer where no rule fits. */
+  constructor(rules: unknown, notFound: object = NOT_FOUND) {
+    this.#notFound = notFound;
     this.#rules = scriptedRules.parse(rules ?? []);
   }
 
@@ -71,7 +75,8 @@ export class ScriptedCloud {
     const fits = (rule: Rule): boolean =>
       rule.method === request.method && fitsPath(rule.path, request) && fitsQuery(rule.query, request);
     const rule = this.#rules.find(fits);
-    if (!rule) return NOT_FOUND;
+    const none = { status: 404, ...(request.method === 'HEAD' ? {} : { body: this.#notFound }) };
+    if (!rule) return none;
     const used = this.#used.get(rule) ?? 0;
     this.#used.set(rule, used + 1);
     let before = 0;
@@ -79,7 +84,7 @@ export class ScriptedCloud {
       before += each.times ?? 1;
       if (used < before) return each;
     }
-    return rule.replies.at(-1) ?? NOT_FOUND;
+    return rule.replies.at(-1) ?? none;
   }
 }
 

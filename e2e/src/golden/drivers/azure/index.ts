@@ -26,7 +26,7 @@ export const azureDriver: GoldenSet = {
 async function play(recorded: RecordedCase): Promise<string | undefined> {
   if (recorded.providerSpecRaw !== undefined && !isStorable(recorded.providerSpecRaw)) return undefined;
   const clock = new VirtualClock({ quietTurns: 4 });
-  const cloud = new ScriptedCloud(recorded.cloud);
+  const cloud = new ScriptedCloud(recorded.cloud, { error: { code: 'ResourceNotFound', message: 'not found' } });
   const scopes = new Set<string>();
   const driver = createAzureDriver({
     clock,
