@@ -86,7 +86,10 @@ const planQuarantine = (o: DrainObservation, going: readonly DrainPod[]): DrainP
   blockers: [heldBlocker(o, going)],
 });
 
-function heldBlocker({ policy, policyProblem }: DrainObservation, going: readonly DrainPod[]): Blocker {
+function heldBlocker(
+  { policy, policyProblem, forcedBy = 'force-deletion=true' }: DrainObservation,
+  going: readonly DrainPod[],
+): Blocker {
   const left = going.slice(0, 3).map(nameOf).join(', ');
   const more = going.length > 3 ? ` and ${going.length - 3} more` : '';
   const what = policy === 'Quarantine' ? 'keeps the node cordoned until it has ended' : 'keeps waiting for it';
@@ -94,7 +97,7 @@ function heldBlocker({ policy, policyProblem }: DrainObservation, going: readonl
     text: `time to drain is over with pod ${left}${more} left; undrainable policy ${policy} ${what}${policyProblem ? `; ${policyProblem}` : ''}`,
     failed: true,
     pods: going.map(nameOf),
-    cure: 'end the pods by hand, or label the machine force-deletion=true',
+    cure: `end the pods by hand, or label the machine ${forcedBy}`,
   };
 }
 

@@ -117,6 +117,8 @@ export interface DrainObservation {
   readonly forceAt: Date;
   /** Forced whatever the time: asked for by label. */
   readonly forced: boolean;
+  /** The label that asks for that, as `key=value`; absent: `force-deletion=true`. */
+  readonly forcedBy?: string;
   /** What becomes of pods that are left at `forceAt`; absent: `Force`. */
   readonly policy?: UndrainablePolicy;
   /** What is wrong with the annotation that names the policy. */

@@ -1,5 +1,14 @@
 import type { Machine } from '@mcm/api';
-import { Annotations, InPlaceUpdateReasons, isForceDeletion, Labels, NodeConditions, parseTime, TRUE } from '@mcm/api';
+import {
+  Annotations,
+  InPlaceUpdateReasons,
+  isForceDeletion,
+  Labels,
+  NodeConditions,
+  parseTime,
+  TRUE,
+  TRUE_LOWER,
+} from '@mcm/api';
 import { controllerOf, type Node, type Pod, type PodDisruptionBudget } from '@mcm/kube';
 import type { VolumeSource } from '../driver/driver.ts';
 import type { TargetCaches } from '../machine/caches.ts';
@@ -57,6 +66,7 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
     evictUntil: after(since, evictionPeriodMs(settings)),
     forceAt,
     forced,
+    forcedBy: deletion ? `${Labels.ForceDeletion}=${TRUE_LOWER}` : `${Labels.ForceDrain}=${TRUE}`,
     detachTimeoutMs: settings.volumeDetachTimeoutMs,
     reattachTimeoutMs: settings.volumeReattachTimeoutMs,
     volumeWindow: options.volumeWindow,

@@ -58,7 +58,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
           memory: memory.drain,
           volumeWindow: o.volumeWindow,
           now,
-          ...(deleting ? { choice: undrainablePolicyOf(machine, machineClass) } : {}),
+          choice: undrainablePolicyOf(machine, machineClass),
         })
       : undefined;
   if (drain) memory.drain = drain.memory;

@@ -184,6 +184,39 @@ test('undrainable policy Hold: the deadline passes, the VM stays, the status say
   expect(rig.cloud.vms).toEqual([]);
 });
 
+test.each([
+  ['an update in place', 'update'],
+  ['a preservation', 'preserve'],
+] as const)(
+  'undrainable policy Hold for %s: the deadline passes, the pod stays; force-drain ends it',
+  async (_, why) => {
+    const { rig } = await started(0);
+    const annotations = { 'node.machine.sapcloud.io/undrainable-policy': 'Hold' };
+    await rig.createMachine('m-0', { drainTimeout: '30m' }, { annotations });
+    await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+    await budget(rig, 0);
+    await rig.createPod('web-1', 'm-0', { app: 'web' });
+    const node = rig.admin.resource(nodes);
+    const mark = (metadata: object) => node.patch('m-0', { type: 'merge', body: { metadata } });
+    if (why === 'update') {
+      await mark({ labels: { 'node.machine.sapcloud.io/candidate-for-update': 'true' } });
+      await mark({ labels: { 'node.machine.sapcloud.io/selected-for-update': 'true' } });
+    } else {
+      await mark({ annotations: { 'node.machine.sapcloud.io/preserve': 'when-failed' } });
+      await rig.conditions('m-0', [
+        { type: 'Ready', status: 'False', reason: 'KubeletDown', lastTransitionTime: '2026-01-01T00:00:00Z' },
+      ]);
+      await rig.until(async () => (await rig.phase('m-0')) === 'Failed');
+    }
+    await rig.clock.advance(3 * 60 * 60_000);
+    expect(await rig.podNames()).toEqual(['web-1']);
+    const body = { metadata: { labels: { 'force-drain': 'True' } } };
+    await rig.admin.resource(machines, NAMESPACE).patch('m-0', { type: 'merge', body });
+    await rig.until(async () => (await rig.podNames()).length === 0, 1_000);
+    expect(rig.cloud.vms).toHaveLength(1);
+  },
+);
+
 test('incident 2: a drain is forced at its deadline, counted in time and not in tries', async () => {
   const { rig } = await started(0);
   await rig.createMachine('m-0', { drainTimeout: '30m', maxEvictRetries: 1_000 });
