@@ -116,7 +116,6 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
 /** Loads the SDK ahead of the first call: it takes a third of a second that no reconcile should wait for. */
 export async function loadSdk(): Promise<void> {
   await import('@aws-sdk/client-ec2');
-  await import('@aws-sdk/client-sts');
 }
 
 /** The SDK is loaded when its first client is made. */
