@@ -4,15 +4,9 @@ import type { MachineObservation } from './observation.ts';
 import type { Action } from './plan.ts';
 import { after } from './timestamps.ts';
 
-/** How soon a machine that is held back is judged anew at the earliest. */
-const LOOK_AGAIN_MS = 30_000;
-
 /** Whether the breaker stands in the way of replacing the machine, and nobody has overruled it. */
 export const isHeld = (o: MachineObservation, now: Date): boolean =>
   o.breaker !== undefined && !overridesBreaker(o.machine, o.machineClass, now);
-
-export const lookAtBreakerAgain = (o: MachineObservation, now: Date): Date =>
-  new Date(now.getTime() + Math.max(o.settings.breaker.stableMs, LOOK_AGAIN_MS));
 
 export const heldBecause = ({ scope, silent, joined }: OpenBreaker): string =>
   `${silent} of ${joined} machines of the ${scope} fell silent together: none is replaced until they are heard of again`;
@@ -25,9 +19,12 @@ const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now:
   return now > after(current.lastUpdateTime, settings.healthTimeoutMs);
 };
 
+/** Whether a change of the breaker's counts is what the machine waits for. */
+export const awaitsBreaker = (o: MachineObservation, now: Date): boolean => isHeld(o, now) && isDue(o, now);
+
 /** One event when the breaker begins to hold the machine back, one when it lets it go. */
 export function tellHeld(o: MachineObservation, now: Date): Action | undefined {
-  const held = isHeld(o, now) && isDue(o, now);
+  const held = awaitsBreaker(o, now);
   if (held === (o.held === true)) return undefined;
   if (held && o.breaker) {
     const message = breakerMessage(o.breaker, o.settings.breaker.thresholdPercent);

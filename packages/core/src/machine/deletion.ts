@@ -12,7 +12,7 @@ import { type Blocker, type DrainPlan, planDrain } from '../drain/drain.ts';
 import { verdictOf } from '../drain/pod-filters.ts';
 import type { MachineError } from '../driver/errors.ts';
 import { isOutOfService } from '../node/taints.ts';
-import { heldBecause, isHeld, lookAtBreakerAgain } from './breaker.ts';
+import { heldBecause, isHeld } from './breaker.ts';
 import { isHealthy } from './conditions.ts';
 import type { MachineObservation, SettledCall } from './observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './plan.ts';
@@ -57,7 +57,7 @@ function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   const note = `Waiting: too many machines of the ${breaker.scope} are silent.`;
   return {
     actions: begun ? say(o, operation(at(step, note)), now) : [],
-    next: nextAt(lookAtBreakerAgain(o, now)),
+    next: nextAt(breaker.lookAgainAt),
     because: heldBecause(breaker),
   };
 }

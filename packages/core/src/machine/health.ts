@@ -1,7 +1,7 @@
 import { Annotations, formatDurationMs, Labels, type Machine, type MachineStatus, UpdateResults } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { isNodeOf } from '../node/instance.ts';
-import { heldBecause, isHeld, lookAtBreakerAgain } from './breaker.ts';
+import { heldBecause, isHeld } from './breaker.ts';
 import { conditionsDiffer, isHealthy, mirrored, printConditions, waitsForCriticalComponents } from './conditions.ts';
 import type { MachineObservation } from './observation.ts';
 import type { PlannedEvent } from './plan.ts';
@@ -210,7 +210,8 @@ function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
 /** At most so many at a time per deployment: with others being replaced the machine keeps waiting; their changes wake it. */
 function markFailed(o: MachineObservation, now: Date): HealthPlan {
   if (o.breaker && isHeld(o, now)) {
-    return { deadline: lookAtBreakerAgain(o, now), because: heldBecause(o.breaker) };
+    const { lookAgainAt } = o.breaker;
+    return { ...(lookAgainAt ? { deadline: lookAgainAt } : {}), because: heldBecause(o.breaker) };
   }
   if (o.replacementsInProgress >= (o.replacementsAllowed ?? 1)) {
     const until = waitsForMaking(o.machine.status?.currentStatus?.lastUpdateTime, o.settings.healthTimeoutMs);

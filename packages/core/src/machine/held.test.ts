@@ -59,10 +59,13 @@ describe('that it was Failed', () => {
 });
 
 describe('with the breaker open', () => {
-  test('nothing has begun: nothing is written, and it is looked at again', () => {
+  test('nothing has begun: nothing is written, and only events and what is forgotten by time bring the next look', () => {
     const held = plan(dying(status('Failed', 'health checks failing')), { breaker: BREAKER });
     expect(held.actions).toEqual([]);
-    expect(held.next.kind).toBe('waitUntil');
+    expect(held.next).toEqual({ kind: 'wait' });
+    const lookAgainAt = new Date(at(3));
+    const until = plan(dying(status('Failed', 'health checks failing')), { breaker: { ...BREAKER, lookAgainAt } });
+    expect(until.next).toEqual({ kind: 'waitUntil', instant: lookAgainAt });
     expect(held.because).toContain('3 of 4 machines of the zone a fell silent together');
   });
 

@@ -1,6 +1,7 @@
 import type { Machine } from '@mcm/api';
 import { again, type Clock, done, errorText, isConflict, type Key, type Logger, type Outcome } from '@mcm/kube';
 import type { DrainObservation } from '../drain/observation.ts';
+import { awaitsBreaker } from './breaker.ts';
 import type { MachineMemories } from './memory.ts';
 import { nextStep } from './next-step.ts';
 import { type ObserveOptions, observe } from './observe.ts';
@@ -16,7 +17,12 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
   readonly log: Logger;
   /** Told which budgets, and which volumes on their way to other nodes, a machine's drain waits for. */
   readonly waitFor: (key: Key, budgets: readonly string[], volumes: readonly string[]) => void;
+  /** Looks at a machine again after so many milliseconds. */
+  readonly wake: (key: Key, afterMs: number) => void;
 }
+
+/** Machines fall silent and speak again in swarms: those that the breaker holds back look at them together. */
+const BREAKER_SWARM_MS = 5_000;
 
 /** A plan that keeps finding something to do is looked at anew by the queue, so that it cannot hold a worker. */
 const MAX_ROUNDS = 12;
@@ -64,6 +70,11 @@ export class MachineReconciler {
       });
     }
     waitFor(key, plan.budgets ?? [], o.drain ? travelling(o.drain) : []);
+    if (awaitsBreaker(o, now)) {
+      this.#options.caches.census.onceChanged(machine, `machine ${key}`, () =>
+        this.#options.wake(key, BREAKER_SWARM_MS),
+      );
+    }
     if (plan.awaitsCapacity) this.#options.capacity.waits(machine, o.inputs);
     const group = marksFailed(machine, plan) ? replacementGroup(machine) : undefined;
     if (group) this.#reserve(group, machine.metadata.uid);

@@ -168,6 +168,7 @@ export function buildMachineController<Spec, Credentials>(
     clock,
     log,
     waitFor: (key, budgets, volumes) => wakes.waitFor(key, budgets, volumes),
+    wake: (key, afterMs) => machineController.enqueue(key, afterMs),
   });
   const machineController = controller('machine', reconciler.reconcile, (key) =>
     awaitsVm(caches.machines.store.get(key)),
