@@ -163,11 +163,39 @@ test('P-22 Manual: nothing happens until somebody selects a node', async () => {
     const before = await begin(world, 2);
     await world.clock.advance(30 * MINUTE);
     expect([await selectedNames(world), await sizeOf(world, 'blue')]).toEqual([[], 2]);
-    for (const name of await world.nodeNames()) {
-      const body = { metadata: { labels: { [Labels.SelectedForUpdate]: 'true' } } };
-      await world.admin.resource(nodes).patch(name, { type: 'merge', body });
-    }
+    await selectAll(world);
     await untilUpdated(world, 2, 'green');
+    expect(vmIds(world)).toEqual(before);
+    await expectQuiet(world);
+  });
+});
+
+/** Selects every node, as `kubectl label nodes --all` does. */
+async function selectAll(world: World): Promise<void> {
+  for (const name of await world.nodeNames()) {
+    const body = { metadata: { labels: { [Labels.SelectedForUpdate]: 'true' } } };
+    await world.admin.resource(nodes).patch(name, { type: 'merge', body });
+  }
+}
+
+test('Manual twice in a row: a selection of nodes that are updated already is none for the next template', async () => {
+  await inWorld({ inPlace: 'Manual' }, async (world) => {
+    const before = await begin(world, 2);
+    await selectAll(world);
+    await untilUpdated(world, 2, 'green');
+    for (const machineClass of ['blue', 'green']) {
+      await selectAll(world);
+      await world.until(async () => (await selectedNames(world)).length === 0, MINUTE);
+      await world.change({ template: { spec: { class: { name: machineClass } } } });
+      await world.clock.advance(30 * MINUTE);
+      expect([await selectedNames(world), await sizeOf(world, machineClass)]).toEqual([[], 0]);
+      await selectAll(world);
+      await untilUpdated(world, 2, machineClass);
+    }
+    const told = (await world.admin.resource<EventObject>(events, NAMESPACE).list()).items.filter(
+      ({ reason }) => reason === 'SelectionTakenOff',
+    );
+    expect(told.length).toBeGreaterThan(0);
     expect(vmIds(world)).toEqual(before);
     await expectQuiet(world);
   });

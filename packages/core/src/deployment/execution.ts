@@ -3,7 +3,7 @@ import { again, done, isConflict, isNotFound, nodes as nodeResource, type Outcom
 import { patchNode } from '../node/patch.ts';
 import { inParallel } from '../set/slow-start.ts';
 import type { DeploymentAccess } from './access.ts';
-import { nodeMarks } from './node-marks.ts';
+import { type NodeMark, nodeMarks } from './node-marks.ts';
 import type { Rollback } from './rollback.ts';
 import type { AutomaticPause } from './rollout-gate.ts';
 import { messageOf } from './set-writer.ts';
@@ -61,6 +61,7 @@ export class PlanExecution {
     for (const set of plan.write) written.set(set.metadata.uid, await this.#access.sets.update(set, signal));
     // The old sets are forbidden to refill by now, and the new one to delete what carries the label.
     await this.#handOver(plan, signal);
+    await this.#takeOff(revised, plan.inPlace.leftovers ?? [], signal);
     if (creation?.kind !== 'failed') {
       for (const event of plan.events) recorder.event(revised, event.type, event.reason, event.message);
     }
@@ -115,6 +116,26 @@ export class PlanExecution {
     const client = nodes.client.resource(nodeResource);
     const errors = await inParallel(inPlace.nodes, PARALLEL_NODES, async ({ node, change }) => {
       nodes.informer.recordWrite(await patchNode(client, node, change, { signal }));
+    });
+    const failure = errors.find((error) => !isNotFound(error));
+    if (failure !== undefined) throw failure;
+  }
+
+  /**
+   * Takes selections off nodes that have the current template. A live read first: to a user who has just changed the
+   * template, and selected for it, they are no leftovers, and the cache may have heard of the node only.
+   */
+  async #takeOff(deployment: MachineDeployment, marks: readonly NodeMark[], signal: AbortSignal): Promise<void> {
+    const { nodes, recorder } = this.#access.context;
+    if (nodes === undefined || marks.length === 0) return;
+    const { name, uid, generation } = deployment.metadata;
+    const { metadata: live } = await this.#access.client.get(name, { signal });
+    if (live.uid !== uid || live.generation !== generation) return;
+    const client = nodes.client.resource(nodeResource);
+    const errors = await inParallel(marks, PARALLEL_NODES, async ({ node, change }) => {
+      nodes.informer.recordWrite(await patchNode(client, node, change, { signal }));
+      const message = `Node ${node.metadata.name} has the current template: its selection for an update was taken off. Select nodes once they are candidates.`;
+      recorder.event(deployment, 'Normal', 'SelectionTakenOff', message);
     });
     const failure = errors.find((error) => !isNotFound(error));
     if (failure !== undefined) throw failure;

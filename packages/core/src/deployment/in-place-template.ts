@@ -80,3 +80,21 @@ export function restarts(machine: Machine, node: Node, current: MachineSet): Cha
     spec: { unschedulable: false },
   };
 }
+
+/**
+ * Takes a selection off a node that is no candidate: it has the current template, and the next rollout would take what
+ * is left of this one for a selection of its own. One whose agent may still be at work is left alone.
+ */
+export function leftoverOf(machine: Machine, node: Node): Change | undefined {
+  if (!has(node, Labels.SelectedForUpdate) || has(node, Labels.CandidateForUpdate)) return undefined;
+  const phase = phaseOf(machine);
+  if (has(node, Labels.UpdateResult) || phase === 'InPlaceUpdating' || phase === 'InPlaceUpdateFailed')
+    return undefined;
+  const noted = templateOf(node) !== undefined;
+  return {
+    metadata: {
+      labels: { [Labels.SelectedForUpdate]: null },
+      ...(noted ? { annotations: { [Annotations.SelectedForTemplate]: null } } : {}),
+    },
+  };
+}

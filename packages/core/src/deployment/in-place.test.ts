@@ -115,6 +115,33 @@ describe('InPlaceUpdate', () => {
     expect([await world.sizes(), await uids(world)]).toEqual(['large:1 small:2', before]);
   });
 
+  test('a selection of an updated node is taken off, but none that is meant for a template just changed', async () => {
+    let changes = 0;
+    await using world: World = await start({
+      fault: async (request, answer) => {
+        if (changes > 0 && request.method === 'GET' && /\/machinedeployments\/[^/?]+$/.test(request.url)) {
+          changes -= 1;
+          await world.changeClass('large');
+        }
+        return answer();
+      },
+    });
+    await world.deploy(2, strategy('Manual', 0, 1));
+    await world.until(() => world.complete(), 60);
+    const [name = ''] = (await world.nodes()).map(({ metadata }) => metadata.name);
+    const isSelected = async () =>
+      (await world.nodes()).some(({ metadata }) => metadata.labels?.[Labels.SelectedForUpdate] !== undefined);
+    await label(world, name, 'true');
+    await rounds(world, 2);
+    expect(await isSelected()).toBe(false);
+    changes = 1;
+    await label(world, name, 'true');
+    await world.pass(1);
+    expect([changes, await isSelected()]).toEqual([0, true]);
+    await rounds(world, 8);
+    expect(await world.sizes()).toBe('large:1 small:1');
+  });
+
   test('P-24 a failed update holds the others back, and nothing is replaced', async () => {
     await using world = await start();
     await world.deploy(3, strategy('Auto', 0, 1));

@@ -11,7 +11,7 @@ import type { Node } from '@mcm/kube';
 import { rolloutRoom } from '../disruption/ledger.ts';
 import { controllerReference } from '../set/claim.ts';
 import { createdAt, isAvailable, isBeingHandedOver, isTerminating, phaseOf, updateReasonOf } from '../set/machines.ts';
-import { beganFor, isOutdated, restarts, selectedFor, startedFor } from './in-place-template.ts';
+import { beganFor, isOutdated, leftoverOf, restarts, selectedFor, startedFor } from './in-place-template.ts';
 import type { NodeMark } from './node-marks.ts';
 import type { Resize } from './size.ts';
 
@@ -40,6 +40,8 @@ export interface InPlaceSnapshot {
 export interface InPlaceWork {
   readonly machines: readonly { readonly machine: Machine; readonly body: object }[];
   readonly nodes: readonly NodeMark[];
+  /** Nodes of the current template that were selected; told only to a server that knows of no newer template. */
+  readonly leftovers?: readonly NodeMark[];
 }
 
 export const NO_WORK: InPlaceWork = { machines: [], nodes: [] };
@@ -81,7 +83,7 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
   const selected = o.manual ? [] : select(o);
   return {
     resize: new Map(),
-    work: { ...tidy, nodes: [...tidy.nodes, ...again, ...selected] },
+    work: { ...tidy, nodes: [...tidy.nodes, ...again, ...selected], leftovers: leftovers(o) },
     because: reason(o, left, selected.length),
   };
 }
@@ -119,6 +121,14 @@ function startAgain(o: InPlaceSnapshot): NodeMark[] {
     });
   return [...old.flatMap(({ machines }) => at(machines, true)), ...at(current.machines, false)];
 }
+
+/** Nodes that were selected though they have the current template. */
+const leftovers = (o: InPlaceSnapshot): NodeMark[] =>
+  o.current.machines.flatMap((machine) => {
+    const node = isTerminating(machine) || isBeingHandedOver(machine) ? undefined : nodeOf(machine, o);
+    const change = node && leftoverOf(machine, node);
+    return change ? [{ node, change }] : [];
+  });
 
 /** Sizes of the current set that need no machine to move, and what a smaller deployment has too many (sheet 5.4). */
 function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
