@@ -85,6 +85,8 @@ export interface DrainMemory {
   readonly emptySince?: Date;
   /** VolumeAttachments that were deleted after a forced drain. */
   readonly detachAsked?: ReadonlySet<string>;
+  /** When this process last wrote what the drain waits for. */
+  readonly toldAt?: Date;
   /** Cordoning failed; a forced drain does without. */
   readonly cordonFailed?: boolean;
 }

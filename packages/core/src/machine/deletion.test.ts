@@ -2,6 +2,7 @@ import type { Machine, MachineStatus } from '@mcm/api';
 import type { Node, Taint } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } from '../drain/observation.ts';
+import { budget } from '../drain/testing.ts';
 import type { MachineCode } from '../driver/errors.ts';
 import { MachineError } from '../driver/errors.ts';
 import { mirrored } from './conditions.ts';
@@ -223,6 +224,32 @@ test.each<[row: string, observation: MachineObservation, actions: string[]]>([
   ],
 ])('%s', (_row, observation, actions) => {
   expect(verbs(planDeletion(observation, NOON).actions)).toEqual(actions);
+});
+
+test('what a drain waits for is told at once, and anew after a little while, whatever another process has written', () => {
+  const blocked = (toldAt?: Date): DrainObservation => ({
+    ...emptyDrain,
+    pods: [pod({ budgets: [budget({ misconfigured: true })] })],
+    memory: { ...NO_DRAIN_MEMORY, ...(toldAt ? { toldAt } : {}) },
+  });
+  const overwritten = terminating(`Waiting: something else. ${T2}`);
+  const told = planDeletion(see(dying(overwritten), { drain: blocked(), node: cordoned() }), NOON);
+  expect(told.actions).toMatchObject([{ do: 'writeStatus', tellsDrain: true }]);
+  const soon = planDeletion(
+    see(dying(overwritten), { drain: blocked(NOON), node: cordoned() }),
+    new Date(NOON.getTime() + 1_000),
+  );
+  expect(soon).toMatchObject({ actions: [], next: { kind: 'waitUntil', instant: new Date(NOON.getTime() + 5_000) } });
+  const due = planDeletion(
+    see(dying(overwritten), { drain: blocked(NOON), node: cordoned() }),
+    new Date(NOON.getTime() + 5_000),
+  );
+  expect(verbs(due.actions)).toEqual(['writeStatus']);
+  const setBack = planDeletion(
+    see(dying(overwritten), { drain: blocked(NOON), node: cordoned() }),
+    new Date(NOON.getTime() + -1_000),
+  );
+  expect(verbs(setBack.actions)).toEqual(['writeStatus']);
 });
 
 describe('a cloud that fails', () => {

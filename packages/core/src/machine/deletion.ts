@@ -9,6 +9,7 @@ import {
   TRUE,
 } from '@mcm/api';
 import { type Blocker, type DrainPlan, planDrain } from '../drain/drain.ts';
+import type { DrainMemory } from '../drain/observation.ts';
 import { verdictOf } from '../drain/pod-filters.ts';
 import type { MachineError } from '../driver/errors.ts';
 import { isOutOfService } from '../node/taints.ts';
@@ -22,6 +23,9 @@ import { millis } from './timestamps.ts';
 
 /** A step that ends sooner than this is not announced in the status. */
 const ANNOUNCED_AFTER_MS = 3_000;
+
+/** What a drain waits for is told anew after this at the earliest. */
+const TELL_DRAIN_EVERY_MS = 5_000;
 
 /** What `initialize` and `status` answer says: there is nothing to learn, go on. */
 const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninitialized']);
@@ -183,9 +187,11 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
     return act('pods may go now', ...evict, ...remove);
   }
   if (drain.drained) return undefined;
+  const told = describeDrain(o, drain, now);
+  const tellAt = told.length > 0 ? tellDrainAgainAt(o.drain.memory, now) : undefined;
   return {
-    actions: describeDrain(o, drain, now),
-    next: nextAt(drain.lookAgainAt),
+    actions: tellAt ? [] : told,
+    next: nextAt(drain.lookAgainAt, tellAt),
     because: becauseOf(drain),
     budgets: drain.blockers.flatMap(({ budgets = [] }) => budgets),
   };
@@ -213,14 +219,23 @@ const becauseOf = ({ blockers, leaving }: DrainPlan): string =>
 function describeDrain(o: MachineObservation, { blockers }: DrainPlan, now: Date): Action[] {
   if (blockers.length === 0) return [];
   const broken = blockers.filter(({ failed }) => failed);
-  if (broken.length > 0) {
-    return say(
-      o,
-      operation(at('drain', `Drain failed due to - ${texts(broken)}. Will retry in next sync.`), 'Failed'),
-      now,
-    );
-  }
-  return say(o, operation(at('drain', `Waiting: ${texts(blockers)}.`)), now);
+  const wanted =
+    broken.length > 0
+      ? operation(at('drain', `Drain failed due to - ${texts(broken)}. Will retry in next sync.`), 'Failed')
+      : operation(at('drain', `Waiting: ${texts(blockers)}.`));
+  return say(o, wanted, now).map((action) =>
+    action.do === 'writeStatus' ? { ...action, tellsDrain: true as const } : action,
+  );
+}
+
+/**
+ * Two processes that remember different things of one drain, as for a while after a lease was lost, would each put
+ * its own words over the other's, as fast as the API server answers: each waits a little before it says it anew.
+ */
+function tellDrainAgainAt({ toldAt }: DrainMemory, now: Date): Date | undefined {
+  if (!toldAt || now < toldAt) return undefined;
+  const due = new Date(toldAt.getTime() + TELL_DRAIN_EVERY_MS);
+  return now < due ? due : undefined;
 }
 
 const texts = (blockers: readonly Blocker[]): string => list([...new Set(blockers.map(({ text }) => text))].sort(), 3);

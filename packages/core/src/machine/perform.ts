@@ -180,6 +180,7 @@ export class Performer {
     const options = { subresource: 'status', signal: scope.signal };
     const answer = await this.#machines(scope).patch(name, { type: 'merge', body }, options);
     this.#options.caches.machines.recordWrite(answer);
+    if (action.tellsDrain) scope.memory.drain = { ...scope.memory.drain, toldAt: scope.now };
     if (action.event) {
       const { type, reason, message } = action.event;
       this.#options.recorder.event(machine, type, reason, message);

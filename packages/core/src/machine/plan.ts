@@ -15,7 +15,13 @@ export type Action =
   /** Provider id, node label and priority in one write. */
   | { readonly do: 'record'; readonly instance: Instance }
   | { readonly do: 'labelNode'; readonly nodeName: string }
-  | { readonly do: 'writeStatus'; readonly status: MachineStatus; readonly event?: PlannedEvent }
+  /** `tellsDrain`: it says what a drain waits for, and when it did is remembered. */
+  | {
+      readonly do: 'writeStatus';
+      readonly status: MachineStatus;
+      readonly event?: PlannedEvent;
+      readonly tellsDrain?: true;
+    }
   /** Notes and tells that the breaker holds the machine back, or lets it go. */
   | { readonly do: 'tellHeld'; readonly held: boolean; readonly event: PlannedEvent }
   /** Tells what the machine asks for in vain; empty: nothing any more. */
