@@ -179,6 +179,11 @@ describe("the original's rules", () => {
   });
 });
 
+test('S-K6 a node template with cpu, gpu, memory, region, zone and type is valid', () => {
+  const capacity = { cpu: 2, gpu: 0, memory: '4Gi' };
+  expect(validate(classManifest({ capacity, region: 'r', zone: 'z', instanceType: 't' }))).toEqual([]);
+});
+
 test('all errors are collected, each field once', () => {
   const errors = validate(
     deploymentManifest({

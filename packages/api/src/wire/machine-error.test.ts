@@ -39,6 +39,12 @@ describe('text form', () => {
     expect(parseMachineError(text)).toEqual({ code, message, recognised });
   });
 
+  test('S-X5 the code and what stands in its brackets; what has none is a failure', () => {
+    const text = 'machine codes error: code = [NotFound] message = [a [b] c]';
+    expect(parseMachineError(text)).toEqual({ code: 'NotFound', message: 'a [b] c', recognised: true });
+    expect(parseMachineError('x')).toEqual({ code: 'Unknown', message: 'x', recognised: false });
+  });
+
   test('survives the trip; only brackets without a partner change', () => {
     const messages = fc.oneof(fc.string(), fc.stringMatching(/^[[\]()a]{0,12}$/));
     const codes = fc.constantFrom(...Object.keys(MachineCodes).filter(isMachineCode));

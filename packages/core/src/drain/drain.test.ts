@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { NOON } from '../machine/testing.ts';
 import { isMisconfigured } from './budgets.ts';
 import { forcedKey, planDrain } from './drain.ts';
-import type { Attachment, Attempt, DrainMemory, DrainPod } from './observation.ts';
+import type { Attempt, DrainMemory, DrainPod } from './observation.ts';
+import { playDrain } from './play.ts';
 import { budget, later, look, MINUTE, pod, withVolume } from './testing.ts';
-import { beginMove, trackVolumes } from './volumes.ts';
 
 const second = 1_000;
 const minute = MINUTE;
@@ -60,54 +60,8 @@ test('S-DR16 pods with volumes go by priority, one at a time', () => {
   expect(names(planDrain(look(pods), NOON).evict)).toEqual(['high', 'none']);
 });
 
-/** Plays a drain: what is evicted ends after `graceMs`, its volume comes off `detachMs` later and on again `attachMs` later. */
-function play(
-  pods: readonly DrainPod[],
-  times: { graceMs: number; detachMs: number; attachMs: number },
-  volumeWindow = 1,
-): { order: string[]; tookMs: number } {
-  let o = look(pods, {
-    volumeWindow,
-    attachments: pods.flatMap((p) =>
-      p.volumes.map((volume): Attachment => ({ volume, name: volume, deleting: false })),
-    ),
-  });
-  const evictedAt = new Map<string, Date>();
-  const order: string[] = [];
-  for (let now = NOON; now < later(60 * minute); now = later(second, now)) {
-    const passed = (name: string, ms: number): boolean => {
-      const from = evictedAt.get(name);
-      return from !== undefined && now >= later(ms, from);
-    };
-    const owner = (volume: string): string => volume.replace('pv-', '');
-    const { graceMs, detachMs, attachMs } = times;
-    o = {
-      ...o,
-      pods: o.pods.filter(({ name }) => !passed(name, graceMs)),
-      attachments: o.attachments.filter(({ volume }) => !passed(owner(volume), graceMs + detachMs)),
-      attachedElsewhere: new Set(
-        order.filter((name) => passed(name, graceMs + detachMs + attachMs)).map((name) => `pv-${name}`),
-      ),
-    };
-    o = { ...o, memory: trackVolumes(o, now) };
-    const plan = planDrain(o, now);
-    if (plan.drained) return { order, tookMs: now.getTime() - NOON.getTime() };
-    const memory = { attempts: new Map(o.memory.attempts), moves: new Map(o.memory.moves) };
-    for (const p of plan.evict) {
-      order.push(p.name);
-      evictedAt.set(p.name, now);
-      memory.attempts.set(p.uid, attempt({ at: now, result: 'asked' }));
-      const move = beginMove(p);
-      if (move) memory.moves.set(p.uid, move);
-    }
-    o = { ...o, memory: { ...o.memory, ...memory } };
-    if (plan.evict.length === 0) expect(plan.lookAgainAt).toBeDefined();
-  }
-  throw new Error('the drain never ended');
-}
-
 test('S-DR5 the next pod with a volume leaves when the one before has its volume again elsewhere', () => {
-  const { order, tookMs } = play([withVolume('a'), withVolume('b')], {
+  const { order, tookMs } = playDrain([withVolume('a'), withVolume('b')], {
     graceMs: 5_000,
     detachMs: 5_000,
     attachMs: 5_000,
@@ -125,12 +79,12 @@ test.each([
 ])('incident 22: seven pods whose volumes come off %s', (_pace, detachMs, serial, adaptive) => {
   const pods = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => withVolume(name));
   const times = { graceMs: 5 * second, detachMs, attachMs: 10 * second };
-  expect(play(pods, times, 1).tookMs).toBe(serial);
-  expect(play(pods, times, 5).tookMs).toBe(adaptive);
+  expect(playDrain(pods, times, 1).tookMs).toBe(serial);
+  expect(playDrain(pods, times, 5).tookMs).toBe(adaptive);
 });
 
 test('S-DR3 a volume that is attached nowhere again costs at most the re-attach timeout', () => {
-  const { tookMs } = play([withVolume('a'), withVolume('b')], {
+  const { tookMs } = playDrain([withVolume('a'), withVolume('b')], {
     graceMs: 1_000,
     detachMs: 1_000,
     attachMs: 10 * minute,
@@ -143,11 +97,13 @@ test('a bare pod with a volume comes back nowhere: nobody waits for it', () => {
     const { ownerKind: _, ...rest } = withVolume(name);
     return rest;
   };
-  expect(play([bare('a'), bare('b')], { graceMs: 1_000, detachMs: 1_000, attachMs: 10 * minute }).tookMs).toBe(4_000);
+  expect(playDrain([bare('a'), bare('b')], { graceMs: 1_000, detachMs: 1_000, attachMs: 10 * minute }).tookMs).toBe(
+    4_000,
+  );
 });
 
 test('a volume that never comes off holds a drain no longer than the detach timeout', () => {
-  const { tookMs } = play([withVolume('a')], { graceMs: 1_000, detachMs: 60 * minute, attachMs: 0 });
+  const { tookMs } = playDrain([withVolume('a')], { graceMs: 1_000, detachMs: 60 * minute, attachMs: 0 });
   expect(tookMs).toBe(121_000);
 });
 

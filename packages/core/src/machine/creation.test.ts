@@ -7,7 +7,7 @@ import { nextStep } from './next-step.ts';
 import type { CallKind, CallMemory, MachineObservation } from './observation.ts';
 import type { Action } from './plan.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults, settingsOf } from './settings.ts';
-import { at, machine, NOON, node } from './testing.ts';
+import { at, hc, machine, NOON, node } from './testing.ts';
 
 const created = { providerId: 'fakeID-0', nodeName: 'fakeNode-0' };
 const priority = { 'machinepriority.machine.sapcloud.io': '3' };
@@ -206,6 +206,19 @@ test('S-C3 Pending already: nothing is written again, the node is waited for', (
   const plan = nextStep(see(recorded(pending), { calls: ok('initialize') }), NOON);
   expect(plan.actions).toEqual([]);
   expect(plan.next).toEqual({ kind: 'waitUntil', instant: new Date(at(20)) });
+});
+
+test('S-N10 the Node is absent: nothing is synchronised, and it is looked at when something comes', () => {
+  const spec = { providerID: 'fakeID-0', nodeTemplate: { metadata: { labels: { l: 'x' } } } };
+  const status: MachineStatus = { currentStatus: { phase: 'Pending', lastUpdateTime: at(0), timeoutActive: true } };
+  const pending = machine({ metadata: { ...recorded().metadata }, spec, status });
+  expect(nextStep(see(pending, { calls: ok('initialize') }), NOON)).toMatchObject({
+    actions: [],
+    next: { kind: 'waitUntil', instant: new Date(at(20)) },
+  });
+  const there = node({ spec: { providerID: 'fakeID-0' }, conditions: hc('False') });
+  const synced = nextStep(see(pending, { calls: ok('initialize'), node: there }), NOON);
+  expect(synced.actions).toMatchObject([{ do: 'syncNode', patch: { main: { metadata: { labels: { l: 'x' } } } } }]);
 });
 
 test.each([

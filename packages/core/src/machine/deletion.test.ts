@@ -300,6 +300,29 @@ describe('a cloud that fails', () => {
   });
 });
 
+test('S-D24 the lookup fails with what is no machine code: it counts as Unknown, and is tried again soon (O-2 mended)', () => {
+  const error = MachineError.from(new Error('boom'));
+  const calls: CallMemory = {
+    last: { kind: 'status', at: NOON, outcome: { ok: false, error }, failures: 1, inputs: 'i' },
+  };
+  const [said] = planDeletion({ ...nodeless, calls }, NOON).actions;
+  const text = `Error occurred with decoding machine error status while getting VM status, aborting with retry. ${T1}`;
+  expect(said).toMatchObject({
+    do: 'writeStatus',
+    status: { lastOperation: { description: text, state: 'Failed', type: 'Delete' } },
+  });
+  const told = dying(
+    {
+      ...terminating(text),
+      lastOperation: { description: text, state: 'Failed', type: 'Delete', lastUpdateTime: at(0) },
+    },
+    { labels: {} },
+  );
+  const waiting = { ...nodeless, machine: told, calls };
+  expect(planDeletion(waiting, NOON).next).toEqual({ kind: 'waitUntil', instant: new Date(NOON.getTime() + 5_000) });
+  expect(verbs(planDeletion(waiting, new Date(NOON.getTime() + 5_000)).actions)).toEqual(['call status']);
+});
+
 test('a deletion that the cloud takes its time for is announced once, after 3 s', () => {
   const o = see(dying(terminating(T1)), { calls: { running: { kind: 'delete', since: NOON } } });
   expect(planDeletion(o, NOON)).toMatchObject({ actions: [], next: { instant: new Date(NOON.getTime() + 3_000) } });

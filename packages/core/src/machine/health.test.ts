@@ -204,19 +204,36 @@ const other = (phase: MachinePhase | undefined, name = 'd1', expiry?: string): M
     status: { currentStatus: { ...(phase ? { phase } : {}), ...(expiry ? { preserveExpiryTime: expiry } : {}) } },
   });
 
-test.each<[row: string, second: Machine, failed: boolean]>([
+/** The same, of this MachineSet; those of the rows are of `set-1`, like the target. */
+const ownedBy = (uid: string, m: Machine): Machine => ({
+  ...m,
+  metadata: {
+    ...m.metadata,
+    ownerReferences: [
+      { apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'MachineSet', name: uid, uid, controller: true },
+    ],
+  },
+});
+
+test.each<[row: string, second: Machine, failed: boolean, label?: string]>([
   ['S-P1 Unknown, other deployment', other('Unknown', 'd2'), true],
   ['S-P2 Failed, other deployment', other('Failed', 'd2'), true],
+  ['S-P3 Unknown, same set, neither with the label', other('Unknown', ''), true, ''],
   ['S-P4 Failed', other('Failed'), false],
   ['S-P5 Terminating', other('Terminating'), false],
   ['S-P6 no phase', other(undefined), false],
   ['S-P7 Pending', other('Pending'), false],
   ['S-P8 CrashLoopBackOff', other('CrashLoopBackOff'), false],
+  ['S-P9 Pending in another set of the deployment', ownedBy('set-2', other('Pending')), false],
   ['S-P11 Failed and preserved', other('Failed', 'd1', at(60)), true],
   ['S-P12 Unknown', other('Unknown'), true],
-])('meltdown guard: beside a machine of %s', (_row, second, marked) => {
-  const target = given({ phase: 'Unknown', since: -15, conditions: sick });
-  const group = [target, second].filter((m) => replacementGroup(m) === replacementGroup(target));
+])('meltdown guard: beside a machine of %s', (_row, second, marked, label = 'd1') => {
+  const labelled = given({ phase: 'Unknown', since: -15, conditions: sick });
+  const { name: _, ...unlabelled } = labelled.metadata.labels ?? {};
+  const labels = label ? { ...unlabelled, name: label } : unlabelled;
+  const target = ownedBy('set-1', { ...labelled, metadata: { ...labelled.metadata, labels } });
+  const beside = second.metadata.ownerReferences ? second : ownedBy('set-1', second);
+  const group = [target, beside].filter((m) => replacementGroup(m) === replacementGroup(target));
   const plan = planHealth(
     observe(target, node({ conditions: sick }), { replacementsInProgress: countReplacements(group, { making: true }) }),
     NOON,

@@ -3,9 +3,10 @@ import type { Change, Node } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/observation.ts';
 import type { Caches } from './caches.ts';
-import { unresponsiveAt } from './conditions.ts';
+import { mirrored, unresponsiveAt } from './conditions.ts';
 import { planInPlace } from './in-place.ts';
 import { MachineMemories } from './memory.ts';
+import { nextStep } from './next-step.ts';
 import type { MachineObservation } from './observation.ts';
 import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
 import { at, condition, hc, machine, NOON, node } from './testing.ts';
@@ -64,7 +65,33 @@ const chosen = { [CandidateForUpdate]: 'true', [SelectedForUpdate]: 'true' };
 describe('the update of a node in place', () => {
   test('S-I8 S-I16 without a node nothing is due', () => expect(plan(undefined)).toBeUndefined());
   test('S-I16 without a condition nothing is due', () => expect(plan(labelled({}))).toBeUndefined());
-  test('S-I20 a node that is another machine’s is not touched', () => {
+  test('S-I20 the label names a node that is missing: nothing is drained, and no phase of an update is written (O-55)', () => {
+    const lost: Machine = {
+      ...ours,
+      status: {
+        ...ours.status,
+        conditions: mirrored([
+          ...hc('True'),
+          { ...condition(NodeConditions.InPlaceUpdate, 'True'), reason: 'SelectedForUpdate' },
+        ]),
+      },
+    };
+    const o = seen(undefined, { machine: lost });
+    expect(planInPlace(o, NOON)).toBeUndefined();
+    expect(nextStep(o, NOON).actions).toMatchObject([
+      {
+        do: 'writeStatus',
+        status: {
+          currentStatus: { phase: 'Unknown' },
+          lastOperation: { description: expect.stringMatching(/^Node object went missing/), type: 'HealthCheck' },
+        },
+      },
+    ]);
+    const there = seen(labelled(chosen, 'SelectedForUpdate'), { machine: lost });
+    expect(nextStep(there, NOON).actions.map(({ do: verb }) => verb)).not.toEqual(['writeStatus']);
+  });
+
+  test('a node that is another machine’s is not touched', () => {
     const other = { ...ours, spec: { ...ours.spec, providerID: 'local:///a/mine' } };
     const foreign = { ...labelled(chosen), spec: { providerID: 'local:///a/other' } };
     expect(plan(foreign, { machine: other })).toBeUndefined();
@@ -88,14 +115,6 @@ describe('the update of a node in place', () => {
 
   test('S-I19 ready: the agent is waited for', () => {
     expect(plan(labelled(chosen, 'ReadyForUpdate'))?.actions ?? []).toEqual([]);
-  });
-
-  test.each<[string, Partial<MachineObservation>]>([
-    ['nothing special', {}],
-    ['force-drain', { drain: { ...empty, forced: true } }],
-    ['unresponsive for ten minutes', { drain: { ...empty, forceAt: new Date(at(-5)) } }],
-  ])('S-I21 %s: the drain ends with its condition', (_, change) => {
-    expect(reasons(labelled(chosen, 'SelectedForUpdate'), change)).toEqual(['DrainSuccessful']);
   });
 });
 

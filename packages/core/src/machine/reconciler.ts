@@ -8,6 +8,7 @@ import { type ObserveOptions, observe } from './observe.ts';
 import type { Performer } from './perform.ts';
 import type { Action, Plan } from './plan.ts';
 import { replacementGroup } from './replacements.ts';
+import { Reservations } from './reservations.ts';
 import { withOperation } from './status.ts';
 
 export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved'> {
@@ -31,14 +32,13 @@ const MAX_ROUNDS = 12;
 export class MachineReconciler {
   readonly #options: MachineReconcilerOptions;
   readonly #observeOptions: ObserveOptions;
-  /** Machines being marked Failed, by group: caches do not show them before the write is answered. */
-  readonly #reserved = new Map<string, Set<string>>();
+  readonly #reservations = new Reservations();
 
   constructor(options: MachineReconcilerOptions) {
     this.#options = options;
     this.#observeOptions = {
       ...options,
-      reserved: (group, uid) => [...(this.#reserved.get(group) ?? [])].filter((other) => other !== uid).length,
+      reserved: (group, uid) => this.#reservations.others(group, uid),
     };
   }
 
@@ -77,22 +77,17 @@ export class MachineReconciler {
     }
     if (plan.awaitsCapacity) this.#options.capacity.waits(machine, o.inputs);
     const group = marksFailed(machine, plan) ? replacementGroup(machine) : undefined;
-    if (group) this.#reserve(group, machine.metadata.uid);
+    if (group) this.#reservations.reserve(group, machine.metadata.uid);
     try {
       for (const action of plan.actions) await this.#perform(action, { o, memory, now, signal });
     } finally {
-      if (group) this.#reserved.get(group)?.delete(machine.metadata.uid);
+      if (group) this.#reservations.release(group, machine.metadata.uid);
     }
     if (plan.actions.some((action) => action.do === 'removeFinalizer')) return done;
     if (plan.next.kind === 'continue') return undefined;
     if (plan.next.kind === 'wait') return done;
     // A deadline counts as passed strictly after its instant.
     return again(Math.max(plan.next.instant.getTime() - clock.now().getTime(), 0) + 1);
-  }
-
-  #reserve(group: string, uid: string): void {
-    const reserved = this.#reserved.get(group) ?? new Set();
-    this.#reserved.set(group, reserved.add(uid));
   }
 
   /** What goes wrong on the way out of a drain or at the Node stands in the status, in the original's words. */

@@ -208,3 +208,14 @@ test('what is not ours is never removed (R49), and a sync is stable', () => {
     }),
   );
 });
+
+test.each<[what: string, before: Taint[], wanted: Taint, changed: boolean]>([
+  ['a new one', [K2], K1, true],
+  ['another value', [taint('K1', 'V2'), K2], K1, true],
+  ['an identical one', [K1, K2], K1, false],
+])('S-X3 a taint is put on a node: %s', (_what, before, wanted, changed) => {
+  const after = syncTaints(before, [], [wanted]);
+  expect(after !== undefined).toBe(changed);
+  expect((after ?? before).filter(({ key }) => key === 'K1')).toEqual([wanted]);
+  expect(after ?? before).toContainEqual(K2);
+});

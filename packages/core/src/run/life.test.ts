@@ -115,6 +115,19 @@ test('class and Secret are held while they are used, and let go afterwards', asy
   await r.until(async () => ((await finalizers())[1] ?? []).length === 0);
 });
 
+test('S-K5 a class that has lost our finalizer gets it back, and makes machines', async () => {
+  const { rig: r } = await started();
+  const classes = r.admin.resource(machineClasses, NAMESPACE);
+  const held = async () => (await classes.get('small')).metadata.finalizers ?? [];
+  expect(await held()).toEqual([]);
+  await r.createMachine('m-1');
+  await r.until(running(r, 'm-1'), 5_000);
+  await classes.patch('small', { type: 'merge', body: { metadata: { finalizers: null } } });
+  await r.createMachine('m-2');
+  await r.until(running(r, 'm-2'), 5_000);
+  expect(await held()).toEqual(['machine.sapcloud.io/machine-controller-manager']);
+});
+
 test('a quota is waited for as long as the flag says, and a mended class ends the wait at once', async () => {
   const { rig: r } = await started();
   r.cloud.fail('create', { code: 'ResourceExhausted', message: 'no more cores' }, { code: 'InvalidArgument' });
@@ -138,7 +151,7 @@ test('a quota is waited for as long as the flag says, and a mended class ends th
   expect((await r.machine('m-1'))?.status?.lastOperation?.errorCode).toBeUndefined();
 });
 
-test('a class that does not exist, or a Secret, is named; the machine is made when they come', async () => {
+test('S-K2 a class that does not exist, or a Secret, is named; the machine is made when they come', async () => {
   const { rig: r } = await rig();
   r.start();
   await r.createMachine('m-1');

@@ -17,9 +17,14 @@ const unready: HealthSources = {
 };
 
 test.each([
-  ['/healthz', sources, 200, 'OK'],
+  [200, 'OK', sources],
+  [500, 'Unhealthy', unready],
+])('S-X4 the health endpoint: %i %s', async (status, text, from) => {
+  expect(await answerHealth('/healthz', from)).toMatchObject({ status, body: text });
+});
+
+test.each([
   ['/livez', sources, 200, 'OK'],
-  ['/healthz', unready, 500, 'Unhealthy'],
   ['/readyz', sources, 200, 'ok'],
   [
     '/readyz?verbose',

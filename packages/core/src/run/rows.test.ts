@@ -1,0 +1,245 @@
+import { crds, Labels, machines } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { nodes, pods, type Transport, VirtualClock } from '@mcm/kube';
+import { afterEach, describe, expect, test } from 'vitest';
+import { NAMESPACE, Rig, type RigOptions } from './testing.ts';
+
+/** Rows of the machine controller's scenario tables that only show in the whole controller. */
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const cleanUp: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const clean of cleanUp.splice(0)) await clean();
+});
+
+async function started(names: readonly string[], options: Partial<RigOptions> = {}): Promise<Rig> {
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ clock, crds, controllers: false });
+  const rig = new Rig({ clock, plane, ...options });
+  cleanUp.push(async () => {
+    await rig.kill();
+    await plane.close();
+  });
+  await rig.createClass();
+  rig.start();
+  for (const name of names) await rig.createMachine(name, {}, { labels: { [Labels.DeploymentName]: 'd1' } });
+  await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
+  return rig;
+}
+
+/** Counts the controller's own writes of Nodes, and refuses them while it is told to. */
+function nodeWrites() {
+  const state = { refused: false, count: 0 };
+  const wrap =
+    (transport: Transport): Transport =>
+    async (request) => {
+      if (request.method !== 'PATCH' || !request.path.startsWith('/api/v1/nodes/')) return transport(request);
+      state.count++;
+      if (!state.refused) return transport(request);
+      const body = { kind: 'Status', status: 'Failure', reason: 'InternalError', code: 500 };
+      return Response.json({ ...body, message: 'Failed to update node' }, { status: 500 });
+    };
+  return { state, wrap };
+}
+
+const ready = (status: 'True' | 'False' | 'Unknown', since: string) => [
+  { type: 'Ready', status, reason: 'Test', lastTransitionTime: since },
+];
+
+const gone = (rig: Rig) => async (): Promise<boolean> => (await rig.machines()).length === 0;
+
+describe('the cordon', () => {
+  test('S-CO1 the node vanishes before the cordon reaches it: no error, the machine goes', async () => {
+    let answer = 0;
+    const wrap =
+      (transport: Transport): Transport =>
+      async (request) => {
+        const cordons = request.method === 'PATCH' && String(request.body).includes('"unschedulable":true');
+        if (!cordons) return transport(request);
+        const body = { metadata: { finalizers: null } };
+        await rig.admin.resource(nodes).patch('m-0', { type: 'merge', body });
+        await rig.admin.resource(nodes).delete('m-0');
+        const response = await transport(request);
+        answer = response.status;
+        return response;
+      };
+    const rig: Rig = await started(['m-0'], { wrap });
+    await rig.deleteMachine('m-0');
+    await rig.until(gone(rig), MINUTE);
+    expect(answer).toBe(404);
+    expect(rig.cloud.vms).toEqual([]);
+    expect(rig.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  test('S-CO2 a node is cordoned before its pods go', async () => {
+    const rig = await started(['m-0']);
+    await rig.createPod('a', 'm-0');
+    expect((await rig.nodes())[0]?.spec.unschedulable).toBeUndefined();
+    await rig.deleteMachine('m-0');
+    await rig.until(
+      async () => (await rig.admin.resource(pods, NAMESPACE).get('a')).metadata.deletionTimestamp !== undefined,
+    );
+    expect((await rig.nodes())[0]?.spec.unschedulable).toBe(true);
+  });
+
+  test('S-CO3 a node that is cordoned already and says why is not written again', async () => {
+    const { state, wrap } = nodeWrites();
+    const rig = await started(['m-0'], { wrap });
+    await rig.createPod('a', 'm-0');
+    await rig.admin.resource(nodes).patch('m-0', { type: 'merge', body: { spec: { unschedulable: true } } });
+    const body = { status: { conditions: [{ type: 'Terminating', status: 'True', reason: 'ScaleDown' }] } };
+    await rig.admin.resource(nodes).patch('m-0', { type: 'strategic', body }, { subresource: 'status' });
+    await rig.clock.advance(1_000);
+    state.count = 0;
+    await rig.deleteMachine('m-0');
+    await rig.clock.advance(MINUTE);
+    expect((await rig.admin.resource(pods, NAMESPACE).get('a')).metadata.deletionTimestamp).toBeDefined();
+    expect(state.count).toBe(0);
+  });
+});
+
+describe('a deletion while updates of the node fail', () => {
+  const refusing = async (labels: Record<string, string> = {}) => {
+    const { state, wrap } = nodeWrites();
+    const rig = await started(['m-0'], { wrap });
+    await rig.createPod('a', 'm-0');
+    state.refused = true;
+    const client = rig.admin.resource(machines, NAMESPACE);
+    await client.patch('m-0', { type: 'merge', body: { metadata: { labels } } });
+    await rig.deleteMachine('m-0');
+    return { rig, state };
+  };
+
+  test('S-D11 forced by label: the VM goes all the same, and the machine once its Node can be written', async () => {
+    const { rig, state } = await refusing({ 'force-deletion': 'True' });
+    await rig.until(async () => rig.cloud.vms.length === 0, MINUTE);
+    expect(await rig.podNames()).toEqual([]);
+    state.refused = false;
+    await rig.until(gone(rig), 15 * MINUTE);
+  });
+
+  test('S-D13 deleted three hours ago: the drain’s time is over, and it goes on as if forced', async () => {
+    const { rig } = await refusing();
+    await rig.clock.advance(HOUR);
+    expect(rig.cloud.vms).toHaveLength(1);
+    await rig.clock.advance(2 * HOUR);
+    expect(rig.cloud.vms).toEqual([]);
+    expect(await rig.podNames()).toEqual([]);
+  });
+
+  test('S-D14 deleted just now: nothing leaves a node that takes pods, it says why, and carries on by itself', async () => {
+    const { rig, state } = await refusing();
+    await rig.until(async () => (await rig.machine('m-0'))?.status?.lastOperation?.state === 'Failed', MINUTE);
+    expect((await rig.machine('m-0'))?.status?.lastOperation).toMatchObject({
+      description: expect.stringMatching(
+        /^Drain failed due to failure in update of node conditions - .*Failed to update node.*\. Will retry in next sync\. Initiate node drain$/,
+      ),
+      type: 'Delete',
+    });
+    await rig.clock.advance(10 * MINUTE);
+    expect((await rig.admin.resource(pods, NAMESPACE).get('a')).metadata.deletionTimestamp).toBeUndefined();
+    expect(rig.cloud.vms).toHaveLength(1);
+    state.refused = false;
+    await rig.until(
+      async () => (await rig.admin.resource(pods, NAMESPACE).get('a')).metadata.deletionTimestamp !== undefined,
+      20 * MINUTE,
+    );
+  });
+});
+
+describe('the drain of a node that is updated in place', () => {
+  /** Reasons of the node's condition, in the order in which the controller wrote them. */
+  async function selected(conditions: (rig: Rig) => readonly object[], labels: Record<string, string> = {}) {
+    const reasons: string[] = [];
+    const wrap =
+      (transport: Transport): Transport =>
+      (request) => {
+        const text = String(request.body);
+        const reason = /"type":"InPlaceUpdate"/.test(text) ? /"reason":"(\w+)"/.exec(text)?.[1] : undefined;
+        if (reason && request.path.startsWith('/api/v1/nodes/')) reasons.push(reason);
+        return transport(request);
+      };
+    const rig = await started(['m-0'], { wrap });
+    await rig.createPod('a', 'm-0');
+    await rig.conditions('m-0', conditions(rig));
+    await rig.clock.advance(2_000);
+    const client = rig.admin.resource(machines, NAMESPACE);
+    await client.patch('m-0', { type: 'merge', body: { metadata: { labels } } });
+    const chosen = { [Labels.CandidateForUpdate]: 'true', [Labels.SelectedForUpdate]: 'true' };
+    await rig.admin.resource(nodes).patch('m-0', { type: 'merge', body: { metadata: { labels: chosen } } });
+    await rig.until(async () => reasons.includes('SelectedForUpdate'), MINUTE);
+    return { rig, reasons };
+  }
+  const ago = (rig: Rig, minutes: number): string =>
+    new Date(rig.clock.now().getTime() - minutes * MINUTE).toISOString();
+  const done = ['CandidateForUpdate', 'SelectedForUpdate', 'DrainSuccessful', 'ReadyForUpdate'];
+
+  test('S-I21 nothing special: the pod is evicted and waited for, then the condition says DrainSuccessful', async () => {
+    const { rig, reasons } = await selected((r) => ready('True', ago(r, 10)));
+    await rig.clock.advance(5_000);
+    const client = rig.admin.resource(pods, NAMESPACE);
+    expect((await client.get('a')).metadata.deletionTimestamp).toBeDefined();
+    expect(reasons).not.toContain('DrainSuccessful');
+    await client.delete('a', { gracePeriodSeconds: 0 });
+    await rig.until(async () => reasons.length === done.length, MINUTE);
+    expect(reasons).toEqual(done);
+    expect(await rig.phase('m-0')).toBe('InPlaceUpdating');
+  });
+
+  test.each<[what: string, conditions: (rig: Rig) => readonly object[], labels?: Record<string, string>]>([
+    ['Ready False for 10 min', (rig) => ready('False', ago(rig, 10))],
+    [
+      'ReadonlyFilesystem True for 10 min',
+      (rig) => [
+        ...ready('True', ago(rig, 10)),
+        { type: 'ReadonlyFilesystem', status: 'True', reason: 'Test', lastTransitionTime: ago(rig, 10) },
+      ],
+    ],
+    ['force-drain=True', (rig) => ready('True', ago(rig, 10)), { [Labels.ForceDrain]: 'True' }],
+  ])(
+    'S-I21 %s: the pod is deleted without grace, then the condition says DrainSuccessful',
+    async (_, conditions, labels) => {
+      const { rig, reasons } = await selected(conditions, labels);
+      await rig.until(async () => reasons.includes('DrainSuccessful'), MINUTE);
+      expect(await rig.podNames()).toEqual([]);
+      expect(reasons.slice(0, 3)).toEqual(done.slice(0, 3));
+    },
+  );
+});
+
+test('S-PM1 two of a deployment whose time is over at the same instant: one is marked Failed, though the cache shows neither', async () => {
+  const names = ['m-0', 'm-1', 'm-2', 'm-3', 'm-4', 'm-5'];
+  let slow = false;
+  const marked: string[] = [];
+  const wrap =
+    (transport: Transport): Transport =>
+    async (request) => {
+      if (slow && request.method !== 'GET' && String(request.body).includes('"phase":"Failed"')) {
+        marked.push(request.path);
+        await new Promise<void>((resolve) => rig.clock.setTimeout(resolve, 20_000));
+      }
+      return transport(request);
+    };
+  const rig = await started(names, { wrap });
+  slow = true;
+  for (const name of names.slice(0, 2)) await rig.conditions(name, ready('Unknown', rig.clock.now().toISOString()));
+  await rig.until(async () => marked.length > 0, HOUR);
+  await rig.clock.advance(10_000);
+  expect(marked).toHaveLength(1);
+  slow = false;
+  await rig.clock.advance(20_000);
+  expect((await rig.machines()).filter((m) => m.status?.currentStatus?.phase === 'Failed')).toHaveLength(1);
+});
+
+test('S-PM2 a controller that has ended marks nothing', async () => {
+  const rig = await started(['m-0', 'm-1', 'm-2', 'm-3', 'm-4', 'm-5']);
+  await rig.conditions('m-0', ready('Unknown', rig.clock.now().toISOString()));
+  await rig.until(async () => (await rig.phase('m-0')) === 'Unknown', MINUTE);
+  await rig.kill();
+  await rig.clock.advance(HOUR);
+  expect(await rig.phase('m-0')).toBe('Unknown');
+  rig.start();
+  await rig.until(async () => (await rig.phase('m-0')) === 'Failed', MINUTE);
+});
