@@ -106,14 +106,18 @@ function finish(
   const waits = finalizers.length > 0 || hasSpecFinalizers(object);
   if (grace === 'none' && waits && !hasSpecFinalizers(object)) markAsDeleting(registry, object);
   const marked = grace === 'given' || waits;
-  const unchanged = jsonEquals(parseJson(renderObject(object, undefined)), parseJson(renderObject(old, undefined)));
   const gone = !waits && (object.metadata.deletionGracePeriodSeconds ?? 0) <= 0;
   if (options.dryRun) return { gone, text: renderObject(object, undefined), object };
   let current = record;
-  if (marked && !unchanged) current = registry.put(served, object);
+  if (marked && !isMarkedSo(object, old)) current = registry.put(served, object);
   if (gone) registry.remove(served, current);
-  return { gone, text: served.textOf(current), object: registry.parse(served, current) };
+  return { gone, text: served.textOf(current), object };
 }
+
+/** Whether a delete that marks an object finds it marked so already. A first delete never does. */
+const isMarkedSo = (object: ApiObject, old: ApiObject): boolean =>
+  old.metadata.deletionTimestamp !== undefined &&
+  jsonEquals(parseJson(renderObject(object, undefined)), parseJson(renderObject(old, undefined)));
 
 /** The first delete of a namespace only marks it; the namespace controller empties it and deletes it again. */
 function terminateNamespace(

@@ -186,7 +186,8 @@ const budgetBlocker = (pod: DrainPod, { key, nothingHealthy }: DrainBudget): Blo
 /** A pod that was refused before waits for its turn; one that was not goes. */
 function planRetry(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodPlan {
   if (!attempt || attempt.result === 'asked') return { pod, verb: 'evict' };
-  if (attempt.result === 'blocked' && attempt.budgets !== budgetVersions(pod)) return { pod, verb: 'evict' };
+  const judged = !pod.budgets.some(({ stale }) => stale);
+  if (attempt.result === 'blocked' && judged && attempt.budgets !== budgetVersions(pod)) return { pod, verb: 'evict' };
   const { firstMs, maxMs } = attempt.result === 'failed' ? FAILED_RETRY_MS : BLOCKED_RETRY_MS;
   const pause = Math.max(Math.min(firstMs * 2 ** (attempt.count - 1), maxMs), attempt.retryAfterMs ?? 0);
   const until = later(attempt.at, pause);

@@ -80,9 +80,7 @@ export const createClassReconcile = ({ client, caches, clock, log, recorder, che
       return done;
     }
     const outcome = found.metadata.deletionTimestamp ? done : tell(key, found);
-    const users = caches.machines.store
-      .byIndex('class', splitKey(key).name)
-      .filter(({ spec }) => spec.class.kind === 'MachineClass').length;
+    const users = caches.machines.store.countByIndex('classUsers', splitKey(key).name);
     const verb = planFinalizer(found, Finalizers.MachineControllerManager, users);
     if (found.metadata.deletionTimestamp && users > 0) {
       log.info('MachineClass is to be deleted but machines still refer to it', { class: key, machines: users });

@@ -74,6 +74,8 @@ export function createCaches({ control, target: targetClient, namespace, runtime
     indexes: {
       node: (machine) => present(machine.metadata.labels?.[Labels.Node]),
       class: (machine) => present(machine.spec.class.name),
+      // Counted for each machine that comes or goes.
+      classUsers: ({ spec }) => (spec.class.kind === 'MachineClass' ? present(spec.class.name) : []),
       group: (machine) => [replacementGroup(machine)],
       unhealthyGroup: (machine) => (isUnhealthy(machine) ? [replacementGroup(machine)] : []),
     },

@@ -85,8 +85,9 @@ export class Wakes {
     const waiting = this.#byBudget.waitingFor(change.key);
     if (waiting.length === 0) return [];
     const { status } = change.object;
-    const judged = status?.observedGeneration === change.object.metadata.generation;
-    if (change.type === 'deleted' || !judged) return waiting;
+    if (change.type === 'deleted') return waiting;
+    // Until the new spec is judged the API server refuses every eviction under it; the judgement is a change of its own.
+    if (status?.observedGeneration !== change.object.metadata.generation) return [];
     return this.#byBudget.takeTurns(change.key, Math.max(status?.disruptionsAllowed ?? 0, 0));
   };
 

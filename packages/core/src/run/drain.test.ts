@@ -113,6 +113,31 @@ test('a budget that blocks stands in the status by name, costs nothing while it 
   await rig.until(async () => (await rig.machines()).length === 0, 1_000);
 });
 
+test('a budget whose spec is opened wakes its drains once, when it is judged: one eviction a pod, none refused', async () => {
+  const { rig, requests } = await started(3);
+  await budget(rig, 0, 3);
+  for (const i of [0, 1, 2]) await rig.createPod(`web-${i}`, `m-${i}`, { app: 'web' });
+  for (const i of [0, 1, 2]) await rig.deleteMachine(`m-${i}`);
+  await rig.until(async () =>
+    (await Promise.all([0, 1, 2].map((i) => rig.description(`m-${i}`)))).every((text) => text.includes('budget')),
+  );
+  requests.length = 0;
+  const budgets = rig.admin.resource(podDisruptionBudgets, NAMESPACE);
+  await budgets.patch('web', { type: 'merge', body: { spec: { minAvailable: 0 } } });
+  await rig.clock.advance(5_000);
+  expect(evictions(requests)).toEqual([]);
+  const status = {
+    disruptionsAllowed: 3,
+    currentHealthy: 3,
+    desiredHealthy: 0,
+    expectedPods: 3,
+    observedGeneration: 2,
+  };
+  await budgets.patch('web', { type: 'merge', body: { status } }, { subresource: 'status' });
+  await rig.until(async () => evictions(requests).length === 3, 1_000);
+  expect(evictions(requests).map(({ code }) => code)).toEqual([201, 201, 201]);
+});
+
 test('force-deletion ends a blocked drain at once', async () => {
   const { rig } = await started(1);
   await budget(rig, 0);

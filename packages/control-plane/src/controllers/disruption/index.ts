@@ -8,6 +8,7 @@ import { isDying, isReady, namespaceOf } from '../runtime/objects.ts';
 import { BUDGETS, DEPLOYMENTS, PODS, REPLICA_SETS, STATEFUL_SETS } from '../runtime/resources.ts';
 import { countBudget, needsScale, statusPatch } from './count.ts';
 import { ScaleFinder } from './scale.ts';
+import { budgetTerms, podTerms } from './terms.ts';
 
 const selectors = new WeakMap<ApiObject, LabelSelector>();
 
@@ -34,14 +35,18 @@ function setup({ api, clock, directory, informer, queue }: ControllerContext): v
   const workloads = [informer(REPLICA_SETS), informer(DEPLOYMENTS), informer(STATEFUL_SETS)] as const;
   const [replicaSets, deployments, statefulSets] = workloads;
   const scales = new ScaleFinder(api, directory, { replicaSets, deployments, statefulSets });
-  const podsIn = pods.index((pod) => [namespaceOf(pod)]);
-  const budgetsIn = budgets.index((budget) => [namespaceOf(budget)]);
+  const podsUnder = pods.index(podTerms);
+  const budgetsUnder = budgets.index(budgetTerms);
+  const scaledIn = budgets.index((budget) => (needsScale(budget) ? [namespaceOf(budget)] : []));
 
   const sync = async (key: string): Promise<void> => {
     const budget = budgets.get(key);
     if (budget === undefined || isDying(budget)) return;
     const { namespace, name } = splitKey(key);
-    const matching = podsIn(namespace).filter((pod) => selects(budget, pod));
+    // A pod carries one value of a label, so it is under one of the terms only.
+    const matching = budgetTerms(budget)
+      .flatMap(podsUnder)
+      .filter((pod) => selects(budget, pod));
     const scale = needsScale(budget) ? await scales.total(matching) : undefined;
     const now = clock.now();
     const count = countBudget({ budget, pods: matching, scale, now });
@@ -59,7 +64,7 @@ function setup({ api, clock, directory, informer, queue }: ControllerContext): v
   const work = queue(sync);
 
   const enqueueMatching = (pod: ApiObject): void => {
-    for (const budget of budgetsIn(namespaceOf(pod))) if (selects(budget, pod)) work.add(keyOf(budget));
+    for (const budget of podTerms(pod).flatMap(budgetsUnder)) if (selects(budget, pod)) work.add(keyOf(budget));
   };
   budgets.onChange(({ object }) => work.add(keyOf(object)));
   pods.onChange(({ type, object, old }) => {
@@ -72,7 +77,7 @@ function setup({ api, clock, directory, informer, queue }: ControllerContext): v
   for (const cache of workloads) {
     cache.onChange(({ object, old }) => {
       if (look(object, 'spec').replicas === look(old, 'spec').replicas) return;
-      for (const budget of budgetsIn(namespaceOf(object))) if (needsScale(budget)) work.add(keyOf(budget));
+      for (const budget of scaledIn(namespaceOf(object))) work.add(keyOf(budget));
     });
   }
 }

@@ -1,9 +1,10 @@
 import type { ApiObject } from '../../object.ts';
 import { StatusError } from '../../status.ts';
+import type { StoredRecord } from '../../store/store.ts';
 import { deleteObject } from '../delete.ts';
 import { badRequest, forbidden, internal, methodNotAllowed, notFound } from '../errors.ts';
 import type { ServedKind } from '../kind-registry.ts';
-import { selectorOf } from '../label-selector.ts';
+import { type LabelSelector, selectorOf } from '../label-selector.ts';
 import { formatTime } from '../object-text.ts';
 import { type DeleteOptions, parseDeleteOptions } from '../options.ts';
 import type { Registry } from '../registry.ts';
@@ -114,14 +115,26 @@ function readPod(registry: Registry, served: ServedKind, namespace: string, name
   return registry.parse(served, record);
 }
 
-/** The budgets whose selector has the pod. */
+/** Selectors of the budgets as they are stored: one is read once a version, not once an eviction in its namespace. */
+const selectors = new WeakMap<StoredRecord, LabelSelector>();
+
+function selectorIn(registry: Registry, served: ServedKind, record: StoredRecord): LabelSelector {
+  let selector = selectors.get(record);
+  if (selector === undefined) {
+    selector = selectorOf((registry.parse(served, record) as Budget).spec?.selector);
+    selectors.set(record, selector);
+  }
+  return selector;
+}
+
+/** The budgets whose selector has the pod. Only these are read. */
 function budgetsOf(registry: Registry, pod: Pod): { served: ServedKind; budgets: Budget[] } | undefined {
   const served = registry.kinds.find('policy', 'v1', 'poddisruptionbudgets');
   if (served === undefined) return undefined;
   const { records } = registry.store.list(BUDGETS, { namespace: pod.metadata.namespace });
   const budgets = records
-    .map((record) => registry.parse(served, record) as Budget)
-    .filter(({ spec }) => selectorOf(spec?.selector)(pod.metadata.labels));
+    .filter((record) => selectorIn(registry, served, record)(pod.metadata.labels))
+    .map((record) => registry.parse(served, record) as Budget);
   return { served, budgets };
 }
 
