@@ -44,6 +44,8 @@ export interface StrategyContext {
   /** '' for the main resource, else e.g. `status`. */
   readonly subresource: string;
   readonly userName: string;
+  /** A new random uid. */
+  readonly newUid: () => string;
 }
 
 /**

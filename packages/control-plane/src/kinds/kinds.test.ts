@@ -9,7 +9,7 @@ const kindOf = (name: string): KindDefinition => {
   return found;
 };
 
-const context = { now: new Date('2024-01-01T00:00:00Z'), subresource: '', userName: 'someone' };
+const context = { now: new Date('2024-01-01T00:00:00Z'), subresource: '', userName: 'someone', newUid: () => 'uid' };
 
 /** An object as it is after a create, and what the create says against it. */
 function create(name: string, body: Record<string, unknown>): { object: ApiObject; causes: string[] } {

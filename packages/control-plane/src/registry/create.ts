@@ -75,7 +75,7 @@ function causesOf(
   object: ApiObject,
   subresource: string,
 ): StatusCause[] {
-  const context = { now: registry.now(), subresource, userName: call.user.name };
+  const context = { now: registry.now(), subresource, userName: call.user.name, newUid: () => registry.uid() };
   const meta = metaCauses(served.kind, object.metadata);
   return [
     ...meta,
@@ -134,7 +134,7 @@ export async function createObject(
     name: given,
   });
   const admitted = (await registry.admission.admit(attributes)) ?? object;
-  const context = { now: registry.now(), subresource: '', userName: call.user.name };
+  const context = { now: registry.now(), subresource: '', userName: call.user.name, newUid: () => registry.uid() };
   prepareMeta(registry, served, admitted);
   kind.prepareForCreate?.(admitted, context);
 

@@ -64,19 +64,16 @@ function ownerCauses(owners: readonly OwnerReference[] | undefined): StatusCause
 
 function finalizerCauses(finalizers: readonly string[] | undefined, anyName: boolean): StatusCause[] {
   const causes: StatusCause[] = [];
-  for (const [index, finalizer] of (finalizers ?? []).entries()) {
+  for (const finalizer of finalizers ?? []) {
     for (const problem of qualifiedNameProblems(finalizer)) {
       causes.push(invalidValue('metadata.finalizers', finalizer, problem));
     }
-    if (!anyName && !finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
-      causes.push(
-        invalidValue(
-          `metadata.finalizers[${index}]`,
-          finalizer,
-          'name is neither a standard finalizer name nor is it fully qualified',
-        ),
-      );
-    }
+  }
+  // The rule of the built-in kinds is asked after the general one has seen them all.
+  for (const [index, finalizer] of (finalizers ?? []).entries()) {
+    if (anyName || finalizer.includes('/') || STANDARD_FINALIZERS.has(finalizer)) continue;
+    const why = 'name is neither a standard finalizer name nor is it fully qualified';
+    causes.push(invalidValue(`metadata.finalizers[${index}]`, finalizer, why));
   }
   const names = new Set(finalizers ?? []);
   if (names.has('orphan') && names.has('foregroundDeletion')) {
@@ -117,13 +114,24 @@ export function metaCauses(kind: KindDefinition, meta: ObjectMeta): StatusCause[
   return causes;
 }
 
+/** Groups whose kinds are checked by the general rules alone: finalizers need no domain there. */
+const GENERAL_RULES: ReadonlySet<string> = new Set([
+  'admissionregistration.k8s.io',
+  'apiextensions.k8s.io',
+  'apiregistration.k8s.io',
+  'coordination.k8s.io',
+  'node.k8s.io',
+  'policy',
+]);
+
+const takesAnyFinalizer = (kind: KindDefinition): boolean => kind.custom === true || GENERAL_RULES.has(kind.group);
+
 function commonCauses(kind: KindDefinition, meta: ObjectMeta): StatusCause[] {
   return [
     ...labelCauses(meta.labels),
     ...annotationCauses(meta.annotations),
     ...ownerCauses(meta.ownerReferences),
-    // The servers of extensions know only the general rule.
-    ...finalizerCauses(meta.finalizers, kind.custom || kind.group === 'apiextensions.k8s.io'),
+    ...finalizerCauses(meta.finalizers, takesAnyFinalizer(kind)),
     ...managedFieldsCauses(meta),
   ];
 }

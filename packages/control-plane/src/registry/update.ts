@@ -1,5 +1,5 @@
 import type { ApiObject } from '../object.ts';
-import type { StatusCause } from '../status.ts';
+import type { StatusCause, StatusError } from '../status.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { createObject, matchNamespace, track } from './create.ts';
 import { badRequest, conflict, internal, invalid, invalidValue, MODIFIED, notFound, shownKind } from './errors.ts';
@@ -50,6 +50,11 @@ export async function updateObject(
       if (transformation.create === undefined) throw notFound(served.kind, target.name);
       const object = await transformation.create();
       checkName(object, target);
+      const { metadata } = object;
+      if (transformation.patched !== true && (metadata.uid ?? '') !== '')
+        throw uidConflict(target, metadata.uid ?? '', '');
+      // An update that creates has no version to compare with.
+      delete metadata.resourceVersion;
       return createObject(registry, call, target, object, options, transformation.managed);
     }
     const written = await attemptUpdate(registry, call, target, transformation, options, record);
@@ -127,6 +132,9 @@ function checkIdentity(updated: ApiObject, old: ApiObject, target: Target, patch
   if (version !== '' && !/^\d+$/.test(version)) {
     throw internal(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
   }
+  if (!patched && meta.uid !== undefined && meta.uid !== '' && meta.uid !== old.metadata.uid) {
+    throw uidConflict(target, meta.uid, old.metadata.uid ?? '');
+  }
   if (version === '' || version === '0') {
     if (kind.requiresResourceVersion === true || kind.custom) {
       // The store names the resource where everybody else names the kind.
@@ -136,19 +144,30 @@ function checkIdentity(updated: ApiObject, old: ApiObject, target: Target, patch
     }
     meta.resourceVersion = old.metadata.resourceVersion ?? '';
   }
-  if (!patched && meta.uid !== undefined && meta.uid !== '' && meta.uid !== old.metadata.uid) {
-    throw conflict(
-      kind,
-      target.name,
-      `StorageError: invalid object, Code: 4, Key: ${storageKey(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${meta.uid}, UID in object meta: ${old.metadata.uid}`,
-    );
-  }
   if (meta.resourceVersion !== old.metadata.resourceVersion) throw conflict(kind, target.name, MODIFIED);
 }
 
+/** Resources that are kept under another name than their own. */
+const OWN_KEYS: Readonly<Record<string, string>> = {
+  '/services': 'services/specs',
+  '/endpoints': 'services/endpoints',
+  '/nodes': 'minions',
+  '/replicationcontrollers': 'controllers',
+  'networking.k8s.io/ingresses': 'ingress',
+};
+
+/** The uid of the body is a precondition that the object (`actual` '': there is none) does not meet. */
+const uidConflict = (target: Target, wanted: string, actual: string): StatusError =>
+  conflict(
+    target.served.kind,
+    target.name,
+    `StorageError: invalid object, Code: 4, Key: ${storageKey(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${actual}`,
+  );
+
 /** etcd's key, as errors show it. */
 function storageKey({ served: { kind }, namespace, name }: Target): string {
-  const resource = kind.group === '' || !kind.custom ? kind.plural : `${kind.group}/${kind.plural}`;
+  const own = OWN_KEYS[`${kind.group}/${kind.plural}`];
+  const resource = own ?? (kind.custom ? `${kind.group}/${kind.plural}` : kind.plural);
   return ['/registry', resource, namespace, name].filter((part) => part !== '').join('/');
 }
 
@@ -177,13 +196,18 @@ function prepare(
     if (old.status === undefined) delete updated.status;
     else updated.status = old.status;
   }
-  kind.prepareForUpdate?.(updated, old, { now: registry.now(), subresource, userName: call.user.name });
+  kind.prepareForUpdate?.(updated, old, {
+    now: registry.now(),
+    subresource,
+    userName: call.user.name,
+    newUid: () => registry.uid(),
+  });
   if (
     (kind.hasGeneration === true || kind.custom) &&
     !QUIET_SUBRESOURCES.has(subresource) &&
     bumps(served, updated, old)
   ) {
-    meta.generation = (before.generation ?? 0) + 1;
+    updated.metadata.generation = (before.generation ?? 0) + 1;
   }
 }
 
@@ -221,7 +245,7 @@ function causesOf(
   updated: ApiObject,
   old: ApiObject,
 ): StatusCause[] {
-  const context = { now: registry.now(), subresource, userName: call.user.name };
+  const context = { now: registry.now(), subresource, userName: call.user.name, newUid: () => registry.uid() };
   // Both the generic step and every kind's strategy look at the metadata there, so its causes come twice.
   const meta = metaUpdateCauses(served.kind, updated.metadata, old.metadata);
   return [

@@ -3,7 +3,7 @@ import type { ApiObject } from '../../object.ts';
 import { validatingPolicyStrategy } from './policies.ts';
 import { validatingWebhookStrategy } from './webhooks.ts';
 
-const context = { now: new Date(0), subresource: '', userName: 'u' };
+const context = { now: new Date(0), subresource: '', userName: 'u', newUid: () => 'uid' };
 const RULE = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] };
 
 function complaints(spec: Record<string, unknown>): string[] {

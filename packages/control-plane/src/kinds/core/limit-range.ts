@@ -1,4 +1,5 @@
 import type { ApiObject } from '../../object.ts';
+import type { StrategyContext } from '../kind.ts';
 import { child, items, look, type Plain } from '../plain.ts';
 import { strategy } from '../workloads/apps.ts';
 import { limitRangeCauses } from './quota.ts';
@@ -17,6 +18,10 @@ export const limitRangeStrategy = strategy({
       complete(item, 'defaultRequest', 'default');
       complete(item, 'defaultRequest', 'min');
     }
+  },
+  /** One without a name gets a random one. */
+  prepareForCreate({ metadata }: ApiObject, { newUid }: StrategyContext): void {
+    if ((metadata.name ?? '') === '') metadata.name = newUid();
   },
   causes: limitRangeCauses,
 });

@@ -6,6 +6,7 @@ import { flowSchemaStrategy, priorityLevelStrategy } from '../cluster/flow.ts';
 import { mutatingBindingStrategy, mutatingPolicyStrategy } from '../cluster/mutating-policies.ts';
 import { networkPolicyStrategy } from '../cluster/network.ts';
 import { policyBindingStrategy, validatingPolicyStrategy } from '../cluster/policies.ts';
+import { runtimeClassStrategy } from '../cluster/runtime-class.ts';
 import {
   capacityStrategy,
   csiDriverStrategy,
@@ -238,6 +239,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     group: 'node.k8s.io',
     kind: 'RuntimeClass',
     columns: runtimeClassColumns,
+    ...runtimeClassStrategy,
     plural: 'runtimeclasses',
     createOnUpdate: true,
     requiresResourceVersion: true,

@@ -1,9 +1,20 @@
+import type { ApiObject } from '../../object.ts';
+import type { StatusCause } from '../../status.ts';
 import type { KindDefinition } from '../kind.ts';
 import { child } from '../plain.ts';
 import { defaultPodSpec } from './defaults.ts';
+import { ephemeralCauses, prepareEphemeral } from './ephemeral.ts';
 import { podGracePeriod, preparePod, preparePodUpdate } from './prepare.ts';
+import { prepareResize, resizeCauses } from './resize.ts';
 import { podUpdateCauses } from './update.ts';
 import { podCauses } from './validate.ts';
+
+/** What a change may do, by the subresource that it comes through. */
+const UPDATES: Readonly<Record<string, (pod: ApiObject, old: ApiObject) => StatusCause[]>> = {
+  '': podUpdateCauses,
+  ephemeralcontainers: ephemeralCauses,
+  resize: resizeCauses,
+};
 
 /** What is done to a pod on its way in. */
 export const podStrategy: Pick<
@@ -12,8 +23,12 @@ export const podStrategy: Pick<
 > = {
   setDefaults: (pod) => defaultPodSpec(child(pod, 'spec'), false),
   prepareForCreate: preparePod,
-  prepareForUpdate: preparePodUpdate,
+  prepareForUpdate(pod, old, { subresource }) {
+    if (subresource === 'resize') prepareResize(pod, old);
+    else if (subresource === 'ephemeralcontainers') prepareEphemeral(pod, old);
+    preparePodUpdate(pod, old);
+  },
   validate: podCauses,
-  validateUpdate: (pod, old, { subresource }) => (subresource === '' ? podUpdateCauses(pod, old) : []),
+  validateUpdate: (pod, old, { subresource }) => UPDATES[subresource]?.(pod, old) ?? [],
   gracePeriodSeconds: podGracePeriod,
 };

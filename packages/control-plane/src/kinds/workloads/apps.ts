@@ -311,6 +311,8 @@ function withClaims(spec: Plain): Plain {
 }
 
 export const statefulSetStrategy = strategy({
+  // Its name becomes a label of its pods.
+  validateName: labelProblems,
   setDefaults: defaultStatefulSet,
   prepareForCreate: withStatus({ replicas: 0, availableReplicas: 0 }),
   causes(object) {

@@ -1,9 +1,11 @@
 import type { ApiObject } from '../../object.ts';
 import { invalidValue, unsupportedValue } from '../../registry/errors.ts';
+import { selectorOf } from '../../registry/label-selector.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
 import { Findings } from '../findings.ts';
-import { child, items, look, type Plain, preset, text } from '../plain.ts';
+import { internalForm } from '../internal/form.ts';
+import { child, isPlain, items, labels, look, type Plain, preset, text } from '../plain.ts';
 import { podSpecCauses } from '../pod/validate.ts';
 import { strategy, withStatus } from './apps.ts';
 import { isTimeZone, parseSchedule, ScheduleError } from './cron.ts';
@@ -21,11 +23,7 @@ const UNLIMITED_BACKOFF = 2_147_483_647;
 
 /** `template`: a cron job's, in which the fields of a running job stay open. */
 function defaultJobSpec(spec: Plain, template: boolean): void {
-  const podSpec = child(child(spec, 'template'), 'spec');
-  const { restartPolicy } = podSpec;
   defaultTemplate(spec);
-  // Jobs need a policy other than the pod's default, and say so when none is given.
-  if (restartPolicy === undefined) podSpec.restartPolicy = '';
   if (template) return;
   if (spec.completions === undefined && spec.parallelism === undefined) {
     spec.completions = 1;
@@ -48,15 +46,16 @@ const NAME_LABELS = ['batch.kubernetes.io/job-name', 'job-name'];
 /** Labels by which a job finds its own pods, and the selector over them. */
 function selectOwnPods(job: ApiObject): void {
   const spec = child(job, 'spec');
-  // Who picks the pods by hand says so; a selector that is given otherwise is refused.
-  if (spec.manualSelector === true || spec.selector !== undefined) return;
+  // Who picks the pods by hand says so; a selector that is given otherwise is refused by what it asks for beside.
+  if (spec.manualSelector === true) return;
   const { uid = '', name = '' } = job.metadata;
   const meta = child(child(spec, 'template'), 'metadata');
   const added: Record<string, string> = {};
   for (const label of OWN_LABELS) added[label] = uid;
   for (const label of NAME_LABELS) added[label] = name;
   meta.labels = { ...look(meta, 'labels'), ...added };
-  spec.selector = { matchLabels: { 'batch.kubernetes.io/controller-uid': uid } };
+  const selector = child(spec, 'selector');
+  selector.matchLabels = { ...look(selector, 'matchLabels'), 'batch.kubernetes.io/controller-uid': uid };
 }
 
 const RESTARTS = ['OnFailure', 'Never'];
@@ -83,9 +82,9 @@ function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause
   managedByFindings(findings, spec, path);
   findings.add(templateMetaCauses(look(spec, 'template'), `${path}.template`));
   const policy = text(podSpec, 'restartPolicy');
-  // A policy that is not given is the job's to ask for.
-  findings.add(podSpecCauses(policy === '' ? { ...podSpec, restartPolicy: 'Never' } : podSpec, at));
-  if (policy === '') {
+  findings.add(podSpecCauses(podSpec, at));
+  // Jobs need a policy other than the pods' default.
+  if (policy === 'Always') {
     findings.required(`${at}.restartPolicy`, 'valid values: "OnFailure", "Never"');
   } else findings.oneOf(`${at}.restartPolicy`, policy, RESTARTS);
   if (template && spec.manualSelector === true) {
@@ -94,41 +93,117 @@ function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause
   return findings.causes;
 }
 
-/** The selector of a job that is given one, or of one that got its own. */
-function jobSelectorCauses(object: ApiObject): StatusCause[] {
-  const findings = new Findings();
+/** Go writes the keys of maps in order. */
+const inOrder = (value: Plain): Plain => Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+const shownSelector = (selector: unknown): unknown =>
+  isPlain(selector) && isPlain(selector.matchLabels)
+    ? { ...selector, matchLabels: inOrder(selector.matchLabels) }
+    : (selector ?? null);
+
+/** A selector that nobody gave is the server's, and so are the labels of the pods (`ValidateGeneratedSelector`). */
+function ownSelectorCauses(object: ApiObject): StatusCause[] {
   const spec = look(object, 'spec');
   const { selector } = spec;
-  let wrong: readonly StatusCause[] = [];
-  if (selector === undefined) findings.required('spec.selector');
-  else {
-    wrong = selectorCauses(selector, 'spec.selector');
-    findings.add(wrong);
+  if (spec.manualSelector === true || selector === undefined) return [];
+  const findings = new Findings();
+  const given = labels(look(spec, 'template', 'metadata'), 'labels');
+  const { uid = '', name = '' } = object.metadata;
+  const expected: Record<string, string> = {};
+  for (const label of [...OWN_LABELS, ...NAME_LABELS]) expected[label] = OWN_LABELS.includes(label) ? uid : name;
+  for (const label of ['controller-uid', 'job-name', ...Object.keys(expected).filter((one) => one.includes('/'))]) {
+    const field = `spec.template.metadata.labels[${label}]`;
+    const why = `must be '${expected[label]}'`;
+    if (given[label] === undefined) findings.required(field, why);
+    else if (given[label] !== expected[label]) findings.invalid(field, inOrder(given), why);
   }
-  const own = object.metadata.uid ?? '';
-  const isGiven = spec.manualSelector !== true && look(selector, 'matchLabels')[OWN_LABELS[0] ?? ''] !== own;
-  if (selector !== undefined && isGiven) findings.invalid('spec.selector', selector, '`selector` not auto-generated');
+  const isReadable = selectorCauses(selector, 'spec.selector').length === 0;
+  if (isReadable && !selectorOf(selector as Parameters<typeof selectorOf>[0])(expected)) {
+    findings.invalid('spec.selector', shownSelector(selector), '`selector` not auto-generated');
+  }
+  return findings.causes;
+}
+
+/** The spec, its selector, and whether that finds the pods (`ValidateJobSpec`). */
+function wholeSpecCauses(spec: Plain): StatusCause[] {
+  const findings = new Findings();
+  const { selector } = spec;
+  findings.add(jobSpecCauses(spec, 'spec'));
+  const wrong = selector === undefined ? [] : selectorCauses(selector, 'spec.selector');
+  if (selector === undefined) findings.required('spec.selector');
+  findings.add(wrong);
   if (wrong.length === 0) findings.add(matchCauses(selector, spec));
   return findings.causes;
 }
 
+const SCHEDULING = ['affinity', 'nodeSelector', 'tolerations', 'schedulingGates'];
+
+/** Where the pods of a job go is open until it starts for the first time, if it is suspended until then. */
+const isPlacementOpen = (old: ApiObject): boolean =>
+  look(old, 'spec').suspend === true && look(old, 'status').startTime === undefined;
+
+/** The template's labels in the order in which they are shown, and nothing of metadata that is empty. */
+function shownTemplate(template: Plain): Plain {
+  const { metadata, ...rest } = template;
+  if (!isPlain(metadata)) return rest;
+  const given = labels(metadata, 'labels');
+  return { ...rest, metadata: { ...metadata, ...(Object.keys(given).length === 0 ? {} : { labels: inOrder(given) }) } };
+}
+
+function templateChange(template: Plain, old: ApiObject): StatusCause[] {
+  const before = look(old, 'spec', 'template');
+  const why = 'field is immutable';
+  if (!isPlacementOpen(old)) {
+    if (jsonEquals(shownTemplate(template), shownTemplate(before))) return [];
+    return [invalidValue('spec.template', internalForm('PodTemplateSpec', shownTemplate(template)), why)];
+  }
+  const expected = { ...look(before, 'spec') };
+  const spec = look(template, 'spec');
+  for (const field of SCHEDULING) {
+    if (spec[field] === undefined) delete expected[field];
+    else expected[field] = spec[field];
+  }
+  return jsonEquals(spec, expected) ? [] : [invalidValue('spec.template.spec', internalForm('PodSpec', spec), why)];
+}
+
+/** The number of completions stands; that of an indexed job goes with its parallelism. */
+function completionsChange(spec: Plain, before: Plain): StatusCause[] {
+  if (spec.completionMode !== 'Indexed') return immutableCauses(spec, before, ['completions']);
+  if (spec.completions === before.completions || spec.completions === spec.parallelism) return [];
+  const why = 'can only be modified in tandem with spec.parallelism';
+  return [invalidValue('spec.completions', spec.completions ?? null, why)];
+}
+
+const SHOWN_AS: Readonly<Record<string, string>> = {
+  podFailurePolicy: 'PodFailurePolicy',
+  successPolicy: 'SuccessPolicy',
+};
+
+function shownField(spec: Plain, field: string): unknown {
+  const value = spec[field];
+  if (field === 'selector') return shownSelector(value);
+  const structure = SHOWN_AS[field];
+  return structure !== undefined && isPlain(value) ? internalForm(structure, value) : (value ?? null);
+}
+
+function immutableCauses(spec: Plain, before: Plain, fields: readonly string[]): StatusCause[] {
+  return fields
+    .filter((field) => !jsonEquals(spec[field], before[field]))
+    .map((field) => invalidValue(`spec.${field}`, shownField(spec, field), 'field is immutable'));
+}
+
+/** What else a change gives (`ValidateJobSpecUpdate`, which looks at the whole spec once more). */
 function jobChange(object: ApiObject, old: ApiObject): StatusCause[] {
-  const causes: StatusCause[] = [];
   const spec = look(object, 'spec');
   const before = look(old, 'spec');
-  for (const field of ['completions', 'selector', 'completionMode', 'podFailurePolicy', 'backoffLimitPerIndex']) {
-    if (field === 'completions' && spec.completionMode === 'Indexed') continue;
-    if (!jsonEquals(spec[field], before[field])) {
-      causes.push(invalidValue(`spec.${field}`, spec[field] ?? null, 'field is immutable'));
-    }
-  }
-  const template = look(spec, 'template');
-  const oldTemplate = look(before, 'template');
-  if (!jsonEquals(template, oldTemplate)) {
-    const where = jsonEquals(template.spec, oldTemplate.spec) ? 'spec.template' : 'spec.template.spec';
-    causes.push(invalidValue(where, where === 'spec.template' ? template : template.spec, 'field is immutable'));
-  }
-  return causes;
+  const causes = [
+    ...wholeSpecCauses(spec),
+    ...completionsChange(spec, before),
+    ...immutableCauses(spec, before, ['selector']),
+    ...templateChange(look(spec, 'template'), old),
+  ];
+  const others = ['completionMode', 'podFailurePolicy', 'backoffLimitPerIndex', 'managedBy', 'successPolicy'];
+  return [...causes, ...immutableCauses(spec, before, others)];
 }
 
 export const jobStrategy = strategy({
@@ -148,7 +223,7 @@ export const jobStrategy = strategy({
       ...(look(object, 'spec', 'template', 'metadata').labels as Record<string, string>),
     };
   },
-  causes: (object) => [...jobSpecCauses(look(object, 'spec'), 'spec'), ...jobSelectorCauses(object)],
+  causes: (object) => [...ownSelectorCauses(object), ...wholeSpecCauses(look(object, 'spec'))],
   change: jobChange,
 });
 

@@ -3,7 +3,7 @@ import type { ApiObject } from '../../object.ts';
 import { look, type Plain } from '../plain.ts';
 import { podTemplateStrategy, replicationControllerStrategy } from './replication.ts';
 
-const context = { now: new Date(0), subresource: '', userName: 'u' };
+const context = { now: new Date(0), subresource: '', userName: 'u', newUid: () => 'uid' };
 
 const object = (kind: string, body: Plain): ApiObject => ({ apiVersion: 'v1', kind, metadata: { name: 'x' }, ...body });
 

@@ -3,7 +3,7 @@ import { selectorOf } from '../../registry/label-selector.ts';
 import { qualifiedNameProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
 import { Findings } from '../findings.ts';
-import { child, items, labels, look, type Plain, text } from '../plain.ts';
+import { child, isPlain, items, labels, look, type Plain, text } from '../plain.ts';
 import { defaultPodSpec } from '../pod/defaults.ts';
 import { podSpecCauses } from '../pod/validate.ts';
 import { labelFindings, selectorCauses } from './selector.ts';
@@ -63,7 +63,11 @@ export function matchCauses(selector: unknown, spec: Plain): StatusCause[] {
     selector !== undefined && selectorOf(selector as Parameters<typeof selectorOf>[0])(labels(meta, 'labels'));
   if (matches) return [];
   const why = '`selector` does not match template `labels`';
-  return [invalidValue('spec.template.metadata.labels', meta.labels ?? null, why)];
+  const shown = isPlain(meta.labels)
+    ? // Go writes the keys of maps in order.
+      Object.fromEntries(Object.entries(meta.labels).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : null;
+  return [invalidValue('spec.template.metadata.labels', shown, why)];
 }
 
 /** Labels and annotations of the pods in a template. */

@@ -2,16 +2,17 @@ import type { ApiObject } from '../../object.ts';
 import { decodeObject } from '../decode.ts';
 import { methodNotAllowed } from '../errors.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
-import { updateObject } from '../update.ts';
+import { checkName, updateObject } from '../update.ts';
 
 /** `namespaces/NAME/finalize`: the only way to change `spec.finalizers`. */
 export async function finalizeNamespace(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call } = request;
   if (request.method !== 'PUT') throw methodNotAllowed();
   const options = request.options('UpdateOptions');
-  const next = async (live: ApiObject): Promise<ApiObject> => {
-    const { plain, bytes } = await request.readBody('Namespace');
-    const sent = decodeObject(plain, bytes, target.served, registry.kinds, options, call.warn);
+  const { plain, bytes } = await request.readBody('Namespace');
+  const sent = decodeObject(plain, bytes, target.served, registry.kinds, options, call.warn);
+  checkName(sent, target);
+  const next = (live: ApiObject): ApiObject => {
     return { ...live, metadata: { ...live.metadata, ...sent.metadata }, spec: sent.spec ?? {} };
   };
   return { status: 200, text: (await updateObject(registry, call, target, { next }, options)).text };

@@ -1,8 +1,9 @@
+import type { ApiObject } from '../../object.ts';
 import { decodeObject } from '../decode.ts';
 import { methodNotAllowed, notFound } from '../errors.ts';
 import { type PatchType, patchObject } from '../patch.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
-import { updateObject } from '../update.ts';
+import { checkName, updateObject } from '../update.ts';
 
 /**
  * Subresources that write a part of their object as `status` does: the kind's `prepareForUpdate` keeps all but that part,
@@ -18,9 +19,18 @@ export async function partUpdate(request: SubresourceRequest): Promise<Subresour
   }
   if (method === 'PUT') {
     const options = request.options('UpdateOptions');
-    const next = async () => {
+    const read = async (warn: typeof call.warn) => {
       const { plain, bytes } = await request.readBody(served.kind.kind);
-      return decodeObject(plain, bytes, served, registry.kinds, options, call.warn);
+      return decodeObject(plain, bytes, served, registry.kinds, options, warn);
+    };
+    let first: ApiObject | undefined = await read(call.warn);
+    // The body is judged before anybody looks for the object.
+    checkName(first, target);
+    const next = async () => {
+      // An attempt changes the object, so a later one reads the body again.
+      const object = first ?? (await read(() => undefined));
+      first = undefined;
+      return object;
     };
     return { status: 200, text: (await updateObject(registry, call, target, { next }, options)).text };
   }

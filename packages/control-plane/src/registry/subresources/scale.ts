@@ -7,8 +7,9 @@ import { badRequest, invalid, invalidValue, methodNotAllowed, notFound } from '.
 import type { ServedKind } from '../kind-registry.ts';
 import { copyJson } from '../object-text.ts';
 import { invalidPatch, patchTypesOf } from '../patch.ts';
+import type { Target } from '../registry.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
-import { updateObject } from '../update.ts';
+import { checkName, updateObject } from '../update.ts';
 
 const SCALE = { group: 'autoscaling', kind: 'Scale' };
 
@@ -89,6 +90,14 @@ function patched(current: JsonObject, type: string, bytes: Uint8Array): JsonObje
   return applyMergePatch(current, patch as JsonObject);
 }
 
+/** The body is judged before anybody looks for the object. What is no metadata at all is told when it is read. */
+function checkScaleName(sent: Record<string, unknown>, target: Target): void {
+  const metadata: unknown = sent.metadata ?? {};
+  if (typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata)) {
+    checkName({ ...sent, metadata } as unknown as ApiObject, target);
+  }
+}
+
 /** `…/scale`: get, update and patch of the number of replicas. */
 export async function scale(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call, method } = request;
@@ -108,6 +117,7 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
   const applying = request.contentType === 'application/apply-patch+yaml';
   const options = request.options(method === 'PUT' ? 'UpdateOptions' : 'PatchOptions', applying);
   const sent = method === 'PUT' ? (await request.readBody('Scale')).plain : undefined;
+  if (sent !== undefined) checkScaleName(sent, target);
   const bytes = method === 'PATCH' ? await request.body() : undefined;
   const next = (live: ApiObject): ApiObject => {
     const current = scaleOf(served, live);

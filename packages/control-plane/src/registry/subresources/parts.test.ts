@@ -1,0 +1,151 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startTestPlane } from '../../testing.ts';
+
+const NS = '/api/v1/namespaces/default';
+const PODS = `${NS}/pods`;
+const JOBS = '/apis/batch/v1/namespaces/default/jobs';
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+const STRATEGIC = { 'content-type': 'application/strategic-merge-patch+json' };
+
+let setup: Awaited<ReturnType<typeof startTestPlane>>;
+const send = (method: string, path: string, body?: unknown) =>
+  setup.client.send(method, path, body, method === 'PATCH' ? STRATEGIC : {});
+const container = (resources: object, more: object = {}) => ({
+  spec: { containers: [{ name: 'c', resources, ...more }] },
+});
+
+beforeEach(async () => {
+  setup = await startTestPlane();
+  const pods: readonly [name: string, resources: object][] = [
+    ['none', {}],
+    ['some', { requests: { cpu: '1' } }],
+    ['all', { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1', memory: '1Gi' } }],
+  ];
+  for (const [name, resources] of pods) {
+    await send('POST', PODS, { metadata: { name }, spec: { containers: [{ name: 'c', image: 'i', resources }] } });
+  }
+});
+afterEach(() => setup.plane.close());
+
+describe('a resize', () => {
+  const QOS = 'Pod QOS Class may not change as a result of resizing';
+
+  test.each<[pod: string, resources: object, why: string]>([
+    ['none', { requests: { cpu: '1' } }, `spec: Invalid value: "BestEffort": ${QOS}`],
+    ['all', { requests: { cpu: '500m' } }, `spec: Invalid value: "Guaranteed": ${QOS}`],
+    [
+      'some',
+      { requests: { 'ephemeral-storage': '1Gi' } },
+      'spec: Forbidden: only cpu and memory resources are mutable',
+    ],
+    [
+      'all',
+      { limits: { cpu: null } },
+      `[spec: Invalid value: "Guaranteed": ${QOS}, spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed]`,
+    ],
+    [
+      'all',
+      { requests: { cpu: '3' } },
+      `[spec.containers[0].resources.requests: Invalid value: "3": must be less than or equal to cpu limit of 1, spec: Invalid value: "Guaranteed": ${QOS}]`,
+    ],
+  ])('of %s to %j is refused', async (pod, resources, why) => {
+    const { status, body } = await send('PATCH', `${PODS}/${pod}/resize`, container(resources));
+    expect([status, body.message]).toEqual([422, `Pod "${pod}" is invalid: ${why}`]);
+  });
+
+  test('changes amounts and nothing else', async () => {
+    const resources = { requests: { cpu: '2', memory: '1Gi' }, limits: { cpu: '2', memory: '1Gi' } };
+    const wanted = { metadata: { labels: { a: 'b' } }, ...container(resources, { image: 'other' }) };
+    const { status, body } = await send('PATCH', `${PODS}/all/resize`, wanted);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ metadata: { generation: 2 }, spec: { containers: [{ image: 'i', resources }] } });
+    expect(body).not.toHaveProperty('metadata.labels');
+  });
+});
+
+test('ephemeral containers are added, checked, and stay as they are', async () => {
+  const add = (fields: object) =>
+    send('PATCH', `${PODS}/none/ephemeralcontainers`, {
+      metadata: { labels: { a: 'b' } },
+      spec: { ephemeralContainers: [{ name: 'e', image: 'i', ...fields }] },
+    });
+  const wrong = await add({ securityContext: { runAsUser: -1 } });
+  expect([wrong.status, wrong.body.message]).toEqual([
+    422,
+    'Pod "none" is invalid: spec.ephemeralContainers[0].securityContext.runAsUser: Invalid value: -1: must be between 0 and 2147483647, inclusive',
+  ]);
+  const added = await add({});
+  expect([added.status, added.body.metadata?.labels]).toEqual([200, undefined]);
+  const changed = await add({ image: 'other' });
+  expect(changed.status).toBe(422);
+  expect(changed.body.message).toMatch(/existing ephemeral containers "e" may not be changed/);
+});
+
+describe('what is not there', () => {
+  test.each([
+    [`${PODS}/gone/resize`, { kind: 'Pod', apiVersion: 'v1' }],
+    [`${PODS}/gone/ephemeralcontainers`, { kind: 'Pod', apiVersion: 'v1' }],
+    [`${NS}/services/gone/status`, { kind: 'Service', apiVersion: 'v1' }],
+    [`${NS}/replicationcontrollers/gone/scale`, { kind: 'Scale', apiVersion: 'autoscaling/v1' }],
+    ['/api/v1/namespaces/gone/finalize', { kind: 'Namespace', apiVersion: 'v1' }],
+  ])('PUT %s: the name in the body is judged first, then nothing is found', async (path, type) => {
+    const put = async (metadata: object) => {
+      const { status, body } = await send('PUT', path, { ...type, metadata });
+      return [status, body.reason];
+    };
+    expect(await put({ name: 'other' })).toEqual([400, 'BadRequest']);
+    expect(await put({})).toEqual([400, 'BadRequest']);
+    expect(await put({ name: 'gone' })).toEqual([404, 'NotFound']);
+  });
+
+  test('a lease is made by its update, whatever version that names, but not under a uid', async () => {
+    const { status, body } = await send('PUT', `${LEASES}/l`, { metadata: { name: 'l', uid: 'x' } });
+    expect([status, body.message]).toEqual([
+      409,
+      'Operation cannot be fulfilled on leases.coordination.k8s.io "l": StorageError: invalid object, Code: 4, Key: /registry/leases/default/l, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: x, UID in object meta: ',
+    ]);
+    const made = await send('PUT', `${LEASES}/l`, { metadata: { name: 'l', resourceVersion: '5' } });
+    expect(made.status).toBe(201);
+  });
+});
+
+test('leases take finalizers without a domain, config maps do not', async () => {
+  const metadata = { name: 'f', finalizers: ['plain'] };
+  expect((await send('POST', LEASES, { metadata })).status).toBe(201);
+  const { status, body } = await send('POST', `${NS}/configmaps`, { metadata });
+  expect([status, body.message]).toEqual([
+    422,
+    'ConfigMap "f" is invalid: metadata.finalizers[0]: Invalid value: "plain": name is neither a standard finalizer name nor is it fully qualified',
+  ]);
+});
+
+test('a limit range without a name gets a random one', async () => {
+  const { status, body } = await send('POST', `${NS}/limitranges`, { metadata: {}, spec: { limits: [] } });
+  expect(status).toBe(201);
+  expect(String(body.metadata?.name)).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  expect(body.metadata?.name).not.toBe(body.metadata?.uid);
+});
+
+describe('a job', () => {
+  const spec = { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] };
+  const make = (more: object) => send('POST', JOBS, { metadata: { name: 'j' }, spec: { ...more, template: { spec } } });
+  const fields = (body: Awaited<ReturnType<typeof make>>['body']) =>
+    (body as unknown as { details: { causes: { field: string }[] } }).details.causes.map(({ field }) => field);
+
+  test('replaced without its selector and labels is refused for each of them', async () => {
+    await make({});
+    const { status, body } = await send('PUT', `${JOBS}/j`, { metadata: { name: 'j' }, spec: { template: { spec } } });
+    expect(status).toBe(422);
+    const selector = ['spec.selector', 'spec.template.metadata.labels'];
+    expect(fields(body)).toEqual([...selector, ...selector, 'spec.selector', 'spec.template']);
+  });
+
+  test('may be placed anew until it starts', async () => {
+    await make({ suspend: true });
+    const place = (a: string) => send('PATCH', `${JOBS}/j`, { spec: { template: { spec: { nodeSelector: { a } } } } });
+    expect((await place('1')).status).toBe(200);
+    await send('PATCH', `${JOBS}/j`, { spec: { suspend: false } });
+    const { status, body } = await place('2');
+    expect([status, fields(body)]).toEqual([422, ['spec.template']]);
+  });
+});
