@@ -50,7 +50,7 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   );
   const since = deletion ?? selected?.lastTransitionTime ?? machine.status?.currentStatus?.lastUpdateTime;
   const forced = deletion ? isForceDeletion(machine) : machine.metadata.labels?.[Labels.ForceDrain] === TRUE;
-  const unresponsive = unresponsiveAt(machine, settings.unresponsiveNodeMs);
+  const unresponsive = unresponsiveAt(machine, node, settings.unresponsiveNodeMs);
   const forceAt = earliest(after(since, settings.drainTimeoutMs), unresponsive);
   const moving = [...memory.moves.values()].flatMap(({ volumes }) => volumes);
   const volumes = new VolumeFinder(caches, options.volumeIdOf);

@@ -55,9 +55,15 @@ export const printConditions = (conditions: readonly NodeCondition[]): string =>
     )
     .join(' ')}]`;
 
-/** When the node will have been unresponsive (NotReady, or its file system read-only) for `ms`; undefined if it is neither. */
-export function unresponsiveAt(machine: Machine, ms: number): Date | undefined {
-  const conditions = machine.status?.conditions ?? [];
+/**
+ * When the node will have been unresponsive (NotReady, or its file system read-only) for `ms`; undefined if it is
+ * neither. The Node tells, and the Machine's status only if that says nothing: a deletion no longer mirrors conditions,
+ * and a node that has recovered since must not lose its pods to what was so before.
+ */
+export function unresponsiveAt(machine: Machine, node: Node | undefined, ms: number): Date | undefined {
+  const live = node?.status?.conditions ?? [];
+  const isTold = live.some(({ type }) => type === NodeConditions.Ready);
+  const conditions: readonly (NodeCondition | Condition)[] = isTold ? live : (machine.status?.conditions ?? []);
   const since = (type: string, good: string): number | undefined => {
     const found = conditions.find((condition) => condition.type === type);
     return found && found.status !== good ? millis(found.lastTransitionTime) : undefined;

@@ -144,7 +144,7 @@ describe('how long a node is unresponsive before its pods are forced', () => {
   const MINUTES_5 = 300_000;
   const forcedAtNoon = (...conditions: ReturnType<typeof condition>[]): boolean => {
     const m = machine({ status: { conditions: conditions as NonNullable<Machine['status']>['conditions'] } as never });
-    const instant = unresponsiveAt(m, MINUTES_5);
+    const instant = unresponsiveAt(m, undefined, MINUTES_5);
     return instant !== undefined && instant <= NOON;
   };
   test('S-D8 not ready and read-only for 6 min', () => {
@@ -164,7 +164,16 @@ describe('how long a node is unresponsive before its pods are forced', () => {
   });
   test('R47 the threshold is an option', () => {
     const m = machine({ status: { conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: at(-6) }] } });
-    expect(unresponsiveAt(m, 600_000)).toEqual(new Date(at(4)));
+    expect(unresponsiveAt(m, undefined, 600_000)).toEqual(new Date(at(4)));
+  });
+  test('the Node tells, not what was mirrored before the deletion', () => {
+    const mirrored = (status: 'True' | 'Unknown'): Machine =>
+      machine({ status: { conditions: [{ type: 'Ready', status, lastTransitionTime: at(-6) }] } });
+    const ready = node({ conditions: [condition('Ready', 'True', at(-1))] });
+    const silent = node({ conditions: [condition('Ready', 'Unknown', at(-6))] });
+    expect(unresponsiveAt(mirrored('Unknown'), ready, MINUTES_5)).toBeUndefined();
+    expect(unresponsiveAt(mirrored('True'), silent, MINUTES_5)).toEqual(new Date(at(-1)));
+    expect(unresponsiveAt(mirrored('Unknown'), node({ conditions: [] }), MINUTES_5)).toEqual(new Date(at(-1)));
   });
 });
 
