@@ -9,7 +9,7 @@ import { keepAuthority, keepServiceAccountKey, keepToken } from './certificates/
 import { renderKubeconfig } from './certificates/kubeconfig.ts';
 import { createSigner } from './certificates/signer.ts';
 import { type Clock, realClock } from './clock.ts';
-import { builtinControllers, type PlaneClient } from './controllers/index.ts';
+import { builtinControllers } from './controllers/index.ts';
 import { builtinAdmission, builtinKinds, systemObjects } from './kinds/index.ts';
 import type { ApiObject } from './object.ts';
 import { ensureObject, ensureSystemObjects } from './registry/bootstrap.ts';
@@ -169,12 +169,9 @@ async function serve(
   }
   const url = listener === undefined ? undefined : `https://127.0.0.1:${listener.port}`;
   const stopping = new AbortController();
-  const client: PlaneClient = {
-    fetch: async (request) => toFetch(await inside.handle(fromFetch(request, true)), request),
-  };
   const controllers = builtinControllers(
     {
-      client,
+      client: inside,
       clock,
       random,
       caCertificate: authority?.certificate,

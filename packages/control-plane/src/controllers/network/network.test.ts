@@ -117,7 +117,7 @@ test('two pods do not get the same port of one node', async () => {
 
 test('controllers are chosen by their names here and by those of kube-controller-manager', () => {
   const environment = {
-    client: { fetch: () => Promise.reject(new Error('not asked')) },
+    client: { handle: () => Promise.reject(new Error('not asked')) },
     clock: { now: () => new Date(0), setTimeout: () => ({ cancel: () => undefined }) },
     random: () => 0,
   };

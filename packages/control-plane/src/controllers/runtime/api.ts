@@ -1,9 +1,11 @@
 import type { ApiObject } from '../../object.ts';
+import type { ServerRequest, ServerResponse } from '../../server/exchange.ts';
+import { inProcess, textOf } from '../../server/in-process.ts';
 import type { Status } from '../../status.ts';
 
 /** What the controllers need of the control plane: its own handler, called as its administrator. */
 export interface PlaneClient {
-  fetch(request: Request): Promise<Response>;
+  handle(request: ServerRequest): Promise<ServerResponse>;
 }
 
 /** A served resource, by the parts of its path. */
@@ -52,8 +54,8 @@ export function pathOf(resource: Resource, place: Place = {}): string {
 export const resourceKey = (resource: Pick<Resource, 'group' | 'plural'>): string =>
   `${resource.group}/${resource.plural}`;
 
-/** The host of in-process requests; it is never resolved. */
-const ORIGIN = 'http://control-plane.internal';
+/** Whether an answer is a success. */
+export const succeeded = ({ status }: ServerResponse): boolean => status >= 200 && status < 300;
 
 /** Options of a delete, as its body has them. */
 export interface DeleteOptions {
@@ -80,24 +82,18 @@ export class Api {
     contentType?: string,
     signal?: AbortSignal,
     accept = 'application/json',
-  ): Promise<Response> {
+  ): Promise<ServerResponse> {
     const headers: Record<string, string> = { 'user-agent': this.#userAgent, accept };
     if (body !== undefined) headers['content-type'] = contentType ?? 'application/json';
-    return this.#client.fetch(
-      new Request(`${ORIGIN}${path}`, {
-        method,
-        headers,
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        ...(signal === undefined ? {} : { signal }),
-      }),
-    );
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    return this.#client.handle(inProcess({ method, target: path, headers, body: text, signal }));
   }
 
   /** @throws ApiError when the answer is no success */
   async call<T>(path: string, method = 'GET', body?: unknown, contentType?: string): Promise<T> {
     const response = await this.send(path, method, body, contentType);
-    const answer: unknown = await response.json();
-    if (!response.ok) throw new ApiError(response.status, answer as Partial<Status>);
+    const answer: unknown = JSON.parse(textOf(response));
+    if (!succeeded(response)) throw new ApiError(response.status, answer as Partial<Status>);
     return answer as T;
   }
 

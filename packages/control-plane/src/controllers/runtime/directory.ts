@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { ApiObject } from '../../object.ts';
-import { type Api, ApiError, type Resource } from './api.ts';
+import { textOf } from '../../server/in-process.ts';
+import { type Api, ApiError, type Resource, succeeded } from './api.ts';
 import type { Informer } from './informer.ts';
 
 /** A served resource with its kind and verbs. */
@@ -117,8 +118,8 @@ export class Directory {
     const found: ServedResource[] = [];
     for (const path of ['/api', '/apis']) {
       const response = await this.#api.send(path, 'GET', undefined, undefined, undefined, AGGREGATED);
-      if (!response.ok) throw new ApiError(response.status, {});
-      found.push(...resourcesOf((await response.json()) as Discovered));
+      if (!succeeded(response)) throw new ApiError(response.status, {});
+      found.push(...resourcesOf(JSON.parse(textOf(response)) as Discovered));
     }
     this.#resources = found;
     for (const listener of [...this.#listeners]) listener();

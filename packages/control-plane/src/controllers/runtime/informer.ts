@@ -1,6 +1,7 @@
 import { type Clock, sleep } from '../../clock.ts';
 import type { ApiObject } from '../../object.ts';
-import { type Api, ApiError, pathOf, type Resource } from './api.ts';
+import { piecesOf } from '../../server/in-process.ts';
+import { type Api, ApiError, pathOf, type Resource, succeeded } from './api.ts';
 
 /** What happened to an object. `old` is the state before, where there was one. */
 export interface Change {
@@ -183,9 +184,10 @@ export class Informer {
     // No bookmarks: sixty watches would wake every minute for them, and a list in process costs little.
     const path = `${pathOf(this.resource)}?watch=true&resourceVersion=${from}`;
     const response = await this.#api.send(path, 'GET', undefined, undefined, signal);
-    if (!response.ok || response.body === null) throw new ApiError(response.status, {});
+    if (!succeeded(response)) throw new ApiError(response.status, {});
     let version = from;
-    for await (const event of linesOf(response.body)) {
+    for await (const text of piecesOf(response, signal)) {
+      const event = JSON.parse(text) as WatchEvent;
       if (event.type === 'ERROR') throw new ApiError(event.object.code ?? 500, event.object as object);
       version = event.object.metadata.resourceVersion ?? version;
       if (event.type === 'DELETED') this.#remove(keyOf(event.object), event.object);
@@ -236,20 +238,5 @@ function leave(index: Index, object: ApiObject): void {
     const keys = index.keys.get(word);
     keys?.delete(keyOf(object));
     if (keys?.size === 0) index.keys.delete(word);
-  }
-}
-
-/** The JSON lines of a watch. */
-async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<WatchEvent> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of body) {
-    rest += decoder.decode(chunk, { stream: true });
-    let start = 0;
-    for (let end = rest.indexOf('\n'); end !== -1; end = rest.indexOf('\n', start)) {
-      if (end > start) yield JSON.parse(rest.slice(start, end)) as WatchEvent;
-      start = end + 1;
-    }
-    rest = rest.slice(start);
   }
 }
