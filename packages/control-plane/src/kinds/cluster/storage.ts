@@ -7,7 +7,7 @@ import { Findings, NOT_NEGATIVE } from '../findings.ts';
 import { child, items, look, type Plain, strings, text } from '../plain.ts';
 import { driverFindings } from '../pod/rules/volumes.ts';
 import { quantityNanos } from '../quantity.ts';
-import { strategy } from '../workloads/apps.ts';
+import { type Strategy, strategy } from '../workloads/apps.ts';
 import { selectorCauses } from '../workloads/selector.ts';
 
 const unchanged = (object: Plain, old: Plain, fields: readonly string[]): StatusCause[] =>
@@ -228,11 +228,11 @@ export const SYSTEM_PRIORITIES: Readonly<Record<string, number>> = {
   'system-node-critical': 2_000_001_000,
 };
 
-export const priorityClassStrategy = strategy({
+export const priorityClassStrategy: Strategy = {
   setDefaults(object) {
     object.preemptionPolicy ??= 'PreemptLowerPriority';
   },
-  causes(object) {
+  validate(object) {
     const name = object.metadata.name ?? '';
     const value = typeof object.value === 'number' ? object.value : 0;
     const system = SYSTEM_PRIORITIES[name];
@@ -255,15 +255,16 @@ export const priorityClassStrategy = strategy({
     findings.oneOf('preemptionPolicy', object.preemptionPolicy, ['PreemptLowerPriority', 'Never'], true);
     return [...causes, ...findings.causes];
   },
-  change(object, old) {
+  // What it says is not judged again: it may not change.
+  validateUpdate(object, old) {
     const causes: StatusCause[] = [];
     const why = 'may not be changed in an update.';
     if (object.value !== old.value) {
-      causes.push({ reason: 'FieldValueForbidden', message: `Forbidden: ${why}`, field: 'Value' });
+      causes.push({ reason: 'FieldValueForbidden', message: `Forbidden: ${why}`, field: 'value' });
     }
     if (object.preemptionPolicy !== old.preemptionPolicy) {
       causes.push(invalidValue('preemptionPolicy', object.preemptionPolicy, 'field is immutable'));
     }
     return causes;
   },
-});
+};

@@ -1,7 +1,9 @@
 import type { ApiObject } from '../../object.ts';
 import { invalidValue, requiredValue } from '../../registry/errors.ts';
 import { pathSegmentProblems, qualifiedNameProblems, subdomainProblems } from '../../registry/names.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
+import { internalForm } from '../internal/form.ts';
 import type { KindDefinition } from '../kind.ts';
 import { isPlain, look, number, type Plain, text } from '../plain.ts';
 import type { Strategy } from '../workloads/apps.ts';
@@ -59,6 +61,14 @@ const LIMITS: readonly (readonly [string, number])[] = [
 function eventCauses(event: ApiObject): StatusCause[] {
   // The rules of the new API hold for those that are written as such: with a time of their own.
   if (event.eventTime === undefined || event.eventTime === null) return [requiredValue('eventTime')];
+  const causes = detailCauses(event);
+  const type = text(event, 'type');
+  if (!TYPES.includes(type)) causes.push(invalidValue('type', '', `has invalid value: ${type}`));
+  return [...causes, ...coreCauses(event, 'regarding')];
+}
+
+/** What an event says of who saw what. */
+function detailCauses(event: ApiObject): StatusCause[] {
   const causes: StatusCause[] = [];
   for (const [field, limit] of LIMITS) {
     const value = text(event, field);
@@ -74,10 +84,47 @@ function eventCauses(event: ApiObject): StatusCause[] {
     if ((number(series, 'count') ?? 0) < 2) causes.push(invalidValue('series.count', '', 'should be at least 2'));
     if (text(series, 'lastObservedTime') === '') causes.push(requiredValue('series.lastObservedTime'));
   }
-  const type = text(event, 'type');
-  if (!TYPES.includes(type)) causes.push(invalidValue('type', '', `has invalid value: ${type}`));
-  return [...causes, ...coreCauses(event, 'regarding')];
+  return causes;
 }
 
-export const coreEventStrategy: Strategy = { validate: (event) => coreCauses(event), validateName };
-export const eventStrategy: Strategy = { validate: eventCauses, validateName };
+/** On an update only a namespace that has gone is told; another one is a change of the reference. */
+const namespaceCauses = (event: ApiObject): StatusCause[] =>
+  text(look(event, 'regarding'), 'namespace') === '' ? coreCauses(event, 'regarding') : [];
+
+/** What of an event of the new API never changes, in the order of the server and under the names of the core group. */
+const FROZEN: readonly (readonly [string, string])[] = [
+  ['regarding', 'involvedObject'],
+  // The server asks for the reason twice.
+  ['reason', 'reason'],
+  ['reason', 'reason'],
+  ['note', 'message'],
+  ['type', 'type'],
+  ['eventTime', 'eventTime'],
+  ['reportingController', 'reportingController'],
+  ['reportingInstance', 'reportingInstance'],
+  ['action', 'action'],
+  ['related', 'related'],
+];
+
+function eventChange(event: ApiObject, old: ApiObject): StatusCause[] {
+  return FROZEN.flatMap(([field, name]) => {
+    const [value, before] = [event[field], old[field]];
+    if (jsonEquals(value ?? null, before ?? null)) return [];
+    const isReference = field === 'regarding' || field === 'related';
+    const shown = isReference
+      ? internalForm('ObjectReference', look(event, field))
+      : (value ?? (field === 'eventTime' ? null : ''));
+    return [invalidValue(name, shown, 'field is immutable')];
+  });
+}
+
+export const coreEventStrategy: Strategy = {
+  validate: (event) => coreCauses(event),
+  validateUpdate: (event) => coreCauses(event),
+  validateName,
+};
+export const eventStrategy: Strategy = {
+  validate: eventCauses,
+  validateUpdate: (event, old) => [...detailCauses(event), ...namespaceCauses(event), ...eventChange(event, old)],
+  validateName,
+};

@@ -97,11 +97,11 @@ function changeCauses(node: ApiObject, old: ApiObject): StatusCause[] {
   const causes: StatusCause[] = [];
   const spec = look(node, 'spec');
   const before = look(old, 'spec');
-  if (text(before, 'providerID') !== '' && !jsonEquals(spec.providerID, before.providerID)) {
-    causes.push(forbiddenValue('spec.providerID', 'node updates may not change providerID except from "" to valid'));
-  }
   if (before.podCIDR !== undefined && !jsonEquals(spec.podCIDR, before.podCIDR)) {
     causes.push(forbiddenValue('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
+  }
+  if (text(before, 'providerID') !== '' && !jsonEquals(spec.providerID, before.providerID)) {
+    causes.push(forbiddenValue('spec.providerID', 'node updates may not change providerID except from "" to valid'));
   }
   return causes;
 }
@@ -124,6 +124,9 @@ export const nodeStrategy: Strategy = {
   validateUpdate: (node, old) => [
     ...taintCauses(look(node, 'spec')),
     ...quantityCauses(look(node, 'status')),
+    ...cidrCauses(look(node, 'spec')),
+    // The server judges the taints of an updated node twice.
+    ...taintCauses(look(node, 'spec')),
     ...changeCauses(node, old),
   ],
 };

@@ -183,6 +183,16 @@ function trafficFindings(findings: Findings, spec: Plain): void {
   }
 }
 
+/** Only a balancer has a class, which is a name. */
+export function balancerClassCauses(spec: Plain): readonly StatusCause[] {
+  const findings = new Findings();
+  const field = 'spec.loadBalancerClass';
+  if (spec.loadBalancerClass === undefined) return [];
+  if (spec.type === 'LoadBalancer') findings.qualifiedName(field, text(spec, 'loadBalancerClass'));
+  else findings.forbidden(field, "may only be used when `type` is 'LoadBalancer'");
+  return findings.causes;
+}
+
 /** What a service has to keep to (`ValidateService`), in the order of the server. */
 export function serviceCauses(service: ApiObject): StatusCause[] {
   const findings = new Findings();
@@ -221,10 +231,7 @@ export function serviceCauses(service: ApiObject): StatusCause[] {
   findings.oneOf('spec.type', type, TYPES, true);
   nodePortFindings(findings, spec);
   balancerFindings(findings, spec);
-  if (spec.loadBalancerClass !== undefined) {
-    if (type === 'LoadBalancer') findings.qualifiedName('spec.loadBalancerClass', text(spec, 'loadBalancerClass'));
-    else findings.forbidden('spec.loadBalancerClass', "may only be used when `type` is 'LoadBalancer'");
-  }
+  findings.add(balancerClassCauses(spec));
   trafficFindings(findings, spec);
   if (spec.trafficDistribution !== undefined) {
     const known = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
@@ -233,7 +240,8 @@ export function serviceCauses(service: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-function familiesOf(spec: Plain): readonly StatusCause[] {
+/** Addresses and their families, which the server judges first of all when it allocates. */
+export function familiesOf(spec: Plain): readonly StatusCause[] {
   const findings = new Findings();
   familyFindings(findings, spec);
   return findings.causes;

@@ -1,10 +1,11 @@
 import type { ApiObject } from '../../object.ts';
-import { invalidValue } from '../../registry/errors.ts';
+import { forbiddenValue, invalidValue } from '../../registry/errors.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
 import { child, isPlain, items, look, number, preset, strings, text } from '../plain.ts';
-import { strategy } from '../workloads/apps.ts';
-import { isReachable, serviceCauses } from './service-rules.ts';
+import type { Strategy } from '../workloads/apps.ts';
+import { balancerClassCauses, familiesOf, isReachable, serviceCauses } from './service-rules.ts';
+import { dropOfOldType, keepAllocated, needsHealthPort, needsNodePorts } from './service-types.ts';
 
 const SERVICE_NET = [10, 96] as const;
 const HOSTS = 65_534;
@@ -66,14 +67,10 @@ function allocate(service: ApiObject): void {
   spec.ipFamilyPolicy ??= open ? 'RequireDualStack' : 'SingleStack';
   if (strings(spec, 'ipFamilies').length === 0) spec.ipFamilies = open ? ['IPv4', 'IPv6'] : ['IPv4'];
   // Without a policy that needs it there is no port to be asked about one's health.
-  if (
-    type === 'LoadBalancer' &&
-    spec.externalTrafficPolicy === 'Local' &&
-    (number(spec, 'healthCheckNodePort') ?? 0) === 0
-  ) {
+  if (needsHealthPort(spec) && (number(spec, 'healthCheckNodePort') ?? 0) === 0) {
     spec.healthCheckNodePort = nodePort(uid, items(spec, 'ports').length + 1);
   }
-  if (type !== 'NodePort' && !(type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false)) return;
+  if (!needsNodePorts(spec)) return;
   for (const [index, port] of items(spec, 'ports').entries()) {
     if ((number(port, 'nodePort') ?? 0) === 0) {
       port.nodePort = nodePort(uid, index);
@@ -81,16 +78,28 @@ function allocate(service: ApiObject): void {
   }
 }
 
-/** The address of a service stays, unless the service becomes an ExternalName or stops being one. */
-function addressCauses(service: ApiObject, old: ApiObject): StatusCause[] {
+/** The address of a service stays, unless the service becomes an ExternalName or stops being one; so does the class of a balancer. */
+function changeCauses(service: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(service, 'spec');
   const before = look(old, 'spec');
-  if (before.type === 'ExternalName' || spec.type === 'ExternalName') return [];
-  if (text(before, 'clusterIP') === '' || jsonEquals(spec.clusterIP, before.clusterIP)) return [];
-  return [invalidValue('spec.clusterIPs[0]', spec.clusterIPs, 'may not change once set')];
+  const causes: StatusCause[] = [];
+  const hasAddress = before.type !== 'ExternalName' && spec.type !== 'ExternalName' && text(before, 'clusterIP') !== '';
+  if (hasAddress && !jsonEquals(spec.clusterIP, before.clusterIP)) {
+    causes.push(invalidValue('spec.clusterIPs[0]', spec.clusterIPs, 'may not change once set'));
+  }
+  if (before.type === 'LoadBalancer' && spec.type === 'LoadBalancer') {
+    if (spec.loadBalancerClass !== before.loadBalancerClass) {
+      causes.push(invalidValue('spec.loadBalancerClass', spec.loadBalancerClass ?? null, 'may not change once set'));
+    }
+  }
+  causes.push(...balancerClassCauses(spec));
+  if (needsHealthPort(before) && needsHealthPort(spec) && spec.healthCheckNodePort !== before.healthCheckNodePort) {
+    causes.push(forbiddenValue('spec.healthCheckNodePort', 'field is immutable'));
+  }
+  return causes;
 }
 
-export const serviceStrategy = strategy({
+export const serviceStrategy: Strategy = {
   setDefaults: defaultService,
   prepareForCreate(service) {
     service.status = { loadBalancer: {} };
@@ -99,21 +108,17 @@ export const serviceStrategy = strategy({
   prepareForUpdate(service, old, { subresource }) {
     if (subresource !== '') return;
     const spec = child(service, 'spec');
-    // A PUT that leaves out what the server has chosen does not take it away.
-    for (const field of ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'healthCheckNodePort']) {
-      const kept = look(old, 'spec')[field];
-      if (spec[field] === undefined && kept !== undefined && spec.type !== 'ExternalName') spec[field] = kept;
-    }
-    const chosen = new Map(
-      items(look(old, 'spec'), 'ports').map((port) => [`${port.protocol}/${port.port}`, port.nodePort]),
-    );
-    for (const port of items(spec, 'ports')) {
-      const kept = chosen.get(`${port.protocol}/${port.port}`);
-      if (kept !== undefined && spec.type !== 'ClusterIP') port.nodePort ??= kept;
-    }
+    const before = look(old, 'spec');
+    keepAllocated(spec, before);
+    dropOfOldType(spec, before);
     allocate(service);
     if (!isPlain(service.status)) service.status = { loadBalancer: {} };
   },
-  causes: serviceCauses,
-  change: addressCauses,
-});
+  validate: serviceCauses,
+  validateUpdate(service, old, { subresource }) {
+    if (subresource === 'status') return [];
+    // Addresses are allocated before anything is judged, and what stands against that is told alone.
+    const unfit = familiesOf(look(service, 'spec'));
+    return unfit.length > 0 ? [...unfit] : [...changeCauses(service, old), ...serviceCauses(service)];
+  },
+};

@@ -6,6 +6,7 @@ import type { StatusCause } from '../../status.ts';
 import { Findings } from '../findings.ts';
 import { backstepProblems } from '../formats.ts';
 import { internalDiff } from '../internal/diff.ts';
+import { internalForm } from '../internal/form.ts';
 import { child, isPlain, look, type Plain, preset, strings, text } from '../plain.ts';
 import { nodeSelectorFindings } from '../pod/rules/scheduling.ts';
 import { driverFindings, sourceFindings } from '../pod/rules/volumes.ts';
@@ -142,7 +143,8 @@ export const volumeStrategy = strategy({
   change(volume, old) {
     const spec = look(volume, 'spec');
     const before = look(old, 'spec');
-    const causes: StatusCause[] = [];
+    // The server judges the whole of an updated volume twice.
+    const causes = volumeCauses(volume);
     if (!jsonEquals(sourceOf(spec), sourceOf(before))) {
       causes.push(
         forbiddenValue(
@@ -153,6 +155,11 @@ export const volumeStrategy = strategy({
     }
     if (!jsonEquals(spec.volumeMode, before.volumeMode)) {
       causes.push(invalidValue('volumeMode', spec.volumeMode, 'field is immutable'));
+    }
+    // An affinity may come, and stays then.
+    if (before.nodeAffinity !== undefined && !jsonEquals(spec.nodeAffinity, before.nodeAffinity)) {
+      const shown = isPlain(spec.nodeAffinity) ? internalForm('VolumeNodeAffinity', spec.nodeAffinity) : null;
+      causes.push(invalidValue('nodeAffinity', shown, 'field is immutable, except for updating from beta label to GA'));
     }
     return causes;
   },

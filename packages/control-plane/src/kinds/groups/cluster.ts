@@ -126,6 +126,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     kind: 'APIService',
     columns: apiServiceColumns,
     ...apiServiceStrategy,
+    requiresResourceVersion: true,
     plural: 'apiservices',
     categories,
     subresources: status,

@@ -1,9 +1,10 @@
 import type { ApiObject } from '../../object.ts';
-import { forbiddenValue, invalidValue } from '../../registry/errors.ts';
+import { forbiddenValue, invalidValue, requiredValue } from '../../registry/errors.ts';
 import { copyJson, jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
 import { internalDiff } from '../internal/diff.ts';
-import { items, look, number, type Plain, text } from '../plain.ts';
+import { internalForm } from '../internal/form.ts';
+import { isPlain, items, look, number, type Plain, text } from '../plain.ts';
 import { podSpecCauses } from './validate.ts';
 
 /** The sentence of the real server, whose list of fields has no spaces between them. */
@@ -36,20 +37,81 @@ function frozenPart(spec: Plain, before: Plain): Plain {
       else container.image = image;
     }
   }
-  for (const field of ['activeDeadlineSeconds', 'tolerations', 'schedulingGates']) {
-    if (before[field] === undefined) delete frozen[field];
-    else frozen[field] = before[field];
-  }
-  // While its gates hold a pod back, its placement may still be narrowed.
+  for (const field of ['activeDeadlineSeconds', 'tolerations', 'schedulingGates']) carry(before, field, frozen);
   if (hasGates(before)) {
-    for (const field of ['nodeSelector', 'affinity']) {
-      if (before[field] === undefined) delete frozen[field];
-      else frozen[field] = before[field];
-    }
+    carry(before, 'nodeSelector', frozen);
+    freezeNodeAffinity(frozen, before);
   }
   const grace = number(before, 'terminationGracePeriodSeconds') ?? 0;
   if (grace < 0 && spec.terminationGracePeriodSeconds === 1) frozen.terminationGracePeriodSeconds = grace;
   return frozen;
+}
+
+function carry(from: Plain, field: string, to: Plain): void {
+  if (from[field] === undefined) delete to[field];
+  else to[field] = from[field];
+}
+
+/** Sets an affinity to nodes back to what it was, and with it an affinity that holds nothing else. */
+export function freezeNodeAffinity(frozen: Plain, before: Plain): void {
+  const old = look(before, 'affinity').nodeAffinity;
+  if (jsonEquals(look(frozen, 'affinity').nodeAffinity, old)) return;
+  const affinity = isPlain(frozen.affinity) ? frozen.affinity : {};
+  carry(look(before, 'affinity'), 'nodeAffinity', affinity);
+  if (before.affinity === undefined && Object.keys(affinity).length === 0) delete frozen.affinity;
+  else frozen.affinity = affinity;
+}
+
+const TERMS = 'requiredDuringSchedulingIgnoredDuringExecution';
+
+/** Whether a list starts as it did. */
+const onlyAdds = (now: readonly Plain[], old: readonly Plain[]): boolean => jsonEquals(now.slice(0, old.length), old);
+
+/** Requirements may be added to a term, but none to an empty one, which matches nothing. */
+function narrows(term: Plain, old: Plain): boolean {
+  const [expressions, fields] = [items(old, 'matchExpressions'), items(old, 'matchFields')];
+  const [nowExpressions, nowFields] = [items(term, 'matchExpressions'), items(term, 'matchFields')];
+  if (expressions.length + fields.length === 0 && nowExpressions.length + nowFields.length > 0) return false;
+  return onlyAdds(nowExpressions, expressions) && onlyAdds(nowFields, fields);
+}
+
+/** While its gates hold a pod back, its placement may be narrowed, never widened. */
+function placementCauses(spec: Plain, before: Plain): StatusCause[] {
+  const causes: StatusCause[] = [];
+  const selector = look(spec, 'nodeSelector');
+  if (Object.entries(look(before, 'nodeSelector')).some(([key, value]) => selector[key] !== value)) {
+    const why = 'only additions to spec.nodeSelector are allowed (no mutations or deletions)';
+    causes.push(invalidValue('spec.nodeSelector', spec.nodeSelector ?? null, why));
+  }
+  const required = look(spec, 'affinity', 'nodeAffinity', TERMS);
+  const terms = items(required, 'nodeSelectorTerms');
+  const old = items(look(before, 'affinity', 'nodeAffinity', TERMS), 'nodeSelectorTerms');
+  const field = `spec.affinity.nodeAffinity.${TERMS}.nodeSelectorTerms`;
+  if (old.length > 0 && old.length !== terms.length) {
+    const why = 'no additions/deletions to non-empty NodeSelectorTerms list are allowed';
+    const shown = Array.isArray(required.nodeSelectorTerms)
+      ? terms.map((term) => internalForm('NodeSelectorTerm', term))
+      : null;
+    return [...causes, invalidValue(field, shown, why)];
+  }
+  for (const [index, term] of old.entries()) {
+    const now = terms[index] ?? {};
+    if (narrows(now, term)) continue;
+    const why = 'only additions are allowed (no mutations or deletions)';
+    causes.push(invalidValue(`${field}[${index}]`, internalForm('NodeSelectorTerm', now), why));
+  }
+  return causes;
+}
+
+/** Every container keeps an image. */
+function imageCauses(spec: Plain, list: string): StatusCause[] {
+  return items(spec, list).flatMap((container, index) => {
+    const field = `spec.${list}[${index}].image`;
+    const image = text(container, 'image');
+    if (image === '') return [requiredValue(field)];
+    if (image.trim() === image) return [];
+    return [invalidValue(field, image, 'must not have leading or trailing whitespace')];
+  });
 }
 
 function deadlineCauses(spec: Plain, before: Plain): StatusCause[] {
@@ -68,23 +130,32 @@ function tolerationsKept(spec: Plain, before: Plain): boolean {
   return items(before, 'tolerations').every((old) => now.some((toleration) => jsonEquals(toleration, bare(old))));
 }
 
-/** Causes that a change of a pod gives (`ValidatePodUpdate`). */
+/** Causes that a change of a pod gives (`ValidatePodUpdate`): those of the new spec as well, and every one of the change. */
 export function podUpdateCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(pod, 'spec');
   const before = look(old, 'spec');
   if (jsonEquals(spec, before)) return [];
+  const causes = podSpecCauses(spec, 'spec');
   for (const list of ['containers', 'initContainers']) {
     if (items(spec, list).length !== items(before, list).length) {
-      return [forbiddenValue(`spec.${list}`, 'pod updates may not add or remove containers')];
+      causes.push(forbiddenValue(`spec.${list}`, 'pod updates may not add or remove containers'));
+      return causes;
     }
+    causes.push(...imageCauses(spec, list));
   }
-  const causes = [...podSpecCauses(spec, 'spec'), ...gateCauses(spec, before), ...deadlineCauses(spec, before)];
-  if (causes.length > 0) return causes;
+  const deadline = deadlineCauses(spec, before);
+  causes.push(...deadline);
+  // A deadline that moves out ends the judgement, one that goes does not.
+  if (deadline.length > 0 && spec.activeDeadlineSeconds !== undefined) return causes;
+  if (!tolerationsKept(spec, before)) {
+    const why = 'existing toleration can not be modified except its tolerationSeconds';
+    causes.push(forbiddenValue('spec.tolerations', why));
+  }
+  causes.push(...gateCauses(spec, before));
+  if (hasGates(before)) causes.push(...placementCauses(spec, before));
   const frozen = frozenPart(spec, before);
   if (!jsonEquals(frozen, before)) {
-    return [forbiddenValue('spec', `${MUTABLE_FIELDS}\n${internalDiff('PodSpec', before, frozen)}`)];
+    causes.push(forbiddenValue('spec', `${MUTABLE_FIELDS}\n${internalDiff('PodSpec', before, frozen)}`));
   }
-  return tolerationsKept(spec, before)
-    ? []
-    : [forbiddenValue('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds')];
+  return causes;
 }

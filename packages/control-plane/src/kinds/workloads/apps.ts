@@ -23,15 +23,19 @@ export function strategy(
   rules: Strategy & {
     readonly causes?: (object: ApiObject) => StatusCause[];
     readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];
+    /** The causes of the change come before those of the object; else after. */
+    readonly changesFirst?: boolean;
   },
 ): Strategy {
-  const { causes, change, ...hooks } = rules;
+  const { causes, change, changesFirst = false, ...hooks } = rules;
   return {
     ...hooks,
     validate: (object) => causes?.(object) ?? [],
     validateUpdate: (object, old, context) => {
       if (context.subresource === 'status') return [];
-      return [...(causes?.(object) ?? []), ...(change?.(object, old) ?? [])];
+      const own = causes?.(object) ?? [];
+      const changes = change?.(object, old) ?? [];
+      return changesFirst ? [...changes, ...own] : [...own, ...changes];
     },
   };
 }
@@ -46,7 +50,7 @@ export const withStatus =
 const immutableSelector = (object: ApiObject, old: ApiObject): StatusCause[] => {
   const selector = look(object, 'spec').selector;
   if (jsonEquals(selector, look(old, 'spec').selector)) return [];
-  return [invalidValue('spec.selector', selector, 'field is immutable')];
+  return [invalidValue('spec.selector', selector ?? null, 'field is immutable')];
 };
 
 function defaultDeployment(object: ApiObject): void {
@@ -193,6 +197,7 @@ export const daemonSetStrategy = strategy({
     const changed = !jsonEquals(look(object, 'spec', 'template'), look(old, 'spec', 'template'));
     annotateGeneration(object, changed ? before + 1 : before);
   },
+  changesFirst: true,
   causes(object) {
     const spec = look(object, 'spec');
     return [
@@ -255,7 +260,7 @@ function statefulSetChange(object: ApiObject, old: ApiObject): StatusCause[] {
 
 const RETENTIONS = ['Retain', 'Delete'];
 
-function statefulSetCauses(spec: Plain): StatusCause[] {
+function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
   const findings = new Findings();
   const management = text(spec, 'podManagementPolicy');
   if (management === '') findings.required('spec.podManagementPolicy');
@@ -288,7 +293,8 @@ function statefulSetCauses(spec: Plain): StatusCause[] {
   findings.notNegative('spec.ordinals.start', look(spec, 'ordinals').start);
   const name = text(spec, 'serviceName');
   if (name !== '') findings.problems('spec.serviceName', name, labelProblems(name));
-  for (const [index, claim] of items(spec, 'volumeClaimTemplates').entries()) {
+  // On an update they may not change, and are not judged again.
+  for (const [index, claim] of items(isNew ? spec : {}, 'volumeClaimTemplates').entries()) {
     claimSpecFindings(findings, look(claim, 'spec'), `spec.volumeClaimTemplates[${index}].spec`);
   }
   findings.add(workloadCauses(withClaims(spec), { kind: 'statefulset', unreadable: '' }));
@@ -310,17 +316,15 @@ function withClaims(spec: Plain): Plain {
   return { ...spec, template: { ...look(spec, 'template'), spec: { ...podSpec, volumes } } };
 }
 
-export const statefulSetStrategy = strategy({
+export const statefulSetStrategy: Strategy = {
   // Its name becomes a label of its pods.
   validateName: labelProblems,
   setDefaults: defaultStatefulSet,
   prepareForCreate: withStatus({ replicas: 0, availableReplicas: 0 }),
-  causes(object) {
-    const spec = look(object, 'spec');
-    return statefulSetCauses(spec);
-  },
-  change: statefulSetChange,
-});
+  validate: (set) => statefulSetCauses(look(set, 'spec'), true),
+  validateUpdate: (set, old, { subresource }) =>
+    subresource === 'status' ? [] : [...statefulSetCauses(look(set, 'spec'), false), ...statefulSetChange(set, old)],
+};
 
 export const controllerRevisionStrategy = strategy({
   causes: (object) => negativeCauses('revision', object.revision),
