@@ -101,6 +101,14 @@ export interface Attachment {
   readonly deleting: boolean;
 }
 
+/** Room for volumes on the nodes that pods may come to. */
+export interface AttachRoom {
+  /** Volumes that a CSI driver may still attach there; a driver that is not in it has no limit. */
+  readonly room: ReadonlyMap<string, number>;
+  /** The CSI driver of each volume of the pods, and of each on its way that no node is to get yet. */
+  readonly driverOf: ReadonlyMap<string, string>;
+}
+
 /** Everything a drain decision needs. */
 export interface DrainObservation {
   readonly nodeName: string;
@@ -110,6 +118,8 @@ export interface DrainObservation {
   readonly attachments: readonly Attachment[];
   /** Volumes of the moves that are attached to another node by now. */
   readonly attachedElsewhere: ReadonlySet<string>;
+  /** What limits how many volumes can be attached elsewhere; absent: nothing is known. */
+  readonly attach?: AttachRoom;
   /** Whether the cluster has VolumeAttachments at all. */
   readonly tracksVolumes: boolean;
   readonly memory: DrainMemory;

@@ -15,22 +15,28 @@ import type { TargetCaches } from '../machine/caches.ts';
 import { unresponsiveAt } from '../machine/conditions.ts';
 import { evictionPeriodMs, type MachineSettings } from '../machine/settings.ts';
 import { after } from '../machine/timestamps.ts';
+import type { AttachLimits } from './attach-limits.ts';
 import { podTerms } from './budget-index.ts';
 import { budgetSelects, drainBudget } from './budgets.ts';
-import type { DrainMemory, DrainObservation, DrainPod } from './observation.ts';
+import type { AttachRoom, DrainMemory, DrainObservation, DrainPod } from './observation.ts';
 import type { PolicyChoice } from './undrainable.ts';
 import { VolumeFinder } from './volume-finder.ts';
 import { trackVolumes } from './volumes.ts';
+
+/** What a drain reads. */
+export type DrainCaches = Omit<TargetCaches, 'csiNodes'>;
 
 export interface ObserveDrainOptions {
   readonly machine: Machine;
   readonly settings: MachineSettings;
   readonly node: Node;
-  readonly caches: TargetCaches;
+  readonly caches: DrainCaches;
   /** The cloud's id of a volume, by which the node's status names it; undefined: it is known by attachments only. */
   readonly volumeIdOf: (source: VolumeSource) => string | undefined;
   readonly memory: DrainMemory;
   readonly volumeWindow: number;
+  /** Absent: no attach limits are known. */
+  readonly limits?: Pick<AttachLimits, 'roomBeside'> | undefined;
   readonly now: Date;
   /** Absent: `Force`. */
   readonly choice?: PolicyChoice;
@@ -70,15 +76,34 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
     detachTimeoutMs: settings.volumeDetachTimeoutMs,
     reattachTimeoutMs: settings.volumeReattachTimeoutMs,
     volumeWindow: options.volumeWindow,
+    ...(options.limits ? { attach: attachRoom(node, volumes, used, options.limits) } : {}),
     ...(options.choice ? { policy: options.choice.policy } : {}),
     ...(options.choice?.problem ? { policyProblem: options.choice.problem } : {}),
   };
   return { ...seen, memory: trackVolumes(seen, now) };
 }
 
+function attachRoom(
+  node: Node,
+  finder: VolumeFinder,
+  volumes: readonly string[],
+  limits: Pick<AttachLimits, 'roomBeside'>,
+): AttachRoom {
+  const driverOf = new Map<string, string>();
+  const room = new Map<string, number>();
+  for (const volume of volumes) {
+    const driver = finder.driverToMove(volume, node.metadata.name);
+    if (driver === undefined) continue;
+    driverOf.set(volume, driver);
+    const left = limits.roomBeside(node, driver);
+    if (left !== undefined) room.set(driver, left);
+  }
+  return { room, driverOf };
+}
+
 const earliest = (a: Date, b: Date | undefined): Date => (b && b < a ? b : a);
 
-function observePods(pods: readonly Pod[], finder: VolumeFinder, caches: TargetCaches): DrainPod[] {
+function observePods(pods: readonly Pod[], finder: VolumeFinder, caches: DrainCaches): DrainPod[] {
   const volumes = pods.map((pod) => finder.of(pod));
   const uses = new Map<string, number>();
   for (const volume of volumes.flat()) uses.set(volume, (uses.get(volume) ?? 0) + 1);
@@ -92,14 +117,14 @@ function observePods(pods: readonly Pod[], finder: VolumeFinder, caches: TargetC
 }
 
 /** The budgets that select a pod with these labels. */
-const budgetsOf = (caches: TargetCaches, namespace: string, labels: Labelled): readonly PodDisruptionBudget[] =>
+const budgetsOf = (caches: DrainCaches, namespace: string, labels: Labelled): readonly PodDisruptionBudget[] =>
   podTerms(namespace, labels)
     .flatMap((term) => caches.budgets.store.byIndex('term', term))
     .filter((budget) => budgetSelects(budget, labels));
 
 type Labelled = Readonly<Record<string, string>> | undefined;
 
-function observePod(pod: Pod, volumes: readonly string[], caches: TargetCaches): DrainPod {
+function observePod(pod: Pod, volumes: readonly string[], caches: DrainCaches): DrainPod {
   const { metadata, spec, status } = pod;
   const namespace = metadata.namespace ?? '';
   const ownerKind = controllerOf(pod)?.kind;

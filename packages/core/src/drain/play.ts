@@ -6,38 +6,65 @@ import { beginMove, trackVolumes } from './volumes.ts';
 
 /** For the tests of drains. */
 
-/** Plays a drain: what is evicted ends after `graceMs`, its volume comes off `detachMs` later and on again `attachMs` later. */
-export function playDrain(
-  pods: readonly DrainPod[],
-  times: { graceMs: number; detachMs: number; attachMs: number },
-  volumeWindow = 1,
-): { order: string[]; tookMs: number } {
-  let o = look(pods, {
-    volumeWindow,
-    attachments: pods.flatMap((p) =>
-      p.volumes.map((volume): Attachment => ({ volume, name: volume, deleting: false })),
-    ),
-  });
+export interface PlayTimes {
+  readonly graceMs: number;
+  readonly detachMs: number;
+  readonly attachMs: number;
+  /** Volumes that the other nodes can attach, all told; absent: no limit. */
+  readonly slots?: number;
+}
+
+export interface Played {
+  /** Names, as they were evicted. */
+  readonly order: readonly string[];
+  readonly tookMs: number;
+  /** Pods on their way at once, at most: evicted, and its volume neither attached elsewhere nor given up. */
+  readonly mostUnderWay: number;
+}
+
+/**
+ * Plays a drain in steps of a second: what is evicted ends after `graceMs`, its volume comes off `detachMs` later and,
+ * while there is a slot for it, on again `attachMs` later.
+ */
+export function playDrain(pods: readonly DrainPod[], times: PlayTimes, volumeWindow = 1): Played {
+  const { graceMs, detachMs, attachMs, slots = Number.POSITIVE_INFINITY } = times;
+  const attachments = pods.flatMap(({ volumes }) =>
+    volumes.map((volume): Attachment => ({ volume, name: volume, deleting: false })),
+  );
+  let o = look(pods, { volumeWindow, attachments });
   const evictedAt = new Map<string, Date>();
   const order: string[] = [];
+  let mostUnderWay = 0;
   for (let now = NOON; now < later(60 * MINUTE); now = later(1_000, now)) {
-    const passed = (name: string, ms: number): boolean => {
-      const from = evictedAt.get(name);
+    const passed = (pod: DrainPod | undefined, ms: number): boolean => {
+      const from = evictedAt.get(pod?.name ?? '');
       return from !== undefined && now >= later(ms, from);
     };
-    const owner = (volume: string): string => pods.find((p) => p.volumes.includes(volume))?.name ?? '';
-    const { graceMs, detachMs, attachMs } = times;
+    const ownerOf = (volume: string) => pods.find(({ volumes }) => volumes.includes(volume));
+    const arrived = order
+      .map((name) => pods.find((pod) => pod.name === name))
+      .filter((pod) => passed(pod, graceMs + detachMs + attachMs))
+      .flatMap((pod) => pod?.volumes ?? [])
+      .slice(0, slots);
+    const elsewhere = new Set(arrived);
+    const moving = pods.flatMap(({ volumes }) => volumes).filter((volume) => !elsewhere.has(volume));
     o = {
       ...o,
-      pods: o.pods.filter(({ name }) => !passed(name, graceMs)),
-      attachments: o.attachments.filter(({ volume }) => !passed(owner(volume), graceMs + detachMs)),
-      attachedElsewhere: new Set(
-        pods.filter(({ name }) => passed(name, graceMs + detachMs + attachMs)).flatMap(({ volumes }) => volumes),
-      ),
+      pods: o.pods.filter((pod) => !passed(pod, graceMs)),
+      attachments: o.attachments.filter(({ volume }) => !passed(ownerOf(volume), graceMs + detachMs)),
+      attachedElsewhere: elsewhere,
+      ...(times.slots === undefined
+        ? {}
+        : {
+            attach: {
+              room: new Map([['csi', slots - arrived.length]]),
+              driverOf: new Map(moving.map((volume): [string, string] => [volume, 'csi'])),
+            },
+          }),
     };
     o = { ...o, memory: trackVolumes(o, now) };
     const plan = planDrain(o, now);
-    if (plan.drained) return { order, tookMs: now.getTime() - NOON.getTime() };
+    if (plan.drained) return { order, tookMs: now.getTime() - NOON.getTime(), mostUnderWay };
     const memory = { attempts: new Map(o.memory.attempts), moves: new Map(o.memory.moves) };
     for (const p of plan.evict) {
       order.push(p.name);
@@ -47,6 +74,17 @@ export function playDrain(
       if (move) memory.moves.set(p.uid, move);
     }
     o = { ...o, memory: { ...o.memory, ...memory } };
+    const underWay = order.filter((name) => {
+      const pod = pods.find((each) => each.name === name);
+      const waits = graceMs + detachMs + Math.max(attachMs, 0);
+      return (
+        pod &&
+        pod.volumes.length > 0 &&
+        !pod.volumes.every((v) => elsewhere.has(v)) &&
+        !passed(pod, waits + o.reattachTimeoutMs)
+      );
+    });
+    mostUnderWay = Math.max(mostUnderWay, underWay.length);
     if (plan.evict.length === 0 && !plan.lookAgainAt) throw new Error('the drain waits for nothing');
   }
   throw new Error('the drain never ended');

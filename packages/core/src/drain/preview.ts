@@ -31,21 +31,22 @@ export async function previewDrain(options: PreviewOptions): Promise<DrainExplan
   const end = new AbortController();
   const running = AbortSignal.any([end.signal, signal]);
   // Of one node only: a preview must not read the pods of a whole cluster.
-  const caches = targetCaches(target, runtime, {
+  // A window of one knows no attach limits.
+  const { csiNodes: _, ...needed } = targetCaches(target, runtime, {
     nodes: `metadata.name=${name}`,
     pods: `spec.nodeName=${name}`,
   });
-  const informers = Object.values(caches);
+  const informers = Object.values(needed);
   const runs = informers.map((informer) => informer.run(running));
   try {
     await Promise.all(informers.map((informer) => informer.whenSynced(running)));
-    const node = caches.nodes.store.get(name);
+    const node = needed.nodes.store.get(name);
     if (!node) return undefined;
     const observation = observeDrain({
       machine: machine.metadata.deletionTimestamp ? machine : beginningAt(machine, now),
       settings: settingsOf(machine, MACHINE_DEFAULTS),
       node,
-      caches,
+      caches: needed,
       volumeIdOf: () => undefined,
       memory: NO_DRAIN_MEMORY,
       volumeWindow: 1,

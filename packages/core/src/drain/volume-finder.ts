@@ -1,7 +1,7 @@
 import type { Node, Pod } from '@mcm/kube';
 import type { VolumeSource } from '../driver/driver.ts';
-import type { TargetCaches } from '../machine/caches.ts';
 import type { Attachment } from './observation.ts';
+import type { DrainCaches } from './observe.ts';
 
 /**
  * Whether a name of `status.volumesAttached` is that of the volume with this id: the id stands in it whole, as in
@@ -24,10 +24,10 @@ const isPartOfName = (character: string): boolean => /[A-Za-z0-9_-]/.test(charac
  * the cloud's id, which the driver finds in the PersistentVolume.
  */
 export class VolumeFinder {
-  readonly #caches: TargetCaches;
+  readonly #caches: DrainCaches;
   readonly #idOf: (source: VolumeSource) => string | undefined;
 
-  constructor(caches: TargetCaches, idOf: (source: VolumeSource) => string | undefined) {
+  constructor(caches: DrainCaches, idOf: (source: VolumeSource) => string | undefined) {
     this.#caches = caches;
     this.#idOf = idOf;
   }
@@ -76,5 +76,12 @@ export class VolumeFinder {
     return this.#attachmentsOf(volume).some(
       ({ spec, status }) => status?.attached === true && spec.nodeName !== nodeName,
     );
+  }
+
+  /** The CSI driver of a volume that no node but this one has, or is to get. */
+  driverToMove(volume: string, nodeName: string): string | undefined {
+    if (this.#attachmentsOf(volume).some(({ spec }) => spec.nodeName !== nodeName)) return undefined;
+    const csi = this.#caches.volumes.store.get(volume)?.spec.csi;
+    return typeof csi === 'object' && csi !== null && 'driver' in csi ? String(csi.driver) : undefined;
   }
 }

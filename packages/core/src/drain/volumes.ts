@@ -60,11 +60,40 @@ export const byPriority = (a: DrainPod, b: DrainPod): number =>
  */
 export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean {
   if (!o.tracksVolumes || !beginMove(pod) || o.memory.moves.has(pod.uid)) return true;
-  const underWay = [...o.memory.moves.values()].filter((move) => isUnderWay(o, move, now)).length;
+  return admitted(o, now).has(pod.uid);
+}
+
+/**
+ * Pods that may begin to move now: by priority, as many as the window has places and the CSI drivers can attach to
+ * other nodes. One may go whenever none is under way, so that no limit makes a drain slower than a serial one.
+ */
+function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
+  const moves = [...o.memory.moves.values()].filter((move) => isUnderWay(o, move, now));
   const waiting = o.pods
     .filter((other) => verdictOf(other).pod === 'evict' && beginMove(other) && !o.memory.moves.has(other.uid))
     .sort(byPriority);
-  return waiting.slice(0, Math.max(windowSize(o, now) - underWay, 0)).some(({ uid }) => uid === pod.uid);
+  const room = new Map(o.attach?.room);
+  for (const { returns, volumes } of moves) if (returns) takeRoom(o, room, volumes);
+  const going = new Set<string>();
+  for (const pod of waiting.slice(0, Math.max(windowSize(o, now) - moves.length, 0))) {
+    const fits = !beginMove(pod)?.returns || takeRoom(o, room, pod.volumes);
+    if (!fits && (moves.length > 0 || going.size > 0)) break;
+    going.add(pod.uid);
+  }
+  return going;
+}
+
+/** Takes room for the volumes; false when a driver has not enough of it. */
+function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volumes: readonly string[]): boolean {
+  let fits = true;
+  for (const volume of volumes) {
+    const driver = attach?.driverOf.get(volume);
+    const left = driver === undefined ? undefined : room.get(driver);
+    if (driver === undefined || left === undefined) continue;
+    fits &&= left > 0;
+    room.set(driver, left - 1);
+  }
+  return fits;
 }
 
 /** When the next place in the window becomes free by time alone. */

@@ -1,6 +1,8 @@
 import { Labels, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
 import {
+  type CsiNode,
   createInformer,
+  csiNodes,
   type Informer,
   type InformerRuntime,
   type KubeClient,
@@ -21,9 +23,10 @@ import {
   volumeAttachments,
 } from '@mcm/kube';
 import { SilenceCensus } from '../disruption/census.ts';
+import { AttachLimits } from '../drain/attach-limits.ts';
 import { budgetTerm } from '../drain/budget-index.ts';
 import { secretKeysOf } from '../driver/credentials.ts';
-import { projectClaim, projectNode, projectPod, projectVolume } from './projections.ts';
+import { projectClaim, projectCsiNode, projectNode, projectPod, projectVolume } from './projections.ts';
 import { replacementGroup } from './replacements.ts';
 
 /** Live copies of what is in the target cluster. */
@@ -38,6 +41,8 @@ export interface TargetCaches {
   readonly attachments: Informer<VolumeAttachment>;
   /** Indexes: `term`, see {@link budgetTerm}. */
   readonly budgets: Informer<PodDisruptionBudget>;
+  /** Nobody waits for it: where it may not be read, no attach limits are known. */
+  readonly csiNodes: Informer<CsiNode>;
 }
 
 /** Live copies of everything that the machine controller reads. */
@@ -51,6 +56,8 @@ export interface Caches {
   readonly census: SilenceCensus;
   /** Undefined with `--target-kubeconfig=none`. */
   readonly target: TargetCaches | undefined;
+  /** How many more volumes the nodes of the target cluster take. */
+  readonly attachLimits: AttachLimits | undefined;
 }
 
 const isUnhealthy = ({ status }: Machine): boolean =>
@@ -86,6 +93,7 @@ export function createCaches({ control, target: targetClient, namespace, runtime
     secrets: createInformer(control, secrets, { ...runtime, namespace }),
     census: new SilenceCensus({ machines: cached, classes, nodes: target?.nodes }),
     target,
+    attachLimits: target && new AttachLimits(target),
   };
 }
 
@@ -122,8 +130,14 @@ export const targetCaches = (
     ...runtime,
     indexes: { term: (budget) => [budgetTerm(budget)] },
   }),
+  csiNodes: createInformer(client, csiNodes, { ...runtime, project: projectCsiNode }),
 });
 
 /** Every informer, to be run. */
-export const informersOf = ({ target, census: _census, ...control }: Caches): readonly Informer<KubeObject>[] =>
+export const informersOf = ({
+  target,
+  census: _census,
+  attachLimits: _limits,
+  ...control
+}: Caches): readonly Informer<KubeObject>[] =>
   [...Object.values(control), ...Object.values(target ?? {})] as unknown as Informer<KubeObject>[];

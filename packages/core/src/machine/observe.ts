@@ -57,6 +57,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
           volumeIdOf: invoker.volumeIdOf,
           memory: memory.drain,
           volumeWindow: o.volumeWindow,
+          limits: caches.attachLimits,
           now,
           choice: undrainablePolicyOf(machine, machineClass),
         })

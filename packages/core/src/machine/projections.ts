@@ -1,5 +1,6 @@
 import { Annotations } from '@mcm/api';
 import {
+  type CsiNode,
   controllerOf,
   type Node,
   type ObjectMeta,
@@ -122,4 +123,17 @@ export const projectVolume = (volume: PersistentVolume): PersistentVolume => ({
   spec: Object.fromEntries(
     Object.entries(volume.spec).filter(([field, value]) => typeof value === 'object' && !NO_SOURCE.has(field)),
   ),
+});
+
+/** A CSINode with the limits of its drivers. */
+export const projectCsiNode = ({ metadata, spec }: CsiNode): CsiNode => ({
+  apiVersion: 'storage.k8s.io/v1',
+  kind: 'CSINode',
+  metadata: identity(metadata),
+  spec: {
+    drivers: (spec.drivers ?? []).map(({ name, allocatable }) => ({
+      name: shared(name),
+      ...(allocatable?.count === undefined ? {} : { allocatable: { count: allocatable.count } }),
+    })),
+  },
 });

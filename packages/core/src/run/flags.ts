@@ -77,7 +77,7 @@ export const machineFlags = {
   'drain-volume-window': integerFlag({
     min: 1,
     default: 5,
-    help: 'pods with volumes of one node on their way to other nodes at once at most; begins with 1, grows while volumes come off fast, halves when they do not',
+    help: 'pods with volumes of one node on their way to other nodes at once at most; begins with 1, grows while volumes come off fast, halves when they do not; never more than the CSI drivers can attach to the other nodes of the zone',
   }),
   'failure-evidence-per-class': integerFlag({
     min: 0,

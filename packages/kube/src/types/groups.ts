@@ -27,6 +27,14 @@ export interface VolumeAttachment extends KubeObject {
   status?: { attached: boolean; attachError?: object; detachError?: object };
 }
 
+/** What the CSI drivers of a node have told of it; it has the Node's name. */
+export interface CsiNode extends KubeObject {
+  spec: {
+    /** `allocatable.count`: volumes that the driver can attach to the node at once; absent: no limit. */
+    drivers?: { name: string; nodeID?: string; topologyKeys?: string[]; allocatable?: { count?: number } }[] | null;
+  };
+}
+
 export interface Lease extends KubeObject {
   spec?: {
     holderIdentity?: string | null;
@@ -75,6 +83,13 @@ export const volumeAttachments: ResourceDefinition<VolumeAttachment> = {
   version: 'v1',
   plural: 'volumeattachments',
   kind: 'VolumeAttachment',
+  namespaced: false,
+};
+export const csiNodes: ResourceDefinition<CsiNode> = {
+  group: 'storage.k8s.io',
+  version: 'v1',
+  plural: 'csinodes',
+  kind: 'CSINode',
   namespaced: false,
 };
 export const leases: ResourceDefinition<Lease> = {

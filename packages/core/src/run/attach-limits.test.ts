@@ -1,0 +1,110 @@
+import { crds } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import {
+  csiNodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  type Transport,
+  VirtualClock,
+  volumeAttachments,
+} from '@mcm/kube';
+import { afterEach, expect, test } from 'vitest';
+import { NAMESPACE, Rig } from './testing.ts';
+
+/** Attach limits of the nodes that stay, as a drain reads them from CSINodes. */
+
+const DRIVER = 'local.csi';
+const NAMES = ['db-0', 'db-1', 'db-2', 'db-3'];
+
+const cleanUp: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const clean of cleanUp.splice(0)) await clean();
+});
+
+/** Two machines; four pods with a volume each on the first; the second's driver attaches so many volumes. */
+async function started(count: number | undefined, wrap?: (transport: Transport) => Transport): Promise<Rig> {
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ clock, crds, controllers: false });
+  const rig = new Rig({ clock, plane, controller: { volumeWindow: 5 }, ...(wrap ? { wrap } : {}) });
+  cleanUp.push(async () => {
+    await rig.kill();
+    await plane.close();
+  });
+  await rig.createClass();
+  rig.start();
+  for (const name of ['m-0', 'm-1']) await rig.createMachine(name);
+  await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
+  const { admin } = rig;
+  for (const name of ['m-0', 'm-1']) {
+    const driver = { name: DRIVER, nodeID: name, topologyKeys: [], ...(count ? { allocatable: { count } } : {}) };
+    await admin.resource(csiNodes).create({ metadata: { name }, spec: { drivers: [driver] } });
+  }
+  for (const name of NAMES) {
+    const csi = { driver: DRIVER, volumeHandle: name };
+    const spec = { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' }, csi };
+    await admin.resource(persistentVolumes).create({ metadata: { name: `pv-${name}` }, spec });
+    await admin.resource(persistentVolumeClaims, NAMESPACE).create({
+      metadata: { name, namespace: NAMESPACE },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, volumeName: `pv-${name}` },
+    });
+    await attach(rig, name, 'm-0');
+    await rig.createPod(name, 'm-0', {}, [{ name: 'data', persistentVolumeClaim: { claimName: name } }]);
+    const owner = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'db', uid: 'u', controller: true };
+    const body = { metadata: { ownerReferences: [owner] } };
+    await admin.resource(pods, NAMESPACE).patch(name, { type: 'merge', body });
+  }
+  await clock.advance(1_000);
+  await rig.deleteMachine('m-0');
+  return rig;
+}
+
+async function attach(rig: Rig, name: string, nodeName: string): Promise<void> {
+  const client = rig.admin.resource(volumeAttachments);
+  const va = `${name}-${nodeName}`;
+  const spec = { attacher: DRIVER, nodeName, source: { persistentVolumeName: `pv-${name}` } };
+  await client.create({ metadata: { name: va }, spec });
+  await client.patch(va, { type: 'merge', body: { status: { attached: true } } }, { subresource: 'status' });
+}
+
+const leaving = async (rig: Rig): Promise<string[]> =>
+  (await rig.admin.resource(pods, NAMESPACE).list()).items
+    .filter(({ metadata }) => metadata.deletionTimestamp)
+    .map(({ metadata }) => metadata.name);
+
+/** The pod ends, its volume comes off at once, and on again at the other node. */
+async function moved(rig: Rig, name: string): Promise<void> {
+  await rig.admin.resource(pods, NAMESPACE).delete(name, { gracePeriodSeconds: 0 });
+  await rig.clock.advance(1_000);
+  await rig.admin.resource(volumeAttachments).delete(`${name}-m-0`);
+  await rig.clock.advance(1_000);
+  await attach(rig, name, 'm-1');
+  await rig.clock.advance(1_000);
+}
+
+test.each<[what: string, count: number | undefined, then: string[]]>([
+  ['room for three more: as many as the window allows', 4, ['db-1', 'db-2']],
+  ['no limit: as many as the window allows', undefined, ['db-1', 'db-2']],
+  ['room for one more: one', 2, ['db-1']],
+  ['no room: one at a time all the same', 1, ['db-1']],
+])('after the first volume has moved fast, %s', async (_what, count, then) => {
+  const rig = await started(count);
+  await rig.until(async () => (await leaving(rig)).length > 0, 5_000);
+  expect(await leaving(rig)).toEqual(['db-0']);
+  await moved(rig, 'db-0');
+  expect(await leaving(rig)).toEqual(then);
+});
+
+test('where CSINodes may not be read the drain goes on without limits', async () => {
+  const refused =
+    (transport: Transport): Transport =>
+    async (request) => {
+      if (!request.path.includes('/csinodes')) return transport(request);
+      const body = { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message: 'no' };
+      return Response.json(body, { status: 403 });
+    };
+  const rig = await started(2, refused);
+  await rig.until(async () => (await leaving(rig)).length > 0, 5_000);
+  await moved(rig, 'db-0');
+  expect(await leaving(rig)).toEqual(['db-1', 'db-2']);
+});
