@@ -24,6 +24,8 @@ export const MachineSetConditions = {
   Frozen: 'Frozen',
   /** Ours: the spec is not one that a controller can act on. */
   InvalidSpec: 'InvalidSpec',
+  /** Ours, of a set outside a deployment: so many machines fell silent together that unhealthy ones are not replaced. */
+  ReplacementHeld: 'ReplacementHeld',
 } as const;
 
 /** Type of a MachineSet condition. */

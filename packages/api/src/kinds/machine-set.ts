@@ -32,7 +32,9 @@ export type MachineSetSpec = z.infer<typeof machineSetSpecSchema>;
 
 const machineSetConditionSchema = z
   .object({
-    type: knownText<MachineSetConditionType>('`ReplicaFailure`, `Frozen` or `InvalidSpec`.'),
+    type: knownText<MachineSetConditionType>(
+      '`ReplicaFailure`, `Frozen`; while something is wrong `InvalidSpec` or `ReplacementHeld`.',
+    ),
     ...CONDITION_FIELDS,
   })
   .meta({ description: 'A condition of the set.' });

@@ -4,6 +4,7 @@ import { patchNode } from '../node/patch.ts';
 import { inParallel } from '../set/slow-start.ts';
 import type { DeploymentAccess } from './access.ts';
 import { type NodeMark, nodeMarks } from './node-marks.ts';
+import type { planRollout } from './plan.ts';
 import type { Rollback } from './rollback.ts';
 import type { AutomaticPause } from './rollout-gate.ts';
 import { messageOf } from './set-writer.ts';
@@ -20,6 +21,8 @@ const PARALLEL_NODES = 16;
 export interface DeploymentOptions {
   /** Whether nodes are protected from the cluster autoscaler during a rollout. */
   readonly protectNodesDuringRollout: boolean;
+  /** Another decision function than {@link planRollout}, such as one that errs. */
+  readonly decide?: typeof planRollout;
 }
 
 /** Carries plans out against the API, in an order in which a death after any write is mended by the next look. */

@@ -10,6 +10,7 @@ import { again, type Controller, createController, done, ignoreNotFound, makeKey
 import type { Guards } from '../disruption/guards.ts';
 import { type ControllerContext, controllerParts, isOrphaning } from '../set/caches.ts';
 import { claim } from '../set/claim.ts';
+import { CLASS_LOOK_MS, ClassLookup } from '../set/class-lookup.ts';
 import { type AnyCondition, findCondition, setDeploymentCondition, withoutCondition } from '../set/conditions.ts';
 import { phaseOf } from '../set/machines.ts';
 import { compileSelector, isEmptySelector } from '../set/selector.ts';
@@ -59,6 +60,8 @@ export class DeploymentReconciler {
   readonly #requests: ScaleRequests;
   readonly #status: StatusWriter;
   readonly #execution: PlanExecution;
+  readonly #classLookup: ClassLookup;
+  readonly #decide: typeof planRollout;
   readonly #overlaps: SelectorOverlaps;
   readonly #wake: (key: string, afterMs: number) => void;
   /** Deployments by the class that their template names. */
@@ -71,6 +74,8 @@ export class DeploymentReconciler {
     this.#access = new DeploymentAccess(context);
     this.#claims = new SetClaims(this.#access);
     this.#requests = new ScaleRequests(this.#access);
+    this.#classLookup = new ClassLookup(context);
+    this.#decide = options.decide ?? planRollout;
     this.#status = new StatusWriter(this.#access);
     this.#execution = new PlanExecution(this.#access, this.#status, options);
   }
@@ -93,6 +98,7 @@ export class DeploymentReconciler {
     if (isEmptySelector(stored.spec.selector)) return this.#refuse(stored, SELECTS_ALL, signal);
 
     const deployment = await this.#ensureFinalizer(stored, signal);
+    if (await this.#isClassNew(key, deployment, signal)) return again(CLASS_LOOK_MS);
     const alone = this.#overlaps.of(key).length === 0;
     const sets = await this.#claims.claim(deployment, alone, signal);
     if (await this.#claims.labelAdopted(deployment, sets, signal)) return again(0);
@@ -127,6 +133,14 @@ export class DeploymentReconciler {
     };
   }
 
+  /** Whether the cache has yet to hear of the class: asked before it would be told that there is none. */
+  async #isClassNew(key: string, { spec, status }: MachineDeployment, signal: AbortSignal): Promise<boolean> {
+    const template = spec.template.spec.class;
+    if (!this.#classLookup.lacks(template) || findCondition(status?.conditions ?? [], INVALID_SPEC)) return false;
+    this.classes.put(key, template.name);
+    return this.#classLookup.isThere(template.name ?? '', signal);
+  }
+
   /** Sees to it that the deployment is looked at when a breaker opens or closes, or its class comes or goes. */
   #listen(key: string, { spec }: MachineDeployment, sets: readonly MachineSet[]): void {
     const { safeguards } = this.#access.context;
@@ -158,7 +172,7 @@ export class DeploymentReconciler {
   /** A plan that broke a bound is not carried out: a defect of ours, told on the object and tried again with back-off. */
   async #plan(snapshot: DeploymentSnapshot, signal: AbortSignal): Promise<RolloutPlan> {
     try {
-      return planRollout(snapshot);
+      return this.#decide(snapshot);
     } catch (error) {
       if (error instanceof PlanRefused) {
         const type = MachineDeploymentConditions.RolloutBlocked;

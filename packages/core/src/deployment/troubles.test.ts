@@ -1,6 +1,8 @@
-import { crds, type MachineDeployment, machineDeployments, machineSets } from '@mcm/api';
+import { crds, type MachineDeployment, machineClasses, machineDeployments, machineSets } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { describe, expect, test } from 'vitest';
+import { checkPlan } from './guard.ts';
+import { planRollout } from './plan.ts';
 import { NAMESPACE, World, type WorldOptions } from './testing/world.ts';
 
 const start = (options: WorldOptions = {}) => World.start(startControlPlane, options);
@@ -157,6 +159,19 @@ describe('a class that does not exist', () => {
     expect(await types(world)).toEqual(WELL);
   });
 
+  test('a deployment and a set whose class has gone can still be made smaller', async () => {
+    await using world = await start({ classes: ['small'] });
+    await world.deploy(3);
+    await world.until(() => world.complete(), 60);
+    await world.keeper.resource(machineClasses, NAMESPACE).delete('small');
+    await world.pass(5);
+    expect(await conditionOf(world, 'InvalidSpec')).toMatchObject({ reason: 'ClassNotFound' });
+    await world.change({ spec: { replicas: 1 } });
+    await world.until(() => world.truth.store.size === 1, 60);
+    await world.pass(60);
+    expect(await world.sizes()).toBe('small:1');
+  });
+
   test('a set of its own waits too', async () => {
     await using world = await start({ classes: [] });
     const labels = { app: 'alone' };
@@ -182,6 +197,77 @@ describe('a class that does not exist', () => {
     await world.pass(5);
     expect(await said()).toEqual([]);
   });
+});
+
+describe('a class that comes together with what names it', () => {
+  /** The news of classes comes late, as a watch may; everything else at once. */
+  const lateClasses = (): WorldOptions => ({
+    classes: [],
+    fault: async (request, answer, clock) => {
+      const { pathname, searchParams } = new URL(request.url);
+      const response = await answer();
+      if (!pathname.endsWith('/machineclasses') || !searchParams.has('watch') || !response.body) return response;
+      const late = new TransformStream<Uint8Array, Uint8Array>({
+        transform: async (chunk, controller) => {
+          await new Promise<void>((resolve) => clock.setTimeout(resolve, 3_000));
+          controller.enqueue(chunk);
+        },
+      });
+      return new Response(response.body.pipeThrough(late), response);
+    },
+  });
+
+  test('nobody is warned of a class that the cache has yet to hear of', async () => {
+    await using world = await start(lateClasses());
+    await world.pass(5);
+    await world.createClass('small');
+    await world.deploy(2);
+    await world.until(() => world.complete(), 60);
+    expect(await told(world, 'InvalidSpec')).toEqual([]);
+    expect(await types(world)).toEqual(WELL);
+  });
+
+  test('nor with a set of its own', async () => {
+    await using world = await start(lateClasses());
+    await world.pass(5);
+    await world.createClass('small');
+    const labels = { app: 'alone' };
+    await world.keeper.resource(machineSets, NAMESPACE).create({
+      metadata: { name: 'alone', labels },
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+      },
+    });
+    await world.until(() => world.truth.store.size === 2, 60);
+    expect(await told(world, 'InvalidSpec')).toEqual([]);
+  });
+});
+
+test('PlanRefused: a plan that breaks a bound is not carried out, is told, and is forgotten once plans are sound again', async () => {
+  let errs = true;
+  await using world = await start({
+    decide: (snapshot) => {
+      if (errs)
+        checkPlan({ current: undefined, old: [] }, new Map([['pool-x', -1]]), {
+          replicas: 2,
+          surge: 1,
+          unavailable: 0,
+          strategy: undefined,
+        });
+      return planRollout(snapshot);
+    },
+  });
+  await world.deploy(2);
+  await world.pass(30);
+  expect([await world.sets(), await world.machines()]).toEqual([[], []]);
+  const blocked = { reason: 'PlanRefused', message: 'refused to scale pool-x to -1' };
+  expect(await conditionOf(world, 'RolloutBlocked')).toMatchObject(blocked);
+  expect(await told(world, 'RolloutBlocked')).toHaveLength(1);
+  errs = false;
+  await world.until(() => world.complete(), 900);
+  expect(await types(world)).toEqual(WELL);
 });
 
 describe('requests that cannot be met', () => {

@@ -1,4 +1,4 @@
-import { Annotations, type Machine, machineClasses } from '@mcm/api';
+import { Annotations, type Machine, machineClasses, machineSets } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { describe, expect, test } from 'vitest';
 import { NAMESPACE, World, type WorldOptions } from '../deployment/testing/world.ts';
@@ -56,10 +56,8 @@ const speak = (world: World, { metadata }: Machine) =>
 const conditions = async (world: World) =>
   ((await world.deployment()).status?.conditions ?? []).map(({ type, reason }) => `${type}/${reason}`).sort();
 
-const told = async (world: World, reason: string) =>
-  (await world.events()).filter(
-    (event) => event.reason === reason && event.involvedObject.kind === 'MachineDeployment',
-  );
+const told = async (world: World, reason: string, kind = 'MachineDeployment') =>
+  (await world.events()).filter((event) => event.reason === reason && event.involvedObject.kind === kind);
 
 const WELL = ['Available/MinimumReplicasAvailable', 'Progressing/NewMachineSetAvailable'];
 
@@ -172,6 +170,43 @@ describe('breaker', () => {
     await world.pass(10);
     expect(await conditions(world)).toEqual(WELL);
     expect(await told(world, 'ReplacementResumed')).toHaveLength(1);
+  });
+
+  test('a set outside a deployment says so too, only while machines are held back', async () => {
+    await using world = await start();
+    const labels = { app: 'alone' };
+    await world.keeper.resource(machineSets, NAMESPACE).create({
+      metadata: { name: 'alone', labels },
+      spec: {
+        replicas: 6,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+      },
+    });
+    const running = () => fleet(world).filter((machine) => phase(machine) === 'Running').length === 6;
+    await world.until(running, 60);
+    await world.pass(5);
+    const [failed, ...others] = fleet(world);
+    if (!failed) throw new Error('no machine');
+    const said = async () =>
+      (await world.sets())[0]?.status?.machineSetCondition?.map(({ type, reason }) => `${type}/${reason}`);
+    expect(await said()).toEqual([]);
+    for (const machine of others.slice(0, 4)) await silence(world, machine);
+    await fail(world, [failed]);
+    await world.pass(60);
+    expect(await said()).toEqual(['ReplacementHeld/MachinesFellSilentTogether']);
+    expect(await told(world, 'ReplacementHeld', 'MachineSet')).toHaveLength(1);
+    const written = world.totalWrites();
+    await world.pass(3_600);
+    expect(world.totalWrites()).toBe(written);
+    for (const machine of others.slice(0, 4)) await speak(world, machine);
+    await world.until(
+      () => running() && !fleet(world).some(({ metadata }) => metadata.uid === failed.metadata.uid),
+      900,
+    );
+    await world.pass(10);
+    expect(await said()).toEqual([]);
+    expect(await told(world, 'ReplacementResumed', 'MachineSet')).toHaveLength(1);
   });
 
   test('a rollout gives up nothing that the breaker keeps', async () => {

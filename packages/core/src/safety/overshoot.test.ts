@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { deployment, set } from '../set/test-objects.ts';
-import { judgeSet, thresholds } from './overshoot.ts';
+import { judgeSet, thresholds } from './overshoot-rules.ts';
 
 const options = { safetyUp: 2, safetyDown: 1 };
 const rolling = (replicas: number, maxSurge: number | string) =>

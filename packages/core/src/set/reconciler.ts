@@ -6,33 +6,30 @@ import {
   createController,
   done,
   ignoreNotFound,
-  isNotFound,
   keyOf,
-  makeKey,
   type Outcome,
   type ResourceClient,
   soonest,
 } from '@mcm/kube';
 import { printViolations, validateSet } from '../deployment/validation.ts';
-import type { RepairPlan } from '../disruption/repairs.ts';
+import { deploymentOf } from '../deployment/wakeups.ts';
+import type { HeldMachine, RepairPlan } from '../disruption/repairs.ts';
 import { BY_CONTROLLER, type ControllerContext, controllerParts, isOrphaning } from './caches.ts';
 import { claim } from './claim.ts';
-import { findCondition, setSetCondition, withoutCondition } from './conditions.ts';
+import { CLASS_LOOK_MS, ClassLookup } from './class-lookup.ts';
+import { findCondition } from './conditions.ts';
 import { PendingDeletions } from './expectations.ts';
 import { MachineWriter, mayHaveHappened, type WriteResult } from './machine-writer.ts';
-import { isFailed } from './machines.ts';
-import { Pace } from './pace.ts';
+import { isFailed, phaseOf } from './machines.ts';
 import { RepairGroups } from './repair-group.ts';
 import { planReplicas } from './replicas.ts';
 import { compileSelector } from './selector.ts';
 import { nextMachineNames } from './slots.ts';
 import { Staff } from './staff.ts';
-import { countMachines, type ReplicaFailure, setStatus, setStatusDiffers } from './status.ts';
+import type { ReplicaFailure } from './status.ts';
+import { SetStatusWriter } from './status-writer.ts';
 import { Waiters } from './waiters.ts';
 import { type SetWaiters, wakeSets, wakeWaiters } from './wakeups.ts';
-
-/** A status that only counts on towards its goal is written at most so often. */
-const STATUS_INTERVAL_MS = 1_000;
 
 /** Machines speak again in swarms: a set that they hold back looks at them together. */
 const BREAKER_SWARM_MS = 1_000;
@@ -54,7 +51,8 @@ export class SetReconciler {
   readonly #writer: MachineWriter;
   readonly #staff: Staff;
   readonly #memory = new Map<string, Memory>();
-  readonly #pace = new Pace(STATUS_INTERVAL_MS);
+  readonly #status: SetStatusWriter;
+  readonly #classes: ClassLookup;
   readonly #groups: RepairGroups;
   readonly #wake: (key: string, afterMs: number) => void;
   /** Sets that wait for what is not theirs. */
@@ -70,6 +68,8 @@ export class SetReconciler {
     );
     this.#sets = context.client.resource(machineSets, context.namespace);
     this.#writer = new MachineWriter(context);
+    this.#status = new SetStatusWriter(context, this.#sets);
+    this.#classes = new ClassLookup(context);
     this.#staff = new Staff(context, this.#sets, this.#writer);
   }
 
@@ -77,18 +77,19 @@ export class SetReconciler {
     const stored = this.#context.sets.store.get(key);
     if (stored === undefined) {
       this.#memory.delete(key);
-      this.#pace.forget(key);
+      this.#status.forget(key);
       this.waiting.machines.forget(key);
       this.waiting.classes.forget(key);
       return done;
     }
     const violations = validateSet(stored);
-    if (violations.length > 0) return this.#refuse(stored, printViolations(violations), signal);
+    if (violations.length > 0) return this.#status.refuse(stored, printViolations(violations), signal);
     if (stored.metadata.deletionTimestamp !== undefined) return this.#delete(key, stored, signal);
     const set = await this.#ensureFinalizer(stored, signal);
     await this.#staff.sync(set, await this.#staff.claim(set, signal), signal);
-    const { failure, lookAgain } = await this.#manageReplicas(key, set, signal);
-    const outcome = await this.#writeStatus(key, set, failure?.shown, signal);
+    if (await this.#isClassNew(key, set, signal)) return again(CLASS_LOOK_MS);
+    const { failure, lookAgain, held } = await this.#manageReplicas(key, set, signal);
+    const outcome = await this.#writeStatus(key, set, { failure: failure?.shown, held }, signal);
     if (failure !== undefined) throw failure.error;
     return soonest(outcome, lookAgain);
   };
@@ -106,18 +107,6 @@ export class SetReconciler {
     return fresh;
   }
 
-  /** Says on the object what is wrong with it, once, and touches nothing. The original says it in its log only. */
-  async #refuse(set: MachineSet, problem: string, signal: AbortSignal): Promise<Outcome> {
-    const old = set.status?.machineSetCondition ?? [];
-    const known = findCondition(old, INVALID_SPEC);
-    if (known?.message === problem) return done;
-    this.#context.recorder.event(set, 'Warning', INVALID_SPEC, problem);
-    const change = { type: INVALID_SPEC, status: 'True', reason: 'ValidationFailed', message: problem } as const;
-    const conditions = setSetCondition(withoutCondition(old, INVALID_SPEC), change, this.#context.clock.now());
-    await this.#putStatus(set, { ...set.status, machineSetCondition: conditions }, signal);
-    return done;
-  }
-
   async #ensureFinalizer(set: MachineSet, signal: AbortSignal): Promise<MachineSet> {
     const { finalizers = [], resourceVersion, uid, name } = set.metadata;
     if (finalizers.includes(Finalizers.MachineControllerManager)) return set;
@@ -133,15 +122,18 @@ export class SetReconciler {
     key: string,
     set: MachineSet,
     signal: AbortSignal,
-  ): Promise<{ failure: Failure | undefined; lookAgain: Outcome }> {
+  ): Promise<{ failure: Failure | undefined; lookAgain: Outcome; held: readonly HeldMachine[] }> {
     const { clock, log } = this.#context;
     const { pending, taken } = this.#memoryOf(set);
     const machines = this.#machinesOf(set);
     const deleting = pending.settle(machines);
     const now = clock.now();
-    const repairs = machines.some(isFailed) ? this.#groups.repairsOf(set, now) : undefined;
+    const alone = deploymentOf(set, this.#context) === undefined;
+    const unwell = machines.some((machine) => isFailed(machine) || (alone && phaseOf(machine) === 'Unknown'));
+    const repairs = unwell ? this.#groups.repairsOf(set, now) : undefined;
+    const held = alone ? (repairs?.held ?? []) : [];
     const room = this.#groups.roomOf(set);
-    const lacksClass = this.#lacksClass(set);
+    const lacksClass = this.#classes.lacks(set.spec.template.spec.class);
     this.waiting.classes.put(key, lacksClass ? set.spec.template.spec.class.name : undefined);
     const plan = planReplicas({
       set,
@@ -153,7 +145,7 @@ export class SetReconciler {
       lacksClass,
       now,
     });
-    const lookAgain = this.#awaitOthers(key, set, repairs, { now, full: room === 0 });
+    const lookAgain = this.#awaitOthers(key, set, repairs, { now, alone, full: room === 0 });
     const doomed = [...new Set([...plan.doomed, ...pending.unanswered(machines)])];
     // Before anything is awaited: the other sets of the deployment count them from now on.
     for (const { metadata } of plan.doomed) pending.note(metadata.uid, 'unanswered');
@@ -165,18 +157,30 @@ export class SetReconciler {
         plan.create,
       );
       const failure = failureOf('create', await this.#writer.create(set, names, taken, signal));
-      if (failure) return { failure, lookAgain };
+      if (failure) return { failure, lookAgain, held };
     }
-    if (doomed.length === 0) return { failure: undefined, lookAgain };
+    if (doomed.length === 0) return { failure: undefined, lookAgain, held };
     log.info('Deleting machines', { set: set.metadata.name, count: doomed.length, because: plan.because });
-    return { failure: failureOf('delete', await this.#writer.delete(set, doomed, pending, signal)), lookAgain };
+    const failure = failureOf('delete', await this.#writer.delete(set, doomed, pending, signal));
+    return { failure, lookAgain, held };
   }
 
-  /** Whether its machines could not be made because their class is not there. Another kind is somebody else's to know. */
-  #lacksClass({ metadata, spec }: MachineSet): boolean {
-    const { kind, name = '' } = spec.template.spec.class;
-    const { store } = this.#context.safeguards.classes;
-    return kind === 'MachineClass' && store.get(makeKey(metadata.namespace, name)) === undefined;
+  /** Whether the cache has yet to hear of the class: asked before it would be told that there is none. */
+  async #isClassNew(key: string, { spec, status }: MachineSet, signal: AbortSignal): Promise<boolean> {
+    const template = spec.template.spec.class;
+    if (!this.#classes.lacks(template) || findCondition(status?.machineSetCondition ?? [], INVALID_SPEC)) return false;
+    this.waiting.classes.put(key, template.name);
+    return this.#classes.isThere(template.name ?? '', signal);
+  }
+
+  #writeStatus(
+    key: string,
+    set: MachineSet,
+    { failure, held }: { readonly failure: ReplicaFailure | undefined; readonly held: readonly HeldMachine[] },
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const lacksClass = this.#classes.lacks(set.spec.template.spec.class);
+    return this.#status.write(key, set, this.#machinesOf(set), { failure, held, lacksClass }, signal);
   }
 
   /** Sees to it that the set is looked at when what it waits for changes: machines of its deployment, a breaker, a time. */
@@ -184,12 +188,12 @@ export class SetReconciler {
     key: string,
     set: MachineSet,
     repairs: RepairPlan | undefined,
-    { now, full }: { readonly now: Date; readonly full: boolean },
+    { now, alone, full }: { readonly now: Date; readonly alone: boolean; readonly full: boolean },
   ): Outcome {
     const mine = ({ metadata }: Machine) => controllerOf({ metadata })?.uid === set.metadata.uid;
     const waits = full || repairs?.waiting.some(mine) === true;
     this.waiting.machines.put(key, waits ? controllerOf(set)?.uid : undefined);
-    const held = (repairs?.held ?? []).filter(({ machine }) => isFailed(machine) && mine(machine));
+    const held = (repairs?.held ?? []).filter(({ machine }) => (alone || isFailed(machine)) && mine(machine));
     this.#context.safeguards.onceChanged(
       held.map(({ machine }) => machine),
       `set ${key}`,
@@ -217,7 +221,7 @@ export class SetReconciler {
         (!deleting.has(machine.metadata.uid) || unanswered.has(machine)),
     );
     const failure = failureOf('delete', await this.#writer.delete(set, doomed, pending, signal));
-    const outcome = await this.#writeStatus(key, set, failure?.shown, signal);
+    const outcome = await this.#writeStatus(key, set, { failure: failure?.shown, held: [] }, signal);
     if (failure !== undefined) throw failure.error;
     return outcome;
   }
@@ -228,61 +232,7 @@ export class SetReconciler {
     const body = { metadata: { uid, resourceVersion, finalizers: rest } };
     await ignoreNotFound(this.#sets.patch(name, { type: 'merge', body }, { signal }));
   }
-
-  /** Writes the status if it says something new: at once where the set has arrived or failed, else now and then. */
-  async #writeStatus(
-    key: string,
-    acted: MachineSet,
-    failure: ReplicaFailure | undefined,
-    signal: AbortSignal,
-  ): Promise<Outcome> {
-    const now = this.#context.clock.now();
-    // Written onto the newest object that we know: its resourceVersion moves while machines are being made.
-    const newest = this.#context.sets.store.get(key) ?? acted;
-    const counts = countMachines(acted, this.#machinesOf(acted));
-    const status = setStatus(
-      { ...newest, spec: acted.spec, metadata: { ...newest.metadata, generation: acted.metadata.generation ?? 0 } },
-      counts,
-      failure,
-      now,
-    );
-    const cleared = withoutCondition(status.machineSetCondition ?? [], INVALID_SPEC);
-    const problem = this.#lacksClass(acted) ? classNotFound(acted) : undefined;
-    const conditions = problem ? setSetCondition(status.machineSetCondition ?? [], problem, now) : cleared;
-    const wanted = { ...status, machineSetCondition: conditions };
-    if (!setStatusDiffers(newest.status, wanted)) return done;
-    if (problem && !findCondition(newest.status?.machineSetCondition ?? [], INVALID_SPEC)) {
-      this.#context.recorder.event(acted, 'Warning', problem.type, problem.message);
-    }
-    // A set on its own says at once that it has arrived; one of a deployment is asked by nobody meanwhile.
-    const wanting = acted.spec.replicas ?? 0;
-    const arrived = counts.available === wanting && counts.replicas === wanting && controllerOf(newest) === undefined;
-    const waitMs = arrived || failure !== undefined || problem !== undefined ? 0 : this.#pace.waitMs(key, now);
-    if (waitMs > 0) return again(waitMs);
-    await this.#putStatus(newest, wanted, signal);
-    this.#pace.wrote(key, now);
-    return done;
-  }
-
-  async #putStatus(set: MachineSet, status: NonNullable<MachineSet['status']>, signal: AbortSignal): Promise<void> {
-    try {
-      const written = await this.#sets.update({ ...set, status }, { subresource: 'status', signal });
-      this.#context.sets.recordWrite(written);
-    } catch (error) {
-      // The last machine and the set's own finalizer may go while the status is on its way.
-      if (!isNotFound(error)) throw error;
-    }
-  }
 }
-
-/** Said of a set whose machines cannot be made; its deployment says the same of itself. */
-const classNotFound = ({ metadata, spec }: MachineSet) =>
-  ({
-    type: INVALID_SPEC,
-    status: 'True',
-    reason: 'ClassNotFound',
-    message: `spec.template.spec.class.name: there is no MachineClass "${spec.template.spec.class.name}" in namespace "${metadata.namespace ?? ''}". No machine is made or replaced until there is.`,
-  }) as const;
 
 /** A write that failed, and what the status says of it. */
 interface Failure {
@@ -310,6 +260,3 @@ export function createSetController(context: ControllerContext, options: { reado
   wakeWaiters(controller, context, reconciler.waiting);
   return controller;
 }
-
-/** Condition types that the set controller writes. */
-export const SET_CONDITIONS = [MachineSetConditions.ReplicaFailure, INVALID_SPEC] as const;

@@ -41,6 +41,7 @@ import {
 } from '../../set/caches.ts';
 import { CreationsUnderWay } from '../../set/expectations.ts';
 import { createSetController } from '../../set/reconciler.ts';
+import type { DeploymentOptions } from '../execution.ts';
 import { createDeploymentController } from '../reconciler.ts';
 
 export const NAMESPACE = 'test';
@@ -71,6 +72,7 @@ export interface WorldOptions {
   readonly safeguards?: Partial<SafeguardSettings>;
   /** Names of the MachineClasses that there are; by default small, large and huge. */
   readonly classes?: readonly string[];
+  readonly decide?: DeploymentOptions['decide'];
   /** The CRDs have no rules: what is stored may be wrong, as objects of before the rules are. */
   readonly lax?: boolean;
   /** Changes an answer of the server to the controllers, or throws instead of it. */
@@ -256,7 +258,7 @@ export class World implements AsyncDisposable {
 
   #manage(): void {
     const { signal } = this.#stopManager;
-    const { safetyUp = 2, safetyDown = 1 } = this.#options;
+    const { safetyUp = 2, safetyDown = 1, decide } = this.#options;
     const { context } = this;
     const parts: { run(signal: AbortSignal): Promise<void> }[] = [
       context.deployments,
@@ -264,7 +266,11 @@ export class World implements AsyncDisposable {
       context.machines,
       context.safeguards.classes,
       createSetController(context, { concurrency: 10 }),
-      createDeploymentController(context, { concurrency: 10, protectNodesDuringRollout: true }),
+      createDeploymentController(context, {
+        concurrency: 10,
+        protectNodesDuringRollout: true,
+        ...(decide ? { decide } : {}),
+      }),
       createOvershootController(context, { safetyUp, safetyDown, periodMs: 60_000, concurrency: 1 }),
     ];
     if (context.nodes) parts.push(context.nodes.informer);

@@ -1,0 +1,85 @@
+import { type Machine, type MachineSet, MachineSetConditions } from '@mcm/api';
+import { again, controllerOf, done, isNotFound, type Outcome, type ResourceClient } from '@mcm/kube';
+import type { ControllerContext } from './caches.ts';
+import { findCondition, setSetCondition, withoutCondition } from './conditions.ts';
+import { Pace } from './pace.ts';
+import { countMachines, type ReplicaFailure, setStatus, setStatusDiffers } from './status.ts';
+import { type SetTroubles, withTroubles } from './troubles.ts';
+
+/** A status that only counts on towards its goal is written at most so often. */
+const STATUS_INTERVAL_MS = 1_000;
+
+const INVALID_SPEC = MachineSetConditions.InvalidSpec;
+
+/** Writes what a set says of itself, when it says something new. */
+export class SetStatusWriter {
+  readonly #context: ControllerContext;
+  readonly #sets: ResourceClient<MachineSet>;
+  readonly #pace = new Pace(STATUS_INTERVAL_MS);
+
+  constructor(context: ControllerContext, sets: ResourceClient<MachineSet>) {
+    this.#context = context;
+    this.#sets = sets;
+  }
+
+  /** The set has gone. */
+  forget(key: string): void {
+    this.#pace.forget(key);
+  }
+
+  /** Says on the object what is wrong with it, once. The original says it in its log only. */
+  async refuse(set: MachineSet, problem: string, signal: AbortSignal): Promise<Outcome> {
+    const old = set.status?.machineSetCondition ?? [];
+    const known = findCondition(old, INVALID_SPEC);
+    if (known?.message === problem) return done;
+    this.#context.recorder.event(set, 'Warning', INVALID_SPEC, problem);
+    const change = { type: INVALID_SPEC, status: 'True', reason: 'ValidationFailed', message: problem } as const;
+    const conditions = setSetCondition(withoutCondition(old, INVALID_SPEC), change, this.#context.clock.now());
+    await this.#put(set, { ...set.status, machineSetCondition: conditions }, signal);
+    return done;
+  }
+
+  /** Writes the status if it says something new: at once where the set has arrived or something is wrong, else now and then. */
+  async write(
+    key: string,
+    acted: MachineSet,
+    machines: readonly Machine[],
+    { failure, ...troubles }: SetTroubles & { readonly failure: ReplicaFailure | undefined },
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const now = this.#context.clock.now();
+    // Written onto the newest object that we know: its resourceVersion moves while machines are being made.
+    const newest = this.#context.sets.store.get(key) ?? acted;
+    const counts = countMachines(acted, machines);
+    const status = setStatus(
+      { ...newest, spec: acted.spec, metadata: { ...newest.metadata, generation: acted.metadata.generation ?? 0 } },
+      counts,
+      failure,
+      now,
+    );
+    const stored = newest.status?.machineSetCondition ?? [];
+    const { conditions, events } = withTroubles(acted, stored, status.machineSetCondition ?? [], troubles, now);
+    const wanted = { ...status, machineSetCondition: conditions };
+    if (!setStatusDiffers(newest.status, wanted)) return done;
+    // A set on its own says at once that it has arrived; one of a deployment is asked by nobody meanwhile.
+    const wanting = acted.spec.replicas ?? 0;
+    const arrived = counts.available === wanting && counts.replicas === wanting && controllerOf(newest) === undefined;
+    const urgent = arrived || failure !== undefined || troubles.lacksClass || events.length > 0;
+    const waitMs = urgent ? 0 : this.#pace.waitMs(key, now);
+    if (waitMs > 0) return again(waitMs);
+    for (const { type, reason, message } of events) this.#context.recorder.event(acted, type, reason, message);
+    await this.#put(newest, wanted, signal);
+    this.#pace.wrote(key, now);
+    return done;
+  }
+
+  async #put(set: MachineSet, status: NonNullable<MachineSet['status']>, signal: AbortSignal): Promise<void> {
+    try {
+      const written = await this.#sets.update({ ...set, status }, { subresource: 'status', signal });
+      this.#context.sets.recordWrite(written);
+    } catch (error) {
+      // The last machine and the set's own finalizer may go while the status is on its way.
+      if (!isNotFound(error)) throw error;
+    }
+  }
+}
