@@ -42,3 +42,7 @@ test('nothing below main reads the time, sets a timer or draws at random by itse
   const own = /\bDate\.now\(\)|\bnew Date\(\)|(?<![.\w])setTimeout\(|(?<![.\w])setInterval\(|\bMath\.random\(/;
   expect(library.filter(({ path, text }) => own.test(text) && !isClock(path)).map(({ path }) => path)).toEqual([]);
 });
+
+test('names say what is meant: no deleteNodeObject (R44)', () => {
+  expect(pathsOf(/\bdeleteNodeObject\b/i)).toEqual([]);
+});

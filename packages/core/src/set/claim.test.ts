@@ -230,4 +230,14 @@ describe('automatic preservation', () => {
     ['A-06 too many', [...four, kept('m5', 1)], 0, ['', 'm5']],
     ['A-07 the oldest lose it', [kept('a', 180), kept('b', 120), kept('c', 60)], 1, ['', 'a,b']],
   ])('%s', (_title, machines, max, want) => expect(plan(machines, max)).toEqual(want));
+
+  test('ODD-10 during a rollout each set has the whole maximum, as in the original', () => {
+    const failed = (name: string) => machine(name, { phase: 'Failed' });
+    const sets = [
+      [kept('old-1', 60), failed('old-2')],
+      [failed('new-1'), failed('new-2')],
+    ];
+    expect(sets.map((machines) => plan(machines, 1)[0])).toEqual(['', 'new-2']);
+    expect(sets.map((machines) => plan(machines, 2)[0])).toEqual(['old-2', 'new-2,new-1']);
+  });
 });
