@@ -13,6 +13,15 @@ export interface Access {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
+  /** What a list, watch or deletecollection demands of fields; absent: nothing. */
+  readonly fields?: readonly FieldDemand[];
+}
+
+/** A field that must (or, with `equal: false`, must not) have a value. */
+export interface FieldDemand {
+  readonly field: string;
+  readonly equal: boolean;
+  readonly value: string;
 }
 
 /** `reason`: shown after the refusal. */

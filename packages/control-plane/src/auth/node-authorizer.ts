@@ -17,83 +17,127 @@ export const NODE_RULES: readonly PolicyRule[] = [
     verbs: ['create'],
   },
   { apiGroups: [''], resources: ['services'], verbs: ['get', 'list', 'watch'] },
-  { apiGroups: [''], resources: ['nodes'], verbs: ['create', 'get', 'list', 'watch'] },
-  { apiGroups: [''], resources: ['nodes', 'nodes/status'], verbs: ['patch', 'update'] },
-  { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch', 'create', 'delete'] },
-  { apiGroups: [''], resources: ['pods/status'], verbs: ['patch', 'update'] },
-  { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
   { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['create', 'patch', 'update'] },
-  { apiGroups: [''], resources: ['persistentvolumeclaims/status'], verbs: ['get', 'patch', 'update'] },
   {
     apiGroups: ['certificates.k8s.io'],
     resources: ['certificatesigningrequests'],
     verbs: ['create', 'get', 'list', 'watch'],
   },
-  {
-    apiGroups: ['coordination.k8s.io'],
-    resources: ['leases'],
-    verbs: ['create', 'delete', 'get', 'patch', 'update'],
-  },
-  {
-    apiGroups: ['storage.k8s.io'],
-    resources: ['csinodes'],
-    verbs: ['create', 'delete', 'get', 'patch', 'update'],
-  },
   { apiGroups: ['storage.k8s.io'], resources: ['csidrivers'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['node.k8s.io'], resources: ['runtimeclasses'], verbs: ['get', 'list', 'watch'] },
 ];
 
-/** Objects that a node may read only when one of its pods needs them. */
-const RELATED: ReadonlySet<string> = new Set([
-  '/secrets',
-  '/configmaps',
-  '/persistentvolumeclaims',
-  '/persistentvolumes',
-  'storage.k8s.io/volumeattachments',
-]);
-
 /** The pods' field that is selectable, so that the pods of a node are found without parsing all. */
 const NODE_FIELD = 'spec.nodeName';
 
+/** Asks whether something of the node's leads to the object. */
+type Related = (access: Access) => Verdict;
+
+interface NodeAccess extends Access {
+  readonly node: string;
+  readonly related: Related;
+}
+
+/** Kinds of which a node gets single objects that its pods need (`authorizeGet`). */
+function mayGet(access: NodeAccess): Verdict {
+  if (access.verb !== 'get' || access.name === '') return refuse('can only get individual resources of this type');
+  return access.subresource === '' ? access.related(access) : refuse('cannot get subresource');
+}
+
+/** Kinds that a node reads, and watches one by one (`authorizeReadNamespacedObject`). */
+function mayRead(access: NodeAccess): Verdict {
+  if (!READS.has(access.verb)) return refuse('can only read resources of this type');
+  if (access.subresource !== '') return refuse('cannot read subresource');
+  return access.namespace === '' ? refuse('can only read namespaced object of this type') : access.related(access);
+}
+
+const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+const OWN_VERBS: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch', 'delete']);
+
+function claims(access: NodeAccess): Verdict {
+  if (access.subresource !== 'status') return mayGet(access);
+  if (access.verb === 'get' || access.verb === 'update' || access.verb === 'patch') return access.related(access);
+  return refuse('can only get/update/patch this type');
+}
+
+function serviceAccounts(access: NodeAccess): Verdict {
+  const { verb, subresource } = access;
+  const isRead = verb === 'get' && subresource === '';
+  const isToken = verb === 'create' && subresource === 'token';
+  return isRead || isToken ? access.related(access) : refuse('can only create tokens for individual service accounts');
+}
+
+function leases({ node, verb, namespace, name }: NodeAccess): Verdict {
+  if (!OWN_VERBS.has(verb)) return refuse('can only get, create, update, patch, or delete a node lease');
+  if (namespace !== 'kube-node-lease')
+    return refuse('can only access leases in the "kube-node-lease" system namespace');
+  // The name of a new one is looked at by admission.
+  if (verb === 'create' || name === node) return YES;
+  return refuse('can only access node lease with the same name as the requesting node');
+}
+
+function csiNodes({ node, verb, subresource, name }: NodeAccess): Verdict {
+  if (subresource !== '') return refuse('cannot authorize CSINode subresources');
+  if (!OWN_VERBS.has(verb)) return refuse('can only get, create, update, patch, or delete a CSINode');
+  if (verb === 'create' || name === node) return YES;
+  return refuse('can only access CSINode with the same name as the requesting node');
+}
+
+/** Its own node; which one it writes is looked at by admission. */
+function nodes({ node, verb, subresource, name }: NodeAccess): Verdict {
+  const isWrite = verb === 'update' || verb === 'patch';
+  if (subresource === 'status') return isWrite ? YES : NO;
+  if (subresource !== '') return NO;
+  if (isWrite || verb === 'create') return YES;
+  if (!READS.has(verb)) return NO;
+  if (name === node) return YES;
+  const whose = name === '' ? 'all nodes' : `'${name}'`;
+  return refuse(`node '${node}' cannot read ${whose}, only its own Node object`);
+}
+
+/** Its own pods; which ones it writes is looked at by admission. */
+function pods(access: NodeAccess): Verdict {
+  const { node, verb, subresource, name, fields = [] } = access;
+  if (subresource === 'status') return verb === 'update' || verb === 'patch' ? YES : NO;
+  if (subresource === 'eviction') return verb === 'create' ? YES : NO;
+  if (subresource !== '') return NO;
+  if (verb === 'create' || verb === 'delete') return YES;
+  if (!READS.has(verb)) return NO;
+  if (verb !== 'get') {
+    if (fields.some(({ field, equal, value }) => field === NODE_FIELD && equal && value === node)) return YES;
+    if (name === '') return refuse('can only list/watch pods with spec.nodeName field selector');
+  }
+  return access.related(access);
+}
+
+/** Resources of which a node sees a part only, and how that is decided. */
+const DIVIDED: Readonly<Record<string, (access: NodeAccess) => Verdict>> = {
+  '/secrets': mayRead,
+  '/configmaps': mayRead,
+  '/persistentvolumeclaims': claims,
+  '/persistentvolumes': mayGet,
+  '/serviceaccounts': serviceAccounts,
+  '/nodes': nodes,
+  '/pods': pods,
+  'storage.k8s.io/volumeattachments': mayGet,
+  'storage.k8s.io/csinodes': csiNodes,
+  'coordination.k8s.io/leases': leases,
+};
+
 /** Decides for kubelets what depends on their node; everything else is left to the others by `undefined`. */
 export function nodeVerdict(registry: Registry, access: Access): Verdict | undefined {
-  const { user, verb, group, resource, subresource, name, namespace, path } = access;
+  const { user, group, resource, path } = access;
   if (!user.name.startsWith(PREFIX) || !user.groups.includes(NODES) || path !== '') return undefined;
   const node = user.name.slice(PREFIX.length);
   const id = `${group}/${resource}`;
-  if (RELATED.has(id) && !(id === '/persistentvolumeclaims' && subresource === 'status')) {
-    if (verb !== 'get' && verb !== 'list' && verb !== 'watch') return refuse('can only read resources of this type');
-    if (subresource !== '') return refuse('cannot read subresource');
+  const divided = DIVIDED[id];
+  if (divided === undefined) return NODE_RULES.some((rule) => ruleAllows(rule, access)) ? YES : NO;
+  const related: Related = ({ namespace, name }) => {
     if (name === '') return refuse('No Object name found');
-    return isRelated(registry, node, id, namespace, name)
-      ? YES
-      : refuse(`no relationship found between node '${node}' and this object`);
-  }
-  if (id === '/serviceaccounts') {
-    if (verb !== 'create' || subresource !== 'token')
-      return refuse('can only create tokens for individual service accounts');
-    return isRelated(registry, node, id, namespace, name)
-      ? YES
-      : refuse(`no relationship found between node '${node}' and this object`);
-  }
-  if (id === '/nodes' && verb === 'get' && subresource === '' && name !== node) {
-    return refuse(`node '${node}' cannot read '${name}', only its own Node object`);
-  }
-  if (id === '/nodes' && (verb === 'patch' || verb === 'update') && name !== node) {
-    return refuse(`node '${node}' is not allowed to modify node '${name}'`);
-  }
-  if (id === 'coordination.k8s.io/leases') {
-    if (namespace !== 'kube-node-lease') {
-      return refuse('can only access leases in the "kube-node-lease" system namespace');
-    }
-    if (verb !== 'create' && name !== node) {
-      return refuse('can only access node lease with the same name as the requesting node');
-    }
-  }
-  if (id === 'storage.k8s.io/csinodes' && verb !== 'create' && name !== node) {
-    return refuse('can only access CSINode with the same name as the requesting node');
-  }
-  return NODE_RULES.some((rule) => ruleAllows(rule, access)) ? YES : NO;
+    if (isRelated(registry, node, id, namespace, name)) return YES;
+    return refuse(`no relationship found between node '${node}' and this object`);
+  };
+  return divided({ ...access, node, related });
 }
 
 /** Whether a pod of the node names the object. */
@@ -102,6 +146,7 @@ function isRelated(registry: Registry, node: string, id: string, namespace: stri
     const record = registry.store.get(id, '', name);
     return record?.json.includes(`"nodeName":${JSON.stringify(node)}`) ?? false;
   }
+  if (id === '/pods') return registry.store.get(id, namespace, name)?.fields?.[NODE_FIELD] === node;
   const within = namespace === '' ? undefined : namespace;
   const pods = registry.store.list('/pods', { namespace: within, where: [{ field: NODE_FIELD, value: node }] }).records;
   const quoted = JSON.stringify(name);

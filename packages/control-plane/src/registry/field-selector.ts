@@ -1,9 +1,11 @@
 import type { KindDefinition } from '../kinds/kind.ts';
+import { StatusError } from '../status.ts';
 import { type Equality, fieldOf } from '../store/record-index.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { badRequest } from './errors.ts';
 
-interface Term {
+/** One demand of a field selector. */
+export interface Term {
   readonly field: string;
   readonly equal: boolean;
   readonly value: string;
@@ -65,17 +67,30 @@ function refuse(kind: KindDefinition, field: string): Error {
   );
 }
 
+/** The demands of a selector, sorted as the real parser has them before it complains. @throws StatusError 400 */
+const parseTerms = (text: string): Term[] =>
+  split(text)
+    .sort()
+    .map((part) => parseTerm(part, text))
+    // A term without field and value asks nothing, and is not looked at.
+    .filter(({ field, value }) => field !== '' || value !== '');
+
+/** What a selector demands, as authorizers look at it, whatever fields the kind knows. []: nothing, or it cannot be read. */
+export function fieldDemands(text: string): readonly Term[] {
+  try {
+    return parseTerms(text);
+  } catch (error) {
+    if (error instanceof StatusError) return [];
+    throw error;
+  }
+}
+
 /**
  * Reads the `fieldSelector` of a query: `a=b,c!=d`. undefined when it selects everything.
  * @throws StatusError 400 for what cannot be read and for fields that the kind does not offer.
  */
 export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFieldSelector | undefined {
-  // Sorted, as the real parser does before it complains.
-  const terms = split(text)
-    .sort()
-    .map((part) => parseTerm(part, text))
-    // A term without field and value asks nothing, and is not looked at.
-    .filter(({ field, value }) => field !== '' || value !== '');
+  const terms = parseTerms(text);
   if (terms.length === 0) return undefined;
   for (const { field } of terms) {
     const common = field === 'metadata.name' || (field === 'metadata.namespace' && (kind.namespaced || !kind.custom));

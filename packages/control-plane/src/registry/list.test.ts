@@ -65,3 +65,20 @@ test.each([
   expect(status).toBe(400);
   expect(body.message).toContain(message);
 });
+
+test.each<[query: string, causes: readonly string[]]>([
+  ['continue=abc', ['resourceVersionMatch is forbidden when continue is provided']],
+  [
+    'resourceVersionMatch=Exact&resourceVersion=1',
+    [
+      'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+      'Unsupported value: "Exact": supported values: "NotOlderThan"',
+    ],
+  ],
+])('a watch with %s is refused', async (query, causes) => {
+  const { status, body } = await setup.client.send('GET', `/api/v1/configmaps?watch=1&${query}`);
+  const told = (body as unknown as { details: { causes: { field: string; message: string }[] } }).details.causes;
+  expect(status).toBe(422);
+  expect(told.map(({ field }) => field)).toEqual(causes.map(() => 'resourceVersionMatch'));
+  expect(told.map(({ message }) => message.replace('Forbidden: ', ''))).toEqual(causes);
+});

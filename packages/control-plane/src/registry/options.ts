@@ -176,9 +176,6 @@ function watchCauses({ sendInitialEvents, resourceVersionMatch: match, ...option
       forbiddenCause('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'),
     );
   }
-  if (sendInitialEvents !== undefined && match !== '' && match !== 'NotOlderThan') {
-    causes.push(unsupportedValue('resourceVersionMatch', match, ['NotOlderThan']));
-  }
   if (sendInitialEvents === undefined && match !== '') {
     causes.push(
       forbiddenCause(
@@ -187,7 +184,13 @@ function watchCauses({ sendInitialEvents, resourceVersionMatch: match, ...option
       ),
     );
   }
-  if (options.continue !== '') causes.push(forbiddenCause('continue', 'continue is forbidden for watch'));
+  if (match !== '' && match !== 'NotOlderThan') {
+    causes.push(unsupportedValue('resourceVersionMatch', match, ['NotOlderThan']));
+  }
+  // The real server names the wrong field here.
+  if (options.continue !== '') {
+    causes.push(forbiddenCause('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'));
+  }
   return causes;
 }
 

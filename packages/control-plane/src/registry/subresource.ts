@@ -3,7 +3,7 @@ import type { ServedKind } from './kind-registry.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target } from './registry.ts';
 import { bindPod } from './subresources/binding.ts';
-import { nodeProxy, podLog, podStream } from './subresources/connect.ts';
+import { nodeProxy, podLog, podProxy, podStream, serviceProxy } from './subresources/connect.ts';
 import { evictPod } from './subresources/eviction.ts';
 import { finalizeNamespace } from './subresources/finalize.ts';
 import { partUpdate } from './subresources/part-update.ts';
@@ -45,7 +45,8 @@ const HANDLERS: Readonly<Record<string, SubresourceHandler>> = {
   'pods/exec': podStream,
   'pods/attach': podStream,
   'pods/portforward': podStream,
-  'pods/proxy': podStream,
+  'pods/proxy': podProxy,
+  'services/proxy': serviceProxy,
   'nodes/proxy': nodeProxy,
   'serviceaccounts/token': requestToken,
   'namespaces/finalize': finalizeNamespace,

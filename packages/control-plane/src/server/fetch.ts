@@ -108,6 +108,7 @@ export function toFetch(response: ServerResponse, request: Request): Response {
   if (typeof body === 'function') return new Response(streamOf(body, request), { status, headers });
   // A text would make the response name a content type by itself where the server names none.
   const bytes = typeof body === 'string' && !headers.has('content-type') ? new TextEncoder().encode(body) : body;
+  if (status === 204) return new Response(null, { status, headers });
   headers.set('content-length', String(typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength));
   return new Response(bytes as string | Uint8Array<ArrayBuffer>, { status, headers });
 }

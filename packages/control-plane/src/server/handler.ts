@@ -1,8 +1,10 @@
 import type { Authenticator } from '../auth/authenticator.ts';
-import type { Access, Authorizer } from '../auth/authorizer.ts';
+import type { Access, Authorizer, FieldDemand } from '../auth/authorizer.ts';
 import type { UserInfo } from '../auth/user.ts';
 import type { Clock } from '../clock.ts';
 import { badRequest, internal } from '../registry/errors.ts';
+import { fieldDemands } from '../registry/field-selector.ts';
+import { pathSegmentProblems } from '../registry/names.ts';
 import type { Registry } from '../registry/registry.ts';
 import { type Status, StatusError } from '../status.ts';
 import { answerStatus } from './answer.ts';
@@ -44,6 +46,15 @@ export interface HandlerParts {
 /** Names of the flow schema and priority level that every request is said to belong to. */
 const FLOW_SCHEMA_UID = '6b9a1f8e-8f5c-4b0a-9a52-3f5d9ee0c5a1';
 const PRIORITY_LEVEL_UID = '0d3c7c2e-5a57-4a44-8f0e-7a5d4b7bb3f2';
+
+/** Verbs whose field selector authorizers look at. */
+const SELECTING: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
+
+/** The one name that a selector leaves; '' for none, or for what cannot be a part of a path. */
+function selectedName(fields: readonly FieldDemand[]): string {
+  const name = fields.find(({ field, equal }) => field === 'metadata.name' && equal)?.value ?? '';
+  return pathSegmentProblems(name).length > 0 ? '' : name;
+}
 
 /** From request to answer: authentication, authorization, routing, and a Status for every failure. */
 export class Handler {
@@ -99,15 +110,19 @@ export class Handler {
   async #answer(request: ServerRequest, info: RequestInfo, warnings: string[]): Promise<ServerResponse> {
     const { registry, authenticator, authorize, impersonate } = this.#parts;
     let user = authenticator.authenticate(request);
+    const verb = info.isResource ? verbOf(request, info) : request.method.toLowerCase();
+    const fields = info.isResource && SELECTING.has(verb) ? fieldDemands(request.query.get('fieldSelector') ?? '') : [];
     const access = {
-      verb: info.isResource ? verbOf(request, info) : request.method.toLowerCase(),
+      verb,
       path: info.isResource ? '' : request.path,
       group: info.group,
       version: info.version,
       resource: info.resource,
       subresource: info.subresource,
       namespace: info.namespace,
-      name: info.name,
+      // Who selects one object by its name asks for that one alone.
+      name: info.name === '' ? selectedName(fields) : info.name,
+      ...(fields.length === 0 ? {} : { fields }),
     };
     user = impersonate?.(request, user, access) ?? user;
     const verdict = authorize({ ...access, user });

@@ -105,7 +105,9 @@ export class ResourceHandler {
     const { kinds } = this.#registry;
     const served = kinds.find(info.group, info.version, info.resource);
     const misplaced = served !== undefined && info.hasNamespace && !served.kind.namespaced;
-    if (served === undefined || misplaced || info.rest.length > 1) {
+    // What is proxied has a path of its own behind it.
+    const isTooDeep = info.rest.length > 1 && info.subresource !== 'proxy';
+    if (served === undefined || misplaced || isTooDeep) {
       return this.#unknown(info);
     }
     const { kind } = served;
@@ -236,6 +238,7 @@ export class ResourceHandler {
       options: (kindOfOptions, applying) => parseWriteOptions(kindOfOptions, request.query, call.userAgent, applying),
     });
     await this.#registry.store.settled();
+    if (answer.status === 204) return { status: 204, headers: {}, body: '' };
     if (answer.text !== undefined) return answerText(answer.text, format, request, answer.status);
     return answerJson(answer.body, format, request, answer.status);
   }

@@ -101,9 +101,9 @@ describe('pods', () => {
     expect(await why({ annotations })).toContain('with an owner reference set to itself');
     expect(await why({ annotations, ownerReferences: [{ ...owner, controller: false }] })).toContain('a controller');
     expect(await why({ annotations, ownerReferences: [{ ...owner, uid: 'x' }] })).toContain('UID mismatch');
-    const volumes = [{ name: 'v', secret: { secretName: 's' } }];
+    const volumes = [{ name: 'v', configMap: { name: 's' } }];
     expect(await why({ annotations, ownerReferences: [owner] }, { volumes })).toBe(
-      'pods "m" is forbidden: node "n-1" can not create pods that reference secrets',
+      'pods "m" is forbidden: node "n-1" can not create pods that reference configmaps',
     );
     expect((await mirror({ annotations, ownerReferences: [owner] })).status).toBe(201);
   });

@@ -1,10 +1,11 @@
-import { isPlain, look, type Plain, strings, text } from '../../kinds/plain.ts';
+import { isPlain, items, look, type Plain, strings, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import { invalidValue } from '../../registry/errors.ts';
+import { fieldDemands } from '../../registry/field-selector.ts';
 import { tidyMeta } from '../../registry/object-text.ts';
 import type { ReviewHandler } from '../../registry/review.ts';
 import type { StatusCause } from '../../status.ts';
-import type { Access, Authorizer } from '../authorizer.ts';
+import type { Access, Authorizer, FieldDemand } from '../authorizer.ts';
 import type { UserInfo } from '../user.ts';
 import { answered, invalidReview } from './answer.ts';
 
@@ -59,6 +60,21 @@ function localCauses({ metadata }: ApiObject, spec: Plain): StatusCause[] {
   return [invalidValue('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace')];
 }
 
+/** The field selector of a review, as a request would bring it: text, or requirements with one value each. */
+function fieldsOf(selector: Plain): { fields?: readonly FieldDemand[] } {
+  const raw = text(selector, 'rawSelector');
+  const fields =
+    raw !== ''
+      ? fieldDemands(raw)
+      : items(selector, 'requirements').flatMap((requirement): FieldDemand[] => {
+          const operator = text(requirement, 'operator');
+          const [value, ...others] = strings(requirement, 'values');
+          if (value === undefined || others.length > 0 || (operator !== 'In' && operator !== 'NotIn')) return [];
+          return [{ field: text(requirement, 'key'), equal: operator === 'In', value }];
+        });
+  return fields.length === 0 ? {} : { fields };
+}
+
 function accessOf(user: UserInfo, spec: Plain): Access {
   const resource = look(spec, 'resourceAttributes');
   const isPath = isPlain(spec['nonResourceAttributes']);
@@ -73,6 +89,7 @@ function accessOf(user: UserInfo, spec: Plain): Access {
     subresource: text(resource, 'subresource'),
     namespace: text(resource, 'namespace'),
     name: text(resource, 'name'),
+    ...(isPath ? {} : fieldsOf(look(resource, 'fieldSelector'))),
   };
 }
 

@@ -1,3 +1,4 @@
+import { parseJson, stringifyJson } from '../../json.ts';
 import type { ApiObject } from '../../object.ts';
 import type { ServerRequest, ServerResponse } from '../../server/exchange.ts';
 import { inProcess, textOf } from '../../server/in-process.ts';
@@ -85,14 +86,14 @@ export class Api {
   ): Promise<ServerResponse> {
     const headers: Record<string, string> = { 'user-agent': this.#userAgent, accept };
     if (body !== undefined) headers['content-type'] = contentType ?? 'application/json';
-    const text = body === undefined ? undefined : JSON.stringify(body);
+    const text = body === undefined ? undefined : stringifyJson(body);
     return this.#client.handle(inProcess({ method, target: path, headers, body: text, signal }));
   }
 
   /** @throws ApiError when the answer is no success */
   async call<T>(path: string, method = 'GET', body?: unknown, contentType?: string): Promise<T> {
     const response = await this.send(path, method, body, contentType);
-    const answer: unknown = JSON.parse(textOf(response));
+    const answer: unknown = parseJson(textOf(response));
     if (!succeeded(response)) throw new ApiError(response.status, answer as Partial<Status>);
     return answer as T;
   }

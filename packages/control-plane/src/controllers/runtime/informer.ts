@@ -1,4 +1,5 @@
 import { type Clock, sleep } from '../../clock.ts';
+import { parseJson } from '../../json.ts';
 import type { ApiObject } from '../../object.ts';
 import { piecesOf } from '../../server/in-process.ts';
 import { type Api, ApiError, pathOf, type Resource, succeeded } from './api.ts';
@@ -187,7 +188,7 @@ export class Informer {
     if (!succeeded(response)) throw new ApiError(response.status, {});
     let version = from;
     for await (const text of piecesOf(response, signal)) {
-      const event = JSON.parse(text) as WatchEvent;
+      const event = parseJson(text) as WatchEvent;
       if (event.type === 'ERROR') throw new ApiError(event.object.code ?? 500, event.object as object);
       version = event.object.metadata.resourceVersion ?? version;
       if (event.type === 'DELETED') this.#remove(keyOf(event.object), event.object);

@@ -1,9 +1,10 @@
+import { apiReference } from '../../admission/node/references.ts';
 import type { ApiObject } from '../../object.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
 import { forbidden } from '../../registry/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { SYSTEM_PRIORITIES } from '../cluster/storage.ts';
-import { child, items, look, number, type Plain, text } from '../plain.ts';
+import { child, isPlain, items, look, number, type Plain, text } from '../plain.ts';
 import { lookup, lookupAll } from './lookup.ts';
 
 const PODS = '/pods';
@@ -49,6 +50,17 @@ function mountToken(spec: Plain, random: () => number): void {
   if (name !== undefined) spec.volumes = [...items(spec, 'volumes'), tokenVolume(name)];
 }
 
+/** What the mirror of a static pod may not have: its node runs it without asking the API for anything. */
+function mirrorProblem(pod: ApiObject): string | undefined {
+  const spec = look(pod, 'spec');
+  if (text(spec, 'serviceAccountName') !== '') return 'a mirror pod may not reference service accounts';
+  if (apiReference(pod) === 'secrets') return 'a mirror pod may not reference secrets';
+  const projects = items(spec, 'volumes').some((volume) =>
+    items(look(volume, 'projected'), 'sources').some((source) => isPlain(source.serviceAccountToken)),
+  );
+  return projects ? 'a mirror pod may not use ServiceAccountToken volume projections' : undefined;
+}
+
 /**
  * ServiceAccount: a pod runs as an account of its namespace (`default` when it names none) and gets its token. The default account of a
  * new namespace is taken to be on its way, as the real plugin waits for it.
@@ -58,7 +70,11 @@ export const serviceAccountAdmission = (registry: Registry): AdmissionPlugin => 
   admit(attributes) {
     const { object: pod, namespace, served } = attributes;
     if (pod === undefined || !isPod(attributes, 'CREATE')) return undefined;
-    if (pod.metadata.annotations?.[MIRROR] !== undefined) return undefined;
+    if (pod.metadata.annotations?.[MIRROR] !== undefined) {
+      const why = mirrorProblem(pod);
+      if (why === undefined) return undefined;
+      throw forbidden(served.kind, attributes.name || (pod.metadata.name ?? ''), why);
+    }
     const spec = child(pod, 'spec');
     const name = text(spec, 'serviceAccountName') || 'default';
     spec.serviceAccountName = name;

@@ -1,59 +1,124 @@
 import { items, look, type Plain, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
+import { StatusError } from '../../status.ts';
 import { badRequest, internal, methodNotAllowed, notFound } from '../errors.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
+import { checkLogOptions } from './log-options.ts';
 
-/** The pod or node that is to be reached. @throws StatusError 404 */
-function targetOf({ registry, target }: SubresourceRequest): ApiObject {
-  const record = registry.store.get(target.served.resource, target.namespace, target.name);
-  if (record === undefined) throw notFound(target.served.kind, target.name);
+const SCHEMES: ReadonlySet<string> = new Set(['', 'http', 'https']);
+
+/** The object that is to be reached. @throws StatusError 404 */
+function targetOf({ registry, target }: SubresourceRequest, name = target.name): ApiObject {
+  const record = registry.store.get(target.served.resource, target.namespace, name);
+  if (record === undefined) throw notFound(target.served.kind, name);
   return registry.parse(target.served, record);
 }
 
 const names = (containers: readonly Plain[]): string => containers.map((one) => text(one, 'name')).join(' ');
 
 /** The container that is meant: the one named, or the only one. @throws StatusError 400 in the server's words */
-function checkContainer(pod: ApiObject, wanted: string | null, mayBeOmitted: boolean): void {
+function checkContainer(pod: ApiObject, wanted: string | null): void {
   const spec = look(pod, 'spec');
   const containers = items(spec, 'containers');
-  const first = items(spec, 'initContainers');
-  const all = [...containers, ...first, ...items(spec, 'ephemeralContainers')];
+  const all = [...items(spec, 'initContainers'), ...containers, ...items(spec, 'ephemeralContainers')];
   const { name } = pod.metadata;
   if (wanted === null || wanted === '') {
-    if (containers.length === 1 || mayBeOmitted) return;
-    const beside = first.length === 0 ? '' : ` or one of the init containers: [${names(first)}]`;
-    throw badRequest(
-      `a container name must be specified for pod ${name}, choose one of: [${names(containers)}]${beside}`,
-    );
+    if (containers.length === 1) return;
+    throw badRequest(`a container name must be specified for pod ${name}, choose one of: [${names(all)}]`);
   }
-  if (!all.some((one) => text(one, 'name') === wanted))
+  if (!all.some((one) => text(one, 'name') === wanted)) {
     throw badRequest(`container ${wanted} is not valid for pod ${name}`);
+  }
 }
 
 /** Nothing runs behind this plane: what a kubelet would answer is refused as if the kubelet could not be reached. */
 const unreachable = (node: string): Error =>
   internal(`error dialing backend: no kubelet of node "${node}" can be reached: this control plane runs no containers`);
 
-/** `pods/NAME/log`: empty for a pod without a node, as there; else what an unreachable kubelet gives. */
-export async function podLog(request: SubresourceRequest): Promise<SubresourceAnswer> {
-  if (request.method !== 'GET') throw methodNotAllowed();
-  const pod = targetOf(request);
-  checkContainer(pod, request.query.get('container'), false);
-  const node = text(look(pod, 'spec'), 'nodeName');
-  if (node === '') return { status: 200, text: '' };
-  throw unreachable(node);
+/** Why the kubelet of a node does not answer. A node that is not there is told as if it were one of `kind`. */
+function unreached({ registry, target }: SubresourceRequest, node: string): Error {
+  const record = registry.store.get('/nodes', '', node);
+  if (record === undefined) return notFound(target.served.kind, node);
+  const addresses = items(look(JSON.parse(record.json), 'status'), 'addresses');
+  return addresses.length === 0 ? internal('no preferred addresses found; known addresses: []') : unreachable(node);
 }
 
-/** `pods/NAME/exec`, `attach`, `portforward` and `proxy`: streams to a kubelet, of which there is none. */
-export async function podStream(request: SubresourceRequest): Promise<SubresourceAnswer> {
+/** `pods/NAME/log`: nothing for a pod without a node, as there; else what an unreachable kubelet gives. */
+export async function podLog(request: SubresourceRequest): Promise<SubresourceAnswer> {
+  if (request.method !== 'GET') throw methodNotAllowed();
+  checkLogOptions(request.query, request.target.name);
   const pod = targetOf(request);
-  checkContainer(pod, request.query.get('container'), request.query.get('command') === null);
+  checkContainer(pod, request.query.get('container'));
+  const node = text(look(pod, 'spec'), 'nodeName');
+  if (node === '') return { status: 204, text: '' };
+  throw unreached(request, node);
+}
+
+/** @throws StatusError 400 for a port that is no number */
+function checkPorts(query: URLSearchParams): void {
+  const wrong = query.getAll('ports').find((port) => !/^\d+$/.test(port));
+  if (wrong === undefined) return;
+  throw badRequest(`cannot convert to []int32: strconv.ParseUint: parsing ${JSON.stringify(wrong)}: invalid syntax`);
+}
+
+/** `pods/NAME/exec`, `attach` and `portforward`: streams to a kubelet, of which there is none. */
+export async function podStream(request: SubresourceRequest): Promise<SubresourceAnswer> {
+  const { method, query, target } = request;
+  if (method !== 'GET' && method !== 'POST') throw methodNotAllowed();
+  const isForward = target.subresource === 'portforward';
+  if (isForward) checkPorts(query);
+  const pod = targetOf(request);
+  if (!isForward) checkContainer(pod, query.get('container'));
   const node = text(look(pod, 'spec'), 'nodeName');
   if (node === '') throw badRequest(`pod ${pod.metadata.name} does not have a host assigned`);
-  throw unreachable(node);
+  throw unreached(request, node);
+}
+
+/** `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`. @throws StatusError 400 */
+function proxied(id: string, what: 'pod' | 'service'): { readonly name: string; readonly port: string } {
+  const parts = id.split(':');
+  const [first = '', second = '', third = ''] = parts;
+  const [scheme, name, port] = parts.length === 3 ? [first, second, third] : ['', first, second];
+  if (parts.length > 3 || name === '' || !SCHEMES.has(scheme)) {
+    throw badRequest(`invalid ${what} request ${JSON.stringify(id)}`);
+  }
+  return { name, port };
+}
+
+/** `pods/NAME/proxy`: a pod has to have an address before anybody tries to reach it. */
+export async function podProxy(request: SubresourceRequest): Promise<SubresourceAnswer> {
+  const pod = targetOf(request, proxied(request.target.name, 'pod').name);
+  if (text(look(pod, 'status'), 'podIP') === '') throw badRequest('address not allowed');
+  throw unreachable(text(look(pod, 'spec'), 'nodeName'));
+}
+
+const unavailable = (message: string): StatusError =>
+  new StatusError({ message, reason: 'ServiceUnavailable', code: 503 });
+
+/** `services/NAME/proxy`: to one of the service's endpoints. */
+export async function serviceProxy(request: SubresourceRequest): Promise<SubresourceAnswer> {
+  const { registry, target } = request;
+  const { name, port } = proxied(target.name, 'service');
+  const service = registry.store.get(target.served.resource, target.namespace, name);
+  if (/^\d+$/.test(port)) {
+    if (service === undefined) throw notFound(target.served.kind, name);
+    const ports = items(look(JSON.parse(service.json), 'spec'), 'ports');
+    if (!ports.some((one) => one.port === Number(port))) {
+      throw unavailable(`no service port ${port} found for service ${JSON.stringify(name)}`);
+    }
+  }
+  const endpoints = registry.store.get('/endpoints', target.namespace, name);
+  if (endpoints === undefined) throw notFound(target.served.kind, name);
+  const subsets = items(JSON.parse(endpoints.json), 'subsets');
+  const ready = subsets.flatMap((subset) => items(subset, 'addresses'));
+  const [address] = ready;
+  if (address === undefined) {
+    throw unavailable(`no endpoints available for service ${JSON.stringify(name)}`);
+  }
+  throw unreachable(text(address, 'nodeName'));
 }
 
 /** `nodes/NAME/proxy`. */
 export async function nodeProxy(request: SubresourceRequest): Promise<SubresourceAnswer> {
-  throw unreachable(targetOf(request).metadata.name ?? '');
+  throw unreached(request, targetOf(request).metadata.name ?? '');
 }
