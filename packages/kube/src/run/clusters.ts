@@ -12,6 +12,8 @@ import { type UndiciTransport, undiciTransport } from '../transports/undici.ts';
 export interface Cluster {
   readonly server: string;
   client(component: string): KubeClient;
+  /** A client with a connection of its own, for what must not wait behind a thousand requests: the renewal of a lease. */
+  urgentClient(component: string): KubeClient;
 }
 
 export interface Clusters {
@@ -56,7 +58,13 @@ export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig
 async function connect(source: string, flag: string, given: boolean, settings: ClusterSettings) {
   try {
     const config = await loadKubeconfig(source, { clock: settings.clock, env: settings.env });
-    return { server: config.server, transport: undiciTransport(config) };
+    const transport = undiciTransport(config);
+    // It connects when it is first used.
+    const urgent = undiciTransport({ ...config, connections: 1 });
+    const close = async (): Promise<void> => {
+      await Promise.all([transport.close(), urgent.close()]);
+    };
+    return { server: config.server, transport, urgent, close };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const what = given ? `--${flag}=${source}` : `--${flag} (absent, which means ${source})`;
@@ -64,19 +72,19 @@ async function connect(source: string, flag: string, given: boolean, settings: C
   }
 }
 
-function cluster(server: string, transport: UndiciTransport, settings: ClusterSettings): Cluster {
+type Connections = Awaited<ReturnType<typeof connect>>;
+
+function cluster({ server, transport, urgent }: Connections, settings: ClusterSettings): Cluster {
   const { clock, random, qps, burst, binary, version } = settings;
-  const options: Omit<ClientOptions, 'userAgent'> = {
-    transport,
+  const options: Omit<ClientOptions, 'userAgent' | 'transport'> = {
     clock,
     random,
     observe: settings.metrics.requests(new URL(server).host),
     ...(qps > 0 ? { rateLimit: { qps, burst } } : {}),
   };
-  return {
-    server,
-    client: (component) => createClient({ ...options, userAgent: userAgent(binary, version, component) }),
-  };
+  const over = (way: UndiciTransport) => (component: string) =>
+    createClient({ ...options, transport: way, userAgent: userAgent(binary, version, component) });
+  return { server, client: over(transport), urgentClient: over(urgent) };
 }
 
 /** Connects to both clusters; one connection pool where they are the same. Throws `ConfigError` that names the flag. */
@@ -92,10 +100,10 @@ export async function connectClusters(settings: ClusterSettings): Promise<Cluste
       ? target
       : await connect(sources.control, 'control-kubeconfig', settings.controlKubeconfig !== '', settings);
   return {
-    control: cluster(control.server, control.transport, settings),
-    target: target === undefined ? undefined : cluster(target.server, target.transport, settings),
+    control: cluster(control, settings),
+    target: target === undefined ? undefined : cluster(target, settings),
     close: async () => {
-      await Promise.all([control.transport.close(), same ? undefined : target?.transport.close()]);
+      await Promise.all([control.close(), same ? undefined : target?.close()]);
     },
   };
 }

@@ -223,7 +223,7 @@ class Run<F extends Flags> {
     const flags: FlagValues<CommonFlags> = this.#flags;
     if (!flags['leader-elect']) return this.#work(signal, signal);
     const { clock, random, identity } = this.#host;
-    const client = this.#clusters?.control.client('leader-election');
+    const client = this.#clusters?.control.urgentClient('leader-election');
     if (client === undefined) throw new Error('leader election before configuration');
     this.#leadership = 'standby';
     const end: ElectionEnd = await runElected(
