@@ -1,4 +1,5 @@
-import type { Machine } from '@mcm/api';
+import { Annotations, type Machine } from '@mcm/api';
+import type { Node } from '@mcm/kube';
 import type { FaultRule } from '@mcm/provider-local';
 import { Dice } from '../dice.ts';
 import type { Mishap } from '../network.ts';
@@ -220,11 +221,33 @@ class MachineHistory {
     for (const name of world.hollow.names) world.hollow.silence(name, false);
     if (this.#silenced) await world.clock.advance(SILENCE_MS);
     await this.#until('every machine is Running, Failed, or waits and says for what', () => {
-      const open = world.machines().filter((machine) => !isGoing(machine) && !/Running|Failed/.test(phaseOf(machine)));
+      const open = world.machines().filter((machine) => !isGoing(machine) && !this.#isAtRest(machine));
       const mute = world.machines().filter((machine) => isGoing(machine) && !/Waiting: /.test(saidBy(machine)));
       const described = [...open, ...mute].map((each) => `${each.metadata.name}: ${phaseOf(each)}, ${saidBy(each)}`);
       return [...described, ...this.#strays()];
     });
+  }
+
+  /**
+   * Many that are silent at once are not replaced, and it is told of each; and a silent one waits while another has
+   * Failed and is not replaced yet, as one at a time is (`--max-unhealthy-replacements`): here no set replaces it.
+   */
+  #isAtRest(machine: Machine): boolean {
+    const phase = phaseOf(machine);
+    if (phase !== 'Unknown') return phase === 'Running' || phase === 'Failed';
+    return (
+      this.#world.held.has(machine.metadata.name) || this.#world.machines().some((other) => phaseOf(other) === 'Failed')
+    );
+  }
+
+  /**
+   * A Node that was never taken for a machine's, as it bears the id of a VM that came of a call that failed, and went
+   * before anybody knew of it: the cloud's node controller takes it away, which is not on this stage.
+   */
+  #isCloudsOwn({ metadata, spec }: Node): boolean {
+    const id = spec.providerID?.split('/').at(-1);
+    const lives = [...this.#world.cloud.instances.list()].some((vm) => vm.id === id && vm.state === 'running');
+    return metadata.annotations?.[Annotations.NotManagedByMCM] !== undefined && !lives;
   }
 
   /** (b): VMs and Nodes without a Machine. */
@@ -236,7 +259,8 @@ class MachineHistory {
       ...[...this.#world.vms()].flatMap(([uid, name]) => (uids.has(uid) ? [] : [`VM ${name} has no Machine`])),
       ...this.#world.eyes.nodes.store
         .list()
-        .flatMap(({ metadata }) => (nodes.has(metadata.name) ? [] : [`Node ${metadata.name} has no Machine`])),
+        .filter((node) => !nodes.has(node.metadata.name) && !this.#isCloudsOwn(node))
+        .map(({ metadata }) => `Node ${metadata.name} has no Machine`),
     ];
   }
 

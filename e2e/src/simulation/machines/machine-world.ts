@@ -5,6 +5,7 @@ import {
   createClient,
   createMemoryLogger,
   createRecorder,
+  type EventRecorder,
   events,
   handlerTransport,
   type KubeClient,
@@ -68,6 +69,8 @@ export class MachineWorld {
   readonly apps = new Map<string, App>();
   /** Writes of the controllers that the server carried out. */
   readonly writes: string[] = [];
+  /** Names of machines of which it was told that the breaker holds their replacement, and not yet that it lets go. */
+  readonly held = new Set<string>();
   /** Secrets of all bootstrap tokens there ever were. */
   readonly #tokens = new Set<string>();
   readonly #plane: Plane;
@@ -190,13 +193,24 @@ export class MachineWorld {
       random,
       secretRandom: random,
       log,
-      recorder: createRecorder({ client, component: USER_AGENT, clock, log }),
+      recorder: this.#heard(createRecorder({ client, component: USER_AGENT, clock, log })),
       runtime: { clock, random, log, freeze: true },
       volumeWindow: 5,
     });
     void controller.run(stop.signal).catch((error: unknown) => {
       if (!stop.signal.aborted) this.witness.violate(`the controller ended by itself: ${String(error)}`);
     });
+  }
+
+  #heard(recorder: EventRecorder): EventRecorder {
+    return {
+      ...recorder,
+      event: (about, type, reason, message) => {
+        if (reason === 'ReplacementHeld') this.held.add(about.metadata.name);
+        if (reason === 'ReplacementResumed') this.held.delete(about.metadata.name);
+        recorder.event(about, type, reason, message);
+      },
+    };
   }
 
   /** Ends the controllers as SIGKILL does; one is started again. */

@@ -1,0 +1,3 @@
+import { playShard } from './shards.ts';
+
+playShard(6);
