@@ -1,0 +1,107 @@
+import { crds, type MachineClass, machineClasses } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { events, pods, VirtualClock } from '@mcm/kube';
+import { afterEach, expect, test } from 'vitest';
+import { MachineError } from '../driver/errors.ts';
+import { NAMESPACE, Rig, type RigOptions } from './testing.ts';
+
+/** Incidents of the original that show in what a Machine says of itself, replayed. */
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const cleanUp: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const clean of cleanUp.splice(0)) await clean();
+});
+
+async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ clock, crds, controllers: false });
+  const rig = new Rig({ clock, plane, ...options });
+  cleanUp.push(async () => {
+    await rig.kill();
+    await plane.close();
+  });
+  await rig.createClass();
+  rig.start();
+  return rig;
+}
+
+const warnings = async (rig: Rig, name: string): Promise<string[]> =>
+  (await rig.admin.resource(events, NAMESPACE).list()).items
+    .filter(({ involvedObject, type }) => involvedObject.name === name && type === 'Warning')
+    .map(({ reason }) => reason ?? '');
+
+test('incident 26: a VM that cannot be made and a node that does not join are told apart by description, code and event', async () => {
+  const rig = await started({ joinAfterMs: undefined });
+  await rig.createMachine('lonely');
+  await rig.until(async () => (await rig.phase('lonely')) === 'Failed', HOUR);
+  expect((await rig.machine('lonely'))?.status?.lastOperation).toMatchObject({
+    description: 'Machine lonely failed to join the cluster in 20m0s minutes.',
+    state: 'Failed',
+    type: 'Create',
+  });
+  expect((await rig.machine('lonely'))?.status?.lastOperation?.errorCode).toBeUndefined();
+  rig.cloud.fail('create', { code: 'Internal', message: 'no image' });
+  await rig.createMachine('unmade');
+  await rig.until(async () => (await rig.phase('unmade')) === 'CrashLoopBackOff', MINUTE);
+  expect((await rig.machine('unmade'))?.status?.lastOperation).toMatchObject({
+    description: 'Cloud provider message - machine codes error: code = [Internal] message = [no image]',
+    errorCode: 'Internal',
+  });
+  await rig.clock.advance(5_000);
+  expect(await warnings(rig, 'lonely')).toContain('FailedToJoin');
+  expect(await warnings(rig, 'unmade')).toEqual(['CreationFailed']);
+});
+
+test('incident 27: a class that was made invalid holds a deletion up at the cloud’s call only, which names the field; mended, the machine goes at once', async () => {
+  const rig = await started();
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  await rig.createPod('a', 'm-0');
+  const classes = rig.admin.resource<MachineClass>(machineClasses, NAMESPACE);
+  await classes.patch('small', { type: 'merge', body: { providerSpec: { size: 7 } } });
+  await rig.deleteMachine('m-0');
+  await rig.until(async () => (await rig.nodes())[0]?.spec.unschedulable === true, MINUTE);
+  await rig.clock.advance(2_000);
+  expect(await rig.description('m-0')).toContain('default/a');
+  await rig.admin.resource(pods, NAMESPACE).delete('a', { gracePeriodSeconds: 0 });
+  await rig.until(async () => (await rig.description('m-0')).includes('providerSpec.size'), MINUTE);
+  expect((await rig.machine('m-0'))?.status?.lastOperation?.state).toBe('Failed');
+  await classes.patch('small', { type: 'merge', body: { providerSpec: { size: 'small' } } });
+  await rig.until(async () => (await rig.machine('m-0')) === undefined, 5_000);
+  expect(rig.cloud.vms).toEqual([]);
+});
+
+test('incident 29: a quota error keeps its category and the cloud’s own words, brackets and all, through retries and a restart', async () => {
+  let short = true;
+  const rig = await started({
+    cloud: {
+      gate: (method, point) => {
+        if (method === 'create' && point === 'before' && short)
+          throw new MachineError('ResourceExhausted', 'Quota [CPUS] exceeded: limit [24] in region eu');
+      },
+    },
+  });
+  await rig.createMachine('m-0', { creationTimeout: '5h' });
+  const said = async () => (await rig.machine('m-0'))?.status?.lastOperation;
+  await rig.until(async () => (await said())?.errorCode === 'ResourceExhausted', MINUTE);
+  const words = 'code = [ResourceExhausted] message = [Quota [CPUS] exceeded: limit [24] in region eu]';
+  for (let i = 0; i < 3; i++) {
+    expect(await said()).toMatchObject({ errorCode: 'ResourceExhausted', state: 'Failed', type: 'Create' });
+    expect((await said())?.description).toContain(words);
+    const asked = rig.cloud.calls.create;
+    if (i === 1) {
+      await rig.kill();
+      rig.start();
+    }
+    await rig.until(async () => rig.cloud.calls.create > asked, HOUR);
+    await rig.clock.advance(1_000);
+  }
+  await rig.clock.advance(5_000);
+  expect(await warnings(rig, 'm-0')).toContain('CreationFailed');
+  short = false;
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running', HOUR);
+  expect((await said())?.errorCode).toBeUndefined();
+});
