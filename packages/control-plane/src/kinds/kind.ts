@@ -131,6 +131,8 @@ export interface KindDefinition {
   readonly validate?: (object: ApiObject, context: StrategyContext) => StatusCause[];
   /** Every cause that an update gives: those of the new object as well as those of the change. */
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => StatusCause[];
+  /** What is said of an object that is accepted and unwise, in `Warning` headers; `old` is absent at a creation. */
+  readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => string[];
   readonly validateName?: (name: string) => string[];
 }
 

@@ -143,6 +143,7 @@ export async function createObject(
     if (generated) admitted.metadata.name = generateName(metadata.generateName ?? '', registry.random);
     const causes = causesOf(registry, call, served, admitted, '');
     if (causes.length > 0) throw invalid(shownKind(kind), admitted.metadata.name ?? '', causes);
+    for (const warning of attempt === 1 ? (kind.warnings?.(admitted, undefined) ?? []) : []) call.warn(warning);
     await registry.admission.validate({ ...attributes, name: admitted.metadata.name ?? '', object: admitted });
     const name = admitted.metadata.name ?? '';
     const existing = registry.store.get(served.resource, admitted.metadata.namespace ?? '', name);

@@ -92,6 +92,7 @@ async function attemptUpdate(
   prepare(registry, call, served, subresource, updated, old);
   const causes = causesOf(registry, call, served, subresource, updated, old);
   if (causes.length > 0) throw invalid(shownKind(kind), target.name, causes);
+  if (subresource === '') for (const warning of kind.warnings?.(updated, old) ?? []) call.warn(warning);
   await admission?.validate({ ...attributes, object: updated });
 
   if (registry.store.get(served.resource, target.namespace, target.name) !== record) return undefined;

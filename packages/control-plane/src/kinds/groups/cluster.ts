@@ -42,6 +42,13 @@ import { endpointSliceStrategy } from '../core/endpoints.ts';
 import { eventStorage, eventStrategy } from '../core/event.ts';
 import { defineKind, defineReview, fieldsAt } from '../define.ts';
 import type { KindDefinition, PrinterColumn } from '../kind.ts';
+import {
+  csiDriverWarnings,
+  endpointSliceWarnings,
+  ingressWarnings,
+  runtimeClassWarnings,
+  topologyWarnings,
+} from '../warnings/index.ts';
 
 const namespaced = true;
 const clusterScoped = { namespaced: false } as const;
@@ -168,6 +175,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'discovery.k8s.io',
     kind: 'EndpointSlice',
+    warnings: endpointSliceWarnings,
     generationCounts: 'labels',
     columns: endpointSliceColumns,
     ...endpointSliceStrategy,
@@ -211,6 +219,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'networking.k8s.io',
     kind: 'Ingress',
+    warnings: ingressWarnings,
     columns: ingressColumns,
     plural: 'ingresses',
     shortNames: ['ing'],
@@ -239,6 +248,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'node.k8s.io',
     kind: 'RuntimeClass',
+    warnings: runtimeClassWarnings,
     columns: runtimeClassColumns,
     ...runtimeClassStrategy,
     plural: 'runtimeclasses',
@@ -263,6 +273,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'storage.k8s.io',
     kind: 'CSIDriver',
+    warnings: csiDriverWarnings,
     columns: csiDriverColumns,
     ...csiDriverStrategy,
     plural: 'csidrivers',
@@ -290,6 +301,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'storage.k8s.io',
     kind: 'StorageClass',
+    warnings: topologyWarnings,
     columns: storageClassColumns,
     ...storageClassStrategy,
     plural: 'storageclasses',

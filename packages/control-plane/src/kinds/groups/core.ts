@@ -28,6 +28,17 @@ import { claimStrategy, volumeStrategy } from '../core/volumes.ts';
 import { defineKind, defineReview, fieldAt, fieldOr, fieldsAt } from '../define.ts';
 import type { KindDefinition } from '../kind.ts';
 import { podStrategy } from '../pod/index.ts';
+import {
+  accountWarnings,
+  claimWarnings,
+  nodeWarnings,
+  podTemplateKindWarnings,
+  podWarnings,
+  secretWarnings,
+  serviceWarnings,
+  volumeWarnings,
+  workloadWarnings,
+} from '../warnings/index.ts';
 import { podTemplateStrategy, replicationControllerStrategy } from '../workloads/replication.ts';
 
 const namespaced = true;
@@ -114,6 +125,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({
     group: '',
     kind: 'Node',
+    warnings: nodeWarnings,
     columns: nodeColumns,
     ...nodeStrategy,
     plural: 'nodes',
@@ -126,6 +138,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({
     group: '',
     kind: 'PersistentVolume',
+    warnings: volumeWarnings,
     columns: volumeColumns,
     ...volumeStrategy,
     plural: 'persistentvolumes',
@@ -136,6 +149,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({
     group: '',
     kind: 'PersistentVolumeClaim',
+    warnings: claimWarnings,
     columns: claimColumns,
     ...claimStrategy,
     plural: 'persistentvolumeclaims',
@@ -146,6 +160,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({
     group: '',
     kind: 'Pod',
+    warnings: podWarnings,
     columns: podColumns,
     rowConditions: podRowConditions,
     ...podStrategy,
@@ -183,6 +198,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({
     group: '',
     kind: 'PodTemplate',
+    warnings: podTemplateKindWarnings,
     columns: podTemplateColumns,
     ...podTemplateStrategy,
     plural: 'podtemplates',
@@ -192,6 +208,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({
     group: '',
     kind: 'ReplicationController',
+    warnings: workloadWarnings,
     defaultPropagation: 'Orphan',
     columns: replicationControllerColumns,
     ...replicationControllerStrategy,
@@ -216,6 +233,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({
     group: '',
     kind: 'Secret',
+    warnings: secretWarnings,
     columns: secretColumns,
     ...secretStrategy,
     plural: 'secrets',
@@ -225,6 +243,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({
     group: '',
     kind: 'Service',
+    warnings: serviceWarnings,
     columns: serviceColumns,
     ...serviceStrategy,
     plural: 'services',
@@ -240,6 +259,7 @@ export const coreKinds: readonly KindDefinition[] = [
   defineKind({
     group: '',
     kind: 'ServiceAccount',
+    warnings: accountWarnings,
     columns: serviceAccountColumns,
     plural: 'serviceaccounts',
     shortNames: ['sa'],

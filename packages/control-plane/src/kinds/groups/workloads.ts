@@ -13,6 +13,7 @@ import {
 } from '../columns/workloads.ts';
 import { defineKind, fieldOr } from '../define.ts';
 import type { KindDefinition } from '../kind.ts';
+import { cronJobWarnings, jobWarnings, statefulSetWarnings, workloadWarnings } from '../warnings/index.ts';
 import {
   controllerRevisionStrategy,
   daemonSetStrategy,
@@ -47,6 +48,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'apps',
     kind: 'DaemonSet',
+    warnings: workloadWarnings,
     columns: daemonSetColumns,
     ...daemonSetStrategy,
     plural: 'daemonsets',
@@ -59,6 +61,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'apps',
     kind: 'Deployment',
+    warnings: workloadWarnings,
     columns: deploymentColumns,
     ...deploymentStrategy,
     plural: 'deployments',
@@ -72,6 +75,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'apps',
     kind: 'ReplicaSet',
+    warnings: workloadWarnings,
     columns: replicaSetColumns,
     ...replicaSetStrategy,
     plural: 'replicasets',
@@ -84,6 +88,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'apps',
     kind: 'StatefulSet',
+    warnings: statefulSetWarnings,
     columns: statefulSetColumns,
     ...statefulSetStrategy,
     plural: 'statefulsets',
@@ -96,6 +101,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'batch',
     kind: 'CronJob',
+    warnings: cronJobWarnings,
     columns: cronJobColumns,
     ...cronJobStrategy,
     plural: 'cronjobs',
@@ -108,6 +114,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'batch',
     kind: 'Job',
+    warnings: jobWarnings,
     columns: jobColumns,
     ...jobStrategy,
     plural: 'jobs',

@@ -1,0 +1,152 @@
+import type { ApiObject } from '../../object.ts';
+import { items, look, number, strings, text } from '../plain.ts';
+import { labelMapWarnings, nodeSelectorWarnings } from './node-labels.ts';
+import { nameWarnings, podTemplateWarnings } from './pod.ts';
+import { fractionWarnings } from './quantities.ts';
+import { persistentSourceWarnings } from './volumes.ts';
+
+export { podWarnings, topologyWarnings } from './pod.ts';
+
+type Warnings = (object: ApiObject, old: ApiObject | undefined) => string[];
+
+/** Whether the object is new or its spec another one. */
+const isFresh = (object: ApiObject, old: ApiObject | undefined): boolean =>
+  old === undefined || object.metadata.generation !== old.metadata.generation;
+
+/** Of a workload with its pods' template in its spec. */
+export const workloadWarnings: Warnings = (object, old) =>
+  isFresh(object, old) ? podTemplateWarnings(look(object, 'spec', 'template'), 'spec.template.') : [];
+
+export const podTemplateKindWarnings: Warnings = (object) => podTemplateWarnings(look(object, 'template'), 'template.');
+
+export const statefulSetWarnings: Warnings = (object, old) => {
+  const claims = items(look(object, 'spec'), 'volumeClaimTemplates').flatMap((claim, index) =>
+    claimSpecWarnings(look(claim, 'spec'), `spec.volumeClaimTemplates[${index}]`),
+  );
+  const why = 'a negative value retains all historical revisions; a value >= 0 is recommended';
+  const isNegative = (number(look(object, 'spec'), 'revisionHistoryLimit') ?? 0) < 0;
+  return [...workloadWarnings(object, old), ...claims, ...(isNegative ? [`spec.revisionHistoryLimit: ${why}`] : [])];
+};
+
+const MANY_COMPLETIONS = 100_000;
+const MANY_PODS = 10_000;
+
+export const jobWarnings: Warnings = (job, old) => {
+  const spec = look(job, 'spec');
+  const isVast =
+    (number(spec, 'completions') ?? 0) > MANY_COMPLETIONS && (number(spec, 'parallelism') ?? 0) > MANY_PODS;
+  const why =
+    'spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail';
+  return [
+    ...(old === undefined ? nameWarnings(job, 'Pod names and hostnames') : []),
+    ...(spec.completionMode === 'Indexed' && isVast ? [why] : []),
+    ...workloadWarnings(job, old),
+  ];
+};
+
+export const cronJobWarnings: Warnings = (job, old) => [
+  ...(old === undefined ? nameWarnings(job, 'Pod names and hostnames') : []),
+  ...(isFresh(job, old)
+    ? podTemplateWarnings(look(job, 'spec', 'jobTemplate', 'spec', 'template'), 'spec.jobTemplate.spec.template.')
+    : []),
+];
+
+const OLD_HINTS = 'service.kubernetes.io/topology-aware-hints';
+
+export const serviceWarnings: Warnings = (service) => {
+  const spec = look(service, 'spec');
+  const warnings: string[] = [];
+  if (service.metadata.annotations?.[OLD_HINTS] !== undefined) {
+    warnings.push(`annotation ${OLD_HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead`);
+  }
+  const isExternal = strings(spec, 'externalIPs').length > 0;
+  const isNameOnly = spec.type === 'ExternalName';
+  if (isNameOnly && isExternal) warnings.push('spec.externalIPs is ignored when spec.type is "ExternalName"');
+  if (!isNameOnly && spec.clusterIP === 'None') {
+    if (text(spec, 'loadBalancerIP') !== '') warnings.push('spec.loadBalancerIP is ignored for headless services');
+    if (isExternal) warnings.push('spec.externalIPs is ignored for headless services');
+    if (spec.sessionAffinity !== 'None') warnings.push('spec.SessionAffinity is ignored for headless services');
+  } else if (!isNameOnly && isExternal) {
+    warnings.push('spec.externalIPs is deprecated and may no longer be implemented in some clusters');
+  }
+  if (spec.trafficDistribution === 'PreferClose') {
+    warnings.push('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"');
+  }
+  return warnings;
+};
+
+const OLD_CLASS = 'volume.beta.kubernetes.io/storage-class';
+
+const classWarnings = ({ metadata }: ApiObject): string[] =>
+  metadata.annotations?.[OLD_CLASS] === undefined
+    ? []
+    : [`metadata.annotations[${OLD_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead`];
+
+const claimSpecWarnings = (spec: unknown, at: string): string[] =>
+  ['requests', 'limits'].flatMap((list) =>
+    fractionWarnings(look(spec, 'resources'), list, ['storage'], `${at}.resources`),
+  );
+
+export const claimWarnings: Warnings = (claim) => [
+  ...classWarnings(claim),
+  ...claimSpecWarnings(look(claim, 'spec'), 'spec'),
+];
+
+export const volumeWarnings: Warnings = (volume) => {
+  const spec = look(volume, 'spec');
+  return [
+    ...classWarnings(volume),
+    ...nodeSelectorWarnings(look(spec, 'nodeAffinity').required, 'spec.nodeAffinity.required'),
+    ...persistentSourceWarnings(spec, 'spec'),
+    ...fractionWarnings(spec, 'capacity', ['storage'], 'spec'),
+  ];
+};
+
+const PEM = /-----BEGIN [^-]+-----/;
+
+/** A certificate and its key, as far as they can be told to be none. */
+export const secretWarnings: Warnings = (secret) => {
+  if (secret.type !== 'kubernetes.io/tls') return [];
+  for (const [key, what] of [
+    ['tls.crt', 'certificate'],
+    ['tls.key', 'key'],
+  ] as const) {
+    const content = Buffer.from(text(look(secret, 'data'), key), 'base64').toString('latin1');
+    if (!PEM.test(content)) return [`tls: failed to find any PEM data in ${what} input`];
+  }
+  return [];
+};
+
+const MOUNTABLE = 'kubernetes.io/enforce-mountable-secrets';
+
+export const accountWarnings: Warnings = (account, old) => {
+  const isNew = old?.metadata.annotations?.[MOUNTABLE] === undefined;
+  if (account.metadata.annotations?.[MOUNTABLE] === undefined || !isNew) return [];
+  const why = 'deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets';
+  return [`metadata.annotations[${MOUNTABLE}]: ${why}`];
+};
+
+export const endpointSliceWarnings: Warnings = (slice) =>
+  slice.addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : [];
+
+export const nodeWarnings: Warnings = (node) =>
+  look(node, 'spec').externalID === undefined
+    ? []
+    : ['spec.externalID: this field is deprecated, and is unused by Kubernetes'];
+
+export const csiDriverWarnings: Warnings = (driver) => {
+  const spec = look(driver, 'spec');
+  if (items(spec, 'tokenRequests').length === 0 || spec.serviceAccountTokenInSecrets !== undefined) return [];
+  const why = 'if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes';
+  return [`spec.serviceAccountTokenInSecrets is unset; ${why}`];
+};
+
+export const runtimeClassWarnings: Warnings = (runtimeClass) =>
+  labelMapWarnings(look(runtimeClass, 'scheduling'), () => 'scheduling.nodeSelector');
+
+const INGRESS_CLASS = 'kubernetes.io/ingress.class';
+
+export const ingressWarnings: Warnings = ({ metadata }, old) =>
+  old !== undefined || metadata.annotations?.[INGRESS_CLASS] === undefined
+    ? []
+    : [`annotation "${INGRESS_CLASS}" is deprecated, please use 'spec.ingressClassName' instead`];

@@ -1,0 +1,13 @@
+import { look, type Plain } from '../plain.ts';
+import { quantityNanos } from '../quantity.ts';
+
+const NANO = 1_000_000_000n;
+
+/** Amounts of bytes that are not whole, of these resources in one list. */
+export function fractionWarnings(holder: Plain, list: string, resources: readonly string[], at: string): string[] {
+  return resources.flatMap((resource) => {
+    const quantity = look(holder, list)[resource];
+    if (quantity === undefined || quantityNanos(quantity) % NANO === 0n) return [];
+    return [`${at}.${list}[${resource}]: fractional byte value "${String(quantity)}" is invalid, must be an integer`];
+  });
+}

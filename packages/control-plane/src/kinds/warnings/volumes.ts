@@ -1,0 +1,80 @@
+import { items, look, type Plain, text } from '../plain.ts';
+
+/** Volume plugins that are gone: the field of the API, what the server calls it, and what it says. */
+const GONE: readonly (readonly [string, string, string])[] = [
+  ['photonPersistentDisk', 'photonPersistentDisk', 'deprecated in v1.11, non-functional in v1.16+'],
+  ['gitRepo', 'gitRepo', 'deprecated in v1.11, and disabled by default in v1.33+'],
+  ['scaleIO', 'scaleIO', 'deprecated in v1.16, non-functional in v1.22+'],
+  ['flocker', 'flocker', 'deprecated in v1.22, non-functional in v1.25+'],
+  ['storageos', 'storageOS', 'deprecated in v1.22, non-functional in v1.25+'],
+  ['quobyte', 'quobyte', 'deprecated in v1.22, non-functional in v1.25+'],
+  ['glusterfs', 'glusterfs', 'deprecated in v1.25, non-functional in v1.26+'],
+  ['cephfs', 'cephfs', 'deprecated in v1.28, non-functional in v1.31+'],
+  ['rbd', 'rbd', 'deprecated in v1.28, non-functional in v1.31+'],
+];
+
+/** Sources of a volume that nothing serves any more. */
+export const sourceWarnings = (source: Plain, at: string): string[] =>
+  GONE.flatMap(([field, shown, why]) => (source[field] === undefined ? [] : [`${at}.${shown}: ${why}`]));
+
+interface Placed {
+  readonly path: string;
+  /** Of a projected volume: what puts the file there. */
+  readonly by: string;
+}
+
+const contains = (path: string, other: string): boolean => path === other || other.startsWith(`${path}/`);
+
+/** Of these the server says nothing when a persistent volume has them. */
+const SILENT: ReadonlySet<string> = new Set(['flocker', 'quobyte']);
+
+/** The same of a persistent volume. */
+export const persistentSourceWarnings = (spec: Plain, at: string): string[] =>
+  sourceWarnings(Object.fromEntries(Object.entries(spec).filter(([field]) => !SILENT.has(field))), at);
+
+/** Files of one volume that lie on or under one another. */
+function overlaps(placed: readonly Placed[], name: (file: Placed) => string): string[] {
+  return placed.flatMap((file, index) =>
+    placed
+      .slice(0, index)
+      .filter((earlier) => contains(earlier.path, file.path) || contains(file.path, earlier.path))
+      .map((earlier) => `overlapping paths: ${name(file)} with ${name(earlier)}`),
+  );
+}
+
+const pathsOf = (source: unknown, by: string): Placed[] =>
+  items(source, 'items').map((item) => ({ path: text(item, 'path'), by }));
+
+function projectedPaths(source: Plain): Placed[] {
+  if (source.secret !== undefined) {
+    const secret = look(source, 'secret');
+    return pathsOf(secret, `Secret "${text(secret, 'name')}"`);
+  }
+  if (source.configMap !== undefined) {
+    const map = look(source, 'configMap');
+    return pathsOf(map, `ConfigMap "${text(map, 'name')}"`);
+  }
+  if (source.downwardAPI !== undefined) return pathsOf(look(source, 'downwardAPI'), 'DownwardAPI');
+  if (source.serviceAccountToken === undefined) return [];
+  return [{ path: text(look(source, 'serviceAccountToken'), 'path'), by: 'ServiceAccountToken' }];
+}
+
+/** Files that a volume puts in one another's place. */
+export function overlapWarnings(volume: Plain): string[] {
+  const plain = ({ path }: Placed): string => JSON.stringify(path);
+  const told = (what: string, found: readonly string[]): string[] =>
+    found.map((text_) => `volume ${JSON.stringify(text(volume, 'name'))} (${what}): ${text_}`);
+  const [secret, map] = [look(volume, 'secret'), look(volume, 'configMap')];
+  return [
+    ...told(`Secret ${JSON.stringify(text(secret, 'secretName'))}`, overlaps(pathsOf(secret, ''), plain)),
+    ...told(`ConfigMap ${JSON.stringify(text(map, 'name'))}`, overlaps(pathsOf(map, ''), plain)),
+    ...told('DownwardAPI', overlaps(pathsOf(look(volume, 'downwardAPI'), ''), plain)),
+    ...told(
+      'Projected',
+      overlaps(
+        items(look(volume, 'projected'), 'sources').flatMap(projectedPaths),
+        (file) => `${plain(file)} (${file.by})`,
+      ),
+    ),
+  ];
+}
