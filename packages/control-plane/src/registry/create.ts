@@ -136,11 +136,12 @@ export async function createObject(
   const admitted = (await registry.admission.admit(attributes)) ?? object;
   const context = { now: registry.now(), subresource: '', userName: call.user.name, newUid: () => registry.uid() };
   prepareMeta(registry, served, admitted);
-  kind.prepareForCreate?.(admitted, context);
 
   const generated = given === '' && (metadata.generateName ?? '') !== '';
   for (let attempt = 1; ; attempt++) {
     if (generated) admitted.metadata.name = generateName(metadata.generateName ?? '', registry.random);
+    // What a kind prepares may hold the name (the labels of a job's pods).
+    kind.prepareForCreate?.(admitted, context);
     const causes = causesOf(registry, call, served, admitted, '');
     if (causes.length > 0) throw invalid(shownKind(kind), admitted.metadata.name ?? '', causes);
     for (const warning of attempt === 1 ? (kind.warnings?.(admitted, undefined) ?? []) : []) call.warn(warning);

@@ -140,6 +140,15 @@ describe('a job', () => {
     expect(fields(body)).toEqual([...selector, ...selector, 'spec.selector', 'spec.template']);
   });
 
+  test('finds its pods by the name that was generated for it', async () => {
+    const { status, body } = await send('POST', JOBS, {
+      metadata: { generateName: 'g-' },
+      spec: { template: { spec } },
+    });
+    expect(status).toBe(201);
+    expect(body.metadata?.labels).toMatchObject({ 'job-name': body.metadata?.name });
+  });
+
   test('may be placed anew until it starts', async () => {
     await make({ suspend: true });
     const place = (a: string) => send('PATCH', `${JOBS}/j`, { spec: { template: { spec: { nodeSelector: { a } } } } });
