@@ -115,7 +115,7 @@ export const RULES: readonly Rule[] = [
       ((lane === PHASE && ours === 'Failed') || (lane === OPERATION && FAILURE.test(ours))),
   },
   {
-    row: 'Annotation `deleted-for-health` of a Machine',
+    row: 'Annotation `node.machine.sapcloud.io/deleted-for-health` of a Machine',
     what: 'a machine that had failed when it was deleted bears it',
     kinds: ['Machine'],
     excuses: ({ path, theirs }) => path === DELETED_FOR_HEALTH && theirs === undefined,

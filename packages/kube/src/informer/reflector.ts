@@ -45,6 +45,7 @@ export class Reflector<T extends KubeObject> {
   #expiredLists = 0;
   #expiredWatches = 0;
   #heardAt: number;
+  #timesHeard = 0;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -177,8 +178,14 @@ export class Reflector<T extends KubeObject> {
     const { clock, silenceLimitMs } = this.#options;
     const controller = new AbortController();
     let barked = false;
+    let heard = this.#timesHeard;
+    let silentMs = 0;
+    let leftMs = silenceLimitMs;
+    // The timer tells what has truly passed; the time of day may have jumped and is asked only within that.
     const check = (): void => {
-      const leftMs = silenceLimitMs - this.silentForMs();
+      silentMs = heard === this.#timesHeard ? silentMs + leftMs : Math.min(Math.max(this.silentForMs(), 0), leftMs);
+      heard = this.#timesHeard;
+      leftMs = silenceLimitMs - silentMs;
       if (leftMs > 0) {
         timer = clock.setTimeout(check, leftMs);
         return;
@@ -186,7 +193,7 @@ export class Reflector<T extends KubeObject> {
       barked = true;
       controller.abort(new Error(`silent for ${silenceLimitMs} ms`));
     };
-    let timer = clock.setTimeout(check, silenceLimitMs);
+    let timer = clock.setTimeout(check, leftMs);
     const follow = (): void => controller.abort(signal.reason);
     if (signal.aborted) follow();
     signal.addEventListener('abort', follow, { once: true });
@@ -206,6 +213,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   #heard(): void {
+    this.#timesHeard++;
     this.#heardAt = this.#options.clock.now().getTime();
   }
 }

@@ -64,7 +64,11 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
       const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
       const look = (): Promise<boolean> =>
         session.arm.call(session.vm('GET', name), signal).then(
-          () => true,
+          ({ body }) => {
+            // Nothing is no VM, and no word that there is none.
+            if (body === undefined) throw new Error('the answer is empty');
+            return true;
+          },
           (thrown: unknown) => {
             if (isAbsent(thrown)) return false;
             throw thrown;
