@@ -1,6 +1,4 @@
 import type { z } from 'zod';
-import { GROUP, VERSION } from '../group.ts';
-import type { MachineResource } from '../resources.ts';
 import { type StructuralSchema, structuralSchema } from './structural-schema.ts';
 
 /** A column of `kubectl get`. */
@@ -17,7 +15,7 @@ export interface PrinterColumn {
 export interface CustomResourceDefinition {
   readonly apiVersion: 'apiextensions.k8s.io/v1';
   readonly kind: 'CustomResourceDefinition';
-  readonly metadata: { readonly name: string };
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
   readonly spec: {
     readonly group: string;
     readonly names: {
@@ -25,9 +23,9 @@ export interface CustomResourceDefinition {
       readonly listKind: string;
       readonly plural: string;
       readonly singular: string;
-      readonly shortNames: readonly string[];
+      readonly shortNames?: readonly string[];
     };
-    readonly scope: 'Namespaced';
+    readonly scope: 'Namespaced' | 'Cluster';
     readonly versions: readonly [
       {
         readonly name: string;
@@ -48,7 +46,9 @@ interface Subresources {
 
 /** What makes a CRD of a kind, besides its schema. */
 export interface CrdOptions {
-  readonly shortName: string;
+  readonly shortName?: string;
+  /** Labels of the CRD itself. */
+  readonly labels?: Readonly<Record<string, string>>;
   readonly status?: boolean;
   /** No labelSelectorPath: it needs a string in the status, which the original neither has nor writes. */
   readonly scale?: boolean;
@@ -57,11 +57,20 @@ export interface CrdOptions {
   readonly maxNameLength?: number;
 }
 
+/** Where a kind is served: what a resource of `@mcm/kube` says too. */
+export interface CrdResource {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+}
+
 /** Builds the CRD of a kind from its zod schema. */
 export function customResourceDefinition(
-  { kind, plural }: MachineResource<unknown>,
+  { group, version, kind, plural, namespaced }: CrdResource,
   schema: z.ZodType,
-  { shortName, status = false, scale = false, columns = [], maxNameLength }: CrdOptions,
+  { shortName, labels, status = false, scale = false, columns = [], maxNameLength }: CrdOptions,
 ): CustomResourceDefinition {
   const subresources = {
     ...(status && { status: {} }),
@@ -70,14 +79,17 @@ export function customResourceDefinition(
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${GROUP}` },
+    metadata: { name: `${plural}.${group}`, ...(labels && { labels }) },
     spec: {
-      group: GROUP,
-      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: [shortName] },
-      scope: 'Namespaced',
+      group,
+      names: {
+        ...{ kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() },
+        ...(shortName !== undefined && { shortNames: [shortName] }),
+      },
+      scope: namespaced ? 'Namespaced' : 'Cluster',
       versions: [
         {
-          name: VERSION,
+          name: version,
           served: true,
           storage: true,
           schema: { openAPIV3Schema: rootSchema(schema, maxNameLength) },

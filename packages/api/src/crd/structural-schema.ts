@@ -4,6 +4,7 @@ import type { CrdKeywords } from '../kinds/fields.ts';
 /** A structural schema of `apiextensions.k8s.io/v1`: the subset of its keywords that the kinds of this group use. */
 export interface StructuralSchema extends CrdKeywords {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
+  readonly nullable?: boolean;
   readonly enum?: readonly unknown[];
   readonly minLength?: number;
   readonly anyOf?: readonly { readonly type: 'integer' | 'string' }[];
@@ -21,6 +22,7 @@ const PLAIN_KEYWORDS = [
   'description',
   'type',
   'format',
+  'nullable',
   'enum',
   'default',
   'pattern',

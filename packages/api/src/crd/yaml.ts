@@ -1,12 +1,12 @@
 import { stringify } from 'yaml';
-import { GROUP } from '../group.ts';
 import type { CustomResourceDefinition } from './custom-resource-definition.ts';
 
-const HEADER = '# Generated from the schemas of @mcm/api by `pnpm generate`. Do not edit.\n';
+const header = (source: string): string =>
+  `# Generated from the schemas of ${source} by \`pnpm generate\`. Do not edit.\n`;
 
 /** Name of the file that holds a CRD, as controller-gen names it. */
-export const crdFileName = (crd: CustomResourceDefinition): string => `${GROUP}_${crd.spec.names.plural}.yaml`;
+export const crdFileName = (crd: CustomResourceDefinition): string => `${crd.spec.group}_${crd.spec.names.plural}.yaml`;
 
-/** The file's content: deterministic, without anchors, long texts on one line. */
-export const crdYaml = (crd: CustomResourceDefinition): string =>
-  `${HEADER}---\n${stringify(crd, { aliasDuplicateObjects: false, lineWidth: 0, singleQuote: true })}`;
+/** The file's content: deterministic, without anchors, long texts on one line. `source` is the package it is made from. */
+export const crdYaml = (crd: CustomResourceDefinition, source = '@mcm/api'): string =>
+  `${header(source)}---\n${stringify(crd, { aliasDuplicateObjects: false, lineWidth: 0, singleQuote: true })}`;

@@ -1,0 +1,41 @@
+/** Annotations on the wire. Keys and values are the original's. */
+export const ConfigAnnotations = {
+  /** On generated and rendered MachineConfigs: hash of the controller's build. Absent or empty: a user's MachineConfig. */
+  GeneratedByControllerVersion: 'machineconfiguration.openshift.io/generated-by-controller-version',
+  /** On the ControllerConfig: version of what wrote it; must equal the controller's own. */
+  GeneratedByVersion: 'machineconfiguration.openshift.io/generated-by-version',
+  /** On the ControllerConfig and copied to rendered MachineConfigs. Informative. */
+  ReleaseImageVersion: 'machineconfiguration.openshift.io/release-image-version',
+  /** On rendered MachineConfigs: `true` if a user's MachineConfig set another OS image. */
+  OSImageURLOverridden: 'machineconfiguration.openshift.io/os-image-url-overridden',
+  /** On KubeletConfigs and ContainerRuntimeConfigs: the suffix of the generated MachineConfig's name, `""` or `1` to `9`. */
+  MachineConfigNameSuffix: 'machineconfiguration.openshift.io/mc-name-suffix',
+  /** On KubeletConfigs: the suffix for each pool as a JSON object. The original knows one suffix for all pools. */
+  MachineConfigNameSuffixes: 'machineconfiguration.openshift.io/mc-name-suffixes',
+} as const;
+
+/** Annotations of Nodes: the whole conversation of controller and daemon. */
+export const NodeAnnotations = {
+  /** Written by the daemon: the rendered MachineConfig in effect. */
+  CurrentConfig: 'machineconfiguration.openshift.io/currentConfig',
+  /** Written by the UpdateController: the rendered MachineConfig wanted. */
+  DesiredConfig: 'machineconfiguration.openshift.io/desiredConfig',
+  /** Written by the daemon: one of {@link DaemonStates}. */
+  State: 'machineconfiguration.openshift.io/state',
+  /** Written by the daemon: why it is Degraded or Unreconcilable; at most 2000 characters. */
+  Reason: 'machineconfiguration.openshift.io/reason',
+  /** Written by the daemon: `drain-<config>` or `uncordon-<config>`. */
+  DesiredDrain: 'machineconfiguration.openshift.io/desiredDrain',
+  /** Written by the drain controller: the last `desiredDrain` fulfilled. */
+  LastAppliedDrain: 'machineconfiguration.openshift.io/lastAppliedDrain',
+  CurrentImage: 'machineconfiguration.openshift.io/currentImage',
+  DesiredImage: 'machineconfiguration.openshift.io/desiredImage',
+  /** The configuration of the first boot. */
+  FirstPivotConfig: 'machineconfiguration.openshift.io/firstPivotConfig',
+  /** Marks that the labels of a custom pool were given to a node that booted into it. */
+  CustomPoolLabelsApplied: 'machineconfiguration.openshift.io/customPoolLabelsApplied',
+  /** Copied from the ControllerConfig, for the daemon. */
+  ControlPlaneTopology: 'machineconfiguration.openshift.io/controlPlaneTopology',
+  /** Human readable, such as `Rebooting`. */
+  PostConfigAction: 'machineconfiguration.openshift.io/post-config-action',
+} as const;

@@ -1,0 +1,12 @@
+import { fileURLToPath } from 'node:url';
+import { generateCrdFiles } from '@mcm/api/crd';
+import { machineConfigCrds } from './crd/crds.ts';
+
+/** Writes the CRDs of this package into `deploy/crds`, or with `--check` says which are stale and exits 1. */
+
+const directory = fileURLToPath(new URL('../../../deploy/crds/', import.meta.url));
+
+process.exitCode = generateCrdFiles(
+  { crds: machineConfigCrds, directory, source: '@mcm/machine-config' },
+  process.argv.slice(2),
+);

@@ -1,0 +1,15 @@
+/** Machine configs: kinds, Ignition, rendering, pools, kubelet configs, templates, and their controllers. */
+
+export * from './constants/annotations.ts';
+export * from './constants/conditions.ts';
+export * from './constants/labels.ts';
+export * from './constants/names.ts';
+export * from './constants/states.ts';
+export { machineConfigCrds } from './crd/crds.ts';
+export {
+  API_VERSION as MACHINE_CONFIG_API_VERSION,
+  GROUP as MACHINE_CONFIG_GROUP,
+  VERSION as MACHINE_CONFIG_VERSION,
+} from './group.ts';
+export * from './kinds/index.ts';
+export * from './resources.ts';

@@ -1,0 +1,58 @@
+import { crd, int64, objectMeta, optional, text } from '@mcm/api/crd';
+import * as z from 'zod';
+import { API_VERSION } from '../group.ts';
+import { conditions, observedGeneration, selector } from './shared.ts';
+
+const quantity = (description: string) =>
+  crd(z.union([z.int(), z.string()]), { description, 'x-kubernetes-int-or-string': true, maxLength: 128 });
+
+const stores = (description: string, maxItems: number) =>
+  optional(
+    crd(z.array(z.looseObject({ path: text('Absolute path.') }).meta({ description: 'A store.' })), {
+      description,
+      maxItems,
+    }),
+  );
+
+/** Settings of the container runtime. */
+export const containerRuntimeConfigurationSchema = z
+  .object({
+    pidsLimit: optional(int64('Processes of a container; at least 20.')),
+    logLevel: optional(text('`error`, `fatal`, `panic`, `warn`, `info`, `debug` or `trace`.')),
+    logSizeMax: optional(quantity('Largest log file; more than 8192.')),
+    overlaySize: optional(quantity('Largest container image.')),
+    defaultRuntime: optional(text('`crun` or `runc`.')),
+    additionalLayerStores: stores('Further stores of layers.', 5),
+    additionalImageStores: stores('Further stores of images.', 10),
+    additionalArtifactStores: stores('Further stores of artifacts.', 10),
+  })
+  .meta({ description: 'Settings of the container runtime.' });
+
+/** Settings of the container runtime. */
+export type ContainerRuntimeConfiguration = z.infer<typeof containerRuntimeConfigurationSchema>;
+
+const specSchema = z
+  .object({
+    machineConfigPoolSelector: optional(selector('Selects pools by their labels. Absent or empty: none.')),
+    containerRuntimeConfig: optional(containerRuntimeConfigurationSchema),
+  })
+  .meta({ description: 'Settings of the container runtime.' });
+
+const statusSchema = z
+  .object({ observedGeneration: observedGeneration(), conditions: conditions('What came of it.') })
+  .meta({ description: 'What came of it.' });
+
+/** Settings of the container runtimes of some pools. */
+export const containerRuntimeConfigSchema = crd(
+  z.object({
+    apiVersion: z.literal(API_VERSION),
+    kind: z.literal('ContainerRuntimeConfig'),
+    metadata: objectMeta,
+    spec: optional(specSchema),
+    status: optional(statusSchema),
+  }),
+  { description: 'Settings of the container runtimes of some pools.' },
+);
+
+/** Settings of the container runtimes of some pools. */
+export type ContainerRuntimeConfig = z.infer<typeof containerRuntimeConfigSchema>;

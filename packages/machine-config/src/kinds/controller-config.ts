@@ -1,0 +1,96 @@
+import { crd, objectMeta, optional, stringMap, text, time } from '@mcm/api/crd';
+import * as z from 'zod';
+import { API_VERSION } from '../group.ts';
+import { conditions, objectReferenceSchema, observedGeneration, rawObject } from './shared.ts';
+
+const bytes = (description: string) => optional(text(`${description} Base64.`).nullable());
+
+const bundleFileSchema = z.object({
+  file: text('Name of the file.'),
+  data: optional(text('Content. Base64.')),
+});
+
+const bundles = (description: string) =>
+  optional(
+    crd(z.array(bundleFileSchema.meta({ description: 'A file.' })), {
+      description,
+      'x-kubernetes-list-type': 'atomic',
+    }),
+  );
+
+/** Spec of the ControllerConfig: what templates are filled with. */
+export const controllerConfigSpecSchema = crd(
+  z.object({
+    clusterDNSIP: optional(text('Address of the cluster DNS service.')),
+    clusterDomain: optional(text('Domain of the cluster. Default `cluster.local`.')),
+    apiServerURL: optional(text('Where nodes reach the API server.')),
+    cloudProviderConfig: optional(text('Configuration file of the cloud provider.')),
+    platform: optional(text('Old place of the platform.')),
+    etcdDiscoveryDomain: optional(text('Old.')),
+    kubeAPIServerServingCAData: bytes('CA of the API server.'),
+    rootCAData: bytes('CA of the cluster.'),
+    cloudProviderCAData: bytes('CA of the cloud.'),
+    additionalTrustBundle: bytes('Further CAs that nodes trust.'),
+    imageRegistryBundleUserData: bundles('CAs of registries, by users.'),
+    imageRegistryBundleData: bundles('CAs of registries.'),
+    pullSecret: optional(objectReferenceSchema.nullable()),
+    internalRegistryPullSecret: bytes('Pull secret of the internal registry.'),
+    images: optional(stringMap('Images by name.')),
+    baseOSContainerImage: optional(text('Image of the operating system.')),
+    baseOSExtensionsContainerImage: optional(text('Image with the packages of OS extensions.')),
+    osImageURL: optional(text('Old place of the OS image.')),
+    releaseImage: optional(text('The release.')),
+    proxy: optional(rawObject('Proxy of the cluster.').nullable()),
+    infra: optional(rawObject('The Infrastructure object: platform, topology, URLs.').nullable()),
+    dns: optional(rawObject('The DNS object.').nullable()),
+    ipFamilies: optional(text('`IPv4`, `IPv6`, `DualStack` or `DualStackIPv6Primary`.')),
+    networkType: optional(text('Name of the network plugin.')),
+    network: optional(rawObject('State of the network.').nullable()),
+    parameters: optional(stringMap('Free values for templates: `parameters.<name>`.')),
+  }),
+  { description: 'What templates are filled with.', 'x-kubernetes-preserve-unknown-fields': true },
+);
+
+/** Spec of the ControllerConfig. */
+export type ControllerConfigSpec = z.infer<typeof controllerConfigSpecSchema>;
+
+const controllerCertificateSchema = z
+  .object({
+    subject: text('Subject.'),
+    signer: text('Issuer.'),
+    notBefore: optional(time('Begin.')),
+    notAfter: optional(time('End.')),
+    bundleFile: text('File that holds it.'),
+  })
+  .meta({ description: 'A certificate that the controller hands to nodes.' });
+
+const controllerConfigStatusSchema = z
+  .object({
+    observedGeneration: observedGeneration(),
+    conditions: conditions('Conditions of the TemplateController.'),
+    controllerCertificates: optional(
+      crd(z.array(controllerCertificateSchema), {
+        description: 'Certificates that the controller hands to nodes.',
+        'x-kubernetes-list-type': 'atomic',
+      }),
+    ),
+  })
+  .meta({ description: 'What the TemplateController made of it.' });
+
+/** Status of the ControllerConfig. */
+export type ControllerConfigStatus = z.infer<typeof controllerConfigStatusSchema>;
+
+/** The one ControllerConfig, named `machine-config-controller`. */
+export const controllerConfigSchema = crd(
+  z.object({
+    apiVersion: z.literal(API_VERSION),
+    kind: z.literal('ControllerConfig'),
+    metadata: objectMeta,
+    spec: optional(controllerConfigSpecSchema),
+    status: optional(controllerConfigStatusSchema),
+  }),
+  { description: 'What all templates are filled with. There is one, named machine-config-controller.' },
+);
+
+/** The ControllerConfig. */
+export type ControllerConfig = z.infer<typeof controllerConfigSchema>;

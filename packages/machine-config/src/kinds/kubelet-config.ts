@@ -1,0 +1,39 @@
+import { crd, flag, int32, objectMeta, optional } from '@mcm/api/crd';
+import * as z from 'zod';
+import { API_VERSION } from '../group.ts';
+import { conditions, observedGeneration, rawObject, selector } from './shared.ts';
+
+/** Spec of a KubeletConfig. */
+export const kubeletConfigSpecSchema = z
+  .object({
+    machineConfigPoolSelector: optional(selector('Selects pools by their labels. Absent or empty: none.')),
+    kubeletConfig: optional(
+      rawObject('A KubeletConfiguration (kubelet.config.k8s.io/v1beta1): what to set.').nullable(),
+    ),
+    autoSizingReserved: optional(flag('Whether nodes compute what they reserve for the system.')),
+    logLevel: optional(int32('Verbosity of the kubelet, 0 to 10.')),
+    tlsSecurityProfile: optional(rawObject('TLS profile of the kubelet in place of the cluster’s.').nullable()),
+  })
+  .meta({ description: 'Settings of the kubelet.' });
+
+/** Spec of a KubeletConfig. */
+export type KubeletConfigSpec = z.infer<typeof kubeletConfigSpecSchema>;
+
+const statusSchema = z
+  .object({ observedGeneration: observedGeneration(), conditions: conditions('What came of it.') })
+  .meta({ description: 'What came of it.' });
+
+/** Settings of the kubelets of some pools. */
+export const kubeletConfigSchema = crd(
+  z.object({
+    apiVersion: z.literal(API_VERSION),
+    kind: z.literal('KubeletConfig'),
+    metadata: objectMeta,
+    spec: optional(kubeletConfigSpecSchema),
+    status: optional(statusSchema),
+  }),
+  { description: 'Settings of the kubelets of some pools.' },
+);
+
+/** Settings of the kubelets of some pools. */
+export type KubeletConfig = z.infer<typeof kubeletConfigSchema>;

@@ -1,0 +1,144 @@
+import { crd, flag, int32, knownText, objectMeta, optional, text, time } from '@mcm/api/crd';
+import * as z from 'zod';
+import { API_VERSION } from '../group.ts';
+import { conditions, objectReferenceSchema, observedGeneration, selector } from './shared.ts';
+
+/** A rendered MachineConfig and what it was made of. */
+export const poolConfigurationSchema = z
+  .object({
+    ...objectReferenceSchema.shape,
+    source: optional(
+      crd(z.array(objectReferenceSchema), {
+        description: 'The MachineConfigs that went in, in merge order.',
+        'x-kubernetes-list-type': 'atomic',
+      }),
+    ),
+  })
+  .meta({ description: 'A rendered MachineConfig and what it was made of.' });
+
+/** A rendered MachineConfig and what it was made of. */
+export type PoolConfiguration = z.infer<typeof poolConfigurationSchema>;
+
+/** A MachineDeployment or MachineSet whose nodes are the pool. */
+export const machineRefSchema = crd(
+  z.object({
+    apiGroup: optional(text('`machine.sapcloud.io`, the default.')),
+    kind: z.enum(['MachineDeployment', 'MachineSet']).meta({ description: 'MachineDeployment or MachineSet.' }),
+    namespace: text('Namespace of the object: pools are cluster-scoped, machines are not.'),
+    name: text('Name of the object.'),
+  }),
+  { description: 'A MachineDeployment or MachineSet whose nodes are the pool.', 'x-kubernetes-map-type': 'atomic' },
+);
+
+/** A MachineDeployment or MachineSet whose nodes are the pool. */
+export type MachineRef = z.infer<typeof machineRefSchema>;
+
+/** How running machines get to a new configuration. */
+export const UPDATE_STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as const;
+
+/** How running machines get to a new configuration. */
+export type UpdateStrategy = (typeof UPDATE_STRATEGIES)[number];
+
+/** Bounds of the original: a count or a percentage. Malformed texts are reported by the controller, as there. */
+const maxUnavailable = crd(z.union([z.int(), z.string()]), {
+  description: 'How many nodes may be unavailable at once: a count, or a percentage such as `10%`. Default 1.',
+  'x-kubernetes-int-or-string': true,
+  maxLength: 10,
+  'x-kubernetes-validations': [
+    { rule: 'type(self) != int || int(self) >= 0', message: 'must be 0 or more, or a percentage such as "10%"' },
+  ],
+});
+
+/** Spec of a pool. */
+export const machineConfigPoolSpecSchema = crd(
+  z.object({
+    machineConfigSelector: optional(selector('Selects the MachineConfigs of the pool. Absent: none; empty: refused.')),
+    nodeSelector: optional(selector('Selects the nodes of the pool. Absent or empty: none.')),
+    machineRef: optional(machineRefSchema),
+    machineRefs: optional(
+      crd(z.array(machineRefSchema), { description: 'Several of them, such as one a zone.', maxItems: 64 }),
+    ),
+    updateStrategy: optional(
+      z.enum(UPDATE_STRATEGIES).meta({ description: '`InPlace`, the default, `Replace` or `InPlaceElseReplace`.' }),
+    ),
+    paused: optional(flag('Whether no further node is told of the target. Rendering goes on.')),
+    maxUnavailable: optional(maxUnavailable),
+    configuration: optional(poolConfigurationSchema),
+  }),
+  {
+    description: 'What the pool should be.',
+    'x-kubernetes-validations': [
+      {
+        rule: '[has(self.nodeSelector), has(self.machineRef), has(self.machineRefs)].filter(x, x).size() <= 1',
+        message: 'must have one of nodeSelector, machineRef and machineRefs',
+      },
+    ],
+  },
+);
+
+/** Spec of a pool. */
+export type MachineConfigPoolSpec = z.infer<typeof machineConfigPoolSpecSchema>;
+
+const certExpirySchema = z
+  .object({
+    bundle: text('Name of the bundle.'),
+    subject: text('Subject of the certificate.'),
+    expiry: optional(time('When it expires.')),
+  })
+  .meta({ description: 'When a certificate expires.' });
+
+const machineRefStatusSchema = z
+  .object({
+    kind: knownText<'MachineDeployment' | 'MachineSet'>('Kind of the object.'),
+    namespace: text('Namespace of the object.'),
+    name: text('Name of the object.'),
+    machines: int32('Machines of the object.'),
+    nodes: int32('Those with a node.'),
+    pending: int32('Those without.'),
+  })
+  .meta({ description: 'What a reference of the pool came to.' });
+
+const machineConfigPoolStatusSchema = z
+  .object({
+    observedGeneration: observedGeneration(),
+    configuration: optional(poolConfigurationSchema),
+    machineCount: optional(int32('Nodes of the pool.')),
+    updatedMachineCount: optional(int32('Nodes that are at the target.')),
+    readyMachineCount: optional(int32('Nodes that are at the target and Ready.')),
+    unavailableMachineCount: optional(int32('Nodes that are not Ready, or at work.')),
+    degradedMachineCount: optional(int32('Nodes that are Degraded or Unreconcilable.')),
+    conditions: conditions('Conditions of the pool.'),
+    certExpirys: optional(
+      crd(z.array(certExpirySchema), { description: 'Certificates.', 'x-kubernetes-list-type': 'atomic' }),
+    ),
+    currentMachineConfig: optional(text('The target: the same as `spec.configuration.name`, under its old name.')),
+    updatingMachines: optional(int32('The same as `updatedMachineCount`, under its old name.')),
+    readyMachines: optional(int32('Ready nodes of the pool, at the target or not.')),
+    unavailableMachines: optional(int32('The same as `unavailableMachineCount`, under its old name.')),
+    machineRefs: optional(
+      crd(z.array(machineRefStatusSchema), {
+        description: 'What the references of the pool came to.',
+        'x-kubernetes-list-type': 'atomic',
+      }),
+    ),
+    pendingMachineCount: optional(int32('Machines of the pool that have no node yet.')),
+  })
+  .meta({ description: 'What the pool is. Written by the controllers.' });
+
+/** Status of a pool. */
+export type MachineConfigPoolStatus = z.infer<typeof machineConfigPoolStatusSchema>;
+
+/** A pool of nodes with one configuration. */
+export const machineConfigPoolSchema = crd(
+  z.object({
+    apiVersion: z.literal(API_VERSION),
+    kind: z.literal('MachineConfigPool'),
+    metadata: objectMeta,
+    spec: optional(machineConfigPoolSpecSchema),
+    status: optional(machineConfigPoolStatusSchema),
+  }),
+  { description: 'Nodes that have one configuration.' },
+);
+
+/** A pool of nodes. */
+export type MachineConfigPool = z.infer<typeof machineConfigPoolSchema>;

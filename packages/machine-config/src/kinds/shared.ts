@@ -1,0 +1,43 @@
+import { type LabelSelector, labelSelectorSchema } from '@mcm/api';
+import { CONDITION_FIELDS, crd, int64, optional, text } from '@mcm/api/crd';
+import * as z from 'zod';
+
+/** A label selector with a description of its own. */
+export const selector = (description: string): z.ZodType<LabelSelector, LabelSelector> =>
+  crd(labelSelectorSchema, { description, 'x-kubernetes-map-type': 'atomic' });
+
+/** A reference to an object as `source` lists hold it. */
+export const objectReferenceSchema = crd(
+  z.object({
+    apiVersion: optional(text('apiVersion of the object.')),
+    kind: optional(text('Kind of the object.')),
+    name: optional(text('Name of the object.')),
+    namespace: optional(text('Namespace of the object.')),
+    uid: optional(text('UID of the object.')),
+    resourceVersion: optional(text('Version of the object.')),
+    fieldPath: optional(text('Part of the object.')),
+  }),
+  { 'x-kubernetes-map-type': 'atomic' },
+);
+
+/** A reference to an object. */
+export type ObjectReference = z.infer<typeof objectReferenceSchema>;
+
+/** A condition of a kind of this group. */
+export const conditionSchema = z
+  .object({ type: text('What the condition is about.'), ...CONDITION_FIELDS })
+  .meta({ description: 'A condition.' });
+
+/** A condition of a kind of this group. Times are RFC 3339. */
+export type ConfigCondition = z.infer<typeof conditionSchema>;
+
+/** The conditions of a status. */
+export const conditions = (description: string) =>
+  optional(crd(z.array(conditionSchema), { description, 'x-kubernetes-list-type': 'atomic' }));
+
+/** The generation that a status is about. */
+export const observedGeneration = () => optional(int64('Generation of the spec that this status is about.'));
+
+/** An object that this schema does not look into: kept as it is. */
+export const rawObject = (description: string) =>
+  crd(z.looseObject({}), { description, 'x-kubernetes-preserve-unknown-fields': true });
