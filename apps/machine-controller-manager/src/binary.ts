@@ -1,59 +1,71 @@
 import { checkSafeguardFlags, safeguardFlags, safeguardsOf } from '@mcm/core';
-import { type BinaryDefinition, booleanFlag, durationFlag, integerFlag, listFlag, textFlag } from '@mcm/kube';
-import { createControllers, DEFAULT_SETTINGS } from './controllers.ts';
+import {
+  type BinaryDefinition,
+  booleanFlag,
+  durationFlag,
+  flagGroup,
+  integerFlag,
+  listFlag,
+  textFlag,
+} from '@mcm/kube';
+import { CONTROLLERS, createControllers, DEFAULT_SETTINGS } from './controllers.ts';
 import { serveWebhooks, serviceNames } from './webhooks.ts';
 
 /** Of `deploy/`. */
 const SERVICE = 'machine-controller-manager';
 
 const flags = {
-  'safety-up': integerFlag({
-    min: 0,
-    default: DEFAULT_SETTINGS.safetyUp,
-    help: 'machines beyond replicas and surge at which a set is frozen',
-  }),
-  'safety-down': integerFlag({
-    min: 0,
-    default: DEFAULT_SETTINGS.safetyDown,
-    help: 'how many machines below that number a frozen set is thawed',
-  }),
-  'machine-safety-overshooting-period': durationFlag({
-    default: DEFAULT_SETTINGS.overshootingPeriodMs,
-    help: 'how often sets are checked for far too many machines, beside the check at each change',
-  }),
-  'autoscaler-scaledown-annotation-during-rollout': booleanFlag({
-    default: DEFAULT_SETTINGS.protectNodesDuringRollout,
-    help: 'keep the cluster autoscaler from removing nodes of a deployment that is rolled out',
-  }),
-  'count-terminating-towards-surge': booleanFlag({
-    default: DEFAULT_SETTINGS.countTerminating,
-    help: 'make no machine of a deployment while it has replicas and surge already, those that still terminate counted; its annotation rollout.machine.sapcloud.io/count-terminating-towards-surge beats this',
+  ...flagGroup('Deployments and sets', {
+    'safety-up': integerFlag({
+      min: 0,
+      default: DEFAULT_SETTINGS.safetyUp,
+      help: 'machines beyond replicas and surge at which a set is frozen',
+    }),
+    'safety-down': integerFlag({
+      min: 0,
+      default: DEFAULT_SETTINGS.safetyDown,
+      help: 'how many machines below that number a frozen set is thawed',
+    }),
+    'machine-safety-overshooting-period': durationFlag({
+      default: DEFAULT_SETTINGS.overshootingPeriodMs,
+      help: 'how often sets are checked for far too many machines, beside the check at each change',
+    }),
+    'autoscaler-scaledown-annotation-during-rollout': booleanFlag({
+      default: DEFAULT_SETTINGS.protectNodesDuringRollout,
+      help: 'keep the cluster autoscaler from removing nodes of a deployment that is rolled out',
+    }),
+    'count-terminating-towards-surge': booleanFlag({
+      default: DEFAULT_SETTINGS.countTerminating,
+      help: 'make no machine of a deployment while it has replicas and surge already, those that still terminate counted; its annotation rollout.machine.sapcloud.io/count-terminating-towards-surge beats this',
+    }),
   }),
   ...safeguardFlags,
-  'webhook-port': integerFlag({
-    min: 0,
-    max: 65_535,
-    default: 0,
-    help: 'serve defaulting and validating webhooks over HTTPS here; 0: not at all',
-  }),
-  'webhook-cert-dir': textFlag({
-    placeholder: '<directory>',
-    default: '',
-    help: 'holds tls.crt and tls.key of the webhooks; read again when they change; without it they are self-made',
-  }),
-  'webhook-cert-secret': textFlag({
-    placeholder: '<name>',
-    default: 'machine-controller-manager-webhooks',
-    help: 'Secret in --namespace where replicas share the self-made certificates',
-  }),
-  'webhook-names': listFlag({
-    default: [],
-    help: 'DNS names and addresses in the self-made certificate; default: those of Service machine-controller-manager',
-  }),
-  'webhook-configurations': textFlag({
-    placeholder: '<name>',
-    default: 'machine-controller-manager',
-    help: 'webhook configurations that are told to trust the self-made certificates; empty: none',
+  ...flagGroup('Admission webhooks', {
+    'webhook-port': integerFlag({
+      min: 0,
+      max: 65_535,
+      default: 0,
+      help: 'serve defaulting and validating webhooks over HTTPS here; 0: not at all',
+    }),
+    'webhook-cert-dir': textFlag({
+      placeholder: '<directory>',
+      default: '',
+      help: 'holds tls.crt and tls.key of the webhooks; read again when they change; without it they are self-made',
+    }),
+    'webhook-cert-secret': textFlag({
+      placeholder: '<name>',
+      default: 'machine-controller-manager-webhooks',
+      help: 'Secret in --namespace where replicas share the self-made certificates',
+    }),
+    'webhook-names': listFlag({
+      default: [],
+      help: 'DNS names and addresses in the self-made certificate; default: those of Service machine-controller-manager',
+    }),
+    'webhook-configurations': textFlag({
+      placeholder: '<name>',
+      default: 'machine-controller-manager',
+      help: 'webhook configurations that are told to trust the self-made certificates; empty: none',
+    }),
   }),
 } as const;
 
@@ -63,7 +75,7 @@ export const machineControllerManager: BinaryDefinition<typeof flags> = {
   version: '0.1.0',
   description: 'Controllers of MachineDeployments and MachineSets, and the check for far too many machines.',
   metricsPrefix: 'mcm_',
-  defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency },
+  defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency, controllers: CONTROLLERS },
   flags,
   check: checkSafeguardFlags,
   serve: ({ flags: given, namespace, control, clock, random, log }) =>
@@ -86,6 +98,7 @@ export const machineControllerManager: BinaryDefinition<typeof flags> = {
       { control, target, namespace, runtime, metrics: metrics.queues, meters: metrics.meters },
       {
         concurrency: given['concurrent-syncs'],
+        concurrencyByController: given['concurrent-syncs-by-controller'],
         safetyUp: given['safety-up'],
         safetyDown: given['safety-down'],
         overshootingPeriodMs: given['machine-safety-overshooting-period'],

@@ -57,6 +57,8 @@ export interface Surroundings {
 export interface ManagerSettings extends SafeguardSettings {
   /** Objects of one kind worked on at once. */
   readonly concurrency: number;
+  /** The same for single controllers, by name. */
+  readonly concurrencyByController?: Readonly<Record<string, number>>;
   /** Machines beyond replicas and surge at which a set is frozen. */
   readonly safetyUp: number;
   /** How far below that it is thawed. */
@@ -75,6 +77,9 @@ export const DEFAULT_SETTINGS: ManagerSettings = {
   protectNodesDuringRollout: true,
   ...SAFEGUARD_DEFAULTS,
 };
+
+/** Their names. */
+export const CONTROLLERS = ['machinedeployment', 'machineset', 'overshoot-safety'];
 
 /** The controllers of this binary. */
 export interface Controllers {
@@ -119,11 +124,20 @@ export function createControllers(surroundings: Surroundings, settings: ManagerS
     ...(metrics === undefined ? {} : { metrics }),
   };
   if (surroundings.meters) registerManagerMetrics(surroundings.meters, context);
-  const { concurrency, safetyUp, safetyDown, overshootingPeriodMs: periodMs } = settings;
+  const { safetyUp, safetyDown, overshootingPeriodMs: periodMs } = settings;
+  const concurrency = (name: string): number => settings.concurrencyByController?.[name] ?? settings.concurrency;
   const controllers: readonly Controller[] = [
-    createDeploymentController(context, { concurrency, protectNodesDuringRollout: settings.protectNodesDuringRollout }),
-    createSetController({ ...context, recorder: setRecorder }, { concurrency }),
-    createOvershootController(context, { concurrency, safetyUp, safetyDown, periodMs }),
+    createDeploymentController(context, {
+      concurrency: concurrency('machinedeployment'),
+      protectNodesDuringRollout: settings.protectNodesDuringRollout,
+    }),
+    createSetController({ ...context, recorder: setRecorder }, { concurrency: concurrency('machineset') }),
+    createOvershootController(context, {
+      concurrency: concurrency('overshoot-safety'),
+      safetyUp,
+      safetyDown,
+      periodMs,
+    }),
   ];
   const informers = [
     context.deployments,

@@ -18,7 +18,7 @@ const ours: Readonly<Record<string, Flags>> = {
     ...commonFlags(machineControllerManager.defaults),
     ...machineControllerManager.flags,
   },
-  'machine-controller': { ...commonFlags({ port: 10_259, concurrency: 50 }), ...machineFlags },
+  'machine-controller': { ...commonFlags({ port: 10_259, concurrency: 50, controllers: [] }), ...machineFlags },
 };
 
 const find = (flags: Flags, name: string) =>

@@ -31,6 +31,8 @@ export { createRecorder, type RecorderOptions } from './events/create-recorder.t
 export { type CommonDefaults, type CommonFlags, commonFlags } from './flags/common-flags.ts';
 export { formatDuration, parseDuration } from './flags/duration.ts';
 export * from './flags/flag.ts';
+export { variableOf } from './flags/given.ts';
+export { nearest } from './flags/nearest.ts';
 export { type Parsed, type Program, parseFlags } from './flags/parse-flags.ts';
 export { createInformer, type InformerRuntime } from './informer/create-informer.ts';
 export { deepFreeze } from './informer/freeze.ts';

@@ -1,10 +1,10 @@
-import { durationFlag, type FlagValues, integerFlag, textFlag } from '@mcm/kube';
+import { durationFlag, type FlagValues, flagGroup, integerFlag, textFlag } from '@mcm/kube';
 import { MAX_UNHEALTHY_REPLACEMENTS } from '../machine/replacements.ts';
 import type { SafeguardSettings } from './safeguards.ts';
 import { BREAKER_DEFAULTS } from './silence.ts';
 
 /** What stands between an unhealthy machine and its replacement: the same flags for both binaries, to be given the same. */
-export const safeguardFlags = {
+export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'max-unhealthy-replacements': textFlag({
     default: String(MAX_UNHEALTHY_REPLACEMENTS),
     placeholder: '<count or percent>',
@@ -29,7 +29,7 @@ export const safeguardFlags = {
     default: BREAKER_DEFAULTS.stableMs,
     help: 'a machine that is heard of again counts as silent for this long',
   }),
-} as const;
+});
 
 type Values = FlagValues<typeof safeguardFlags>;
 

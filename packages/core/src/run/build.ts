@@ -52,6 +52,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly defaults?: MachineDefaults;
   /** Keys that each controller works on at once; default 50. */
   readonly concurrency?: number;
+  /** The same for single controllers, by name. */
+  readonly concurrencyByController?: Readonly<Record<string, number>>;
   readonly bootstrapTokenExtraGroups?: string;
   readonly timeouts?: DriverTimeouts;
   readonly orphans?: OrphanOptions;
@@ -111,7 +113,7 @@ export function buildMachineController<Spec, Credentials>(
     createController({
       ...(urgent ? { urgent } : {}),
       name,
-      concurrency: options.concurrency ?? 50,
+      concurrency: options.concurrencyByController?.[name] ?? options.concurrency ?? 50,
       reconcile,
       clock,
       random,

@@ -1,5 +1,5 @@
 import { DEFAULT_NODE_CONDITIONS } from '@mcm/api';
-import { durationFlag, type FlagValues, integerFlag, listFlag, textFlag } from '@mcm/kube';
+import { durationFlag, type FlagValues, flagGroup, integerFlag, listFlag, textFlag } from '@mcm/kube';
 import { checkSafeguardFlags, safeguardFlags, safeguardsOf } from '../disruption/flags.ts';
 import { DRIVER_TIMEOUTS, type DriverTimeouts } from '../driver/invoker.ts';
 import { EVIDENCE_PER_CLASS } from '../evidence/keeper.ts';
@@ -9,96 +9,102 @@ import { REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../safety/reach
 
 /** The flags of a machine controller beside the common ones: the original's names and defaults, then our own. */
 export const machineFlags = {
-  'machine-creation-timeout': durationFlag({
-    default: MACHINE_DEFAULTS.creationTimeoutMs,
-    help: 'from creation until the node must have joined',
+  ...flagGroup('Machines', {
+    'machine-creation-timeout': durationFlag({
+      default: MACHINE_DEFAULTS.creationTimeoutMs,
+      help: 'from creation until the node must have joined',
+    }),
+    'machine-health-timeout': durationFlag({
+      default: MACHINE_DEFAULTS.healthTimeoutMs,
+      help: 'after this long unhealthy a machine is Failed',
+    }),
+    'machine-inplace-update-timeout': durationFlag({
+      default: MACHINE_DEFAULTS.inPlaceUpdateTimeoutMs,
+      help: 'limit of an in-place update',
+    }),
+    'machine-preserve-timeout': durationFlag({
+      default: MACHINE_DEFAULTS.preserveTimeoutMs,
+      help: 'length of a preservation',
+    }),
+    'node-conditions': listFlag({
+      default: DEFAULT_NODE_CONDITIONS.split(','),
+      help: 'node condition types that make a machine unhealthy unless False',
+    }),
+    'bootstrap-token-auth-extra-groups': textFlag({
+      default: '',
+      help: 'comma-separated groups that bootstrap tokens authenticate to as well',
+    }),
+    'resource-exhausted-retry': durationFlag({
+      default: MACHINE_DEFAULTS.resourceExhaustedRetryMs,
+      help: 'first wait after a creation that failed with ResourceExhausted, shared by the machines of a class and zone and doubled up to three times it; 0 means 10m',
+    }),
+    'driver-call-timeout': durationFlag({
+      default: DRIVER_TIMEOUTS.create,
+      minMs: 1000,
+      help: 'the longest that a creation or deletion at the cloud may take before it is tried again',
+    }),
+    'failure-evidence-per-class': integerFlag({
+      min: 0,
+      default: EVIDENCE_PER_CLASS,
+      help: 'ConfigMaps with what was found of failed machines kept for each MachineClass, the newest; 0 keeps none',
+    }),
   }),
-  'machine-health-timeout': durationFlag({
-    default: MACHINE_DEFAULTS.healthTimeoutMs,
-    help: 'after this long unhealthy a machine is Failed',
+  ...flagGroup('Drain', {
+    'machine-drain-timeout': durationFlag({
+      default: MACHINE_DEFAULTS.drainTimeoutMs,
+      help: 'after this long a drain is forced',
+    }),
+    'machine-max-evict-retries': integerFlag({
+      min: 0,
+      default: MACHINE_DEFAULTS.maxEvictRetries,
+      help: 'evictions tried for a pod, one every 20 s, before it is deleted',
+    }),
+    'machine-pv-detach-timeout': durationFlag({
+      default: MACHINE_DEFAULTS.volumeDetachTimeoutMs,
+      help: 'how long a drain waits for a volume to come off the node',
+    }),
+    'machine-pv-reattach-timeout': durationFlag({
+      default: MACHINE_DEFAULTS.volumeReattachTimeoutMs,
+      help: 'how long a drain waits for a volume to be attached elsewhere before the next pod with volumes leaves',
+    }),
+    'machine-unresponsive-node-timeout': durationFlag({
+      default: MACHINE_DEFAULTS.unresponsiveNodeMs,
+      help: 'NotReady, or its file system read-only, for longer than this, the pods of a node that is deleted are force-deleted',
+    }),
+    'drain-volume-window': integerFlag({
+      min: 1,
+      default: 5,
+      help: 'pods with volumes of one node on their way to other nodes at once at most; begins with 1, grows while volumes come off fast, halves when they do not; never more than the CSI drivers can attach to the other nodes of the zone',
+    }),
   }),
-  'machine-drain-timeout': durationFlag({
-    default: MACHINE_DEFAULTS.drainTimeoutMs,
-    help: 'after this long a drain is forced',
-  }),
-  'machine-inplace-update-timeout': durationFlag({
-    default: MACHINE_DEFAULTS.inPlaceUpdateTimeoutMs,
-    help: 'limit of an in-place update',
-  }),
-  'machine-preserve-timeout': durationFlag({
-    default: MACHINE_DEFAULTS.preserveTimeoutMs,
-    help: 'length of a preservation',
-  }),
-  'machine-max-evict-retries': integerFlag({
-    min: 0,
-    default: MACHINE_DEFAULTS.maxEvictRetries,
-    help: 'evictions tried for a pod, one every 20 s, before it is deleted',
-  }),
-  'machine-pv-detach-timeout': durationFlag({
-    default: MACHINE_DEFAULTS.volumeDetachTimeoutMs,
-    help: 'how long a drain waits for a volume to come off the node',
-  }),
-  'machine-pv-reattach-timeout': durationFlag({
-    default: MACHINE_DEFAULTS.volumeReattachTimeoutMs,
-    help: 'how long a drain waits for a volume to be attached elsewhere before the next pod with volumes leaves',
-  }),
-  'machine-safety-orphan-vms-period': durationFlag({
-    default: ORPHAN_DEFAULTS.periodMs,
-    minMs: 1,
-    help: 'time between two searches for VMs and nodes without a machine',
-  }),
-  'machine-safety-apiserver-statuscheck-period': durationFlag({
-    default: REACHABILITY_DEFAULTS.periodMs,
-    minMs: 1,
-    help: 'time between two checks that the API servers are in reach',
-  }),
-  'machine-safety-apiserver-statuscheck-timeout': durationFlag({
-    default: REACHABILITY_DEFAULTS.timeoutMs,
-    minMs: 1,
-    help: 'out of reach for longer than this, machines are not judged until they are back',
-  }),
-  'node-conditions': listFlag({
-    default: DEFAULT_NODE_CONDITIONS.split(','),
-    help: 'node condition types that make a machine unhealthy unless False',
-  }),
-  'bootstrap-token-auth-extra-groups': textFlag({
-    default: '',
-    help: 'comma-separated groups that bootstrap tokens authenticate to as well',
-  }),
-  'resource-exhausted-retry': durationFlag({
-    default: MACHINE_DEFAULTS.resourceExhaustedRetryMs,
-    help: 'first wait after a creation that failed with ResourceExhausted, shared by the machines of a class and zone and doubled up to three times it; 0 means 10m',
-  }),
-  'machine-unresponsive-node-timeout': durationFlag({
-    default: MACHINE_DEFAULTS.unresponsiveNodeMs,
-    help: 'NotReady, or its file system read-only, for longer than this, the pods of a node that is deleted are force-deleted',
+  ...flagGroup('Orphans and reachability', {
+    'machine-safety-orphan-vms-period': durationFlag({
+      default: ORPHAN_DEFAULTS.periodMs,
+      minMs: 1,
+      help: 'time between two searches for VMs and nodes without a machine',
+    }),
+    'orphan-policy': textFlag({
+      default: ORPHAN_DEFAULTS.policy,
+      oneOf: ['delete', 'report'],
+      help: 'what becomes of VMs and Nodes without a machine',
+    }),
+    'orphan-max-deletions-per-hour': integerFlag({
+      min: 0,
+      default: ORPHAN_DEFAULTS.maxPerHour,
+      help: 'VMs without a machine, and Nodes without one, deleted within an hour at most',
+    }),
+    'machine-safety-apiserver-statuscheck-period': durationFlag({
+      default: REACHABILITY_DEFAULTS.periodMs,
+      minMs: 1,
+      help: 'time between two checks that the API servers are in reach',
+    }),
+    'machine-safety-apiserver-statuscheck-timeout': durationFlag({
+      default: REACHABILITY_DEFAULTS.timeoutMs,
+      minMs: 1,
+      help: 'out of reach for longer than this, machines are not judged until they are back',
+    }),
   }),
   ...safeguardFlags,
-  'drain-volume-window': integerFlag({
-    min: 1,
-    default: 5,
-    help: 'pods with volumes of one node on their way to other nodes at once at most; begins with 1, grows while volumes come off fast, halves when they do not; never more than the CSI drivers can attach to the other nodes of the zone',
-  }),
-  'failure-evidence-per-class': integerFlag({
-    min: 0,
-    default: EVIDENCE_PER_CLASS,
-    help: 'ConfigMaps with what was found of failed machines kept for each MachineClass, the newest; 0 keeps none',
-  }),
-  'orphan-policy': textFlag({
-    default: ORPHAN_DEFAULTS.policy,
-    oneOf: ['delete', 'report'],
-    help: 'what becomes of VMs and Nodes without a machine',
-  }),
-  'orphan-max-deletions-per-hour': integerFlag({
-    min: 0,
-    default: ORPHAN_DEFAULTS.maxPerHour,
-    help: 'VMs without a machine, and Nodes without one, deleted within an hour at most',
-  }),
-  'driver-call-timeout': durationFlag({
-    default: DRIVER_TIMEOUTS.create,
-    minMs: 1000,
-    help: 'the longest that a creation or deletion at the cloud may take before it is tried again',
-  }),
 } as const;
 
 export type MachineFlagValues = FlagValues<typeof machineFlags>;

@@ -28,6 +28,9 @@ import { checkMachineFlags, defaultsOf, machineFlags, orphanOptionsOf, reachabil
 /** Name of the Lease and of the event source: the original's, so that the two never work at once. */
 const NAME = 'machine-controller';
 
+/** The controllers of `buildMachineController` with queues of their own. */
+const CONTROLLERS = ['machine', 'secret', 'machineclass', 'machinesafetyorphanvms', 'machinesafetyapiserver'];
+
 /** Randomness that nobody can guess. */
 const secretRandom: Random = { next: () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48 };
 
@@ -43,7 +46,7 @@ export const machineControllerBinary = <Spec, Credentials>(
   description: `Machine controller of the ${driver.name} provider: makes, watches, drains and deletes machines.`,
   leaseName: NAME,
   metricsPrefix: 'mcm_',
-  defaults: { port: 10_259, concurrency: 50 },
+  defaults: { port: 10_259, concurrency: 50, controllers: CONTROLLERS },
   flags: machineFlags,
   check: checkMachineFlags,
   units: (context) => [unitOf(driver, context)],
@@ -68,6 +71,7 @@ function unitOf<Spec, Credentials>(
     runtime,
     defaults: defaultsOf(flags),
     concurrency: flags['concurrent-syncs'],
+    concurrencyByController: flags['concurrent-syncs-by-controller'],
     bootstrapTokenExtraGroups: flags['bootstrap-token-auth-extra-groups'],
     timeouts: timeoutsOf(flags),
     orphans: orphanOptionsOf(flags),

@@ -1,78 +1,107 @@
-import { booleanFlag, durationFlag, ignoredFlag, integerFlag, numberFlag, textFlag } from './flag.ts';
+import {
+  booleanFlag,
+  durationFlag,
+  flagGroup,
+  ignoredFlag,
+  integerFlag,
+  integersFlag,
+  numberFlag,
+  textFlag,
+} from './flag.ts';
 
 export interface CommonDefaults {
   readonly port: number;
   /** Keys worked on at once by each controller. */
   readonly concurrency: number;
+  /** Names of the controllers, as their queues' metrics have them. */
+  readonly controllers: readonly string[];
 }
 
 /** The flags that every controller binary has, with Go MCM's names, and its defaults save where the help says otherwise. */
 export const commonFlags = (defaults: CommonDefaults) => ({
-  port: integerFlag({
-    min: 0,
-    max: 65_535,
-    default: defaults.port,
-    help: 'port for health and metrics; 0 picks a free one',
+  ...flagGroup('Configuration', {
+    config: textFlag({
+      placeholder: '<file>',
+      default: '',
+      help: 'YAML mapping of flag names to values; a flag on the command line beats its environment variable (MCM_FLAG_NAMESPACE for --namespace), which beats the file',
+    }),
+    namespace: textFlag({
+      default: 'default',
+      help: 'the namespace in the control cluster in which objects are looked after',
+    }),
+    'concurrent-syncs': integerFlag({
+      min: 1,
+      default: defaults.concurrency,
+      help: 'keys that each controller works on at once',
+      deprecated: { 'concurrent-node-syncs': 'it never was about nodes; use --concurrent-syncs' },
+    }),
+    'concurrent-syncs-by-controller': integersFlag({
+      min: 1,
+      names: defaults.controllers,
+      help: `beats --concurrent-syncs for single controllers: ${defaults.controllers.join(', ')}`,
+    }),
   }),
-  'bind-address': textFlag({
-    placeholder: '<ip>',
-    default: '0.0.0.0',
-    help: 'address on which health and metrics are served',
-    deprecated: { address: 'use --bind-address' },
+  ...flagGroup('Clusters', {
+    'target-kubeconfig': textFlag({
+      placeholder: '<path>',
+      default: '',
+      help: 'kubeconfig of the cluster that the nodes belong to; "inClusterConfig" (also when absent) for the pod\'s own, "none" for no such cluster',
+    }),
+    'control-kubeconfig': textFlag({
+      placeholder: '<path>',
+      default: '',
+      help: 'kubeconfig of the cluster that holds the machine objects; "inClusterConfig" for the pod\'s own; absent: the target cluster',
+    }),
+    'kube-api-qps': numberFlag({
+      min: 0,
+      default: 0,
+      help: 'requests a second to each API server; 0: no limit on this side',
+    }),
+    'kube-api-burst': integerFlag({
+      min: 0,
+      default: 30,
+      help: 'requests at once beyond --kube-api-qps, when that is set',
+    }),
   }),
-  'target-kubeconfig': textFlag({
-    placeholder: '<path>',
-    default: '',
-    help: 'kubeconfig of the cluster that the nodes belong to; "inClusterConfig" (also when absent) for the pod\'s own, "none" for no such cluster',
+  ...flagGroup('Leader election', {
+    'leader-elect': booleanFlag({ default: true, help: 'work only while holding the lease' }),
+    'leader-elect-lease-duration': durationFlag({
+      default: 15_000,
+      minMs: 1000,
+      help: 'how long others wait for a leader that is silent',
+    }),
+    'leader-elect-renew-deadline': durationFlag({
+      default: 10_000,
+      minMs: 1,
+      help: 'how long a leader tries to renew before it gives up',
+    }),
+    'leader-elect-retry-period': durationFlag({
+      default: 2000,
+      minMs: 1,
+      help: 'time between two tries to get or renew the lease',
+    }),
+    'leader-elect-resource-lock': textFlag({ default: 'leases', oneOf: ['leases'], help: 'kind of the lock' }),
   }),
-  'control-kubeconfig': textFlag({
-    placeholder: '<path>',
-    default: '',
-    help: 'kubeconfig of the cluster that holds the machine objects; "inClusterConfig" for the pod\'s own; absent: the target cluster',
+  ...flagGroup('Health, metrics and logs', {
+    port: integerFlag({
+      min: 0,
+      max: 65_535,
+      default: defaults.port,
+      help: 'port for health and metrics; 0 picks a free one',
+    }),
+    'bind-address': textFlag({
+      placeholder: '<ip>',
+      default: '0.0.0.0',
+      help: 'address on which health and metrics are served',
+      deprecated: { address: 'use --bind-address' },
+    }),
+    'log-level': textFlag({
+      default: 'info',
+      oneOf: ['debug', 'info', 'warn', 'error', 'silent'],
+      help: 'least level of log lines, which go to standard error',
+    }),
+    v: integerFlag({ short: 'v', min: 0, default: 0, help: 'klog verbosity: 4 and above mean --log-level=debug' }),
   }),
-  namespace: textFlag({
-    default: 'default',
-    help: 'the namespace in the control cluster in which objects are looked after',
-  }),
-  'concurrent-syncs': integerFlag({
-    min: 1,
-    default: defaults.concurrency,
-    help: 'keys that each controller works on at once',
-    deprecated: { 'concurrent-node-syncs': 'it never was about nodes; use --concurrent-syncs' },
-  }),
-  'kube-api-qps': numberFlag({
-    min: 0,
-    default: 0,
-    help: 'requests a second to each API server; 0: no limit on this side',
-  }),
-  'kube-api-burst': integerFlag({
-    min: 0,
-    default: 30,
-    help: 'requests at once beyond --kube-api-qps, when that is set',
-  }),
-  'leader-elect': booleanFlag({ default: true, help: 'work only while holding the lease' }),
-  'leader-elect-lease-duration': durationFlag({
-    default: 15_000,
-    minMs: 1000,
-    help: 'how long others wait for a leader that is silent',
-  }),
-  'leader-elect-renew-deadline': durationFlag({
-    default: 10_000,
-    minMs: 1,
-    help: 'how long a leader tries to renew before it gives up',
-  }),
-  'leader-elect-retry-period': durationFlag({
-    default: 2000,
-    minMs: 1,
-    help: 'time between two tries to get or renew the lease',
-  }),
-  'leader-elect-resource-lock': textFlag({ default: 'leases', oneOf: ['leases'], help: 'kind of the lock' }),
-  'log-level': textFlag({
-    default: 'info',
-    oneOf: ['debug', 'info', 'warn', 'error', 'silent'],
-    help: 'least level of log lines, which go to standard error',
-  }),
-  v: integerFlag({ short: 'v', min: 0, default: 0, help: 'klog verbosity: 4 and above mean --log-level=debug' }),
   'cloud-provider': ignoredFlag('<text>', 'the binary knows its provider'),
   'min-resync-period': ignoredFlag('<duration>', 'caches are never replayed, watches miss nothing'),
   profiling: ignoredFlag('[true|false]', 'use node --inspect or --cpu-prof'),

@@ -10,6 +10,8 @@ export interface Flag<T> {
   readonly shown: string;
   /** The letter of a short form. */
   readonly short?: string;
+  /** The heading that it stands under in the help; default: the binary's own. */
+  readonly group?: string;
   /** Older names that still work, and why they should not be used. */
   readonly deprecated?: Readonly<Record<string, string>>;
   /** Set for flags that are accepted for compatibility and do nothing. */
@@ -65,6 +67,39 @@ export const listFlag = (options: Common<readonly string[]>): Flag<readonly stri
       .split(',')
       .map((part) => part.trim())
       .filter((part) => part !== ''),
+});
+
+/**
+ * Integers by name, such as `machine=80,secret=5`.
+ * @param options.names The names there are; any other is refused.
+ */
+export const integersFlag = (
+  options: Omit<Common<unknown>, 'default'> & { readonly min: number; readonly names: readonly string[] },
+): Flag<Readonly<Record<string, number>>> => ({
+  ...more({ ...options, default: {} }),
+  placeholder: '<name=int,…>',
+  fallback: {},
+  shown: '',
+  parse(text) {
+    const values: Record<string, number> = {};
+    for (const part of text.split(',').filter((piece) => piece.trim() !== '')) {
+      const [name = '', value = '', ...rest] = part.split('=').map((piece) => piece.trim());
+      const number = Number(value);
+      if (
+        !options.names.includes(name) ||
+        rest.length > 0 ||
+        value === '' ||
+        !Number.isInteger(number) ||
+        number < options.min
+      ) {
+        throw new RangeError(
+          `must be name=number pairs with names of ${options.names.join(', ')} and integers ${bounds(options.min, undefined)}`,
+        );
+      }
+      values[name] = number;
+    }
+    return values;
+  },
 });
 
 export const integerFlag = (
@@ -125,10 +160,14 @@ export const durationFlag = (options: Common<number> & { readonly minMs?: number
   },
 });
 
+/** The same flags under one heading of the help. */
+export const flagGroup = <const F extends Flags>(group: string, flags: F): F =>
+  Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { group, ...flag }])) as unknown as F;
+
 /** Accepted, because deployments pass it to Go MCM, and without effect. */
 export const ignoredFlag = (placeholder: string, why: string): Flag<string> => ({
   placeholder,
-  help: `accepted for compatibility, without effect: ${why}`,
+  help: why,
   fallback: '',
   shown: '',
   ignored: why,

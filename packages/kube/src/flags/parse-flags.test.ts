@@ -6,7 +6,7 @@ import { parseFlags } from './parse-flags.ts';
 
 const program = { name: 'demo', version: '1.2.3', description: 'A demo.' };
 const flags = {
-  ...commonFlags({ port: 10_258, concurrency: 10 }),
+  ...commonFlags({ port: 10_258, concurrency: 10, controllers: ['a', 'b'] }),
   'machine-drain-timeout': durationFlag({ default: 7_200_000, help: 'h' }),
   'node-conditions': listFlag({ default: ['A'], help: 'h' }),
 };
@@ -52,8 +52,8 @@ describe('flags', () => {
     const { values, warnings } = await run('--concurrent-node-syncs=7', '--address=127.0.0.1');
     expect(values).toMatchObject({ 'concurrent-syncs': 7, 'bind-address': '127.0.0.1' });
     expect(warnings).toEqual([
-      '--address is deprecated: use --bind-address',
       '--concurrent-node-syncs is deprecated: it never was about nodes; use --concurrent-syncs',
+      '--address is deprecated: use --bind-address',
     ]);
     expect((await run('--concurrent-node-syncs=7', '--concurrent-syncs=8')).values['concurrent-syncs']).toBe(8);
   });
@@ -72,9 +72,9 @@ describe('flags', () => {
       run('--port=99999', '--leader-elect=maybe', '--machine-drain-timeout=20', '--kube-api-qps=-1'),
     ).rejects.toThrow(
       [
-        '--port must be an integer from 0 to 65535, not "99999"',
         '--kube-api-qps must be a number of at least 0, not "-1"',
         '--leader-elect must be true or false, not "maybe"',
+        '--port must be an integer from 0 to 65535, not "99999"',
         '--machine-drain-timeout must be a duration with a unit, such as 90s, 20m or 1h30m, not "20"',
       ].join('\n'),
     );
@@ -111,4 +111,18 @@ test.each([
 
 test.each(['', '20', 'm', '1d', '1 h', '1h-5m', 'NaN', '1e3s'])('%j is no duration', (text) => {
   expect(parseDuration(text)).toBeUndefined();
+});
+
+describe('syncs by controller', () => {
+  test('beat the common number', async () => {
+    const { values } = await run('--concurrent-syncs-by-controller=a=3, b=7');
+    expect(values['concurrent-syncs-by-controller']).toEqual({ a: 3, b: 7 });
+    expect((await run()).values['concurrent-syncs-by-controller']).toEqual({});
+  });
+
+  test.each(['c=3', 'a=0', 'a', 'a=1=2', 'a=x', 'a='])('%s is refused, and the names are told', async (text) => {
+    await expect(run(`--concurrent-syncs-by-controller=${text}`)).rejects.toThrow(
+      `--concurrent-syncs-by-controller must be name=number pairs with names of a, b and integers of at least 1, not "${text}"`,
+    );
+  });
 });

@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import { ConfigError } from '../credentials/cluster-config.ts';
+import { readConfigFile } from './config-file.ts';
 import type { Flag, Flags, FlagValues } from './flag.ts';
+import { type Given, givenByEnvironment } from './given.ts';
 
 export interface Program {
   readonly name: string;
@@ -19,10 +21,14 @@ const dashed = (argument: string): string =>
 
 type Commander = typeof import('commander');
 
+const groupOf = (flag: Flag<unknown>): string =>
+  flag.ignored === undefined ? (flag.group ?? 'Flags of this binary') : 'Accepted for compatibility, without effect';
+
 function addOption({ Option }: Commander, command: Command, name: string, flag: Flag<unknown>): void {
   const short = flag.short === undefined ? '' : `-${flag.short}, `;
   const shown = flag.shown === '' ? '' : ` (default ${flag.shown})`;
-  command.addOption(new Option(`${short}--${name} ${flag.placeholder}`, flag.help + shown));
+  const option = new Option(`${short}--${name} ${flag.placeholder}`, flag.help + shown);
+  command.addOption(option.helpGroup(`${groupOf(flag)}:`));
   for (const [old, why] of Object.entries(flag.deprecated ?? {})) {
     command.addOption(new Option(`--${old} ${flag.placeholder}`, `deprecated: ${why}`).hideHelp());
   }
@@ -35,57 +41,73 @@ function createCommand(commander: Commander, program: Program, flags: Flags, out
     .allowExcessArguments(false)
     .exitOverride()
     .configureOutput({ writeOut: out, writeErr: () => undefined });
-  for (const [name, flag] of Object.entries(flags)) addOption(commander, command, name, flag);
+  const inEffect = ([, flag]: [string, Flag<unknown>]): boolean => flag.ignored === undefined;
+  const [lasting, ignored] = [
+    Object.entries(flags).filter(inEffect),
+    Object.entries(flags).filter((f) => !inEffect(f)),
+  ];
+  for (const [name, flag] of [...lasting, ...ignored]) addOption(commander, command, name, flag);
   return command;
 }
 
-/** The raw value of each flag that was given, by its own name. */
-function givenValue(
-  name: string,
-  given: ReadonlyMap<string, string>,
-  flag: Flag<unknown>,
-  warnings: string[],
-): string | undefined {
-  for (const [old, why] of Object.entries(flag.deprecated ?? {})) {
-    const value = given.get(old);
-    if (value === undefined) continue;
-    warnings.push(`--${old} is deprecated: ${why}`);
-    if (!given.has(name)) return value;
+type Sources = readonly ReadonlyMap<string, Given>[];
+
+/** What was given for a flag: by its own name or an older one, from the first source that has either. */
+function givenFor(name: string, sources: Sources, flag: Flag<unknown>, warnings: string[]): Given | undefined {
+  for (const source of sources) {
+    let found = source.get(name);
+    for (const [old, why] of Object.entries(flag.deprecated ?? {})) {
+      const older = source.get(old);
+      if (older === undefined) continue;
+      warnings.push(`${older.source} is deprecated: ${why}`);
+      found ??= older;
+    }
+    if (found !== undefined) return found;
   }
-  return given.get(name);
+  return undefined;
 }
 
-function convert<F extends Flags>(
-  flags: F,
-  given: ReadonlyMap<string, string>,
-): { values: FlagValues<F>; warnings: string[] } {
+function convert<F extends Flags>(flags: F, sources: Sources): { values: FlagValues<F>; warnings: string[] } {
   const warnings: string[] = [];
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [name, flag] of Object.entries(flags)) {
-    const text = givenValue(name, given, flag, warnings);
+    const given = givenFor(name, sources, flag, warnings);
     values[name] = flag.fallback;
-    if (text === undefined) continue;
-    if (flag.ignored !== undefined) warnings.push(`--${name} has no effect: ${flag.ignored}`);
+    if (given === undefined) continue;
+    if (flag.ignored !== undefined) warnings.push(`${given.source} has no effect: ${flag.ignored}`);
     try {
-      values[name] = flag.parse(text);
+      values[name] = flag.parse(given.text);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      problems.push(`--${name} ${error.message}, not ${JSON.stringify(text)}`);
+      problems.push(`${given.source} ${error.message}, not ${JSON.stringify(given.text)}`);
     }
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return { values: values as FlagValues<F>, warnings };
 }
 
+function givenByArguments(command: Command): ReadonlyMap<string, Given> {
+  const given = new Map<string, Given>();
+  for (const option of command.options) {
+    const value: unknown = command.getOptionValue(option.attributeName());
+    if (value === undefined) continue;
+    const source = option.long ?? '';
+    given.set(source.slice(2), { text: value === true ? 'true' : String(value), source });
+  }
+  return given;
+}
+
 /**
- * Reads a command line. Throws `ConfigError` with one line for each flag that is wrong.
+ * Reads a command line, then the environment, then the file that `--config` names: what stands earlier wins. Throws
+ * `ConfigError` with one line for each value that is wrong, which says where it stands.
  * @param argv the arguments, without the interpreter and the script.
  */
 export async function parseFlags<F extends Flags>(
   program: Program,
   flags: F,
   argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Parsed<F>> {
   const commander = await import('commander'); // Only binaries need it.
   let printed = '';
@@ -99,10 +121,8 @@ export async function parseFlags<F extends Flags>(
     if (error.exitCode === 0) return { kind: 'print', text: printed };
     throw new ConfigError(`${error.message.replace(/^error: /, '')}; --help lists the flags`);
   }
-  const given = new Map<string, string>();
-  for (const option of command.options) {
-    const value: unknown = command.getOptionValue(option.attributeName());
-    if (value !== undefined) given.set((option.long ?? '').slice(2), value === true ? 'true' : String(value));
-  }
-  return { kind: 'run', ...convert(flags, given) };
+  const direct = [givenByArguments(command), givenByEnvironment(flags, env)];
+  const file = direct.map((source) => source.get('config')?.text).find((path) => path !== undefined);
+  const sources = file === undefined || file === '' ? direct : [...direct, await readConfigFile(file, flags)];
+  return { kind: 'run', ...convert(flags, sources) };
 }

@@ -86,7 +86,7 @@ function demo(change: Partial<Demo> = {}) {
     name: 'demo',
     version: '1.2.3',
     description: 'A demo.',
-    defaults: { port: 10_258, concurrency: 10 },
+    defaults: { port: 10_258, concurrency: 10, controllers: ['a', 'b'] },
     flags,
     metricsPrefix: 'mcm_',
     units: (context): Unit[] => [

@@ -338,6 +338,7 @@ export async function runBinary<const F extends Flags>(
       definition,
       { ...commonFlags(definition.defaults), ...definition.flags },
       host.argv,
+      host.env,
     );
     if (parsed.kind === 'print') {
       host.print(parsed.text.trimEnd());

@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises';
+import { ConfigError } from '../credentials/cluster-config.ts';
+import { errorText } from '../error-text.ts';
+import type { Flags } from './flag.ts';
+import type { Given } from './given.ts';
+import { nearest } from './nearest.ts';
+
+/** More than any set of flags takes; a path given by mistake must not fill the memory. */
+const LARGEST_BYTES = 1_048_576;
+
+async function textOf(path: string): Promise<string> {
+  try {
+    const bytes = await readFile(path);
+    if (bytes.length > LARGEST_BYTES) throw new Error(`it has ${bytes.length} bytes, more than ${LARGEST_BYTES}`);
+    return bytes.toString('utf8');
+  } catch (error) {
+    throw new ConfigError(`--config=${path}: cannot be read: ${errorText(error)}`);
+  }
+}
+
+/** The value as it would stand behind the flag on a command line; undefined for what no flag takes. */
+function flagText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  const isList = Array.isArray(value) && value.every((item) => typeof item === 'string' || typeof item === 'number');
+  return isList ? value.join(',') : undefined;
+}
+
+/**
+ * Reads a YAML mapping of flag names to values: a text, number or boolean, or a list for a flag that takes one. Throws
+ * `ConfigError` with a line for each entry that is wrong, which names file, line and field, and the nearest known name.
+ */
+export async function readConfigFile(path: string, flags: Flags): Promise<ReadonlyMap<string, Given>> {
+  const { isMap, isScalar, LineCounter, parseDocument } = await import('yaml'); // Only where there is a file.
+  const text = await textOf(path);
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  const at = (offset: number | undefined): string => `${path}:${lines.linePos(offset ?? 0).line}`;
+  const [broken] = document.errors;
+  if (broken !== undefined) throw new ConfigError(`${at(broken.pos[0])}: ${broken.message.split('\n', 1)[0]}`);
+  if (document.contents === null) return new Map();
+  if (!isMap(document.contents)) throw new ConfigError(`${at(0)}: must be a mapping of flag names to values`);
+  const known = new Set(Object.entries(flags).flatMap(([name, flag]) => [name, ...Object.keys(flag.deprecated ?? {})]));
+  const given = new Map<string, Given>();
+  const problems: string[] = [];
+  for (const { key, value } of document.contents.items) {
+    const where = at(isScalar(key) ? key.range?.[0] : undefined);
+    const name = String(isScalar(key) ? key.value : key);
+    const text = flagText(isScalar(value) ? value.value : document.createNode(value).toJSON());
+    if (!known.has(name) || name === 'config') {
+      const meant = nearest(name, known);
+      const hint = meant === undefined ? '--help lists the flags, without their dashes' : `did you mean ${meant}?`;
+      problems.push(`${where}: ${name}: no such setting${name === 'config' ? ' in a file' : `; ${hint}`}`);
+    } else if (text === undefined) {
+      problems.push(`${where}: ${name}: must be a text, a number, true or false, or a list of texts`);
+    } else given.set(name, { text, source: `${where}: ${name}` });
+  }
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  return given;
+}

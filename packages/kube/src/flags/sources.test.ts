@@ -1,0 +1,95 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { commonFlags } from './common-flags.ts';
+import { listFlag } from './flag.ts';
+import { parseFlags } from './parse-flags.ts';
+
+const program = { name: 'demo', version: '1.2.3', description: 'A demo.' };
+const flags = {
+  ...commonFlags({ port: 10_258, concurrency: 10, controllers: ['a', 'b'] }),
+  'node-conditions': listFlag({ default: ['A'], help: 'h' }),
+};
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'config file '));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function run(text: string, argv: readonly string[] = [], env: Record<string, string> = {}) {
+  const file = join(folder, 'c.yaml');
+  await writeFile(file, text);
+  const parsed = await parseFlags(program, flags, [`--config=${file}`, ...argv], env);
+  if (parsed.kind !== 'run') throw new Error(parsed.text);
+  return parsed;
+}
+
+/** The complaint, with the file's folder taken off. */
+const complaint = async (text: string, env: Record<string, string> = {}): Promise<string> =>
+  run(text, [], env).then(
+    () => 'accepted',
+    (error: Error) => error.message.replaceAll(`${folder}/`, ''),
+  );
+
+test('a file gives values of every kind', async () => {
+  const { values } = await run('namespace: shoot\nport: 0\nleader-elect: false\nnode-conditions: [A, B]\n');
+  expect(values).toMatchObject({ namespace: 'shoot', port: 0, 'leader-elect': false, 'node-conditions': ['A', 'B'] });
+});
+
+test('a flag beats the environment, which beats the file', async () => {
+  const text = 'port: 1\nnamespace: file\nlog-level: warn\n';
+  const { values } = await run(text, ['--port=3'], {
+    MCM_FLAG_PORT: '2',
+    MCM_FLAG_NAMESPACE: 'env',
+    MCM_FLAG_LOG_LEVEL: '',
+  });
+  expect(values).toMatchObject({ port: 3, namespace: 'env', 'log-level': 'warn' });
+});
+
+test('the environment alone, and the file named by it', async () => {
+  await run('namespace: file\n');
+  const parsed = await parseFlags(program, flags, [], { MCM_FLAG_CONFIG: join(folder, 'c.yaml'), MCM_FLAG_V: '4' });
+  expect(parsed).toMatchObject({ kind: 'run', values: { namespace: 'file', v: 4 } });
+});
+
+test('an older name in a file is taken with a warning', async () => {
+  const { values, warnings } = await run('namespace: n\nconcurrent-node-syncs: 7\nprofiling: true\n');
+  expect(values).toMatchObject({ 'concurrent-syncs': 7 });
+  expect(warnings.map((line) => line.replace(`${folder}/`, ''))).toEqual([
+    'c.yaml:2: concurrent-node-syncs is deprecated: it never was about nodes; use --concurrent-syncs',
+    'c.yaml:3: profiling has no effect: use node --inspect or --cpu-prof',
+  ]);
+});
+
+test('every wrong entry is said at once, by line and name', async () => {
+  expect(await complaint('prot: 1\nnamespace: {a: 1}\nwhatever: 2\nconfig: x\n')).toBe(
+    [
+      'c.yaml:1: prot: no such setting; did you mean port?',
+      'c.yaml:2: namespace: must be a text, a number, true or false, or a list of texts',
+      'c.yaml:3: whatever: no such setting; --help lists the flags, without their dashes',
+      'c.yaml:4: config: no such setting in a file',
+    ].join('\n'),
+  );
+});
+
+test.each([
+  ['port: 99999\n', 'c.yaml:1: port must be an integer from 0 to 65535, not "99999"'],
+  ['- a\n', 'c.yaml:1: must be a mapping of flag names to values'],
+  ['a: [\n', expect.stringMatching(/^c\.yaml:\d: .+/)],
+  ['port: 1\nport: 2\n', expect.stringContaining('c.yaml:2: Map keys must be unique')],
+  ['', 'accepted'],
+])('%j', async (text, words) => {
+  expect(await complaint(text)).toEqual(words);
+});
+
+test('a wrong variable is named', async () => {
+  expect(await complaint('', { MCM_FLAG_PORT: 'x' })).toBe('MCM_FLAG_PORT must be an integer from 0 to 65535, not "x"');
+});
+
+test('a file that is not there, or no file', async () => {
+  const open = (path: string) => parseFlags(program, flags, [`--config=${path}`]);
+  await expect(open(join(folder, 'none.yaml'))).rejects.toThrow(/^--config=.*none\.yaml: cannot be read: .*ENOENT/);
+  await expect(open(folder)).rejects.toThrow('cannot be read');
+});
