@@ -1,4 +1,5 @@
 import { parseJson } from '../json.ts';
+import type { KindDefinition } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { conflict, MODIFIED, notFound, preconditionFailed } from './errors.ts';
@@ -38,7 +39,7 @@ export async function deleteObject(
     const record = registry.store.get(served.resource, target.namespace, target.name);
     if (record === undefined) throw notFound(served.kind, target.name);
     const old = registry.parse(served, record);
-    checkPreconditions(target, old, options);
+    checkPreconditions(served.kind, old, options);
     if (!admitted) await admitDelete(registry, call, target, old, options);
     if (registry.store.get(served.resource, target.namespace, target.name) === record) {
       return finish(registry, target, record, old, options);
@@ -65,7 +66,8 @@ async function admitDelete(
   await registry.admission.validate(attributes);
 }
 
-function checkPreconditions({ served: { kind } }: Target, old: ApiObject, { preconditions }: DeleteOptions): void {
+/** @throws StatusError 409 when the object is not the one, or not the version, that the delete is for */
+export function checkPreconditions(kind: KindDefinition, old: ApiObject, { preconditions }: DeleteOptions): void {
   const { uid, resourceVersion, name = '' } = old.metadata;
   if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
     throw preconditionFailed(

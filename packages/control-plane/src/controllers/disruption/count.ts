@@ -21,6 +21,8 @@ export interface BudgetCount {
   readonly currentHealthy: number;
   readonly disruptionsAllowed: number;
   readonly disruptedPods: Readonly<Record<string, string>>;
+  /** Pods whose deletion should have begun and did not. */
+  readonly overdue: readonly ApiObject[];
   /** When a disrupted pod will be overdue. */
   readonly lookAgainAt: Date | undefined;
 }
@@ -41,27 +43,35 @@ function wanted({ budget, pods, scale = 0 }: BudgetView): { expected: number; de
   return { expected: pods.length, desired: 0 };
 }
 
+interface Disrupted {
+  readonly kept: Record<string, string>;
+  readonly overdue: ApiObject[];
+  until: Date | undefined;
+}
+
 /** Evicted pods whose deletion is still to begin. */
-function stillDisrupted({ budget, pods, now }: BudgetView): { kept: Record<string, string>; until: Date | undefined } {
+function stillDisrupted({ budget, pods, now }: BudgetView): Disrupted {
   const known = look(budget, 'status', 'disruptedPods');
-  const kept: Record<string, string> = {};
-  let until: Date | undefined;
+  const found: Disrupted = { kept: {}, overdue: [], until: undefined };
   for (const pod of pods) {
     const { name = '' } = pod.metadata;
     const since = known[name];
     if (typeof since !== 'string' || isDying(pod)) continue;
     const deadline = new Date(new Date(since).getTime() + DELETION_TIMEOUT_MS);
-    if (deadline <= now) continue;
-    kept[name] = since;
-    if (until === undefined || deadline < until) until = deadline;
+    if (deadline <= now) {
+      found.overdue.push(pod);
+      continue;
+    }
+    found.kept[name] = since;
+    if (found.until === undefined || deadline < found.until) found.until = deadline;
   }
-  return { kept, until };
+  return found;
 }
 
 /** Counts a budget's pods (`trySync` of the disruption controller). */
 export function countBudget(view: BudgetView): BudgetCount {
   const { expected, desired } = wanted(view);
-  const { kept, until } = stillDisrupted(view);
+  const { kept, overdue, until } = stillDisrupted(view);
   const healthy = view.pods.filter(
     (pod) => !isDying(pod) && !Object.hasOwn(kept, pod.metadata.name ?? '') && isReady(pod),
   ).length;
@@ -71,24 +81,46 @@ export function countBudget(view: BudgetView): BudgetCount {
     currentHealthy: healthy,
     disruptionsAllowed: expected <= 0 ? 0 : Math.max(0, healthy - desired),
     disruptedPods: kept,
+    overdue,
     lookAgainAt: until,
   };
 }
 
+const conditionIn = (budget: ApiObject): Plain | undefined =>
+  items(look(budget, 'status'), 'conditions').find(({ type }) => type === 'DisruptionAllowed');
+
 /** The condition that tells whether a disruption is allowed. */
 function disruptionCondition(budget: ApiObject, allowed: boolean, now: Date): Plain {
   const status = allowed ? 'True' : 'False';
-  const reason = allowed ? 'SufficientPods' : 'InsufficientPods';
-  const old = items(look(budget, 'status'), 'conditions').find(({ type }) => type === 'DisruptionAllowed');
-  const since = old?.status === status ? old.lastTransitionTime : timestamp(now);
+  const old = conditionIn(budget);
   return {
     type: 'DisruptionAllowed',
     status,
     observedGeneration: budget.metadata.generation ?? 0,
-    lastTransitionTime: since,
-    reason,
+    lastTransitionTime: old?.status === status ? old.lastTransitionTime : timestamp(now),
+    reason: allowed ? 'SufficientPods' : 'InsufficientPods',
     message: '',
   };
+}
+
+/**
+ * The status of a budget that cannot be counted: nothing may be disrupted, and the condition says why (`failSafe` of the disruption
+ * controller). Undefined when it stands already.
+ */
+export function failedPatch(budget: ApiObject, why: string, now: Date): Plain | undefined {
+  const status = look(budget, 'status');
+  const old = conditionIn(budget);
+  if (status.disruptionsAllowed === 0 && old?.reason === 'SyncFailed' && old.message === why) return undefined;
+  const condition: Plain = {
+    type: 'DisruptionAllowed',
+    status: 'False',
+    observedGeneration: status.observedGeneration ?? 0,
+    lastTransitionTime: old?.status === 'False' ? old.lastTransitionTime : timestamp(now),
+    reason: 'SyncFailed',
+    message: why,
+  };
+  const others = items(status, 'conditions').filter(({ type }) => type !== 'DisruptionAllowed');
+  return { disruptionsAllowed: 0, conditions: [...others, condition] };
 }
 
 /** The status that these counts make, as a merge patch; undefined when it stands already. */

@@ -1,4 +1,4 @@
-import { look } from '../../kinds/plain.ts';
+import { look, type Plain } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import { type LabelSelector, selectorOf } from '../../registry/label-selector.ts';
 import { allowing } from '../runtime/api.ts';
@@ -6,9 +6,14 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
 import { isDying, isReady, namespaceOf } from '../runtime/objects.ts';
 import { BUDGETS, DEPLOYMENTS, PODS, REPLICA_SETS, STATEFUL_SETS } from '../runtime/resources.ts';
-import { countBudget, needsScale, statusPatch } from './count.ts';
-import { ScaleFinder } from './scale.ts';
+import { type BudgetCount, countBudget, failedPatch, needsScale, statusPatch } from './count.ts';
+import { ScaleFinder, type TotalScale, UncountableBudget } from './scale.ts';
+import { clearAt, clearedConditions } from './stale.ts';
 import { budgetTerms, podTerms } from './terms.ts';
+import { tooManyMessage, unmanagedMessage } from './words.ts';
+
+/** In whose name its events are. */
+const COMPONENT = 'controllermanager';
 
 const selectors = new WeakMap<ApiObject, LabelSelector>();
 
@@ -29,7 +34,8 @@ const countsAlike = (pod: ApiObject, old: ApiObject): boolean =>
   JSON.stringify(pod.metadata.labels) === JSON.stringify(old.metadata.labels) &&
   JSON.stringify(pod.metadata.ownerReferences) === JSON.stringify(old.metadata.ownerReferences);
 
-function setup({ api, clock, directory, informer, queue }: ControllerContext): void {
+function setup({ api, clock, directory, informer, queue, recorder }: ControllerContext): void {
+  const tell = recorder(COMPONENT);
   const budgets = informer(BUDGETS);
   const pods = informer(PODS);
   const workloads = [informer(REPLICA_SETS), informer(DEPLOYMENTS), informer(STATEFUL_SETS)] as const;
@@ -39,35 +45,75 @@ function setup({ api, clock, directory, informer, queue }: ControllerContext): v
   const budgetsUnder = budgets.index(budgetTerms);
   const scaledIn = budgets.index((budget) => (needsScale(budget) ? [namespaceOf(budget)] : []));
 
+  const write = async (budget: ApiObject, status: Plain | undefined): Promise<void> => {
+    if (status === undefined) return;
+    const { namespace, name, resourceVersion } = budget.metadata;
+    // A conflict means that the budget has changed: its event brings it back here.
+    const patch = { metadata: { resourceVersion }, status };
+    await allowing(api.patch(BUDGETS, { namespace, name, subresource: 'status' }, patch), 404, 409);
+  };
+
+  const scaleFor = async (budget: ApiObject, matching: readonly ApiObject[]): Promise<TotalScale | undefined> => {
+    if (!needsScale(budget)) return undefined;
+    const scale = await scales.total(matching);
+    if (scale.unmanaged) tell(budget, 'Warning', 'UnmanagedPods', unmanagedMessage(look(budget, 'spec').selector));
+    return scale;
+  };
+
+  const tellOverdue = (budget: ApiObject, { overdue }: BudgetCount): void => {
+    const { namespace } = budget.metadata;
+    for (const pod of overdue) {
+      const message = `Pod was expected by PDB ${namespace}/${namespace} to be deleted but it wasn't`;
+      tell(pod, 'Warning', 'NotDeleted', message);
+    }
+  };
+
   const sync = async (key: string): Promise<void> => {
     const budget = budgets.get(key);
     if (budget === undefined || isDying(budget)) return;
-    const { namespace, name } = splitKey(key);
     // A pod carries one value of a label, so it is under one of the terms only.
     const matching = budgetTerms(budget)
       .flatMap(podsUnder)
       .filter((pod) => selects(budget, pod));
-    const scale = needsScale(budget) ? await scales.total(matching) : undefined;
+    if (matching.length === 0) tell(budget, 'Normal', 'NoPods', 'No matching pods found');
+    let scale: TotalScale | undefined;
+    try {
+      scale = await scaleFor(budget, matching);
+    } catch (error) {
+      if (!(error instanceof UncountableBudget)) throw error;
+      const message = `Failed to calculate the number of expected pods: ${error.message}`;
+      tell(budget, 'Warning', 'CalculateExpectedPodCountFailed', message);
+      return write(budget, failedPatch(budget, error.message, clock.now()));
+    }
     const now = clock.now();
-    const count = countBudget({ budget, pods: matching, scale, now });
-    const status = statusPatch(budget, count, now);
+    const count = countBudget({ budget, pods: matching, scale: scale?.total, now });
+    tellOverdue(budget, count);
     if (count.lookAgainAt !== undefined) work.addAt(key, count.lookAgainAt);
-    if (status === undefined) return;
-    const { resourceVersion } = budget.metadata;
-    // A conflict means that the budget has changed: its event brings it back here.
-    await allowing(
-      api.patch(BUDGETS, { namespace, name, subresource: 'status' }, { metadata: { resourceVersion }, status }),
-      404,
-      409,
-    );
+    return write(budget, statusPatch(budget, count, now));
   };
   const work = queue(sync);
 
+  const staleWork = queue(async (key) => {
+    const pod = pods.get(key);
+    const at = pod === undefined ? undefined : clearAt(pod);
+    if (pod === undefined || at === undefined) return;
+    if (at > clock.now()) return staleWork.addAt(key, at);
+    const conditions = clearedConditions(pod, clock.now());
+    const { resourceVersion } = pod.metadata;
+    const patch = { metadata: { resourceVersion }, status: { conditions } };
+    await allowing(api.patch(PODS, { ...splitKey(key), subresource: 'status' }, patch), 404, 409);
+  });
+
   const enqueueMatching = (pod: ApiObject): void => {
-    for (const budget of podTerms(pod).flatMap(budgetsUnder)) if (selects(budget, pod)) work.add(keyOf(budget));
+    const matching = podTerms(pod)
+      .flatMap(budgetsUnder)
+      .filter((budget) => selects(budget, pod));
+    for (const budget of matching) work.add(keyOf(budget));
+    if (matching.length > 1) tell(pod, 'Warning', 'MultiplePodDisruptionBudgets', tooManyMessage(pod, matching));
   };
   budgets.onChange(({ object }) => work.add(keyOf(object)));
   pods.onChange(({ type, object, old }) => {
+    if (type !== 'deleted' && clearAt(object) !== undefined) staleWork.add(keyOf(object));
     if (type === 'updated' && old !== undefined) {
       if (countsAlike(object, old)) return;
       enqueueMatching(old);
@@ -83,7 +129,7 @@ function setup({ api, clock, directory, informer, queue }: ControllerContext): v
 }
 
 /**
- * Keeps the status of PodDisruptionBudgets.
+ * Keeps the status of PodDisruptionBudgets, and takes back the mark of a disruption that came to nothing.
  * @see kubernetes pkg/controller/disruption
  */
 export const disruption: Controller = { name: 'disruption', setup };

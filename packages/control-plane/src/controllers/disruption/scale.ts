@@ -22,6 +22,17 @@ const scaleOf = (owner: ApiObject): Scale => ({
   replicas: number(look(owner, 'spec'), 'replicas') ?? 1,
 });
 
+/** Why a budget cannot be counted; its status says it, and it is tried again when something changes. */
+export class UncountableBudget extends Error {
+  override readonly name = 'UncountableBudget';
+}
+
+/** How many pods the owners of some pods want in all, and whether some of these pods have no owner. */
+export interface TotalScale {
+  readonly total: number;
+  readonly unmanaged: boolean;
+}
+
 /** Finds how many pods the owners of some pods want. */
 export class ScaleFinder {
   readonly #api: Api;
@@ -34,47 +45,64 @@ export class ScaleFinder {
     this.#caches = caches;
   }
 
-  /** The sum over the distinct owners of these pods. Pods without one count for nothing. */
-  async total(pods: readonly ApiObject[]): Promise<number> {
-    const asked = new Map<string, Promise<Scale | undefined>>();
+  /**
+   * The sum over the distinct owners of these pods. Pods without one count for nothing.
+   * @throws UncountableBudget for a pod whose owner is not there or has no scale
+   */
+  async total(pods: readonly ApiObject[]): Promise<TotalScale> {
+    const asked = new Map<string, Promise<Scale>>();
+    let unmanaged = false;
     for (const pod of pods) {
       const owner = controllerOf(pod);
-      if (owner !== undefined && !asked.has(owner.uid)) asked.set(owner.uid, this.#find(namespaceOf(pod), owner));
+      if (owner === undefined) unmanaged = true;
+      else if (!asked.has(owner.uid)) asked.set(owner.uid, this.#find(pod, owner));
     }
     const scales = new Map<string, number>();
-    for (const scale of await Promise.all(asked.values())) {
-      if (scale !== undefined) scales.set(scale.uid, scale.replicas);
-    }
+    for (const scale of await Promise.all(asked.values())) scales.set(scale.uid, scale.replicas);
     let total = 0;
     for (const replicas of scales.values()) total += replicas;
-    return total;
+    return { total, unmanaged };
   }
 
-  async #find(namespace: string, owner: OwnerReference): Promise<Scale | undefined> {
+  async #find(pod: ApiObject, owner: OwnerReference): Promise<Scale> {
+    const namespace = namespaceOf(pod);
+    const found = this.#cached(namespace, owner) ?? (await this.#ask(namespace, owner));
+    if (found === undefined) throw new UncountableBudget(`found no controllers for pod "${pod.metadata.name}"`);
+    return found;
+  }
+
+  #cached(namespace: string, owner: OwnerReference): Scale | undefined {
     const { replicaSets, deployments, statefulSets } = this.#caches;
     const key = `${namespace}/${owner.name}`;
-    if (owner.apiVersion.startsWith('apps/') && owner.kind === 'ReplicaSet') {
-      const set = replicaSets.get(key);
-      if (set === undefined || set.metadata.uid !== owner.uid) return undefined;
-      // A deployment's replica sets change under a rollout; what counts is the deployment.
-      const deployment = controllerOf(set);
-      if (deployment?.kind !== 'Deployment') return scaleOf(set);
-      const found = deployments.get(`${namespace}/${deployment.name}`);
-      return found === undefined || found.metadata.uid !== deployment.uid ? undefined : scaleOf(found);
-    }
-    if (owner.apiVersion.startsWith('apps/') && owner.kind === 'StatefulSet') {
-      const set = statefulSets.get(key);
-      return set === undefined || set.metadata.uid !== owner.uid ? undefined : scaleOf(set);
-    }
-    return this.#ask(namespace, owner);
+    if (isOf(owner, 'apps', 'StatefulSet')) return scaleIfSame(statefulSets.get(key), owner);
+    if (!isOf(owner, 'apps', 'ReplicaSet')) return undefined;
+    const set = replicaSets.get(key);
+    if (set === undefined || set.metadata.uid !== owner.uid) return undefined;
+    // A deployment's replica sets change under a rollout; what counts is the deployment.
+    const above = controllerOf(set);
+    if (above?.kind !== 'Deployment') return scaleOf(set);
+    if (!isOf(above, 'apps', 'Deployment')) return undefined;
+    return scaleIfSame(deployments.get(`${namespace}/${above.name}`), above);
   }
 
   /** Any other kind answers through its scale subresource. */
   async #ask(namespace: string, owner: OwnerReference): Promise<Scale | undefined> {
     const resource = this.#directory.find(owner.apiVersion, owner.kind);
-    if (resource === undefined || !resource.subresources.includes('scale')) return undefined;
+    if (resource === undefined) {
+      throw new UncountableBudget(`no matches for kind "${owner.kind}" in version "${owner.apiVersion}"`);
+    }
+    if (!resource.subresources.includes('scale')) {
+      const name = resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`;
+      throw new UncountableBudget(`${name} does not implement the scale subresource`);
+    }
     const scale = await allowing(this.#api.get(resource, { namespace, name: owner.name, subresource: 'scale' }), 404);
     if (scale === undefined || scale.metadata.uid !== owner.uid) return undefined;
     return { uid: owner.uid, replicas: number(look(scale, 'spec'), 'replicas') ?? 0 };
   }
 }
+
+const isOf = (owner: OwnerReference, group: string, kind: string): boolean =>
+  owner.kind === kind && owner.apiVersion.startsWith(`${group}/`);
+
+const scaleIfSame = (object: ApiObject | undefined, owner: OwnerReference): Scale | undefined =>
+  object === undefined || object.metadata.uid !== owner.uid ? undefined : scaleOf(object);

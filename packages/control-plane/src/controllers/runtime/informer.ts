@@ -26,6 +26,8 @@ export function splitKey(key: string): { namespace: string; name: string } {
 }
 
 interface ListAnswer {
+  readonly apiVersion: string;
+  readonly kind: string;
   readonly metadata: { readonly resourceVersion?: string };
   readonly items: ApiObject[];
 }
@@ -172,7 +174,11 @@ export class Informer {
   async #list(): Promise<string> {
     const answer = await this.#api.call<ListAnswer>(pathOf(this.resource));
     const seen = new Set<string>();
-    for (const item of answer.items) {
+    // Items of a list do not say what they are; events and owner references have to.
+    const { apiVersion } = answer;
+    const kind = answer.kind.replace(/List$/, '');
+    for (const listed of answer.items) {
+      const item = { ...listed, apiVersion, kind };
       seen.add(keyOf(item));
       this.#put(item);
     }

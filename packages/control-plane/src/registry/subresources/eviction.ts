@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../object.ts';
 import { StatusError } from '../../status.ts';
 import type { StoredRecord } from '../../store/store.ts';
-import { deleteObject } from '../delete.ts';
+import { checkPreconditions, deleteObject } from '../delete.ts';
 import { badRequest, forbidden, internal, methodNotAllowed, notFound } from '../errors.ts';
 import type { ServedKind } from '../kind-registry.ts';
 import { type LabelSelector, selectorOf } from '../label-selector.ts';
@@ -94,8 +94,13 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   // Nothing waits between the reading of the budget and its being charged, so two evictions never share one allowance.
   const pod = readPod(registry, target.served, target.namespace, target.name);
   if (!isExempt(pod)) chargeBudget(registry, pod, options.dryRun);
-  if (!options.dryRun) markDisrupted(registry, target.served, pod);
-  await deleteObject(registry, call, { ...target, subresource: '' }, options, true);
+  if (!options.dryRun) {
+    checkPreconditions(target.served.kind, pod, options);
+    markDisrupted(registry, target.served, pod);
+  }
+  // The mark is a write of its own: what the preconditions hold for is checked already.
+  const unconditional = { ...options, preconditions: undefined };
+  await deleteObject(registry, call, { ...target, subresource: '' }, options.dryRun ? options : unconditional, true);
   return { status: 201, body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 } };
 }
 
@@ -182,15 +187,18 @@ function mayGoUnhealthy({ spec, status = {} }: Budget, pod: Pod): boolean {
 }
 
 function refusalOf({ metadata: { name }, status = {} }: Budget): string {
-  const failed = (status.conditions ?? []).find(
-    ({ type, reason }) => type === 'DisruptionAllowed' && reason === 'SyncFailed',
+  const refused = (status.conditions ?? []).find(
+    ({ type, status: state, message }) => type === 'DisruptionAllowed' && state === 'False' && (message ?? '') !== '',
   );
-  if (failed !== undefined) {
-    return `The disruption budget ${name} does not allow evicting pods currently because it failed sync: ${failed.message ?? ''}`;
+  if (refused?.reason === 'SyncFailed') {
+    return `The disruption budget ${name} does not allow evicting pods currently because it failed sync: ${refused.message}`;
   }
   const { currentHealthy = 0, desiredHealthy = 0 } = status;
-  if (currentHealthy > desiredHealthy) return `The disruption budget ${name} does not allow evicting pods currently`;
-  return `The disruption budget ${name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`;
+  if (currentHealthy <= desiredHealthy) {
+    return `The disruption budget ${name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`;
+  }
+  const why = refused === undefined ? '' : ` (${refused.reason}): ${refused.message}`;
+  return `The disruption budget ${name} does not allow evicting pods currently${why}`;
 }
 
 function exhausted({ metadata, status }: Budget, now: Date): Condition[] {

@@ -1,0 +1,34 @@
+import { items, look, type Plain } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { conditionOf, isDying, isTerminal, timestamp } from '../runtime/objects.ts';
+
+const TYPE = 'DisruptionTarget';
+/** How long a pod may be marked for a disruption without its deletion having begun. */
+const STALE_MS = 2 * 60 * 1000;
+
+/**
+ * When the mark of a disruption is taken from a pod: two minutes after it was set. Undefined without one, for a pod that goes or
+ * has ended, and for the kubelet's own marks, which stand for as long as it takes.
+ */
+export function clearAt(pod: ApiObject): Date | undefined {
+  const mark = conditionOf(pod, TYPE);
+  if (mark?.status !== 'True' || mark.reason === 'TerminationByKubelet' || isDying(pod) || isTerminal(pod)) {
+    return undefined;
+  }
+  const since = new Date(String(mark.lastTransitionTime)).getTime();
+  return new Date((Number.isNaN(since) ? 0 : since) + STALE_MS);
+}
+
+/** The pod's conditions with the mark taken back. */
+export const clearedConditions = (pod: ApiObject, now: Date): Plain[] =>
+  items(look(pod, 'status'), 'conditions').map((condition) =>
+    condition.type === TYPE
+      ? {
+          type: TYPE,
+          status: 'False',
+          lastProbeTime: null,
+          lastTransitionTime: timestamp(now),
+          ...(pod.metadata.generation === undefined ? {} : { observedGeneration: pod.metadata.generation }),
+        }
+      : condition,
+  );
