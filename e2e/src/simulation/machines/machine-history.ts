@@ -12,7 +12,7 @@ const MAX_APPS = 2;
 const MAX_PAUSE_MS = 40_000;
 const MINUTE = 60_000;
 /** A silent watch is opened anew within this. */
-const SILENCE_MS = 160_000;
+const SILENCE_MS = 200_000;
 /** The longest that a machine takes to be Running or Failed once all is well: a driver call that hangs, then a birth. */
 const CALM_MS = 60 * MINUTE;
 /** The longest life of a bootstrap token: two hours of creation, and a margin. */
@@ -230,14 +230,13 @@ class MachineHistory {
 
   /**
    * Many that are silent at once are not replaced, and it is told of each; and a silent one waits while another has
-   * Failed and is not replaced yet, as one at a time is (`--max-unhealthy-replacements`): here no set replaces it.
+   * Failed and is not replaced yet, as one at a time is (`--max-unhealthy-replacements`), and says so: here no set
+   * replaces it.
    */
   #isAtRest(machine: Machine): boolean {
     const phase = phaseOf(machine);
     if (phase !== 'Unknown') return phase === 'Running' || phase === 'Failed';
-    return (
-      this.#world.held.has(machine.metadata.name) || this.#world.machines().some((other) => phaseOf(other) === 'Failed')
-    );
+    return this.#world.held.has(machine.metadata.name) || /^Waiting: /.test(saidBy(machine));
   }
 
   /**

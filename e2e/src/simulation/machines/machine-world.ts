@@ -39,6 +39,7 @@ const CONTROLLERS = [
   'attachdetach',
   'pod-garbage-collector',
   'serviceaccount',
+  'token-cleaner',
 ];
 const MACHINE_CRDS = crds.filter((crd) => KINDS.test((crd as { metadata: { name: string } }).metadata.name));
 /** What no log, event or status may hold. */

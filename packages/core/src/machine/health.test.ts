@@ -238,9 +238,23 @@ test.each<[row: string, second: Machine, failed: boolean, label?: string]>([
     observe(target, node({ conditions: sick }), { replacementsInProgress: countReplacements(group, { making: true }) }),
     NOON,
   );
-  expect(plan.status?.currentStatus?.phase).toBe(marked ? 'Failed' : undefined);
+  expect(plan.status?.currentStatus?.phase).toBe(marked ? 'Failed' : 'Unknown');
   if (!marked)
     expect(plan.because).toBe(`machine "machine-0" couldn't be marked FAILED, other machines are getting replaced`);
+});
+
+test('one that waits for the others to be replaced says so, once, and keeps what it said before', () => {
+  const lastOperation = { description: 'is unhealthy: no heartbeat', lastUpdateTime: at(-15) };
+  const silent = given({ phase: 'Unknown', since: -15, conditions: sick });
+  const target: Machine = { ...silent, status: { ...silent.status, lastOperation } };
+  const held = (m: Machine) => planHealth(observe(m, node({ conditions: sick }), { replacementsInProgress: 1 }), NOON);
+  const { status } = held(target);
+  expect(status?.lastOperation?.description).toBe(
+    'Waiting: other machines are getting replaced (--max-unhealthy-replacements). is unhealthy: no heartbeat',
+  );
+  expect(status?.currentStatus).toEqual(target.status?.currentStatus);
+  if (!status) throw new Error('it said nothing');
+  expect(held({ ...target, status }).status).toBeUndefined();
 });
 
 test('O-21 machines without the label are limited by their owner', () => {
@@ -274,5 +288,5 @@ test('two may be replaced at once where the limit says so', () => {
   const beside = (replacementsAllowed: number) =>
     planHealth(observe(target, node({ conditions: sick }), { replacementsInProgress: 1, replacementsAllowed }), NOON);
   expect(beside(2).status?.currentStatus?.phase).toBe('Failed');
-  expect(beside(1)).toMatchObject({ deadline: new Date(at(5)) });
+  expect(beside(1)).toMatchObject({ deadline: new Date(at(5)), status: { currentStatus: { phase: 'Unknown' } } });
 });

@@ -6,7 +6,7 @@ import { conditionsDiffer, isHealthy, mirrored, printConditions, waitsForCritica
 import type { MachineObservation } from './observation.ts';
 import type { PlannedEvent } from './plan.ts';
 import { waitsForMaking } from './replacements.ts';
-import { type Operation, type PhaseChange, withPhase } from './status.ts';
+import { type Operation, type PhaseChange, withOperation, withPhase } from './status.ts';
 import { after, millis } from './timestamps.ts';
 
 /** What health asks for: a status to write, whether the machine joined with it, else when to look again. */
@@ -216,6 +216,7 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
   if (o.replacementsInProgress >= (o.replacementsAllowed ?? 1)) {
     const until = waitsForMaking(o.machine.status?.currentStatus?.lastUpdateTime, o.settings.healthTimeoutMs);
     return {
+      ...sayWaits(o, now),
       ...(now <= until ? { deadline: until } : {}),
       because: `machine "${nameOf(o)}" couldn't be marked FAILED, other machines are getting replaced`,
     };
@@ -223,6 +224,18 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
   const conditions = printConditions(o.machine.status?.conditions ?? []);
   const description = `Machine ${nameOf(o)} health checks failing since last ${formatDurationMs(o.settings.healthTimeoutMs)} minutes. Updating machine phase to Failed. Node Conditions: ${conditions}`;
   return toFailed(o, now, description, 'HealthTimeout');
+}
+
+const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-replacements). ';
+
+/**
+ * What it waits for, once, before what was said last (the original only logs it). Neither names nor numbers of the
+ * others: each change of those would be a write for each machine that waits.
+ */
+function sayWaits({ machine: { status } }: MachineObservation, now: Date): Pick<HealthPlan, 'status'> {
+  const { description = '', state = 'Processing', type = 'HealthCheck' } = status?.lastOperation ?? {};
+  if (description.startsWith(WAITS)) return {};
+  return { status: withOperation(status, { description: `${WAITS}${description}`, state, type }, now) };
 }
 
 function toFailed(o: MachineObservation, now: Date, description: string, reason: string): HealthPlan {

@@ -1,5 +1,4 @@
 import { Finalizers } from '@mcm/api';
-import type { Node } from '@mcm/kube';
 import { isNodeOf } from '../node/instance.ts';
 import { planNodeSync } from '../node/sync.ts';
 import { tellHeld } from './breaker.ts';
@@ -11,6 +10,7 @@ import { planInPlace } from './in-place.ts';
 import type { MachineObservation } from './observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './plan.ts';
 import { planPreservation } from './preservation.ts';
+import { planSquatter } from './squatter.ts';
 import { after } from './timestamps.ts';
 
 /** What to do about a machine now, and when to look again. Pure: everything it knows is in the observation. */
@@ -31,9 +31,8 @@ function decide(o: MachineObservation, now: Date): Plan {
   if (machine.metadata.labels?.node && (o.nodeWasDeleted || isOwnNodeDeleting(o))) {
     return { actions: [{ do: 'deleteMachine' }], next: { kind: 'wait' }, because: 'its Node is being deleted' };
   }
-  if (o.squatter && isLeftOver(o.squatter, o)) {
-    return act('a Node left over from an earlier VM bears its name', { do: 'deleteStaleNode' });
-  }
+  const squatter = planSquatter(o, now);
+  if (squatter && squatter.actions.length > 0) return squatter;
   const token = planToken(o, now);
   if (token) return act('its bootstrap token would expire before its time to join', token);
   const upkeep = planUpkeep(o, now);
@@ -43,8 +42,7 @@ function decide(o: MachineObservation, now: Date): Plan {
   const preservation = planPreservation(o, now);
   if (preservation && preservation.actions.length > 0) return preservation;
   const rest = isBeingCreated(o) ? planCreation(o, now) : (planLateInitialization(o, now) ?? upkeep);
-  const waiting = update ? withWait(rest, update) : rest;
-  return preservation ? withWait(waiting, preservation) : waiting;
+  return [update, preservation, squatter].reduce<Plan>((plan, other) => (other ? withWait(plan, other) : plan), rest);
 }
 
 /** The plan, looked at again no later than `other` asks for. */
@@ -56,17 +54,6 @@ function withWait(plan: Plan, other: Plan): Plan {
     next: nextAt(own, other.next.instant),
     ...(other.budgets ? { budgets: [...(plan.budgets ?? []), ...other.budgets] } : {}),
   };
-}
-
-/**
- * An older Node than the machine is no work of the machine's VM, although that VM's kubelet may report on it under the
- * shared name. A younger one is taken for left over only when nobody reports on it: a living kubelet of the earlier VM
- * would register it again and again.
- */
-function isLeftOver({ metadata, status }: Node, { machine }: MachineObservation): boolean {
-  if (metadata.deletionTimestamp) return false;
-  const ready = status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True');
-  return !ready || metadata.creationTimestamp < machine.metadata.creationTimestamp;
 }
 
 const isOwnNodeDeleting = ({ machine, node }: MachineObservation): boolean =>

@@ -111,6 +111,36 @@ test('incident 17: a VM that gets the name of a Node just deleted does not join 
   expect((await rig.nodes())[0]?.spec.providerID).toBe(vmOf('next').providerId);
 });
 
+test('incident 17: a VM whose kubelet finds the Ready Node of a VM that nobody knew of joins by a Node of its own', async () => {
+  const rig = await started({ joinAfterMs: undefined });
+  await rig.createMachine('m', { creationTimeout: '20m' });
+  await rig.until(async () => (await rig.phase('m')) === 'Pending');
+  const [own] = rig.cloud.vms;
+  if (!own) throw new Error('no VM');
+  await rig.clock.advance(5_000);
+  // It came of a call whose answer was lost, joined, and went; the kubelet of the other VM reports on its Node.
+  await rig.join({ nodeName: own.nodeName, providerId: 'fake:///gone' });
+  await rig.clock.advance(50_000);
+  expect(await rig.nodes()).toHaveLength(1);
+  await rig.until(async () => (await rig.nodes()).length === 0, 60_000);
+  expect(rig.cloud.calls.status).toBe(1);
+  await rig.join(own);
+  await rig.until(async () => (await rig.phase('m')) === 'Running', 5_000);
+});
+
+test('a machine whose provider id was edited before it joined keeps its Node: the cloud names another VM', async () => {
+  const rig = await started({ joinAfterMs: undefined });
+  await rig.createMachine('m', { creationTimeout: '20m' });
+  await rig.until(async () => (await rig.phase('m')) === 'Pending');
+  const [own] = rig.cloud.vms;
+  if (!own) throw new Error('no VM');
+  const body = { spec: { providerID: 'fake:///edited' } };
+  await rig.admin.resource(machines, NAMESPACE).patch('m', { type: 'merge', body });
+  await rig.join(own);
+  await rig.clock.advance(15 * 60_000);
+  expect((await rig.nodes()).map(({ spec }) => spec.providerID)).toEqual([own.providerId]);
+});
+
 /** A way to the server on which the Nodes of the past are not told: the list is empty, the watch is silent. */
 function blindToNodes() {
   let blind = false;
