@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type MachineClass, USER_DATA_KEY } from '@mcm/api';
-import { makeKey, type Secret } from '@mcm/kube';
+import { errorText, type Logger, makeKey, type Secret } from '@mcm/kube';
 import { MachineError } from './errors.ts';
 
 /** A class's Secrets, merged and decoded. */
@@ -104,4 +104,34 @@ export function redact(text: string, secrets: Readonly<Record<string, string>>):
     }
   }
   return result;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Objects of libraries are told so deep and no deeper: they refer to one another in circles. */
+const DEEPEST = 5;
+
+/** A logger whose messages and fields hold no value of the Secrets, whatever a driver or its library passes. */
+export function redactingLogger(log: Logger, secrets: Readonly<Record<string, string>>): Logger {
+  const clean = (value: unknown, depth = 0): unknown => {
+    if (typeof value === 'string') return redact(value, secrets);
+    if (value instanceof Error) return { name: value.name, message: redact(errorText(value), secrets) };
+    if (typeof value !== 'object' || value === null) return value;
+    if (depth === DEEPEST) return '…';
+    if (Array.isArray(value)) return value.map((each) => clean(each, depth + 1));
+    return cleanFields(value as Fields, depth + 1);
+  };
+  const cleanFields = (fields: Fields, depth = 0): Fields =>
+    Object.fromEntries(Object.entries(fields).map(([key, each]) => [key, clean(each, depth)]));
+  const at =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (message: string, fields: Fields = {}): void =>
+      log[level](redact(message, secrets), cleanFields(fields));
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    with: (fields) => redactingLogger(log.with(cleanFields(fields)), secrets),
+  };
 }

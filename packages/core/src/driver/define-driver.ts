@@ -14,6 +14,11 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
    * @throws MachineError
    */
   decode?(input: DriverInput): DecodedInput<Spec, Credentials>;
+  /**
+   * The driver spaces its requests itself, with a `LearnedRate` for each account. Absent: its calls are spaced, by the
+   * errors that it throws (`MachineError.throttled`).
+   */
+  readonly spacesRequests?: boolean;
 }
 
 /** Declares a driver: its types follow from its schemas. */

@@ -12,21 +12,35 @@ export class MachineError extends Error {
   /** The cloud refuses the credentials, whatever the code: others may be tried. */
   readonly credentialsRefused: boolean;
 
+  /** The cloud refuses the call for there being too many: those of everybody with the same credentials are spaced. */
+  readonly throttled: boolean;
+
+  /** @param options.throttled Default: an `Unavailable` for which the cloud said how long to wait. */
   constructor(
     code: MachineCode,
     message: string,
-    options: { cause?: unknown; retryAfterMs?: number; credentialsRefused?: boolean } = {},
+    options: { cause?: unknown; retryAfterMs?: number; credentialsRefused?: boolean; throttled?: boolean } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.retryAfterMs = options.retryAfterMs;
     this.credentialsRefused = options.credentialsRefused ?? (code === 'Unauthenticated' || code === 'PermissionDenied');
+    this.throttled = options.throttled ?? (code === 'Unavailable' && options.retryAfterMs !== undefined);
   }
 
   /** Turns anything thrown into a `MachineError`, once, at the border. */
   static from(thrown: unknown): MachineError {
     if (thrown instanceof MachineError) return thrown;
-    const message = thrown instanceof Error ? thrown.message : String(thrown);
+    const message = thrown instanceof Error ? thrown.message : textOf(thrown);
     return new MachineError('Unknown', message, { cause: thrown });
+  }
+}
+
+/** An object without a prototype, or whose own `toString` throws, must not throw again here. */
+function textOf(thrown: unknown): string {
+  try {
+    return String(thrown);
+  } catch {
+    return 'something that is no error was thrown';
   }
 }

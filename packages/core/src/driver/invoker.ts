@@ -1,7 +1,17 @@
 import { type Machine, type MachineClass, machineClasses, USER_DATA_KEY } from '@mcm/api';
 import { type Clock, errorText, type Logger, makeKey, type Secret } from '@mcm/kube';
 import type { InstanceEvidence } from '../evidence/bundle.ts';
-import { type ClassSecrets, dataVersion, readSecrets, redact, secretKeysOf, userDataOf } from './credentials.ts';
+import { checkInstance, checkListing } from './answers.ts';
+import { CallBudgets } from './budgets.ts';
+import {
+  type ClassSecrets,
+  dataVersion,
+  readSecrets,
+  redact,
+  redactingLogger,
+  secretKeysOf,
+  userDataOf,
+} from './credentials.ts';
 import { withDeadline } from './deadline.ts';
 import { type DriverCall, decodeInput } from './decode.ts';
 import type { DriverDefinition } from './define-driver.ts';
@@ -16,6 +26,9 @@ import type {
 } from './driver.ts';
 import { MachineError } from './errors.ts';
 import { isRefusal } from './fallback.ts';
+import { OPERATIONS } from './operations.ts';
+import { type CallSpan, type DriverTracer, startCall } from './tracing.ts';
+import { unknownFields } from './unknown-fields.ts';
 
 /** The longest that each call may take, in milliseconds. */
 export interface DriverTimeouts {
@@ -54,6 +67,8 @@ export interface DriverInvoker {
   classOf(machine: Machine): MachineClass | undefined;
   /** What is wrong with a class and its Secrets as far as can be told without the cloud, one sentence each. */
   check(machineClass: MachineClass): readonly string[];
+  /** What of a class has no effect, one sentence each that names the field and the nearest known one; no error. */
+  unknownFields(machineClass: MachineClass): readonly string[];
   /** The class's user data; undefined when there is none. */
   userDataOf(machine: Machine): string | undefined;
   create(
@@ -100,6 +115,8 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly fallback?: (machine: Machine, own: MachineClass) => readonly MachineClass[];
   /** Told of every request that the driver tells of; for metrics. */
   readonly observeApi?: ObserveApi;
+  /** Where each call leaves a span; absent: none is made. */
+  readonly tracer?: DriverTracer | undefined;
 }
 
 const KIND = machineClasses.kind;
@@ -111,8 +128,21 @@ const unknownKind = (kind: string | undefined): MachineError =>
     `spec.class.kind: "${kind ?? ''}" is no kind of class that is known; write ${KIND}`,
   );
 
+/** What a call is made with while it is under way. */
+interface Underway {
+  readonly signal: AbortSignal;
+  readonly span: CallSpan;
+}
+
+/** @throws MachineError that tells what is wrong with the Secrets, before the schema's problems, which follow from it */
+function usable(secrets: ClassSecrets): ClassSecrets {
+  if (secrets.problems.length > 0) throw new MachineError('InvalidArgument', secrets.problems.join('; '));
+  return secrets;
+}
+
 export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, Credentials>): DriverInvoker {
   const { driver, caches, clock, log, stop, timeouts = DRIVER_TIMEOUTS, observe, observeApi } = options;
+  const budgets = new CallBudgets(clock);
   const classOf = (machine: Machine): MachineClass | undefined =>
     caches.classes.store.get(makeKey(machine.metadata.namespace, machine.spec.class.name ?? ''));
   const secretsOf = (machineClass: MachineClass): ClassSecrets =>
@@ -140,42 +170,59 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     call: DriverCall,
     machineClass: MachineClass,
     secrets: ClassSecrets,
-    signal: AbortSignal,
+    { signal, span }: Underway,
     machine?: Machine,
   ): DriverRequest<Spec, Credentials> => {
-    if (secrets.problems.length > 0) throw new MachineError('InvalidArgument', secrets.problems.join('; '));
     return {
       machineClass,
-      ...decodeInput(driver, { call, machineClass, data: secrets.data, ...(machine ? { machine } : {}) }),
+      ...decodeInput(driver, { call, machineClass, data: usable(secrets).data, ...(machine ? { machine } : {}) }),
       signal,
-      ...(observeApi ? { observeApi } : {}),
-      log: log.with({
-        class: machineClass.metadata.name,
-        call,
-        ...(machine ? { machine: machine.metadata.name } : {}),
-      }),
+      observeApi: (service, ms, error) => {
+        observeApi?.(service, ms, error);
+        span.request(service, ms, error !== undefined);
+      },
+      log: redactingLogger(
+        log.with({
+          class: machineClass.metadata.name,
+          call,
+          ...(machine ? { machine: machine.metadata.name } : {}),
+        }),
+        secrets.data,
+      ),
     };
   };
+
+  /** Makes a call in its turn. Drivers that space their requests themselves are not held back twice. */
+  const inTurn = <T>(secrets: ClassSecrets, signal: AbortSignal, call: () => Promise<T>): Promise<T> =>
+    driver.spacesRequests ? call() : budgets.spend(secrets.data, signal, call, MachineError.from);
 
   const invoke = async <T>(
     call: keyof DriverTimeouts,
     what: string,
     secrets: () => ClassSecrets,
-    work: (signal: AbortSignal) => Promise<T>,
+    work: (underway: Underway) => Promise<T>,
     onOverdue?: OnOverdue,
     machine?: Machine,
   ): Promise<T> => {
+    const span = startCall(options.tracer, OPERATIONS[call], {
+      provider: driver.name,
+      ...(machine ? { machine: makeKey(machine.metadata.namespace, machine.metadata.name) } : { what }),
+    });
     const tell = (error: MachineError | undefined): void =>
       observe?.(call, took(), error, machine, machine && classOf(machine));
     const since = clock.now().getTime();
     const took = (): number => clock.now().getTime() - since;
     try {
-      const result = await withDeadline({ clock, timeoutMs: timeouts[call], stop, what, onOverdue }, work);
+      const result = await withDeadline({ clock, timeoutMs: timeouts[call], stop, what, onOverdue }, (signal) =>
+        work({ signal, span }),
+      );
       tell(undefined);
+      span.end(undefined);
       return result;
     } catch (thrown) {
       const error = scrub(MachineError.from(thrown), secrets);
       tell(error);
+      span.end(error);
       throw error;
     }
   };
@@ -187,10 +234,11 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     onOverdue: OnOverdue | undefined,
   ): Promise<T> => {
     const secrets = (): ClassSecrets => secretsOfMachine(machine);
-    const run = async (signal: AbortSignal): Promise<T> => {
+    const run = async (underway: Underway): Promise<T> => {
       const machineClass = classOrThrow(machine);
       const found = secretsOf(machineClass);
-      return work({ ...request(call, machineClass, found, signal, machine), machine }, found);
+      const base = { ...request(call, machineClass, found, underway, machine), machine };
+      return inTurn(found, underway.signal, () => work(base, found));
     };
     return invoke(call, `${call} of machine ${machine.metadata.name}`, secrets, run, onOverdue, machine);
   };
@@ -222,7 +270,12 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     for (const other of options.fallback?.(machine, machineClass) ?? []) {
       const secrets = secretsOf(other);
       try {
-        const { credentials } = request('status', other, secrets, base.signal, machine);
+        const { credentials } = decodeInput(driver, {
+          call: 'status',
+          machineClass: other,
+          data: usable(secrets).data,
+          machine,
+        });
         const attempt = { ...base, credentials };
         await driver.status?.(attempt);
         const fields = { machine: machine.metadata.name, class: machineClass.metadata.name, by: other.metadata.name };
@@ -253,6 +306,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     classOf,
     inputsOf: (machine) =>
       `${machine.spec.class.kind} ${inputs(classOf(machine), (key) => caches.secrets.store.get(key))}`,
+    unknownFields: (machineClass) => unknownFields(driver, machineClass),
     userDataOf: (machine) => {
       const machineClass = classOf(machine);
       return machineClass && secretsOf(machineClass).data.userData;
@@ -277,7 +331,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       if (kind !== KIND) return Promise.reject(unknownKind(kind));
       const work = async (base: MachineRequest<Spec, Credentials>, secrets: ClassSecrets): Promise<CreatedInstance> => {
         const userData = await render(userDataOf(secrets, machine.metadata.name));
-        return driver.create({ ...base, userData });
+        return checkInstance(driver.name, 'create', await driver.create({ ...base, userData }));
       };
       return forMachine('create', machine, work, onOverdue);
     },
@@ -286,7 +340,8 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
         ? forMachine(
             'initialize',
             machine,
-            async (base) => driver.initialize?.(base) ?? absent('initialize'),
+            async (base) =>
+              checkInstance(driver.name, 'initialize', (await driver.initialize?.(base)) ?? absent('initialize')),
             onOverdue,
           )
         : Promise.reject(unimplemented('initialize')),
@@ -294,7 +349,12 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       forMachine(
         'status',
         machine,
-        async (base) => orByOthers(base, (one) => driver.status?.(one) ?? absent('status')),
+        async (base) =>
+          checkInstance(
+            driver.name,
+            'status',
+            await orByOthers(base, (one) => driver.status?.(one) ?? absent('status')),
+          ),
         onOverdue,
       ),
     delete: (machine, onOverdue) =>
@@ -319,9 +379,11 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
         'list',
         `list of class ${machineClass.metadata.name}`,
         () => secrets,
-        async (signal) => {
-          const base = request('list', machineClass, secrets, signal);
-          return driver.list?.(base) ?? absent('list');
+        (underway) => {
+          const base = request('list', machineClass, secrets, underway);
+          return inTurn(secrets, underway.signal, async () =>
+            checkListing(driver.name, (await driver.list?.(base)) ?? absent('list')),
+          );
         },
         onOverdue,
       );
@@ -341,10 +403,11 @@ function inputs(machineClass: MachineClass | undefined, find: (key: string) => S
 
 /** The error without secrets, and without its cause, which may hold the whole request. */
 function scrub(error: MachineError, secrets: () => ClassSecrets): MachineError {
-  const { code, retryAfterMs, credentialsRefused } = error;
+  const { code, retryAfterMs, credentialsRefused, throttled } = error;
   const message = redact(error.message, secrets().data);
   return new MachineError(code, message, {
     credentialsRefused,
+    throttled,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });
 }

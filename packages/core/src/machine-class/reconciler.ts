@@ -22,6 +22,8 @@ export interface ClassReconcilerOptions {
   readonly clock: Clock;
   readonly recorder: EventRecorder;
   readonly check: (machineClass: MachineClass) => readonly string[];
+  /** What of a class has no effect. */
+  readonly unknownFields: (machineClass: MachineClass) => readonly string[];
   readonly log: Logger;
 }
 
@@ -54,7 +56,15 @@ async function writeFinalizer<T extends KubeObject>(
  * Keeps a class as long as machines refer to it, those being deleted included: without it their VMs cannot be deleted.
  * Source: machine-controller-manager, pkg/util/provider/machinecontroller/machineclass.go.
  */
-export const createClassReconcile = ({ client, caches, clock, log, recorder, check }: ClassReconcilerOptions) => {
+export const createClassReconcile = ({
+  client,
+  caches,
+  clock,
+  log,
+  recorder,
+  check,
+  unknownFields,
+}: ClassReconcilerOptions) => {
   const told = new Map<Key, string>();
   /** Since when a class has had problems that are not told yet: a Secret may come a moment after its class. */
   const since = new Map<Key, number>();
@@ -72,13 +82,23 @@ export const createClassReconcile = ({ client, caches, clock, log, recorder, che
     else recorder.event(machineClass, 'Normal', 'ClassIsValid', 'What was wrong with the class is mended');
     return done;
   };
+  const warned = new Map<Key, string>();
+  /** Says once that fields of a class have no effect. */
+  const warn = (key: Key, machineClass: MachineClass): void => {
+    const unknown = unknownFields(machineClass).join('; ');
+    if (unknown === (warned.get(key) ?? '')) return;
+    warned.set(key, unknown);
+    if (unknown) recorder.event(machineClass, 'Warning', 'UnknownField', unknown);
+  };
   return async (key: Key): Promise<Outcome> => {
     const found = caches.classes.store.get(key);
     if (!found) {
+      warned.delete(key);
       told.delete(key);
       since.delete(key);
       return done;
     }
+    if (!found.metadata.deletionTimestamp) warn(key, found);
     const outcome = found.metadata.deletionTimestamp ? done : tell(key, found);
     const users = caches.machines.store.countByIndex('classUsers', splitKey(key).name);
     const verb = planFinalizer(found, Finalizers.MachineControllerManager, users);

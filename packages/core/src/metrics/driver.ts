@@ -2,18 +2,8 @@ import { type MachineCode, MachineCodes } from '@mcm/api';
 import type { Clock, Meters } from '@mcm/kube';
 import type { ObserveApi } from '../driver/driver.ts';
 import type { ObserveCall } from '../driver/invoker.ts';
+import { OPERATIONS } from '../driver/operations.ts';
 import type { StageObserver } from './machine.ts';
-
-/** The driver's methods as the original's drivers call them. */
-const OPERATIONS: Readonly<Record<Parameters<ObserveCall>[0], string>> = {
-  create: 'create_machine',
-  initialize: 'initialize_machine',
-  status: 'get_machine_status',
-  delete: 'delete_machine',
-  list: 'list_machine',
-  volumeIds: 'get_volume_ids',
-  evidence: 'get_machine_evidence',
-};
 
 /**
  * Metrics of every driver's calls, so that no driver counts by itself: the time of those that worked, the number and

@@ -21,6 +21,7 @@ import type { DriverDefinition } from '../driver/define-driver.ts';
 import type { ObserveApi } from '../driver/driver.ts';
 import { fallbackClasses } from '../driver/fallback.ts';
 import { createInvoker, type DriverTimeouts, type ObserveCall } from '../driver/invoker.ts';
+import type { DriverTracer } from '../driver/tracing.ts';
 import { EVIDENCE_PER_CLASS, EvidenceKeeper } from '../evidence/keeper.ts';
 import { type Caches, createCaches, informersOf } from '../machine/caches.ts';
 import { DriverCalls } from '../machine/calls.ts';
@@ -65,6 +66,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly queueMetrics?: QueueMetrics;
   readonly observeCall?: ObserveCall;
   readonly observeApi?: ObserveApi;
+  /** Where each call of the driver leaves a span; absent: none is made. */
+  readonly tracer?: DriverTracer | undefined;
 }
 
 /** The machine controller of one provider: every controller of its process. */
@@ -99,6 +102,7 @@ export function buildMachineController<Spec, Credentials>(
     ...(options.timeouts ? { timeouts: options.timeouts } : {}),
     ...(options.observeCall ? { observe: options.observeCall } : {}),
     ...(options.observeApi ? { observeApi: options.observeApi } : {}),
+    tracer: options.tracer,
   });
   const extraGroups = options.bootstrapTokenExtraGroups ?? '';
   const tokens = target && createTokenIssuer({ client: target, extraGroups, clock, random: options.secretRandom, log });
@@ -177,7 +181,15 @@ export function buildMachineController<Spec, Credentials>(
   );
   const classController = controller(
     'machineclass',
-    createClassReconcile({ client: control, caches, clock, log, recorder, check: invoker.check }),
+    createClassReconcile({
+      client: control,
+      caches,
+      clock,
+      log,
+      recorder,
+      check: invoker.check,
+      unknownFields: invoker.unknownFields,
+    }),
   );
   const secretController = controller('secret', createSecretReconcile({ client: control, caches }));
   const orphans = new OrphanCollector({

@@ -4,6 +4,7 @@ import { machineClasses, machines } from '@mcm/api';
 import {
   type BinaryContext,
   type BinaryDefinition,
+  type Logger,
   makeKey,
   nodes,
   persistentVolumeClaims,
@@ -20,6 +21,8 @@ import {
 } from '@mcm/kube';
 import type { DriverContext } from '../driver/context.ts';
 import type { DriverDefinition } from '../driver/define-driver.ts';
+import { driverReference, referenceText } from '../driver/reference.ts';
+import { type DriverTracer, registeredTracer } from '../driver/tracing.ts';
 import { registerDriverMetrics } from '../metrics/driver.ts';
 import { registerMachineMetrics } from '../metrics/machine.ts';
 import { buildMachineController } from './build.ts';
@@ -40,22 +43,25 @@ type MachineFlags = typeof machineFlags;
 export const machineControllerBinary = <Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   version = '0.1.0',
+  tracer?: DriverTracer,
 ): BinaryDefinition<MachineFlags> => ({
   name: `${NAME}-${driver.name}`,
   version,
-  description: `Machine controller of the ${driver.name} provider: makes, watches, drains and deletes machines.`,
+  description: `Machine controller of the ${driver.name} provider: makes, watches, drains and deletes machines. With "schema" (or "schema --markdown") in place of flags: prints what a MachineClass and its Secret may hold.`,
   leaseName: NAME,
   metricsPrefix: 'mcm_',
   defaults: { port: 10_259, concurrency: 50, controllers: CONTROLLERS },
   flags: machineFlags,
   check: checkMachineFlags,
-  units: (context) => [unitOf(driver, context)],
+  units: (context) => [unitOf(driver, context, tracer)],
 });
 
 function unitOf<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   context: BinaryContext<MachineFlags>,
+  tracer: DriverTracer | undefined,
 ): Unit {
+  reportStrayRejections(context.log);
   const { control, target, namespace, clock, random, log, recorder, metrics, runtime, flags } = context;
   const driverMetrics = registerDriverMetrics(metrics.meters, driver.name, clock);
   const controller = buildMachineController({
@@ -81,6 +87,7 @@ function unitOf<Spec, Credentials>(
     queueMetrics: metrics.queues,
     observeCall: driverMetrics.observe,
     observeApi: driverMetrics.observeApi,
+    tracer,
   });
   const { machines: cached, classes } = controller.caches;
   const stages = registerMachineMetrics(metrics.meters, {
@@ -116,14 +123,39 @@ export const processContext = (): DriverContext => ({
 });
 
 /**
+ * A promise that a driver or its library forgot about is told of and ends nothing: the machines of all classes would
+ * stop for it. What was awaited fails its own call. Nobody knows what the error holds, so only its kind is told.
+ */
+function reportStrayRejections(log: Logger): void {
+  process.on('unhandledRejection', (reason) => {
+    const kind = reason instanceof Error ? reason.name : typeof reason;
+    log.error('A promise was rejected and nobody had waited for it; this is a fault of the driver', { kind });
+  });
+}
+
+export interface MachineControllerSettings {
+  readonly version?: string;
+  /** Where the driver's calls leave spans; default: the tracer of an OpenTelemetry SDK loaded into the process, if any. */
+  readonly tracer?: DriverTracer;
+}
+
+/**
  * Runs a provider's machine controller as this process, and ends the process with its exit code: 0 after a request to
- * end, 1 when it cannot start or lost its lease. To be called from a provider's `main` and nowhere else.
+ * end, 1 when it cannot start or lost its lease. With `schema` as its argument it prints the JSON Schema of provider spec
+ * and Secret, with `schema --markdown` the reference, and ends. To be called from a provider's `main` and nowhere else.
  */
 export async function runMachineController<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
-  options: { readonly version?: string } = {},
+  { version, tracer = registeredTracer() }: MachineControllerSettings = {},
 ): Promise<never> {
+  const [command, format] = process.argv.slice(2);
+  if (command === 'schema') {
+    const reference = driverReference(driver);
+    const text = format === '--markdown' ? referenceText(reference) : `${JSON.stringify(reference, null, 2)}\n`;
+    await new Promise((resolve) => process.stdout.write(text, resolve));
+    process.exit(0);
+  }
   // A first list of 20,000 pods lets V8's young generation grow and never shrink again: 233 MB resident instead of 170.
   setFlagsFromString('--semi-space-growth-factor=1');
-  process.exit(await runBinary(machineControllerBinary(driver, options.version)));
+  process.exit(await runBinary(machineControllerBinary(driver, version, tracer)));
 }

@@ -56,6 +56,7 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
 
   return defineDriver({
     name: 'aws',
+    spacesRequests: true,
     providerSpec: AwsProviderSpec,
     credentialsSchema: AwsCredentials,
     decode,

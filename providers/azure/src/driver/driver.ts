@@ -47,6 +47,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
 
   return defineDriver({
     name: 'azure',
+    spacesRequests: true,
     providerSpec: AzureProviderSpec,
     credentialsSchema: AzureCredentials,
     decode,

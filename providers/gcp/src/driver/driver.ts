@@ -91,6 +91,7 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
 
   return defineDriver({
     name: 'gcp',
+    spacesRequests: true,
     providerSpec: GcpProviderSpec,
     credentialsSchema: GcpCredentials,
     decode,

@@ -1,0 +1,34 @@
+import type { CreatedInstance, Instance, ListedInstance } from './driver.ts';
+import { MachineError } from './errors.ts';
+
+/** A driver in JavaScript, or one whose cloud lied to it, may answer anything: what is stored must be what the types say. */
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
+
+const broken = (driver: string, call: string, what: string): MachineError =>
+  new MachineError('Internal', `driver ${driver} answered ${call} ${what}; this is a fault of the driver`);
+
+/** @throws MachineError `Internal` that says what is missing */
+export function checkInstance<T extends Instance | CreatedInstance>(driver: string, call: string, answer: T): T {
+  const told: unknown = answer;
+  if (!isObject(told)) throw broken(driver, call, 'with nothing');
+  if (typeof told.providerId !== 'string' || told.providerId === '')
+    throw broken(driver, call, 'without a provider id, which is a text that is not empty');
+  if (typeof told.nodeName !== 'string') throw broken(driver, call, 'without a node name, which is a text');
+  return answer;
+}
+
+/** @throws MachineError `Internal` that says which entry is wrong: half a listing would make orphans of the rest */
+export function checkListing(driver: string, answer: readonly ListedInstance[]): readonly ListedInstance[] {
+  const told: unknown = answer;
+  if (!Array.isArray(told)) throw broken(driver, 'list', 'with no list');
+  const wrong = told.findIndex(
+    (each: unknown) =>
+      !isObject(each) ||
+      typeof each.providerId !== 'string' ||
+      !each.providerId ||
+      typeof each.machineName !== 'string',
+  );
+  if (wrong >= 0) throw broken(driver, 'list', `with an entry (number ${wrong}) without provider id or machine name`);
+  return answer;
+}

@@ -1,0 +1,229 @@
+import type { Machine, MachineClass } from '@mcm/api';
+import { createMemoryLogger, type Secret, VirtualClock } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { type DriverDefinition, defineDriver } from './define-driver.ts';
+import type { CreatedInstance } from './driver.ts';
+import { MachineError } from './errors.ts';
+import { createInvoker, type DriverInvoker } from './invoker.ts';
+import { type DriverTracer, registeredTracer } from './tracing.ts';
+
+const meta = (name: string) => ({
+  ...{ name, namespace: 'default', uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
+});
+const classOf = (name: string): MachineClass => ({
+  ...{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'MachineClass', metadata: meta(name) },
+  providerSpec: { size: 'small', sise: 1, disks: [{ gigabyte: 5 }] },
+  secretRef: { name, namespace: 'default' },
+});
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const secretOf = (name: string, token: string): Secret => ({
+  ...{ apiVersion: 'v1', kind: 'Secret', metadata: meta(name) },
+  data: { userData: base64(`#cloud-config of pool ${name}`), token: base64(token) },
+});
+const machineOf = (name: string, className: string): Machine => ({
+  ...{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'Machine', metadata: meta(name) },
+  spec: { class: { kind: 'MachineClass', name: className } },
+});
+
+/** Pools `a` and `b` share credentials, pool `other` has its own. */
+const TOKENS: Readonly<Record<string, string>> = { a: 'token-shared', b: 'token-shared', other: 'token-of-other' };
+
+const spec = z.object({
+  size: z.string().meta({ description: 'small or large' }),
+  disks: z.array(z.object({ gigabytes: z.int().optional() })).optional(),
+});
+const credentials = z.looseObject({ token: z.string() });
+type Toy = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
+
+function play(change: Partial<Toy>, tracer?: DriverTracer) {
+  const clock = new VirtualClock();
+  const log = createMemoryLogger();
+  const made: CreatedInstance = { providerId: 'toy:///1', nodeName: 'node-1' };
+  const driver = defineDriver({
+    name: 'toy',
+    providerSpec: spec,
+    credentialsSchema: credentials,
+    create: async () => made,
+    delete: async () => undefined,
+    list: async () => [],
+    ...change,
+  });
+  const name = (key: string): string => key.replace('default/', '');
+  const invoker = createInvoker({
+    driver,
+    clock,
+    log,
+    tracer,
+    stop: new AbortController().signal,
+    caches: {
+      classes: { store: { get: (key) => classOf(name(key)) } },
+      secrets: { store: { get: (key) => secretOf(name(key), TOKENS[name(key)] ?? '') } },
+    },
+  });
+  return { clock, log, invoker };
+}
+
+const create = (invoker: DriverInvoker, name: string, className = 'a'): Promise<CreatedInstance> =>
+  invoker.create(machineOf(name, className), async (userData) => userData);
+
+const failure = (call: Promise<unknown>): Promise<MachineError> =>
+  call.then(
+    () => expect.fail('it must fail'),
+    (thrown: unknown) => (thrown instanceof MachineError ? thrown : expect.fail(`no MachineError: ${String(thrown)}`)),
+  );
+
+test('who is throttled slows down all machines with the same credentials, whatever their class, and no others', async () => {
+  const begun: { readonly pool: string; readonly at: number }[] = [];
+  let refusals = 1;
+  const start = new VirtualClock().now().getTime();
+  const { clock, invoker } = play({
+    create: async ({ machineClass, signal: _ }) => {
+      begun.push({ pool: machineClass.metadata.name, at: clock.now().getTime() - start });
+      if (refusals-- > 0) throw new MachineError('Unavailable', 'too many', { retryAfterMs: 10_000 });
+      return { providerId: 'toy:///1', nodeName: 'n' };
+    },
+  });
+  await failure(create(invoker, 'first', 'a'));
+  const rest = [create(invoker, 'second', 'b'), create(invoker, 'third', 'other')];
+  let over = false;
+  const ended = Promise.all(rest).then(() => {
+    over = true;
+  });
+  await clock.runUntil(() => over, { maxMs: 60_000 });
+  await ended;
+  expect(begun.map(({ pool }) => pool)).toEqual(['a', 'other', 'b']);
+  expect(begun[1]?.at).toBe(0);
+  expect(begun[2]?.at).toBeGreaterThanOrEqual(10_000);
+});
+
+test('a driver that spaces its requests itself is not held back twice', async () => {
+  let calls = 0;
+  const { invoker } = play({
+    spacesRequests: true,
+    create: async () => {
+      calls++;
+      if (calls === 1) throw new MachineError('Unavailable', 'too many', { retryAfterMs: 10_000 });
+      return { providerId: 'toy:///1', nodeName: 'n' };
+    },
+  });
+  await failure(create(invoker, 'first'));
+  await create(invoker, 'second');
+  expect(calls).toBe(2);
+});
+
+test.each<[what: string, thrown: unknown, message: string]>([
+  ['null', null, 'null'],
+  ['a text', 'a text', 'a text'],
+  ['an error without words', new TypeError(), ''],
+  ['an object', { code: 5 }, '[object Object]'],
+  ['an object that cannot be a text', Object.create(null), 'something that is no error was thrown'],
+])('whatever a driver throws is Unknown: %s', async (_what, thrown, message) => {
+  const { invoker } = play({
+    create: () => {
+      throw thrown;
+    },
+  });
+  const error = await failure(create(invoker, 'm'));
+  expect([error.code, error.message]).toEqual(['Unknown', message]);
+});
+
+test.each<[what: string, answer: unknown, says: string]>([
+  ['nothing', undefined, 'driver toy answered create with nothing; this is a fault of the driver'],
+  ['no provider id', { nodeName: 'n' }, 'driver toy answered create without a provider id'],
+  ['an empty provider id', { providerId: '', nodeName: 'n' }, 'driver toy answered create without a provider id'],
+  ['no node name', { providerId: 'x' }, 'driver toy answered create without a node name'],
+])('an answer that is none is an error and not a machine: %s', async (_what, answer, says) => {
+  const { invoker } = play({ create: async () => answer as CreatedInstance });
+  const error = await failure(create(invoker, 'm'));
+  expect(error.code).toBe('Internal');
+  expect(error.message).toContain(says);
+});
+
+test('half a listing is an error: the rest would be taken for orphans', async () => {
+  const { invoker } = play({ list: async () => [{ providerId: 'x', machineName: 'm' }, { providerId: 'y' } as never] });
+  const error = await failure(invoker.list(classOf('a')));
+  expect(error.message).toContain('answered list with an entry (number 1) without provider id or machine name');
+});
+
+test('what a driver logs holds no value of the Secret', async () => {
+  const { invoker, log } = play({
+    create: async ({ log: own }) => {
+      const circle: Record<string, unknown> = { header: 'Bearer token-shared' };
+      circle.self = circle;
+      own.with({ asked: 'with token-shared' }).warn('refused token-shared', {
+        circle,
+        error: new Error('token-shared is bad'),
+        list: ['token-shared'],
+      });
+      return { providerId: 'toy:///1', nodeName: 'n' };
+    },
+  });
+  await create(invoker, 'm');
+  expect(log.lines.length).toBe(1);
+  expect(JSON.stringify(log.lines)).not.toContain('token-shared');
+  expect(JSON.stringify(log.lines)).toContain('Bearer ***');
+});
+
+test('unknown fields of a provider spec are told with the nearest known name, and are no error', async () => {
+  const { invoker } = play({});
+  expect(invoker.unknownFields(classOf('a'))).toEqual([
+    'providerSpec.sise: is no field that provider toy knows, and has no effect; did you mean size?',
+    'providerSpec.disks[0].gigabyte: is no field that provider toy knows, and has no effect; did you mean gigabytes?',
+  ]);
+  expect(invoker.check(classOf('a'))).toEqual([]);
+});
+
+/** A tracer as OpenTelemetry's API has it, that keeps what was done. */
+function keepingTracer() {
+  const spans: { name: string; told: unknown[]; ended: boolean }[] = [];
+  const tracer: DriverTracer = {
+    startSpan: (name, options) => {
+      const span = { name, told: [options] as unknown[], ended: false };
+      spans.push(span);
+      return {
+        setAttributes: (attributes) => span.told.push(attributes),
+        addEvent: (event, attributes) => span.told.push({ event, ...attributes }),
+        setStatus: (status) => span.told.push(status),
+        end: () => {
+          span.ended = true;
+        },
+      };
+    },
+  };
+  return { spans, tracer };
+}
+
+test('each call leaves a span with its requests, its code and no secret', async () => {
+  const { spans, tracer } = keepingTracer();
+  const { invoker } = play(
+    {
+      create: async ({ observeApi }) => {
+        observeApi?.('post_server', 12, undefined);
+        throw new MachineError('ResourceExhausted', 'no room for token-shared');
+      },
+    },
+    tracer,
+  );
+  await failure(create(invoker, 'm'));
+  expect(spans).toEqual([
+    {
+      name: 'driver create_machine',
+      ended: true,
+      told: [
+        { kind: 2, attributes: { provider: 'toy', machine: 'default/m' } },
+        { event: 'post_server', 'duration.ms': 12, failed: false },
+        { 'machine.error_code': 'ResourceExhausted' },
+        { code: 2, message: 'no room for ***' },
+      ],
+    },
+  ]);
+});
+
+test('the tracer of an OpenTelemetry SDK in the process is found where its API keeps it', () => {
+  const { tracer } = keepingTracer();
+  const key = Symbol.for('opentelemetry.js.api.1');
+  expect(registeredTracer({})).toBeUndefined();
+  expect(registeredTracer({ [key]: {} })).toBeUndefined();
+  expect(registeredTracer({ [key]: { trace: { getTracer: () => tracer } } })).toBe(tracer);
+});

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import type { DriverDefinition } from './define-driver.ts';
+
+/** JSON Schema (draft 2020-12) of what a class and its Secret may hold. */
+export interface DriverReference {
+  readonly provider: string;
+  readonly providerSpec: JsonSchema;
+  readonly secret: JsonSchema;
+}
+
+/** The part of JSON Schema that zod writes. */
+export interface JsonSchema {
+  readonly type?: string | undefined;
+  readonly description?: string | undefined;
+  readonly properties?: Readonly<Record<string, JsonSchema>> | undefined;
+  readonly required?: readonly string[] | undefined;
+  readonly items?: JsonSchema | undefined;
+  readonly additionalProperties?: JsonSchema | boolean | undefined;
+  readonly enum?: readonly unknown[] | undefined;
+  readonly anyOf?: readonly JsonSchema[] | undefined;
+  readonly [keyword: string]: unknown;
+}
+
+/** zod's own wider type of a schema, narrowed to what it writes. */
+const schemaOf = (schema: z.ZodType): JsonSchema =>
+  z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+
+/** The schemas of a driver as JSON Schema, for editors, admission policies and documents. */
+export const driverReference = <Spec, Credentials>(
+  driver: Pick<DriverDefinition<Spec, Credentials>, 'name' | 'providerSpec' | 'credentialsSchema'>,
+): DriverReference => ({
+  provider: driver.name,
+  providerSpec: schemaOf(driver.providerSpec),
+  secret: schemaOf(driver.credentialsSchema),
+});
+
+interface Row {
+  readonly field: string;
+  readonly type: string;
+  readonly about: string;
+}
+
+/** The schemas as Markdown: one table of the provider spec's fields, one of the Secret's keys. */
+export function referenceText({ provider, providerSpec, secret }: DriverReference): string {
+  return [
+    `# Reference: provider \`${provider}\``,
+    'Generated from the schemas of the driver. The same as JSON Schema: `machine-controller schema`.',
+    '## `providerSpec` of a MachineClass',
+    table(['Field', 'Type', 'Meaning'], rowsOf(providerSpec)),
+    '## Keys of its Secrets',
+    '`credentialsSecretRef` is laid over `secretRef`; values are base64 in `data`.',
+    table(['Key', 'Type', 'Meaning'], rowsOf(secret)),
+  ]
+    .join('\n\n')
+    .concat('\n');
+}
+
+function rowsOf(schema: JsonSchema, path = ''): Row[] {
+  const { properties = {}, required = [] } = schema;
+  return Object.entries(properties).flatMap(([name, field]) => {
+    const at = path === '' ? name : `${path}.${name}`;
+    const about = [required.includes(name) ? 'Required.' : '', field.description ?? ''].filter(Boolean).join(' ');
+    return [{ field: at, type: typeOf(field), about }, ...rowsOf(field, at), ...below(field, at)];
+  });
+}
+
+const below = ({ items, additionalProperties }: JsonSchema, at: string): Row[] => [
+  ...(items ? rowsOf(items, `${at}[]`) : []),
+  ...(typeof additionalProperties === 'object' ? rowsOf(additionalProperties, `${at}.<key>`) : []),
+];
+
+function typeOf({ type, items, enum: values, additionalProperties, anyOf, const: only }: JsonSchema): string {
+  if (values) return values.map((value) => `\`${JSON.stringify(value)}\``).join(' or ');
+  if (only !== undefined) return `\`${JSON.stringify(only)}\``;
+  if (anyOf) return anyOf.map(typeOf).join(' or ');
+  if (items) return `list of ${typeOf(items)}`;
+  if (typeof additionalProperties === 'object' && additionalProperties.type)
+    return `map of ${typeOf(additionalProperties)}`;
+  return type ?? 'anything';
+}
+
+function table(head: readonly [string, string, string], rows: readonly Row[]): string {
+  const cells = [
+    [...head],
+    ...rows.map(({ field, type, about }) => [`\`${field}\``, type, about].map((cell) => cell.replaceAll('|', '\\|'))),
+  ];
+  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  const [first = [], ...rest] = cells;
+  return [line(first), line(widths.map((width) => '-'.repeat(width))), ...rest.map(line)].join('\n');
+}
