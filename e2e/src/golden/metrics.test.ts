@@ -127,7 +127,13 @@ function controller(machineClass?: MachineClass) {
   const machines = cacheOf(machine);
   const driver = registerDriverMetrics(metrics.meters, 'local', clock);
   driver.tellStages(
-    registerMachineMetrics(metrics.meters, { machines, classOf: () => machineClass, frozen: () => true, clock }),
+    registerMachineMetrics(metrics.meters, {
+      machines,
+      classOf: () => machineClass,
+      frozen: () => true,
+      suspects: () => ({ vms: 2, nodes: 1 }),
+      clock,
+    }),
   );
   return { metrics, clock, machines, driver };
 }
@@ -196,4 +202,6 @@ test('stages are timed from birth to Running, through the drain, and by the call
     'mcm_cloud_api_driver_request_duration_seconds_count{provider="local",operation="list_machine"} 1',
   );
   expect(lines).toContain('mcm_machine_controller_frozen 1');
+  expect(lines).toContain('mcm_machine_orphans{kind="VM"} 2');
+  expect(lines).toContain('mcm_machine_orphans{kind="Node"} 1');
 });

@@ -55,10 +55,10 @@ async function machine({ annotations = {}, labels = {}, status }: Parts = {}): P
   if (status) await api.patch('m-0', { type: 'merge', body: { status } }, { subresource: 'status' });
 }
 
-async function node(): Promise<void> {
+async function node(conditions: readonly object[] = [{ type: 'Ready', status: 'True' }]): Promise<void> {
   const api = client.resource(nodes);
   await api.create({ metadata: { name: 'm-0' }, spec: { providerID: 'local:///z/i-1' } });
-  const body = { status: { conditions: [{ type: 'Ready', status: 'True' }] } };
+  const body = { status: { conditions } };
   await api.patch('m-0', { type: 'merge', body }, { subresource: 'status' });
 }
 
@@ -222,4 +222,22 @@ test('the conditions of a node at the end of a text are left to kubectl', async 
   const text = await explain();
   expect(text).toContain('machine m-0 (Unknown): Machine m-0 is unhealthy - changing MachinePhase to Unknown');
   expect(text).not.toContain('{Type:');
+});
+
+test('a node that is not well: which of its conditions say so, also beside a Ready that is True', async () => {
+  await node([
+    { type: 'Ready', status: 'True' },
+    { type: 'MemoryPressure', status: 'True' },
+    { type: 'KernelDeadlock', status: 'True', reason: 'TaskHung', message: 'task docker:123 blocked' },
+  ]);
+  await machine({ status: { currentStatus: { phase: 'Unknown' } } });
+  expect(await explain()).toMatch(/ node {3}m-0, KernelDeadlock is True \(TaskHung: task docker:123 blocked\)$/m);
+});
+
+test('a Failed machine that no set owns says that nobody replaces it', async () => {
+  await node();
+  await machine({ status: { currentStatus: { phase: 'Failed' } } });
+  expect(await explain()).toContain(
+    'no MachineSet owns it, so nobody replaces it: kubectl delete machine m-0 -n default',
+  );
 });

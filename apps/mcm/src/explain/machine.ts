@@ -1,5 +1,5 @@
 import { Annotations, Labels, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
-import { type KeptEvidence, previewDrain, readEvidence } from '@mcm/core';
+import { ailmentsOf, type KeptEvidence, MACHINE_DEFAULTS, previewDrain, readEvidence, settingsOf } from '@mcm/core';
 import {
   type Clock,
   type EventObject,
@@ -88,10 +88,11 @@ async function explainLiving(target: MachineTarget, machine: Machine): Promise<s
     `machine ${machine.metadata.name}`,
     `  phase  ${wait?.phase ?? 'Running'}${preserved(machine)}`,
     `  VM     ${machine.spec.providerID ?? 'none yet'}`,
-    `  node   ${nodeLine(nodeName, node)}`,
+    `  node   ${nodeLine(machine, node)}`,
     `  class  ${machine.spec.class.name ?? '?'}${machineClass ? '' : ' (there is no such MachineClass: nothing can be made or deleted at the cloud until it is back)'}`,
     ...(wait ? ['', waitLine(wait, now)] : ['', 'It is Running and waits for nothing.']),
     ...cureOf(machine),
+    ...unreplaced(machine),
     ...(drains ? ['', ...(await drainOf(target, machine, machineClass, now))] : []),
     ...(recent.length > 0 ? ['', 'Last events:', ...recent] : []),
   ];
@@ -111,6 +112,15 @@ function cureOf({ spec, status }: Machine): string[] {
   };
   const cure = cures[said];
   return cure ? [`What would help: ${cure}`] : [];
+}
+
+/** Nobody does anything about a Failed machine of no set. */
+function unreplaced({ metadata, status }: Machine): string[] {
+  const owned = metadata.ownerReferences?.some(({ controller }) => controller);
+  if (owned || metadata.deletionTimestamp || status?.currentStatus?.phase !== 'Failed') return [];
+  return [
+    `What would help: no MachineSet owns it, so nobody replaces it: kubectl delete machine ${metadata.name} -n ${metadata.namespace ?? ''}`,
+  ];
 }
 
 /** What a drain of the machine would do if it began now, or does, as lines for a person. */
@@ -148,12 +158,15 @@ function preserved({ metadata, status }: Machine): string {
   return wish ? `, preservation asked for: ${wish}` : '';
 }
 
-function nodeLine(name: string | undefined, node: Node | undefined): string {
+function nodeLine(machine: Machine, node: Node | undefined): string {
+  const name = machine.metadata.labels?.[Labels.Node];
   if (!name) return 'none yet: no node has joined as this machine';
   if (!node) return `${name}, which is not there`;
-  const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
-  const cordoned = node.spec.unschedulable ? ', cordoned' : '';
-  return `${name}, Ready is ${ready?.status ?? 'not reported'}${ready?.status === 'True' ? '' : ` (${ready?.message ?? 'no message'})`}${cordoned}`;
+  const { conditions = [] } = node.status ?? {};
+  const ailments = ailmentsOf(conditions, settingsOf(machine, MACHINE_DEFAULTS).unhealthyConditionTypes);
+  const reported = conditions.some(({ type }) => type === 'Ready');
+  const state = ailments || (reported ? 'Ready is True' : 'Ready is not reported');
+  return `${name}, ${state}${node.spec.unschedulable ? ', cordoned' : ''}`;
 }
 
 async function eventsOf({ client, namespace, name }: MachineTarget, machine: Machine): Promise<string[]> {

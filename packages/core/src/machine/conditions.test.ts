@@ -1,6 +1,6 @@
 import type { Condition } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { conditionsDiffer, isHealthy, mirrored, waitsForCriticalComponents } from './conditions.ts';
+import { ailmentsOf, conditionsDiffer, isHealthy, mirrored, waitsForCriticalComponents } from './conditions.ts';
 import { MACHINE_DEFAULTS } from './settings.ts';
 import { condition, node } from './testing.ts';
 
@@ -55,4 +55,16 @@ test.each<[row: string, change: (c: Condition[]) => Condition[], differ: boolean
 test('mirror: another reason of an in-place update', () => {
   const inPlace: Condition = { ...condition('InPlaceUpdate', 'True'), reason: 'CandidateForUpdate' };
   expect(conditionsDiffer(mirrored([inPlace]), [{ ...inPlace, reason: 'SelectedForUpdate' }])).toBe(true);
+});
+
+test('what speaks against a node is told, and nothing else', () => {
+  const types = MACHINE_DEFAULTS.unhealthyConditionTypes;
+  const conditions = Object.entries(base).map(([t, s]) => condition(t, s));
+  expect(ailmentsOf(conditions, types)).toBe('');
+  expect(ailmentsOf([], types)).toBe('no conditions are known of its node');
+  const silent = { ...condition('Ready', 'Unknown'), reason: 'NodeStatusUnknown', message: 'Kubelet stopped.' };
+  const pressed = [...conditions.filter(({ type }) => type !== 'Ready'), silent, condition('KernelDeadlock', 'True')];
+  expect(ailmentsOf([...pressed, condition('MemoryPressure', 'True')], types)).toBe(
+    'Ready is Unknown (NodeStatusUnknown: Kubelet stopped.), KernelDeadlock is True',
+  );
 });

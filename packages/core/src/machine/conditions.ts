@@ -15,6 +15,24 @@ export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly strin
     type === NodeConditions.Ready ? status === 'True' : !unhealthyTypes.includes(type) || status === 'False',
   );
 
+/**
+ * The conditions that speak against the node, in words: what {@link isHealthy} objects to. Empty for a healthy one.
+ * @returns such as `Ready is Unknown (NodeStatusUnknown: Kubelet stopped posting node status.)`
+ */
+export function ailmentsOf(
+  conditions: readonly Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>[],
+  unhealthyTypes: readonly string[],
+): string {
+  if (conditions.length === 0) return 'no conditions are known of its node';
+  return conditions
+    .filter((condition) => !isHealthy([condition], unhealthyTypes))
+    .map(({ type, status, reason, message }) => {
+      const why = [reason, message].filter(Boolean).join(': ');
+      return `${type} is ${status}${why ? ` (${why})` : ''}`;
+    })
+    .join(', ');
+}
+
 /** Whether the node waits for components without which its pods cannot run; only the effect NoSchedule counts. */
 export const waitsForCriticalComponents = (node: Node): boolean =>
   (node.spec.taints ?? []).some(

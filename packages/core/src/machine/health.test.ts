@@ -1,5 +1,5 @@
 import type { Machine, MachinePhase, MachineStatus } from '@mcm/api';
-import type { Node } from '@mcm/kube';
+import type { Condition, Node } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { mirrored } from './conditions.ts';
 import { planHealth } from './health.ts';
@@ -289,4 +289,75 @@ test('two may be replaced at once where the limit says so', () => {
     planHealth(observe(target, node({ conditions: sick }), { replacementsInProgress: 1, replacementsAllowed }), NOON);
   expect(beside(2).status?.currentStatus?.phase).toBe('Failed');
   expect(beside(1)).toMatchObject({ deadline: new Date(at(5)), status: { currentStatus: { phase: 'Unknown' } } });
+});
+
+test.each<[what: string, machine: Machine, node: Node | undefined, reason: string, message: string]>([
+  [
+    'a node that is silent',
+    given({ phase: 'Running' }),
+    node({ conditions: sick }),
+    'NodeUnhealthy',
+    'It is unhealthy: Ready is False. It is marked Failed if that lasts 10m0s',
+  ],
+  [
+    'a node that may stay unhealthy',
+    given({ phase: 'Running', spec: { disableHealthTimeout: true } }),
+    node({ conditions: readonly }),
+    'NodeUnhealthy',
+    'It is unhealthy: ReadonlyFilesystem is True. It is not marked Failed, as spec.disableHealthTimeout says',
+  ],
+  [
+    'a node that is gone',
+    given({ phase: 'Running' }),
+    undefined,
+    'NodeMissing',
+    'Node fakeNode-0 went missing. It is marked Failed if that lasts 10m0s',
+  ],
+  [
+    'unhealthy for too long',
+    given({ phase: 'Unknown', since: -15, conditions: sick }),
+    node({ conditions: sick }),
+    'HealthTimeout',
+    'It has been unhealthy for 10m0s and is Failed: Ready is False',
+  ],
+  [
+    'its node missing for too long',
+    given({ phase: 'Unknown', since: -15 }),
+    undefined,
+    'HealthTimeout',
+    'It has been unhealthy for 10m0s and is Failed: Node fakeNode-0 is missing',
+  ],
+  [
+    'heard of again',
+    given({ phase: 'Unknown', conditions: sick }),
+    node(),
+    'NodeHealthy',
+    'Machine machine-0 successfully re-joined the cluster',
+  ],
+])('the event says in a sentence: %s', (_what, m, n, reason, message) => {
+  expect(planHealth(observe(m, n), NOON).event).toMatchObject({ reason, message });
+});
+
+test.each<[what: string, node: Node | undefined, message: string]>([
+  ['no node came', undefined, 'no Node has registered as it'],
+  ['its node is not ready', node({ conditions: sick }), 'Ready is False'],
+  [
+    'its node lacks critical components',
+    node({ spec: { taints: critical } }),
+    'its Node still has the taint node.gardener.cloud/critical-components-not-ready',
+  ],
+])('a machine that does not join says why: %s', (_what, n, message) => {
+  const conditions = (n?.status?.conditions ?? []) as Condition[];
+  const m = given({ phase: 'Pending', conditions, operation: { ...creating, lastUpdateTime: at(0) } });
+  const { event } = planHealth(observe(m, n), new Date(NOON.getTime() + 21 * 60_000));
+  expect(event).toMatchObject({
+    reason: 'FailedToJoin',
+    message: `It did not join within 20m0s of its creation and is Failed: ${message}`,
+  });
+});
+
+test('a birth needs no event', () => {
+  const m = given({ phase: 'Pending', operation: { ...creating, lastUpdateTime: at(0) } });
+  expect(planHealth(observe(m, node()), NOON)).toMatchObject({ joined: true });
+  expect(planHealth(observe(m, node()), NOON).event).toBeUndefined();
 });

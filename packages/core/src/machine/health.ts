@@ -1,8 +1,23 @@
-import { Annotations, formatDurationMs, Labels, type Machine, type MachineStatus, UpdateResults } from '@mcm/api';
+import {
+  Annotations,
+  formatDurationMs,
+  Labels,
+  type Machine,
+  type MachineStatus,
+  Taints,
+  UpdateResults,
+} from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { isNodeOf } from '../node/instance.ts';
 import { heldBecause, isHeld } from './breaker.ts';
-import { conditionsDiffer, isHealthy, mirrored, printConditions, waitsForCriticalComponents } from './conditions.ts';
+import {
+  ailmentsOf,
+  conditionsDiffer,
+  isHealthy,
+  mirrored,
+  printConditions,
+  waitsForCriticalComponents,
+} from './conditions.ts';
 import type { MachineObservation } from './observation.ts';
 import type { PlannedEvent } from './plan.ts';
 import { waitsForMaking } from './replacements.ts';
@@ -97,7 +112,9 @@ function recovered(o: MachineObservation, base: MachineStatus | undefined, now: 
         state: 'Successful',
         type: 'HealthCheck',
       };
-  return { status: withPhase(base, to(o, 'Running'), operation, now), joined, because: operation.description };
+  const { description: message } = operation;
+  const event = joined ? {} : { event: { type: 'Normal', reason: 'NodeHealthy', message } as const };
+  return { status: withPhase(base, to(o, 'Running'), operation, now), joined, because: message, ...event };
 }
 
 const lost = (o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan =>
@@ -106,7 +123,10 @@ const lost = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     base,
     now,
     `Node object went missing. Machine ${nameOf(o)} is unhealthy - changing MachinePhase to Unknown${contradiction(o)}`,
-    'NodeMissing',
+    {
+      reason: 'NodeMissing',
+      message: `Node ${o.machine.metadata.labels?.[Labels.Node] ?? ''} went missing${contradiction(o)}. ${prospect(o)}`,
+    },
   );
 
 /** The Node is there but of another VM than the machine's: somebody edited one of the two ids. */
@@ -121,20 +141,30 @@ const sick = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     base,
     now,
     `Machine ${nameOf(o)} is unhealthy - changing MachinePhase to Unknown. Node conditions: ${printConditions(base?.conditions ?? [])}`,
-    'NodeUnhealthy',
+    { reason: 'NodeUnhealthy', message: `It is unhealthy: ${ailments(o, base?.conditions)}. ${prospect(o)}` },
   );
+
+/** What is wrong with its node. An event is read by people: not all conditions, as in the description, but those that count. */
+const ailments = ({ settings }: MachineObservation, conditions: Parameters<typeof ailmentsOf>[0] = []): string =>
+  ailmentsOf(conditions, settings.unhealthyConditionTypes);
+
+/** What becomes of a machine that stays unhealthy. */
+const prospect = ({ settings }: MachineObservation): string =>
+  settings.healthTimeoutDisabled
+    ? 'It is not marked Failed, as spec.disableHealthTimeout says'
+    : `It is marked Failed if that lasts ${formatDurationMs(settings.healthTimeoutMs)}`;
 
 function toUnknown(
   o: MachineObservation,
   base: MachineStatus | undefined,
   now: Date,
   description: string,
-  reason: string,
+  event: Pick<PlannedEvent, 'reason' | 'message'>,
 ): HealthPlan {
   const operation: Operation = { description, state: 'Processing', type: 'HealthCheck' };
   return {
     status: withPhase(base, to(o, 'Unknown'), operation, now),
-    event: { type: 'Warning', reason, message: description },
+    event: { type: 'Warning', ...event },
     because: description,
   };
 }
@@ -194,7 +224,14 @@ const earliest = (a: Date, b: Date | undefined): Date => (b && b < a ? b : a);
 
 function neverJoined(o: MachineObservation, now: Date): HealthPlan {
   const description = `Machine ${nameOf(o)} failed to join the cluster in ${formatDurationMs(o.settings.creationTimeoutMs)} minutes.`;
-  return toFailed(o, now, description, 'FailedToJoin');
+  const message = `It did not join within ${formatDurationMs(o.settings.creationTimeoutMs)} of its creation and is Failed: ${missingForJoin(o)}`;
+  return toFailed(o, now, description, { reason: 'FailedToJoin', message });
+}
+
+function missingForJoin(o: MachineObservation): string {
+  if (!o.node) return `no Node has registered as it${contradiction(o)}`;
+  const wrong = ailments(o, o.node.status?.conditions);
+  return wrong || `its Node still has the taint ${Taints.CriticalComponentsNotReady.key}`;
 }
 
 function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
@@ -223,7 +260,11 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
   }
   const conditions = printConditions(o.machine.status?.conditions ?? []);
   const description = `Machine ${nameOf(o)} health checks failing since last ${formatDurationMs(o.settings.healthTimeoutMs)} minutes. Updating machine phase to Failed. Node Conditions: ${conditions}`;
-  return toFailed(o, now, description, 'HealthTimeout');
+  const wrong = o.node
+    ? ailments(o, o.machine.status?.conditions)
+    : `Node ${o.machine.metadata.labels?.[Labels.Node] ?? ''} is missing`;
+  const message = `It has been unhealthy for ${formatDurationMs(o.settings.healthTimeoutMs)} and is Failed: ${wrong}`;
+  return toFailed(o, now, description, { reason: 'HealthTimeout', message });
 }
 
 const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-replacements). ';
@@ -238,11 +279,16 @@ function sayWaits({ machine: { status } }: MachineObservation, now: Date): Pick<
   return { status: withOperation(status, { description: `${WAITS}${description}`, state, type }, now) };
 }
 
-function toFailed(o: MachineObservation, now: Date, description: string, reason: string): HealthPlan {
+function toFailed(
+  o: MachineObservation,
+  now: Date,
+  description: string,
+  event: Pick<PlannedEvent, 'reason' | 'message'>,
+): HealthPlan {
   const type = o.machine.status?.lastOperation?.type ?? 'HealthCheck';
   return {
     status: withPhase(o.machine.status, to(o, 'Failed'), { description, state: 'Failed', type }, now),
-    event: { type: 'Warning', reason, message: description },
+    event: { type: 'Warning', ...event },
     because: description,
   };
 }

@@ -1,4 +1,4 @@
-export { isHealthy } from './conditions.ts';
+export { ailmentsOf, isHealthy } from './conditions.ts';
 export { nextStep } from './next-step.ts';
 export type { CallKind, CallOutcome, MachineObservation } from './observation.ts';
 export type { Action, Plan } from './plan.ts';

@@ -7,6 +7,8 @@ export interface MachineSources {
   readonly machines: Source<Machine> & { onChange(handler: (change: Change<Machine>) => void): () => void };
   readonly classOf: (machine: Machine) => MachineClass | undefined;
   readonly frozen: () => boolean;
+  /** VMs and Nodes that no machine stands for, as of the last look. */
+  readonly suspects: () => { readonly vms: number; readonly nodes: number };
   readonly clock: Clock;
 }
 
@@ -123,7 +125,7 @@ const phaseValue = (machine: Machine): number =>
  * @returns to be told of the stages that only their caller can time: create, initialize, delete.
  */
 export function registerMachineMetrics(meters: Meters, sources: MachineSources): StageObserver {
-  const { machines, frozen } = sources;
+  const { machines, frozen, suspects } = sources;
   meters.observed({ name: 'mcm_machine_controller_frozen', help: '1 while machines are not judged' }, () => [
     { value: frozen() ? 1 : 0 },
   ]);
@@ -148,6 +150,20 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
       labels: [...NAMED, 'condition'],
     },
     () => perCondition(machines, ({ status }) => status?.conditions),
+  );
+  meters.observed(
+    {
+      name: 'mcm_machine_orphans',
+      help: 'VMs and Nodes that no machine stood for when it was last looked',
+      labels: ['kind'],
+    },
+    () => {
+      const { vms, nodes } = suspects();
+      return [
+        { labels: { kind: 'VM' }, value: vms },
+        { labels: { kind: 'Node' }, value: nodes },
+      ];
+    },
   );
   const told = stageObserver(meters);
   const failedJoin = meters.counter({

@@ -49,6 +49,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly secretRandom: Random;
   readonly log: Logger;
   readonly recorder: EventRecorder;
+  /** For events of the target cluster's Nodes. */
+  readonly targetRecorder?: EventRecorder | undefined;
   readonly runtime?: Partial<InformerRuntime>;
   readonly defaults?: MachineDefaults;
   /** Keys that each controller works on at once; default 50. */
@@ -77,6 +79,8 @@ export interface MachineController {
   readonly controllers: readonly Controller[];
   /** Whether API servers were out of reach for so long that nothing is judged. */
   readonly frozen: () => boolean;
+  /** VMs and Nodes that stood for no machine when it was last looked. */
+  readonly suspects: () => { readonly vms: number; readonly nodes: number };
   /** Runs informers and controllers until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   /** Runs the controllers only, for a host that runs the informers. */
@@ -201,6 +205,7 @@ export function buildMachineController<Spec, Credentials>(
     clock,
     log,
     recorder,
+    targetRecorder: options.targetRecorder,
     defaults,
     options: options.orphans ?? ORPHAN_DEFAULTS,
     frozen: reachability.frozen,
@@ -262,6 +267,7 @@ export function buildMachineController<Spec, Credentials>(
     informers,
     controllers,
     frozen: reachability.frozen,
+    suspects: () => orphans.suspects(),
     runControllers,
     run: async (signal) => {
       await Promise.all([...informers.map((informer) => informer.run(signal)), runControllers(signal)]);

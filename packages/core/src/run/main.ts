@@ -62,7 +62,7 @@ function unitOf<Spec, Credentials>(
   tracer: DriverTracer | undefined,
 ): Unit {
   reportStrayRejections(context.log);
-  const { control, target, namespace, clock, random, log, recorder, metrics, runtime, flags } = context;
+  const { control, target, namespace, clock, random, log, recorder, targetRecorder, metrics, runtime, flags } = context;
   const driverMetrics = registerDriverMetrics(metrics.meters, driver.name, clock);
   const controller = buildMachineController({
     driver,
@@ -74,6 +74,7 @@ function unitOf<Spec, Credentials>(
     secretRandom,
     log,
     recorder,
+    targetRecorder,
     runtime,
     defaults: defaultsOf(flags),
     concurrency: flags['concurrent-syncs'],
@@ -94,6 +95,7 @@ function unitOf<Spec, Credentials>(
     machines: cached,
     classOf: ({ metadata, spec }) => classes.store.get(makeKey(metadata.namespace, spec.class.name ?? '')),
     frozen: controller.frozen,
+    suspects: controller.suspects,
     clock,
   });
   driverMetrics.tellStages(stages);
@@ -107,7 +109,7 @@ function unitOf<Spec, Credentials>(
     informers: controller.informers,
     run: async (signal) => {
       await controller.runControllers(signal);
-      await recorder.flush();
+      await Promise.all([recorder, targetRecorder].map((each) => each?.flush()));
     },
   };
 }

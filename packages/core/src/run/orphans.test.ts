@@ -56,18 +56,34 @@ test('incident 6: the Node of a machine that was forced away is deleted once its
   expect(node.metadata.annotations?.[Annotations.MachineClassOfNode]).toBe(`${NAMESPACE}/small`);
   const took = await rig.until(async () => !(await nodeNames(rig)).includes('gone'), 2 * HOUR);
   expect(took).toBeGreaterThanOrEqual(ORPHAN_DEFAULTS.confirmAfterMs);
+  await rig.clock.advance(2_000);
+  expect(await nodeEvents(rig)).toEqual(['gone: Its machine gone is gone and nobody reports from it; it is deleted']);
   await rig.clock.advance(2 * HOUR);
   expect(await nodeNames(rig)).toEqual(['stays']);
   expect(await rig.phase('stays')).toBe('Running');
 });
 
-test.each<[guard: string, options: Partial<RigOptions>, spoil: (rig: Rig) => Promise<unknown>]>([
+const nodeEvents = async (rig: Rig): Promise<string[]> =>
+  (await rig.admin.resource(events).list()).items
+    .filter(({ reason }) => reason === 'OrphanNode')
+    .map(({ involvedObject, message }) => `${involvedObject.name}: ${message}`);
+
+/** The guard, what makes it one, and what an event on the Node says of it, if anything. */
+test.each<
+  [guard: string, options: Partial<RigOptions>, spoil: (rig: Rig) => Promise<unknown>, says: RegExp | undefined]
+>([
   [
     'its VM is there after all, though no listing shows it',
     { cloud: { hides: () => true } },
     async (rig) => rig.cloud.plant('gone', undefined, 'fake:///zone/vm-0'),
+    /it is kept, for the cloud still has its instance/,
   ],
-  ['the listing fails', {}, async (rig) => rig.cloud.fail('list', ...Array(50).fill({ code: 'Unavailable' }))],
+  [
+    'the listing fails',
+    {},
+    async (rig) => rig.cloud.fail('list', ...Array(50).fill({ code: 'Unavailable' })),
+    undefined,
+  ],
   [
     'another class cannot be listed: its Secret is not there',
     {},
@@ -77,14 +93,26 @@ test.each<[guard: string, options: Partial<RigOptions>, spoil: (rig: Rig) => Pro
         providerSpec: {},
         secretRef: { name: 'nowhere', namespace: NAMESPACE },
       } as never),
+    undefined,
   ],
-  ['its kubelet reports again', {}, async (rig) => rig.conditions('gone', [{ type: 'Ready', status: 'True' }])],
+  [
+    'its kubelet reports again',
+    {},
+    async (rig) => rig.conditions('gone', [{ type: 'Ready', status: 'True' }]),
+    undefined,
+  ],
   [
     '--orphan-policy=report',
     { controller: { orphans: { ...ORPHAN_DEFAULTS, policy: 'report' } } },
     async () => undefined,
+    /it is kept, as --orphan-policy=report says/,
   ],
-  ['a cap of none', { controller: { orphans: { ...ORPHAN_DEFAULTS, maxPerHour: 0 } } }, async () => undefined],
+  [
+    'a cap of none',
+    { controller: { orphans: { ...ORPHAN_DEFAULTS, maxPerHour: 0 } } },
+    async () => undefined,
+    /it has to wait/,
+  ],
   [
     'it joined under another controller',
     {},
@@ -93,8 +121,9 @@ test.each<[guard: string, options: Partial<RigOptions>, spoil: (rig: Rig) => Pro
         type: 'merge',
         body: { metadata: { annotations: { [Annotations.MachineClassOfNode]: 'elsewhere/small' } } },
       }),
+    undefined,
   ],
-])('the Node of a gone machine is kept and marked, not deleted: %s', async (_guard, options, spoil) => {
+])('the Node of a gone machine is kept and marked, not deleted: %s', async (_guard, options, spoil, says) => {
   const rig = await started(options);
   await forcedAway(rig, 'gone');
   await spoil(rig);
@@ -102,6 +131,9 @@ test.each<[guard: string, options: Partial<RigOptions>, spoil: (rig: Rig) => Pro
   expect(await nodeNames(rig)).toEqual(['gone']);
   const [node] = await rig.nodes();
   expect(node?.metadata.annotations?.[Annotations.NotManagedByMCM]).toBe('1');
+  const told = await nodeEvents(rig);
+  expect(told).toHaveLength(says ? 1 : 0);
+  if (says) expect(told[0]).toMatch(says);
 });
 
 test('a Node is not deleted for a machine that the cache has not heard of yet: the server is asked', async () => {

@@ -119,6 +119,7 @@ export class Rig {
       secretRandom: random,
       log,
       recorder: createRecorder({ client, component: 'machine-controller', clock, log }),
+      targetRecorder: createRecorder({ client, component: 'machine-controller', clock, log }),
       runtime: { freeze: true },
       ...(controller as object),
     });

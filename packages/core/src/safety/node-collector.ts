@@ -18,6 +18,14 @@ import { claims, classOfNode, isReady, keepsOrphanNode, planNodeMark } from './o
 import { standIn } from './orphan-vms.ts';
 import type { OrphanReconcileOptions } from './orphans.ts';
 
+/** What becomes of a Node, and whether that is worth an event. */
+interface Judgement {
+  readonly outcome: string;
+  readonly tell: boolean;
+}
+
+const tell = (outcome: string): Judgement => ({ outcome, tell: true });
+
 /** Marks Nodes that belong to no machine, takes the mark off those that do, and deletes those that stand for nothing. */
 export class NodeCollector {
   readonly #o: OrphanReconcileOptions;
@@ -27,7 +35,14 @@ export class NodeCollector {
   #firstSeen: ReadonlyMap<string, Date> = new Map();
   /** By UID: why it was kept, to say it once. */
   #told: ReadonlyMap<string, string> = new Map();
+  /** UIDs of those whose instance the cloud still has, to say it once. */
+  readonly #toldLiving = new Set<string>();
   readonly #deleting = new Set<string>();
+
+  /** Nodes that stood for no machine in the last pass. */
+  get suspects(): number {
+    return this.#firstSeen.size;
+  }
 
   constructor(options: OrphanReconcileOptions, listings: Listings) {
     this.#o = options;
@@ -47,13 +62,14 @@ export class NodeCollector {
     const listings = this.#allListings();
     const told = new Map<string, string>();
     for (const node of suspects) {
-      const kept = this.#judge(node, now, before, listings);
-      told.set(node.metadata.uid, kept);
-      if (this.#told.get(node.metadata.uid) !== kept) {
-        this.#o.log.info('Node without a machine', { node: node.metadata.name, outcome: kept });
-      }
+      const { outcome, tell } = this.#judge(node, now, before, listings);
+      told.set(node.metadata.uid, outcome);
+      if (this.#told.get(node.metadata.uid) === outcome) continue;
+      this.#o.log.info('Node without a machine', { node: node.metadata.name, outcome });
+      if (tell) this.#tell(node, outcome);
     }
     this.#told = told;
+    for (const uid of this.#toldLiving) if (!told.has(uid)) this.#toldLiving.delete(uid);
     return suspects.length > 0 ? new Date(now.getTime() + options.confirmAfterMs) : undefined;
   }
 
@@ -94,7 +110,7 @@ export class NodeCollector {
     now: Date,
     firstSeen: ReadonlyMap<string, Date>,
     listings: ReadonlyMap<Key, Listing | undefined>,
-  ): string {
+  ): Judgement {
     const { namespace, defaults, options } = this.#o;
     const { uid } = node.metadata;
     const kept = keepsOrphanNode(node, now, {
@@ -104,13 +120,19 @@ export class NodeCollector {
       confirmAfterMs: options.confirmAfterMs,
       listings,
     });
-    if (kept) return `kept: ${kept}`;
-    if (options.policy === 'report') return 'orphan; it is kept, as --orphan-policy=report says';
-    if (this.#deleting.has(uid)) return 'is being deleted';
-    if (!this.#cap.admits(uid, now)) return 'orphan; it has to wait, for enough were deleted within the hour';
+    if (kept) return { outcome: `it is kept: ${kept.because}`, tell: kept.passing !== true };
+    if (options.policy === 'report') return tell('it is kept, as --orphan-policy=report says');
+    if (this.#deleting.has(uid)) return { outcome: 'it is being deleted', tell: false };
+    if (!this.#cap.admits(uid, now)) return tell('it has to wait, for enough were deleted within the hour');
     this.#deleting.add(uid);
     void this.#delete(node, now).finally(() => this.#deleting.delete(uid));
-    return 'orphan; it is deleted if servers and cloud confirm it';
+    return { outcome: 'it is deleted if servers and cloud confirm it', tell: false };
+  }
+
+  #tell(node: Node, outcome: string): void {
+    const name = node.metadata.labels?.[Labels.MachineName] ?? '';
+    const text = `Its machine ${name} is gone and nobody reports from it; ${outcome}`;
+    this.#o.targetRecorder?.event(node, 'Warning', 'OrphanNode', text);
   }
 
   /** What no cache says: machines and Node as the servers have them, and the instance as the cloud has it. */
@@ -122,6 +144,9 @@ export class NodeCollector {
     try {
       if (await this.#cloudHas(seen, now)) {
         log.warn('Node without a machine is kept: the cloud still has its instance', fields);
+        if (!this.#toldLiving.has(seen.metadata.uid))
+          this.#tell(seen, 'it is kept, for the cloud still has its instance');
+        this.#toldLiving.add(seen.metadata.uid);
         return;
       }
       const live = await liveMachines(control, namespace);
@@ -136,6 +161,7 @@ export class NodeCollector {
       const { name, uid, resourceVersion } = node.metadata;
       await ignoreNotFound(client.delete(name, { preconditions: { uid, resourceVersion } }));
       log.warn('Orphan Node deleted', fields);
+      this.#tell(seen, 'it is deleted');
     } catch (error) {
       if (isConflict(error)) log.info('Orphan Node has changed meanwhile; it is looked at again', fields);
       else log.warn('Orphan Node was not deleted; the next pass tries again', { ...fields, error: errorText(error) });

@@ -58,7 +58,7 @@ test.each<[guard: string, node: ReturnType<typeof node>, change: Partial<NodeEvi
     /still listed/,
   ],
 ])('a Node is kept: %s', (_guard, n, change, because) => {
-  expect(keepsOrphanNode(n, NOON, evidence(change))).toMatch(because);
+  expect(keepsOrphanNode(n, NOON, evidence(change))?.because).toMatch(because);
 });
 
 test.each<[what: string, parts: Parameters<typeof machine>[0], claimed: boolean]>([
@@ -69,4 +69,14 @@ test.each<[what: string, parts: Parameters<typeof machine>[0], claimed: boolean]
   ['nothing', { name: 'm' }, false],
 ])('a machine claims a Node by %s', (_what, parts, claimed) => {
   expect(claims(machine(parts), orphan())).toBe(claimed);
+});
+
+test('what waiting ends is nothing for people to see to', () => {
+  const kept = (n: ReturnType<typeof node>, change: Partial<NodeEvidence>) =>
+    keepsOrphanNode(n, NOON, evidence(change))?.passing ?? false;
+  expect(kept(orphan(), { firstSeen: undefined })).toBe(true);
+  expect(kept(orphan(), { minAgeMs: 61 * minute })).toBe(true);
+  expect(kept(orphan(), { listings: new Map([[CLASS, listed(-11)]]) })).toBe(true);
+  expect(kept(orphan(), { listings: new Map() })).toBe(false);
+  expect(kept(orphan({ spec: {} }), {})).toBe(false);
 });

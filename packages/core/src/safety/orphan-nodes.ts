@@ -60,28 +60,38 @@ export interface NodeEvidence {
   readonly listings: ReadonlyMap<string, Listing | undefined>;
 }
 
+/** Why a Node that no machine claims is kept. */
+export interface Kept {
+  readonly because: string;
+  /** Waiting ends it: nothing for people to see to. */
+  readonly passing?: true;
+}
+
+const passing = (because: string): Kept => ({ because, passing: true });
+
 /**
  * Why a Node that no machine claims is kept, or undefined when everything says that it stands for nothing: it joined
  * as a node of this namespace, nobody reports from it, it is old enough, it was like this in an earlier pass, and
  * since then every class was listed without its instance.
  */
-export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): string | undefined {
+export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): Kept | undefined {
   const { namespace, minAgeMs, firstSeen, confirmAfterMs, listings } = evidence;
   const name = node.metadata.labels?.[Labels.MachineName];
   const key = classOfNode(node, namespace);
-  if (!name || !key) return 'it is not known to have been a machine of this namespace';
-  if (isReady(node)) return 'it is Ready';
+  if (!name || !key) return { because: 'it is not known to have been a machine of this namespace' };
+  if (isReady(node)) return passing('it is Ready');
   const { providerID } = node.spec;
-  if (!providerID) return 'it has no spec.providerID by which the cloud could be asked';
-  if (ageMs(node, now) < minAgeMs) return 'it is too young';
-  if (!firstSeen || now.getTime() - firstSeen.getTime() < confirmAfterMs) return 'it was not like this for long enough';
-  if (!listings.has(key)) return `its MachineClass ${key} is gone, so the cloud cannot be asked`;
+  if (!providerID) return { because: 'it has no spec.providerID by which the cloud could be asked' };
+  if (ageMs(node, now) < minAgeMs) return passing('it is too young');
+  if (!firstSeen || now.getTime() - firstSeen.getTime() < confirmAfterMs)
+    return passing('it was not like this for long enough');
+  if (!listings.has(key)) return { because: `its MachineClass ${key} is gone, so the cloud cannot be asked` };
   for (const [other, listing] of listings) {
-    if (!listing || listing.startedAt <= firstSeen) return `MachineClass ${other} has not been listed since`;
+    if (!listing || listing.startedAt <= firstSeen) return passing(`MachineClass ${other} has not been listed since`);
     const listed = listing.vms.some(
       (vm) => vm.machineName === name || lastSegment(vm.providerId) === lastSegment(providerID),
     );
-    if (listed) return `its instance is still listed by MachineClass ${other}`;
+    if (listed) return { because: `its instance is still listed by MachineClass ${other}` };
   }
   return undefined;
 }

@@ -60,6 +60,8 @@ export interface OrphanReconcileOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly recorder: EventRecorder;
+  /** For events of Nodes; absent: they are told by log only. */
+  readonly targetRecorder?: EventRecorder | undefined;
   readonly defaults: MachineDefaults;
   readonly options: OrphanOptions;
   /** API servers were out of reach: nothing is taken for an orphan until they are back. */
@@ -113,6 +115,13 @@ export class OrphanCollector {
     this.#cap = new HourlyCap(options.options.maxPerHour);
     this.#listings = new Listings({ ...options, ended: options.wake });
     this.#nodes = new NodeCollector(options, this.#listings);
+  }
+
+  /** What stood for no machine in the last pass, confirmed or not. */
+  suspects(): { readonly vms: number; readonly nodes: number } {
+    let vms = 0;
+    for (const { firstSeen } of this.#classes.values()) vms += firstSeen.size;
+    return { vms, nodes: this.#nodes.suspects };
   }
 
   /** The keys that nobody's change brings. */
