@@ -18,7 +18,7 @@ import { podGarbageCollector } from './node/pod-gc.ts';
 import { type Controller, type ControllerEnvironment, runControllers } from './runtime/controller.ts';
 import { scheduler } from './scheduler/index.ts';
 import { attachDetach } from './volumes/attach.ts';
-import { volumeBinder } from './volumes/binder.ts';
+import { volumeBinder } from './volumes/binder/index.ts';
 import { storageProtection } from './volumes/protection.ts';
 import { cronJobController } from './workloads/cron-job/index.ts';
 import { daemonSetController } from './workloads/daemon-set/index.ts';

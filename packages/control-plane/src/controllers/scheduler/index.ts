@@ -6,9 +6,10 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
 import { conditionOf, isDying, isTerminal, nodeNameOf, timestamp } from '../runtime/objects.ts';
 import { CLAIMS, NAMESPACES, NODES, PODS, STORAGE_CLASSES, VOLUMES } from '../runtime/resources.ts';
+import { BindingWriter, promisePatch } from '../volumes/binder/bind.ts';
 import { obstacle, unschedulableMessage } from './fit.ts';
 import { Usage } from './resources.ts';
-import { reachesVolumes, SELECTED_NODE, volumeNeeds } from './volumes.ts';
+import { planVolumes, reachesVolumes, SELECTED_NODE, type VolumePlan, volumeNeeds } from './volumes.ts';
 
 const SCHEDULER = 'default-scheduler';
 
@@ -32,6 +33,13 @@ const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
 /** Where a pod goes, or why it goes nowhere. */
 type Decision = { readonly node: ApiObject } | { readonly why: string };
 
+/** What a pod's unbound claims mean for its place. */
+interface VolumeChoice {
+  /** Where volumes were made ready for the pod. */
+  readonly node?: string | undefined;
+  readonly canBind?: (node: ApiObject) => boolean;
+}
+
 /** The node with the fewest pods of those that can take the pod. */
 export function chooseNode(
   pod: ApiObject,
@@ -39,6 +47,7 @@ export function chooseNode(
   volumes: readonly ApiObject[],
   usage: Usage,
   namespaceLabels: (namespace: string) => Readonly<Record<string, string>> = () => ({}),
+  { node: preferred, canBind = () => true }: VolumeChoice = {},
 ): Decision {
   const known = [...nodes].filter((node) => !isDying(node));
   const beside = usage.neighbours.checkFor(pod, known, namespaceLabels);
@@ -48,13 +57,15 @@ export function chooseNode(
   for (const node of known) {
     const why =
       obstacle(pod, node, usage) ??
-      (reachesVolumes(volumes, node) ? undefined : 'node(s) had volume node affinity conflict') ??
+      (reachesVolumes(volumes, node) ? undefined : "node(s) didn't match PersistentVolume's node affinity") ??
+      (canBind(node) ? undefined : "node(s) didn't find available persistent volumes to bind") ??
       beside(node);
     if (why !== undefined) {
       reasons.push(why);
       continue;
     }
-    const pods = usage.used(node.metadata.name ?? '', 'pods');
+    const { name = '' } = node.metadata;
+    const pods = name === preferred ? -1 : usage.used(name, 'pods');
     if (pods < fewest) {
       fewest = pods;
       best = node;
@@ -72,9 +83,12 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   const namespaces = informer(NAMESPACES);
   const labelsOf = (namespace: string): Record<string, string> => namespaces.get(namespace)?.metadata.labels ?? {};
   const usage = new Usage();
+  const writer = new BindingWriter(api);
   const tell = recorder(SCHEDULER);
   /** Pods that found no place: looked at again when something changes that may give them one. */
   const waiting = new Set<string>();
+  /** Nodes that pods will go to once their claims have volumes there. */
+  const reserved = new Map<string, string>();
 
   const reportUnschedulable = async (key: string, pod: ApiObject, message: string): Promise<void> => {
     waiting.add(key);
@@ -123,16 +137,25 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     if (needs.blocked !== undefined) {
       return reportUnschedulable(key, pod, `0/${nodes.size} nodes are available: ${needs.blocked}.`);
     }
-    const decision = chooseNode(pod, nodes.all(), needs.volumes, usage, labelsOf);
+    const plan = (node: ApiObject): VolumePlan | undefined => planVolumes(needs.waiting, node, { volumes, classes });
+    const canBind = (node: ApiObject): boolean => needs.waiting.length === 0 || plan(node) !== undefined;
+    const reservation = { node: reserved.get(key), canBind };
+    const decision = chooseNode(pod, nodes.all(), needs.volumes, usage, labelsOf, reservation);
+    reserved.delete(key);
     if ('why' in decision) return reportUnschedulable(key, pod, decision.why);
     const node = decision.node.metadata.name ?? '';
     if (needs.waiting.length === 0) return bind(key, pod, node);
     // The claims are bound for this node first; their events bring the pod back.
     waiting.add(key);
-    for (const { metadata } of needs.waiting) {
-      if (metadata.annotations?.[SELECTED_NODE] !== undefined) continue;
-      const place = { namespace: metadata.namespace, name: metadata.name };
-      await allowing(api.patch(CLAIMS, place, { metadata: { annotations: { [SELECTED_NODE]: node } } }), 404);
+    reserved.set(key, node);
+    const { bindings = [], provisions = [] } = plan(decision.node) ?? {};
+    for (const { volume, claim } of bindings) {
+      const promise = promisePatch(volume, claim);
+      if (promise !== undefined) await writer.patchVolume(volume, promise);
+    }
+    for (const claim of provisions) {
+      if (claim.metadata.annotations?.[SELECTED_NODE] !== undefined) continue;
+      await writer.patchClaim(claim, { metadata: { annotations: { [SELECTED_NODE]: node } } });
     }
   });
 
@@ -153,6 +176,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
       const had = usage.nodeOf(uid) !== undefined;
       usage.remove(uid);
       waiting.delete(keyOf(object));
+      reserved.delete(keyOf(object));
       if (had) retryAll();
     } else if (node !== '') {
       const relabelled = old !== undefined && !jsonEquals(object.metadata.labels, old.metadata.labels);

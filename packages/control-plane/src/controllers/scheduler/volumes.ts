@@ -1,7 +1,8 @@
-import { items, look, text } from '../../kinds/plain.ts';
+import { items, look, type Plain, strings, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import type { Informer } from '../runtime/informer.ts';
 import { isDying, namespaceOf, phaseOf } from '../runtime/objects.ts';
+import { classOfClaim, findVolume, hasClaimRef, isFor, requestOf } from '../volumes/binder/match.ts';
 import { matchesNodeSelector } from './fit.ts';
 
 /** Says to the volume binder on which node a claim's first pod goes. */
@@ -48,7 +49,7 @@ export function volumeNeeds(pod: ApiObject, { claims, volumes, classes }: Volume
       bound.push(volume);
       continue;
     }
-    const storageClass = classes.get(text(look(claim, 'spec'), 'storageClassName'));
+    const storageClass = classes.get(classOfClaim(claim));
     if (storageClass?.volumeBindingMode !== 'WaitForFirstConsumer') {
       return blocked('pod has unbound immediate PersistentVolumeClaims');
     }
@@ -57,9 +58,74 @@ export function volumeNeeds(pod: ApiObject, { claims, volumes, classes }: Volume
   return { blocked: undefined, volumes: bound, waiting };
 }
 
+/** Whether a volume can be reached from a node. */
+function reaches(volume: ApiObject, node: ApiObject): boolean {
+  const required = look(volume, 'spec', 'nodeAffinity').required;
+  return required === undefined || matchesNodeSelector(required, node);
+}
+
 /** Whether all volumes can be reached from a node. */
 export const reachesVolumes = (volumes: readonly ApiObject[], node: ApiObject): boolean =>
-  volumes.every((volume) => {
-    const required = look(volume, 'spec', 'nodeAffinity').required;
-    return required === undefined || matchesNodeSelector(required, node);
-  });
+  volumes.every((volume) => reaches(volume, node));
+
+/** What becomes of the claims that wait for a node, should it be this one. */
+export interface VolumePlan {
+  /** Volumes that are there for the taking. */
+  readonly bindings: readonly { readonly volume: ApiObject; readonly claim: ApiObject }[];
+  /** Claims for which a volume is to be made. */
+  readonly provisions: readonly ApiObject[];
+}
+
+/** Classes whose volumes somebody makes by hand. */
+const BY_HAND = 'kubernetes.io/no-provisioner';
+
+function canProvision(claim: ApiObject, node: ApiObject, classes: Informer): boolean {
+  const storageClass = classes.get(classOfClaim(claim));
+  if (storageClass === undefined || storageClass.provisioner === BY_HAND) return false;
+  const terms = items(storageClass, 'allowedTopologies');
+  const labels = node.metadata.labels ?? {};
+  const isIn = (requirement: Plain): boolean => {
+    const value = labels[text(requirement, 'key')];
+    return value !== undefined && strings(requirement, 'values').includes(value);
+  };
+  return terms.length === 0 || terms.some((term) => items(term, 'matchLabelExpressions').every(isIn));
+}
+
+/**
+ * How the claims of a pod would get their volumes on a node: the smallest claim chooses first. Undefined when one would get none.
+ * @see FindPodVolumes of the scheduler's volume binder
+ */
+export function planVolumes(
+  waiting: readonly ApiObject[],
+  node: ApiObject,
+  { volumes, classes }: Pick<VolumeCaches, 'volumes' | 'classes'>,
+): VolumePlan | undefined {
+  const bindings: { volume: ApiObject; claim: ApiObject }[] = [];
+  const provisions: ApiObject[] = [];
+  const bySize = [...waiting].sort((a, b) => Number(requestOf(a) - requestOf(b)));
+  for (const claim of bySize) {
+    const selected = claim.metadata.annotations?.[SELECTED_NODE];
+    if (selected !== undefined && selected !== node.metadata.name) return undefined;
+    const volume = selected === undefined ? matchOn(claim, node, volumes, bindings) : undefined;
+    if (volume !== undefined) bindings.push({ volume, claim });
+    else if (canProvision(claim, node, classes)) provisions.push(claim);
+    else return undefined;
+  }
+  return { bindings, provisions };
+}
+
+function matchOn(
+  claim: ApiObject,
+  node: ApiObject,
+  volumes: Informer,
+  taken: readonly { readonly volume: ApiObject }[],
+): ApiObject | undefined {
+  const left = [...volumes.all()].filter((volume) => !taken.some((one) => one.volume === volume));
+  // A volume that is promised to the claim is the only one for it, wherever it is.
+  const promised = left.find((volume) => hasClaimRef(volume) && isFor(volume, claim));
+  if (promised !== undefined) return reaches(promised, node) ? promised : undefined;
+  return findVolume(
+    claim,
+    left.filter((volume) => reaches(volume, node)),
+  );
+}

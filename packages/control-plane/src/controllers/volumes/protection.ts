@@ -1,4 +1,4 @@
-import { look, text } from '../../kinds/plain.ts';
+import { items, look, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import { allowing, type Resource } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
@@ -10,12 +10,26 @@ import { claimNamesOf } from '../scheduler/volumes.ts';
 const CLAIM_FINALIZER = 'kubernetes.io/pvc-protection';
 const VOLUME_FINALIZER = 'kubernetes.io/pv-protection';
 
-/** The metadata without a finalizer, as a patch; undefined when it does not have it. */
-function without(object: ApiObject, finalizer: string): unknown {
+/** The metadata with the finalizer, or without it, as a patch; undefined when it is so already. */
+function patchOf(object: ApiObject, finalizer: string, wanted: boolean): unknown {
   const { finalizers = [], resourceVersion } = object.metadata;
-  if (!finalizers.includes(finalizer)) return undefined;
-  const kept = finalizers.filter((one) => one !== finalizer);
-  return { metadata: { resourceVersion, finalizers: kept.length === 0 ? null : kept } };
+  if (finalizers.includes(finalizer) === wanted) return undefined;
+  const changed = wanted ? [...finalizers, finalizer] : finalizers.filter((one) => one !== finalizer);
+  return { metadata: { resourceVersion, finalizers: changed.length === 0 ? null : changed } };
+}
+
+const isShutDown = (pod: ApiObject): boolean => isDying(pod) && pod.metadata.deletionGracePeriodSeconds === 0;
+
+/**
+ * Whether a pod may still have a claim mounted. One without a node never had; one that has ended keeps its claims until it is deleted,
+ * and those made for it alone until it is done.
+ */
+function mayUse(pod: ApiObject, claim: string): boolean {
+  if (nodeNameOf(pod) === '') return false;
+  const named = items(look(pod, 'spec'), 'volumes').some(
+    (volume) => text(look(volume, 'persistentVolumeClaim'), 'claimName') === claim,
+  );
+  return named || !isShutDown(pod);
 }
 
 function setup({ api, informer, queue }: ControllerContext): void {
@@ -24,34 +38,35 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const pods = informer(PODS);
   const podsUsing = pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
 
-  const release = async (resource: Resource, key: string, object: ApiObject, finalizer: string): Promise<void> => {
-    const patch = without(object, finalizer);
-    if (patch !== undefined) await allowing(api.patch(resource, splitKey(key), patch), 404, 409);
+  const protect = async (resource: Resource, object: ApiObject, finalizer: string, wanted: boolean): Promise<void> => {
+    const patch = patchOf(object, finalizer, wanted);
+    if (patch !== undefined) await allowing(api.patch(resource, splitKey(keyOf(object)), patch), 404, 409);
   };
 
   const claimWork = queue(async (key) => {
     const claim = claims.get(key);
-    if (claim === undefined || !isDying(claim)) return;
-    // A pod without a node mounts nothing yet.
-    const used = podsUsing(key).some((pod) => nodeNameOf(pod) !== '' && !isTerminal(pod));
-    if (!used) await release(CLAIMS, key, claim, CLAIM_FINALIZER);
+    if (claim === undefined) return;
+    if (!isDying(claim)) return protect(CLAIMS, claim, CLAIM_FINALIZER, true);
+    if (!podsUsing(key).some((pod) => mayUse(pod, claim.metadata.name ?? '')))
+      await protect(CLAIMS, claim, CLAIM_FINALIZER, false);
   });
   const volumeWork = queue(async (key) => {
     const volume = volumes.get(key);
-    if (volume === undefined || !isDying(volume) || phaseOf(volume) === 'Bound') return;
-    await release(VOLUMES, key, volume, VOLUME_FINALIZER);
+    if (volume === undefined) return;
+    if (!isDying(volume)) return protect(VOLUMES, volume, VOLUME_FINALIZER, true);
+    if (phaseOf(volume) !== 'Bound') await protect(VOLUMES, volume, VOLUME_FINALIZER, false);
   });
 
   claims.onChange(({ type, object }) => {
-    if (isDying(object)) claimWork.add(keyOf(object));
+    if (isDying(object) || patchOf(object, CLAIM_FINALIZER, true) !== undefined) claimWork.add(keyOf(object));
     const name = text(look(object, 'spec'), 'volumeName');
     if (type === 'deleted' && name !== '') volumeWork.add(name);
   });
   volumes.onChange(({ object }) => {
-    if (isDying(object)) volumeWork.add(keyOf(object));
+    if (isDying(object) || patchOf(object, VOLUME_FINALIZER, true) !== undefined) volumeWork.add(keyOf(object));
   });
   pods.onChange(({ type, object }) => {
-    if (type !== 'deleted' && !isTerminal(object)) return;
+    if (type !== 'deleted' && !isTerminal(object) && !isShutDown(object)) return;
     for (const name of claimNamesOf(object)) claimWork.add(`${namespaceOf(object)}/${name}`);
   });
 }

@@ -1,0 +1,117 @@
+import { look, type Plain, text } from '../../../kinds/plain.ts';
+import type { ApiObject } from '../../../object.ts';
+import { jsonEquals } from '../../../registry/object-text.ts';
+import { type Api, allowing } from '../../runtime/api.ts';
+import { namespaceOf, phaseOf } from '../../runtime/objects.ts';
+import { CLAIMS, VOLUMES } from '../../runtime/resources.ts';
+import { claimRefOf, isFor } from './match.ts';
+
+export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
+export const BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
+const PRE_RESIZE = 'volume.alpha.kubernetes.io/pre-resize-capacity';
+
+export const hasAnnotation = ({ metadata }: ApiObject, name: string): boolean =>
+  metadata.annotations?.[name] !== undefined;
+
+/** What a volume keeps of the claim that has it. */
+export const referenceTo = (claim: ApiObject): Plain => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolumeClaim',
+  namespace: namespaceOf(claim),
+  name: claim.metadata.name,
+  uid: claim.metadata.uid,
+  resourceVersion: claim.metadata.resourceVersion,
+});
+
+/** The patch that promises a volume to a claim; undefined when it is so already. */
+export function promisePatch(volume: ApiObject, claim: ApiObject): Plain | undefined {
+  if (isFor(volume, claim) && text(claimRefOf(volume), 'uid') === claim.metadata.uid) return undefined;
+  // Who promised it to this claim by its name alone keeps it when the claim goes.
+  const annotations = isFor(volume, claim) ? {} : { annotations: { [BOUND_BY_CONTROLLER]: 'yes' } };
+  const { resourceVersion } = volume.metadata;
+  return { metadata: { resourceVersion, ...annotations }, spec: { claimRef: referenceTo(claim) } };
+}
+
+/** The writes of a binding, each made only where something changes. One that another writer forestalls is made again when its event comes. */
+export class BindingWriter {
+  readonly #api: Api;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  patchVolume(volume: ApiObject, patch: unknown, subresource?: string): Promise<ApiObject | undefined> {
+    return allowing(this.#api.patch(VOLUMES, { name: volume.metadata.name, subresource }, patch), 404, 409);
+  }
+
+  patchClaim({ metadata }: ApiObject, patch: unknown, subresource?: string): Promise<ApiObject | undefined> {
+    const { namespace, name } = metadata;
+    return allowing(this.#api.patch(CLAIMS, { namespace, name, subresource }, patch), 404, 409);
+  }
+
+  /** The volume in this phase; undefined when somebody else was there first. */
+  async setPhase(volume: ApiObject, phase: string, message?: string): Promise<ApiObject | undefined> {
+    if (phaseOf(volume) === phase) return volume;
+    const { resourceVersion } = volume.metadata;
+    const status = { phase, message: message ?? null };
+    return this.patchVolume(volume, { metadata: { resourceVersion }, status }, 'status');
+  }
+
+  /** Whether the status was changed. A claim without a volume has neither modes nor a capacity. */
+  async setClaimStatus(claim: ApiObject, phase: string, volume?: ApiObject): Promise<boolean> {
+    const patch = volume === undefined ? unboundStatus(claim, phase) : boundStatus(claim, phase, volume);
+    if (Object.keys(patch).length === 0) return false;
+    return (await this.patchClaim(claim, { status: patch }, 'status')) !== undefined;
+  }
+
+  /** Binds both to each other: the volume is written first, so that a claim never has a volume that may become another's. */
+  async bind(volume: ApiObject, claim: ApiObject): Promise<void> {
+    const promise = promisePatch(volume, claim);
+    const promised = promise === undefined ? volume : await this.patchVolume(volume, promise);
+    if (promised === undefined || (await this.setPhase(promised, 'Bound')) === undefined) return;
+    const patch = claimPatch(claim, promised);
+    const bound = patch === undefined ? claim : await this.patchClaim(claim, patch);
+    if (bound !== undefined) await this.setClaimStatus(bound, 'Bound', promised);
+  }
+
+  /** Takes a binding of the controller back; what somebody promised by hand stays promised. */
+  async unbind(volume: ApiObject): Promise<void> {
+    const { resourceVersion } = volume.metadata;
+    const patch = hasAnnotation(volume, BOUND_BY_CONTROLLER)
+      ? { metadata: { resourceVersion, annotations: { [BOUND_BY_CONTROLLER]: null } }, spec: { claimRef: null } }
+      : { metadata: { resourceVersion }, spec: { claimRef: { uid: null } } };
+    const free = await this.patchVolume(volume, patch);
+    if (free !== undefined) await this.setPhase(free, 'Available');
+  }
+}
+
+function claimPatch(claim: ApiObject, volume: ApiObject): Plain | undefined {
+  const { name } = volume.metadata;
+  const named = text(look(claim, 'spec'), 'volumeName') === name;
+  if (named && hasAnnotation(claim, BIND_COMPLETED)) return undefined;
+  const annotations = { [BIND_COMPLETED]: 'yes', ...(named ? {} : { [BOUND_BY_CONTROLLER]: 'yes' }) };
+  const { resourceVersion } = claim.metadata;
+  return { metadata: { resourceVersion, annotations }, ...(named ? {} : { spec: { volumeName: name } }) };
+}
+
+function unboundStatus(claim: ApiObject, phase: string): Plain {
+  const status = look(claim, 'status');
+  const patch: Plain = phaseOf(claim) === phase ? {} : { phase };
+  for (const field of ['accessModes', 'capacity', 'currentVolumeAttributesClassName']) {
+    if (status[field] !== undefined) patch[field] = null;
+  }
+  return patch;
+}
+
+function boundStatus(claim: ApiObject, phase: string, volume: ApiObject): Plain {
+  const status = look(claim, 'status');
+  const { accessModes, capacity, volumeAttributesClassName } = look(volume, 'spec');
+  const patch: Plain = jsonEquals(status.accessModes, accessModes) ? {} : { accessModes };
+  // What a bound claim says of its size may differ on purpose, while its file system grows.
+  if (phaseOf(claim) === phase) return patch;
+  const size = volume.metadata.annotations?.[PRE_RESIZE];
+  patch.phase = phase;
+  patch.capacity = size === undefined ? capacity : { storage: size };
+  if (volumeAttributesClassName !== undefined) patch.currentVolumeAttributesClassName = volumeAttributesClassName;
+  return patch;
+}

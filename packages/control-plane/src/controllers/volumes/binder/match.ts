@@ -1,0 +1,113 @@
+import { look, type Plain, strings, text } from '../../../kinds/plain.ts';
+import { quantityNanos } from '../../../kinds/quantity.ts';
+import type { ApiObject } from '../../../object.ts';
+import { selectorOf } from '../../../registry/label-selector.ts';
+import { isDying, namespaceOf, phaseOf } from '../../runtime/objects.ts';
+
+/** Where the class stood before it had a field. */
+const BETA_CLASS = 'volume.beta.kubernetes.io/storage-class';
+
+const classIn = (object: ApiObject): string =>
+  object.metadata.annotations?.[BETA_CLASS] ?? text(look(object, 'spec'), 'storageClassName');
+
+/** The storage class of a claim; '' for none. */
+export const classOfClaim: (claim: ApiObject) => string = classIn;
+
+/** The storage class of a volume; '' for none. */
+export const classOfVolume: (volume: ApiObject) => string = classIn;
+
+/** Whether a claim says which class it wants, be it none. */
+export const asksForClass = (claim: ApiObject): boolean =>
+  claim.metadata.annotations?.[BETA_CLASS] !== undefined || look(claim, 'spec').storageClassName !== undefined;
+
+export const claimRefOf = (volume: ApiObject): Plain => look(volume, 'spec', 'claimRef');
+
+export const hasClaimRef = (volume: ApiObject): boolean => look(volume, 'spec').claimRef !== undefined;
+
+/** `namespace/name` of the claim that a volume is promised to; undefined for a free one. */
+export function claimKeyOf(volume: ApiObject): string | undefined {
+  if (!hasClaimRef(volume)) return undefined;
+  const reference = claimRefOf(volume);
+  return `${text(reference, 'namespace')}/${text(reference, 'name')}`;
+}
+
+/** Whether a volume is promised to this claim and no other. */
+export const isFor = (volume: ApiObject, claim: ApiObject): boolean => {
+  if (claimKeyOf(volume) !== `${namespaceOf(claim)}/${claim.metadata.name}`) return false;
+  const uid = text(claimRefOf(volume), 'uid');
+  return uid === '' || uid === claim.metadata.uid;
+};
+
+const storageOf = (amounts: unknown): bigint => quantityNanos(look({ amounts }, 'amounts').storage);
+const sizeOf = (volume: ApiObject): bigint => storageOf(look(volume, 'spec').capacity);
+
+/** What a claim asks for, in nanobytes. */
+export const requestOf = (claim: ApiObject): bigint => storageOf(look(claim, 'spec', 'resources').requests);
+
+const modeOf = (object: ApiObject): unknown => look(object, 'spec').volumeMode ?? 'Filesystem';
+const attributesOf = (object: ApiObject): string => text(look(object, 'spec'), 'volumeAttributesClassName');
+
+export const differInMode = (volume: ApiObject, claim: ApiObject): boolean => modeOf(volume) !== modeOf(claim);
+
+const offersModes = (volume: ApiObject, claim: ApiObject): boolean => {
+  const offered = strings(look(volume, 'spec'), 'accessModes');
+  return strings(look(claim, 'spec'), 'accessModes').every((mode) => offered.includes(mode));
+};
+
+/** Why a volume that a claim names is not for it; undefined when it will do. */
+export function mismatchOf(volume: ApiObject, claim: ApiObject): string | undefined {
+  if (isDying(volume)) return `the volume is marked for deletion "${volume.metadata.name}"`;
+  if (sizeOf(volume) < requestOf(claim)) return 'requested PV is too small';
+  if (classOfVolume(volume) !== classOfClaim(claim)) return 'storageClassName does not match';
+  if (attributesOf(volume) !== attributesOf(claim)) return 'volumeAttributesClassName does not match';
+  if (differInMode(volume, claim)) return 'incompatible volumeMode';
+  return offersModes(volume, claim) ? undefined : 'incompatible accessMode';
+}
+
+const isSelected = (volume: ApiObject, claim: ApiObject): boolean => {
+  const { selector } = look(claim, 'spec');
+  const labels = volume.metadata.labels ?? {};
+  return selector === undefined || selectorOf(selector as Parameters<typeof selectorOf>[0])(labels);
+};
+
+/** Whether a volume that nobody has will do for a claim. */
+const isFreeFor = (volume: ApiObject, claim: ApiObject): boolean =>
+  !hasClaimRef(volume) &&
+  phaseOf(volume) === 'Available' &&
+  classOfVolume(volume) === classOfClaim(claim) &&
+  isSelected(volume, claim);
+
+const canHold = (volume: ApiObject, claim: ApiObject): boolean =>
+  !isDying(volume) &&
+  sizeOf(volume) >= requestOf(claim) &&
+  !differInMode(volume, claim) &&
+  attributesOf(volume) === attributesOf(claim) &&
+  offersModes(volume, claim);
+
+/** Fewest access modes first; of these the one that is promised to the claim, then the smallest. */
+function isBetter(a: ApiObject, b: ApiObject): boolean {
+  const modes = (volume: ApiObject): number => strings(look(volume, 'spec'), 'accessModes').length;
+  if (modes(a) !== modes(b)) return modes(a) < modes(b);
+  if (hasClaimRef(a) !== hasClaimRef(b)) return hasClaimRef(a);
+  if (sizeOf(a) !== sizeOf(b)) return sizeOf(a) < sizeOf(b);
+  return (a.metadata.name ?? '') < (b.metadata.name ?? '');
+}
+
+/**
+ * The volume for a claim that names none: one that is promised to it, else the smallest free one. With `promisedOnly` nothing but
+ * the former, as for claims that wait for a pod.
+ * @see FindMatchingVolume of k8s.io/component-helpers
+ */
+export function findVolume(
+  claim: ApiObject,
+  volumes: Iterable<ApiObject>,
+  promisedOnly = false,
+): ApiObject | undefined {
+  let best: ApiObject | undefined;
+  for (const volume of volumes) {
+    if (!canHold(volume, claim)) continue;
+    if (!isFor(volume, claim) && (promisedOnly || !isFreeFor(volume, claim))) continue;
+    if (best === undefined || isBetter(volume, best)) best = volume;
+  }
+  return best;
+}

@@ -1,0 +1,90 @@
+import { look, text } from '../../../kinds/plain.ts';
+import type { ApiObject } from '../../../object.ts';
+import { type Api, allowing } from '../../runtime/api.ts';
+import type { Recorder } from '../../runtime/events.ts';
+import { phaseOf } from '../../runtime/objects.ts';
+import { VOLUMES } from '../../runtime/resources.ts';
+import type { BindingWriter } from './bind.ts';
+import { DELETION_FINALIZER, HOST_PATH, isExternal, PROVISIONED_BY } from './provision.ts';
+
+/** What reclaiming works with. */
+export interface Reclaiming {
+  readonly api: Api;
+  readonly writer: BindingWriter;
+  readonly tell: Recorder;
+  /** Pods that still use the claim of a released volume, `namespace/name`. */
+  readonly users: (volume: ApiObject) => readonly string[];
+}
+
+const policyOf = (volume: ApiObject): string => text(look(volume, 'spec'), 'persistentVolumeReclaimPolicy');
+
+/** Does with a volume whose claim has gone what its policy says. `Retain` leaves it alone. */
+export async function reclaim(tools: Reclaiming, volume: ApiObject): Promise<void> {
+  const { writer, tell } = tools;
+  const released =
+    phaseOf(volume) === 'Released' || phaseOf(volume) === 'Failed' ? volume : await writer.setPhase(volume, 'Released');
+  if (released === undefined) return;
+  const fail = async (reason: string, why: string): Promise<void> => {
+    if (phaseOf(released) === 'Failed') return;
+    if ((await writer.setPhase(released, 'Failed', why)) !== undefined) tell(released, 'Warning', reason, why);
+  };
+  if (policyOf(released) === 'Recycle') return recycle(tools, released, fail);
+  if (policyOf(released) === 'Delete') return remove(tools, released, fail);
+}
+
+type Fail = (reason: string, why: string) => Promise<void>;
+
+/**
+ * Frees a volume for the next claim. Upstream a pod empties the folder first; no kubelet stands behind this plane, so that it counts as
+ * emptied.
+ */
+async function recycle({ writer, tell, users }: Reclaiming, volume: ApiObject, fail: Fail): Promise<void> {
+  const pods = users(volume);
+  if (pods.length > 0) {
+    return tell(volume, 'Normal', 'VolumeFailedRecycle', `Volume is used by pods: ${pods.join(',')}`);
+  }
+  const { hostPath, nfs } = look(volume, 'spec');
+  if (hostPath === undefined && nfs === undefined) {
+    return fail('VolumeFailedRecycle', 'No recycler plugin found for the volume!');
+  }
+  tell(volume, 'Normal', 'VolumeRecycled', 'Volume recycled');
+  return writer.unbind(volume);
+}
+
+/** Deletes a volume whose deleter runs here; those of external provisioners are theirs. */
+async function remove({ api, writer }: Reclaiming, volume: ApiObject, fail: Fail): Promise<void> {
+  const { annotations = {}, finalizers = [], name = '', resourceVersion } = volume.metadata;
+  const provisioner = annotations[PROVISIONED_BY] ?? '';
+  const { csi, hostPath } = look(volume, 'spec');
+  if (provisioner === '' ? csi !== undefined : isExternal(provisioner)) return;
+  if (provisioner !== '' && provisioner !== HOST_PATH) {
+    return fail('VolumeFailedDelete', `no volume plugin matched name: ${provisioner}`);
+  }
+  if (hostPath === undefined) {
+    const why = `error getting deleter volume plugin for volume "${name}": no deletable volume plugin matched`;
+    return fail('VolumeFailedDelete', why);
+  }
+  const path = text(look({ hostPath }, 'hostPath'), 'path');
+  if (!/\/tmp\/.+/.test(path)) {
+    return fail('VolumeFailedDelete', `host_path deleter only supports /tmp/.+ but received provided ${path}`);
+  }
+  if (finalizers.includes(DELETION_FINALIZER)) {
+    const kept = finalizers.filter((one) => one !== DELETION_FINALIZER);
+    const patch = { metadata: { resourceVersion, finalizers: kept.length === 0 ? null : kept } };
+    if ((await writer.patchVolume(volume, patch)) === undefined) return;
+  }
+  await allowing(api.delete(VOLUMES, { name }), 404, 409);
+}
+
+/**
+ * The finalizers of a volume that was provisioned inside the controllers: one that is to be deleted with its claim is not let go before;
+ * undefined when they are right.
+ */
+export function finalizersOf(volume: ApiObject): readonly string[] | undefined {
+  const { annotations = {}, finalizers = [] } = volume.metadata;
+  const provisioner = annotations[PROVISIONED_BY];
+  if (provisioner === undefined || isExternal(provisioner)) return undefined;
+  const wanted = policyOf(volume) === 'Delete';
+  if (wanted === finalizers.includes(DELETION_FINALIZER)) return undefined;
+  return wanted ? [...finalizers, DELETION_FINALIZER] : finalizers.filter((one) => one !== DELETION_FINALIZER);
+}
