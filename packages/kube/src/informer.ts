@@ -19,6 +19,8 @@ export interface Store<T> {
 
 /** A live copy of one kind: paged list, then watch with bookmarks; relists and diffs on 410; recovers by itself for ever. */
 export interface Informer<T extends KubeObject> {
+  /** Plural name of the kind. */
+  readonly resource: string;
   readonly store: Store<T>;
   /** True after the first complete list. */
   readonly synced: boolean;

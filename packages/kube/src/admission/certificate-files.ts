@@ -13,9 +13,10 @@ const SETTLE_MS = 200;
 
 /**
  * Reads `tls.crt` and `tls.key` of a directory, as a Secret of type kubernetes.io/tls is mounted.
- * @throws ConfigError that names the directory when they are missing or do not belong together.
+ * @param flag What named the directory.
+ * @throws ConfigError that names flag and directory when they are missing or do not belong together.
  */
-export async function readCertificateFiles(directory: string): Promise<ServingPair> {
+export async function readCertificateFiles(directory: string, flag = '--webhook-cert-dir'): Promise<ServingPair> {
   try {
     const [cert = '', key = ''] = await Promise.all(
       ['tls.crt', 'tls.key'].map((name) => readFile(join(directory, name), 'utf8')),
@@ -25,9 +26,7 @@ export async function readCertificateFiles(directory: string): Promise<ServingPa
     if (!belongs) throw new Error('the key is not that of the certificate');
     return { cert, key };
   } catch (error) {
-    throw new ConfigError(
-      `--webhook-cert-dir ${directory}: must hold tls.crt and its tls.key in PEM: ${errorText(error)}`,
-    );
+    throw new ConfigError(`${flag} ${directory}: must hold tls.crt and its tls.key in PEM: ${errorText(error)}`);
   }
 }
 
@@ -41,9 +40,9 @@ export function watchCertificateFiles(
     readCertificateFiles(directory).then(
       (pair) => {
         use(pair);
-        log.info('Serving webhooks with a new certificate', { directory });
+        log.info('Serving with a new certificate', { directory });
       },
-      (error: unknown) => log.warn('Keeping the webhooks’ certificate', { error: errorText(error) }),
+      (error: unknown) => log.warn('Keeping the old serving certificate', { error: errorText(error) }),
     );
   };
   const watcher = watch(directory, () => {

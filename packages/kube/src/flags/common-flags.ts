@@ -1,3 +1,4 @@
+import { LOG_LEVELS } from '../log/memory-logger.ts';
 import {
   booleanFlag,
   durationFlag,
@@ -95,16 +96,35 @@ export const commonFlags = (defaults: CommonDefaults) => ({
       help: 'address on which health and metrics are served',
       deprecated: { address: 'use --bind-address' },
     }),
+    'secure-port': integerFlag({
+      min: 0,
+      max: 65_535,
+      default: 0,
+      help: 'serve the same over HTTPS here, for scrapers that show a token; 0: not at all',
+    }),
+    'tls-cert-dir': textFlag({
+      placeholder: '<directory>',
+      default: '',
+      help: 'holds tls.crt and tls.key of --secure-port; read again when they change; without it a certificate is made at each start',
+    }),
+    'metrics-auth': textFlag({
+      default: 'delegated',
+      oneOf: ['delegated', 'none'],
+      help: 'who may read /metrics from other machines: whoever shows a bearer token that the control cluster allows to get /metrics, or anyone; settings and debugging are never for anyone',
+    }),
+    profiling: booleanFlag({
+      default: false,
+      help: 'record CPU and heap profiles on demand under /debug/pprof/',
+    }),
     'log-level': textFlag({
       default: 'info',
-      oneOf: ['debug', 'info', 'warn', 'error', 'silent'],
-      help: 'least level of log lines, which go to standard error',
+      oneOf: LOG_LEVELS,
+      help: 'least level of log lines, which go to standard error; changed at run time by PUT /debug/log-level',
     }),
     v: integerFlag({ short: 'v', min: 0, default: 0, help: 'klog verbosity: 4 and above mean --log-level=debug' }),
   }),
   'cloud-provider': ignoredFlag('<text>', 'the binary knows its provider'),
   'min-resync-period': ignoredFlag('<duration>', 'caches are never replayed, watches miss nothing'),
-  profiling: ignoredFlag('[true|false]', 'use node --inspect or --cpu-prof'),
   'contention-profiling': ignoredFlag('[true|false]', 'there are no locks to profile'),
   'kube-api-content-type': ignoredFlag('<type>', 'requests are JSON'),
   'controller-start-interval': ignoredFlag('<duration>', 'it never had one'),

@@ -55,11 +55,11 @@ test('the environment alone, and the file named by it', async () => {
 });
 
 test('an older name in a file is taken with a warning', async () => {
-  const { values, warnings } = await run('namespace: n\nconcurrent-node-syncs: 7\nprofiling: true\n');
+  const { values, warnings } = await run('namespace: n\nconcurrent-node-syncs: 7\nvmodule: x\n');
   expect(values).toMatchObject({ 'concurrent-syncs': 7 });
   expect(warnings.map((line) => line.replace(`${folder}/`, ''))).toEqual([
     'c.yaml:2: concurrent-node-syncs is deprecated: it never was about nodes; use --concurrent-syncs',
-    'c.yaml:3: profiling has no effect: use node --inspect or --cpu-prof',
+    'c.yaml:3: vmodule has no effect: use --log-level',
   ]);
 });
 

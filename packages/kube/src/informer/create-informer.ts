@@ -30,6 +30,7 @@ function dropManagedFields(object: KubeObject): void {
 }
 
 class LiveInformer<T extends KubeObject> implements Informer<T> {
+  readonly resource: string;
   readonly #replica: Replica<T>;
   readonly #reflector: Reflector<T>;
   readonly #handlers = new Set<(change: Change<T>) => void>();
@@ -41,6 +42,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
 
   constructor(client: KubeClient, definition: ResourceDefinition<T>, options: InformerOptions<T> & InformerRuntime) {
     const { project, freeze, namespace, labelSelector, fieldSelector, observe } = options;
+    this.resource = definition.plural;
     this.#log = options.log;
     this.#take = (object) => {
       dropManagedFields(object);

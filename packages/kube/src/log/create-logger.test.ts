@@ -47,6 +47,24 @@ test.each([
   expect(seen.length).toBe(lines);
 });
 
+test('the level is changed at run time, for loggers made before too', () => {
+  const lines: string[] = [];
+  const destination = new Writable({
+    write(chunk, _encoding, callback) {
+      lines.push(JSON.parse(String(chunk)).msg);
+      callback();
+    },
+  });
+  const log = createLogger({ level: 'info', destination });
+  const child = log.with({ controller: 'machine' });
+  child.debug('too much');
+  log.level.set('debug');
+  child.debug('wanted');
+  log.level.set('silent');
+  child.error('never');
+  expect([lines, log.level.get()]).toEqual([['wanted'], 'silent']);
+});
+
 test('what must never be in a log is not, whoever passes it', () => {
   const text = JSON.stringify(
     capture('info', (log) =>

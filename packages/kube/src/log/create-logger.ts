@@ -4,7 +4,7 @@ import { errorText } from '../error-text.ts';
 import { KubeError } from '../errors.ts';
 import { load } from '../lazy.ts';
 import type { Logger } from '../logger.ts';
-import type { LogLevel } from './memory-logger.ts';
+import { LOG_LEVELS, type LogLevel } from './memory-logger.ts';
 
 export interface LoggerOptions {
   readonly level: LogLevel | 'silent';
@@ -24,21 +24,38 @@ const errorField = (error: unknown): unknown => {
   return { message: errorText(error), stack: error.stack };
 };
 
-const wrap = (pino: PinoLogger): Logger => ({
-  debug: (message, fields) => pino.debug(fields ?? {}, message),
-  info: (message, fields) => pino.info(fields ?? {}, message),
-  warn: (message, fields) => pino.warn(fields ?? {}, message),
-  error: (message, fields) => pino.error(fields ?? {}, message),
-  with: (fields) => wrap(pino.child(fields)),
-});
+/** Shared by a logger and all that are made of it. */
+interface Limit {
+  level: LogLevel | 'silent';
+}
+
+function wrap(pino: PinoLogger, limit: Limit): Logger {
+  const write =
+    (level: LogLevel) =>
+    (message: string, fields: Readonly<Record<string, unknown>> = {}): void => {
+      if (LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(limit.level)) pino[level](fields, message);
+    };
+  return {
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+    with: (fields) => wrap(pino.child(fields), limit),
+  };
+}
+
+/** A logger that can be told at run time which lines to write. */
+export interface LeveledLogger extends Logger {
+  readonly level: { get(): LogLevel | 'silent'; set(level: LogLevel | 'silent'): void };
+}
 
 /** A logger over pino, which is loaded here and not before: libraries and tests do without. */
-export function createLogger(options: LoggerOptions): Logger {
+export function createLogger(options: LoggerOptions): LeveledLogger {
   const pino = load('pino') as typeof import('pino');
   const destination: DestinationStream = options.destination ?? pino.destination({ dest: 2, sync: true });
   const logger = pino.pino(
     {
-      level: options.level,
+      level: 'debug',
       base: options.fields ?? {},
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
@@ -47,5 +64,12 @@ export function createLogger(options: LoggerOptions): Logger {
     },
     destination,
   );
-  return wrap(logger);
+  const limit: Limit = { level: options.level };
+  const level: LeveledLogger['level'] = {
+    get: () => limit.level,
+    set: (wanted) => {
+      limit.level = wanted;
+    },
+  };
+  return { ...wrap(logger, limit), level };
 }

@@ -2,6 +2,12 @@ import type { Logger } from '../logger.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
+/** What a log can be limited to, from everything to nothing. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const satisfies readonly (
+  | LogLevel
+  | 'silent'
+)[];
+
 export interface LogLine {
   readonly level: LogLevel;
   readonly message: string;

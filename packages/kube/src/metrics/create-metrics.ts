@@ -3,6 +3,7 @@ import type { RequestSample } from '../client/exchange.ts';
 import { load } from '../lazy.ts';
 import type { QueueMetrics } from '../queue/create-controller.ts';
 import { createMeters, type Meters } from './meters.ts';
+import { tellProcess } from './process.ts';
 import { templated } from './template.ts';
 
 export interface MetricsOptions {
@@ -135,37 +136,16 @@ function createRequestMetrics({ Counter, Histogram }: Prometheus, registry: Regi
     };
 }
 
-/** What the standard Go and Node collectors call these; read when scraped, so that an idle process stays idle. */
-function addProcessMetrics({ Gauge }: Prometheus, registry: Registry): void {
-  const gauge = (name: string, help: string, value: () => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(value());
-      },
-    });
-  };
-  const started = Math.round(performance.timeOrigin / 1000);
-  gauge('process_cpu_seconds_total', 'User and system CPU time in seconds', () => {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1e6;
-  });
-  gauge('process_resident_memory_bytes', 'Resident memory in bytes', () => process.memoryUsage.rss());
-  gauge('process_start_time_seconds', 'Start of the process, seconds since the epoch', () => started);
-  gauge('nodejs_heap_size_used_bytes', 'Heap in use in bytes', () => process.memoryUsage().heapUsed);
-}
-
 /** A registry of its own, with the queue, reflector, client and process metrics of Kubernetes controllers. */
 export function createMetrics(options: MetricsOptions = {}): Metrics {
   const prefix = options.prefix ?? '';
   const prometheus = load('prom-client') as Prometheus;
   const registry = new prometheus.Registry();
-  addProcessMetrics(prometheus, registry);
+  const meters = createMeters(prometheus, registry);
+  tellProcess(meters);
   return {
     registry,
-    meters: createMeters(prometheus, registry),
+    meters,
     queues: createQueueMetrics(prometheus, registry, prefix),
     reflectors: createReflectorMetrics(prometheus, registry, prefix),
     requests: createRequestMetrics(prometheus, registry),

@@ -228,6 +228,7 @@ describe('life', () => {
     });
     controller.watch(
       {
+        resource: 'configmaps',
         whenSynced: () => synced.promise,
         onChange: () => () => undefined,
         store: { get: () => undefined, list: () => [], byIndex: () => [], countByIndex: () => 0, size: 0 },

@@ -1,7 +1,10 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { ServingPair } from '../admission/server.ts';
 import { ConfigError } from '../credentials/cluster-config.ts';
 import { errorText } from '../error-text.ts';
-import { answerHealth, type HealthAnswer, type HealthSources } from './health.ts';
+import type { Access, Refusal } from './access.ts';
+import { type Audience, answerHealth, audienceOf, type HealthAnswer, type HealthSources } from './health.ts';
 
 export interface HealthServer {
   /** `http://address:port`, as it is reached from this machine, with the port that was really taken. */
@@ -9,49 +12,121 @@ export interface HealthServer {
   close(): Promise<void>;
 }
 
+/** The same over TLS. */
+export interface SecureHealthServer extends HealthServer {
+  /** Serves new connections with another certificate. */
+  use(pair: ServingPair): void;
+}
+
+/** Where to serve; `flag` is what a complaint about the port names. */
+export interface ServingAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly flag: string;
+}
+
+/** Who may ask for what, by audience; an audience that is not here is open to anyone. */
+export type Guards = Readonly<Partial<Record<Audience, Access>>>;
+
+/** A log level is a word. */
+const BODY_LIMIT = 1024;
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request) {
+    text += String(chunk);
+    if (text.length > BODY_LIMIT) break;
+  }
+  return text;
+}
+
 const send = (response: ServerResponse, { status, contentType, body }: HealthAnswer): void => {
-  response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(body) }).end(body);
+  const challenge = status === 401 ? { 'www-authenticate': 'Bearer' } : {};
+  const headers = { 'content-type': contentType, 'content-length': Buffer.byteLength(body), ...challenge };
+  response.writeHead(status, headers).end(body);
 };
 
-const listen = (server: Server, host: string, port: number): Promise<void> =>
+const text = (status: number, body: string): HealthAnswer => ({ status, contentType: 'text/plain', body });
+
+function guard({ method = 'GET', socket, headers }: IncomingMessage, path: string, guards: Guards): Promise<Refusal> {
+  const access = guards[audienceOf(path)];
+  if (access === undefined) return Promise.resolve(undefined);
+  const { remoteAddress } = socket;
+  const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
+  return access({ remoteAddress, authorization: headers.authorization, path, verb });
+}
+
+const answering =
+  (sources: HealthSources, guards: Guards) =>
+  (request: IncomingMessage, response: ServerResponse): void => {
+    const { method = 'GET', url: target = '/' } = request;
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const answer = async (): Promise<HealthAnswer> => {
+      const refusal = await guard(request, target.split('?', 1)[0] ?? '', guards);
+      if (refusal !== undefined) return text(refusal.status, refusal.body);
+      const asked = { method, target, body: () => bodyOf(request), signal: gone.signal };
+      return (await answerHealth(asked, sources)) ?? text(404, 'not found\n');
+    };
+    answer().then(
+      (answered) => send(response, answered),
+      (error: unknown) => send(response, text(500, `${errorText(error)}\n`)),
+    );
+  };
+
+const listen = (server: Server, { host, port, flag }: ServingAddress): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once('error', (error) => {
       const busy = 'code' in error && error.code === 'EADDRINUSE';
       reject(
         new ConfigError(
           busy
-            ? `--port: ${port} on ${host} is in use; choose another, or 0 for any`
-            : `--bind-address ${host}, --port ${port}: cannot listen there: ${error.message}`,
+            ? `${flag}: ${port} on ${host} is in use; choose another, or 0 for any`
+            : `--bind-address ${host}, ${flag} ${port}: cannot listen there: ${error.message}`,
         ),
       );
     });
     server.listen(port, host, resolve);
   });
 
-const urlOf = (server: Server): string => {
+const urlOf = (scheme: string, server: Server): string => {
   const address = server.address();
   if (address === null || typeof address === 'string') return '';
   // The wildcard is no address that anybody could go to.
   const reachable = address.address === '0.0.0.0' ? '127.0.0.1' : address.address === '::' ? '::1' : address.address;
   const host = reachable.includes(':') ? `[${reachable}]` : reachable;
-  return `http://${host}:${address.port}`;
+  return `${scheme}://${host}:${address.port}`;
 };
 
-/** Serves health and metrics over plain HTTP. Throws `ConfigError` when the port cannot be had. */
-export async function startHealthServer(host: string, port: number, sources: HealthSources): Promise<HealthServer> {
-  const server = createServer((request, response) => {
-    answerHealth(request.url ?? '/', sources).then(
-      (answer) => send(response, answer ?? { status: 404, contentType: 'text/plain', body: 'not found\n' }),
-      (error: unknown) => send(response, { status: 500, contentType: 'text/plain', body: `${errorText(error)}\n` }),
-    );
+const closing = (server: Server) => (): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
   });
-  await listen(server, host, port);
+
+/** Serves health, metrics and debugging over plain HTTP. Throws `ConfigError` when the port cannot be had. */
+export async function startHealthServer(
+  address: ServingAddress,
+  sources: HealthSources,
+  guards: Guards,
+): Promise<HealthServer> {
+  const server = createHttpServer(answering(sources, guards));
+  await listen(server, address);
+  return { url: urlOf('http', server), close: closing(server) };
+}
+
+/** The same over HTTPS, where a token that somebody shows is seen by nobody else. */
+export async function startSecureHealthServer(
+  address: ServingAddress,
+  pair: ServingPair,
+  sources: HealthSources,
+  guards: Guards,
+): Promise<SecureHealthServer> {
+  const server = createHttpsServer({ ...pair, minVersion: 'TLSv1.2' }, answering(sources, guards));
+  await listen(server, address);
   return {
-    url: urlOf(server),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    url: urlOf('https', server),
+    use: ({ cert, key }) => server.setSecureContext({ cert, key, minVersion: 'TLSv1.2' }),
+    close: closing(server),
   };
 }

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { answerHealth, type HealthSources } from './health.ts';
+import { realClock } from '../clock.ts';
+import type { LogLevel } from '../log/memory-logger.ts';
+import { answerHealth, audienceOf, type HealthSources } from './health.ts';
 
 const sources: HealthSources = {
   alive: () => true,
@@ -9,7 +11,13 @@ const sources: HealthSources = {
   ],
   scrape: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'm 1\n' }),
   settings: () => ({ port: 1 }),
+  logLevel: { get: () => 'info', set: () => undefined },
+  profiling: false,
+  clock: realClock,
 };
+
+const ask = (target: string, from: HealthSources, method = 'GET', body = '') =>
+  answerHealth({ method, target, body: async () => body, signal: new AbortController().signal }, from);
 const unready: HealthSources = {
   ...sources,
   alive: () => false,
@@ -20,7 +28,7 @@ test.each([
   [200, 'OK', sources],
   [500, 'Unhealthy', unready],
 ])('S-X4 the health endpoint: %i %s', async (status, text, from) => {
-  expect(await answerHealth('/healthz', from)).toMatchObject({ status, body: text });
+  expect(await ask('/healthz', from)).toMatchObject({ status, body: text });
 });
 
 test.each([
@@ -36,9 +44,65 @@ test.each([
   ['/metrics', sources, 200, 'm 1\n'],
   ['/configz', sources, 200, '{"port":1}'],
 ] as const)('%s', async (target, from, status, body) => {
-  expect(await answerHealth(target, from)).toMatchObject({ status, body });
+  expect(await ask(target, from)).toMatchObject({ status, body });
 });
 
 test('other paths are not answered', async () => {
-  expect(await answerHealth('/', sources)).toBeUndefined();
+  expect(await ask('/', sources)).toBeUndefined();
+});
+
+test('the log level is told and changed', async () => {
+  let level: LogLevel | 'silent' = 'info';
+  const logLevel: HealthSources['logLevel'] = {
+    get: () => level,
+    set: (wanted) => {
+      level = wanted;
+    },
+  };
+  const from = { ...sources, logLevel };
+  expect(await ask('/debug/log-level', from)).toMatchObject({ status: 200, body: 'info\n' });
+  expect(await ask('/debug/log-level', from, 'PUT', 'debug\n')).toMatchObject({ status: 200, body: 'debug\n' });
+  expect(level).toBe('debug');
+  expect(await ask('/debug/log-level', from, 'PUT', 'loud')).toMatchObject({
+    status: 400,
+    body: 'PUT one of debug, info, warn, error, silent\n',
+  });
+  expect(level).toBe('debug');
+});
+
+test.each([
+  ['/debug/pprof/profile', false, 403, 'profiles are recorded only with --profiling\n'],
+  ['/debug/pprof/profile?seconds=0', true, 400, 'seconds must be an integer from 1 to 300\n'],
+  ['/debug/pprof/heap?seconds=x', true, 400, 'seconds must be an integer from 1 to 300\n'],
+] as const)('%s with profiling %s', async (target, profiling, status, body) => {
+  expect(await ask(target, { ...sources, profiling })).toMatchObject({ status, body });
+});
+
+test.each(['profile', 'heap'])('a %s ends when who asked goes away, and the next may be recorded', async (kind) => {
+  const gone = new AbortController();
+  const from = { ...sources, profiling: true };
+  const request = (target: string, signal: AbortSignal) =>
+    answerHealth({ method: 'GET', target, body: async () => '', signal }, from);
+  const first = request(`/debug/pprof/${kind}?seconds=300`, gone.signal);
+  expect(await request('/debug/pprof/profile?seconds=1', gone.signal)).toMatchObject({ status: 409 });
+  gone.abort();
+  const answer = await first;
+  expect(answer).toMatchObject({ status: 200, contentType: 'application/json' });
+  expect(JSON.parse(answer?.body ?? '')).toHaveProperty(kind === 'heap' ? 'head' : 'nodes');
+  expect(await request('/debug/pprof/heap?seconds=1', AbortSignal.abort())).toMatchObject({ status: 200 });
+});
+
+test('nothing is written by other methods', async () => {
+  expect(await ask('/metrics', sources, 'POST')).toMatchObject({ status: 405 });
+});
+
+test.each([
+  ['/healthz', 'anyone'],
+  ['/readyz', 'anyone'],
+  ['/metrics', 'metrics'],
+  ['/configz', 'debug'],
+  ['/debug/pprof/heap', 'debug'],
+  ['/debug/', 'debug'],
+] as const)('%s is for %s', (path, audience) => {
+  expect(audienceOf(path)).toBe(audience);
 });

@@ -1,3 +1,7 @@
+import type { Clock } from '../clock.ts';
+import { LOG_LEVELS, type LogLevel } from '../log/memory-logger.ts';
+import { type ProfileKind, profileSeconds, recordProfile } from './profile.ts';
+
 /** One line of `/readyz?verbose`. */
 export interface Check {
   readonly name: string;
@@ -13,6 +17,21 @@ export interface HealthSources {
   scrape(): Promise<{ readonly contentType: string; readonly text: string }>;
   /** The effective settings, without secrets. */
   settings(): Readonly<Record<string, unknown>>;
+  /** Which log lines are written. */
+  readonly logLevel: { get(): LogLevel | 'silent'; set(level: LogLevel | 'silent'): void };
+  /** Whether profiles may be recorded. */
+  readonly profiling: boolean;
+  readonly clock: Clock;
+}
+
+/** What is asked of the health server. */
+export interface HealthRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly body: () => Promise<string>;
+  /** Aborts when the peer went away. */
+  readonly signal: AbortSignal;
 }
 
 export interface HealthAnswer {
@@ -21,11 +40,22 @@ export interface HealthAnswer {
   readonly body: string;
 }
 
+/** Who may ask: anybody for health; for metrics and debugging see `createAccess`. */
+export type Audience = 'anyone' | 'metrics' | 'debug';
+
+/** Who may ask for a path. */
+export function audienceOf(path: string): Audience {
+  if (path === '/metrics') return 'metrics';
+  return path === '/configz' || path.startsWith('/debug/') ? 'debug' : 'anyone';
+}
+
 const plain = (status: number, body: string): HealthAnswer => ({
   status,
   contentType: 'text/plain; charset=utf-8',
   body,
 });
+
+const json = (body: string): HealthAnswer => ({ status: 200, contentType: 'application/json', body });
 
 const line = ({ name, ok, detail }: Check): string => {
   const words = ok ? detail || 'ok' : `failed: ${detail || 'not ready'}`;
@@ -39,21 +69,63 @@ function readiness(checks: readonly Check[], verbose: boolean): HealthAnswer {
   return plain(ready ? 200 : 500, checks.map(line).join('') + verdict);
 }
 
-/** Answers `/healthz`, `/livez`, `/readyz[?verbose]`, `/metrics` and `/configz`; undefined for other paths. */
-export async function answerHealth(target: string, sources: HealthSources): Promise<HealthAnswer | undefined> {
-  const [path, search] = target.split('?', 2);
+async function logLevel({ method, body }: HealthRequest, level: HealthSources['logLevel']): Promise<HealthAnswer> {
+  if (method !== 'PUT') return plain(200, `${level.get()}\n`);
+  const wanted = (await body()).trim();
+  const known = LOG_LEVELS.find((name) => name === wanted);
+  if (known === undefined) return plain(400, `PUT one of ${LOG_LEVELS.join(', ')}\n`);
+  level.set(known);
+  return plain(200, `${known}\n`);
+}
+
+async function profile(kind: ProfileKind, query: URLSearchParams, { signal }: HealthRequest, sources: HealthSources) {
+  if (!sources.profiling) return plain(403, 'profiles are recorded only with --profiling\n');
+  try {
+    const seconds = profileSeconds(query.get('seconds'));
+    const recorded = await recordProfile(kind, { clock: sources.clock, seconds, signal });
+    return recorded === undefined
+      ? plain(409, 'a profile is being recorded already; ask again later\n')
+      : json(recorded);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return plain(400, `${error.message}\n`);
+  }
+}
+
+const DEBUG_INDEX = `/debug/log-level            GET it, or PUT one of ${LOG_LEVELS.join(', ')}
+/debug/pprof/profile?seconds=30   CPU profile, for Chromium's developer tools (.cpuprofile); needs --profiling
+/debug/pprof/heap?seconds=30      sampled allocations (.heapprofile); needs --profiling
+/configz                          the settings in effect
+`;
+
+/** Answers health, metrics, settings and debugging; undefined for other paths. Who may ask is not looked at here. */
+export async function answerHealth(request: HealthRequest, sources: HealthSources): Promise<HealthAnswer | undefined> {
+  const [path = '', search] = request.target.split('?', 2);
+  const query = new URLSearchParams(search ?? '');
+  if (request.method !== 'GET' && request.method !== 'HEAD' && path !== '/debug/log-level') {
+    return plain(405, 'only GET\n');
+  }
   switch (path) {
     case '/healthz':
     case '/livez':
       return sources.alive() ? plain(200, 'OK') : plain(500, 'Unhealthy');
     case '/readyz':
-      return readiness(sources.readiness(), new URLSearchParams(search ?? '').has('verbose'));
+      return readiness(sources.readiness(), query.has('verbose'));
     case '/metrics': {
       const { contentType, text } = await sources.scrape();
       return { status: 200, contentType, body: text };
     }
     case '/configz':
-      return { status: 200, contentType: 'application/json', body: JSON.stringify(sources.settings()) };
+      return json(JSON.stringify(sources.settings()));
+    case '/debug/':
+    case '/debug/pprof/':
+      return plain(200, DEBUG_INDEX);
+    case '/debug/log-level':
+      return logLevel(request, sources.logLevel);
+    case '/debug/pprof/profile':
+      return profile('profile', query, request, sources);
+    case '/debug/pprof/heap':
+      return profile('heap', query, request, sources);
     default:
       return undefined;
   }

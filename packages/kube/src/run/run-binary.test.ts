@@ -145,6 +145,7 @@ describe('a binary', () => {
     expect((await get('/metrics')).text).toContain(
       'rest_client_requests_total{code="200",method="GET",host="127.0.0.1:',
     );
+    expect((await get('/metrics')).text).toMatch(/nodejs_eventloop_delay_seconds\{quantile="0.99"\} /);
     expect((await get('/nope')).status).toBe(404);
     expect((await client().resource(leases, 'default').get('demo')).spec?.holderIdentity).toBe('me');
 

@@ -9,19 +9,20 @@ import { type CommonDefaults, type CommonFlags, commonFlags } from '../flags/com
 import type { Flags, FlagValues } from '../flags/flag.ts';
 import { type Program, parseFlags } from '../flags/parse-flags.ts';
 import type { InformerRuntime } from '../informer/create-informer.ts';
-import { createLogger } from '../log/create-logger.ts';
+import { createLogger, type LeveledLogger } from '../log/create-logger.ts';
 import type { LogLevel } from '../log/memory-logger.ts';
 import type { Logger } from '../logger.ts';
 import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
+import { watchProcess } from '../metrics/process.ts';
 import type { Random } from '../random.ts';
 import type { EventRecorder } from '../recorder.ts';
 import { waitForApiServer } from './api-server.ts';
 import { type Clusters, connectClusters } from './clusters.ts';
-import type { Check } from './health.ts';
-import { startHealthServer } from './health-server.ts';
+import type { Check, HealthSources } from './health.ts';
 import { type Host, processHost } from './host.ts';
 import { createManager, type Manager } from './manager.ts';
 import type { Phase } from './phase.ts';
+import { serveHealth } from './serve-health.ts';
 import { type Unit, UnitRunner } from './units.ts';
 
 /** What a binary's controllers get once it leads. */
@@ -81,7 +82,7 @@ class Run<F extends Flags> {
   readonly #definition: BinaryDefinition<F>;
   readonly #host: Host;
   readonly #flags: FlagValues<F> & FlagValues<CommonFlags>;
-  readonly #log: Logger;
+  readonly #log: LeveledLogger;
   readonly #metrics: Metrics;
   readonly #manager: Manager;
   readonly #ended = Promise.withResolvers<number>();
@@ -97,6 +98,14 @@ class Run<F extends Flags> {
     this.#flags = flags;
     this.#log = createLogger({ level: levelOf(flags), fields: { binary: definition.name } });
     this.#metrics = createMetrics(definition.metricsPrefix === undefined ? {} : { prefix: definition.metricsPrefix });
+    const caches = {
+      name: `${definition.metricsPrefix ?? ''}cache_objects`,
+      help: 'Objects in caches',
+      labels: ['resource'],
+    };
+    this.#metrics.meters.observed(caches, () =>
+      [...(this.#runner?.cacheSizes() ?? [])].map(([resource, value]) => ({ labels: { resource }, value })),
+    );
     this.#manager = createManager({
       clock: host.clock,
       log: this.#log,
@@ -173,14 +182,24 @@ class Run<F extends Flags> {
       name: 'health-server',
       start: async () => {
         const flags: FlagValues<CommonFlags> = this.#flags;
-        const server = await startHealthServer(flags['bind-address'], flags.port, {
+        const { clock } = this.#host;
+        const sources: HealthSources = {
           alive: () => !this.#stopping,
           readiness: () => this.#readiness(),
           scrape: () => this.#metrics.scrape(),
           settings: () => this.#flags,
-        });
-        this.#address = server.url;
-        return () => server.close();
+          logLevel: this.#log.level,
+          profiling: flags.profiling,
+          clock,
+        };
+        const client = () => this.#clusters?.control.client('access');
+        const { url, close } = await serveHealth(flags, sources, { client, clock, log: this.#log });
+        this.#address = url;
+        const unwatch = watchProcess(this.#metrics.meters);
+        return () => {
+          unwatch();
+          return close();
+        };
       },
     };
   }

@@ -12,6 +12,9 @@ import type { Check } from './health.ts';
 /** What `UnitRunner` needs of an informer. */
 export interface Runnable {
   readonly synced: boolean;
+  /** What it keeps; told as a metric. */
+  readonly resource?: string;
+  readonly store?: { readonly size: number };
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -59,6 +62,15 @@ export class UnitRunner {
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#options.units.map((unit) => this.#runUnit(unit, signal)));
     await Promise.all(this.#informers.values());
+  }
+
+  /** Objects in the caches, by resource. */
+  cacheSizes(): ReadonlyMap<string, number> {
+    const sizes = new Map<string, number>();
+    for (const { resource, store } of this.#informers.keys()) {
+      if (resource !== undefined) sizes.set(resource, (sizes.get(resource) ?? 0) + (store?.size ?? 0));
+    }
+    return sizes;
   }
 
   /** One check a unit. A unit whose kinds are missing is shown, and fails only when no unit could start. */

@@ -1,0 +1,18 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { createMetrics } from './create-metrics.ts';
+import { watchProcess } from './process.ts';
+
+test('the event loop and the garbage collector are watched until told otherwise', async () => {
+  const metrics = createMetrics();
+  const stop = watchProcess(metrics.meters);
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  const told = async () => (await metrics.scrape()).text;
+  await expect.poll(told).toMatch(/nodejs_gc_duration_seconds_count\{kind="major"\} [1-9]/);
+  for (const quantile of ['0.5', '0.99', '1']) {
+    expect(await told()).toMatch(new RegExp(`nodejs_eventloop_delay_seconds\\{quantile="${quantile}"\\} \\d`));
+  }
+  stop();
+});

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import type { KubeClient } from '../client.ts';
+import type { Clock } from '../clock.ts';
+import { errorText } from '../error-text.ts';
+import type { Logger } from '../logger.ts';
+
+/** Who asks for what. */
+export interface AccessRequest {
+  /** Of the socket; undefined when it is closed already. */
+  readonly remoteAddress: string | undefined;
+  /** The `Authorization` header. */
+  readonly authorization: string | undefined;
+  readonly path: string;
+  /** As Kubernetes says it, in lower case: `get`, `put`. */
+  readonly verb: string;
+}
+
+/** Undefined when the request may go on, else the answer to it. */
+export type Refusal = { readonly status: 401 | 403 | 503; readonly body: string } | undefined;
+
+/** Decides who may read metrics and debug endpoints. */
+export type Access = (request: AccessRequest) => Promise<Refusal>;
+
+/** As kube-apiserver's delegated authenticators keep an answer. */
+const KEPT_MS = 10_000;
+/** Tokens that nobody issued must not fill the memory. */
+const KEPT_MOST = 256;
+
+const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
+
+/** True for a peer on the same machine, in a pod: one of its containers. */
+export const isLoopback = (address: string | undefined): boolean => address !== undefined && LOOPBACK.test(address);
+
+interface TokenReview {
+  readonly status?: {
+    readonly authenticated?: boolean;
+    readonly user?: { readonly username?: string; readonly uid?: string; readonly groups?: readonly string[] };
+  };
+}
+
+interface SubjectAccessReview {
+  readonly status?: { readonly allowed?: boolean };
+}
+
+const review = <T>(client: KubeClient, group: string, plural: string, kind: string, spec: object): Promise<T> =>
+  client.request<T>('POST', `/apis/${group}/v1/${plural}`, { body: { apiVersion: `${group}/v1`, kind, spec } });
+
+/** What the API server says of a token, a path and a verb. */
+async function judge(client: KubeClient, token: string, path: string, verb: string): Promise<Refusal> {
+  const { status } = await review<TokenReview>(client, 'authentication.k8s.io', 'tokenreviews', 'TokenReview', {
+    token,
+  });
+  if (status?.authenticated !== true) return { status: 401, body: 'the token is not valid in this cluster\n' };
+  const { username = '', uid, groups } = status.user ?? {};
+  const answer = await review<SubjectAccessReview>(
+    client,
+    'authorization.k8s.io',
+    'subjectaccessreviews',
+    'SubjectAccessReview',
+    { user: username, uid, groups, nonResourceAttributes: { path, verb } },
+  );
+  if (answer.status?.allowed === true) return undefined;
+  return { status: 403, body: `${username} may not ${verb} ${path}: allow it by a ClusterRole with nonResourceURLs\n` };
+}
+
+/**
+ * Lets peers on loopback pass, and others with a bearer token that the cluster knows (TokenReview) and allows the path as a
+ * non-resource URL (SubjectAccessReview). An answer is kept for 10 s.
+ */
+export function createAccess(options: {
+  /** Of the cluster whose users may ask; undefined while it is not known: only loopback passes. */
+  readonly client: () => KubeClient | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+}): Access {
+  const { client, clock, log } = options;
+  const kept = new Map<string, { readonly until: number; readonly refusal: Promise<Refusal> }>();
+
+  const ask = async (token: string, path: string, verb: string): Promise<Refusal> => {
+    const api = client();
+    if (api === undefined) return { status: 503, body: 'not connected to the cluster yet\n' };
+    try {
+      return await judge(api, token, path, verb);
+    } catch (error) {
+      log.warn('Cannot tell whether somebody may read an endpoint', { path, error: errorText(error) });
+      return { status: 503, body: 'the API server cannot be asked whether you may; the log says why\n' };
+    }
+  };
+
+  return async ({ remoteAddress, authorization, path, verb }) => {
+    if (isLoopback(remoteAddress)) return undefined;
+    const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+    if (token === undefined) {
+      return {
+        status: 401,
+        body: 'only for this machine itself and for whoever shows a bearer token of the cluster\n',
+      };
+    }
+    const key = createHash('sha256').update(`${verb} ${path} ${token}`).digest('base64');
+    const now = clock.now().getTime();
+    const known = kept.get(key);
+    if (known !== undefined && known.until > now) return known.refusal;
+    kept.delete(key);
+    const [oldest] = kept.keys();
+    if (oldest !== undefined && kept.size >= KEPT_MOST) kept.delete(oldest);
+    const refusal = ask(token, path, verb);
+    kept.set(key, { until: now + KEPT_MS, refusal });
+    const answer = await refusal;
+    if (answer?.status === 503) kept.delete(key);
+    return answer;
+  };
+}

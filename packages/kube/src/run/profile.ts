@@ -1,0 +1,48 @@
+import type { Clock } from '../clock.ts';
+import { pause } from '../clock.ts';
+
+/** What can be recorded. A heap *snapshot* is not among them: it would hold every secret that the process has in memory. */
+export type ProfileKind = 'profile' | 'heap';
+
+const LONGEST_S = 300;
+const DEFAULT_S = 30;
+
+/** Seconds asked for; throws `RangeError` in words. */
+export function profileSeconds(text: string | null): number {
+  const seconds = text === null ? DEFAULT_S : Number(text);
+  if (!Number.isInteger(seconds) || seconds < 1 || seconds > LONGEST_S) {
+    throw new RangeError(`seconds must be an integer from 1 to ${LONGEST_S}`);
+  }
+  return seconds;
+}
+
+let recording = false;
+
+/**
+ * Records where this process spends its time, or allocates what stays, for some seconds. The answer is JSON that Chromium's
+ * developer tools open (`.cpuprofile`, `.heapprofile`); undefined while another recording runs.
+ */
+export async function recordProfile(
+  kind: ProfileKind,
+  { clock, seconds, signal }: { readonly clock: Clock; readonly seconds: number; readonly signal: AbortSignal },
+): Promise<string | undefined> {
+  if (recording) return undefined;
+  recording = true;
+  const { Session } = await import('node:inspector/promises'); // It costs memory, and hardly anybody asks.
+  const session = new Session();
+  session.connect();
+  try {
+    if (kind === 'heap') {
+      await session.post('HeapProfiler.startSampling');
+      await pause(clock, seconds * 1000, signal);
+      return JSON.stringify((await session.post('HeapProfiler.stopSampling')).profile);
+    }
+    await session.post('Profiler.enable');
+    await session.post('Profiler.start');
+    await pause(clock, seconds * 1000, signal);
+    return JSON.stringify((await session.post('Profiler.stop')).profile);
+  } finally {
+    session.disconnect();
+    recording = false;
+  }
+}

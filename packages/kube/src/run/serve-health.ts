@@ -1,0 +1,72 @@
+import { hostname } from 'node:os';
+import { readCertificateFiles, watchCertificateFiles } from '../admission/certificate-files.ts';
+import { issueAuthority, issueServing } from '../admission/self-made/issue.ts';
+import type { ServingPair } from '../admission/server.ts';
+import type { KubeClient } from '../client.ts';
+import type { Clock } from '../clock.ts';
+import type { CommonFlags } from '../flags/common-flags.ts';
+import type { FlagValues } from '../flags/flag.ts';
+import type { Logger } from '../logger.ts';
+import { createAccess } from './access.ts';
+import type { HealthSources } from './health.ts';
+import { type Guards, type HealthServer, startHealthServer, startSecureHealthServer } from './health-server.ts';
+
+interface Surroundings {
+  /** Of the control cluster, once there is one. */
+  readonly client: () => KubeClient | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A pod does not live so long. */
+const OWN_CERTIFICATE_MS = 10 * 365 * 24 * 3_600_000;
+
+/** A certificate that only encrypts: whoever scrapes cannot know it beforehand. */
+async function ownPair(clock: Clock): Promise<ServingPair> {
+  const from = new Date(clock.now().getTime() - 3_600_000);
+  const validity = { from, until: new Date(from.getTime() + OWN_CERTIFICATE_MS) };
+  return issueServing(await issueAuthority(validity), [hostname(), 'localhost', '127.0.0.1'], validity);
+}
+
+async function serveSecurely(
+  flags: FlagValues<CommonFlags>,
+  sources: HealthSources,
+  guards: Guards,
+  { clock, log }: Surroundings,
+): Promise<() => Promise<void>> {
+  const directory = flags['tls-cert-dir'];
+  const pair = directory === '' ? await ownPair(clock) : await readCertificateFiles(directory, '--tls-cert-dir');
+  const address = { host: flags['bind-address'], port: flags['secure-port'], flag: '--secure-port' };
+  const server = await startSecureHealthServer(address, pair, sources, guards);
+  const files = directory === '' ? undefined : watchCertificateFiles(directory, { clock, log, use: server.use });
+  log.info('Serving health and metrics over TLS', { address: server.url });
+  return () => {
+    files?.close();
+    return server.close();
+  };
+}
+
+/** Serves health, metrics and debugging as the flags say, on one port or two. Throws `ConfigError` that names the flag. */
+export async function serveHealth(
+  flags: FlagValues<CommonFlags>,
+  sources: HealthSources,
+  surroundings: Surroundings,
+): Promise<HealthServer> {
+  const access = createAccess(surroundings);
+  const guards: Guards = flags['metrics-auth'] === 'none' ? { debug: access } : { debug: access, metrics: access };
+  const plain = { host: flags['bind-address'], port: flags.port, flag: '--port' };
+  const server = await startHealthServer(plain, sources, guards);
+  if (flags['secure-port'] === 0) return server;
+  try {
+    const closeSecure = await serveSecurely(flags, sources, guards, surroundings);
+    return {
+      url: server.url,
+      close: async () => {
+        await Promise.all([server.close(), closeSecure()]);
+      },
+    };
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
