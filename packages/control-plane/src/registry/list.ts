@@ -59,20 +59,34 @@ interface ContinueToken {
   readonly v: 'meta.k8s.io/v1';
   readonly rv: number;
   readonly start: string;
+  /** How many are left, so that the next page need not count them. The real server has no such field. */
+  readonly left?: number;
 }
 
-const encodeToken = (rv: number, last: StoredRecord): string => {
-  const token: ContinueToken = { v: 'meta.k8s.io/v1', rv, start: `${last.namespace}/${last.name}${END_OF_KEY}` };
+const encodeToken = (rv: number, last: StoredRecord, left: number | undefined): string => {
+  const token: ContinueToken = {
+    v: 'meta.k8s.io/v1',
+    rv,
+    start: `${last.namespace}/${last.name}${END_OF_KEY}`,
+    ...(left === undefined ? {} : { left }),
+  };
   return Buffer.from(JSON.stringify(token)).toString('base64url');
 };
 
-function decodeToken(text: string): { rv: number; namespace: string; name: string } {
-  const { v, rv, start } = readToken(text);
+interface Place {
+  readonly rv: number;
+  readonly namespace: string;
+  readonly name: string;
+  readonly left: number | undefined;
+}
+
+function decodeToken(text: string): Place {
+  const { v, rv, start, left } = readToken(text);
   const [namespace, name] = typeof start === 'string' ? start.replace(END_OF_KEY, '').split('/') : [];
   if (v !== 'meta.k8s.io/v1' || !Number.isSafeInteger(rv) || namespace === undefined || name === undefined) {
     throw invalidToken('encoded start key empty (version meta.k8s.io/v1)');
   }
-  return { rv: Number(rv), namespace, name };
+  return { rv: Number(rv), namespace, name, left: typeof left === 'number' ? left : undefined };
 }
 
 const invalidToken = (why: string): StatusError =>
@@ -138,43 +152,36 @@ export async function listRecords(registry: Registry, target: Target, options: L
   // Pages with resourceVersion=0 come from the cache of the real server, which knows no limit.
   const limit = options.limit > 0 && options.resourceVersion !== '0' ? options.limit : undefined;
   const current = registry.store.revision();
-  const namespace = namespaceOf(target);
-  const find: Find = (page) => {
-    try {
-      return registry.store.list(served.resource, { ...page, namespace, revision: at });
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      throw compacted(token, registry.store.revision());
-    }
-  };
-  const page = select(find, selection, token, limit);
+  const { matches, where } = selection;
+  const all = matches === undefined;
+  const page = find(registry, token, served.resource, {
+    namespace: namespaceOf(target),
+    revision: at,
+    after: token,
+    limit,
+    where: all ? undefined : where,
+    matches,
+    left: token?.left,
+  });
   const last = page.records.at(-1);
   const more = page.remaining > 0 && last !== undefined;
+  const left = all ? page.remaining : undefined;
   return {
     records: page.records,
     resourceVersion: at ?? current,
-    continue: more ? encodeToken(at ?? current, last) : '',
-    remainingItemCount: more && selection.matches === undefined ? page.remaining : undefined,
+    continue: more ? encodeToken(at ?? current, last, left) : '',
+    remainingItemCount: more ? left : undefined,
   };
 }
 
-type Find = (page: Pick<PageOptions, 'after' | 'limit' | 'where'>) => RecordPage;
-
-function select(
-  find: Find,
-  { matches, where }: Selection,
-  after: { namespace: string; name: string } | undefined,
-  limit: number | undefined,
-): RecordPage {
-  if (matches === undefined) return find({ after, limit });
-  const { records } = find({ after, where });
-  const chosen: StoredRecord[] = [];
-  for (const record of records) {
-    if (!matches(record)) continue;
-    if (limit !== undefined && chosen.length === limit) return { records: chosen, remaining: 1 };
-    chosen.push(record);
+/** @throws StatusError 410 when the version is not known any more */
+function find(registry: Registry, token: Place | undefined, resource: string, options: PageOptions): RecordPage {
+  try {
+    return registry.store.list(resource, options);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw compacted(token, registry.store.revision());
   }
-  return { records: chosen, remaining: 0 };
 }
 
 function compacted(token: { namespace: string; name: string } | undefined, current: number): Error {

@@ -161,7 +161,7 @@ class Watcher {
   /** Sends the past after a version; false when it is not known any more and the watch has ended. */
   #replay(version: number): boolean {
     const { store } = this.#registry;
-    const events = store.since(this.#served.resource, version);
+    const events = store.since(this.#served.resource, version, this.#where());
     if (events === undefined) {
       const oldest = store.compactedRevision(this.#served.resource);
       this.#queue.push(() => this.#format.frame('ERROR', JSON.stringify(tooOld(version, oldest))));

@@ -1,3 +1,7 @@
+import { ChangeLog } from './change-log.ts';
+import { OrderedKeys } from './ordered-keys.ts';
+import { answerOf, KEY, keyOf, type Pin, pinsOf, questionOf } from './pin.ts';
+import type { Equality } from './record-index.ts';
 import type { StoreEvent } from './store.ts';
 
 /** How far back changes stay known. */
@@ -8,11 +12,62 @@ export interface HistoryLimits {
   readonly maxEvents: number;
 }
 
-/** The latest changes of one resource, oldest first. Old ones are forgotten as new ones come, without a timer. */
+/** Questions by which changes are kept at most, beside the one for single objects: each costs every write a little, and memory. */
+const MAX_INDEXES = 16;
+
+/** The changes by their answer to one question: those that an object's new state or its previous one gives. */
+class ChangeIndex {
+  readonly #question: Omit<Pin, 'value'>;
+  readonly #logs = new Map<string, ChangeLog>();
+
+  constructor(question: Omit<Pin, 'value'>) {
+    this.#question = question;
+  }
+
+  get(value: string): ChangeLog | undefined {
+    return this.#logs.get(value);
+  }
+
+  push(event: StoreEvent): void {
+    for (const value of this.#valuesOf(event)) {
+      let log = this.#logs.get(value);
+      if (log === undefined) {
+        log = new ChangeLog();
+        this.#logs.set(value, log);
+      }
+      log.push(event);
+    }
+  }
+
+  /** Forgets a change that is the oldest, or the newest, of all. */
+  drop(event: StoreEvent, end: 'oldest' | 'newest'): void {
+    for (const value of this.#valuesOf(event)) {
+      const log = this.#logs.get(value);
+      if (end === 'oldest') log?.dropOldest();
+      else log?.dropNewest();
+      if (log?.size === 0) this.#logs.delete(value);
+    }
+  }
+
+  #valuesOf({ record, previous }: StoreEvent): readonly string[] {
+    const value = answerOf(record, this.#question);
+    if (previous === undefined || this.#question.field === KEY) return [value];
+    const before = answerOf(previous, this.#question);
+    return before === value ? [value] : [value, before];
+  }
+}
+
+/**
+ * The latest changes of one resource, oldest first. Old ones are forgotten as new ones come, without a timer. They are kept by
+ * object, and by what replays have asked for, so that a replay costs what concerns it.
+ */
 export class History {
   readonly #limits: HistoryLimits;
-  #events: StoreEvent[] = [];
-  #start = 0;
+  readonly #all = new ChangeLog();
+  readonly #objects = new ChangeIndex({ field: KEY, scoped: false });
+  readonly #indexes = new Map<string, ChangeIndex>();
+  /** Keys of objects that are gone and have changes here: past states have to show them. */
+  readonly gone = new OrderedKeys();
   #compacted: number;
 
   /** `compacted`: the revision up to which nothing is known. */
@@ -27,40 +82,80 @@ export class History {
   }
 
   add(event: StoreEvent): void {
-    this.#events.push(event);
+    this.#all.push(event);
+    this.#objects.push(event);
+    for (const index of this.#indexes.values()) index.push(event);
+    if (event.type === 'DELETED') this.gone.add(keyOf(event.record));
+    else if (event.type === 'ADDED') this.gone.delete(keyOf(event.record));
     this.#forget(event.time - this.#limits.maxAgeMs);
   }
 
   /** Forgets the changes from this revision on: they have not happened. */
   takeBack(revision: number): void {
-    while (this.#events.length > this.#start && (this.#events.at(-1)?.revision ?? 0) >= revision) this.#events.pop();
+    for (;;) {
+      const { newest } = this.#all;
+      if (newest === undefined || newest.revision < revision) return;
+      this.#all.dropNewest();
+      this.#drop(newest, 'newest');
+      const key = keyOf(newest.record);
+      if (newest.type === 'DELETED') this.gone.delete(key);
+      else if (this.#objects.get(key)?.newest?.type === 'DELETED') this.gone.add(key);
+    }
   }
 
-  since(revision: number): readonly StoreEvent[] | undefined {
+  /** The changes after a revision of what may meet the equalities; undefined when they are no longer all known. */
+  since(revision: number, where: readonly Equality[] = []): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
-    let low = this.#start;
-    let high = this.#events.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#events[middle]?.revision ?? 0) <= revision) low = middle + 1;
-      else high = middle;
+    const pins = pinsOf(where);
+    if (pins.length === 0) return this.#all.after(revision);
+    let shortest: ChangeLog | undefined;
+    for (const pin of pins) {
+      const log = this.#index(pin).get(pin.value);
+      if (log === undefined) return [];
+      if (shortest === undefined || log.size < shortest.size) shortest = log;
     }
-    return this.#events.slice(low);
+    return shortest?.after(revision) ?? [];
+  }
+
+  /** The first change after a revision: of one object, of a namespace, or of all. */
+  firstAfter(revision: number, of: { key?: string; namespace?: string | undefined }): StoreEvent | undefined {
+    if (of.key !== undefined) return this.#objects.get(of.key)?.firstAfter(revision);
+    if (of.namespace === undefined) return this.#all.firstAfter(revision);
+    const pin = { field: 'metadata.namespace', scoped: false, value: of.namespace };
+    return this.#index(pin).get(pin.value)?.firstAfter(revision);
+  }
+
+  /** Made when first asked for, of what is known; the one asked for last is forgotten last. */
+  #index(pin: Pin): ChangeIndex {
+    if (pin.field === KEY) return this.#objects;
+    const question = questionOf(pin);
+    let index = this.#indexes.get(question);
+    if (index === undefined) {
+      const [oldest] = this.#indexes.keys();
+      if (oldest !== undefined && this.#indexes.size >= MAX_INDEXES) this.#indexes.delete(oldest);
+      index = new ChangeIndex(pin);
+      for (const event of this.#all.after(this.#compacted)) index.push(event);
+    }
+    this.#indexes.delete(question);
+    this.#indexes.set(question, index);
+    return index;
+  }
+
+  #drop(event: StoreEvent, end: 'oldest' | 'newest'): void {
+    this.#objects.drop(event, end);
+    for (const index of this.#indexes.values()) index.drop(event, end);
   }
 
   #forget(before: number): void {
     for (;;) {
-      const oldest = this.#events[this.#start];
+      const { oldest } = this.#all;
       if (oldest === undefined) break;
-      const tooMany = this.#events.length - this.#start > this.#limits.maxEvents;
-      if (!tooMany && oldest.time >= before) break;
+      if (this.#all.size <= this.#limits.maxEvents && oldest.time >= before) break;
       this.#compacted = oldest.revision;
-      this.#start++;
-    }
-    // Give the front of the array back only now and then, so that forgetting stays cheap.
-    if (this.#start > 1024 && this.#start * 2 > this.#events.length) {
-      this.#events = this.#events.slice(this.#start);
-      this.#start = 0;
+      this.#all.dropOldest();
+      this.#drop(oldest, 'oldest');
+      const key = keyOf(oldest.record);
+      if (oldest.type === 'DELETED' && this.#objects.get(key) === undefined) this.gone.delete(key);
     }
   }
 }

@@ -1,62 +1,80 @@
-import { type Equality, fieldOf } from './record-index.ts';
+import { answerOf, labelPins, type Pin, pinsOf, questionOf } from './pin.ts';
+import { type Equality, LABEL } from './record-index.ts';
 import type { StoredRecord, StoreEvent, StoreListener } from './store.ts';
 
-/** Namespace and name in one, for those who follow one object. */
-const KEY = 'key';
+type Group = Set<StoreListener>;
 
-const read = (record: StoredRecord, field: string): string =>
-  field === KEY ? `${record.namespace}/${record.name}` : fieldOf(record, field);
-
-/** The one question by which a listener is found: the most telling of what it asks. */
-function pinOf(where: readonly Equality[]): Equality | undefined {
-  const asked = (field: string): Equality | undefined => where.find((one) => one.field === field);
-  const name = asked('metadata.name');
-  const namespace = asked('metadata.namespace');
-  if (name !== undefined && namespace !== undefined) return { field: KEY, value: `${namespace.value}/${name.value}` };
-  return name ?? where.find(({ field }) => field !== 'metadata.namespace') ?? namespace;
+/** Listeners by the answer to one question. */
+interface Asked {
+  readonly question: Omit<Pin, 'value'>;
+  readonly groups: Map<string, Group>;
 }
 
 /**
  * Who listens to a resource, found by what they ask: an event costs as much as there are listeners that may care, not as there
- * are listeners. A change reaches those that its new state concerns and those that its previous one did.
+ * are listeners, and not as there are things that are asked. A change reaches those that its new state concerns and those that its previous one did.
  */
 export class Listeners {
-  readonly #all = new Set<StoreListener>();
-  readonly #pinned = new Map<string, Map<string, Set<StoreListener>>>();
+  readonly #all: Group = new Set();
+  readonly #fields = new Map<string, Asked>();
+  readonly #labels = new Map<string, Asked>();
 
   /** Without equalities a listener hears everything. Returns the way out. */
   add(listener: StoreListener, where: readonly Equality[]): () => void {
-    const pin = pinOf(where);
+    const pin = this.#leastAsked(pinsOf(where));
     if (pin === undefined) {
       this.#all.add(listener);
       return () => this.#all.delete(listener);
     }
-    const { field, value } = pin;
-    const values = this.#pinned.get(field) ?? new Map<string, Set<StoreListener>>();
-    this.#pinned.set(field, values);
-    const listeners = values.get(value) ?? new Set<StoreListener>();
-    values.set(value, listeners);
-    listeners.add(listener);
+    const asked = this.#about(pin);
+    const question = questionOf(pin);
+    const { groups } = asked.get(question) ?? { groups: new Map<string, Group>() };
+    asked.set(question, { question: pin, groups });
+    const group = groups.get(pin.value) ?? new Set();
+    groups.set(pin.value, group);
+    group.add(listener);
     return () => {
-      listeners.delete(listener);
-      if (listeners.size === 0 && values.get(value) === listeners) values.delete(value);
-      if (values.size === 0 && this.#pinned.get(field) === values) this.#pinned.delete(field);
+      group.delete(listener);
+      if (group.size === 0 && groups.get(pin.value) === group) groups.delete(pin.value);
+      if (groups.size === 0 && asked.get(question)?.groups === groups) asked.delete(question);
     };
   }
 
   deliver(event: StoreEvent): void {
     for (const listener of [...this.#all]) listener(event);
-    const { record, previous } = event;
-    for (const [field, values] of [...this.#pinned]) {
-      const value = read(record, field);
-      const before = previous === undefined ? value : read(previous, field);
-      for (const listener of [...(values.get(value) ?? [])]) listener(event);
-      if (before !== value) for (const listener of [...(values.get(before) ?? [])]) listener(event);
-    }
+    const concerned = new Set<Group>();
+    this.#find(event.record, concerned);
+    if (event.previous !== undefined) this.#find(event.previous, concerned);
+    for (const group of concerned) for (const listener of [...group]) listener(event);
   }
 
   clear(): void {
     this.#all.clear();
-    this.#pinned.clear();
+    this.#fields.clear();
+    this.#labels.clear();
+  }
+
+  #about({ field }: Pin): Map<string, Asked> {
+    return field.startsWith(LABEL) ? this.#labels : this.#fields;
+  }
+
+  /** Of several pins that do, the one that the fewest share. */
+  #leastAsked(pins: readonly Pin[]): Pin | undefined {
+    const share = (pin: Pin): number => this.#about(pin).get(questionOf(pin))?.groups.get(pin.value)?.size ?? 0;
+    const [first, ...others] = pins;
+    return others.reduce((least, pin) => (least === undefined || share(pin) < share(least) ? pin : least), first);
+  }
+
+  #find(record: StoredRecord, into: Set<Group>): void {
+    // The fields of a kind are few. Labels are what clients think of: of them a record's own are looked up.
+    for (const { question, groups } of this.#fields.values()) {
+      const group = groups.get(answerOf(record, question));
+      if (group !== undefined) into.add(group);
+    }
+    if (this.#labels.size === 0) return;
+    for (const pin of labelPins(record)) {
+      const group = this.#labels.get(questionOf(pin))?.groups.get(pin.value);
+      if (group !== undefined) into.add(group);
+    }
   }
 }

@@ -4,6 +4,7 @@ import { Listeners } from './listeners.ts';
 import type { Equality } from './record-index.ts';
 import { ResourceTable } from './resource-table.ts';
 import type { PageOptions, RecordDraft, RecordPage, Store, StoredRecord, StoreEvent, StoreListener } from './store.ts';
+import type { Words } from './word-index.ts';
 
 const DEFAULT_LIMITS: HistoryLimits = { maxAgeMs: 5 * 60_000, maxEvents: 20_000 };
 
@@ -50,13 +51,18 @@ export class MemoryStore implements Store {
   list(resource: string, options: PageOptions = {}): RecordPage {
     const { table, history } = this.#resource(resource);
     if (options.revision === undefined) return table.page(options);
-    const changes = history.since(options.revision);
-    if (changes === undefined) throw new RangeError(`revision ${options.revision} has been compacted`);
-    return changes.length === 0 ? table.page(options) : table.pageBefore(changes, options);
+    if (options.revision < history.compactedRevision) {
+      throw new RangeError(`revision ${options.revision} has been compacted`);
+    }
+    return table.pageAt(options.revision, history, options);
   }
 
   count(resource: string): number {
     return this.#resources.get(resource)?.table.size ?? 0;
+  }
+
+  find(resource: string, words: Words, asked: Iterable<string>): readonly StoredRecord[] {
+    return this.#resource(resource).table.find(words, asked);
   }
 
   put(resource: string, draft: RecordDraft): StoredRecord {
@@ -80,8 +86,8 @@ export class MemoryStore implements Store {
     return Promise.resolve();
   }
 
-  since(resource: string, revision: number): readonly StoreEvent[] | undefined {
-    return this.#resource(resource).history.since(revision);
+  since(resource: string, revision: number, where: readonly Equality[] = []): readonly StoreEvent[] | undefined {
+    return this.#resource(resource).history.since(revision, where);
   }
 
   subscribe(resource: string, listener: StoreListener, where: readonly Equality[] = []): () => void {
@@ -122,7 +128,9 @@ export class MemoryStore implements Store {
   #emit(name: string, type: StoreEvent['type'], record: StoredRecord, previous: StoredRecord | undefined): void {
     const resource = this.#resource(name);
     const time = this.#clock.now().getTime();
-    const event: StoreEvent = { type, resource: name, revision: record.revision, time, record, previous };
+    const { table } = resource;
+    const population = { all: table.size, namespace: table.sizeOf(record.namespace) };
+    const event: StoreEvent = { type, resource: name, revision: record.revision, time, record, previous, population };
     resource.history.add(event);
     this.journal(event, () => resource.listeners.deliver(event));
   }

@@ -23,13 +23,17 @@ export function fieldOf(record: StoredRecord, field: string): string {
 export const meets = (record: StoredRecord, where: readonly Equality[]): boolean =>
   where.every(({ field, value }) => fieldOf(record, field) === value);
 
-const keyOf = ({ namespace, name }: StoredRecord): string => `${namespace}/${name}`;
-const NOTHING: ReadonlyMap<string, StoredRecord> = new Map();
+const NOTHING: ReadonlySet<StoredRecord> = new Set();
 
-/** The records of a resource by the value of one field. */
+interface Records {
+  readonly byNamespace: Map<string, Set<StoredRecord>>;
+  size: number;
+}
+
+/** The records of a resource by the value of one field, and by their namespaces below it. */
 export class RecordIndex {
   readonly #field: string;
-  readonly #values = new Map<string, Map<string, StoredRecord>>();
+  readonly #values = new Map<string, Records>();
 
   constructor(field: string) {
     this.#field = field;
@@ -38,21 +42,39 @@ export class RecordIndex {
   /** Takes up a record in the place of its previous state. */
   set(record: StoredRecord, previous: StoredRecord | undefined): void {
     const value = fieldOf(record, this.#field);
-    if (previous !== undefined && fieldOf(previous, this.#field) !== value) this.delete(previous);
-    const records = this.#values.get(value);
-    if (records === undefined) this.#values.set(value, new Map([[keyOf(record), record]]));
-    else records.set(keyOf(record), record);
+    // First the new one, so that what holds only this object is not taken apart and made again.
+    let records = this.#values.get(value);
+    if (records === undefined) {
+      records = { byNamespace: new Map(), size: 0 };
+      this.#values.set(value, records);
+    }
+    const near = records.byNamespace.get(record.namespace);
+    if (near === undefined) records.byNamespace.set(record.namespace, new Set([record]));
+    else near.add(record);
+    records.size++;
+    if (previous !== undefined) this.delete(previous);
   }
 
   delete(record: StoredRecord): void {
     const value = fieldOf(record, this.#field);
     const records = this.#values.get(value);
-    if (records === undefined) return;
-    records.delete(keyOf(record));
+    const near = records?.byNamespace.get(record.namespace);
+    if (records === undefined || near === undefined || !near.delete(record)) return;
+    records.size--;
+    if (near.size === 0) records.byNamespace.delete(record.namespace);
     if (records.size === 0) this.#values.delete(value);
   }
 
-  get(value: string): ReadonlyMap<string, StoredRecord> {
-    return this.#values.get(value) ?? NOTHING;
+  /** How many have the value. */
+  count(value: string, namespace: string | undefined): number {
+    const records = this.#values.get(value);
+    return namespace === undefined ? (records?.size ?? 0) : (records?.byNamespace.get(namespace)?.size ?? 0);
+  }
+
+  /** Those that have the value, in no order. */
+  *get(value: string, namespace: string | undefined): Generator<StoredRecord> {
+    const near = this.#values.get(value)?.byNamespace;
+    if (namespace !== undefined) yield* near?.get(namespace) ?? NOTHING;
+    else for (const records of near?.values() ?? []) yield* records;
   }
 }

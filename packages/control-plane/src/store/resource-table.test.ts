@@ -1,9 +1,12 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { History } from './history.ts';
 import { Listeners } from './listeners.ts';
+import { compareKeys } from './ordered-keys.ts';
+import { keyOf } from './pin.ts';
 import { meets } from './record-index.ts';
-import { compareKeys, ResourceTable } from './resource-table.ts';
-import type { StoredRecord, StoreEvent } from './store.ts';
+import { ResourceTable } from './resource-table.ts';
+import type { PageOptions, StoredRecord, StoreEvent } from './store.ts';
 
 let revision = 0;
 /** A record that tells how often it is looked at. */
@@ -28,61 +31,113 @@ function record(namespace: string, name: string, node: string, looked: { at: num
   };
 }
 
+const change = (
+  made: StoredRecord,
+  previous: StoredRecord | undefined,
+  type: StoreEvent['type'] = previous === undefined ? 'ADDED' : 'MODIFIED',
+  population = { all: 0, namespace: 0 },
+): StoreEvent => ({ type, resource: '/pods', revision: made.revision, time: 0, record: made, previous, population });
+
+/** A table with the history of its changes. */
+class State {
+  readonly table = new ResourceTable();
+  readonly history: History;
+
+  constructor(maxEvents = Number.POSITIVE_INFINITY) {
+    this.history = new History({ maxAgeMs: 1, maxEvents }, revision);
+  }
+
+  put(made: StoredRecord): void {
+    const previous = this.table.set(made);
+    this.#told(made, previous, previous === undefined ? 'ADDED' : 'MODIFIED');
+  }
+
+  delete(made: StoredRecord): void {
+    const previous = this.table.delete(made.namespace, made.name);
+    if (previous !== undefined) this.#told(made, previous, 'DELETED');
+  }
+
+  #told(made: StoredRecord, previous: StoredRecord | undefined, type: StoreEvent['type']): void {
+    const population = { all: this.table.size, namespace: this.table.sizeOf(made.namespace) };
+    this.history.add(change(made, previous, type, population));
+  }
+}
+
 const NODE = { field: 'spec.nodeName', value: 'mine' };
 const APP = { field: 'label:app', value: 'mine' };
 const NAME = { field: 'metadata.name', value: 'pod-1' };
+const NAMESPACE = { field: 'metadata.namespace', value: 'mine' };
 
-/** How many looks at records each question costs among so many others. */
+/** How many looks at records each question costs among so many others, each of which has changed since. */
 function cost(others: number): Record<string, number> {
   const looked = { at: 0 };
-  const table = new ResourceTable();
-  for (let index = 0; index < others; index++)
-    table.set(record(`ns-${index % 10}`, `other-${index}`, `node-${index}`, looked));
-  for (const name of ['pod-1', 'pod-2']) table.set(record('mine', name, 'mine', looked));
+  const state = new State();
+  const { table, history } = state;
+  const putOthers = () => {
+    for (let index = 0; index < others; index++)
+      state.put(record(`ns-${index % 10}`, `other-${index}`, `node-${index}`, looked));
+  };
+  // Others with its label and node in other namespaces, too.
+  const putAlike = () => {
+    for (let index = 0; index < others; index++) state.put(record('zz', `alike-${index}`, 'theirs', looked));
+  };
+  putOthers();
+  putAlike();
+  for (const name of ['pod-1', 'pod-2']) state.put(record('mine', name, 'mine', looked));
+  state.put(record('mine', 'pod-3', 'theirs', looked));
+  const past = revision;
+  putOthers();
+  putAlike();
+  state.put(record('mine', 'pod-1', 'mine', looked));
+  const [theirs, labelled] = [
+    { ...NODE, value: 'theirs' },
+    { ...APP, value: 'theirs' },
+  ];
   const questions: Record<string, () => unknown> = {
     'by name in a namespace': () => table.page({ namespace: 'mine', where: [NAME] }),
     'by name in all namespaces': () => table.page({ where: [NAME] }),
     'by a field': () => table.page({ where: [NODE] }),
     'by a label': () => table.page({ where: [APP] }),
-    'by a label and a namespace': () => table.page({ namespace: 'mine', where: [APP] }),
-    'by a field and a namespace': () => table.page({ namespace: 'mine', where: [NODE] }),
+    'by a label and a namespace': () => table.page({ namespace: 'mine', where: [labelled] }),
+    'by a field and a namespace': () => table.page({ namespace: 'mine', where: [theirs] }),
     'by name and a field': () => table.page({ where: [NODE, NAME] }),
     'the next page by a field': () =>
       table.page({ where: [NODE], after: { namespace: 'mine', name: 'pod-1' }, limit: 1 }),
     'a namespace': () => table.page({ namespace: 'mine' }),
     'a page of all': () => table.page({ limit: 2 }),
-    'a page of the past': () =>
-      table.pageBefore([change(record('mine', 'pod-3', 'mine', looked), undefined)], { limit: 2 }),
-    'the past by a label': () =>
-      table.pageBefore([change(record('mine', 'pod-3', 'mine', looked), undefined)], { where: [APP] }),
-    'the past by a field': () =>
-      table.pageBefore([change(record('mine', 'pod-3', 'mine', looked), undefined)], { where: [NODE] }),
-    'a write': () => table.set(record('mine', 'pod-1', 'mine', looked)),
-    'a deletion': () => table.delete('mine', 'pod-2'),
+    'a page of those that a predicate takes': () => table.page({ limit: 2, matches: ({ name }) => name !== 'pod-2' }),
+    'a page of the past': () => table.pageAt(past, history, { limit: 2 }),
+    'a page of a namespace in the past': () => table.pageAt(past, history, { namespace: 'mine', limit: 1 }),
+    'the next page of the past': () =>
+      table.pageAt(past, history, { limit: 1, left: 9, after: { namespace: 'mine', name: 'pod-1' } }),
+    'the past by a label': () => table.pageAt(past, history, { where: [APP] }),
+    'the past by a field in a namespace': () => table.pageAt(past, history, { namespace: 'mine', where: [theirs] }),
+    'changes of an object': () => history.since(past, [NAME, NAMESPACE]),
+    'changes of a namespace': () => history.since(past, [NAMESPACE]),
+    'changes by a field': () => history.since(past, [NODE]),
+    'changes by a label in a namespace': () => history.since(past, [labelled, NAMESPACE]),
+    'changes by name': () => history.since(past, [NAME]),
+    'a write': () => state.put(record('mine', 'pod-1', 'mine', looked)),
+    'a deletion': () => state.delete(record('mine', 'pod-2', 'mine', looked)),
   };
-  // An index is made, and names are put in order, when they are first asked for.
+  // An index is made when it is first asked for.
   for (const ask of Object.values(questions).slice(0, -2)) ask();
   return Object.fromEntries(
     Object.entries(questions).map(([name, ask]) => {
       looked.at = 0;
-      ask();
-      return [name, looked.at];
+      const answer = ask();
+      return [name, looked.at + (Array.isArray(answer) ? answer.length : 0)];
     }),
   );
 }
 
-const change = (record: StoredRecord, previous: StoredRecord | undefined): StoreEvent => ({
-  type: previous === undefined ? 'ADDED' : 'MODIFIED',
-  resource: '/pods',
-  revision: record.revision,
-  time: 0,
-  record,
-  previous,
-});
-
-test('what a question costs does not depend on how many records it does not touch', () => {
+test('what a question costs does not depend on how many records and changes it does not touch', () => {
   expect(cost(10_000)).toEqual(cost(100));
 });
+
+const POD = { field: 'metadata.name', value: 'p' };
+const A = { field: 'metadata.namespace', value: 'a' };
+const label = (key: string, value: string) => ({ field: `label:${key}`, value });
 
 test('an event reaches those whom its new or its previous state concerns, however many others listen', () => {
   const heard = (others: number): string[] => {
@@ -92,95 +147,146 @@ test('an event reaches those whom its new or its previous state concerns, howeve
       listeners.add((event) => calls.push(`${name} ${event.record.name}`), where);
     for (let index = 0; index < others; index++) {
       listen(`${index}`, [{ field: 'spec.nodeName', value: `node-${index}` }]);
-      listen(`${index}`, [
-        { field: 'metadata.name', value: `name-${index}` },
-        { field: 'metadata.namespace', value: 'a' },
-      ]);
-      listen(`${index}`, [
-        { field: 'metadata.name', value: 'p' },
-        { field: 'metadata.namespace', value: `ns-${index}` },
-      ]);
+      listen(`${index}`, [{ field: 'metadata.name', value: `name-${index}` }, A]);
+      listen(`${index}`, [POD, { field: 'metadata.namespace', value: `ns-${index}` }]);
       listen(`${index}`, [{ field: 'metadata.namespace', value: `ns-${index}` }]);
+      listen(`${index}`, [label('app', 'new'), { field: 'metadata.namespace', value: `ns-${index}` }]);
+      listen(`${index}`, [label(`key-${index}`, 'new')]);
+      // They share a label with the pod; the other one tells them apart.
+      listen(`${index}`, [label('app', 'new'), label('instance', String(index))]);
     }
     listen('all', []);
     listen('new node', [{ field: 'spec.nodeName', value: 'new' }]);
     listen('old node', [{ field: 'spec.nodeName', value: 'old' }]);
-    listen('namespace', [{ field: 'metadata.namespace', value: 'a' }]);
-    listen('name', [{ field: 'metadata.name', value: 'p' }]);
-    listen('object', [
-      { field: 'metadata.name', value: 'p' },
-      { field: 'metadata.namespace', value: 'a' },
-    ]);
-    const leave = listen('gone', [{ field: 'metadata.name', value: 'p' }]);
+    listen('new label', [label('app', 'new')]);
+    listen('old label here', [label('app', 'old'), A]);
+    listen('namespace', [A]);
+    listen('name', [POD]);
+    listen('object', [POD, A]);
+    const leave = listen('gone', [POD]);
     leave();
     listeners.deliver(change(record('a', 'p', 'new'), record('a', 'p', 'old')));
-    return calls.sort();
+    // Of those that share a label the first one is found by it: where it was added, nobody shared anything.
+    return calls.filter((call) => call !== '0 p').sort();
   };
-  expect(heard(100)).toEqual(['all p', 'name p', 'namespace p', 'new node p', 'object p', 'old node p'].sort());
+  const expected = ['all', 'name', 'namespace', 'new label', 'new node', 'object', 'old label here', 'old node'];
+  expect(heard(100)).toEqual(expected.map((name) => `${name} p`).sort());
   expect(heard(10_000)).toEqual(heard(100));
 });
 
 const steps = fc.array(
   fc.record({
-    namespace: fc.constantFrom('a', 'b', 'c'),
+    namespace: fc.constantFrom('a', 'a-b', 'c'),
     name: fc.constantFrom('1', '2', '3', '4'),
     node: fc.constantFrom('', 'x', 'y'),
     gone: fc.boolean(),
   }),
   { maxLength: 40 },
 );
+const conditions = fc.subarray([
+  { field: 'spec.nodeName', value: 'x' },
+  { field: 'label:app', value: 'x' },
+  { field: 'metadata.name', value: '2' },
+  { field: 'metadata.namespace', value: 'a' },
+]);
 const questions = fc.record({
-  namespace: fc.option(fc.constantFrom('a', 'b'), { nil: undefined }),
-  where: fc.subarray([
-    { field: 'spec.nodeName', value: 'x' },
-    { field: 'metadata.name', value: '2' },
-    { field: 'metadata.namespace', value: 'a' },
-  ]),
-  after: fc.option(fc.record({ namespace: fc.constantFrom('a', 'b'), name: fc.constantFrom('1', '3') }), {
+  namespace: fc.option(fc.constantFrom('a', 'a-b'), { nil: undefined }),
+  where: conditions,
+  after: fc.option(fc.record({ namespace: fc.constantFrom('a', 'a-b'), name: fc.constantFrom('1', '3') }), {
     nil: undefined,
   }),
   limit: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
 });
 
+/** Plays steps; the records that there are then. */
+function play(
+  state: State,
+  plain: Map<string, StoredRecord>,
+  all: typeof steps extends fc.Arbitrary<infer T> ? T : never,
+) {
+  for (const { namespace, name, node, gone } of all) {
+    const made = record(namespace, name, node);
+    if (gone) {
+      state.delete(made);
+      plain.delete(keyOf(made));
+    } else {
+      state.put(made);
+      plain.set(keyOf(made), made);
+    }
+  }
+  return [...plain.values()];
+}
+
 test('pages, of now and of the past, are those of a plain list that is searched', () => {
   fc.assert(
-    fc.property(steps, steps, questions, (first, later, question) => {
-      const table = new ResourceTable();
+    fc.property(steps, steps, steps, questions, (first, later, last, question) => {
+      const state = new State();
       const plain = new Map<string, StoredRecord>();
-      table.page(question);
-      const apply = (all: typeof first): StoreEvent[] =>
-        all.flatMap(({ namespace, name, node, gone }) => {
-          const key = `${namespace}/${name}`;
-          const made = record(namespace, name, node);
-          if (!gone) {
-            plain.set(key, made);
-            return [change(made, table.set(made))];
-          }
-          plain.delete(key);
-          const previous = table.delete(namespace, name);
-          return previous === undefined ? [] : [{ ...change(made, previous), type: 'DELETED' as const }];
-        });
-      apply(first);
-      const before = [...plain.values()];
-      expect(table.page(question)).toEqual(search(before, question));
-      const changes = apply(later);
-      expect(table.page(question)).toEqual(search([...plain.values()], question));
-      expect(table.pageBefore(changes, question)).toEqual(search(before, question));
+      state.table.page(question);
+      const before = play(state, plain, first);
+      const past = revision;
+      expect(state.table.page(question)).toEqual(search(before, question));
+      const after = play(state, plain, later);
+      expect(state.table.page(question)).toEqual(search(after, question));
+      expect(state.table.pageAt(past, state.history, question)).toEqual(search(before, question));
+      const matches = (one: StoredRecord): boolean => one.name !== '3';
+      const chosen = search(before.filter(matches), question);
+      expect(state.table.pageAt(past, state.history, { ...question, matches })).toEqual({
+        records: chosen.records,
+        remaining: Math.min(1, chosen.remaining),
+      });
+      // What a full disk did not take has not happened.
+      const taken = revision;
+      const copy = new Map(plain);
+      play(state, copy, last);
+      for (const event of (state.history.since(taken) ?? []).toReversed()) {
+        if (event.previous === undefined) state.table.delete(event.record.namespace, event.record.name);
+        else state.table.set(event.previous);
+        state.history.takeBack(event.revision);
+      }
+      expect(state.table.page(question)).toEqual(search(after, question));
+      expect(state.table.pageAt(past, state.history, question)).toEqual(search(before, question));
     }),
     { numRuns: 500 },
   );
 });
 
-function search(
-  records: StoredRecord[],
-  { namespace, where, after, limit = records.length }: typeof questions extends fc.Arbitrary<infer T> ? T : never,
-) {
+test('the changes of a replay are all that meet its equalities, in order, also of a history that forgets', () => {
+  fc.assert(
+    fc.property(
+      steps,
+      steps,
+      conditions,
+      fc.integer({ min: 1, max: 50 }),
+      fc.nat(60),
+      (first, later, where, max, back) => {
+        const state = new State(max);
+        const start = revision;
+        play(state, new Map(), first);
+        // An index that is made early has to keep up; one that is made late has to catch up.
+        if (back % 2 === 0) state.history.since(state.history.compactedRevision, where);
+        play(state, new Map(), later);
+        const from = Math.max(start, revision - back);
+        const all = state.history.since(from);
+        const some = state.history.since(from, where);
+        expect(some === undefined).toBe(all === undefined);
+        const concerned = (event: StoreEvent): boolean =>
+          meets(event.record, where) || (event.previous !== undefined && meets(event.previous, where));
+        expect(some?.filter(concerned)).toEqual(all?.filter(concerned));
+        expect(some?.map((event) => event.revision)).toEqual(
+          some?.map((event) => event.revision).sort((a, b) => a - b),
+        );
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+function search(records: StoredRecord[], { namespace, where = [], after, limit = records.length }: PageOptions) {
   const found = records
     .filter((one) => namespace === undefined || one.namespace === namespace)
     .filter((one) => meets(one, where))
-    .filter(
-      (one) => after === undefined || [one.namespace, one.name].join('/') > [after.namespace, after.name].join('/'),
-    )
-    .sort((a, b) => compareKeys(a.namespace, b.namespace) || compareKeys(a.name, b.name));
+    .filter((one) => after === undefined || keyOf(one) > keyOf(after))
+    .sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
   return { records: found.slice(0, limit), remaining: Math.max(0, found.length - limit) };
 }

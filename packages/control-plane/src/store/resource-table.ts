@@ -1,168 +1,205 @@
+import type { History } from './history.ts';
+import { compareKeys, OrderedKeys } from './ordered-keys.ts';
+import { keyOf } from './pin.ts';
 import { type Equality, LABEL, meets, RecordIndex } from './record-index.ts';
-import type { PageOptions, RecordPage, StoredRecord, StoreEvent } from './store.ts';
+import type { PageOptions, RecordPage, StoredRecord } from './store.ts';
+import { WordIndex, type Words } from './word-index.ts';
 
 /** Labels by which a resource is indexed at most: each costs every write a little, and memory. */
 const MAX_LABEL_INDEXES = 16;
 
-/** Keys are ordered by bytes, as etcd orders them. Names are ASCII, so code units do. */
-export const compareKeys = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+/** The least character of names, and the one after the slash: where a key's followers and a namespace's end are. */
+const AFTER_KEY = '\u0000';
+const AFTER_SLASH = '0';
 
-const compareRecords = (a: StoredRecord, b: StoredRecord): number =>
-  compareKeys(a.namespace, b.namespace) || compareKeys(a.name, b.name);
-
-/** The records of one namespace, with their names in order. The order is made when a list first asks for it, and then kept. */
-class Bucket {
-  readonly records = new Map<string, StoredRecord>();
-  #names: string[] | undefined;
-
-  set(record: StoredRecord): void {
-    const { name } = record;
-    if (!this.records.has(name)) this.#names?.splice(upperBound(this.#names, name), 0, name);
-    this.records.set(name, record);
-  }
-
-  delete(name: string): void {
-    if (this.records.delete(name)) this.#names?.splice(upperBound(this.#names, name) - 1, 1);
-  }
-
-  names(): readonly string[] {
-    this.#names ??= [...this.records.keys()].sort(compareKeys);
-    return this.#names;
-  }
+/** The keys that a page may hold: from the first on, up to the last, which is not among them. */
+function boundsOf({ namespace, after }: PageOptions): { from: string; to: string | undefined } {
+  const start = namespace === undefined ? '' : `${namespace}/`;
+  const next = after === undefined ? '' : `${keyOf(after)}${AFTER_KEY}`;
+  return {
+    from: compareKeys(start, next) < 0 ? next : start,
+    to: namespace === undefined ? undefined : `${namespace}${AFTER_SLASH}`,
+  };
 }
-
-/** Index of the first name that is greater than `after`. */
-function upperBound(names: readonly string[], after: string): number {
-  let low = 0;
-  let high = names.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((names[middle] ?? '') <= after) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-type Range = Pick<PageOptions, 'namespace' | 'after' | 'where'>;
 
 /** Whether a record is one that a page may hold. */
-const isWithin = (record: StoredRecord, { namespace, after, where = [] }: Range): boolean =>
+const isWithin = (record: StoredRecord, { namespace, after, where = [] }: PageOptions): boolean =>
   (namespace === undefined || record.namespace === namespace) &&
-  (after === undefined ||
-    record.namespace > after.namespace ||
-    (record.namespace === after.namespace && record.name > after.name)) &&
+  (after === undefined || keyOf(record) > keyOf(after)) &&
   meets(record, where);
 
-/** All records of one resource in memory, by namespace and name, and by the fields that were asked for. */
+const inOrder = (records: StoredRecord[]): StoredRecord[] =>
+  records
+    .map((record) => ({ key: keyOf(record), record }))
+    .sort((a, b) => compareKeys(a.key, b.key))
+    .map(({ record }) => record);
+
+/** The first records that are meant, and whether there are more (`remaining` is 1 then). */
+function take(records: Iterable<StoredRecord>, { matches, limit = Number.POSITIVE_INFINITY }: PageOptions): RecordPage {
+  const chosen: StoredRecord[] = [];
+  for (const record of records) {
+    if (matches !== undefined && !matches(record)) continue;
+    if (chosen.length >= limit) return { records: chosen, remaining: 1 };
+    chosen.push(record);
+  }
+  return { records: chosen, remaining: 0 };
+}
+
+/** Two ordered sequences of distinct keys as one. */
+function* merged(a: Iterator<string>, b: Iterator<string>): Generator<string> {
+  let [left, right] = [a.next(), b.next()];
+  while (left.done !== true || right.done !== true) {
+    if (right.done === true || (left.done !== true && left.value < right.value)) {
+      yield left.value;
+      left = a.next();
+    } else {
+      yield right.value;
+      right = b.next();
+    }
+  }
+}
+
+/** All records of one resource in memory, by key in the order of keys, and by the fields that were asked for. */
 export class ResourceTable {
-  readonly #namespaces = new Map<string, Bucket>();
+  readonly #records = new Map<string, StoredRecord>();
+  readonly #keys = new OrderedKeys();
+  readonly #namespaces = new Map<string, number>();
   readonly #indexes = new Map<string, RecordIndex>();
-  #count = 0;
+  readonly #words = new Map<Words, WordIndex>();
 
   get size(): number {
-    return this.#count;
+    return this.#records.size;
+  }
+
+  sizeOf(namespace: string): number {
+    return this.#namespaces.get(namespace) ?? 0;
   }
 
   get(namespace: string, name: string): StoredRecord | undefined {
-    return this.#namespaces.get(namespace)?.records.get(name);
+    return this.#records.get(keyOf({ namespace, name }));
   }
 
   set(record: StoredRecord): StoredRecord | undefined {
-    let bucket = this.#namespaces.get(record.namespace);
-    if (bucket === undefined) {
-      bucket = new Bucket();
-      this.#namespaces.set(record.namespace, bucket);
+    const key = keyOf(record);
+    const previous = this.#records.get(key);
+    this.#records.set(key, record);
+    if (previous === undefined) {
+      this.#keys.add(key);
+      this.#namespaces.set(record.namespace, this.sizeOf(record.namespace) + 1);
     }
-    const previous = bucket.records.get(record.name);
-    if (previous === undefined) this.#count++;
-    bucket.set(record);
     for (const index of this.#indexes.values()) index.set(record, previous);
+    for (const index of this.#words.values()) index.set(record, previous);
     return previous;
   }
 
   delete(namespace: string, name: string): StoredRecord | undefined {
-    const bucket = this.#namespaces.get(namespace);
-    const previous = bucket?.records.get(name);
-    if (bucket === undefined || previous === undefined) return undefined;
-    bucket.delete(name);
-    if (bucket.records.size === 0) this.#namespaces.delete(namespace);
+    const key = keyOf({ namespace, name });
+    const previous = this.#records.get(key);
+    if (previous === undefined) return undefined;
+    this.#records.delete(key);
+    this.#keys.delete(key);
+    const left = this.sizeOf(namespace) - 1;
+    if (left === 0) this.#namespaces.delete(namespace);
+    else this.#namespaces.set(namespace, left);
     for (const index of this.#indexes.values()) index.delete(previous);
-    this.#count--;
+    for (const index of this.#words.values()) index.delete(previous);
     return previous;
+  }
+
+  /** The records under any of the words. */
+  find(words: Words, asked: Iterable<string>): readonly StoredRecord[] {
+    let index = this.#words.get(words);
+    if (index === undefined) {
+      index = new WordIndex(words);
+      for (const record of this.#records.values()) index.set(record, undefined);
+      this.#words.set(words, index);
+    }
+    return index.find(asked);
   }
 
   /** One page in key order. */
   page(options: PageOptions): RecordPage {
-    const { where = [] } = options;
-    if (where.length > 0) return this.#found(where, options);
-    const { namespace, after, limit = Number.POSITIVE_INFINITY } = options;
-    const records: StoredRecord[] = [];
-    let remaining = 0;
-    const namespaces = namespace === undefined ? [...this.#namespaces.keys()].sort(compareKeys) : [namespace];
-    for (const key of namespaces) {
-      if (after !== undefined && key < after.namespace) continue;
-      const bucket = this.#namespaces.get(key);
-      if (bucket === undefined) continue;
-      const names = bucket.names();
-      const from = after !== undefined && key === after.namespace ? upperBound(names, after.name) : 0;
-      const to = Math.min(names.length, from + Math.max(0, limit - records.length));
-      for (let index = from; index < to; index++) {
-        const record = bucket.records.get(names[index] ?? '');
-        if (record !== undefined) records.push(record);
-      }
-      remaining += names.length - to;
+    const { where = [], matches } = options;
+    if (where.length > 0) {
+      const found = [...this.#candidates(where, options.namespace)].filter((record) => isWithin(record, options));
+      return counted(inOrder(found), options);
     }
-    return { records, remaining };
+    const { from, to } = boundsOf(options);
+    const page = take(this.#recordsOf(this.#keys.range(from, to)), options);
+    if (matches !== undefined || page.remaining === 0) return page;
+    const end = to === undefined ? this.size : this.#keys.rank(to);
+    return { records: page.records, remaining: end - this.#keys.rank(from) - page.records.length };
   }
 
-  /** A page as it was before the given changes (oldest first): what is now, with what they replaced. */
-  pageBefore(changes: readonly StoreEvent[], options: PageOptions): RecordPage {
-    const { limit = Number.POSITIVE_INFINITY } = options;
-    // The first change of an object has the state before all of them.
-    const undone = new Map<string, StoreEvent>();
-    for (const change of changes) {
-      const key = `${change.record.namespace}/${change.record.name}`;
-      if (!undone.has(key)) undone.set(key, change);
-    }
-    const now = this.page({ ...options, limit: limit + undone.size });
-    let total = now.records.length + now.remaining;
-    const records = now.records.filter(({ namespace, name }) => !undone.has(`${namespace}/${name}`));
-    for (const { record, previous } of undone.values()) {
-      const current = this.get(record.namespace, record.name);
-      if (current !== undefined && isWithin(current, options)) total--;
-      if (previous === undefined || !isWithin(previous, options)) continue;
-      total++;
-      records.push(previous);
-    }
-    const chosen = records.sort(compareRecords).slice(0, Math.min(limit, records.length));
-    return { records: chosen, remaining: total - chosen.length };
+  /** A page as it was at a revision from which the history knows all changes. */
+  pageAt(revision: number, history: History, options: PageOptions): RecordPage {
+    const { where = [], matches, namespace, after } = options;
+    if (where.length > 0) return counted(inOrder(this.#foundAt(revision, history, options)), options);
+    const page = take(this.#rangeAt(revision, history, options), options);
+    if (matches !== undefined || page.remaining === 0) return page;
+    const left = options.left ?? (after === undefined ? this.#sizeAt(revision, history, namespace) : undefined);
+    if (left !== undefined) return { records: page.records, remaining: left - page.records.length };
+    // Somebody else's place in the list: what comes after it has to be counted.
+    const rest = take(this.#rangeAt(revision, history, { namespace, after: page.records.at(-1) ?? after }), {});
+    return { records: page.records, remaining: rest.records.length };
   }
 
-  /** The records that meet equalities, found by the one that leaves the fewest. */
-  #found(where: readonly Equality[], options: PageOptions): RecordPage {
-    const { limit = Number.POSITIVE_INFINITY } = options;
-    const records = this.#candidates(where, options.namespace)
-      .filter((record) => isWithin(record, options))
-      .sort(compareRecords);
-    const page = records.slice(0, Math.min(limit, records.length));
-    return { records: page, remaining: records.length - page.length };
+  #rangeAt(revision: number, history: History, options: PageOptions): Generator<StoredRecord> {
+    const { from, to } = boundsOf(options);
+    return this.#recordsAt(revision, history, merged(this.#keys.range(from, to), history.gone.range(from, to)));
   }
 
-  #candidates(where: readonly Equality[], within: string | undefined): StoredRecord[] {
+  *#recordsOf(keys: Iterable<string>): Generator<StoredRecord> {
+    for (const key of keys) {
+      const record = this.#records.get(key);
+      if (record !== undefined) yield record;
+    }
+  }
+
+  /** What keys stood for at a revision: what the first change after it replaced. */
+  *#recordsAt(revision: number, history: History, keys: Iterable<string>): Generator<StoredRecord> {
+    for (const key of keys) {
+      const change = history.firstAfter(revision, { key });
+      const record = change === undefined ? this.#records.get(key) : change.previous;
+      if (record !== undefined) yield record;
+    }
+  }
+
+  #foundAt(revision: number, history: History, options: PageOptions): StoredRecord[] {
+    const { where = [], namespace } = options;
+    const near = namespace === undefined ? where : [...where, { field: 'metadata.namespace', value: namespace }];
+    const keys = new Set<string>();
+    for (const record of this.#candidates(where, namespace)) keys.add(keyOf(record));
+    for (const { record } of history.since(revision, near) ?? []) keys.add(keyOf(record));
+    return [...this.#recordsAt(revision, history, keys)].filter((record) => isWithin(record, options));
+  }
+
+  #sizeAt(revision: number, history: History, namespace: string | undefined): number {
+    const change = history.firstAfter(revision, { namespace });
+    if (change === undefined) return namespace === undefined ? this.size : this.sizeOf(namespace);
+    const { type, population } = change;
+    const size = namespace === undefined ? population.all : population.namespace;
+    return type === 'ADDED' ? size - 1 : type === 'DELETED' ? size + 1 : size;
+  }
+
+  /** What may meet the equalities, found by the one that leaves the fewest. */
+  #candidates(where: readonly Equality[], within: string | undefined): Iterable<StoredRecord> {
     const namespace = within ?? where.find(({ field }) => field === 'metadata.namespace')?.value;
     const name = where.find(({ field }) => field === 'metadata.name')?.value;
     if (namespace !== undefined && name !== undefined) {
       const record = this.get(namespace, name);
       return record === undefined ? [] : [record];
     }
-    let fewest: ReadonlyMap<string, StoredRecord> | undefined =
-      namespace === undefined ? undefined : (this.#namespaces.get(namespace)?.records ?? new Map());
+    let fewest: { count: number; index: RecordIndex; value: string } | undefined;
     for (const { field, value } of where) {
       if (field === 'metadata.namespace') continue;
-      const records = this.#index(field).get(value);
-      if (fewest === undefined || records.size < fewest.size) fewest = records;
+      const index = this.#index(field);
+      const count = index.count(value, namespace);
+      if (fewest === undefined || count < fewest.count) fewest = { count, index, value };
     }
-    return [...(fewest?.values() ?? [])];
+    if (fewest !== undefined) return fewest.index.get(fewest.value, namespace);
+    const { from, to } = boundsOf({ namespace });
+    return this.#recordsOf(this.#keys.range(from, to));
   }
 
   /** Made when the field is first asked for: what nobody asks for costs nothing. */
@@ -175,9 +212,7 @@ export class ResourceTable {
     } else {
       this.#forgetLabels();
       index = new RecordIndex(field);
-      for (const bucket of this.#namespaces.values()) {
-        for (const record of bucket.records.values()) index.set(record, undefined);
-      }
+      for (const record of this.#records.values()) index.set(record, undefined);
       this.#indexes.set(field, index);
     }
     return index;
@@ -189,4 +224,12 @@ export class ResourceTable {
     const [oldest] = labels;
     if (oldest !== undefined && labels.length >= MAX_LABEL_INDEXES) this.#indexes.delete(oldest);
   }
+}
+
+/** A page of records that are all there, so that the rest can be counted. */
+function counted(records: readonly StoredRecord[], options: PageOptions): RecordPage {
+  if (options.matches !== undefined) return take(records, options);
+  const { limit = records.length } = options;
+  const page = records.slice(0, limit);
+  return { records: page, remaining: records.length - page.length };
 }

@@ -1,5 +1,6 @@
 import { StatusError } from '../status.ts';
 import type { Equality } from './record-index.ts';
+import type { Words } from './word-index.ts';
 
 /**
  * What is kept of one object. The JSON text is the truth: reads and watches send it as it is, writers parse it (and so
@@ -34,14 +35,16 @@ export interface StoreEvent {
   readonly time: number;
   readonly record: StoredRecord;
   readonly previous: StoredRecord | undefined;
+  /** How many objects there were after the change, of the resource and of it in this namespace. */
+  readonly population: { readonly all: number; readonly namespace: number };
 }
 
 export type StoreListener = (event: StoreEvent) => void;
 
-/** A page of records in key order (namespace, then name). */
+/** A page of records in the order of their keys, `namespace/name` byte by byte as etcd has them: `a-b/x` is before `a/x`. */
 export interface RecordPage {
   readonly records: readonly StoredRecord[];
-  /** How many records come after this page. */
+  /** How many records come after this page. When they were to match: 1 if there are any. */
   readonly remaining: number;
 }
 
@@ -50,9 +53,13 @@ export interface PageOptions {
   readonly namespace?: string | undefined;
   /** Only records that meet all of these: they are found, not searched for. */
   readonly where?: readonly Equality[] | undefined;
+  /** Only records that this accepts. It is asked no further than the page goes. */
+  readonly matches?: ((record: StoredRecord) => boolean) | undefined;
   /** Start after this key. */
   readonly after?: { readonly namespace: string; readonly name: string } | undefined;
   readonly limit?: number | undefined;
+  /** How many there are after `after`, where the caller knows: then those of the past need not be counted. */
+  readonly left?: number | undefined;
   /** The state as it was at this revision; absent: now. Throws RangeError when it is compacted. */
   readonly revision?: number | undefined;
 }
@@ -74,14 +81,19 @@ export interface Store {
   get(resource: string, namespace: string, name: string): StoredRecord | undefined;
   list(resource: string, options?: PageOptions): RecordPage;
   count(resource: string): number;
+  /** The records under any of the words (see `Words`), in no order. The index is made when it is first asked. */
+  find(resource: string, words: Words, asked: Iterable<string>): readonly StoredRecord[];
   /** Creates or replaces. */
   put(resource: string, draft: RecordDraft): StoredRecord;
   /** Removes; `render` gives the last state under the deletion's revision. */
   delete(resource: string, draft: RecordDraft): StoredRecord;
   /** Resolves when every write so far is durable. @throws StorageFullError when there was no room: they have not happened */
   settled(): Promise<void>;
-  /** Changes after `revision`, oldest first; undefined when they are no longer known. */
-  since(resource: string, revision: number): readonly StoreEvent[] | undefined;
+  /**
+   * Changes after `revision`, oldest first; undefined when they are no longer known. With equalities: all whose record or previous
+   * record meets them, and few others.
+   */
+  since(resource: string, revision: number, where?: readonly Equality[]): readonly StoreEvent[] | undefined;
   /**
    * Calls `listener` for every later change of the resource, in order, once it is durable. With equalities: for every one whose
    * record or previous record may meet them, and for few others. Returns the way out.

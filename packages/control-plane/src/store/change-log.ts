@@ -1,0 +1,57 @@
+import type { StoreEvent } from './store.ts';
+
+/** Changes, oldest first: new ones come at the end, old ones go from the front. */
+export class ChangeLog {
+  #events: StoreEvent[] = [];
+  #start = 0;
+
+  get size(): number {
+    return this.#events.length - this.#start;
+  }
+
+  get oldest(): StoreEvent | undefined {
+    return this.#events[this.#start];
+  }
+
+  get newest(): StoreEvent | undefined {
+    return this.size === 0 ? undefined : this.#events.at(-1);
+  }
+
+  push(event: StoreEvent): void {
+    this.#events.push(event);
+  }
+
+  dropNewest(): void {
+    if (this.size > 0) this.#events.pop();
+  }
+
+  dropOldest(): void {
+    if (this.size === 0) return;
+    this.#start++;
+    // Give the front of the array back only now and then, so that forgetting stays cheap.
+    if (this.#start > 16 && this.#start * 2 > this.#events.length) {
+      this.#events = this.#events.slice(this.#start);
+      this.#start = 0;
+    }
+  }
+
+  /** The first change after a revision. */
+  firstAfter(revision: number): StoreEvent | undefined {
+    return this.#events[this.#indexAfter(revision)];
+  }
+
+  after(revision: number): readonly StoreEvent[] {
+    return this.#events.slice(this.#indexAfter(revision));
+  }
+
+  #indexAfter(revision: number): number {
+    let low = this.#start;
+    let high = this.#events.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#events[middle]?.revision ?? 0) <= revision) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

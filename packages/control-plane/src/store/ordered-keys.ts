@@ -1,0 +1,169 @@
+/** Most entries of a node. */
+const MAX = 64;
+/** Below this many a node is joined with a neighbour that has room. */
+const MIN = 16;
+
+/** Keys are ordered by bytes, as etcd orders them. Names are ASCII, so code units do. */
+export const compareKeys = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** A leaf holds keys; every other node holds nodes. `size`: how many keys are below. */
+interface Leaf {
+  readonly keys: string[];
+  readonly nodes?: undefined;
+  size: number;
+}
+interface Branch {
+  readonly nodes: Node[];
+  readonly keys?: undefined;
+  size: number;
+}
+type Node = Leaf | Branch;
+
+const leaf = (keys: string[]): Leaf => ({ keys, size: keys.length });
+const branch = (nodes: Node[]): Branch => ({ nodes, size: nodes.reduce((sum, { size }) => sum + size, 0) });
+const widthOf = (node: Node): number => (node.keys ?? node.nodes).length;
+const firstOf = (node: Node): string => {
+  let at = node;
+  while (at.nodes !== undefined) {
+    const [first] = at.nodes;
+    if (first === undefined) return '';
+    at = first;
+  }
+  return at.keys[0] ?? '';
+};
+
+/** Index of the first key that is not less. */
+function lowerBound(keys: readonly string[], key: string): number {
+  let low = 0;
+  let high = keys.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((keys[middle] ?? '') < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Index of the node in which a key is, or would be. */
+function nodeAt(nodes: readonly Node[], key: string): number {
+  let low = 1;
+  let high = nodes.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const node = nodes[middle];
+    if (node !== undefined && firstOf(node) <= key) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+function insert(node: Node, key: string): boolean {
+  if (node.keys !== undefined) {
+    const at = lowerBound(node.keys, key);
+    if (node.keys[at] === key) return false;
+    node.keys.splice(at, 0, key);
+    node.size++;
+    return true;
+  }
+  const at = nodeAt(node.nodes, key);
+  const child = node.nodes[at];
+  if (child === undefined || !insert(child, key)) return false;
+  node.size++;
+  if (widthOf(child) > MAX) node.nodes.splice(at + 1, 0, splitOff(child));
+  return true;
+}
+
+/** Takes the second half out of a node. */
+function splitOff(node: Node): Node {
+  const half = widthOf(node) >>> 1;
+  const rest = node.keys === undefined ? branch(node.nodes.splice(half)) : leaf(node.keys.splice(half));
+  node.size -= rest.size;
+  return rest;
+}
+
+function remove(node: Node, key: string): boolean {
+  if (node.keys !== undefined) {
+    const at = lowerBound(node.keys, key);
+    if (node.keys[at] !== key) return false;
+    node.keys.splice(at, 1);
+    node.size--;
+    return true;
+  }
+  const at = nodeAt(node.nodes, key);
+  const child = node.nodes[at];
+  if (child === undefined || !remove(child, key)) return false;
+  node.size--;
+  if (child.size === 0) node.nodes.splice(at, 1);
+  else if (widthOf(child) < MIN) join(node.nodes, at > 0 ? at - 1 : at);
+  return true;
+}
+
+/** Makes one node of two neighbours, where it is not too wide. */
+function join(nodes: Node[], at: number): void {
+  const [left, right] = [nodes[at], nodes[at + 1]];
+  if (left === undefined || right === undefined || widthOf(left) + widthOf(right) > MAX) return;
+  if (left.keys !== undefined && right.keys !== undefined) left.keys.push(...right.keys);
+  else if (left.nodes !== undefined && right.nodes !== undefined) left.nodes.push(...right.nodes);
+  left.size += right.size;
+  nodes.splice(at + 1, 1);
+}
+
+function* leavesFrom(node: Node, key: string): Generator<readonly string[]> {
+  if (node.keys !== undefined) {
+    yield node.keys;
+    return;
+  }
+  for (let at = nodeAt(node.nodes, key); at < node.nodes.length; at++) {
+    const child = node.nodes[at];
+    if (child !== undefined) yield* leavesFrom(child, key);
+  }
+}
+
+/** Distinct keys in order, as a tree that knows how many are below each node: every question costs their logarithm. */
+export class OrderedKeys {
+  #root: Node = leaf([]);
+
+  get size(): number {
+    return this.#root.size;
+  }
+
+  add(key: string): void {
+    insert(this.#root, key);
+    if (widthOf(this.#root) > MAX) {
+      const rest = splitOff(this.#root);
+      this.#root = branch([this.#root, rest]);
+    }
+  }
+
+  delete(key: string): void {
+    remove(this.#root, key);
+    while (this.#root.nodes !== undefined && this.#root.nodes.length <= 1) this.#root = this.#root.nodes[0] ?? leaf([]);
+  }
+
+  /** How many keys are less. */
+  rank(key: string): number {
+    let rank = 0;
+    let node = this.#root;
+    while (node.nodes !== undefined) {
+      const at = nodeAt(node.nodes, key);
+      for (let before = 0; before < at; before++) rank += node.nodes[before]?.size ?? 0;
+      const next = node.nodes[at];
+      if (next === undefined) return rank;
+      node = next;
+    }
+    return rank + lowerBound(node.keys, key);
+  }
+
+  /** The keys of [from, to) in order. They must not change meanwhile. */
+  *range(from: string, to: string | undefined): Generator<string> {
+    let start = true;
+    for (const keys of leavesFrom(this.#root, from)) {
+      for (let at = start ? lowerBound(keys, from) : 0; at < keys.length; at++) {
+        const key = keys[at] ?? '';
+        if (to !== undefined && key >= to) return;
+        yield key;
+      }
+      start = false;
+    }
+  }
+}
