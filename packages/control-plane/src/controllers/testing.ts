@@ -108,6 +108,11 @@ export class TestPlane {
     return (await this.send('GET', path)).code === 200;
   }
 
+  /** A request as it is, for watches. */
+  fetch(path: string): Promise<Response> {
+    return this.#plane.fetch(new Request(`http://plane${path}`));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#plane.close();
   }

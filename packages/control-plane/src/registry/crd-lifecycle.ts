@@ -1,7 +1,8 @@
 import { crdStatus, defaultCrd, initialCrdStatus, kindsOfCrd, validateCrd } from '../crd/index.ts';
 import type { KindDefinition } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
-import type { StoreEvent } from '../store/store.ts';
+import type { StoredRecord, StoreEvent } from '../store/store.ts';
+import type { Words } from '../store/word-index.ts';
 import { jsonEquals } from './object-text.ts';
 import type { Registry } from './registry.ts';
 
@@ -35,6 +36,32 @@ const conditionsOf = (crd: ApiObject): readonly Condition[] =>
 const isEstablished = (crd: ApiObject): boolean =>
   conditionsOf(crd).some(({ type, status }) => type === 'Established' && status === 'True');
 
+/** The names that a CRD wants or has, in its group. Two that share one are in each other's way. */
+function namesOf({ json }: StoredRecord): string[] {
+  const { spec, status } = JSON.parse(json) as ApiObject & { spec: CrdSpec; status?: { acceptedNames?: CrdNames } };
+  const words: string[] = [];
+  for (const { plural, singular, shortNames, kind, listKind } of [spec.names, status?.acceptedNames ?? {}]) {
+    for (const name of [plural, singular, ...(shortNames ?? [])]) words.push(`${spec.group} resource ${name ?? ''}`);
+    for (const name of [kind, listKind]) words.push(`${spec.group} kind ${name ?? ''}`);
+  }
+  return [...new Set(words)].filter((word) => !word.endsWith(' '));
+}
+
+interface CrdNames {
+  readonly plural?: string;
+  readonly singular?: string;
+  readonly shortNames?: readonly string[];
+  readonly kind?: string;
+  readonly listKind?: string;
+}
+
+interface CrdSpec {
+  readonly group: string;
+  readonly names: CrdNames;
+}
+
+const BY_NAME: Words = { of: (record) => [namesOf(record)] };
+
 function withStorageVersion(crd: ApiObject): KindDefinition[] {
   const { versions } = crd.spec as { versions: { name: string; storage: boolean }[] };
   const storageVersion = versions.find(({ storage }) => storage)?.name;
@@ -46,6 +73,8 @@ export class CrdLifecycle {
   readonly #registry: Registry;
   /** What is served of each CRD, to serve anew only what has changed. */
   readonly #served = new Map<string, unknown>();
+  /** CRDs to look at, by name. */
+  readonly #changed = new Set<string>();
   #scheduled = false;
   #stop: (() => void) | undefined;
 
@@ -64,33 +93,43 @@ export class CrdLifecycle {
   }
 
   #onEvent(event: StoreEvent): void {
-    if (event.type === 'DELETED') {
-      const { name } = event.record;
-      this.#served.delete(name);
-      this.#registry.kinds.setCustom(name, []);
+    const { record, previous, type } = event;
+    if (type === 'DELETED') {
+      this.#served.delete(record.name);
+      this.#registry.kinds.setCustom(record.name, []);
     }
+    this.#changed.add(record.name);
+    // A name that one gives up may be what another waits for.
+    const words = new Set([record, previous].flatMap((state) => (state === undefined ? [] : namesOf(state))));
+    for (const { name } of this.#registry.store.find(CRDS, BY_NAME, words)) this.#changed.add(name);
     // After the answer to the write that caused it, as a controller would.
     if (this.#scheduled) return;
     this.#scheduled = true;
     queueMicrotask(() => {
       this.#scheduled = false;
-      this.sync();
+      this.#syncChanged();
     });
   }
 
   /** Brings the status of every CRD and what is served up to date. */
   sync(): void {
+    for (const { name } of this.#registry.store.list(CRDS).records) this.#changed.add(name);
+    this.#syncChanged();
+  }
+
+  #syncChanged(): void {
     const { kinds, store } = this.#registry;
+    const names = [...this.#changed].sort();
+    this.#changed.clear();
     const crdKind = kinds.find('apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
     if (crdKind === undefined) return;
-    const parse = () => store.list(CRDS).records.map((record) => this.#registry.parse(crdKind, record));
-    const names = parse().map(({ metadata }) => metadata.name ?? '');
     for (const name of names) {
       const record = store.get(CRDS, '', name);
       if (record === undefined) continue;
       const crd = this.#registry.parse(crdKind, record);
       const dying = crd.metadata.deletionTimestamp !== undefined;
-      const status = dying ? crd.status : crdStatus(crd, parse(), this.#registry.now());
+      const others = () => store.find(CRDS, BY_NAME, namesOf(record)).map((one) => this.#registry.parse(crdKind, one));
+      const status = dying ? crd.status : crdStatus(crd, others(), this.#registry.now());
       const changed = !jsonEquals(status, crd.status);
       crd.status = status;
       if (changed) this.#registry.put(crdKind, crd);
@@ -114,9 +153,13 @@ export class CrdLifecycle {
   /** Deletes the objects of a CRD that is going; it goes itself when the last of them has gone. */
   #cleanUp(crd: ApiObject): void {
     const { kinds, store } = this.#registry;
-    const { group, names } = crd.spec as { group: string; names: { plural: string } };
+    const { group, names, versions } = crd.spec as {
+      group: string;
+      names: { plural: string };
+      versions: { name: string }[];
+    };
     const resource = `${group}/${names.plural}`;
-    const served = kinds.all().find((one) => one.resource === resource);
+    const served = versions.map(({ name }) => kinds.find(group, name, names.plural)).find((one) => one !== undefined);
     if (served !== undefined) {
       for (const record of store.list(resource).records) {
         const object = this.#registry.parse(served, record);
@@ -131,7 +174,8 @@ export class CrdLifecycle {
         const stop = store.subscribe(resource, () => {
           if (store.count(resource) > 0) return;
           stop();
-          this.sync();
+          this.#changed.add(crd.metadata.name ?? '');
+          this.#syncChanged();
         });
         return;
       }

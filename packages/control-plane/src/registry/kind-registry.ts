@@ -83,12 +83,16 @@ export function compareVersions(a: string, b: string): number {
 /** Every kind that is served: the built-in ones for good, those of CRDs as these come and go. */
 export class KindRegistry {
   readonly #served = new Map<string, ServedKind>();
+  readonly #byKind = new Map<string, ServedKind>();
+  readonly #byVersion = new Map<string, Map<string, ServedKind>>();
+  readonly #builtinGroups: ReadonlySet<string>;
   readonly #custom = new Map<string, readonly ServedKind[]>();
   readonly #listeners = new Set<() => void>();
   #groups: ServedGroup[] | undefined;
 
   constructor(builtin: readonly KindDefinition[]) {
     for (const kind of builtin) this.#add(new ServedKind(kind));
+    this.#builtinGroups = new Set(builtin.map(({ group }) => group));
   }
 
   find(group: string, version: string, plural: string): ServedKind | undefined {
@@ -97,10 +101,7 @@ export class KindRegistry {
 
   /** A kind by its apiVersion and name, e.g. for owner references. */
   byKind(apiVersion: string, kind: string): ServedKind | undefined {
-    for (const served of this.#served.values()) {
-      if (served.kind.kind === kind && served.apiVersion === apiVersion) return served;
-    }
-    return undefined;
+    return this.#byKind.get(`${apiVersion}/${kind}`);
   }
 
   all(): readonly ServedKind[] {
@@ -109,11 +110,16 @@ export class KindRegistry {
 
   /** All kinds of one group version. */
   of(group: string, version: string): readonly ServedKind[] {
-    return this.all().filter(({ kind }) => kind.group === group && kind.version === version);
+    return [...(this.#byVersion.get(`${group}/${version}`)?.values() ?? [])];
   }
 
   hasGroupVersion(group: string, version: string): boolean {
-    return this.groups().some(({ name, versions }) => name === group && versions.includes(version));
+    return this.#byVersion.has(`${group}/${version}`);
+  }
+
+  /** Whether a group is one of the server's own. */
+  isBuiltin(group: string): boolean {
+    return this.#builtinGroups.has(group);
   }
 
   /** Built-in groups in their order, then those of CRDs by name. */
@@ -137,7 +143,7 @@ export class KindRegistry {
    * which objects were written under another schema.
    */
   setCustom(crdName: string, kinds: readonly KindDefinition[], since = 0): void {
-    for (const served of this.#custom.get(crdName) ?? []) this.#served.delete(keyOf(served.kind));
+    for (const served of this.#custom.get(crdName) ?? []) this.#remove(served);
     const served = kinds.map((kind) => new ServedKind(kind, since));
     if (served.length === 0) this.#custom.delete(crdName);
     else this.#custom.set(crdName, served);
@@ -153,7 +159,25 @@ export class KindRegistry {
   }
 
   #add(served: ServedKind): void {
-    this.#served.set(keyOf(served.kind), served);
+    const { kind, apiVersion } = served;
+    this.#served.set(keyOf(kind), served);
+    // Of several with one name the first is meant.
+    const named = `${apiVersion}/${kind.kind}`;
+    if (!this.#byKind.has(named)) this.#byKind.set(named, served);
+    const place = `${kind.group}/${kind.version}`;
+    const near = this.#byVersion.get(place) ?? new Map<string, ServedKind>();
+    this.#byVersion.set(place, near.set(kind.plural, served));
+  }
+
+  #remove({ kind, apiVersion }: ServedKind): void {
+    this.#served.delete(keyOf(kind));
+    const place = `${kind.group}/${kind.version}`;
+    const near = this.#byVersion.get(place);
+    near?.delete(kind.plural);
+    if (near?.size === 0) this.#byVersion.delete(place);
+    const named = `${apiVersion}/${kind.kind}`;
+    this.#byKind.delete(named);
+    for (const other of near?.values() ?? []) if (other.kind.kind === kind.kind) this.#byKind.set(named, other);
   }
 }
 

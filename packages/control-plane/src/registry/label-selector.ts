@@ -225,7 +225,8 @@ export const labelEqualities = (text: string): Equality[] =>
     // Without a value a label looks like none.
     .filter(({ value }) => value !== '');
 
-interface SelectorObject {
+/** A `LabelSelector` as a spec has it. */
+export interface SelectorObject {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {
     readonly key: string;
@@ -240,6 +241,17 @@ const EXPRESSION_OPERATORS: Readonly<Record<string, Requirement['operator']>> = 
   Exists: 'exists',
   DoesNotExist: '!',
 };
+
+/** What every match of a selector has, by which the matches are found. */
+export const selectorEqualities = ({ matchLabels, matchExpressions }: SelectorObject): Equality[] =>
+  [
+    ...Object.entries(matchLabels ?? {}),
+    ...(matchExpressions ?? [])
+      .filter(({ operator, values }) => operator === 'In' && values?.length === 1)
+      .map(({ key, values }) => [key, values?.[0] ?? ''] as const),
+  ]
+    .filter(([, value]) => value !== '')
+    .map(([key, value]) => ({ field: `${LABEL}${key}`, value }));
 
 /** The `LabelSelector` of a spec (matchLabels, matchExpressions). An absent one matches nothing, an empty one everything. */
 export function selectorOf(selector: SelectorObject | null | undefined): LabelSelector {

@@ -115,7 +115,7 @@ function discovery(
   const list = apiResourceList(kinds, group, version);
   if (list !== undefined) return answerJson(list, jsonFormat(request), request);
   // The router knows the group prefixes of built-in kinds, so it answers below them.
-  if (kinds.all().some(({ kind }) => kind.group === group && !kind.custom) && !info.isResource) throw unknownResource();
+  if (kinds.isBuiltin(group) && !info.isResource) throw unknownResource();
   return pageNotFound();
 }
 

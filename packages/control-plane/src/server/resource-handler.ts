@@ -133,15 +133,8 @@ export class ResourceHandler {
   }
 
   #unknown(info: RequestInfo): ServerResponse {
-    const builtin = this.#registry.kinds
-      .groups()
-      .some((group) => group.name === info.group && this.#isBuiltin(info.group));
-    if (builtin) throw unknownResource();
+    if (this.#registry.kinds.isBuiltin(info.group)) throw unknownResource();
     return pageNotFound();
-  }
-
-  #isBuiltin(group: string): boolean {
-    return this.#registry.kinds.all().some(({ kind }) => kind.group === group && !kind.custom);
   }
 
   async #collection(context: Context): Promise<ServerResponse> {

@@ -28,12 +28,12 @@ export function paramsOf(
   if (served.kind.namespaced && home === '') {
     throw new ParamsError('cannot use namespaced paramRef in policy binding that matches cluster-scoped resources');
   }
-  const { selector } = paramRef;
+  const { selector, where } = paramRef;
   const records =
     selector === undefined
       ? [registry.store.get(served.resource, home, paramRef.name)].filter((record) => record !== undefined)
       : registry.store
-          .list(served.resource, { namespace: served.kind.namespaced ? home : undefined })
+          .list(served.resource, { namespace: served.kind.namespaced ? home : undefined, where })
           .records.filter((record) => selector(record.labels ?? {}));
   if (records.length === 0 && paramRef.required) {
     throw new ParamsError('no params found for policy binding with `Deny` parameterNotFoundAction');

@@ -1,10 +1,14 @@
 import { look, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
-import { type LabelSelector, selectorOf } from '../../registry/label-selector.ts';
+import {
+  type LabelSelector,
+  type SelectorObject,
+  selectorEqualities,
+  selectorOf,
+} from '../../registry/label-selector.ts';
+import type { Equality } from '../../store/record-index.ts';
 import { Expression } from '../expression.ts';
 import { compileSelector, type MatchRule } from '../match.ts';
-
-type SelectorObject = Parameters<typeof selectorOf>[0];
 
 interface MatchResourcesObject {
   readonly resourceRules?: readonly MatchRule[];
@@ -131,6 +135,8 @@ export interface ParamRef {
   /** '': that of the request. */
   readonly namespace: string;
   readonly selector: LabelSelector | undefined;
+  /** What everything has that the selector means. */
+  readonly where: readonly Equality[];
   /** Whether a request is refused when there are none. */
   readonly required: boolean;
 }
@@ -160,6 +166,7 @@ export function compileBinding(object: ApiObject): Binding {
             name: text(ref, 'name'),
             namespace: text(ref, 'namespace'),
             selector: ref.selector === undefined ? undefined : selectorOf(ref.selector as SelectorObject),
+            where: selectorEqualities(look(ref, 'selector') as SelectorObject),
             required: ref.parameterNotFoundAction === 'Deny',
           },
   };

@@ -3,6 +3,8 @@ import type { ApiObject } from '../../object.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
 import { forbidden } from '../../registry/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
+import type { StoredRecord } from '../../store/store.ts';
+import type { Words } from '../../store/word-index.ts';
 import { type Amounts, amountsOf, isMore, showAmount } from '../limits/amounts.ts';
 import { counts } from './scopes.ts';
 import { sumOf, usageOf } from './usage.ts';
@@ -53,16 +55,30 @@ function unsaid(pod: ApiObject, hard: Amounts): string {
   return missing.join('; ');
 }
 
+/** Quotas by each resource that they limit. */
+const BY_RESOURCE: Words = {
+  of: ({ namespace, json }) => {
+    const hard = Object.keys(look(JSON.parse(json) as ApiObject, 'status', 'hard'));
+    return [hard.map((resource) => `${namespace}/${resource}`)];
+  },
+};
+
+/** The quotas of a namespace that limit any of these, in the order of their names. */
+const limiting = ({ store }: Registry, namespace: string, resources: Iterable<string>): readonly StoredRecord[] =>
+  store
+    .find(QUOTAS, BY_RESOURCE, new Set([...resources].map((resource) => `${namespace}/${resource}`)))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+
 /** Charges a request to the quotas of its namespace, all of them or none. @throws StatusError 403 */
 function charge(registry: Registry, attributes: AdmissionAttributes): void {
   const { served, namespace, name, object, dryRun, operation } = attributes;
   const { group, plural } = served.kind;
   const quotaKind = registry.kinds.find('', 'v1', 'resourcequotas');
   if (object === undefined || quotaKind === undefined) return;
-  const { records } = registry.store.list(QUOTAS, { namespace });
-  if (records.length === 0) return;
   const increase = increaseOf(attributes);
   if (increase.size === 0) return;
+  const asksForMore = served.resource === '/pods' && operation === 'CREATE';
+  const records = limiting(registry, namespace, [...increase.keys(), ...(asksForMore ? Object.keys(COMPUTE) : [])]);
   const charged: ApiObject[] = [];
   for (const record of records) {
     const quota = registry.parse(quotaKind, record);
@@ -71,7 +87,7 @@ function charge(registry: Registry, attributes: AdmissionAttributes): void {
     const hard = amountsOf(look(status, 'hard'));
     const used = amountsOf(look(status, 'used'));
     const names = [...increase.keys()].filter((resource) => hard.has(resource)).sort();
-    if (served.resource === '/pods' && operation === 'CREATE') {
+    if (asksForMore) {
       const silent = unsaid(object, hard);
       if (silent !== '') throw forbidden(served.kind, name, `failed quota: ${record.name}: must specify ${silent}`);
     }

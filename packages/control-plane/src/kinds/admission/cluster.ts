@@ -1,7 +1,7 @@
 import type { AdmissionPlugin } from '../../registry/admission.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { child, items } from '../plain.ts';
-import { lookupAll } from './lookup.ts';
+import { lookupMarked, markedBy } from './lookup.ts';
 
 const NOT_READY = 'node.kubernetes.io/not-ready';
 
@@ -40,6 +40,7 @@ export const storageProtectionAdmission: AdmissionPlugin = {
 };
 
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
+const IS_DEFAULT_CLASS = markedBy(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true');
 
 /** DefaultStorageClass: a claim that names no class gets the newest of the default ones. */
 export const defaultStorageClassAdmission = (registry: Registry): AdmissionPlugin => ({
@@ -49,9 +50,9 @@ export const defaultStorageClassAdmission = (registry: Registry): AdmissionPlugi
     if (served.resource !== '/persistentvolumeclaims') return undefined;
     const spec = child(claim, 'spec');
     if (spec.storageClassName !== undefined) return undefined;
-    const [newest] = lookupAll(registry, 'storage.k8s.io/v1', 'StorageClass')
-      .filter(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true')
-      .sort((a, b) => ((a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? 1 : -1));
+    const [newest] = lookupMarked(registry, 'storage.k8s.io/v1', 'StorageClass', IS_DEFAULT_CLASS).sort((a, b) =>
+      (a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? 1 : -1,
+    );
     if (newest !== undefined) spec.storageClassName = newest.metadata.name;
     return undefined;
   },

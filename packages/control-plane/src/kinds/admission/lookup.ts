@@ -1,5 +1,6 @@
 import type { ApiObject } from '../../object.ts';
 import type { Registry } from '../../registry/registry.ts';
+import type { Words } from '../../store/word-index.ts';
 
 /** One object of a kind, as stored. */
 export function lookup(
@@ -15,9 +16,19 @@ export function lookup(
   return record === undefined ? undefined : registry.parse(served, record);
 }
 
-/** All objects of a cluster-scoped kind. */
-export function lookupAll(registry: Registry, apiVersion: string, kind: string): ApiObject[] {
+const MARKED = 'marked';
+
+/** An index of the few objects of a kind that are marked in some way, so that nobody looks for them among the others. */
+export const markedBy = (isMarked: (object: ApiObject) => boolean): Words => ({
+  of: ({ json }) => (isMarked(JSON.parse(json) as ApiObject) ? [[MARKED]] : []),
+});
+
+/** The marked objects of a cluster-scoped kind, in the order of their names. */
+export function lookupMarked(registry: Registry, apiVersion: string, kind: string, marked: Words): ApiObject[] {
   const served = registry.kinds.byKind(apiVersion, kind);
   if (served === undefined) return [];
-  return registry.store.list(served.resource).records.map((record) => registry.parse(served, record));
+  return registry.store
+    .find(served.resource, marked, [MARKED])
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map((record) => registry.parse(served, record));
 }

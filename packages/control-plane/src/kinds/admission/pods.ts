@@ -5,7 +5,7 @@ import { forbidden } from '../../registry/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { SYSTEM_PRIORITIES } from '../cluster/storage.ts';
 import { child, isPlain, items, look, number, type Plain, text } from '../plain.ts';
-import { lookup, lookupAll } from './lookup.ts';
+import { lookup, lookupMarked, markedBy } from './lookup.ts';
 
 const PODS = '/pods';
 
@@ -106,11 +106,12 @@ const priorityOf = (priorityClass: ApiObject): Priority => ({
   preemptionPolicy: text(priorityClass, 'preemptionPolicy') || DEFAULT_PREEMPTION,
 });
 
+const IS_GLOBAL_DEFAULT = markedBy(({ globalDefault }) => globalDefault === true);
+
 /** What a pod without a class gets: the lowest of the classes that are the default, or zero. */
 function defaultPriority(registry: Registry): Priority {
   let found: Priority | undefined;
-  for (const priorityClass of lookupAll(registry, 'scheduling.k8s.io/v1', 'PriorityClass')) {
-    if (priorityClass.globalDefault !== true) continue;
+  for (const priorityClass of lookupMarked(registry, 'scheduling.k8s.io/v1', 'PriorityClass', IS_GLOBAL_DEFAULT)) {
     const priority = priorityOf(priorityClass);
     if (found === undefined || priority.value < found.value) found = priority;
   }

@@ -1,13 +1,15 @@
 import type { ApiObject } from '../../object.ts';
 import { StatusError } from '../../status.ts';
 import type { StoredRecord } from '../../store/store.ts';
+import type { Words } from '../../store/word-index.ts';
 import { checkPreconditions, deleteObject } from '../delete.ts';
 import { badRequest, forbidden, internal, methodNotAllowed, notFound } from '../errors.ts';
 import type { ServedKind } from '../kind-registry.ts';
-import { type LabelSelector, selectorOf } from '../label-selector.ts';
+import { type LabelSelector, type SelectorObject, selectorOf } from '../label-selector.ts';
 import { formatTime } from '../object-text.ts';
 import { type DeleteOptions, parseDeleteOptions } from '../options.ts';
 import type { Registry } from '../registry.ts';
+import { wordsOfLabels, wordsOfSelector } from '../selector-words.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
 
 const BUDGETS = 'policy/poddisruptionbudgets';
@@ -25,7 +27,7 @@ interface Condition {
 
 interface Budget extends ApiObject {
   readonly spec?: {
-    readonly selector?: Parameters<typeof selectorOf>[0];
+    readonly selector?: SelectorObject | null;
     readonly unhealthyPodEvictionPolicy?: 'IfHealthyBudget' | 'AlwaysAllow';
   };
   status?: {
@@ -132,12 +134,18 @@ function selectorIn(registry: Registry, served: ServedKind, record: StoredRecord
   return selector;
 }
 
-/** The budgets whose selector has the pod. Only these are read. */
+/** Budgets by a label that all their pods carry. The selector is the same in all versions. */
+const BY_SELECTOR: Words = {
+  of: ({ namespace, json }) => wordsOfSelector(namespace, (JSON.parse(json) as Budget).spec?.selector),
+};
+
+/** The budgets whose selector has the pod, found by its labels. Only these are read. */
 function budgetsOf(registry: Registry, pod: Pod): { served: ServedKind; budgets: Budget[] } | undefined {
   const served = registry.kinds.find('policy', 'v1', 'poddisruptionbudgets');
   if (served === undefined) return undefined;
-  const { records } = registry.store.list(BUDGETS, { namespace: pod.metadata.namespace });
-  const budgets = records
+  const { namespace = '', labels } = pod.metadata;
+  const budgets = registry.store
+    .find(BUDGETS, BY_SELECTOR, wordsOfLabels(namespace, labels))
     .filter((record) => selectorIn(registry, served, record)(pod.metadata.labels))
     .map((record) => registry.parse(served, record) as Budget);
   return { served, budgets };
