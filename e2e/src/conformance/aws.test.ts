@@ -1,9 +1,9 @@
+import { Ec2Endpoint } from '@mcm/cloud-emulators';
 import { type ConformanceTarget, runConformance, SCENARIOS } from '@mcm/conformance';
 import { VirtualClock } from '@mcm/kube';
 import { createAwsDriver } from '@mcm/provider-aws';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Ec2Endpoint } from '../clouds/ec2/endpoint.ts';
-import { warmUp } from '../clouds/ec2/warm-up.ts';
+import { warmUp } from '../clouds/warm-up-aws.ts';
 
 const VARIABLES = {
   AWS_ENDPOINT_URL: 'http://127.0.0.1:5000',

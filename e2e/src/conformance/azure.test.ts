@@ -1,8 +1,8 @@
+import { ArmEndpoint } from '@mcm/cloud-emulators';
 import { type ConformanceTarget, runConformance, SCENARIOS } from '@mcm/conformance';
 import { VirtualClock } from '@mcm/kube';
 import { createAzureDriver } from '@mcm/provider-azure';
 import { expect, test } from 'vitest';
-import { ArmEndpoint } from '../clouds/arm/endpoint.ts';
 
 const tags = (cluster: string) => ({ [`kubernetes.io-cluster-${cluster}`]: '1', 'kubernetes.io-role-node': '1' });
 const spec = {
@@ -38,7 +38,7 @@ const target: ConformanceTarget = {
     return {
       clock,
       connect: () => cloud.transport,
-      inventory: () => [...cloud.resources.keys()],
+      inventory: () => cloud.ids(),
       runUntil: (done, options) => clock.runUntil(done, options),
     };
   },

@@ -1,8 +1,8 @@
+import { GceEndpoint } from '@mcm/cloud-emulators';
 import { type ConformanceTarget, runConformance, SCENARIOS } from '@mcm/conformance';
 import { VirtualClock } from '@mcm/kube';
 import { createGcpDriver } from '@mcm/provider-gcp';
 import { expect, test } from 'vitest';
-import { GceEndpoint } from '../clouds/gce/endpoint.ts';
 
 const spec = {
   region: 'europe-north1',
@@ -27,7 +27,7 @@ const target: ConformanceTarget = {
     return {
       clock,
       connect: () => cloud.transport,
-      inventory: () => [...cloud.instances.keys()],
+      inventory: () => cloud.names(),
       runUntil: (done, options) => clock.runUntil(done, options),
     };
   },

@@ -1,3 +1,5 @@
+export { type CertificateAuthority, createAuthority, type KeyPair, openAuthority } from './certificates/authority.ts';
+export { keepAuthority } from './certificates/keep.ts';
 export type { Clock, Timer } from './clock.ts';
 export { realClock } from './clock.ts';
 export type { JsonSchema, KindDefinition, PrinterColumn } from './kinds/kind.ts';

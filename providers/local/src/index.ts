@@ -23,4 +23,5 @@ export { type KubeletBehaviour, kubeletBehaviour } from './kubelet/behaviour.ts'
 export type { ApiAddress, ApiTransport, NodeCluster } from './kubelet/enrolment.ts';
 export { KubeletHost, type KubeletHostOptions } from './kubelet/kubelet-host.ts';
 export { PodAnnotations } from './kubelet/pods/project-pod.ts';
+export { storedMemory } from './kubelet/stored-memory.ts';
 export { createLocalCloud, type LocalCloud, type LocalCloudOptions } from './local-cloud.ts';

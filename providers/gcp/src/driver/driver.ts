@@ -23,6 +23,8 @@ export interface GcpDriverOptions extends DriverContext {
   /** Default the public one; `GOOGLE_COMPUTE_CUSTOM_ENDPOINT`. */
   readonly endpoint?: string;
   readonly readFile: TokenOptions['readFile'];
+  /** Where service accounts get their tokens in place of their key's `token_uri`; `MCM_GCP_TOKEN_ENDPOINT`. */
+  readonly tokenEndpoint?: string;
   /** Value of the Authorization header, for clouds that want none of Google's. */
   readonly authorize?: (account: Account, signal: AbortSignal) => Promise<string | undefined>;
   readonly version?: string;
@@ -163,10 +165,13 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
 
 /** Clients by account, kept with their tokens and with what was learned of rates. */
 function sessions(options: GcpDriverOptions): (request: Request) => Session {
-  const { clock, connect, readFile, endpoint = ENDPOINT, version = '0.1.0' } = options;
+  const { clock, connect, readFile, tokenEndpoint, endpoint = ENDPOINT, version = '0.1.0' } = options;
   const clients = new Map<string, Gce>();
   const make = (account: Account): Gce => {
-    const token = createTokenSource(account, { clock, connect, readFile });
+    const token = createTokenSource(account, {
+      ...{ clock, connect, readFile },
+      ...(tokenEndpoint === undefined ? {} : { tokenEndpoint }),
+    });
     const authorize = async (signal: AbortSignal): Promise<string | undefined> =>
       options.authorize ? options.authorize(account, signal) : `Bearer ${await token(signal)}`;
     return new Gce({ clock, connect, endpoint, userAgent: `mcm/${version}`, authorize });

@@ -8,6 +8,8 @@ export interface TokenOptions {
   readonly connect: (origin: string) => Transport;
   /** undefined: there is no such file. */
   readonly readFile: (path: string) => Promise<string | undefined>;
+  /** Where assertions of service accounts are exchanged in place of the key's `token_uri`: the operator's word, not the Secret's. */
+  readonly tokenEndpoint?: string;
 }
 
 /** No token is given for these credentials. */
@@ -50,7 +52,7 @@ async function fetchToken(account: Account, options: TokenOptions, signal: Abort
     return { value: told.access_token, until: now + (told.expires_in ?? HOUR_S) * 1_000 };
   };
   if (account.type === 'service_account')
-    return exchange(account.tokenUri, {
+    return exchange(options.tokenEndpoint ?? account.tokenUri, {
       grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
       assertion: assertion(account, Math.floor(now / 1_000)),
     });

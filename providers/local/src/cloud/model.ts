@@ -7,6 +7,8 @@ export type InstanceState = 'pending' | 'running' | 'shutting-down' | 'terminate
 export interface Instance {
   readonly id: string;
   readonly name: string;
+  /** What its node says of it; absent: this provider's own form. Set by clouds of other providers that boot the same kubelets. */
+  readonly providerId?: string;
   /** The creator's idempotency key: while the instance lives, creating with it again yields this instance. */
   readonly clientToken?: string;
   readonly zone: string;

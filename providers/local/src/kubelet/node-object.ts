@@ -30,7 +30,10 @@ export function draftNode(facts: NodeFacts, now: Date, ready: boolean): Draft<No
     apiVersion: 'v1',
     kind: 'Node',
     metadata: { name, labels: nodeLabels(facts) },
-    spec: { providerID: formatProviderId(instance), ...(taints === undefined ? {} : { taints }) },
+    spec: {
+      providerID: instance.providerId ?? formatProviderId(instance),
+      ...(taints === undefined ? {} : { taints }),
+    },
     status: nodeStatus(facts, now, ready),
   };
 }

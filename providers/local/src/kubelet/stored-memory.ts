@@ -4,7 +4,7 @@ import type { KubeletMemory, KubeletState } from './memory.ts';
 const KIND = 'kubelet';
 
 /** The machines' disks, as far as a kubelet uses them: rows beside the cloud's own in its store. */
-export function storedMemory(store: CloudStore): KubeletMemory {
+export function storedMemory(store: Pick<CloudStore, 'load' | 'put' | 'remove'>): KubeletMemory {
   const states = new Map<string, KubeletState>();
   for (const { kind, id, body } of store.load()) if (kind === KIND) states.set(id, body as KubeletState);
   return {

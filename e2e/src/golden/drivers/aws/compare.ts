@@ -1,4 +1,4 @@
-import type { SeenRequest } from '../../../clouds/ec2/endpoint.ts';
+import type { SeenRequest } from '@mcm/cloud-emulators';
 import type { Told } from '../caller.ts';
 import type { RecordedCall, RecordedCase, RecordedRequest, RecordedResult } from '../recording.ts';
 

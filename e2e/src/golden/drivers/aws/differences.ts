@@ -1,5 +1,5 @@
+import type { ScriptRule } from '@mcm/cloud-emulators';
 import { isThrottle, Refusal } from '@mcm/provider-aws';
-import type { ScriptRule } from '../../../clouds/ec2/model.ts';
 import type { Told } from '../caller.ts';
 import type { RecordedCase, RecordedStep } from '../recording.ts';
 

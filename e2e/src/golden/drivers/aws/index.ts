@@ -1,7 +1,7 @@
+import { Ec2Endpoint, type Ec2EndpointOptions } from '@mcm/cloud-emulators';
 import { seededRandom, VirtualClock } from '@mcm/kube';
 import { createAwsDriver } from '@mcm/provider-aws';
-import { Ec2Endpoint, type Ec2EndpointOptions } from '../../../clouds/ec2/endpoint.ts';
-import { warmUp } from '../../../clouds/ec2/warm-up.ts';
+import { warmUp } from '../../../clouds/warm-up-aws.ts';
 import type { GoldenSet, Outcome } from '../../set.ts';
 import { createCaller } from '../caller.ts';
 import { callsOf, isStorable, type RecordedCase, readRecordings } from '../recording.ts';
@@ -55,6 +55,7 @@ async function playIn(variables: Record<string, string>, recorded: RecordedCase)
   const cloud = new Ec2Endpoint({
     ...(recorded.cloud as Partial<Ec2EndpointOptions>),
     clock,
+    dnsRegion: 'eu-north-1',
     cancelCaller: () => caller.abort(new Error('cancelled')),
   });
   const driver = createAwsDriver({

@@ -1,7 +1,7 @@
 import type { MachineClass } from '@mcm/api';
+import { Ec2Endpoint } from '@mcm/cloud-emulators';
 import { realClock, seededRandom, silentLogger } from '@mcm/kube';
 import { AwsProviderSpec, createAwsDriver, loadSdk } from '@mcm/provider-aws';
-import { Ec2Endpoint } from './endpoint.ts';
 
 const machineClass: MachineClass = {
   apiVersion: 'machine.sapcloud.io/v1alpha1',

@@ -25,6 +25,25 @@ export interface CloudInstance {
   visibleFrom?: number;
   /** Shutting down until this instant, terminated from then on. */
   terminatedFrom?: number;
+  /** Region and zone; absent for instances that were there from the start. */
+  region?: string;
+  zone?: string;
+  machineType?: string;
+  image?: string;
+  privateIp?: string;
+  /** Decoded; never told. Emptied when the instance is terminated. */
+  userData?: string;
+  /** What of the launch's parameters its token stands for. */
+  fingerprint?: string;
+}
+
+export interface CloudVolume {
+  readonly volumeId: string;
+  readonly deviceName: string;
+  readonly deleteOnTermination: boolean;
+  readonly name: string;
+  /** Absent: it has outlived its instance. */
+  instanceId?: string;
 }
 
 export interface CloudImage {

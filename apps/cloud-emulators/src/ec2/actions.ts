@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Ec2Endpoint, Ec2Error, entriesOf, listOf, type Params } from './endpoint.ts';
 import type { CloudInstance, CloudInterface, ScriptRule } from './model.ts';
 import { type Element, elements, items } from './xml.ts';
@@ -38,8 +39,12 @@ const instanceElement = (each: CloudInstance, state = each.state): readonly Elem
   elements({
     instanceId: each.instanceId,
     instanceState: state && elements({ code: STATES[state] ?? 0, name: state }),
+    imageId: each.image,
     privateDnsName: each.privateDnsName,
+    instanceType: each.machineType,
     launchTime: each.launchTime,
+    placement: each.zone && elements({ availabilityZone: each.zone, groupName: '', tenancy: 'default' }),
+    privateIpAddress: each.privateIp,
     sourceDestCheck: each.sourceDestCheck,
     networkInterfaceSet: items(each.networkInterfaces ?? [], networkInterface),
     tagSet: items(Object.entries(each.tags ?? {}), ([key, value]) => elements({ key, value })),
@@ -84,6 +89,7 @@ function matches(each: CloudInstance, { name, values }: { name: string; values: 
   const tags = each.tags ?? {};
   if (name.startsWith('tag:')) return values.some((value) => matchesText(value, tags[name.slice(4)]));
   if (name === 'tag-key') return values.some((value) => Object.hasOwn(tags, value));
+  if (name === 'instance-id') return values.includes(each.instanceId ?? '');
   if (name === 'instance-state-name') return values.includes(each.state ?? '');
   throw new Ec2Error('InvalidParameterValue', `The filter '${name}' is invalid`);
 }
@@ -100,8 +106,9 @@ const matchesText = (pattern: string, text: string | undefined): boolean =>
   ).test(text);
 
 /** Brings the state up to the clock. */
-function settle(cloud: Ec2Endpoint, each: CloudInstance): void {
-  if (each.state === 'pending') each.state = 'running';
+export function settle(cloud: Ec2Endpoint, each: CloudInstance): void {
+  const { bootMs = 0 } = cloud.options;
+  if (each.state === 'pending' && Date.parse(each.launchTime ?? '') + bootMs <= cloud.now) each.state = 'running';
   if (each.state === 'shutting-down' && (each.terminatedFrom ?? Number.POSITIVE_INFINITY) <= cloud.now)
     each.state = 'terminated';
 }
@@ -109,10 +116,15 @@ function settle(cloud: Ec2Endpoint, each: CloudInstance): void {
 const unknownId = (id: string): Ec2Error =>
   new Ec2Error('InvalidInstanceID.NotFound', `The instance ID '${id}' does not exist`);
 
-export function runInstances(cloud: Ec2Endpoint, params: Params): readonly Element[] {
+export function runInstances(cloud: Ec2Endpoint, params: Params, region: string): readonly Element[] {
   const token = params.ClientToken;
   const same = cloud.instances.filter(({ clientToken }) => token !== undefined && clientToken === token);
-  const made = same.length > 0 ? same : launch(cloud, params);
+  if (same.some(({ fingerprint }) => fingerprint !== undefined && fingerprint !== fingerprintOf(params)))
+    throw new Ec2Error(
+      'IdempotentParameterMismatch',
+      'The client token you have provided is associated with a previous launch request with other parameters.',
+    );
+  const made = same.length > 0 ? same : launch(cloud, params, region);
   for (const each of same) settle(cloud, each);
   return elements({
     reservationId: 'r-0c0ffee',
@@ -126,7 +138,18 @@ export function runInstances(cloud: Ec2Endpoint, params: Params): readonly Eleme
 const launchName = ({ options: { launch: answer } }: Ec2Endpoint, each: CloudInstance): CloudInstance =>
   answer && 'privateDnsName' in answer ? { ...each, privateDnsName: answer.privateDnsName } : each;
 
-function launch(cloud: Ec2Endpoint, params: Params): CloudInstance[] {
+/** What may not differ between two launches with one token. */
+const fingerprintOf = (params: Params): string =>
+  createHash('sha256')
+    .update(JSON.stringify(Object.entries(params).toSorted()))
+    .digest('hex');
+
+/** A launch in a zone: that of the first interface's subnet, whose last letter names it; the region's first otherwise. */
+const zoneOf = (params: Params, region: string): string =>
+  params['Placement.AvailabilityZone'] ??
+  `${region}${/-([a-f])$/.exec(params['NetworkInterface.1.SubnetId'] ?? params.SubnetId ?? '')?.[1] ?? 'a'}`;
+
+function launch(cloud: Ec2Endpoint, params: Params, region: string): CloudInstance[] {
   const { launch: answer = {}, visibleAfterMs = 0 } = cloud.options;
   cloud.launches++;
   const number = String(cloud.launches).padStart(10, '0');
@@ -136,7 +159,7 @@ function launch(cloud: Ec2Endpoint, params: Params): CloudInstance[] {
   const made = ids.map((instanceId, i): CloudInstance => {
     const interfaces = entriesOf(params, 'NetworkInterface').map(
       (nic, j): CloudInterface => ({
-        networkInterfaceId: `eni-0c0ffee${String(j + 1).padStart(2, '0')}`,
+        networkInterfaceId: `eni-0c0ffee${cloud.launches > 1 ? `${cloud.launches}` : ''}${String(j + 1).padStart(2, '0')}`,
         sourceDestCheck: true,
         interfaceType: nic.InterfaceType ?? 'interface',
         deviceIndex: Number(nic.DeviceIndex ?? 0),
@@ -151,21 +174,51 @@ function launch(cloud: Ec2Endpoint, params: Params): CloudInstance[] {
       networkInterfaces: interfaces,
       launchTime: new Date(cloud.now).toISOString(),
       visibleFrom: cloud.now + visibleAfterMs,
+      fingerprint: fingerprintOf(params),
+      region,
+      zone: zoneOf(params, region),
+      machineType: params.InstanceType ?? 'm1.small',
+      image: params.ImageId ?? '',
+      privateIp: addressOf(cloud.launches + i),
+      userData: Buffer.from(params.UserData ?? '', 'base64').toString('utf8'),
       ...(params.ClientToken === undefined ? {} : { clientToken: params.ClientToken }),
-      ...nameOf(answer, cloud.launches + i),
+      ...nameOf(answer, cloud.launches + i, cloud.options.dnsRegion ?? region),
     };
   });
   cloud.instances.push(...made);
+  for (const each of made) {
+    attachVolumes(cloud, params, each);
+    cloud.keep(each);
+    cloud.powerOn(each, false);
+  }
   return made;
 }
+
+/** Volumes are listed for what is left of them; no action of the driver reads them. */
+function attachVolumes(cloud: Ec2Endpoint, params: Params, { instanceId = '', tags = {} }: CloudInstance): void {
+  for (const [index, mapping] of entriesOf(params, 'BlockDeviceMapping').entries()) {
+    const volumeId = `vol-${String(instanceId).slice(2)}${index}`;
+    cloud.volumes.put(volumeId, {
+      volumeId,
+      deviceName: mapping.DeviceName ?? '',
+      deleteOnTermination: mapping['Ebs.DeleteOnTermination'] !== 'false',
+      name: tags.Name ?? '',
+      instanceId: instanceId ?? '',
+    });
+  }
+}
+
+const addressOf = (number: number): string => `10.180.${4 + Math.floor((20 + number) / 250)}.${(20 + number) % 250}`;
 
 function nameOf(
   answer: NonNullable<Ec2Endpoint['options']['launch']>,
   number: number,
+  region: string,
 ): Pick<CloudInstance, 'privateDnsName'> {
   if ('describedPrivateDnsName' in answer) return { privateDnsName: answer.describedPrivateDnsName };
   if ('privateDnsName' in answer) return { privateDnsName: answer.privateDnsName };
-  return { privateDnsName: `ip-10-180-4-${20 + number}.eu-north-1.compute.internal` };
+  const domain = region === 'us-east-1' ? 'ec2.internal' : `${region || 'eu-north-1'}.compute.internal`;
+  return { privateDnsName: `ip-${addressOf(number).replaceAll('.', '-')}.${domain}` };
 }
 
 export function terminate(cloud: Ec2Endpoint, params: Params): readonly Element[] {
@@ -178,13 +231,28 @@ export function terminate(cloud: Ec2Endpoint, params: Params): readonly Element[
   const changed = found.map((each) => {
     const before = each.state;
     if (before !== 'terminated') each.state = 'shutting-down';
-    each.terminatedFrom ??= cloud.now + (cloud.options.shutdownMs ?? Number.POSITIVE_INFINITY);
+    if (each.terminatedFrom === undefined) {
+      const { shutdownMs } = cloud.options;
+      if (shutdownMs !== undefined) each.terminatedFrom = cloud.now + shutdownMs;
+      each.userData = '';
+      cloud.power.off(each.instanceId ?? '');
+      releaseVolumes(cloud, each);
+      cloud.keep(each);
+    }
     return { each, before };
   });
   const state = (name: string | null | undefined) => name && elements({ code: STATES[name] ?? 0, name });
   const one = ({ each, before }: (typeof changed)[number]) =>
     elements({ instanceId: each.instanceId, currentState: state(each.state), previousState: state(before) });
   return [['instancesSet', items(changed, one)]];
+}
+
+function releaseVolumes({ volumes }: Ec2Endpoint, { instanceId }: CloudInstance): void {
+  for (const { instanceId: of, ...volume } of volumes.values()) {
+    if (of !== instanceId) continue;
+    if (volume.deleteOnTermination) volumes.delete(volume.volumeId);
+    else volumes.put(volume.volumeId, volume);
+  }
 }
 
 function interfaceOf(cloud: Ec2Endpoint, id = ''): { instance: CloudInstance; each: CloudInterface } {
@@ -197,15 +265,17 @@ export function modifyInterface(cloud: Ec2Endpoint, params: Params): readonly El
   const { instance, each } = interfaceOf(cloud, params.NetworkInterfaceId);
   each.sourceDestCheck = params['SourceDestCheck.Value'] !== 'false';
   if (each.deviceIndex === 0) instance.sourceDestCheck = each.sourceDestCheck;
+  cloud.keep(instance);
   return [['return', true]];
 }
 
 export function assignPrefixes(cloud: Ec2Endpoint, params: Params): readonly Element[] {
-  const { each } = interfaceOf(cloud, params.NetworkInterfaceId);
+  const { instance, each } = interfaceOf(cloud, params.NetworkInterfaceId);
   const count = Math.max(Number(params.Ipv6PrefixCount ?? 0), 0);
   const before = each.ipv6Prefixes ?? [];
   const added = Array.from({ length: count }, (_, i) => `2001:db8:0:0:${(before.length + i + 1).toString(16)}::/80`);
   each.ipv6Prefixes = [...before, ...added];
+  cloud.keep(instance);
   return elements({
     networkInterfaceId: each.networkInterfaceId,
     assignedIpv6PrefixSet: added.map((prefix): Element => ['item', prefix]),

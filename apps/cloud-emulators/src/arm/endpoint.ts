@@ -1,0 +1,206 @@
+import type { Clock, Transport, TransportRequest, TransportResponse } from '@mcm/kube';
+import { jsonAnswer as answer } from '../answer.ts';
+import type { Emulator, ListedResource } from '../emulator.ts';
+import { Faults, type OperationFault } from '../faults/faults.ts';
+import { type EmulatorStore, Kept } from '../kept.ts';
+import { BearerTokens, headerOf } from '../login/tokens.ts';
+import type { Power } from '../machines/power.ts';
+import { graphBody, graphRows } from './graph.ts';
+import { answerLogin, type Principal } from './login.ts';
+import { type Label, labelOf, pathOf } from './paths.ts';
+import { Resources } from './resources.ts';
+
+export interface ArmEndpointOptions {
+  readonly clock: Clock;
+  readonly pageSize?: number;
+  /** How long an operation takes; default 45 s. */
+  readonly operationMs?: number;
+  /** Resource Graph shows changes so much later; default at once. */
+  readonly graphLagMs?: number;
+  /** Where the answers say that operations are; default the public cloud. */
+  readonly origin?: string;
+  /** Who gets tokens; absent: nobody is asked for one. */
+  readonly principals?: readonly Principal[];
+  /** Plans of marketplace images by URN; an image that is not named has none. */
+  readonly plans?: Readonly<
+    Record<string, { readonly name: string; readonly publisher: string; readonly product: string }>
+  >;
+  /** Resource groups that are there; absent: all. */
+  readonly groups?: readonly string[];
+  readonly power?: Power;
+  readonly store?: EmulatorStore;
+}
+
+const PUBLIC = 'https://management.azure.com';
+
+/** Enough of Azure Resource Manager for the driver: VMs with their NICs and disks, operations, Resource Graph, logins. */
+export class ArmEndpoint implements Emulator {
+  readonly faults: Faults;
+  readonly counts = new Map<string, number>();
+  readonly transport: Transport;
+  readonly #options: ArmEndpointOptions;
+  readonly #resources: Resources;
+  readonly #accepted: Kept<{ readonly accepted: boolean }>;
+  readonly #tokens: BearerTokens;
+
+  constructor(options: ArmEndpointOptions) {
+    this.#options = options;
+    const { clock, store } = options;
+    this.faults = new Faults(clock);
+    this.#resources = new Resources(options);
+    this.#accepted = new Kept('arm-agreement', store);
+    this.#tokens = new BearerTokens(clock, JSON.stringify(options.principals ?? []));
+    this.transport = this.faults.before((request, fault) => this.#receive(request, fault), labelText, {
+      refuse: (_, { status, code, message, retryAfter }) =>
+        refusal(status, code, message, retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+      throttle: (_, retryAfter) =>
+        refusal(
+          429,
+          'TooManyRequests',
+          'The request is being throttled.',
+          retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) },
+        ),
+    });
+  }
+
+  /** Ids of everything that is there. */
+  ids(): readonly string[] {
+    return this.#resources.all().map(({ id }) => id);
+  }
+
+  resources(): readonly ListedResource[] {
+    const kinds = { virtualMachines: 'instance', disks: 'disk', networkInterfaces: 'networkInterface' } as const;
+    return this.#resources.all().map(({ id, name, kind, state }) => ({ kind: kinds[kind], id, name, state }));
+  }
+
+  /** Puts a resource there as if somebody had made it. */
+  place(id: string, body: object): void {
+    this.#resources.place(id, body);
+  }
+
+  resume(): void {
+    this.#resources.resume();
+  }
+
+  async #receive(request: TransportRequest, fault: OperationFault): Promise<TransportResponse> {
+    const { method, path, body = '', headers } = request;
+    const url = new URL(path, PUBLIC);
+    const label = labelOf(method, url.pathname);
+    const name = labelText(request);
+    this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+    const { principals } = this.#options;
+    const login = answerLogin(url.pathname, body, this.#options, this.#tokens);
+    if (login) return login;
+    if (principals && !this.#tokens.admits(headerOf(headers, 'authorization')))
+      return refusal(401, 'InvalidAuthenticationToken', 'The access token is missing, expired or of somebody else.');
+    if (!url.searchParams.has('api-version') && label.kind !== 'operations')
+      return refusal(400, 'MissingApiVersionParameter', 'The api-version query parameter is required.');
+    return this.#answer(label, url, body, fault);
+  }
+
+  #answer(label: Label, url: URL, body: string, fault: OperationFault): TransportResponse {
+    const { method, kind } = label;
+    const { pathname } = url;
+    switch (kind) {
+      case 'operations':
+        return this.#operation(pathname.split('/').at(-1) ?? '');
+      case 'graph':
+        return this.#graph(body);
+      case 'resourceGroups':
+        return this.#hasGroup(pathOf(pathname).group) ? answer(204) : answer(404);
+      case 'subnets':
+        return answer(200, {
+          id: pathname,
+          name: pathname.split('/').at(-1),
+          properties: { provisioningState: 'Succeeded' },
+        });
+      case 'images':
+        return this.#image(pathname);
+      case 'agreements':
+        return this.#agreement(method, pathname, body);
+      case 'token':
+      case 'none':
+        return refusal(404, 'InvalidResourceType', `there is no ${method} ${pathname}`);
+      default:
+        break;
+    }
+    const { group, name } = pathOf(pathname);
+    if (!this.#hasGroup(group))
+      return refusal(404, 'ResourceGroupNotFound', `Resource group '${group}' could not be found.`);
+    const at = { id: pathname, group, name, kind };
+    switch (method) {
+      case 'GET': {
+        const found = this.#resources.get(pathname);
+        return found
+          ? answer(200, this.#resources.told(found))
+          : refusal(404, 'ResourceNotFound', `The Resource '${name}' under resource group '${group}' was not found.`);
+      }
+      case 'PUT':
+        return this.#resources.put(at, body, fault);
+      case 'PATCH':
+        return this.#resources.patch(at, body, fault);
+      case 'DELETE':
+        return this.#resources.delete(at, fault);
+      default:
+        return refusal(405, 'MethodNotAllowed', `${method} is not allowed here`);
+    }
+  }
+
+  #hasGroup(group: string): boolean {
+    const { groups } = this.#options;
+    return groups === undefined || groups.some((each) => each.toLowerCase() === group.toLowerCase());
+  }
+
+  #operation(number: string): TransportResponse {
+    const operation = this.#resources.operation(number);
+    if (!operation) return refusal(404, 'NotFound', `The entity ${number} was not found.`);
+    const { done, fail } = operation;
+    if (!done) return answer(200, { name: number, status: 'InProgress' });
+    if (!fail) return answer(200, { name: number, status: 'Succeeded' });
+    const { code, message } = fail;
+    return answer(200, { name: number, status: 'Failed', error: { code, message } });
+  }
+
+  #graph(body: string): TransportResponse {
+    const { query, options } = graphBody.parse(JSON.parse(body));
+    const rows = graphRows(query, this.#resources.seenByGraph());
+    const { pageSize = Number.POSITIVE_INFINITY } = this.#options;
+    const from = Number(options?.$skipToken ?? 0);
+    const data = rows.slice(from, from + pageSize);
+    const next = from + pageSize < rows.length ? { $skipToken: String(from + pageSize) } : {};
+    return answer(200, {
+      totalRecords: rows.length,
+      count: data.length,
+      resultTruncated: 'false',
+      data,
+      facets: [],
+      ...next,
+    });
+  }
+
+  #image(path: string): TransportResponse {
+    const [, publisher = '', offer = '', sku = '', version = ''] =
+      /\/publishers\/([^/]+)\/artifacttypes\/vmimage\/offers\/([^/]+)\/skus\/([^/]+)\/versions\/([^/]+)$/i.exec(path) ??
+      [];
+    const plan = this.#options.plans?.[`${publisher}:${offer}:${sku}:${version}`];
+    return answer(200, { id: path, name: version, location: 'everywhere', properties: plan ? { plan } : {} });
+  }
+
+  #agreement(method: string, path: string, body: string): TransportResponse {
+    if (method === 'PUT') this.#accepted.put(path, { accepted: JSON.parse(body).properties?.accepted === true });
+    const accepted = this.#accepted.get(path)?.accepted ?? false;
+    return answer(200, { id: path, name: 'current', properties: { accepted, signature: 'signed' } });
+  }
+}
+
+const labelText = ({ method, path }: TransportRequest): string => {
+  const { kind } = labelOf(method, new URL(path, PUBLIC).pathname);
+  return `${method} ${kind}`;
+};
+
+export const refusal = (
+  status: number,
+  code: string,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): TransportResponse => answer(status, { error: { code, message } }, headers);

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { type ArmResource, TYPES } from './model.ts';
+
+export const graphBody = z.looseObject({
+  query: z.string(),
+  subscriptions: z.array(z.string()).optional(),
+  options: z.looseObject({ $skipToken: z.string().optional() }).nullish(),
+});
+
+/** A text of the query's language between its quotes. */
+const TEXT = "'((?:[^'\\\\]|\\\\.)*)'";
+const plain = (text: string): string => text.replaceAll(/\\(.)/g, '$1');
+
+/** Kusto's `has`: the term stands in the text as a whole, next to nothing that belongs to a word. */
+function has(text: string, term: string): boolean {
+  const escaped = term.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(`(?<![a-z0-9])${escaped}(?![a-z0-9])`, 'i').test(text);
+}
+
+/** The rows of a query as the driver asks it: by types, resource group and the tags' names. */
+export function graphRows(
+  query: string,
+  resources: readonly ArmResource[],
+): readonly { readonly type: string; readonly name: string }[] {
+  const all = (pattern: string): string[] =>
+    [...query.matchAll(new RegExp(`${pattern} ${TEXT}`, 'g'))].map(([, text = '']) => plain(text));
+  const types = all('type =~').map((each) => each.toLowerCase());
+  const [group = ''] = all('resourceGroup =~');
+  const keys = all('tagKeys has');
+  return resources
+    .filter(({ kind, group: of, body }) => {
+      const names = Object.keys(body.tags ?? {});
+      return (
+        types.includes(TYPES[kind]) &&
+        of.toLowerCase() === group.toLowerCase() &&
+        keys.every((key) => names.some((name) => has(name, key)))
+      );
+    })
+    .map(({ kind, name }) => ({ type: TYPES[kind], name }));
+}

@@ -1,0 +1,99 @@
+import { z } from 'zod';
+
+const text = z.string().optional();
+const reference = z.looseObject({
+  id: text,
+  name: text,
+  lun: z.number().optional(),
+  deleteOption: text,
+  createOption: text,
+  managedDisk: z.looseObject({ id: text }).optional(),
+  properties: z.looseObject({ primary: z.boolean().optional(), deleteOption: text }).optional(),
+});
+export type Reference = z.infer<typeof reference>;
+
+/** The part of a resource's body that the emulator understands; the rest is kept and told as it came. */
+export const resourceBody = z.looseObject({
+  location: text,
+  tags: z.record(z.string(), z.string()).optional(),
+  zones: z.array(z.string()).optional(),
+  properties: z
+    .looseObject({
+      hardwareProfile: z.looseObject({ vmSize: text }).optional(),
+      osProfile: z.looseObject({ computerName: text, customData: text }).optional(),
+      networkProfile: z.looseObject({ networkInterfaces: z.array(reference).optional() }).optional(),
+      storageProfile: z
+        .looseObject({
+          imageReference: z.looseObject({}).optional(),
+          osDisk: reference.optional(),
+          dataDisks: z.array(reference).optional(),
+        })
+        .optional(),
+      ipConfigurations: z
+        .array(z.looseObject({ properties: z.looseObject({ subnet: z.looseObject({ id: text }).optional() }) }))
+        .optional(),
+    })
+    .default({}),
+});
+export type ResourceBody = z.infer<typeof resourceBody>;
+
+export type ResourceKind = 'virtualMachines' | 'disks' | 'networkInterfaces';
+
+export const TYPES: Readonly<Record<ResourceKind, string>> = {
+  virtualMachines: 'microsoft.compute/virtualmachines',
+  disks: 'microsoft.compute/disks',
+  networkInterfaces: 'microsoft.network/networkinterfaces',
+};
+
+export interface ArmResource {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: ResourceKind;
+  readonly group: string;
+  body: ResourceBody;
+  /** `Creating`, `Updating`, `Deleting`, `Succeeded`, `Failed`. */
+  state: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** The VM that a disk or a NIC is attached to. */
+  attachedTo?: string;
+  privateIp?: string;
+  /** Distinguishes a VM from an earlier one of its name. */
+  readonly vmId: string;
+}
+
+/** An operation as it is kept: what it does at its end is data, so that it goes on in another process. */
+export interface ArmOperation {
+  readonly number: string;
+  readonly resource: string;
+  readonly what: 'put' | 'delete';
+  readonly doneAt: number;
+  readonly fail?: { readonly code: string; readonly message: string; readonly leave: boolean };
+  done: boolean;
+}
+
+/** The key by which a resource is found: ids are not told apart by the case of their letters. */
+export const keyOf = (id: string): string => id.toLowerCase();
+
+/** The id of a disk beside a VM or another disk. */
+export const diskIdBeside = (id: string, name: string): string =>
+  id.replace(/(virtualMachines|disks)\/[^/]+$/, `disks/${name}`);
+
+/** Lists whose entries are merged by their names or ids; everything else as in a JSON merge patch. */
+export function merge(old: unknown, change: unknown): unknown {
+  if (Array.isArray(old) && Array.isArray(change)) {
+    const keyFor = (each: unknown): unknown =>
+      typeof each === 'object' && each !== null ? ('id' in each ? each.id : 'name' in each ? each.name : each) : each;
+    return old.map((each) => {
+      const with_ = change.find((one) => keyFor(one) === keyFor(each));
+      return with_ === undefined ? each : merge(each, with_);
+    });
+  }
+  if (!isRecord(old) || !isRecord(change)) return change;
+  const merged: Record<string, unknown> = { ...old };
+  for (const [key, value] of Object.entries(change)) merged[key] = key in merged ? merge(merged[key], value) : value;
+  return merged;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

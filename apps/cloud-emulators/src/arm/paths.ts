@@ -1,0 +1,40 @@
+import type { ResourceKind } from './model.ts';
+
+/** What a request is about; faults are ordered by `METHOD kind`. */
+export interface Label {
+  readonly method: string;
+  readonly kind:
+    | ResourceKind
+    | 'subnets'
+    | 'operations'
+    | 'graph'
+    | 'resourceGroups'
+    | 'images'
+    | 'agreements'
+    | 'token'
+    | 'none';
+}
+
+const PATTERNS: readonly (readonly [RegExp, Label['kind']])[] = [
+  [/^\/operations\/[^/]+$/, 'operations'],
+  [/\/providers\/Microsoft\.ResourceGraph\/resources$/i, 'graph'],
+  [/\/(oauth2\/v2\.0\/token|v2\.0\/\.well-known\/openid-configuration)$/, 'token'],
+  [/\/virtualNetworks\/[^/]+\/subnets\/[^/]+$/i, 'subnets'],
+  [/\/artifacttypes\/vmimage\/offers\//i, 'images'],
+  [/\/Microsoft\.MarketplaceOrdering\/.*\/agreements\/current$/i, 'agreements'],
+  [/^\/subscriptions\/[^/]+\/resourceGroups\/[^/]+$/i, 'resourceGroups'],
+  [/\/Microsoft\.Compute\/virtualMachines\/[^/]+$/i, 'virtualMachines'],
+  [/\/Microsoft\.Compute\/disks\/[^/]+$/i, 'disks'],
+  [/\/Microsoft\.Network\/networkInterfaces\/[^/]+$/i, 'networkInterfaces'],
+];
+
+export const labelOf = (method: string, path: string): Label => ({
+  method,
+  kind: PATTERNS.find(([pattern]) => pattern.test(path))?.[1] ?? 'none',
+});
+
+/** Resource group and last name of a path. */
+export function pathOf(path: string): { readonly group: string; readonly name: string } {
+  const [, group = ''] = /\/resourceGroups\/([^/]+)/i.exec(path) ?? [];
+  return { group: decodeURIComponent(group), name: decodeURIComponent(path.split('/').at(-1) ?? '') };
+}

@@ -1,0 +1,317 @@
+import { createHash } from 'node:crypto';
+import type { Clock, TransportResponse } from '@mcm/kube';
+import { jsonAnswer as answer } from '../answer.ts';
+import type { OperationFault } from '../faults/faults.ts';
+import { type EmulatorStore, Kept } from '../kept.ts';
+import { noPower, type Power } from '../machines/power.ts';
+import {
+  type ArmOperation,
+  type ArmResource,
+  diskIdBeside,
+  keyOf,
+  merge,
+  type Reference,
+  type ResourceBody,
+  type ResourceKind,
+  resourceBody,
+} from './model.ts';
+
+export interface ResourcesOptions {
+  readonly clock: Clock;
+  readonly operationMs?: number;
+  readonly graphLagMs?: number;
+  readonly origin?: string;
+  readonly power?: Power;
+  readonly store?: EmulatorStore;
+}
+
+/** Where a resource is or is to be. */
+export interface Place {
+  readonly id: string;
+  readonly group: string;
+  readonly name: string;
+  readonly kind: ResourceKind;
+}
+
+const refusal = (status: number, code: string, message: string): TransportResponse =>
+  answer(status, { error: { code, message } });
+
+/** VMs, NICs and disks, and the operations that make and delete them. */
+export class Resources {
+  readonly #options: ResourcesOptions;
+  readonly #all: Kept<ArmResource>;
+  readonly #operations: Kept<ArmOperation>;
+  readonly #power: Power;
+  /** What Resource Graph still tells of, and until when. */
+  readonly #ghosts: { readonly resource: ArmResource; readonly until: number }[] = [];
+  #number = 0;
+
+  constructor(options: ResourcesOptions) {
+    this.#options = options;
+    this.#all = new Kept('arm-resource', options.store);
+    this.#operations = new Kept('arm-operation', options.store);
+    this.#power = options.power ?? noPower;
+    this.#number = Math.max(0, ...this.#operations.values().map(({ number }) => Number(number)));
+  }
+
+  all(): readonly ArmResource[] {
+    this.#settle();
+    return this.#all.values();
+  }
+
+  get(id: string): ArmResource | undefined {
+    this.#settle();
+    return this.#all.get(keyOf(id));
+  }
+
+  operation(number: string): ArmOperation | undefined {
+    this.#settle();
+    return this.#operations.get(number);
+  }
+
+  /** What Resource Graph knows: it hears of everything a while later. */
+  seenByGraph(): readonly ArmResource[] {
+    const { graphLagMs = 0 } = this.#options;
+    const now = this.#now();
+    const ghosts = this.#ghosts.filter(({ until }) => until > now).map(({ resource }) => resource);
+    return [...this.all().filter(({ createdAt }) => createdAt + graphLagMs <= now), ...ghosts];
+  }
+
+  told(resource: ArmResource): object {
+    const { id, name, kind, body, state, vmId, attachedTo, privateIp } = resource;
+    const { osProfile, ...properties } = body.properties;
+    const { customData: _, ...shown } = osProfile ?? {};
+    return {
+      ...body,
+      id,
+      name,
+      type: kind === 'networkInterfaces' ? 'Microsoft.Network/networkInterfaces' : `Microsoft.Compute/${kind}`,
+      properties: {
+        ...properties,
+        provisioningState: state,
+        ...(osProfile ? { osProfile: shown } : {}),
+        ...(kind === 'virtualMachines' ? { vmId } : {}),
+        ...(kind === 'disks' ? { diskState: attachedTo ? 'Attached' : 'Unattached' } : {}),
+        ...(kind === 'networkInterfaces' && attachedTo ? { virtualMachine: { id: attachedTo } } : {}),
+        ...(privateIp ? { privateIPAddress: privateIp } : {}),
+      },
+      ...(kind === 'disks' && attachedTo ? { managedBy: attachedTo } : {}),
+    };
+  }
+
+  put(place: Place, text: string, fault: OperationFault): TransportResponse {
+    const parsed = resourceBody.safeParse(JSON.parse(text));
+    if (!parsed.success) return refusal(400, 'InvalidRequestContent', parsed.error.message);
+    const known = this.get(place.id);
+    if (known?.state === 'Deleting') return refusal(409, 'ResourceBeingDeleted', `${place.name} is being deleted.`);
+    const body = parsed.data;
+    const missing = place.kind === 'virtualMachines' ? this.#missing(place, body) : undefined;
+    if (missing) return missing;
+    const made = known ?? this.#make(place, body);
+    made.body = known ? resourceBody.parse(merge(known.body, body)) : body;
+    made.state = known ? 'Updating' : 'Creating';
+    this.#keep(made);
+    if (place.kind === 'virtualMachines' && !known) this.#attach(made);
+    return this.#begin(known ? 200 : 201, made, 'put', fault);
+  }
+
+  patch(place: Place, text: string, fault: OperationFault): TransportResponse {
+    const known = this.get(place.id);
+    if (!known) return refusal(404, 'ResourceNotFound', `The Resource '${place.name}' was not found.`);
+    if (known.state === 'Deleting') return refusal(409, 'ResourceBeingDeleted', `${place.name} is being deleted.`);
+    known.body = resourceBody.parse(merge(known.body, JSON.parse(text)));
+    known.state = 'Updating';
+    this.#keep(known);
+    return this.#begin(200, known, 'put', fault);
+  }
+
+  delete(place: Place, fault: OperationFault): TransportResponse {
+    const known = this.get(place.id);
+    if (!known) return answer(204);
+    if (known.kind !== 'virtualMachines' && known.attachedTo !== undefined)
+      return known.kind === 'disks'
+        ? refusal(409, 'OperationNotAllowed', `Disk ${known.name} is attached to VM ${known.attachedTo}.`)
+        : refusal(409, 'NicInUse', `Network Interface ${known.name} is used by existing resource ${known.attachedTo}.`);
+    known.state = 'Deleting';
+    this.#keep(known);
+    if (known.kind === 'virtualMachines') this.#power.off(known.vmId);
+    return this.#begin(202, known, 'delete', fault);
+  }
+
+  /** Puts a resource there, done. */
+  place(id: string, body: object): void {
+    const [, group = '', kind = 'disks', name = ''] =
+      /\/resourceGroups\/([^/]+)\/providers\/[^/]+\/(\w+)\/([^/]+)$/.exec(id) ?? [];
+    const made = this.#make({ id, group, name, kind: kind as ResourceKind }, resourceBody.parse(body));
+    made.state = made.body.properties.provisioningState === 'Failed' ? 'Failed' : 'Succeeded';
+    this.#keep(made);
+    if (made.kind === 'virtualMachines') this.#attach(made);
+  }
+
+  resume(): void {
+    for (const each of this.all())
+      if (each.kind === 'virtualMachines' && each.state === 'Succeeded') this.#boot(each, true);
+    for (const { done, doneAt } of this.#operations.values()) if (!done) this.#wakeAt(doneAt);
+  }
+
+  #make({ id, group, name, kind }: Place, body: ResourceBody): ArmResource {
+    const createdAt = this.#now();
+    const hex = createHash('sha256')
+      .update(`${id} ${createdAt} ${++this.#number}`)
+      .digest('hex');
+    const address = `10.181.${Math.floor(this.#number / 250) % 250}.${(this.#number % 250) + 4}`;
+    return {
+      ...{ id, group, name, kind, body, createdAt },
+      state: 'Creating',
+      vmId: [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-'),
+      ...(kind === 'networkInterfaces' ? { privateIp: address } : {}),
+    };
+  }
+
+  /** A VM needs its NICs, and disks that it attaches, free. */
+  #missing(place: Place, { properties }: ResourceBody): TransportResponse | undefined {
+    const disks = (properties.storageProfile?.dataDisks ?? []).filter(({ createOption }) => createOption === 'Attach');
+    const wanted = [
+      ...(properties.networkProfile?.networkInterfaces ?? []).map(({ id = '' }) => id),
+      ...disks.map(({ managedDisk }) => managedDisk?.id ?? ''),
+    ];
+    for (const id of wanted) {
+      const found = this.#all.get(keyOf(id));
+      if (!found) return refusal(404, 'NotFound', `Resource ${id} referenced by ${place.name} was not found.`);
+      if (found.attachedTo !== undefined && keyOf(found.attachedTo) !== keyOf(place.id))
+        return refusal(409, found.kind === 'disks' ? 'AttachDiskWhileBeingDetached' : 'NicInUse', `${id} is in use.`);
+    }
+    return undefined;
+  }
+
+  /** A VM brings its OS disk and its empty data disks, and takes its NICs and the others. */
+  #attach(vm: ArmResource): void {
+    const { storageProfile = {}, networkProfile } = vm.body.properties;
+    const taken = (id: string): void => {
+      const found = this.#all.get(keyOf(id));
+      if (found) this.#keep({ ...found, attachedTo: vm.id });
+    };
+    for (const { id = '' } of networkProfile?.networkInterfaces ?? []) taken(id);
+    for (const disk of [storageProfile.osDisk ?? {}, ...(storageProfile.dataDisks ?? [])]) {
+      if (disk.name === undefined) continue;
+      const id = diskIdBeside(vm.id, disk.name);
+      if (!this.#all.has(keyOf(id))) {
+        const body = { ...(vm.body.tags ? { tags: vm.body.tags } : {}), properties: {} };
+        const made = this.#make({ id, group: vm.group, name: disk.name, kind: 'disks' }, body);
+        made.state = 'Succeeded';
+        this.#keep(made);
+      }
+      taken(id);
+    }
+  }
+
+  #begin(status: number, resource: ArmResource, what: ArmOperation['what'], fault: OperationFault): TransportResponse {
+    const { operationMs = 45_000, origin = 'https://management.azure.com' } = this.#options;
+    const number = String(++this.#number);
+    const doneAt = this.#now() + (fault.operationMs ?? operationMs);
+    const { failOperation: fail } = fault;
+    const operation = { number, resource: resource.id, what, doneAt, done: false, ...(fail ? { fail } : {}) };
+    this.#operations.put(number, operation);
+    this.#wakeAt(doneAt);
+    const soon = (fault.operationMs ?? operationMs) < SOON_MS;
+    const sent = {
+      'azure-asyncoperation': `${origin}/operations/${number}`,
+      ...(soon ? { 'retry-after': '1' } : {}),
+    };
+    return what === 'delete' ? answer(status, undefined, sent) : answer(status, this.told(resource), sent);
+  }
+
+  #wakeAt(at: number): void {
+    this.#options.clock.setTimeout(() => this.#settle(), Math.max(at - this.#now(), 0));
+  }
+
+  #settle(): void {
+    const now = this.#now();
+    for (const operation of this.#operations.values()) {
+      if (operation.done || operation.doneAt > now) {
+        if (operation.done && operation.doneAt + REMEMBERED_MS < now) this.#operations.delete(operation.number);
+        continue;
+      }
+      this.#operations.put(operation.number, { ...operation, done: true });
+      this.#finish(operation);
+    }
+  }
+
+  #finish({ resource: id, what, fail }: ArmOperation): void {
+    const resource = this.#all.get(keyOf(id));
+    if (!resource) return;
+    if (what === 'delete' && fail === undefined) this.#remove(resource);
+    else if (fail && what === 'put' && !fail.leave && resource.state === 'Creating') this.#remove(resource, true);
+    else {
+      const failed = fail !== undefined;
+      const booted = resource.state === 'Creating' && !failed && resource.kind === 'virtualMachines';
+      // A deletion that has begun since is not undone by the end of an earlier operation.
+      if (resource.state === 'Deleting' && what === 'put') return;
+      resource.state = failed ? 'Failed' : 'Succeeded';
+      this.#keep(resource);
+      if (booted) this.#boot(resource, false);
+    }
+  }
+
+  /** With a VM goes what is marked so; everything else of it becomes free. @param half it never was: its disks are not there */
+  #remove(resource: ArmResource, half = false): void {
+    this.#forget(resource);
+    if (resource.kind !== 'virtualMachines') return;
+    const { networkProfile, storageProfile = {} } = resource.body.properties;
+    const disks = [storageProfile.osDisk, ...(storageProfile.dataDisks ?? [])].filter((each) => each !== undefined);
+    const goes = (each: Reference): boolean => !half && each.deleteOption === 'Delete';
+    for (const nic of networkProfile?.networkInterfaces ?? [])
+      this.#release(nic.id ?? '', !half && (nic.properties?.deleteOption ?? nic.deleteOption) === 'Delete');
+    for (const disk of disks)
+      this.#release(diskIdBeside(resource.id, disk.name ?? ''), goes(disk) || (half && disk.createOption !== 'Attach'));
+  }
+
+  #release(id: string, goes: boolean): void {
+    const found = this.#all.get(keyOf(id));
+    if (!found) return;
+    const { attachedTo: _, ...free } = found;
+    if (goes) this.#forget(found);
+    else this.#keep(free);
+  }
+
+  #forget(resource: ArmResource): void {
+    this.#all.delete(keyOf(resource.id));
+    const { graphLagMs = 0 } = this.#options;
+    if (graphLagMs > 0) this.#ghosts.push({ resource, until: this.#now() + graphLagMs });
+  }
+
+  #boot(vm: ArmResource, resumed: boolean): void {
+    const { name, body, vmId, createdAt } = vm;
+    const { osProfile, hardwareProfile, networkProfile, storageProfile } = body.properties;
+    const [nic] = networkProfile?.networkInterfaces ?? [];
+    const { location = '', zones: [zone] = [] } = body;
+    this.#power.on(
+      {
+        id: vmId,
+        hostname: osProfile?.computerName ?? name,
+        providerId: `azure://${vm.id}`,
+        zone: zone === undefined ? location : `${location}-${zone}`,
+        machineType: hardwareProfile?.vmSize ?? '',
+        image: JSON.stringify(storageProfile?.imageReference ?? {}),
+        privateIp: this.#all.get(keyOf(nic?.id ?? ''))?.privateIp ?? '',
+        userData: Buffer.from(osProfile?.customData ?? '', 'base64').toString('utf8'),
+        createdAt: new Date(createdAt).toISOString(),
+      },
+      resumed,
+    );
+  }
+
+  #keep(resource: ArmResource): void {
+    this.#all.put(keyOf(resource.id), resource);
+  }
+
+  #now(): number {
+    return this.#options.clock.now().getTime();
+  }
+}
+
+/** The client is asked to look at short operations often. */
+const SOON_MS = 10_000;
+
+/** Operations that are over are told of so long. */
+const REMEMBERED_MS = 3_600_000;

@@ -1,0 +1,74 @@
+import type { Clock } from '@mcm/kube';
+import { z } from 'zod';
+import { ArmEndpoint } from './arm/endpoint.ts';
+import { Ec2Endpoint } from './ec2/endpoint.ts';
+import type { Emulator } from './emulator.ts';
+import type { Provider } from './flags.ts';
+import { GceEndpoint } from './gce/endpoint.ts';
+import type { EmulatorStore } from './kept.ts';
+import type { Power } from './machines/power.ts';
+
+export interface CreateEmulatorOptions {
+  readonly clock: Clock;
+  /** Where it will be reached. */
+  readonly origin: string;
+  readonly operationMs: number;
+  readonly visibleAfterMs: number;
+  readonly power?: Power;
+  readonly store?: EmulatorStore;
+  /** JSON of `MCM_EMULATOR_ACCOUNT`; undefined: nobody is asked who he is. */
+  readonly account: string | undefined;
+}
+
+const ACCOUNTS = {
+  aws: z.strictObject({ accessKeyId: z.string().min(1), secretAccessKey: z.string().min(1) }),
+  azure: z.strictObject({ tenant: z.string().min(1), clientId: z.string().min(1), secret: z.string().min(1) }),
+  gcp: z.strictObject({ email: z.string().min(1), key: z.string().min(1) }),
+} as const;
+
+/** The cloud of a provider. @throws Error that names what of the account is wrong */
+export function createEmulator(provider: Provider, options: CreateEmulatorOptions): Emulator {
+  const { account, operationMs, visibleAfterMs, ...common } = options;
+  switch (provider) {
+    case 'aws': {
+      const known = accountOf('aws', account);
+      const keys = known && { keys: { [known.accessKeyId]: known.secretAccessKey } };
+      return new Ec2Endpoint({ ...common, ...keys, visibleAfterMs, bootMs: operationMs, shutdownMs: operationMs });
+    }
+    case 'azure': {
+      const known = accountOf('azure', account);
+      return new ArmEndpoint({
+        ...common,
+        ...(known ? { principals: [known] } : {}),
+        operationMs,
+        graphLagMs: visibleAfterMs,
+      });
+    }
+    case 'gcp': {
+      const known = accountOf('gcp', account);
+      return new GceEndpoint({ ...common, ...(known ? { accounts: [known] } : {}), operationMs, visibleAfterMs });
+    }
+    default:
+      return provider satisfies never;
+  }
+}
+
+function accountOf<P extends Provider>(
+  provider: P,
+  text: string | undefined,
+): z.infer<(typeof ACCOUNTS)[P]> | undefined {
+  if (!text) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Error('MCM_EMULATOR_ACCOUNT is no JSON');
+  }
+  const parsed = ACCOUNTS[provider].safeParse(value);
+  // What it holds is secret: only the names of its fields are told.
+  if (!parsed.success)
+    throw new Error(
+      `MCM_EMULATOR_ACCOUNT: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`,
+    );
+  return parsed.data as z.infer<(typeof ACCOUNTS)[P]>;
+}

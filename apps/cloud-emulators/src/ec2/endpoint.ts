@@ -1,0 +1,307 @@
+import type { Clock, Transport, TransportRequest, TransportResponse } from '@mcm/kube';
+import { answer as response } from '../answer.ts';
+import type { Emulator, ListedResource } from '../emulator.ts';
+import { ConnectionLost, Faults } from '../faults/faults.ts';
+import { type EmulatorStore, Kept } from '../kept.ts';
+import { noPower, type Power } from '../machines/power.ts';
+import {
+  assignPrefixes,
+  describeImages,
+  describeInstances,
+  modifyInterface,
+  runInstances,
+  settle,
+  terminate,
+} from './actions.ts';
+import type { CloudImage, CloudInstance, CloudVolume, LaunchAnswer, ScriptRule } from './model.ts';
+import { readScope, type Scope } from './signature.ts';
+import { answerXml, type Element, elements, errorXml, stsErrorXml, stsXml } from './xml.ts';
+
+/** A request as it arrived. */
+export interface SeenRequest {
+  readonly action: string;
+  /** All other form fields. */
+  readonly params: Readonly<Record<string, string>>;
+  /** Who signed it, and whether the signature is right for the secret key that the caller names. */
+  readonly scope: Scope | undefined;
+}
+
+export interface Ec2EndpointOptions {
+  readonly clock: Clock;
+  readonly images?: readonly CloudImage[];
+  readonly instances?: readonly CloudInstance[];
+  readonly launch?: LaunchAnswer;
+  readonly pageSize?: number;
+  /** Region in the private DNS names of instances; default the one that is asked. */
+  readonly dnsRegion?: string;
+  /** The second page's token is the first page's again. */
+  readonly repeatToken?: boolean;
+  readonly script?: readonly ScriptRule[];
+  readonly cancelCaller?: () => void;
+  /** New instances show after so long; default at once. */
+  readonly visibleAfterMs?: number;
+  /** A terminated instance goes on shutting down for so long; default for ever. */
+  readonly shutdownMs?: number;
+  /** A new instance is pending for so long; default until it is first looked at. */
+  readonly bootMs?: number;
+  readonly power?: Power;
+  /** Keeps instances and volumes beyond the end of the process. */
+  readonly store?: EmulatorStore;
+  /** Secret keys by access key: requests that no other has signed are refused; absent: whoever signs is let in. */
+  readonly keys?: Readonly<Record<string, string>>;
+}
+
+/** Terminated instances are told of so long. */
+const REMEMBERED_MS = 3_600_000;
+
+/** A refusal by the endpoint itself. */
+export class Ec2Error extends Error {
+  readonly http: number;
+  readonly code: string;
+
+  constructor(code: string, message: string, http = 400) {
+    super(message);
+    this.code = code;
+    this.http = http;
+  }
+}
+
+export type Params = Readonly<Record<string, string>>;
+
+/** Values of `Prefix.1`, `Prefix.2`, … in order. */
+export const listOf = (params: Params, prefix: string): string[] => {
+  const found: string[] = [];
+  for (let i = 1; params[`${prefix}.${i}`] !== undefined; i++) found.push(params[`${prefix}.${i}`] ?? '');
+  return found;
+};
+
+/** Entries `Prefix.1.…`, each with its fields' names below it. */
+export const entriesOf = (params: Params, prefix: string): Params[] => {
+  const entries = new Map<number, Record<string, string>>();
+  for (const [key, value] of Object.entries(params)) {
+    const [, index, rest] = new RegExp(`^${prefix}\\.(\\d+)\\.(.+)$`).exec(key) ?? [];
+    if (index === undefined || rest === undefined) continue;
+    const entry = entries.get(Number(index)) ?? {};
+    entry[rest] = value;
+    entries.set(Number(index), entry);
+  }
+  return [...entries].toSorted(([a], [b]) => a - b).map(([, entry]) => entry);
+};
+
+/**
+ * Enough of EC2 (Query API) and STS for the driver, in process: what it keeps is changed by requests as EC2 changes it, on
+ * the clock given, with faults by a script. Launches are idempotent by their client token.
+ */
+export class Ec2Endpoint implements Emulator {
+  readonly options: Ec2EndpointOptions;
+  readonly instances: CloudInstance[];
+  readonly volumes: Kept<CloudVolume>;
+  readonly faults: Faults;
+  readonly power: Power;
+  readonly counts = new Map<string, number>();
+  readonly #kept: Kept<CloudInstance>;
+  readonly seen: SeenRequest[] = [];
+  /** Requests that each rule has met. */
+  readonly #met = new Map<ScriptRule, number>();
+  script: readonly ScriptRule[];
+  launches = 0;
+
+  constructor(options: Ec2EndpointOptions) {
+    this.options = options;
+    this.#kept = new Kept('ec2-instance', options.store);
+    this.volumes = new Kept('ec2-volume', options.store);
+    this.instances = [...structuredClone([...(options.instances ?? [])]), ...this.#kept.values()];
+    this.launches = this.#kept.size;
+    this.script = options.script ?? [];
+    this.power = options.power ?? noPower;
+    this.faults = new Faults(options.clock);
+    this.transport = this.faults.before((request) => this.#receive(request), actionOf, {
+      refuse: (action, { status, code, message, retryAfter }) =>
+        refuse(action, `req-${this.seen.length}`, {
+          ...{ http: status, code, message },
+          ...(retryAfter === undefined ? {} : { retryAfter }),
+        }),
+      throttle: (action, retryAfter) =>
+        refuse(action, `req-${this.seen.length}`, {
+          http: 503,
+          code: 'RequestLimitExceeded',
+          message: 'Request limit exceeded.',
+          ...(retryAfter === undefined ? {} : { retryAfter }),
+        }),
+    });
+  }
+
+  resources(): readonly ListedResource[] {
+    for (const each of this.instances) settle(this, each);
+    const living = this.instances.filter(({ state }) => state !== 'terminated');
+    return [
+      ...living.map(({ instanceId, tags, state }) => ({
+        ...{ kind: 'instance', id: instanceId ?? '', name: tags?.Name ?? '', state: state ?? '' },
+      })),
+      ...this.volumes.values().map(({ volumeId: id, name, instanceId }) => ({
+        ...{ kind: 'volume', id, name, state: instanceId === undefined ? 'available' : 'in-use' },
+      })),
+    ];
+  }
+
+  resume(): void {
+    for (const each of this.instances) {
+      if (each.state === 'pending' || each.state === 'running') this.powerOn(each, true);
+    }
+  }
+
+  /** Writes what has changed of an instance down; forgets those that nobody needs to hear of any more. */
+  keep(changed: CloudInstance): void {
+    this.#kept.put(changed.instanceId ?? '', changed);
+    const gone = this.instances.findIndex(
+      ({ terminatedFrom = Number.POSITIVE_INFINITY }) => terminatedFrom + REMEMBERED_MS < this.now,
+    );
+    if (gone < 0) return;
+    const [forgotten] = this.instances.splice(gone, 1);
+    this.#kept.delete(forgotten?.instanceId ?? '');
+  }
+
+  /** Gives power to an instance once its boot is over. */
+  powerOn(each: CloudInstance, resumed: boolean): void {
+    const { bootMs = 0, clock } = this.options;
+    clock.setTimeout(
+      () => {
+        settle(this, each);
+        if (each.state !== 'running' && each.state !== 'pending') return;
+        this.power.on(
+          {
+            id: each.instanceId ?? '',
+            hostname: each.privateDnsName ?? '',
+            providerId: `aws:///${each.zone ?? ''}/${each.instanceId ?? ''}`,
+            zone: each.zone ?? '',
+            machineType: each.machineType ?? '',
+            image: each.image ?? '',
+            privateIp: each.privateIp ?? '',
+            userData: each.userData ?? '',
+            createdAt: each.launchTime ?? '',
+          },
+          resumed,
+        );
+      },
+      resumed ? 0 : bootMs,
+    );
+  }
+
+  get now(): number {
+    return this.options.clock.now().getTime();
+  }
+
+  readonly transport: Transport;
+
+  async #receive(request: TransportRequest): Promise<TransportResponse> {
+    const form = Object.fromEntries(new URLSearchParams(request.body ?? ''));
+    const { Action: action = '', ...params } = form;
+    const scope = readScope(request);
+    if (this.seen.length >= LOGGED) this.seen.splice(0, LOGGED / 2);
+    this.seen.push({ action, params, scope });
+    this.counts.set(action, (this.counts.get(action) ?? 0) + 1);
+    const { keys } = this.options;
+    if (keys && action !== 'AssumeRoleWithWebIdentity') {
+      const secret = keys[scope?.accessKeyId ?? ''];
+      const signed = secret !== undefined && scope?.signedWith(secret) === true;
+      if (!signed) return refuse(action, 'req-0', NOT_THEIRS);
+    }
+    return this.#answer(action, params, request);
+  }
+
+  async #answer(action: string, params: Params, request: TransportRequest): Promise<TransportResponse> {
+    const rule = this.#ruleFor(action, params);
+    const requestId = `req-${String(this.seen.length).padStart(4, '0')}`;
+    if (rule?.cancelCaller) this.options.cancelCaller?.();
+    if (rule?.close) throw new ConnectionLost();
+    if (rule?.raw) return response(rule.raw.http, rule.raw.body, { 'content-type': rule.raw.contentType });
+    if (rule?.error) return refuse(action, requestId, rule.error);
+    let answer: TransportResponse;
+    try {
+      answer = this.#carryOut(action, params, requestId, rule, readScope(request)?.region ?? '');
+    } catch (thrown) {
+      if (!(thrown instanceof Ec2Error)) throw thrown;
+      answer = refuse(action, requestId, { http: thrown.http, code: thrown.code, message: thrown.message });
+    }
+    if (rule?.lose) throw new ConnectionLost();
+    request.signal?.throwIfAborted();
+    return answer;
+  }
+
+  #carryOut(
+    action: string,
+    params: Params,
+    requestId: string,
+    rule: ScriptRule | undefined,
+    region: string,
+  ): TransportResponse {
+    if (action === 'AssumeRoleWithWebIdentity')
+      return response(200, stsXml(action, requestId, TEMPORARY_KEYS), { 'content-type': 'text/xml' });
+    const body = ((): readonly Element[] => {
+      switch (action) {
+        case 'DescribeImages':
+          return describeImages(this, params, rule);
+        case 'DescribeInstances':
+          return describeInstances(this, params, rule);
+        case 'RunInstances':
+          return runInstances(this, params, region);
+        case 'TerminateInstances':
+          return terminate(this, params);
+        case 'ModifyNetworkInterfaceAttribute':
+          return modifyInterface(this, params);
+        case 'AssignIpv6Addresses':
+          return assignPrefixes(this, params);
+        default:
+          throw new Ec2Error('InvalidAction', `The action ${action} is not valid for this web service.`);
+      }
+    })();
+    return response(200, answerXml(action, requestId, body), XML);
+  }
+
+  #ruleFor(action: string, params: Params): ScriptRule | undefined {
+    for (const rule of this.script) {
+      const by = listOf(params, 'InstanceId').length > 0 ? 'id' : 'tags';
+      if (rule.action !== action || (rule.by !== undefined && rule.by !== by)) continue;
+      const met = this.#met.get(rule) ?? 0;
+      const [from, times] = [rule.after ?? 0, rule.times ?? Number.POSITIVE_INFINITY];
+      if (met >= from + times) continue;
+      this.#met.set(rule, met + 1);
+      if (met >= from) return rule;
+    }
+    return undefined;
+  }
+}
+
+const TEMPORARY_KEYS: readonly Element[] = [
+  ['SubjectFromWebIdentityToken', 'sub'],
+  [
+    'Credentials',
+    elements({
+      AccessKeyId: 'ASIAFAKEWEBIDENTITY1',
+      SecretAccessKey: 'fake-web-identity-secret',
+      SessionToken: 'fake-session-token',
+      Expiration: '2099-01-01T00:00:00Z',
+    }),
+  ],
+];
+
+const XML = { 'content-type': 'text/xml;charset=UTF-8' };
+/** Requests that are remembered at most. */
+const LOGGED = 20_000;
+const NOT_THEIRS = {
+  http: 401,
+  code: 'AuthFailure',
+  message: 'AWS was not able to validate the provided access credentials',
+};
+
+const actionOf = ({ body = '' }: TransportRequest): string => new URLSearchParams(body).get('Action') ?? '';
+
+function refuse(
+  action: string,
+  requestId: string,
+  { http, code, message, retryAfter }: NonNullable<ScriptRule['error']>,
+): TransportResponse {
+  const sts = action === 'AssumeRoleWithWebIdentity';
+  const body = sts ? stsErrorXml(requestId, code, message) : errorXml(requestId, code, message);
+  return response(http, body, { ...XML, ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }) });
+}

@@ -1,0 +1,117 @@
+import { type Clock, sleep, type Transport, type TransportRequest, type TransportResponse } from '@mcm/kube';
+import { type FaultRule, type FaultRuleInput, faultRule } from './rule.ts';
+
+/** What an endpoint does differently for one request. */
+export type OperationFault = Pick<FaultRule, 'failOperation' | 'operationMs'>;
+
+interface Ordered {
+  readonly id: string;
+  readonly rule: FaultRule;
+  met: number;
+  /** Calls that may come at once, and when that was counted. */
+  tokens: number;
+  at: number;
+}
+
+/** How a cloud words a refusal. `throttled`: by its own code for too many calls. */
+export interface Refuser {
+  refuse(label: string, refusal: NonNullable<FaultRule['refuse']>): TransportResponse;
+  throttle(label: string, retryAfter: number | undefined): TransportResponse;
+}
+
+/** Faults ordered for a cloud, by rules. */
+export class Faults {
+  readonly #clock: Clock;
+  readonly #rules: Ordered[] = [];
+  #number = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** @returns the rule's id. @throws ZodError, or SyntaxError for a regular expression that is none */
+  order(input: FaultRuleInput): string {
+    const rule = faultRule.parse(input);
+    for (const pattern of [rule.on, rule.body ?? '']) new RegExp(pattern);
+    const id = `fault-${++this.#number}`;
+    this.#rules.push({ id, rule, met: 0, tokens: Math.max(rule.perSecond ?? 0, 1), at: this.#now() });
+    return id;
+  }
+
+  /** @returns whether there was such a rule */
+  lift(id: string): boolean {
+    const index = this.#rules.findIndex((each) => each.id === id);
+    if (index >= 0) this.#rules.splice(index, 1);
+    return index >= 0;
+  }
+
+  clear(): void {
+    this.#rules.length = 0;
+  }
+
+  list(): readonly { readonly id: string; readonly rule: FaultRule; readonly met: number }[] {
+    return this.#rules.map(({ id, rule, met }) => ({ id, rule, met }));
+  }
+
+  /**
+   * The transport with the faults before it.
+   * @param labelOf what a request asks for, in the words that rules are written in
+   */
+  before(
+    carryOut: (request: TransportRequest, fault: OperationFault) => Promise<TransportResponse>,
+    labelOf: (request: TransportRequest) => string,
+    refuser: Refuser,
+  ): Transport {
+    return async (request) => {
+      const label = labelOf(request);
+      for (const rule of this.#meet(label, `${request.path} ${request.body ?? ''}`)) {
+        if (rule.delayMs !== undefined) await sleep(this.#clock, rule.delayMs, request.signal);
+        if (rule.perSecond !== undefined) return refuser.throttle(label, rule.retryAfter);
+        if (rule.lose === 'before') throw new ConnectionLost();
+        if (rule.refuse) return refuser.refuse(label, rule.refuse);
+        if (rule.lose === 'after') {
+          await carryOut(request, {});
+          throw new ConnectionLost();
+        }
+        if (rule.failOperation || rule.operationMs !== undefined) return carryOut(request, rule);
+      }
+      return carryOut(request, {});
+    };
+  }
+
+  /** The rules that a request meets, up to the first that decides. */
+  *#meet(label: string, text: string): Iterable<FaultRule> {
+    for (const ordered of [...this.#rules]) {
+      const { rule } = ordered;
+      if (!new RegExp(rule.on).test(label) || (rule.body !== undefined && !new RegExp(rule.body, 's').test(text)))
+        continue;
+      if (rule.perSecond !== undefined && this.#admits(ordered)) continue;
+      const met = ordered.met++;
+      const from = rule.after ?? 0;
+      if (met >= from && met < from + (rule.times ?? Number.POSITIVE_INFINITY)) yield rule;
+    }
+  }
+
+  #admits(ordered: Ordered): boolean {
+    const { perSecond = 0 } = ordered.rule;
+    const now = this.#now();
+    ordered.tokens = Math.min(ordered.tokens + ((now - ordered.at) / 1_000) * perSecond, Math.max(perSecond, 1));
+    ordered.at = now;
+    if (ordered.tokens < 1) return false;
+    ordered.tokens--;
+    return true;
+  }
+
+  #now(): number {
+    return this.#clock.now().getTime();
+  }
+}
+
+/** The request's connection ends without an answer. */
+export class ConnectionLost extends Error {
+  override readonly name = 'ConnectionLost';
+
+  constructor() {
+    super('connection closed');
+  }
+}

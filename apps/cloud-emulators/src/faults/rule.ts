@@ -1,0 +1,48 @@
+import { z } from 'zod';
+
+/**
+ * A fault to order. The first rule that applies to a request is carried out; `delayMs` and `perSecond` let the request
+ * go on to the next rule when they do not refuse it.
+ */
+export const faultRule = z.strictObject({
+  /** Regular expression that what a request asks for must match: `^RunInstances$`, `^PUT virtualMachines$`, `^POST instances$`. */
+  on: z.string().min(1),
+  /** Regular expression that the request's path and body, joined by a space, must match. */
+  body: z.string().optional(),
+  /** So many requests pass untouched first. */
+  after: z.number().int().min(0).optional(),
+  /** Used up after so many; absent: never. */
+  times: z.number().int().min(1).optional(),
+  /** The request is refused in the cloud's own form and nothing is done. */
+  refuse: z
+    .strictObject({
+      status: z.number().int().min(300).max(599),
+      code: z.string(),
+      message: z.string().default('ordered by a fault rule'),
+      /** Seconds. */
+      retryAfter: z.number().min(0).optional(),
+    })
+    .optional(),
+  /** Requests beyond so many a second are refused as throttled; a second's worth may come at once. */
+  perSecond: z.number().positive().optional(),
+  /** Seconds that a throttled caller is asked to wait. */
+  retryAfter: z.number().min(0).optional(),
+  /** The connection ends; `before` it is carried out, or `after` that, so that only the answer is lost. */
+  lose: z.enum(['before', 'after']).optional(),
+  /** The operation that the request starts fails so at its end. */
+  failOperation: z
+    .strictObject({
+      code: z.string(),
+      message: z.string().default('ordered by a fault rule'),
+      /** What was asked for is there all the same, half made. */
+      leave: z.boolean().default(false),
+    })
+    .optional(),
+  /** The operation that the request starts takes so long, in milliseconds. */
+  operationMs: z.number().min(0).optional(),
+  /** The answer is kept back so long, in milliseconds. */
+  delayMs: z.number().min(0).optional(),
+});
+
+export type FaultRule = z.infer<typeof faultRule>;
+export type FaultRuleInput = z.input<typeof faultRule>;

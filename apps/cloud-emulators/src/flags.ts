@@ -1,0 +1,54 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+
+export const PROVIDERS = ['aws', 'azure', 'gcp'] as const;
+export type Provider = (typeof PROVIDERS)[number];
+
+/** The command line of `cloud-emulator`, checked. */
+export interface EmulatorFlags {
+  readonly provider: Provider;
+  readonly port: number;
+  /** Undefined: in memory. */
+  readonly dataDir: string | undefined;
+  readonly nodeKubeconfig: string | undefined;
+  readonly operationMs: number;
+  readonly visibleAfterMs: number;
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+}
+
+const whole =
+  (most: number) =>
+  (text: string): number => {
+    if (/^\d+$/.test(text) && Number(text) <= most) return Number(text);
+    throw new InvalidArgumentError(`It takes a whole number from 0 to ${most}.`);
+  };
+
+const LONGEST_MS = 3_600_000;
+
+/** Parses the command line; prints help or the mistake and ends the process where commander does. */
+export function parseFlags(argv: readonly string[]): EmulatorFlags {
+  const command = new Command('cloud-emulator')
+    .description(
+      'A loopback server that speaks enough of a cloud to try its machine controller against. Its VMs boot hollow kubelets.',
+    )
+    .allowExcessArguments(false)
+    .addOption(new Option('--provider <name>', 'the cloud that is played').choices(PROVIDERS).makeOptionMandatory())
+    .option('--port <port>', 'port on 127.0.0.1; 0 takes a free one', whole(65_535), 0)
+    .option('--data-dir <dir>', 'folder that keeps what is in the cloud (default: in memory)')
+    .option('--node-kubeconfig <file>', 'ready credentials for all kubelets; bootstrap tokens are only proven then')
+    .option('--operation-ms <ms>', 'how long operations, boots and shutdowns take', whole(LONGEST_MS), 1_000)
+    .option('--visible-after-ms <ms>', 'new VMs show in listings so much later', whole(LONGEST_MS), 0)
+    .addOption(
+      new Option('--log-level <level>', 'least level of log lines')
+        .choices(['debug', 'info', 'warn', 'error'] as const)
+        .default('info' as const),
+    )
+    .addHelpText(
+      'after',
+      '\nWho may call is read from MCM_EMULATOR_ACCOUNT, a JSON object: {"accessKeyId", "secretAccessKey"} for aws, {"tenant", "clientId", "secret"}\n' +
+        'for azure, {"email", "key"} for gcp; without it nobody is asked who he is. azure speaks TLS; its CA is <data-dir>/ca.crt.',
+    );
+  const raw = command
+    .parse([...argv], { from: 'user' })
+    .opts<Omit<EmulatorFlags, 'dataDir' | 'nodeKubeconfig'> & Partial<EmulatorFlags>>();
+  return { ...raw, dataDir: raw.dataDir, nodeKubeconfig: raw.nodeKubeconfig };
+}

@@ -1,0 +1,233 @@
+import type { Clock, Transport, TransportRequest, TransportResponse } from '@mcm/kube';
+import { jsonAnswer as json } from '../answer.ts';
+import type { Emulator, ListedResource } from '../emulator.ts';
+import { Faults, type OperationFault } from '../faults/faults.ts';
+import type { EmulatorStore } from '../kept.ts';
+import { BearerTokens, headerOf } from '../login/tokens.ts';
+import type { Power } from '../machines/power.ts';
+import { Instances } from './instances.ts';
+import { exchangeAssertion, type ServiceAccountKey } from './login.ts';
+import { type GceInstance, type GceOperation, insertedBody } from './model.ts';
+
+export interface GceEndpointOptions {
+  readonly clock: Clock;
+  readonly pageSize?: number;
+  /** How long an operation takes; default 12 s. */
+  readonly operationMs?: number;
+  /** New instances show in listings after so long; default at once. */
+  readonly visibleAfterMs?: number;
+  /** Whose assertions are exchanged for tokens; absent: nobody is asked for one. */
+  readonly accounts?: readonly ServiceAccountKey[];
+  readonly power?: Power;
+  readonly store?: EmulatorStore;
+}
+
+const ORIGIN = 'https://compute.googleapis.com';
+const PATH = /^\/compute\/v1\/projects\/([^/]+)\/zones\/([^/]+)\/(instances|operations)(?:\/([^/]+))?$/;
+const TOKEN = '/token';
+
+/** Enough of Compute Engine's REST API for the driver: instances, the operations that make and delete them, logins. */
+export class GceEndpoint implements Emulator {
+  readonly faults: Faults;
+  readonly counts = new Map<string, number>();
+  readonly transport: Transport;
+  readonly #instances: Instances;
+  readonly #options: GceEndpointOptions;
+  readonly #tokens: BearerTokens;
+
+  constructor(options: GceEndpointOptions) {
+    this.#options = options;
+    this.#instances = new Instances(options);
+    this.faults = new Faults(options.clock);
+    this.#tokens = new BearerTokens(options.clock, JSON.stringify(options.accounts ?? []));
+    this.transport = this.faults.before((request, fault) => this.#receive(request, fault), labelOf, {
+      refuse: (_, { status, code, message, retryAfter }) => refusal(status, code, message, retryAfter),
+      throttle: (_, retryAfter) => refusal(403, 'rateLimitExceeded', 'Rate Limit Exceeded', retryAfter),
+    });
+  }
+
+  /** Names of the instances that are there. */
+  names(): readonly string[] {
+    this.#instances.settle();
+    return this.#instances.instances.values().map(({ name }) => name);
+  }
+
+  resources(): readonly ListedResource[] {
+    this.#instances.settle();
+    const { instances, disks } = this.#instances;
+    return [
+      ...instances.values().map(({ id, name, status }) => ({ kind: 'instance', id, name, state: status })),
+      ...disks.values().map(({ name, zone, instance }) => ({
+        ...{ kind: 'disk', id: `${zone}/${name}`, name, state: instance === undefined ? 'unattached' : 'attached' },
+      })),
+    ];
+  }
+
+  /** Puts an instance there as if somebody had made it. */
+  place(project: string, zone: string, body: object): void {
+    const made = this.#instances.add(project, zone, insertedBody.parse(body));
+    this.#instances.keep({ ...made, status: 'RUNNING' });
+  }
+
+  resume(): void {
+    this.#instances.resume();
+  }
+
+  async #receive(request: TransportRequest, fault: OperationFault): Promise<TransportResponse> {
+    const label = labelOf(request);
+    this.counts.set(label, (this.counts.get(label) ?? 0) + 1);
+    const { method, path, body = '', headers } = request;
+    const url = new URL(path, ORIGIN);
+    const { accounts, clock } = this.#options;
+    if (url.pathname === TOKEN && method === 'POST') return exchangeAssertion(body, accounts, clock, this.#tokens);
+    if (accounts && !this.#tokens.admits(headerOf(headers, 'authorization')))
+      return refusal(401, 'authError', 'Request had invalid authentication credentials.');
+    const [, project = '', zone = '', kind = '', name = ''] = (PATH.exec(url.pathname) ?? []).map((each = '') =>
+      decodeURIComponent(each),
+    );
+    this.#instances.settle();
+    const at = { project, zone };
+    const requestId = url.searchParams.get('requestId') ?? undefined;
+    switch (`${method} ${kind}${name === '' ? '' : '/'}`) {
+      case 'GET operations/':
+        return this.#operation(name);
+      case 'POST instances':
+        return this.#insert(at, body, requestId, fault);
+      case 'GET instances':
+        return this.#list(at, url.searchParams);
+      case 'GET instances/':
+        return this.#get(at, name);
+      case 'DELETE instances/':
+        return this.#delete(at, name, requestId, fault);
+      default:
+        return refusal(404, 'notFound', `there is no ${method} ${url.pathname}`);
+    }
+  }
+
+  #operation(name: string): TransportResponse {
+    const operation = this.#instances.operation(name);
+    return operation ? json(200, toldOperation(operation)) : absent(name);
+  }
+
+  /** A request with an id that is known is answered with the operation that it began. The name is taken at once. */
+  #insert(
+    { project, zone }: { project: string; zone: string },
+    body: string,
+    requestId: string | undefined,
+    fault: OperationFault,
+  ): TransportResponse {
+    const known = this.#instances.operationOf(requestId);
+    if (known) return json(200, toldOperation(known));
+    const parsed = insertedBody.safeParse(JSON.parse(body));
+    if (!parsed.success)
+      return refusal(400, 'invalid', `Invalid value for field 'resource': ${parsed.error.issues[0]?.message ?? ''}`);
+    const { name } = parsed.data;
+    if (this.#instances.get(project, zone, name))
+      return refusal(
+        409,
+        'alreadyExists',
+        `The resource 'projects/${project}/zones/${zone}/instances/${name}' already exists`,
+      );
+    this.#instances.add(project, zone, parsed.data);
+    return this.#begin({ project, zone, instance: name, operationType: 'insert' }, requestId, fault);
+  }
+
+  #delete(
+    { project, zone }: { project: string; zone: string },
+    name: string,
+    requestId: string | undefined,
+    fault: OperationFault,
+  ): TransportResponse {
+    const known = this.#instances.operationOf(requestId);
+    if (known) return json(200, toldOperation(known));
+    const found = this.#instances.get(project, zone, name);
+    if (!found) return absent(`projects/${project}/zones/${zone}/instances/${name}`);
+    if (found.body.deletionProtection)
+      return refusal(400, 'invalid', `Invalid resource usage: 'Resource cannot be deleted if it's protected.'`);
+    this.#instances.keep({ ...found, status: 'STOPPING' });
+    return this.#begin({ project, zone, instance: name, operationType: 'delete' }, requestId, fault);
+  }
+
+  #begin(
+    operation: Pick<GceOperation, 'project' | 'zone' | 'instance' | 'operationType'>,
+    requestId: string | undefined,
+    { failOperation, operationMs }: OperationFault,
+  ): TransportResponse {
+    const { code, message, leave } = failOperation ?? {};
+    const begun = this.#instances.begin(
+      {
+        ...operation,
+        ...(requestId === undefined ? {} : { requestId }),
+        ...(code === undefined ? {} : { errors: [{ code, message: message ?? '' }], leave: leave ?? false }),
+      },
+      operationMs ?? this.#options.operationMs ?? 12_000,
+    );
+    return json(200, toldOperation(begun));
+  }
+
+  #get({ project, zone }: { project: string; zone: string }, name: string): TransportResponse {
+    const found = this.#instances.get(project, zone, name);
+    return found ? json(200, told(found)) : absent(`projects/${project}/zones/${zone}/instances/${name}`);
+  }
+
+  #list({ project, zone }: { project: string; zone: string }, query: URLSearchParams): TransportResponse {
+    const { pageSize = 500, visibleAfterMs = 0 } = this.#options;
+    const size = Math.min(pageSize, Number(query.get('maxResults') ?? pageSize));
+    const from = Number(query.get('pageToken') ?? 0);
+    const now = this.#instances.now();
+    const all = this.#instances.instances
+      .values()
+      .filter(
+        (each) =>
+          each.zone === zone && each.project === project && Date.parse(each.creationTimestamp) + visibleAfterMs <= now,
+      );
+    const next = from + size < all.length ? { nextPageToken: String(from + size) } : {};
+    const items = all.slice(from, from + size).map(told);
+    const id = `projects/${project}/zones/${zone}/instances`;
+    return json(200, { kind: 'compute#instanceList', id, ...(items.length > 0 ? { items } : {}), ...next });
+  }
+}
+
+const labelOf = ({ method, path }: TransportRequest): string => {
+  const { pathname } = new URL(path, ORIGIN);
+  return `${method} ${pathname === TOKEN ? 'token' : (PATH.exec(pathname)?.[3] ?? 'none')}`;
+};
+
+const told = ({ id, name, zone, project, body, creationTimestamp, status, privateIp }: GceInstance): object => {
+  const { metadata: _, ...shown } = body;
+  return {
+    ...shown,
+    kind: 'compute#instance',
+    ...{ id, name, creationTimestamp, status },
+    zone: `${ORIGIN}/compute/v1/projects/${project}/zones/${zone}`,
+    tags: { items: body.tags?.items ?? [] },
+    networkInterfaces: (body.networkInterfaces ?? []).map((each, index) => ({
+      kind: 'compute#networkInterface',
+      name: `nic${index}`,
+      networkIP: privateIp,
+      ...each,
+    })),
+  };
+};
+
+function toldOperation({ name, zone, project, operationType, instance, done, errors }: GceOperation): object {
+  return {
+    kind: 'compute#operation',
+    name,
+    zone: `${ORIGIN}/compute/v1/projects/${project}/zones/${zone}`,
+    operationType,
+    targetLink: `${ORIGIN}/compute/v1/projects/${project}/zones/${zone}/instances/${instance}`,
+    status: done ? 'DONE' : 'RUNNING',
+    progress: done ? 100 : 0,
+    ...(done && errors ? { error: { errors }, httpErrorStatusCode: 400, httpErrorMessage: 'BAD REQUEST' } : {}),
+  };
+}
+
+const absent = (what: string): TransportResponse => refusal(404, 'notFound', `The resource '${what}' was not found`);
+
+const refusal = (status: number, reason: string, message: string, retryAfter?: number): TransportResponse =>
+  json(
+    status,
+    { error: { code: status, message, errors: [{ reason, message, domain: 'global' }] } },
+    retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) },
+  );

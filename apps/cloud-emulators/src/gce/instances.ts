@@ -1,0 +1,143 @@
+import type { Clock } from '@mcm/kube';
+import { type EmulatorStore, Kept } from '../kept.ts';
+import { noPower, type Power } from '../machines/power.ts';
+import type { GceDisk, GceInstance, GceOperation, InsertedBody } from './model.ts';
+
+export interface InstancesOptions {
+  readonly clock: Clock;
+  readonly power?: Power;
+  readonly store?: EmulatorStore;
+}
+
+/** Instances with their disks, and the operations that make and delete them. */
+export class Instances {
+  readonly instances: Kept<GceInstance>;
+  readonly disks: Kept<GceDisk>;
+  readonly #operations: Kept<GceOperation>;
+  readonly #options: InstancesOptions;
+  readonly #power: Power;
+  #number = 0;
+
+  constructor(options: InstancesOptions) {
+    this.#options = options;
+    this.instances = new Kept('gce-instance', options.store);
+    this.disks = new Kept('gce-disk', options.store);
+    this.#operations = new Kept('gce-operation', options.store);
+    this.#power = options.power ?? noPower;
+    const numbers = [...this.#operations.values(), ...this.instances.values()].map(({ name }) =>
+      Number(/-(\d+)$/.exec(name)?.[1] ?? 0),
+    );
+    this.#number = Math.max(0, this.instances.size, ...numbers);
+  }
+
+  add(project: string, zone: string, body: InsertedBody): GceInstance {
+    const number = ++this.#number;
+    const made: GceInstance = {
+      // 64 bits: no number of JavaScript's.
+      id: String(7_000_000_000_000_000_000n + BigInt(number)),
+      ...{ name: body.name, project, zone, body },
+      creationTimestamp: new Date(this.now()).toISOString(),
+      privateIp: `10.182.${Math.floor(number / 250) % 250}.${(number % 250) + 2}`,
+      status: 'PROVISIONING',
+    };
+    this.keep(made);
+    for (const [index, disk] of (body.disks ?? []).entries()) {
+      const name = disk.boot ? body.name : `${body.name}-${index}`;
+      const { autoDelete = false } = disk;
+      this.disks.put(keyOf(project, zone, name), { name, project, zone, autoDelete, instance: body.name });
+    }
+    return made;
+  }
+
+  keep(instance: GceInstance): void {
+    this.instances.put(keyOf(instance.project, instance.zone, instance.name), instance);
+  }
+
+  get(project: string, zone: string, name: string): GceInstance | undefined {
+    return this.instances.get(keyOf(project, zone, name));
+  }
+
+  operation(name: string): GceOperation | undefined {
+    return this.#operations.get(name);
+  }
+
+  /** The operation that a request with this id began before. */
+  operationOf(requestId: string | undefined): GceOperation | undefined {
+    return requestId === undefined ? undefined : this.#operations.values().find((each) => each.requestId === requestId);
+  }
+
+  begin(operation: Omit<GceOperation, 'name' | 'done' | 'doneAt'>, ms: number): GceOperation {
+    const made = { ...operation, name: `operation-${++this.#number}`, doneAt: this.now() + ms, done: false };
+    this.#operations.put(made.name, made);
+    this.#options.clock.setTimeout(() => this.settle(), ms);
+    return made;
+  }
+
+  /** Brings everything up to the clock. */
+  settle(): void {
+    const now = this.now();
+    for (const each of this.#operations.values()) {
+      if (each.done && each.doneAt + REMEMBERED_MS < now) this.#operations.delete(each.name);
+      if (each.done || each.doneAt > now) continue;
+      this.#operations.put(each.name, { ...each, done: true });
+      this.#finish(each);
+    }
+  }
+
+  resume(): void {
+    this.settle();
+    for (const each of this.instances.values()) if (each.status === 'RUNNING') this.#boot(each, true);
+    for (const { done, doneAt } of this.#operations.values())
+      if (!done) this.#options.clock.setTimeout(() => this.settle(), Math.max(doneAt - this.now(), 0));
+  }
+
+  now(): number {
+    return this.#options.clock.now().getTime();
+  }
+
+  #finish({ operationType, project, zone, instance: name, errors, leave }: GceOperation): void {
+    const instance = this.get(project, zone, name);
+    if (!instance) return;
+    if (operationType === 'delete') {
+      if (errors) this.keep({ ...instance, status: 'RUNNING' });
+      else this.#remove(instance);
+    } else if (errors && leave !== true) this.#remove(instance);
+    else if (instance.status === 'PROVISIONING') {
+      const running = { ...instance, status: 'RUNNING' };
+      this.keep(running);
+      this.#boot(running, false);
+    }
+  }
+
+  #remove({ project, zone, name, id }: GceInstance): void {
+    this.#power.off(id);
+    this.instances.delete(keyOf(project, zone, name));
+    for (const { instance, ...disk } of this.disks.values()) {
+      if (instance !== name || disk.zone !== zone || disk.project !== project) continue;
+      const key = keyOf(project, zone, disk.name);
+      if (disk.autoDelete) this.disks.delete(key);
+      else this.disks.put(key, disk);
+    }
+  }
+
+  #boot({ id, name, project, zone, body, privateIp, creationTimestamp }: GceInstance, resumed: boolean): void {
+    const item = (key: string): string | undefined => body.metadata?.items?.find((each) => each.key === key)?.value;
+    this.#power.on(
+      {
+        ...{ id, zone, privateIp },
+        hostname: name,
+        providerId: `gce://${project}/${zone}/${name}`,
+        machineType: body.machineType?.split('/').at(-1) ?? '',
+        image: body.disks?.find(({ boot }) => boot)?.initializeParams?.sourceImage ?? '',
+        userData: item('user-data') ?? item('startup-script') ?? '',
+        createdAt: creationTimestamp,
+      },
+      resumed,
+    );
+  }
+}
+
+const keyOf = (project: string, zone: string, name: string): string => `${project}/${zone}/${name}`;
+
+/** Operations that are over are told of so long. */
+const REMEMBERED_MS = 3_600_000;

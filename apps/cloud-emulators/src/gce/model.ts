@@ -1,0 +1,59 @@
+import { z } from 'zod';
+
+/** The part of an instance's body that the emulator understands; the rest is kept and told as it came. */
+export const insertedBody = z.looseObject({
+  name: z.string().regex(/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/),
+  machineType: z.string().optional(),
+  tags: z.looseObject({ items: z.array(z.string()).optional() }).optional(),
+  deletionProtection: z.boolean().optional(),
+  disks: z
+    .array(
+      z.looseObject({
+        boot: z.boolean().optional(),
+        autoDelete: z.boolean().optional(),
+        initializeParams: z.looseObject({ sourceImage: z.string().optional() }).optional(),
+      }),
+    )
+    .optional(),
+  networkInterfaces: z.array(z.looseObject({})).optional(),
+  metadata: z
+    .looseObject({ items: z.array(z.looseObject({ key: z.string(), value: z.string().optional() })).optional() })
+    .optional(),
+});
+export type InsertedBody = z.infer<typeof insertedBody>;
+
+export interface GceInstance {
+  readonly id: string;
+  readonly name: string;
+  readonly project: string;
+  readonly zone: string;
+  readonly body: InsertedBody;
+  readonly creationTimestamp: string;
+  readonly privateIp: string;
+  /** `PROVISIONING`, `RUNNING`, `STOPPING`. */
+  status: string;
+}
+
+export interface GceDisk {
+  readonly name: string;
+  readonly project: string;
+  readonly zone: string;
+  readonly autoDelete: boolean;
+  /** Absent: it has outlived its instance. */
+  readonly instance?: string;
+}
+
+/** An operation as it is kept: what it does at its end is data, so that it goes on in another process. */
+export interface GceOperation {
+  readonly name: string;
+  readonly project: string;
+  readonly zone: string;
+  readonly operationType: 'insert' | 'delete';
+  readonly instance: string;
+  readonly requestId?: string;
+  readonly doneAt: number;
+  readonly errors?: readonly { readonly code: string; readonly message: string }[];
+  /** A failed insertion leaves its instance. */
+  readonly leave?: boolean;
+  done: boolean;
+}

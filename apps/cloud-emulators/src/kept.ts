@@ -1,0 +1,53 @@
+/** Where an emulator keeps what must outlive its process; the local cloud's stores fit. */
+export interface EmulatorStore {
+  load(): Iterable<{ readonly kind: string; readonly id: string; readonly body: unknown }>;
+  put(kind: string, id: string, body: object): void;
+  remove(kind: string, id: string): void;
+}
+
+/**
+ * Things of one kind by their ids, each written to the store when it is put. What is changed in place is kept when it is
+ * put again.
+ */
+export class Kept<T extends object> {
+  readonly #kind: string;
+  readonly #store: EmulatorStore | undefined;
+  readonly #all = new Map<string, T>();
+
+  /** @param store absent: nothing outlives the object. Rows of other kinds are left alone. */
+  constructor(kind: string, store: EmulatorStore | undefined) {
+    this.#kind = kind;
+    this.#store = store;
+    // The store's rows are this class's own: nobody else writes the kind.
+    for (const row of store?.load() ?? []) if (row.kind === kind) this.#all.set(row.id, row.body as T);
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  get(id: string): T | undefined {
+    return this.#all.get(id);
+  }
+
+  has(id: string): boolean {
+    return this.#all.has(id);
+  }
+
+  put(id: string, value: T): void {
+    this.#all.set(id, value);
+    this.#store?.put(this.#kind, id, value);
+  }
+
+  delete(id: string): void {
+    if (this.#all.delete(id)) this.#store?.remove(this.#kind, id);
+  }
+
+  keys(): readonly string[] {
+    return [...this.#all.keys()];
+  }
+
+  values(): readonly T[] {
+    return [...this.#all.values()];
+  }
+}

@@ -1,0 +1,48 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '@mcm/kube';
+
+/** Bearer tokens that need not be remembered: they say until when they are good, under a seal. */
+export class BearerTokens {
+  readonly #clock: Clock;
+  readonly #key: string;
+  readonly #lifeMs: number;
+
+  /** @param key what seals; with the same one, tokens of an earlier process stay good */
+  constructor(clock: Clock, key: string, lifeMs = 3_600_000) {
+    this.#clock = clock;
+    this.#key = key;
+    this.#lifeMs = lifeMs;
+  }
+
+  /** The answer of an OAuth token endpoint. */
+  issue(subject: string): {
+    readonly access_token: string;
+    readonly expires_in: number;
+    readonly token_type: 'Bearer';
+  } {
+    const until = this.#clock.now().getTime() + this.#lifeMs;
+    const payload = Buffer.from(JSON.stringify({ subject, until })).toString('base64url');
+    return {
+      access_token: `${payload}.${this.#seal(payload)}`,
+      expires_in: Math.floor(this.#lifeMs / 1_000),
+      token_type: 'Bearer',
+    };
+  }
+
+  /** Whether an Authorization header holds a token of ours that is still good. */
+  admits(authorization: string | undefined): boolean {
+    const [, payload = '', seal = ''] = /^Bearer ([\w-]+)\.([\w-]+)$/.exec(authorization ?? '') ?? [];
+    const [a, b] = [Buffer.from(seal), Buffer.from(this.#seal(payload))];
+    if (a.length !== b.length || !timingSafeEqual(a, b)) return false;
+    const { until }: { until: number } = JSON.parse(Buffer.from(payload, 'base64url').toString());
+    return until > this.#clock.now().getTime();
+  }
+
+  #seal(payload: string): string {
+    return createHmac('sha256', this.#key).update(payload).digest('base64url');
+  }
+}
+
+/** A header by its name in any letter case. */
+export const headerOf = (headers: Readonly<Record<string, string>>, name: string): string | undefined =>
+  Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];

@@ -1,0 +1,44 @@
+import type { Clock, Logger, Random } from '@mcm/kube';
+import { KubeletHost, type KubeletHostOptions, storedMemory } from '@mcm/provider-local';
+import type { EmulatorStore } from '../kept.ts';
+import type { Power } from './power.ts';
+
+export interface HollowKubeletOptions extends Pick<KubeletHostOptions, 'connect' | 'nodeCluster' | 'defaults'> {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly store: EmulatorStore;
+}
+
+/** What every emulated machine type gives its node. */
+const SHAPE = { cpus: 4, memoryGi: 16, gpus: 0 };
+
+/** Power that boots a hollow kubelet in each VM: it joins with the bootstrap token of the VM's user data. */
+export function hollowKubelets(options: HollowKubeletOptions): Power & { close(): Promise<void> } {
+  const { store, ...rest } = options;
+  const { log } = options;
+  const host = new KubeletHost({ ...rest, memory: storedMemory(store) });
+  return {
+    on: (vm, resumed) => {
+      const instance = {
+        ...vm,
+        name: vm.hostname,
+        bootLatencyMs: 0,
+        tags: {},
+        state: 'running' as const,
+        history: [],
+        console: '',
+      };
+      const machineType = { name: vm.machineType, ...SHAPE };
+      const console = (line: string): void => log.info('Console', { vm: vm.id, line });
+      host.boot(instance, machineType, { resumed, orders: [], console });
+    },
+    off: (id) => {
+      host.halt(id).then(
+        () => host.forget(id),
+        (error: unknown) => log.error('A hollow kubelet did not end', { vm: id, error }),
+      );
+    },
+    close: () => host.close(),
+  };
+}

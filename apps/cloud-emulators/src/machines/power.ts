@@ -1,0 +1,24 @@
+/** A VM as far as what boots in it is concerned. */
+export interface PoweredVm {
+  readonly id: string;
+  /** The name that its operating system gets. */
+  readonly hostname: string;
+  readonly providerId: string;
+  readonly zone: string;
+  readonly machineType: string;
+  readonly image: string;
+  readonly privateIp: string;
+  /** What the cloud hands to the VM, decoded. */
+  readonly userData: string;
+  /** RFC 3339. */
+  readonly createdAt: string;
+}
+
+/** Told when the VMs of a cloud get power and lose it. */
+export interface Power {
+  /** @param resumed the VM was running already when the emulator's own process started again */
+  on(vm: PoweredVm, resumed: boolean): void;
+  off(id: string): void;
+}
+
+export const noPower: Power = { on: () => undefined, off: () => undefined };

@@ -1,0 +1,56 @@
+import type { Transport } from '@mcm/kube';
+import { z } from 'zod';
+import { type Answer, jsonAnswer } from '../answer.ts';
+import type { Emulator } from '../emulator.ts';
+import { faultRule } from '../faults/rule.ts';
+
+/** What is not the cloud's own API stands below this path. */
+export const ADMIN = '/_emulator';
+
+const refuse = (status: number, message: string): Answer => jsonAnswer(status, { error: { message } });
+
+/**
+ * The emulator's own listing and its faults, before the cloud's API:
+ * `GET /_emulator/resources`, `GET /_emulator/counts`, `GET|POST|DELETE /_emulator/faults`, `DELETE /_emulator/faults/<id>`.
+ */
+export function withAdmin(emulator: Emulator): Transport {
+  const { faults, counts } = emulator;
+  return async (request) => {
+    const { method, path, body = '' } = request;
+    if (!path.startsWith(`${ADMIN}/`)) return emulator.transport(request);
+    const [, what = '', id] = path.slice(ADMIN.length).split('/');
+    switch (`${method} ${what}${id === undefined ? '' : '/'}`) {
+      case 'GET resources':
+        return jsonAnswer(200, { resources: emulator.resources() });
+      case 'GET counts':
+        return jsonAnswer(200, { counts: Object.fromEntries(counts) });
+      case 'GET faults':
+        return jsonAnswer(200, { faults: faults.list() });
+      case 'POST faults':
+        return order(emulator, body);
+      case 'DELETE faults':
+        faults.clear();
+        return jsonAnswer(200, {});
+      case 'DELETE faults/':
+        return faults.lift(id ?? '') ? jsonAnswer(200, {}) : refuse(404, `there is no fault rule ${id ?? ''}`);
+      default:
+        return refuse(404, `there is no ${method} ${path}`);
+    }
+  };
+}
+
+function order({ faults }: Emulator, body: string): Answer {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return refuse(400, 'the body is no JSON');
+  }
+  const parsed = faultRule.safeParse(value);
+  if (!parsed.success) return refuse(400, z.prettifyError(parsed.error));
+  try {
+    return jsonAnswer(201, { id: faults.order(parsed.data) });
+  } catch (error) {
+    return refuse(400, error instanceof Error ? error.message : String(error));
+  }
+}
