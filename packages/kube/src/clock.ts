@@ -5,7 +5,10 @@ export interface Timer {
 
 /** Time as an argument. Nothing below `main` reads the time or sets a timer but through this. */
 export interface Clock {
+  /** The time of day, for what is stored and compared with what is stored. It may jump, in either direction. */
   now(): Date;
+  /** Milliseconds since some instant: it never jumps, for intervals and deadlines within this process. */
+  monotonic(): number;
   /** Calls `callback` once after `ms` milliseconds (0: as soon as possible, never synchronously). */
   setTimeout(callback: () => void, ms: number): Timer;
 }
@@ -13,6 +16,7 @@ export interface Clock {
 /** The machine's own clock. A timer does not keep the process alive. */
 export const realClock: Clock = {
   now: () => new Date(),
+  monotonic: () => Math.floor(performance.now()),
   setTimeout(callback, ms) {
     const handle = setTimeout(callback, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
     handle.unref();

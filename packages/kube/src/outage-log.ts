@@ -29,14 +29,14 @@ export function createOutageLog(what: string, clock: Clock, log: Logger): Outage
       failures++;
       const text = errorText(error);
       const reason = reasonOf(error);
-      if (failures === 1) since = clock.now().getTime();
+      if (failures === 1) since = clock.monotonic();
       if (reason === lastReason) log.debug(`${what} still fails`, { error: text, failures });
       else log.warn(`${what} failed, trying again until it works`, { error: text });
       lastReason = reason;
     },
     worked() {
       if (failures === 0) return;
-      log.info(`${what} works again`, { failures, afterMs: clock.now().getTime() - since });
+      log.info(`${what} works again`, { failures, afterMs: clock.monotonic() - since });
       failures = 0;
       lastReason = '';
     },

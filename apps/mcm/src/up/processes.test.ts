@@ -17,6 +17,7 @@ function manualClock() {
   const timers: (() => void)[] = [];
   const clock: Clock = {
     now: () => new Date(0),
+    monotonic: () => 0,
     setTimeout(callback) {
       timers.push(callback);
       return { cancel: () => timers.splice(timers.indexOf(callback), 1) };

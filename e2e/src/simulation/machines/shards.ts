@@ -3,8 +3,8 @@ import { playMachines } from './machine-history.ts';
 
 /** Files that play seeds beside each other, as many as there are `seeds-*.test.ts`. */
 const SHARDS = 6;
-/** `MCM_SEEDS=1000` plays more, `MCM_SEEDS=60` fewer; `MCM_SEED=17` plays one. */
-const { MCM_SEEDS = '400', MCM_SEED } = process.env;
+/** `MCM_SEEDS=4000` plays more, `MCM_SEEDS=60` fewer; `MCM_SEED=17` plays one. */
+const { MCM_SEEDS = '1000', MCM_SEED } = process.env;
 
 const seedsOf = (shard: number): number[] => {
   const all = MCM_SEED ? [Number(MCM_SEED)] : Array.from({ length: Number(MCM_SEEDS) }, (_, index) => index + 1);

@@ -14,6 +14,10 @@ export class SkewedClock implements Clock {
     return new Date(this.#base.now().getTime() + this.skewMs);
   }
 
+  monotonic(): number {
+    return this.#base.monotonic();
+  }
+
   setTimeout(callback: () => void, ms: number): Timer {
     return this.#base.setTimeout(callback, ms);
   }

@@ -210,8 +210,8 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     });
     const tell = (error: MachineError | undefined): void =>
       observe?.(call, took(), error, machine, machine && classOf(machine));
-    const since = clock.now().getTime();
-    const took = (): number => clock.now().getTime() - since;
+    const since = clock.monotonic();
+    const took = (): number => clock.monotonic() - since;
     try {
       const result = await withDeadline({ clock, timeoutMs: timeouts[call], stop, what, onOverdue }, (signal) =>
         work({ signal, span }),

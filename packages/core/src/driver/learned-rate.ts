@@ -86,7 +86,7 @@ export class LearnedRate {
   }
 
   #now(): number {
-    return this.#clock.now().getTime();
+    return this.#clock.monotonic();
   }
 
   #leave(): void {

@@ -14,6 +14,7 @@ const HOST = '127.0.0.1';
 /** Waits for nothing: what is set is called in the next turn. */
 const hasty: Clock = {
   now: () => new Date(),
+  monotonic: () => performance.now(),
   setTimeout(callback) {
     const handle = setImmediate(callback);
     return { cancel: () => clearImmediate(handle) };

@@ -108,9 +108,9 @@ export class Exchange {
   async #send(call: Call, signal: AbortSignal): Promise<TransportResponse> {
     const { transport, acquire, observe, clock } = this.#options;
     if (acquire !== undefined) await acquire(signal);
-    const started = observe === undefined ? 0 : clock.now().getTime();
+    const started = observe === undefined ? 0 : clock.monotonic();
     const sample = (code: number): void =>
-      observe?.({ method: call.method, path: call.path, code, ms: clock.now().getTime() - started });
+      observe?.({ method: call.method, path: call.path, code, ms: clock.monotonic() - started });
     try {
       const response = await transport(this.#request(call, signal));
       sample(response.status);

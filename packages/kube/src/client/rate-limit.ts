@@ -15,7 +15,7 @@ export function createRateLimiter(limit: RateLimit, clock: Clock): (signal?: Abo
   const slackMs = Math.max(limit.burst - 1, 0) * spacingMs;
   let nextFree = Number.NEGATIVE_INFINITY; // The instant at which the bucket is full again, moved on by every caller.
   return async (signal) => {
-    const now = clock.now().getTime();
+    const now = clock.monotonic();
     nextFree = Math.max(nextFree, now) + spacingMs;
     const waitMs = nextFree - spacingMs - slackMs - now;
     if (waitMs > 0) await sleep(clock, Math.ceil(waitMs), signal);

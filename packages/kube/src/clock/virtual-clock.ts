@@ -23,18 +23,31 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 export class VirtualClock implements Clock {
   readonly #timers = new Schedule<() => void>();
   readonly #quietTurns: number;
-  #now: number;
+  /** The time of day at which it began. */
+  #began: number;
+  /** Milliseconds that have passed. */
+  #now = 0;
   #activity = 0;
   #held = 0;
 
   constructor(options: VirtualClockOptions = {}) {
-    this.#now = (options.start ?? new Date('2026-01-01T00:00:00Z')).getTime();
+    this.#began = (options.start ?? new Date('2026-01-01T00:00:00Z')).getTime();
     this.#quietTurns = options.quietTurns ?? 2;
   }
 
   now(): Date {
     this.#activity++;
-    return new Date(this.#now);
+    return new Date(this.#began + this.#now);
+  }
+
+  monotonic(): number {
+    this.#activity++;
+    return this.#now;
+  }
+
+  /** The time of day is set forward (negative: back); what has passed, and timers, know nothing of it. */
+  jump(ms: number): void {
+    this.#began += ms;
   }
 
   setTimeout(callback: () => void, ms: number): Timer {

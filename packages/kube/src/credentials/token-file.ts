@@ -13,7 +13,7 @@ export function tokenFile(
   let readAt = Number.NEGATIVE_INFINITY;
   return {
     async authorization() {
-      const now = clock.now().getTime();
+      const now = clock.monotonic();
       if (header !== undefined && now - readAt < REREAD_AFTER_MS) return header;
       try {
         header = `Bearer ${(await readFile(path, 'utf8')).trim()}`;

@@ -27,14 +27,17 @@ async function setUp() {
     options: { timings?: ElectionTimings; lead?: (signal: AbortSignal) => Promise<void> } = {},
   ) {
     const stop = new AbortController();
-    const network = { up: true, hangs: false };
-    const transport: Transport = (request) => {
+    const network = { up: true, hangs: false, answersAfterMs: 0 };
+    const transport: Transport = async (request) => {
       if (network.hangs) {
         return new Promise((_, reject) =>
           request.signal?.addEventListener('abort', () => reject(request.signal?.reason)),
         );
       }
-      return network.up ? p.transport(request) : Promise.reject(new Error('ECONNREFUSED'));
+      if (!network.up) throw new Error('ECONNREFUSED');
+      const answer = await p.transport(request);
+      if (network.answersAfterMs > 0) await sleep(p.clock, network.answersAfterMs);
+      return answer;
     };
     const log = createMemoryLogger();
     let leftAt: number | undefined;
@@ -153,6 +156,44 @@ describe('election', () => {
     expect(await a.end).toBe('lost');
     expect(new Date(a.leftAt() ?? 0).toISOString()).toBe('2026-01-01T00:00:12.000Z'); // Renewed last after 2 s.
   });
+
+  test('a renewal whose answer is late counts from when it was sent: nobody else leads before it stops', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.settle();
+    const b = t.candidate('b');
+    await t.clock.advance(3_000);
+    a.network.answersAfterMs = 7_500;
+    await t.clock.advance(2_000);
+    a.network.hangs = true;
+    await t.clock.advance(60_000);
+    expect(await a.end).toBe('lost');
+    expect(new Date(a.leftAt() ?? 0).toISOString()).toBe('2026-01-01T00:00:14.000Z'); // Sent last after 4 s.
+    expect([...t.leading]).toEqual(['b']);
+    expect(t.most()).toBe(1);
+    b.stop();
+    await b.end;
+  });
+
+  test.each([3, -3])(
+    'the time of day jumps by %i hours: nobody takes the lease of one who renews it',
+    async (hours) => {
+      const t = await setUp();
+      const a = t.candidate('a');
+      await t.clock.settle();
+      const b = t.candidate('b');
+      await t.clock.advance(5_000);
+      t.clock.jump(hours * 3_600_000);
+      await t.clock.advance(60_000);
+      expect([...t.leading]).toEqual(['a']);
+      expect(t.most()).toBe(1);
+      a.stop();
+      await t.clock.advance(10_000);
+      expect([...t.leading]).toEqual(['b']);
+      b.stop();
+      await b.end;
+    },
+  );
 
   test('a leader that sees another holder stops at once', async () => {
     const t = await setUp();

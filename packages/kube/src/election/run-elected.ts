@@ -130,11 +130,11 @@ class Candidate {
   #observe(lease: Lease): void {
     const changed = this.#lease === undefined || JSON.stringify(lease.spec) !== JSON.stringify(this.#lease.spec);
     this.#lease = lease;
-    if (changed) this.#observedAt = this.#options.clock.now().getTime();
+    if (changed) this.#observedAt = this.#options.clock.monotonic();
   }
 
   #isValid(record: ElectionRecord): boolean {
-    return this.#options.clock.now().getTime() < this.#observedAt + record.leaseDurationSeconds * 1000;
+    return this.#options.clock.monotonic() < this.#observedAt + record.leaseDurationSeconds * 1000;
   }
 
   async #write(record: ElectionRecord, signal: AbortSignal | undefined): Promise<void> {
@@ -183,11 +183,13 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
         log.error('the lease was not renewed in time', { renewDeadlineMs });
         return 'lost';
       }
+      // Others count from when the server took it, which may be long before its answer is here.
+      const sentAt = clock.monotonic();
       try {
         if ((await candidate.renew(both)) === 'other') return 'lost';
         candidate.outage.worked();
         timer.cancel();
-        timer = clock.setTimeout(() => deadline.abort(), renewDeadlineMs);
+        timer = clock.setTimeout(() => deadline.abort(), renewDeadlineMs - (clock.monotonic() - sentAt));
       } catch (error) {
         if (!both.aborted) candidate.outage.failed(error);
       }

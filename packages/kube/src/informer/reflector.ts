@@ -45,17 +45,16 @@ export class Reflector<T extends KubeObject> {
   #expiredLists = 0;
   #expiredWatches = 0;
   #heardAt: number;
-  #timesHeard = 0;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
     this.#reader = options.client.resource(options.definition, options.namespace);
     this.#outage = createOutageLog(`list and watch of ${options.definition.plural}`, options.clock, options.log);
-    this.#heardAt = options.clock.now().getTime();
+    this.#heardAt = options.clock.monotonic();
   }
 
   silentForMs(): number {
-    return this.#options.clock.now().getTime() - this.#heardAt;
+    return this.#options.clock.monotonic() - this.#heardAt;
   }
 
   /** Works until the signal aborts. Never rejects. */
@@ -121,7 +120,7 @@ export class Reflector<T extends KubeObject> {
   async #watch(from: string, signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#options;
     const watchdog = this.#watchdog(signal);
-    const opened = clock.now().getTime();
+    const opened = clock.monotonic();
     let events = 0;
     let proof: Timer | undefined;
     try {
@@ -154,7 +153,7 @@ export class Reflector<T extends KubeObject> {
       proof?.cancel();
       this.#options.observe?.('watch', events);
     }
-    if (events === 0 && clock.now().getTime() - opened < SHORT_WATCH_MS) {
+    if (events === 0 && clock.monotonic() - opened < SHORT_WATCH_MS) {
       this.#options.observe?.('shortWatch', events);
       throw new KubeError('the server closed the watch at once', { code: 0, reason: 'ShortWatch' });
     }
@@ -178,14 +177,8 @@ export class Reflector<T extends KubeObject> {
     const { clock, silenceLimitMs } = this.#options;
     const controller = new AbortController();
     let barked = false;
-    let heard = this.#timesHeard;
-    let silentMs = 0;
-    let leftMs = silenceLimitMs;
-    // The timer tells what has truly passed; the time of day may have jumped and is asked only within that.
     const check = (): void => {
-      silentMs = heard === this.#timesHeard ? silentMs + leftMs : Math.min(Math.max(this.silentForMs(), 0), leftMs);
-      heard = this.#timesHeard;
-      leftMs = silenceLimitMs - silentMs;
+      const leftMs = silenceLimitMs - this.silentForMs();
       if (leftMs > 0) {
         timer = clock.setTimeout(check, leftMs);
         return;
@@ -193,7 +186,7 @@ export class Reflector<T extends KubeObject> {
       barked = true;
       controller.abort(new Error(`silent for ${silenceLimitMs} ms`));
     };
-    let timer = clock.setTimeout(check, leftMs);
+    let timer = clock.setTimeout(check, silenceLimitMs);
     const follow = (): void => controller.abort(signal.reason);
     if (signal.aborted) follow();
     signal.addEventListener('abort', follow, { once: true });
@@ -213,7 +206,6 @@ export class Reflector<T extends KubeObject> {
   }
 
   #heard(): void {
-    this.#timesHeard++;
-    this.#heardAt = this.#options.clock.now().getTime();
+    this.#heardAt = this.#options.clock.monotonic();
   }
 }

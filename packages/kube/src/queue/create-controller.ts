@@ -64,7 +64,7 @@ class QueueController implements Controller {
     this.#log = options.log.with({ controller: options.name });
     const observer = options.metrics?.(options.name, {
       depth: () => this.#queue.depth,
-      runningForMs: () => [...this.#queue.runningSince].map((since) => options.clock.now().getTime() - since),
+      runningForMs: () => [...this.#queue.runningSince].map((since) => options.clock.monotonic() - since),
     });
     this.#queue = new WorkQueue({
       clock: options.clock,

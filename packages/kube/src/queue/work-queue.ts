@@ -161,7 +161,7 @@ export class WorkQueue {
   }
 
   #now(): number {
-    return this.#options.clock.now().getTime();
+    return this.#options.clock.monotonic();
   }
 
   #addNow(key: Key): void {
