@@ -47,10 +47,12 @@ export interface Leaf {
   readonly notBefore: Date;
   readonly notAfter: Date;
   /** What the key may be used for. */
-  readonly keyUsages: readonly ('digitalSignature' | 'keyEncipherment')[];
-  readonly extendedKeyUsages: readonly ('serverAuth' | 'clientAuth')[];
+  readonly keyUsages: readonly KeyUsage[];
+  readonly extendedKeyUsages: readonly ExtendedKeyUsage[];
   /** Host names and IP addresses. */
   readonly hosts: readonly string[];
+  readonly emails?: readonly string[];
+  readonly uris?: readonly string[];
 }
 
 interface Certificate {
@@ -74,13 +76,46 @@ const nameOf = ({ commonName, organizations = [] }: Subject): Buffer =>
 const extension = (id: string, critical: boolean, content: Buffer): Buffer =>
   der.sequence(der.oid(id), ...(critical ? [der.boolean(true)] : []), der.octets(content));
 
-const KEY_USAGE_BITS = { digitalSignature: 0, keyEncipherment: 2 } as const;
+/** Bits of KeyUsage from the left (RFC 5280, 4.2.1.3). */
+const KEY_USAGE_BITS = {
+  digitalSignature: 0,
+  contentCommitment: 1,
+  keyEncipherment: 2,
+  dataEncipherment: 3,
+  keyAgreement: 4,
+  keyCertSign: 5,
+  cRLSign: 6,
+  encipherOnly: 7,
+  decipherOnly: 8,
+} as const;
 
-/** Bits of KeyUsage from the left: 0 digitalSignature, 2 keyEncipherment, 5 keyCertSign. */
+/** What a key may do. */
+export type KeyUsage = keyof typeof KEY_USAGE_BITS;
+
+/** Object identifiers of what a certificate may be used for (RFC 5280, 4.2.1.12). */
+const EXTENDED_KEY_USAGES = {
+  any: '2.5.29.37.0',
+  serverAuth: OID.serverAuth,
+  clientAuth: OID.clientAuth,
+  codeSigning: '1.3.6.1.5.5.7.3.3',
+  emailProtection: '1.3.6.1.5.5.7.3.4',
+  ipsecEndSystem: '1.3.6.1.5.5.7.3.5',
+  ipsecTunnel: '1.3.6.1.5.5.7.3.6',
+  ipsecUser: '1.3.6.1.5.5.7.3.7',
+  timeStamping: '1.3.6.1.5.5.7.3.8',
+  ocspSigning: '1.3.6.1.5.5.7.3.9',
+  microsoftSgc: '1.3.6.1.4.1.311.10.3.3',
+  netscapeSgc: '2.16.840.1.113730.4.1',
+} as const;
+
+/** What a certificate may be used for. */
+export type ExtendedKeyUsage = keyof typeof EXTENDED_KEY_USAGES;
+
 function keyUsage(...positions: number[]): Buffer {
-  const byte = positions.reduce((sum, position) => sum | (0x80 >> position), 0);
-  const unused = 7 - Math.max(...positions);
-  return extension(OID.keyUsage, true, der.bits(Buffer.from([byte]), unused));
+  const last = Math.max(...positions);
+  const bytes = Buffer.alloc(last < 8 ? 1 : 2);
+  for (const position of positions) bytes[position >> 3] = (bytes[position >> 3] ?? 0) | (0x80 >> (position & 7));
+  return extension(OID.keyUsage, true, der.bits(bytes, 7 - (last & 7)));
 }
 
 const extendedKeyUsage = (...usages: string[]): Buffer =>
@@ -99,7 +134,9 @@ function addressBytes(address: string): Buffer {
   return bytes;
 }
 
-const alternativeNames = (hosts: readonly string[]): Buffer =>
+type Names = Pick<Leaf, 'hosts' | 'emails' | 'uris'>;
+
+const alternativeNames = ({ hosts, emails = [], uris = [] }: Names): Buffer =>
   extension(
     OID.subjectAltName,
     false,
@@ -107,6 +144,8 @@ const alternativeNames = (hosts: readonly string[]): Buffer =>
       ...hosts.map((host) =>
         isIP(host) === 0 ? der.implicit(2, Buffer.from(host)) : der.implicit(7, addressBytes(host)),
       ),
+      ...emails.map((email) => der.implicit(1, Buffer.from(email, 'latin1'))),
+      ...uris.map((uri) => der.implicit(6, Buffer.from(uri, 'latin1'))),
     ),
   );
 
@@ -159,19 +198,21 @@ export function openAuthority(pair: KeyPair, now: Date): CertificateAuthority {
         publicKey,
         notBefore: begin,
         notAfter: new Date(now.getTime() + YEAR_MS),
-        extensions: [keyUsage(0, 2), extendedKeyUsage(OID.serverAuth), alternativeNames(hosts)],
+        extensions: [keyUsage(0, 2), extendedKeyUsage(OID.serverAuth), alternativeNames({ hosts })],
       });
       return { key: exportKey(privateKey), certificate };
     },
-    issue: ({ keyUsages, extendedKeyUsages, hosts, ...leaf }) =>
+    issue: ({ keyUsages, extendedKeyUsages, hosts, emails = [], uris = [], ...leaf }) =>
       issue(signer, {
         ...leaf,
         extensions: [
           ...(keyUsages.length === 0 ? [] : [keyUsage(...keyUsages.map((usage) => KEY_USAGE_BITS[usage]))]),
           ...(extendedKeyUsages.length === 0
             ? []
-            : [extendedKeyUsage(...extendedKeyUsages.map((usage) => OID[usage]))]),
-          ...(hosts.length === 0 ? [] : [alternativeNames(hosts)]),
+            : [extendedKeyUsage(...extendedKeyUsages.map((usage) => EXTENDED_KEY_USAGES[usage]))]),
+          // Of no authority, whatever its key may do.
+          extension(OID.basicConstraints, true, der.sequence()),
+          ...(hosts.length + emails.length + uris.length === 0 ? [] : [alternativeNames({ hosts, emails, uris })]),
         ],
       }),
     issueClientPair(subject) {

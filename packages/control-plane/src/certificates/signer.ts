@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import type { CertificateAuthority, Leaf } from './authority.ts';
+import type { CertificateAuthority, ExtendedKeyUsage, KeyUsage } from './authority.ts';
 import { readSigningRequest, type SigningRequest } from './signing-request.ts';
 
 /** Of `spec` of a CertificateSigningRequest, what signing looks at. */
@@ -37,6 +37,8 @@ const DEFAULT_SECONDS = 365 * 24 * 60 * 60;
 const SHORTEST_SECONDS = 600;
 /** Clocks of clients may be a little behind. */
 const BACKDATE_MS = 5 * 60 * 1000;
+/** Certificates that live less than this get their whole time from now on. */
+const SHORT_MS = 8 * 60 * 60 * 1000;
 
 function refuse(broken: boolean, why: string): void {
   if (broken) throw new RefusedRequest(why);
@@ -47,35 +49,47 @@ const hasUsages = (usages: readonly string[], purpose: string): boolean =>
   ['digital signature', purpose].every((usage) => usages.includes(usage)) &&
   usages.every((usage) => ['digital signature', 'key encipherment', purpose].includes(usage));
 
-function checkNode({ organizations, commonName, emails, uris }: SigningRequest): void {
-  refuse(organizations.join() !== NODES_GROUP, `subject organization is not ${NODES_GROUP}`);
-  refuse(!commonName.startsWith(NODE_USER_PREFIX), `subject common name does not begin with ${NODE_USER_PREFIX}`);
-  refuse(emails.length > 0, 'Email subjectAltNames are not allowed');
-  refuse(uris.length > 0, 'URI subjectAltNames are not allowed');
+function checkGroup({ organizations }: SigningRequest): void {
+  const isNode = organizations.length === 1 && organizations[0] === NODES_GROUP;
+  refuse(!isNode, `subject organization is not ${NODES_GROUP}`);
 }
 
-/** Whether a request is for the client certificate of a kubelet. @throws RefusedRequest that says why it is not */
+function checkName({ commonName }: SigningRequest): void {
+  refuse(!commonName.startsWith(NODE_USER_PREFIX), `subject common name does not begin with ${NODE_USER_PREFIX}`);
+}
+
+const NO_EMAIL = 'Email subjectAltNames are not allowed';
+const NO_URI = 'URI subjectAltNames are not allowed';
+
+/**
+ * Whether a request is for the client certificate of a kubelet.
+ * @throws RefusedRequest that says why it is not: the first reason, in upstream's order
+ */
 export function checkKubeletClient(request: SigningRequest, usages: readonly string[]): void {
-  checkNode(request);
+  checkGroup(request);
   refuse(request.dnsNames.length > 0, 'DNS subjectAltNames are not allowed');
+  refuse(request.emails.length > 0, NO_EMAIL);
   refuse(request.ipAddresses.length > 0, 'IP subjectAltNames are not allowed');
-  refuse(!hasUsages(usages, 'client auth'), 'usages did not match [key encipherment,digital signature,client auth]');
+  refuse(request.uris.length > 0, NO_URI);
+  checkName(request);
+  refuse(!hasUsages(usages, 'client auth'), 'usages did not match [client auth digital signature key encipherment]');
 }
 
 function checkKubeletServing(request: SigningRequest, usages: readonly string[]): void {
-  checkNode(request);
+  checkGroup(request);
   const named = request.dnsNames.length + request.ipAddresses.length > 0;
   refuse(!named, 'DNS or IP subjectAltName is required');
-  refuse(!hasUsages(usages, 'server auth'), 'usages did not match [key encipherment,digital signature,server auth]');
+  refuse(request.emails.length > 0, NO_EMAIL);
+  refuse(request.uris.length > 0, NO_URI);
+  refuse(!hasUsages(usages, 'server auth'), 'usages did not match [digital signature key encipherment server auth]');
+  checkName(request);
 }
 
 function checkClient(_request: SigningRequest, usages: readonly string[]): void {
-  const allowed = ['signing', 'digital signature', 'key encipherment', 'client auth'];
-  refuse(!usages.includes('client auth'), 'usages must include "client auth"');
-  refuse(
-    usages.some((usage) => !allowed.includes(usage)),
-    `usages must be among ${allowed.map((usage) => JSON.stringify(usage)).join(', ')}`,
-  );
+  const allowed = ['digital signature', 'key encipherment', 'client auth'];
+  const foreign = usages.find((usage) => !allowed.includes(usage));
+  refuse(foreign !== undefined, `invalid usage for client certificate: ${foreign}`);
+  refuse(!usages.includes('client auth'), 'missing required usage for client certificate: client auth');
 }
 
 /** The rules of each signer (kubernetes pkg/controller/certificates/signer). */
@@ -86,20 +100,52 @@ const CHECKS: Readonly<Record<string, (request: SigningRequest, usages: readonly
   [LEGACY]: () => undefined,
 };
 
-const KEY_USAGES: Readonly<Record<string, Leaf['keyUsages'][number]>> = {
+const KEY_USAGES: Readonly<Record<string, KeyUsage>> = {
   signing: 'digitalSignature',
   'digital signature': 'digitalSignature',
+  'content commitment': 'contentCommitment',
   'key encipherment': 'keyEncipherment',
+  'key agreement': 'keyAgreement',
+  'data encipherment': 'dataEncipherment',
+  'cert sign': 'keyCertSign',
+  'crl sign': 'cRLSign',
+  'encipher only': 'encipherOnly',
+  'decipher only': 'decipherOnly',
 };
 
-const EXTENDED_KEY_USAGES: Readonly<Record<string, Leaf['extendedKeyUsages'][number]>> = {
+/** In the order in which certificates name them. */
+const EXTENDED_KEY_USAGES: Readonly<Record<string, ExtendedKeyUsage>> = {
+  any: 'any',
   'server auth': 'serverAuth',
   'client auth': 'clientAuth',
+  'code signing': 'codeSigning',
+  'email protection': 'emailProtection',
+  's/mime': 'emailProtection',
+  'ipsec end system': 'ipsecEndSystem',
+  'ipsec tunnel': 'ipsecTunnel',
+  'ipsec user': 'ipsecUser',
+  timestamping: 'timeStamping',
+  'ocsp signing': 'ocspSigning',
+  'microsoft sgc': 'microsoftSgc',
+  'netscape sgc': 'netscapeSgc',
 };
 
 const pick = <T>(usages: readonly string[], table: Readonly<Record<string, T>>): T[] => [
-  ...new Set(usages.map((usage) => table[usage]).filter((usage) => usage !== undefined)),
+  ...new Set(
+    Object.entries(table)
+      .filter(([usage]) => usages.includes(usage))
+      .map(([, value]) => value),
+  ),
 ];
+
+/**
+ * When a certificate ends: after what was asked for, never less than ten minutes nor more than a year; one that lasts a working day or
+ * longer is not lengthened by being dated back.
+ */
+function endOf(now: number, seconds = DEFAULT_SECONDS): Date {
+  const ms = Math.max(SHORTEST_SECONDS, Math.min(seconds, DEFAULT_SECONDS)) * 1000;
+  return new Date(now + ms - (ms < SHORT_MS ? 0 : BACKDATE_MS));
+}
 
 /** A signer of the cluster's own signer names. `authority` is asked for at the first signature. */
 export function createSigner(authority: () => CertificateAuthority, clock: Clock): Signer {
@@ -112,15 +158,16 @@ export function createSigner(authority: () => CertificateAuthority, clock: Clock
       const request = readSigningRequest(text);
       check(request, usages);
       const now = clock.now().getTime();
-      const seconds = Math.max(SHORTEST_SECONDS, Math.min(expirationSeconds ?? DEFAULT_SECONDS, DEFAULT_SECONDS));
       return authority().issue({
         subject: { commonName: request.commonName, organizations: request.organizations },
         publicKey: request.publicKey,
         notBefore: new Date(now - BACKDATE_MS),
-        notAfter: new Date(now + seconds * 1000),
+        notAfter: endOf(now, expirationSeconds),
         keyUsages: pick(usages, KEY_USAGES),
         extendedKeyUsages: pick(usages, EXTENDED_KEY_USAGES),
         hosts: [...request.dnsNames, ...request.ipAddresses],
+        emails: request.emails,
+        uris: request.uris,
       });
     },
   };

@@ -59,6 +59,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
           resourceAttributes: {
             group: CERTIFICATE_REQUESTS.group,
             resource: CERTIFICATE_REQUESTS.plural,
+            version: '*',
             verb: 'create',
             subresource,
           },

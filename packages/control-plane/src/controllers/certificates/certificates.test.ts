@@ -203,7 +203,7 @@ describe('signing', () => {
     expect(failed.status.conditions?.[1]).toMatchObject({
       type: 'Failed',
       reason: 'SignerValidationFailure',
-      message: 'usages did not match [key encipherment,digital signature,client auth]',
+      message: 'usages did not match [client auth digital signature key encipherment]',
     });
   });
 

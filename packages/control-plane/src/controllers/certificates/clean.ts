@@ -1,4 +1,5 @@
-import { items, look } from '../../kinds/plain.ts';
+import { X509Certificate } from 'node:crypto';
+import { items, look, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
@@ -6,18 +7,33 @@ import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';
 import { hasCondition, isIssued } from './request.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
-/** What was answered goes after an hour, what nobody answered after a day. */
+/** What was answered goes after an hour; what nobody answered, or nobody signed, after a day. */
 const ANSWERED_MS = HOUR_MS;
 const PENDING_MS = 24 * HOUR_MS;
 
-/** When a request is of no more use, in milliseconds since the epoch. */
-function expires(request: ApiObject): number {
-  const times = items(look(request, 'status'), 'conditions')
-    .map((condition) => Date.parse(String(condition.lastUpdateTime ?? '')))
-    .filter((time) => !Number.isNaN(time));
-  const created = Date.parse(request.metadata.creationTimestamp ?? '');
-  const answered = isIssued(request) || hasCondition(request, 'Denied') || hasCondition(request, 'Failed');
-  return answered ? Math.max(created, ...times) + ANSWERED_MS : created + PENDING_MS;
+/** When the certificate of a request ends, in milliseconds since the epoch; never when there is none that can be read. */
+function endOfCertificate(request: ApiObject): number {
+  const pem = Buffer.from(text(look(request, 'status'), 'certificate'), 'base64');
+  try {
+    return Date.parse(new X509Certificate(pem).validTo);
+  } catch {
+    // Whoever signs for another name may write what is no certificate; it goes by its age alone.
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/** When a request is of no more use, in milliseconds since the epoch: the earliest of what its conditions say. */
+export function expires(request: ApiObject): number {
+  const conditions = items(look(request, 'status'), 'conditions');
+  if (conditions.length === 0) return Date.parse(request.metadata.creationTimestamp ?? '') + PENDING_MS;
+  const issued = isIssued(request);
+  const ends = conditions.map(({ type, lastUpdateTime }) => {
+    const since = Date.parse(String(lastUpdateTime ?? ''));
+    if (Number.isNaN(since)) return Number.POSITIVE_INFINITY;
+    return since + (type === 'Approved' && !issued ? PENDING_MS : ANSWERED_MS);
+  });
+  if (issued && hasCondition(request, 'Approved')) ends.push(endOfCertificate(request));
+  return Math.min(...ends);
 }
 
 function setup({ api, clock, informer, queue }: ControllerContext): void {
@@ -26,8 +42,9 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     const request = requests.get(name);
     if (request === undefined) return;
     const at = expires(request);
-    if (at > clock.now().getTime()) {
-      work.addAt(name, new Date(at));
+    if (at === Number.POSITIVE_INFINITY) return;
+    if (at >= clock.now().getTime()) {
+      work.addAt(name, new Date(at + 1));
       return;
     }
     await allowing(api.delete(CERTIFICATE_REQUESTS, { name }), 404, 409);

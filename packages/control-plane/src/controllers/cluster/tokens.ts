@@ -17,10 +17,24 @@ const isToken = (secret: ApiObject): boolean => secret.type === TOKEN_TYPE && na
 const dataOf = (secret: ApiObject, key: string): string =>
   Buffer.from(text(look(secret, 'data'), key), 'base64').toString('utf8');
 
-/** When a bootstrap token ends; undefined for never, and for a time that is none (the server refuses that token itself). */
-export function expirationOf(secret: ApiObject): Date | undefined {
-  const time = Date.parse(dataOf(secret, 'expiration'));
-  return Number.isNaN(time) ? undefined : new Date(time);
+const NAME = /^bootstrap-token-([a-z0-9]{6})$/;
+
+/** When a bootstrap token ends, in milliseconds since the epoch: never without a time, at once with one that is none. */
+export function expirationOf(secret: ApiObject): number {
+  const expiration = dataOf(secret, 'expiration');
+  if (expiration === '') return Number.POSITIVE_INFINITY;
+  const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(expiration);
+  const time = isTime ? Date.parse(expiration) : Number.NaN;
+  return Number.isNaN(time) ? Number.NEGATIVE_INFINITY : time;
+}
+
+/** The token in a Secret that may sign: one that is named after its id, whole, not ended, and meant for it. */
+function signingToken(secret: ApiObject, now: Date): { id: string; secret: string } | undefined {
+  const id = dataOf(secret, 'token-id');
+  const value = dataOf(secret, 'token-secret');
+  if (id === '' || NAME.exec(secret.metadata.name ?? '')?.[1] !== id || value === '') return undefined;
+  if (expirationOf(secret) <= now.getTime() || dataOf(secret, 'usage-bootstrap-signing') !== 'true') return undefined;
+  return { id, secret: value };
 }
 
 function setupCleaner({ api, clock, informer, queue }: ControllerContext): void {
@@ -29,8 +43,8 @@ function setupCleaner({ api, clock, informer, queue }: ControllerContext): void 
     const secret = secrets.get(key);
     if (secret === undefined || isDying(secret)) return;
     const at = expirationOf(secret);
-    if (at === undefined) return;
-    if (at > clock.now()) return work.addAt(key, at);
+    if (at === Number.POSITIVE_INFINITY) return;
+    if (at > clock.now().getTime()) return work.addAt(key, new Date(at));
     const preconditions = { uid: secret.metadata.uid ?? '' };
     await allowing(api.delete(SECRETS, splitKey(key), { preconditions }), 404, 409);
   });
@@ -51,18 +65,18 @@ export function detachedSignature(content: string, tokenId: string, tokenSecret:
   return `${header}..${createHmac('sha256', tokenSecret).update(signed).digest('base64url')}`;
 }
 
-function setupSigner({ api, informer, queue }: ControllerContext): void {
+function setupSigner({ api, clock, informer, queue }: ControllerContext): void {
   const secrets = informer(SECRETS);
   const configMaps = informer(CONFIG_MAPS);
   const work = queue(async (key) => {
     const info = configMaps.get(key);
-    const kubeconfig = text(look(info, 'data'), 'kubeconfig');
-    if (info === undefined || kubeconfig === '') return;
+    const { kubeconfig } = look(info, 'data');
+    if (info === undefined || typeof kubeconfig !== 'string') return;
     const wanted: Record<string, string> = {};
     for (const secret of secrets.all()) {
-      if (!isToken(secret) || isDying(secret) || dataOf(secret, 'usage-bootstrap-signing') !== 'true') continue;
-      const id = dataOf(secret, 'token-id');
-      wanted[`${SIGNATURE_PREFIX}${id}`] = detachedSignature(kubeconfig, id, dataOf(secret, 'token-secret'));
+      const token = isToken(secret) ? signingToken(secret, clock.now()) : undefined;
+      if (token === undefined) continue;
+      wanted[`${SIGNATURE_PREFIX}${token.id}`] = detachedSignature(kubeconfig, token.id, token.secret);
     }
     const data = look(info, 'data');
     const patch: Record<string, string | null> = {};
@@ -71,7 +85,8 @@ function setupSigner({ api, informer, queue }: ControllerContext): void {
     }
     for (const [name, signature] of Object.entries(wanted)) if (data[name] !== signature) patch[name] = signature;
     if (Object.keys(patch).length === 0) return;
-    await allowing(api.patch(CONFIG_MAPS, splitKey(key), { data: patch }), 404, 409);
+    const { resourceVersion } = info.metadata;
+    await allowing(api.patch(CONFIG_MAPS, splitKey(key), { metadata: { resourceVersion }, data: patch }), 404, 409);
   });
   secrets.onChange(({ object }) => {
     if (isToken(object)) work.add(INFO_KEY);
