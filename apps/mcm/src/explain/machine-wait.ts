@@ -86,7 +86,9 @@ function deadlineOf(machine: Machine, machineClass: MachineClass | undefined, ph
 
 /** One line for a person. */
 export function waitLine(wait: MachineWait, now: Date): string {
-  const code = wait.errorCode ? ` [${wait.errorCode}]` : '';
+  // The cloud's own words may hold the code already.
+  const told = wait.errorCode === undefined || wait.doing.includes(`[${wait.errorCode}]`);
+  const code = told ? '' : ` [${wait.errorCode}]`;
   return `machine ${wait.name} (${wait.phase}): ${wait.doing}${code}${wait.deadline ? `; ${due(wait.deadline, now)}` : ''}`;
 }
 

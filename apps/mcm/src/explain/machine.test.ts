@@ -241,3 +241,24 @@ test('a Failed machine that no set owns says that nobody replaces it', async () 
     'no MachineSet owns it, so nobody replaces it: kubectl delete machine m-0 -n default',
   );
 });
+
+test('what it asks for in vain is told as long as it asks: events are gone after an hour', async () => {
+  await node();
+  const annotations = {
+    'node.machine.sapcloud.io/preserve': 'yes please',
+    'machinepriority.machine.sapcloud.io': 'high',
+  };
+  await machine({ annotations, status: running });
+  const text = await explain();
+  expect(text).toContain('phase  Running\n');
+  expect(text).toContain('Asked for in vain:');
+  expect(text).toContain('metadata.annotations[node.machine.sapcloud.io/preserve]: "yes please" does not count');
+  expect(text).toContain('"high" is no integer and counts as 3');
+});
+
+test('the code of a refusal is told once', async () => {
+  const description = 'Cloud provider message - machine codes error: code = [Internal] message = [no image]';
+  const lastOperation = { description, errorCode: 'Internal', state: 'Failed', type: 'Create' };
+  await machine({ status: { currentStatus: { phase: 'CrashLoopBackOff' }, lastOperation } });
+  expect(await explain()).toMatch(/message = \[no image\]; in 20m0s it is Failed$/m);
+});

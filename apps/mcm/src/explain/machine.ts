@@ -1,5 +1,21 @@
-import { Annotations, Labels, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
-import { ailmentsOf, type KeptEvidence, MACHINE_DEFAULTS, previewDrain, readEvidence, settingsOf } from '@mcm/core';
+import {
+  Annotations,
+  Labels,
+  type Machine,
+  type MachineClass,
+  machineClasses,
+  machines,
+  PreserveValues,
+} from '@mcm/api';
+import {
+  ailmentsOf,
+  complaintsOf,
+  type KeptEvidence,
+  MACHINE_DEFAULTS,
+  previewDrain,
+  readEvidence,
+  settingsOf,
+} from '@mcm/core';
 import {
   type Clock,
   type EventObject,
@@ -77,11 +93,13 @@ export async function explainMachine(target: MachineTarget): Promise<string[]> {
 async function explainLiving(target: MachineTarget, machine: Machine): Promise<string[]> {
   const now = target.clock.now();
   const nodeName = machine.metadata.labels?.[Labels.Node];
-  const [node, machineClass, recent] = await Promise.all([
+  const [node, machineClass, recent, namesakes] = await Promise.all([
     nodeName ? orUndefined(target.client.resource<Node>(nodes).get(nodeName)) : undefined,
     classOf(target, machine),
     eventsOf(target, machine),
+    namesakesOf(target, nodeName),
   ]);
+  const complaints = complaintsOf(machine, machineClass, namesakes);
   const wait = machineWait(machine, machineClass);
   const drains = machine.metadata.deletionTimestamp !== undefined && node !== undefined;
   return [
@@ -93,6 +111,7 @@ async function explainLiving(target: MachineTarget, machine: Machine): Promise<s
     ...(wait ? ['', waitLine(wait, now)] : ['', 'It is Running and waits for nothing.']),
     ...cureOf(machine),
     ...unreplaced(machine),
+    ...(complaints.length > 0 ? ['', 'Asked for in vain:', ...complaints.map((text) => `  - ${text}`)] : []),
     ...(drains ? ['', ...(await drainOf(target, machine, machineClass, now))] : []),
     ...(recent.length > 0 ? ['', 'Last events:', ...recent] : []),
   ];
@@ -129,6 +148,16 @@ export async function explainMachineDrain(target: MachineTarget): Promise<string
   return drainOf(target, machine, await classOf(target, machine), target.clock.now());
 }
 
+/** Machines that name the same Node. */
+async function namesakesOf(
+  { client, namespace }: MachineTarget,
+  nodeName: string | undefined,
+): Promise<readonly Machine[]> {
+  if (!nodeName) return [];
+  const labelSelector = `${Labels.Node}=${nodeName}`;
+  return (await client.resource<Machine>(machines, namespace).list({ labelSelector })).items;
+}
+
 const classOf = ({ client, namespace }: MachineTarget, machine: Machine): Promise<MachineClass | undefined> =>
   machine.spec.class.name
     ? orUndefined(client.resource<MachineClass>(machineClasses, namespace).get(machine.spec.class.name))
@@ -155,7 +184,8 @@ function preserved({ metadata, status }: Machine): string {
   const until = status?.currentStatus?.preserveExpiryTime;
   if (until) return `, preserved until ${until}`;
   const wish = metadata.annotations?.[Annotations.Preserve];
-  return wish ? `, preservation asked for: ${wish}` : '';
+  const counts = (Object.values(PreserveValues) as readonly string[]).includes(wish ?? '');
+  return counts ? `, preservation asked for: ${wish}` : '';
 }
 
 function nodeLine(machine: Machine, node: Node | undefined): string {

@@ -27,6 +27,8 @@ export interface DrainPlan {
   readonly evict: readonly DrainPod[];
   /** Delete these now with grace 0. */
   readonly remove: readonly DrainPod[];
+  /** Why they are not evicted, as the end of a sentence. */
+  readonly removeBecause: string;
   /** On their way out, or waiting for their turn. */
   readonly leaving: readonly DrainPod[];
   readonly blockers: readonly Blocker[];
@@ -57,6 +59,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const volumes = going.length === 0 ? planVolumes(o, now) : { blockers: [], waits: false };
   const plan = {
     forced: false,
+    removeBecause: EVICTED_IN_VAIN,
     evict: pods.filter(({ verb }) => verb === 'evict').map(({ pod }) => pod),
     remove: pods.filter(({ verb }) => verb === 'remove').map(({ pod }) => pod),
     leaving: pods.filter(({ verb }) => verb === 'wait').map(({ pod }) => pod),
@@ -82,6 +85,7 @@ const planQuarantine = (o: DrainObservation, going: readonly DrainPod[]): DrainP
   forced: false,
   evict: [],
   remove: [],
+  removeBecause: '',
   leaving: going,
   blockers: [heldBlocker(o, going)],
 });
@@ -104,8 +108,15 @@ function heldBlocker(
 /** Every pod is told to go without grace, once; nobody waits for them and no error holds the drain up. */
 function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan {
   const remove = going.filter((pod) => o.memory.attempts.get(forcedKey(pod)) === undefined);
-  return { drained: remove.length === 0, forced: true, evict: [], remove, leaving: [], blockers: [] };
+  const removeBecause = o.forced
+    ? `as label ${o.forcedBy ?? 'force-deletion=true'} asks`
+    : o.unresponsive
+      ? 'as nobody on the node answers any more'
+      : 'as the time to drain is over';
+  return { drained: remove.length === 0, forced: true, evict: [], remove, removeBecause, leaving: [], blockers: [] };
 }
+
+const EVICTED_IN_VAIN = 'as the time to evict them is over (maxEvictRetries, drainTimeout)';
 
 /** Attempts to delete a pod without grace are kept apart from evictions of it. */
 export const forcedKey = (pod: PodRef): string => `${pod.uid}/forced`;

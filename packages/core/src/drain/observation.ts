@@ -127,6 +127,8 @@ export interface DrainObservation {
   readonly evictUntil: Date;
   /** From when the drain is forced. */
   readonly forceAt: Date;
+  /** `forceAt` is so early because the node does not answer; absent: the time to drain ends then. */
+  readonly unresponsive?: true;
   /** Forced whatever the time: asked for by label. */
   readonly forced: boolean;
   /** The label that asks for that, as `key=value`; absent: `force-deletion=true`. */

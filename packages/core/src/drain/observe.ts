@@ -57,7 +57,8 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const since = deletion ?? selected?.lastTransitionTime ?? machine.status?.currentStatus?.lastUpdateTime;
   const forced = deletion ? isForceDeletion(machine) : machine.metadata.labels?.[Labels.ForceDrain] === TRUE;
   const unresponsive = unresponsiveAt(machine, node, settings.unresponsiveNodeMs);
-  const forceAt = earliest(after(since, settings.drainTimeoutMs), unresponsive);
+  const timeout = after(since, settings.drainTimeoutMs);
+  const forceAt = earliest(timeout, unresponsive);
   const moving = [...memory.moves.values()].flatMap(({ volumes }) => volumes);
   const volumes = new VolumeFinder(caches, options.volumeIdOf);
   const pods = observePods(caches.pods.store.byIndex('node', nodeName), volumes, caches);
@@ -71,6 +72,7 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
     memory,
     evictUntil: after(since, evictionPeriodMs(settings)),
     forceAt,
+    ...(forceAt < timeout ? { unresponsive: true } : {}),
     forced,
     forcedBy: deletion ? `${Labels.ForceDeletion}=${TRUE_LOWER}` : `${Labels.ForceDrain}=${TRUE}`,
     detachTimeoutMs: settings.volumeDetachTimeoutMs,

@@ -24,7 +24,11 @@ export function ailmentsOf(
   unhealthyTypes: readonly string[],
 ): string {
   if (conditions.length === 0) return 'no conditions are known of its node';
-  return conditions
+  const ready = conditions.filter(({ type }) => type === NodeConditions.Ready);
+  const others = conditions.filter(({ type }) => type !== NodeConditions.Ready);
+  // Of a node that is not heard of every condition is unknown: saying it once is enough.
+  const silent = ready.some(({ status }) => status === 'Unknown');
+  return [...ready, ...others.filter(({ status }) => !silent || status !== 'Unknown')]
     .filter((condition) => !isHealthy([condition], unhealthyTypes))
     .map(({ type, status, reason, message }) => {
       const why = [reason, message].filter(Boolean).join(': ');

@@ -19,6 +19,7 @@ import type { MachineObservation, SettledCall } from './observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './plan.ts';
 import { type Backoff, DELETE_RETRY, isTransient, LOOKUP_RETRY, retryAfter } from './retry.ts';
 import { hasReached, isSimilarStatus, type Operation, withOperation, withPhase } from './status.ts';
+import { listed } from './texts.ts';
 import { millis } from './timestamps.ts';
 
 /** A step that ends sooner than this is not announced in the status. */
@@ -111,16 +112,10 @@ function begin(o: MachineObservation, now: Date): Plan {
   }
   const going = o.drain ? planDrain(o.drain, now) : undefined;
   const pods = going ? [...going.evict, ...going.remove, ...going.leaving] : [];
-  const note = pods.length > 0 ? `Evicting ${list(pods.map(({ namespace, name }) => `${namespace}/${name}`))}.` : '';
+  const note = pods.length > 0 ? `Evicting ${listed(pods.map(({ namespace, name }) => `${namespace}/${name}`))}.` : '';
   const description = note ? at('drain', note) : at('getVmStatus');
   const status = withPhase(o.machine.status, { phase: 'Terminating' }, operation(description), now);
   return act('a deletion was asked for', { do: 'writeStatus', status });
-}
-
-/** The first few of a list; the rest is counted. */
-function list(names: readonly string[], most = 5): string {
-  const shown = names.slice(0, most).join(', ');
-  return names.length > most ? `${shown} and ${names.length - most} more` : shown;
 }
 
 /** Without a node label the cloud is asked for the VM's node name, so that its pods are not forgotten. */
@@ -183,7 +178,8 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
   }
   if (drain.evict.length > 0 || drain.remove.length > 0) {
     const evict: Action[] = drain.evict.length > 0 ? [{ do: 'evict', pods: drain.evict }] : [];
-    const remove: Action[] = drain.remove.length > 0 ? [{ do: 'deletePods', pods: drain.remove }] : [];
+    const remove: Action[] =
+      drain.remove.length > 0 ? [{ do: 'deletePods', pods: drain.remove, because: drain.removeBecause }] : [];
     return act('pods may go now', ...evict, ...remove);
   }
   if (drain.drained) return undefined;
@@ -238,7 +234,8 @@ function tellDrainAgainAt({ toldAt }: DrainMemory, now: Date): Date | undefined 
   return now < due ? due : undefined;
 }
 
-const texts = (blockers: readonly Blocker[]): string => list([...new Set(blockers.map(({ text }) => text))].sort(), 3);
+const texts = (blockers: readonly Blocker[]): string =>
+  listed([...new Set(blockers.map(({ text }) => text))].sort(), 3);
 
 /** Why the machine goes, from how its node was when it was asked to: a scale-down takes healthy ones. (O-5) */
 function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {
@@ -295,7 +292,7 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
     name && !deleting && !detachAsked?.has(name) ? [name] : [],
   );
   if (names.length > 0) return act('their attachments go', { do: 'deleteAttachments', names });
-  const volumes = list([...new Set(drain.attachments.map(({ volume }) => volume))].sort());
+  const volumes = listed([...new Set(drain.attachments.map(({ volume }) => volume))].sort());
   const note = `VM deletion was successful. Waiting: volumes are still attached: ${volumes}.`;
   return {
     actions: say(o, operation(at('deleteNode', note)), now),

@@ -107,7 +107,9 @@ function emptyNode(o: MachineObservation, node: Node, now: Date): Plan | undefin
     return act(
       'its node is emptied for an in-place update',
       ...(plan.evict.length > 0 ? [{ do: 'evict', pods: plan.evict } as const] : []),
-      ...(plan.remove.length > 0 ? [{ do: 'deletePods', pods: plan.remove } as const] : []),
+      ...(plan.remove.length > 0
+        ? [{ do: 'deletePods', pods: plan.remove, because: plan.removeBecause } as const]
+        : []),
     );
   }
   if (plan.drained) return drained(o, now);

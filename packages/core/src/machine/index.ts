@@ -1,3 +1,4 @@
+export { complaintsOf } from './complaints.ts';
 export { ailmentsOf, isHealthy } from './conditions.ts';
 export { nextStep } from './next-step.ts';
 export type { CallKind, CallOutcome, MachineObservation } from './observation.ts';

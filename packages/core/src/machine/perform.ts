@@ -20,6 +20,7 @@ import {
   type ResourceClient,
   volumeAttachments,
 } from '@mcm/kube';
+import { forcedKey } from '../drain/drain.ts';
 import { deletePods, evictPods } from '../drain/perform.ts';
 import type { Instance } from '../driver/driver.ts';
 import { MachineError } from '../driver/errors.ts';
@@ -35,6 +36,7 @@ import type { MachineMemory } from './memory.ts';
 import { mergeDiff } from './merge-diff.ts';
 import type { CallKind, MachineObservation } from './observation.ts';
 import type { Action } from './plan.ts';
+import { listed } from './texts.ts';
 import type { BootstrapTokenIssuer } from './tokens.ts';
 import { asksForToken, renderUserData } from './user-data.ts';
 
@@ -109,7 +111,7 @@ export class Performer {
       case 'evict':
         return evictPods(this.#target(), action.pods, scope);
       case 'deletePods':
-        return deletePods(this.#target(), action.pods, scope);
+        return this.#deletePods(scope, action);
       case 'markOutOfService':
         return this.#markOutOfService(scope);
       case 'deleteAttachments':
@@ -264,6 +266,18 @@ export class Performer {
       node: name,
       error: errorText(refused.reason),
     });
+  }
+
+  /** Whoever misses a pod, or finds a budget broken, is to find out why: told once a pod. */
+  #deletePods(scope: Scope, { pods, because }: Extract<Action, { do: 'deletePods' }>): Promise<void> {
+    const { attempts } = scope.memory.drain;
+    const fresh = pods.filter((pod) => !attempts.has(forcedKey(pod)));
+    if (fresh.length > 0) {
+      const names = listed(fresh.map(({ namespace, name }) => `${namespace}/${name}`));
+      const message = `Deleted without grace, whatever their budgets say, ${because}: ${names}`;
+      this.#options.recorder.event(scope.o.machine, 'Warning', 'PodsForcedOff', message);
+    }
+    return deletePods(this.#target(), pods, scope);
   }
 
   async #markOutOfService({ o: { node }, signal }: Scope): Promise<void> {

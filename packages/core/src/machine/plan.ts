@@ -45,8 +45,8 @@ export type Action =
       readonly release: boolean;
     }
   | { readonly do: 'evict'; readonly pods: readonly PodRef[] }
-  /** Deletes pods with grace 0; an error is noted, not thrown. */
-  | { readonly do: 'deletePods'; readonly pods: readonly PodRef[] }
+  /** Deletes pods with grace 0, and tells of it; an error is noted, not thrown. */
+  | { readonly do: 'deletePods'; readonly pods: readonly PodRef[]; readonly because: string }
   /** Says of the Node that its VM is gone for good. */
   | { readonly do: 'markOutOfService' }
   | { readonly do: 'deleteAttachments'; readonly names: readonly string[] }

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } from '../drain/observation.ts';
 import type { NodeChange } from '../node/patch.ts';
 import type { MachineObservation } from './observation.ts';
+import type { PlannedEvent } from './plan.ts';
 import {
   buildCondition,
   effectiveValue,
@@ -135,20 +136,24 @@ interface Settled {
   readonly machine: Machine;
   readonly node: Node | undefined;
   readonly steps: readonly string[];
+  readonly events: readonly PlannedEvent[];
 }
 
 /** Carries plans out on the objects until nothing is left to do. */
 function settle(first: MachineObservation): Settled {
   let o = first;
   const steps: string[] = [];
+  const events: PlannedEvent[] = [];
   for (let round = 0; round < 20; round++) {
     const actions = planPreservation(o, NOON)?.actions ?? [];
-    if (actions.length === 0) return { machine: o.machine, node: o.node, steps };
+    if (actions.length === 0) return { machine: o.machine, node: o.node, steps, events };
     for (const action of actions) {
       steps.push(action.do);
       const { node: n } = o;
-      if (action.do === 'writeStatus') o = { ...o, machine: { ...o.machine, status: action.status } };
-      else if (action.do === 'annotate') {
+      if (action.do === 'writeStatus') {
+        o = { ...o, machine: { ...o.machine, status: action.status } };
+        if (action.event) events.push(action.event);
+      } else if (action.do === 'annotate') {
         const annotations = merged(o.machine.metadata.annotations, action.annotations);
         o = { ...o, machine: { ...o.machine, metadata: { ...o.machine.metadata, annotations } } };
       } else if (action.do === 'syncNode' && n && action.patch.main) o = { ...o, node: changed(n, action.patch.main) };
@@ -447,4 +452,41 @@ test.each<[row: string, given: Given, left: string | undefined]>([
   expect(conditionOf(n)).toMatchObject({ status: 'False', reason: 'Preservation stopped.' });
   expect(n?.metadata.annotations?.[Preserve]).toBe(left);
   expect(m.status?.currentStatus?.preserveExpiryTime).toBeUndefined();
+});
+
+test.each<[what: string, given: Given, reason: string, message: string]>([
+  [
+    'it begins at the Machine',
+    { own: 'now' },
+    'Preserved',
+    'It is kept until 2026-01-05T12:00:00Z, as annotation node.machine.sapcloud.io/preserve=now of the Machine asks',
+  ],
+  [
+    'it begins at the Node',
+    { onNode: 'when-failed', phase: 'Failed' },
+    'Preserved',
+    'It is kept until 2026-01-05T12:00:00Z, as annotation node.machine.sapcloud.io/preserve=when-failed of the Node asks',
+  ],
+  ['its time is up', { own: 'now', expiry: -1 }, 'PreservationEnded', 'Its time is up: it is kept no longer'],
+  [
+    'it is called off',
+    { own: 'false', expiry: 9 },
+    'PreservationEnded',
+    'It is kept no longer, as annotation node.machine.sapcloud.io/preserve=false of the Machine asks',
+  ],
+  [
+    'it has recovered',
+    { own: 'when-failed', expiry: 9 },
+    'PreservationEnded',
+    'It is kept no longer: it is not Failed',
+  ],
+  [
+    'the annotation of a Failed one is gone',
+    { phase: 'Failed', expiry: 9 },
+    'PreservationEnded',
+    'It is kept no longer: the annotation that asked for it is gone',
+  ],
+])('an event tells of a preservation: %s', (_what, given, reason, message) => {
+  const { events } = settle(see(given));
+  expect(events).toEqual([{ type: 'Normal', reason, message }]);
 });

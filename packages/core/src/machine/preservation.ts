@@ -76,13 +76,19 @@ export function planPreservation(o: MachineObservation, now: Date): Plan | undef
   }
 }
 
-function withExpiry({ machine }: MachineObservation, expiry: string | undefined, now: Date): Plan['actions'] {
+function withExpiry(
+  { machine }: MachineObservation,
+  expiry: string | undefined,
+  message: string,
+  now: Date,
+): Plan['actions'] {
   const current = machine.status?.currentStatus;
   if (!current) return [];
   const { preserveExpiryTime: _, ...rest } = current;
   const lastUpdateTime = formatTime(now);
   const currentStatus = { ...rest, lastUpdateTime, ...(expiry ? { preserveExpiryTime: expiry } : {}) };
-  return [{ do: 'writeStatus', status: { ...machine.status, currentStatus } }];
+  const event = { type: 'Normal', reason: expiry ? 'Preserved' : 'PreservationEnded', message } as const;
+  return [{ do: 'writeStatus', status: { ...machine.status, currentStatus }, event }];
 }
 
 function preserve(o: MachineObservation, value: string, now: Date): Plan | undefined {
@@ -90,7 +96,10 @@ function preserve(o: MachineObservation, value: string, now: Date): Plan | undef
   const expiry = expiryOf(machine);
   if (!expiry) {
     const until = formatTime(new Date(now.getTime() + o.settings.preserveTimeoutMs));
-    return act('it is to be preserved', ...withExpiry(o, until, now));
+    return act(
+      'it is to be preserved',
+      ...withExpiry(o, until, `It is kept until ${until}, as ${wishOf(o, value)} asks`, now),
+    );
   }
   const due = { actions: [], next: nextAt(new Date(millis(expiry))), because: 'it is preserved' };
   const settled = node ? preserveNode(o, node, { value, expiry }, now) : undefined;
@@ -132,7 +141,9 @@ function drain(o: MachineObservation, terms: Terms, now: Date): Plan | 'drained'
     return act(
       'a preserved Failed node is emptied',
       ...(plan.evict.length > 0 ? [{ do: 'evict', pods: plan.evict } as const] : []),
-      ...(plan.remove.length > 0 ? [{ do: 'deletePods', pods: plan.remove } as const] : []),
+      ...(plan.remove.length > 0
+        ? [{ do: 'deletePods', pods: plan.remove, because: plan.removeBecause } as const]
+        : []),
     );
   }
   if (plan.drained) return 'drained';
@@ -183,7 +194,23 @@ function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefin
   const change = node && nodeChange(node, { annotations: unprotection(node, remove), tainted: false, now });
   if (change) return act('its node is preserved no longer', { do: 'syncNode', patch: { main: change } });
   const removal = remove ? removeRequests(machine) : undefined;
-  return removal ?? act('it is preserved no longer', ...withExpiry(o, undefined, now));
+  return removal ?? act('it is preserved no longer', ...withExpiry(o, undefined, endOf(o, now), now));
+}
+
+/** Where the wish stands that counts. */
+const wishOf = ({ machine, node }: MachineObservation, value: string): string =>
+  `annotation ${Annotations.Preserve}=${value} of the ${requestOf(machine) === value || !node ? 'Machine' : 'Node'}`;
+
+/** Why a preservation ends. By then the annotation that asked for it may be gone. */
+function endOf(o: MachineObservation, now: Date): string {
+  const { machine, node } = o;
+  if (millis(expiryOf(machine)) <= now.getTime()) return 'Its time is up: it is kept no longer';
+  const value = effectiveValue(machine, node);
+  if (value === PreserveValues.False) return `It is kept no longer, as ${wishOf(o, value)} asks`;
+  if (phaseOf(o) === 'Failed') return 'It is kept no longer: the annotation that asked for it is gone';
+  // One that asked for Failed machines only may have been taken off for that.
+  const gone = value === '' ? ', or the annotation that asked for it is gone' : '';
+  return `It is kept no longer: it is not Failed${gone}`;
 }
 
 function removeRequests({ metadata: { annotations } }: Machine): Plan | undefined {

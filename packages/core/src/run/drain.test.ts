@@ -1,6 +1,7 @@
 import { crds, machines } from '@mcm/api';
 import { type RequestLogEntry, startControlPlane } from '@mcm/control-plane';
 import {
+  events,
   type Node,
   nodes,
   persistentVolumeClaims,
@@ -313,4 +314,47 @@ test('a kill in the middle of a drain is carried on by the next process', async 
   rig.start();
   await rig.until(async () => (await rig.machines()).length === 0, 5_000);
   expect(rig.cloud.vms).toEqual([]);
+});
+
+test.each<[why: string, spec: object, after: (rig: Rig) => Promise<unknown>, because: string]>([
+  [
+    'the label',
+    {},
+    (rig) =>
+      rig.admin.resource(machines, NAMESPACE).patch('m-0', {
+        type: 'merge',
+        body: { metadata: { labels: { 'force-deletion': 'True' } } },
+      }),
+    'as label force-deletion=true asks',
+  ],
+  ['the time to drain', { drainTimeout: '40s' }, (rig) => rig.clock.advance(36_000), 'as the time to drain is over'],
+  [
+    'the tries',
+    { drainTimeout: '1h', maxEvictRetries: 3 },
+    (rig) => rig.clock.advance(61_000),
+    'as the time to evict them is over (maxEvictRetries, drainTimeout)',
+  ],
+  [
+    'a silent node',
+    {},
+    async (rig) => {
+      const lastTransitionTime = rig.clock.now().toISOString();
+      await rig.conditions('m-0', [{ type: 'Ready', status: 'Unknown', lastTransitionTime }]);
+      await rig.clock.advance(301_000);
+    },
+    'as nobody on the node answers any more',
+  ],
+])('who misses a pod finds out why its budget did not keep it: %s', async (_why, spec, after, because) => {
+  const { rig } = await started(1);
+  await rig.admin.resource(machines, NAMESPACE).patch('m-0', { type: 'merge', body: { spec } });
+  await budget(rig, 0);
+  await rig.createPod('web-1', 'm-0', { app: 'web' });
+  await rig.deleteMachine('m-0');
+  await rig.clock.advance(5_000);
+  await after(rig);
+  await rig.clock.advance(40_000);
+  const { items } = await rig.admin.resource(events, NAMESPACE).list();
+  expect(items.filter(({ reason }) => reason === 'PodsForcedOff')).toMatchObject([
+    { message: `Deleted without grace, whatever their budgets say, ${because}: default/web-1`, count: 1 },
+  ]);
 });

@@ -1,0 +1,5 @@
+/** The first few of a list; the rest is counted. */
+export function listed(names: readonly string[], most = 5): string {
+  const shown = names.slice(0, most).join(', ');
+  return names.length > most ? `${shown} and ${names.length - most} more` : shown;
+}
