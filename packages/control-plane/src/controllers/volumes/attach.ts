@@ -3,6 +3,7 @@ import { isPlain, items, look, strings, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
+import { keyOf } from '../runtime/informer.ts';
 import { conditionOf, isDying, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 import { CLAIMS, CSI_DRIVERS, NODES, PODS, VOLUME_ATTACHMENTS, VOLUMES } from '../runtime/resources.ts';
 import { claimNamesOf } from '../scheduler/volumes.ts';
@@ -14,11 +15,21 @@ export const attachmentName = (handle: string, driver: string, node: string): st
 /** The unique name of a CSI volume, as nodes list it. */
 export const volumeId = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
+/** A volume that pods of a node use. */
 interface Wanted {
   readonly name: string;
   readonly driver: string;
   readonly handle: string;
-  readonly volume: string;
+  readonly volume: ApiObject;
+  readonly pods: ApiObject[];
+}
+
+const COMPONENT = 'attachdetach-controller';
+
+/** Whether more than one node may have a volume at the same time: one that does not say how it may be used is not kept from it. */
+function isShared(volume: ApiObject): boolean {
+  const modes = strings(look(volume, 'spec'), 'accessModes');
+  return modes.length === 0 || modes.includes('ReadWriteMany') || modes.includes('ReadOnlyMany');
 }
 
 /** How long an unhealthy node may keep a volume that no pod of it needs any more. */
@@ -36,7 +47,17 @@ const detachView = (node: ApiObject | undefined): string => {
   return `${inUse} ${ready} ${isOutOfService(node)}`;
 };
 
-function setup({ api, clock, informer, queue }: ControllerContext): void {
+/** Who has a volume that can be on one node alone. */
+function takenMessage(near: readonly (string | undefined)[], far: number): string {
+  if (near.length + far === 0)
+    return "Volume is already exclusively attached to one node and can't be attached to another";
+  const elsewhere = `${far} pod(s) in different namespaces`;
+  if (near.length === 0) return `Volume is already used by ${elsewhere}`;
+  return `Volume is already used by pod(s) ${near.join(', ')}${far === 0 ? '' : ` and ${elsewhere}`}`;
+}
+
+function setup({ api, clock, informer, queue, recorder }: ControllerContext): void {
+  const tell = recorder(COMPONENT);
   const pods = informer(PODS);
   const nodes = informer(NODES);
   const claims = informer(CLAIMS);
@@ -47,6 +68,9 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   const pending = new Map<string, number>();
   const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
   const attachmentsOn = attachments.index((one) => [text(look(one, 'spec'), 'nodeName')]);
+  const attachmentsOf = attachments.index((one) => [text(look(one, 'spec', 'source'), 'persistentVolumeName')]);
+  /** Attachments of a node that another one keeps from being made, told once. */
+  const refused = new Map<string, Set<string>>();
   const podsUsing = pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
   const claimsOf = claims.index((claim) => [text(look(claim, 'spec'), 'volumeName')]);
 
@@ -64,18 +88,41 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
         if (look(drivers.get(driver), 'spec').attachRequired === false) continue;
         const handle = text(csi, 'volumeHandle');
         const name = attachmentName(handle, driver, node);
-        wanted.set(name, { name, driver, handle, volume: volume.metadata.name ?? '' });
+        const known = wanted.get(name);
+        if (known === undefined) wanted.set(name, { name, driver, handle, volume, pods: [pod] });
+        else known.pods.push(pod);
       }
     }
     return wanted;
   };
 
-  const attach = async (node: string, { name, driver, volume }: Wanted): Promise<void> => {
+  /** Tells the pods why they wait for a volume that another node has, without naming pods of other namespaces. */
+  const tellTaken = ({ volume, pods: waiting }: Wanted, holders: readonly string[]): void => {
+    const users = claimsOf(volume.metadata.name ?? '')
+      .flatMap((claim) => podsUsing(keyOf(claim)))
+      .filter((pod) => holders.includes(nodeNameOf(pod)) && !isTerminal(pod));
+    for (const pod of waiting) {
+      const near = users.filter((user) => namespaceOf(user) === namespaceOf(pod)).map((user) => user.metadata.name);
+      const message = `Multi-Attach error for volume "${volume.metadata.name}" ${takenMessage(near, users.length - near.length)}`;
+      tell(pod, 'Warning', 'FailedAttachVolume', message);
+    }
+  };
+
+  const attach = async (node: string, wanted: Wanted): Promise<void> => {
+    const { name, driver, volume } = wanted;
+    const holders = attachmentsOf(volume.metadata.name ?? '').map((one) => text(look(one, 'spec'), 'nodeName'));
+    if (!isShared(volume) && holders.some((holder) => holder !== node)) {
+      const told = refused.get(node) ?? new Set();
+      if (!told.has(name)) tellTaken(wanted, holders);
+      refused.set(node, told.add(name));
+      return;
+    }
+    refused.get(node)?.delete(name);
     const attachment = {
       apiVersion: 'storage.k8s.io/v1',
       kind: 'VolumeAttachment',
       metadata: { name },
-      spec: { attacher: driver, nodeName: node, source: { persistentVolumeName: volume } },
+      spec: { attacher: driver, nodeName: node, source: { persistentVolumeName: volume.metadata.name } },
     };
     await allowing(api.create(VOLUME_ATTACHMENTS, attachment), 409);
   };
@@ -105,40 +152,46 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 
   /**
    * When a volume that a kubelet still has mounted is taken away all the same: at once from a node that is out of service, after
-   * six minutes from one that is unhealthy, never from a healthy one.
+   * six minutes from one that is unhealthy or has gone, never from a healthy one.
    */
-  const forcedAt = (node: ApiObject, attachment: ApiObject): number => {
+  const forcedAt = (node: ApiObject | undefined, attachment: ApiObject): number => {
     const { name: key = '' } = attachment.metadata;
     const since = pending.get(key) ?? clock.now().getTime();
     pending.set(key, since);
     if (isOutOfService(node)) return 0;
-    return conditionOf(node, 'Ready')?.status === 'True' ? Number.POSITIVE_INFINITY : since + FORCE_DETACH_MS;
+    const isHealthy = node !== undefined && conditionOf(node, 'Ready')?.status === 'True';
+    return isHealthy ? Number.POSITIVE_INFINITY : since + FORCE_DETACH_MS;
+  };
+
+  const tellAttached = (use: Wanted | undefined): void => {
+    if (use === undefined) return;
+    const message = `AttachVolume.Attach succeeded for volume "${use.volume.metadata.name}" `;
+    for (const pod of use.pods) tell(pod, 'Normal', 'SuccessfulAttachVolume', message);
   };
 
   const work = queue(async (name) => {
     const node = nodes.get(name);
     const wanted = wantedOn(name);
+    for (const told of refused.get(name) ?? []) if (!wanted.has(told)) refused.get(name)?.delete(told);
+    if (refused.get(name)?.size === 0) refused.delete(name);
     const inUse = new Set(strings(look(node, 'status'), 'volumesInUse'));
     for (const attachment of attachmentsOn(name)) {
       const { name: attachmentKey = '' } = attachment.metadata;
-      if (wanted.has(attachmentKey) || isDying(attachment)) {
+      const use = wanted.get(attachmentKey);
+      if (use !== undefined || isDying(attachment)) {
         wanted.delete(attachmentKey);
         pending.delete(attachmentKey);
         // The driver's attacher is played here: what is asked for is attached at once.
         if (look(attachment, 'status').attached !== true && !isDying(attachment)) {
-          await allowing(
-            api.patch(
-              VOLUME_ATTACHMENTS,
-              { name: attachmentKey, subresource: 'status' },
-              { status: { attached: true } },
-            ),
-            404,
-            409,
-          );
+          const place = { name: attachmentKey, subresource: 'status' };
+          const done = await allowing(api.patch(VOLUME_ATTACHMENTS, place, { status: { attached: true } }), 404, 409);
+          if (done !== undefined) tellAttached(use);
         }
         continue;
       }
-      const waitUntil = node !== undefined && inUse.has(idOf(attachment)) ? forcedAt(node, attachment) : 0;
+      // Nobody can say what a node that has gone still has mounted.
+      const mounted = node === undefined || inUse.has(idOf(attachment));
+      const waitUntil = mounted ? forcedAt(node, attachment) : 0;
       if (clock.now().getTime() < waitUntil) {
         if (waitUntil !== Number.POSITIVE_INFINITY) work.addAt(name, new Date(waitUntil));
         continue;
@@ -162,7 +215,12 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     if (!same) work.add(node);
   });
   attachments.onChange(({ type, object }) => {
-    if (type === 'deleted') pending.delete(object.metadata.name ?? '');
+    if (type === 'deleted') {
+      pending.delete(object.metadata.name ?? '');
+      // Another node may wait for it.
+      const volume = text(look(object, 'spec', 'source'), 'persistentVolumeName');
+      for (const claim of claimsOf(volume)) enqueueClaim(keyOf(claim));
+    }
     work.add(text(look(object, 'spec'), 'nodeName'));
   });
   nodes.onChange(({ type, object, old }) => {

@@ -106,3 +106,53 @@ test('a node out of service loses its dying pods and its volumes at once', async
   expect(await plane.list(ATTACHMENTS)).toHaveLength(0);
   expect(plane.errors).toEqual([]);
 });
+
+/** A second node with a pod that wants the volume that the first one has. */
+async function wantedTwice(plane: TestPlane, accessModes: string[]): Promise<void> {
+  for (const name of ['n', 'm']) {
+    await plane.must('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name } });
+  }
+  await plane.must('POST', CLAIMS, { ...claim, spec: { ...claim.spec, accessModes } });
+  await plane.must('POST', '/api/v1/persistentvolumes', { ...volume, spec: { ...volume.spec, accessModes } });
+  await plane.must('POST', PODS, pod);
+  await plane.must('POST', PODS, { ...pod, metadata: { name: 'q' }, spec: { ...pod.spec, nodeName: 'm' } });
+}
+
+const nodesOf = async (plane: TestPlane): Promise<unknown[]> =>
+  (await plane.list(ATTACHMENTS)).map(({ spec }) => (spec as { nodeName: string }).nodeName).sort();
+
+const toldOf = async (plane: TestPlane, name: string): Promise<string[]> =>
+  (await plane.list('/api/v1/namespaces/default/events'))
+    .filter((event) => (event['involvedObject'] as { name: string }).name === name)
+    .map((event) => `${event['type']} ${event['reason']}: ${event['message']}`);
+
+test('Multi-Attach: a volume for one node waits until the other has let it go, and the pod says so', async () => {
+  await using plane = await TestPlane.start('persistentvolume-binder', 'attachdetach');
+  await wantedTwice(plane, ['ReadWriteOnce']);
+  expect(await nodesOf(plane)).toEqual(['n']);
+  expect(await toldOf(plane, 'p')).toEqual([
+    'Normal SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "pv" ',
+  ]);
+  expect(await toldOf(plane, 'q')).toEqual([
+    'Warning FailedAttachVolume: Multi-Attach error for volume "pv" Volume is already used by pod(s) p',
+  ]);
+  await plane.must('DELETE', `${PODS}/p?gracePeriodSeconds=0`);
+  expect(await nodesOf(plane)).toEqual(['m']);
+  expect(plane.errors).toEqual([]);
+});
+
+test('Multi-Attach: a volume that many may write is on both nodes', async () => {
+  await using plane = await TestPlane.start('persistentvolume-binder', 'attachdetach');
+  await wantedTwice(plane, ['ReadWriteMany']);
+  expect(await nodesOf(plane)).toEqual(['m', 'n']);
+});
+
+test('what a node that has gone had attached is taken from it after six minutes', async () => {
+  await using plane = await TestPlane.start('persistentvolume-binder', 'attachdetach');
+  await leftMounted(plane, 'True');
+  await plane.must('DELETE', '/api/v1/nodes/n');
+  await plane.clock.advance(6 * 60_000 - 1000);
+  expect(await plane.list(ATTACHMENTS)).toHaveLength(1);
+  await plane.clock.advance(2000);
+  expect(await plane.list(ATTACHMENTS)).toHaveLength(0);
+});
