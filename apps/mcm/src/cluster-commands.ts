@@ -1,15 +1,15 @@
 import { type Node, nodes, type Random, realClock } from '@mcm/kube';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Cluster, type ClusterFlags, connect } from './cluster.ts';
+import type { Cluster, ClusterFlags } from './cluster.ts';
+import { inCluster, nameOf, reference, withCluster } from './cluster-options.ts';
 import { readFully } from './deployment-reading.ts';
 import { UserError } from './errors.ts';
 import { deploymentLines, explainDeployment } from './explain/deployment.ts';
 import { explainMachine, explainMachineDrain, type MachineTarget } from './explain/machine.ts';
+import { addInspectCommands } from './inspect-commands.ts';
 import { pause, restart, resume, type Target, undo } from './rollout/actions.ts';
 import { history, revisionTemplate } from './rollout/history.ts';
 import { followStatus } from './rollout/status.ts';
-import { DEFAULT_DATA_DIR } from './up/data-dir.ts';
-import { FIRST_FLEET } from './up/seed.ts';
 
 /** What the commands that talk to a cluster need of their process. */
 export interface CommandSurroundings {
@@ -19,48 +19,15 @@ export interface CommandSurroundings {
   readonly signal: () => AbortSignal;
 }
 
-/** Adds `rollout`, `explain` and `drain` to the program. They work against any cluster. */
+/** Adds `rollout`, `explain`, `drain`, `tree`, `events` and `completion` to the program. They work against any cluster. */
 export function addClusterCommands(program: Command, surroundings: CommandSurroundings): void {
   addRollout(program, surroundings);
   addExplain(program, surroundings);
   addDrain(program, surroundings);
+  addInspectCommands(program, surroundings.say);
 }
 
-const withCluster = (command: Command): Command =>
-  command
-    .option(
-      '--kubeconfig <file>',
-      'cluster to talk to (default: $KUBECONFIG, else the local instance, else ~/.kube/config)',
-    )
-    .option('-n, --namespace <name>', 'namespace of the machine objects', FIRST_FLEET.namespace)
-    .option('--data-dir <dir>', 'where a local instance keeps its kubeconfig', DEFAULT_DATA_DIR);
-
-async function inCluster<T>(flags: ClusterFlags, name: string, work: (cluster: Cluster) => Promise<T>): Promise<T> {
-  const cluster = await connect(flags, name);
-  try {
-    return await work(cluster);
-  } finally {
-    await cluster.close();
-  }
-}
-
-/** `machinedeployment/x`, its short forms, and a bare name. */
-function deploymentName(text: string): string {
-  const { kind, name } = reference(text);
-  if (kind === undefined || DEPLOYMENT_WORDS.includes(kind)) return name;
-  throw new UserError(`"${text}" is no machinedeployment; write machinedeployment/NAME or NAME`);
-}
-
-const DEPLOYMENT_WORDS: readonly string[] = ['machinedeployment', 'machinedeployments', 'mcd', 'machdeploy'];
-const MACHINE_WORDS: readonly string[] = ['machine', 'machines', 'mc', 'mach'];
-
-function reference(text: string): { readonly kind: string | undefined; readonly name: string } {
-  const slash = text.indexOf('/');
-  const kind = slash < 0 ? undefined : text.slice(0, slash).toLowerCase().split('.')[0];
-  const name = text.slice(slash + 1);
-  if (name === '') throw new UserError(`"${text}" names nothing; write KIND/NAME`);
-  return { kind, name };
-}
+const deploymentName = (text: string): string => nameOf('MachineDeployment', text);
 
 function revisionNumber(text: string): number {
   const revision = Number(text);
@@ -124,13 +91,13 @@ function addExplain(program: Command, surroundings: CommandSurroundings): void {
 }
 
 async function explain(cluster: Cluster, text: string, surroundings: CommandSurroundings): Promise<string[]> {
-  const { kind = '', name } = reference(text);
-  if (MACHINE_WORDS.includes(kind)) return explainMachine(machineTarget(cluster, name, surroundings));
-  if (!DEPLOYMENT_WORDS.includes(kind)) {
+  const { kind, name } = reference(text);
+  if (kind === 'Machine') return explainMachine(machineTarget(cluster, name, surroundings));
+  if (kind !== 'MachineDeployment') {
     throw new UserError(`cannot explain "${text}"; write machinedeployment/NAME or machine/NAME`);
   }
   const reading = await readFully(cluster.client, cluster.namespace, name);
-  const { items } = await cluster.client.resource<Node>(nodes).list();
+  const { items } = await cluster.target.resource<Node>(nodes).list();
   const now = realClock.now();
   return deploymentLines(explainDeployment(reading, now, items), now);
 }
@@ -157,9 +124,7 @@ function addDrain(program: Command, surroundings: CommandSurroundings): void {
       .requiredOption('--preview', 'the only thing that this command does; machines are drained by deleting them'),
   ).action((text: string, flags: ClusterFlags) =>
     inCluster(flags, 'drain', async (cluster) => {
-      const { kind, name } = reference(text);
-      if (kind !== undefined && !MACHINE_WORDS.includes(kind))
-        throw new UserError(`"${text}" is no machine; write machine/NAME`);
+      const name = nameOf('Machine', text);
       for (const line of await explainMachineDrain(machineTarget(cluster, name, surroundings))) surroundings.say(line);
     }),
   );

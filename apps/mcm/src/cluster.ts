@@ -8,13 +8,18 @@ import { version } from './version.ts';
 /** Which cluster a command talks to, and where in it. */
 export interface ClusterFlags {
   readonly kubeconfig?: string;
+  /** Of the nodes' cluster, where it is another. */
+  readonly targetKubeconfig?: string;
   readonly dataDir: string;
   readonly namespace: string;
 }
 
 /** A client, and how to let go of its connections. */
 export interface Cluster {
+  /** Of the cluster of the machine objects. */
   readonly client: KubeClient;
+  /** Of the nodes' cluster; the same client where it is the same. */
+  readonly target: KubeClient;
   readonly namespace: string;
   close(): Promise<void>;
 }
@@ -38,9 +43,21 @@ export function findKubeconfig(
   );
 }
 
-/** Connects to the cluster that the flags name. Throws `ConfigError` for a kubeconfig that is none. */
+/** Connects to the clusters that the flags name. Throws `ConfigError` for a kubeconfig that is none. */
 export async function connect(flags: ClusterFlags, command: string): Promise<Cluster> {
-  const transport = undiciTransport(await loadKubeconfig(findKubeconfig(flags)));
-  const client = createClient({ transport, userAgent: `mcm/${version()} (${command})`, clock: realClock });
-  return { client, namespace: flags.namespace, close: () => transport.close() };
+  const to = async (kubeconfig: string) => {
+    const transport = undiciTransport(await loadKubeconfig(kubeconfig));
+    const client = createClient({ transport, userAgent: `mcm/${version()} (${command})`, clock: realClock });
+    return { client, close: () => transport.close() };
+  };
+  const control = await to(findKubeconfig(flags));
+  const target = flags.targetKubeconfig === undefined ? control : await to(flags.targetKubeconfig);
+  return {
+    client: control.client,
+    target: target.client,
+    namespace: flags.namespace,
+    close: async () => {
+      await Promise.all([control.close(), target === control ? undefined : target.close()]);
+    },
+  };
 }

@@ -1,0 +1,106 @@
+import { crds, type MachineClass, machineClasses, machineDeployments, machines } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import {
+  createClient,
+  handlerTransport,
+  type KubeClient,
+  KubeError,
+  nodes,
+  pods,
+  secrets,
+  VirtualClock,
+} from '@mcm/kube';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Cluster } from '../cluster.ts';
+import { collectBundle } from './bundle.ts';
+
+const NS = 'shoot';
+const CANARY = 'kx7-canary-of-the-cloud';
+const clock = new VirtualClock();
+let client: KubeClient;
+let close: () => Promise<void>;
+let refuse: (path: string) => boolean;
+
+beforeEach(async () => {
+  const plane = await startControlPlane({ clock, crds, controllers: false });
+  close = () => plane.close();
+  refuse = () => false;
+  const transport = handlerTransport(plane.fetch);
+  client = createClient({
+    transport: (request) => {
+      if (refuse(request.path))
+        throw new KubeError(`GET ${request.path}: forbidden`, { code: 403, reason: 'Forbidden' });
+      return transport(request);
+    },
+    userAgent: 'test',
+    clock,
+  });
+  await client.request('POST', '/api/v1/namespaces', {
+    body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NS } },
+  });
+  const data = { userData: Buffer.from('#!/bin/sh\n').toString('base64'), key: Buffer.from(CANARY).toString('base64') };
+  await client.resource(secrets, NS).create({ metadata: { name: 'cloud', namespace: NS }, data } as never);
+  await client.resource<MachineClass>(machineClasses, NS).create({
+    metadata: { name: 'small', namespace: NS },
+    providerSpec: { note: `uses ${CANARY}` },
+    secretRef: { name: 'cloud', namespace: NS },
+  } as never);
+  const template = { metadata: { labels: { a: 'b' } }, spec: { class: { kind: 'MachineClass', name: 'small' } } };
+  await client.resource(machineDeployments, NS).create({
+    metadata: { name: 'web', namespace: NS, annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{}' } },
+    spec: { replicas: 1, selector: { matchLabels: { a: 'b' } }, template },
+  } as never);
+  const machine = await client.resource(machines, NS).create({
+    metadata: { name: 'm-0', namespace: NS, labels: { node: 'm-0' } },
+    spec: { class: { kind: 'MachineClass', name: 'small' } },
+  } as never);
+  const status = { lastOperation: { description: `the cloud said: bad key ${CANARY}` } };
+  await client
+    .resource(machines, NS)
+    .patch(machine.metadata.name, { type: 'merge', body: { status } }, { subresource: 'status' });
+  await client.resource(nodes).create({ metadata: { name: 'm-0' }, spec: {} });
+  await client.resource(pods, 'default').create({
+    metadata: { name: 'p', namespace: 'default' },
+    spec: {
+      nodeName: 'm-0',
+      containers: [{ name: 'c', image: 'i', env: [{ name: 'DB_PASSWORD', value: 'hunter2hunter2' }] }],
+    },
+  } as never);
+});
+afterEach(() => close());
+
+const collect = () => {
+  const cluster: Cluster = { client, target: client, namespace: NS, close: async () => undefined };
+  return collectBundle(cluster, '1.2.3', clock.now());
+};
+
+test('objects, events and the tree are there', async () => {
+  const files = new Map((await collect()).map(({ name, text }) => [name, text]));
+  expect([...files.keys()]).toEqual([
+    'about.yaml',
+    'tree.txt',
+    ...['machinedeployments', 'machinesets', 'machines', 'machineclasses', 'leases', 'events', 'node-events'].map(
+      (n) => `${n}.yaml`,
+    ),
+    ...['nodes', 'pods', 'poddisruptionbudgets', 'volumeattachments'].map((n) => `${n}.yaml`),
+  ]);
+  expect(files.get('tree.txt')).toContain('machine/m-0');
+  expect(files.get('machines.yaml')).toContain('the cloud said: bad key ***');
+  expect(files.get('machinedeployments.yaml')).not.toContain('last-applied');
+  expect(files.get('pods.yaml')).toContain('nodeName: m-0');
+});
+
+test('nothing secret is in it', async () => {
+  const all = (await collect()).map(({ text }) => text).join('');
+  for (const secret of [CANARY, Buffer.from(CANARY).toString('base64'), 'hunter2', 'managedFields']) {
+    expect(all).not.toContain(secret);
+  }
+});
+
+test('what may not be read is told, and the rest is there', async () => {
+  refuse = (path) => path.includes('/pods') || path.includes('/secrets');
+  const files = new Map((await collect()).map(({ name, text }) => [name, text]));
+  expect(files.get('errors.txt')).toMatch(/^pods: .*forbidden\nsecrets of classes, .*forbidden\n$/);
+  expect(files.has('pods.yaml')).toBe(false);
+  expect(files.has('machines.yaml')).toBe(true);
+});

@@ -1,0 +1,164 @@
+import {
+  type Machine,
+  type MachineClass,
+  type MachineDeployment,
+  type MachineSet,
+  machineClasses,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
+import { type Known, scrub } from '@mcm/core';
+import {
+  errorText,
+  events,
+  type KubeClient,
+  type KubeObject,
+  leases,
+  type Node,
+  nodes,
+  podDisruptionBudgets,
+  pods,
+  type ResourceDefinition,
+  type Secret,
+  secrets,
+  volumeAttachments,
+} from '@mcm/kube';
+import { stringify } from 'yaml';
+import type { Cluster } from '../cluster.ts';
+import { fleetTree, treeLines } from '../tree/tree.ts';
+
+/** A file of a bundle. */
+export interface BundleFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** What is told of an object: all but bookkeeping, and what people put into annotations by `kubectl apply`. */
+function told(object: KubeObject): KubeObject {
+  const { managedFields: _, ...metadata }: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(
+    ([key]) => !key.endsWith('last-applied-configuration'),
+  );
+  return {
+    ...object,
+    metadata: { ...metadata, ...(metadata.annotations && { annotations: Object.fromEntries(annotations) }) },
+  };
+}
+
+/** Of a pod only what a drain asks for: its containers' environment may hold anything. */
+const slim = ({ metadata, spec, status, ...rest }: KubeObject & { spec?: object; status?: object }): KubeObject => {
+  const keep = [
+    'nodeName',
+    'priority',
+    'priorityClassName',
+    'terminationGracePeriodSeconds',
+    'tolerations',
+    'nodeSelector',
+  ];
+  const of = (part: object | undefined, keys: readonly string[]): object =>
+    Object.fromEntries(Object.entries(part ?? {}).filter(([key]) => keys.includes(key)));
+  const slimmed = {
+    spec: of(spec, keep),
+    status: of(status, ['phase', 'conditions', 'reason', 'message', 'startTime']),
+  };
+  return { ...rest, metadata, ...slimmed };
+};
+
+interface Source {
+  readonly file: string;
+  readonly client: KubeClient;
+  readonly definition: ResourceDefinition<KubeObject>;
+  readonly namespace?: string;
+  readonly fieldSelector?: string;
+  readonly project?: (object: KubeObject) => KubeObject;
+}
+
+const sourcesOf = ({ client, target, namespace }: Cluster): readonly Source[] => [
+  ...[machineDeployments, machineSets, machines, machineClasses, leases].map((definition) => ({
+    file: definition.plural,
+    client,
+    definition,
+    namespace,
+  })),
+  { file: 'events', client, definition: events, namespace },
+  ...(namespace === 'default' && client === target
+    ? []
+    : [
+        {
+          file: 'node-events',
+          client: target,
+          definition: events,
+          namespace: 'default',
+          fieldSelector: 'involvedObject.kind=Node',
+        },
+      ]),
+  { file: 'nodes', client: target, definition: nodes },
+  { file: 'pods', client: target, definition: pods, project: slim },
+  ...[podDisruptionBudgets, volumeAttachments].map((definition) => ({
+    file: definition.plural,
+    client: target,
+    definition,
+  })),
+];
+
+/** Secrets of the classes: to take them out of everything else, and for nothing else. */
+async function knownSecrets({ client, namespace }: Cluster, classes: readonly MachineClass[]): Promise<Known> {
+  const api = client.resource<Secret>(secrets, namespace);
+  const names = new Set(
+    classes.flatMap(({ secretRef, credentialsSecretRef }) =>
+      [secretRef?.name, credentialsSecretRef?.name].filter((name) => name !== undefined),
+    ),
+  );
+  const found = await Promise.all([...names].map((name) => api.get(name)));
+  const decoded = found.flatMap(({ data }) =>
+    Object.entries(data ?? {}).map(([key, value]): [string, string] => [
+      key,
+      Buffer.from(value, 'base64').toString('utf8'),
+    ]),
+  );
+  return { secrets: Object.fromEntries(decoded), tokens: [] };
+}
+
+/**
+ * Everything that somebody who was not there needs to see why machines are where they are: objects, events, leases and the tree.
+ * Nothing secret is in it: no Secret, no environment of a pod, and what is known or looks like a secret is `***` in every text.
+ * What may not be read is told in `errors.txt`, and the rest is there.
+ */
+export async function collectBundle(cluster: Cluster, version: string, now: Date): Promise<BundleFile[]> {
+  const errors: string[] = [];
+  const objects = new Map<string, readonly KubeObject[]>();
+  for (const { file, client, definition, namespace, fieldSelector, project } of sourcesOf(cluster)) {
+    try {
+      const { items } = await client
+        .resource(definition, namespace)
+        .list(fieldSelector === undefined ? {} : { fieldSelector });
+      objects.set(file, items.map(told).map(project ?? ((object) => object)));
+    } catch (error) {
+      errors.push(`${file}: ${errorText(error)}`);
+    }
+  }
+  const of = <T extends KubeObject>(file: string): readonly T[] => (objects.get(file) ?? []) as readonly T[];
+  let known: Known = { secrets: {}, tokens: [] };
+  try {
+    known = await knownSecrets(cluster, of<MachineClass>('machineclasses'));
+  } catch (error) {
+    errors.push(`secrets of classes, to take them out of the texts: ${errorText(error)}`);
+  }
+  const tree = fleetTree({
+    deployments: of<MachineDeployment>('machinedeployments'),
+    sets: of<MachineSet>('machinesets'),
+    machines: of<Machine>('machines'),
+    nodes: objects.has('nodes') ? of<Node>('nodes') : undefined,
+  });
+  const about = { collected: now.toISOString(), mcm: version, namespace: cluster.namespace };
+  return [
+    { name: 'about.yaml', text: stringify(about) },
+    { name: 'tree.txt', text: `${treeLines(tree, true).join('\n')}\n` },
+    ...[...objects].map(([file, items]) => ({
+      name: `${file}.yaml`,
+      text: stringify({ kind: 'List', items }, { aliasDuplicateObjects: false }),
+    })),
+    ...(errors.length > 0 ? [{ name: 'errors.txt', text: `${errors.join('\n')}\n` }] : []),
+  ].map(({ name, text }) => ({ name, text: scrub(text, known) }));
+}

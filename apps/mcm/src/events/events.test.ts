@@ -1,0 +1,67 @@
+import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
+import type { EventObject } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import type { DeploymentReading } from '../deployment-reading.ts';
+import { eventLines, eventRows } from './events.ts';
+import { scopeOfDeployment, scopeOfObject } from './scope.ts';
+
+const NOW = new Date('2026-01-01T12:00:00Z');
+
+const event = (kind: string, name: string, minutesAgo: number, more: object = {}) =>
+  ({
+    metadata: { name: `${name}.1`, creationTimestamp: NOW.toISOString() },
+    involvedObject: { kind, name },
+    reason: 'Told',
+    message: ` ${name} did something\n`,
+    type: 'Normal',
+    lastTimestamp: new Date(NOW.getTime() - minutesAgo * 60_000).toISOString(),
+    source: { component: 'machine-controller' },
+    ...more,
+  }) as EventObject;
+
+const told = [
+  event('Machine', 'web-a-gone', 50),
+  event('MachineDeployment', 'web', 40),
+  event('Machine', 'web-api-x-1', 3),
+  event('Machine', 'web-a-1', 2, { type: 'Warning', count: 7 }),
+  event('Node', 'ip-10', 1),
+  event('Pod', 'web-a-1', 1),
+];
+
+const reading = {
+  deployment: { metadata: { name: 'web' } } as MachineDeployment,
+  sets: [{ metadata: { name: 'web-a' } } as MachineSet],
+  machines: new Map([['u', [{ metadata: { name: 'web-a-1', labels: { node: 'ip-10' } } } as unknown as Machine]]]),
+} as unknown as DeploymentReading;
+
+test('all events of our kinds, oldest first', () => {
+  expect(eventRows(told).map(({ object }) => object)).toEqual([
+    'machine/web-a-gone',
+    'machinedeployment/web',
+    'machine/web-api-x-1',
+    'machine/web-a-1',
+    'node/ip-10',
+  ]);
+});
+
+test('of a deployment: its own, its sets’, its machines’, also of those that are gone, its nodes’, and nobody else’s', () => {
+  expect(eventRows(told, scopeOfDeployment(reading)).map(({ object }) => object)).toEqual([
+    'machine/web-a-gone',
+    'machinedeployment/web',
+    'machine/web-a-1',
+    'node/ip-10',
+  ]);
+});
+
+test('of one machine', () => {
+  expect(eventRows(told, scopeOfObject('Machine', 'web-a-1')).map(({ object }) => object)).toEqual(['machine/web-a-1']);
+});
+
+test('for a person', () => {
+  const rows = eventRows(told, scopeOfObject('Machine', 'web-a-1'));
+  expect(eventLines(rows, NOW, false)).toEqual(['! 2m ago     Told machine/web-a-1: web-a-1 did something (×7)']);
+  expect(eventLines(rows, NOW, true)).toEqual([
+    '! 2m ago     Told machine/web-a-1 [machine-controller]: web-a-1 did something (×7)',
+  ]);
+  expect(eventLines([], NOW, false)).toEqual(['no events; the API server forgets them after an hour']);
+});

@@ -1,0 +1,65 @@
+import type { EventObject } from '@mcm/kube';
+import { age } from '../screen/render.ts';
+
+/** One event, as it is listed. */
+export interface EventRow {
+  /** RFC 3339; of the last time, for one that was repeated. */
+  readonly at: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly object: string;
+  readonly count: number;
+  readonly from: string;
+  readonly message: string;
+}
+
+/** The kinds whose events are told; a Node's are the kubelet's too. */
+const KINDS = ['MachineDeployment', 'MachineSet', 'Machine', 'MachineClass', 'Node'];
+
+const newestOf = (event: EventObject): string =>
+  event.lastTimestamp ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
+
+/** Whose events are wanted. */
+export interface EventScope {
+  /** `Kind/name` of objects. */
+  readonly objects: ReadonlySet<string>;
+  /** Beginnings of names of machines: those that are gone are no objects any more, but their events are there for an hour. */
+  readonly machinePrefixes: readonly string[];
+}
+
+/** Events of machines and what owns them, oldest first; all of them, or those of a scope. */
+export function eventRows(events: readonly EventObject[], scope?: EventScope): EventRow[] {
+  const isWanted = ({ involvedObject: { kind = '', name = '' } }: EventObject): boolean => {
+    if (!KINDS.includes(kind)) return false;
+    if (scope === undefined || scope.objects.has(`${kind}/${name}`)) return true;
+    return kind === 'Machine' && scope.machinePrefixes.some((prefix) => name.startsWith(prefix));
+  };
+  return events
+    .filter(isWanted)
+    .map((event) => ({
+      at: newestOf(event),
+      type: event.type ?? 'Normal',
+      reason: event.reason ?? '',
+      object: `${(event.involvedObject.kind ?? '').toLowerCase()}/${event.involvedObject.name ?? ''}`,
+      count: event.count ?? 1,
+      from: event.source?.component ?? event.reportingComponent ?? '',
+      message: (event.message ?? '').trim(),
+    }))
+    .sort((a, b) => a.at.localeCompare(b.at) || a.object.localeCompare(b.object));
+}
+
+/** The events as lines for a person. */
+export function eventLines(rows: readonly EventRow[], now: Date, wide: boolean): string[] {
+  if (rows.length === 0) return ['no events; the API server forgets them after an hour'];
+  return rows.map((row) => {
+    const when = `${age(now.getTime() - Date.parse(row.at))} ago`.padEnd(10);
+    const words = [
+      row.type === 'Warning' ? '!' : ' ',
+      when,
+      row.reason,
+      row.object,
+      ...(wide ? [`[${row.from}]`] : []),
+    ];
+    return `${words.join(' ')}: ${row.message}${row.count > 1 ? ` (×${row.count})` : ''}`;
+  });
+}

@@ -1,0 +1,24 @@
+import { Labels } from '@mcm/api';
+import type { DeploymentReading } from '../deployment-reading.ts';
+import type { EventScope } from './events.ts';
+
+/** A deployment with its sets, its machines, past ones too, and their nodes. */
+export function scopeOfDeployment({ deployment, sets, machines }: DeploymentReading): EventScope {
+  const living = [...machines.values()].flat();
+  const nodes = living.flatMap(({ metadata }) => metadata.labels?.[Labels.Node] ?? []);
+  return {
+    objects: new Set([
+      `MachineDeployment/${deployment.metadata.name}`,
+      ...sets.map(({ metadata }) => `MachineSet/${metadata.name}`),
+      ...living.map(({ metadata }) => `Machine/${metadata.name}`),
+      ...nodes.map((name) => `Node/${name}`),
+    ]),
+    machinePrefixes: sets.map(({ metadata }) => `${metadata.name}-`),
+  };
+}
+
+/** One object. A machine's node has mostly its name. */
+export const scopeOfObject = (kind: string, name: string): EventScope => ({
+  objects: new Set([`${kind}/${name}`, ...(kind === 'Machine' ? [`Node/${name}`] : [])]),
+  machinePrefixes: [],
+});

@@ -1,0 +1,152 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
+import {
+  type EventObject,
+  errorText,
+  events,
+  isForbidden,
+  type KubeClient,
+  type Node,
+  nodes,
+  realClock,
+} from '@mcm/kube';
+import { type Command, Option } from 'commander';
+import type { Cluster, ClusterFlags } from './cluster.ts';
+import { inCluster, reference, withCluster } from './cluster-options.ts';
+import { completionScript, SHELLS, type Shell } from './completion/completion.ts';
+import { type BundleFile, collectBundle } from './debug/bundle.ts';
+import { readDeployment } from './deployment-reading.ts';
+import { UserError } from './errors.ts';
+import { type EventScope, eventLines, eventRows } from './events/events.ts';
+import { scopeOfDeployment, scopeOfObject } from './events/scope.ts';
+import { formatted, OUTPUT_FORMATS, type OutputFormat } from './output/format.ts';
+import { fleetTree, type TreeSource, treeLines } from './tree/tree.ts';
+import { version } from './version.ts';
+
+type Say = (line: string) => void;
+
+const withOutput = (command: Command): Command =>
+  command.addOption(
+    new Option('-o, --output <format>', 'how to print').choices(OUTPUT_FORMATS).default('text' satisfies OutputFormat),
+  );
+
+type InspectFlags = ClusterFlags & { readonly output: OutputFormat };
+
+/** Adds `tree`, `events`, `debug bundle` and `completion`: commands that only read. */
+export function addInspectCommands(program: Command, say: Say): void {
+  withOutput(
+    withCluster(
+      program
+        .command('tree')
+        .description('show deployments with their sets, machines, VMs and nodes, and what is wrong with each')
+        .argument('[deployment]', 'only this one'),
+    ),
+  ).action((text: string | undefined, flags: InspectFlags) =>
+    inCluster(flags, 'tree', async (cluster) => {
+      const branches = fleetTree(await readTree(cluster, text));
+      for (const line of formatted(flags.output, branches, treeLines)) say(line);
+    }),
+  );
+
+  withOutput(
+    withCluster(
+      program
+        .command('events')
+        .description('list what was told of machines and what owns them, oldest first')
+        .argument('[object]', 'only of this: KIND/NAME, or the name of a machinedeployment'),
+    ),
+  ).action((text: string | undefined, flags: InspectFlags) =>
+    inCluster(flags, 'events', async (cluster) => {
+      const rows = eventRows(await readEvents(cluster), text === undefined ? undefined : await scopeOf(cluster, text));
+      const now = realClock.now();
+      for (const line of formatted(flags.output, rows, (told, wide) => eventLines(told, now, wide))) say(line);
+    }),
+  );
+
+  withCluster(
+    program
+      .command('debug')
+      .description('help somebody else to help you')
+      .command('bundle')
+      .description('write what tells why machines are where they are into a new folder, without secrets')
+      .argument('[folder]', 'a folder that is not there yet (default: mcm-bundle-TIME)'),
+  ).action((folder: string | undefined, flags: ClusterFlags) =>
+    inCluster(flags, 'debug', async (cluster) => {
+      const now = realClock.now();
+      const into = folder ?? `mcm-bundle-${now.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
+      const files = await collectBundle(cluster, version(), now);
+      await writeBundle(into, files);
+      say(`${files.length} files in ${into}; look through them before you send them: tar czf ${into}.tgz ${into}`);
+    }),
+  );
+
+  program
+    .command('completion')
+    .description('print a script that completes commands and flags in a shell')
+    .addArgument(program.createArgument('<shell>', SHELLS.join(', ')).choices(SHELLS))
+    .action((shell: Shell) => say(completionScript(program, shell).trimEnd()));
+}
+
+/** Who may not read Nodes sees the rest. */
+async function readNodes(client: KubeClient): Promise<readonly Node[] | undefined> {
+  try {
+    return (await client.resource<Node>(nodes).list()).items;
+  } catch (error) {
+    if (isForbidden(error)) return undefined;
+    throw error;
+  }
+}
+
+async function readTree({ client, target, namespace }: Cluster, text: string | undefined): Promise<TreeSource> {
+  const all = await readNodes(target);
+  if (text !== undefined) {
+    const { deployment, sets, machines: bySet } = await readDeployment(client, namespace, reference(text).name);
+    const owned = [...bySet.values()].flat();
+    const names = new Set(owned.map(({ metadata }) => metadata.labels?.node));
+    const ours = all?.filter(({ metadata }) => names.has(metadata.name));
+    return { deployments: [deployment], sets, machines: owned, nodes: ours };
+  }
+  const [deployments, sets, fleet] = await Promise.all([
+    client.resource<MachineDeployment>(machineDeployments, namespace).list(),
+    client.resource<MachineSet>(machineSets, namespace).list(),
+    client.resource<Machine>(machines, namespace).list(),
+  ]);
+  return { deployments: deployments.items, sets: sets.items, machines: fleet.items, nodes: all };
+}
+
+async function readEvents({ client, target, namespace }: Cluster): Promise<readonly EventObject[]> {
+  const own = await client.resource<EventObject>(events, namespace).list();
+  // Events of Nodes, which have no namespace, are in this one.
+  if (namespace === 'default' && client === target) return own.items;
+  const ofNodes = await target
+    .resource<EventObject>(events, 'default')
+    .list({ fieldSelector: 'involvedObject.kind=Node' });
+  return [...own.items, ...ofNodes.items];
+}
+
+async function scopeOf({ client, namespace }: Cluster, text: string): Promise<EventScope> {
+  const { kind = 'MachineDeployment', name } = reference(text);
+  if (kind !== 'MachineDeployment') return scopeOfObject(kind, name);
+  return scopeOfDeployment(await readDeployment(client, namespace, name));
+}
+
+async function writeBundle(folder: string, files: readonly BundleFile[]): Promise<void> {
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    const there = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    throw new UserError(
+      there ? `${folder} is there already; name another folder` : `${folder} cannot be made: ${errorText(error)}`,
+    );
+  }
+  // Others on this machine have no business in it.
+  for (const { name, text } of files) await writeFile(join(folder, name), text, { mode: 0o600 });
+}

@@ -1,0 +1,112 @@
+import { API_VERSION, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { formatted } from '../output/format.ts';
+import { fleetTree, type TreeSource, treeLines } from './tree.ts';
+
+const meta = (name: string, owner?: string, more: object = {}) => ({
+  name,
+  namespace: 'test',
+  uid: `uid-${name}`,
+  resourceVersion: '1',
+  creationTimestamp: '2026-01-01T00:00:00Z',
+  ...(owner === undefined
+    ? {}
+    : {
+        ownerReferences: [{ apiVersion: API_VERSION, kind: 'X', name: owner, uid: `uid-${owner}`, controller: true }],
+      }),
+  ...more,
+});
+const template = { spec: { class: { kind: 'MachineClass', name: 'small' } } };
+
+const deployment = (name: string, status: object, spec: object = {}) =>
+  ({ metadata: meta(name), spec: { replicas: 2, template, ...spec }, status }) as MachineDeployment;
+const set = (name: string, owner: string | undefined, revision: number, readyReplicas: number) =>
+  ({
+    metadata: meta(name, owner, { annotations: { 'deployment.kubernetes.io/revision': String(revision) } }),
+    spec: { replicas: 2, template },
+    status: { readyReplicas },
+  }) as MachineSet;
+const machine = (name: string, owner: string | undefined, phase: string, description = '') =>
+  ({
+    metadata: meta(name, owner, phase === '' ? {} : { labels: { node: `node-${name}` } }),
+    spec: {
+      class: { kind: 'MachineClass', name: 'small' },
+      ...(phase === '' ? {} : { providerID: `local:///z/${name}` }),
+    },
+    status: { currentStatus: { phase }, lastOperation: { description } },
+  }) as Machine;
+const node = (name: string, ready: 'True' | 'False', more: object = {}) =>
+  ({
+    metadata: meta(name, undefined, { labels: { 'topology.kubernetes.io/zone': 'z' } }),
+    spec: more,
+    status: {
+      conditions: [{ type: 'Ready', status: ready, message: 'kubelet stopped posting node status' }],
+      nodeInfo: { kubeletVersion: 'v1.36.0' },
+    },
+  }) as unknown as Node;
+
+const source: TreeSource = {
+  deployments: [
+    deployment('web', {
+      availableReplicas: 1,
+      updatedReplicas: 2,
+      conditions: [{ type: 'Available', status: 'False', message: 'too few' }],
+    }),
+    deployment('idle', { availableReplicas: 0 }, { replicas: 0, paused: true }),
+  ],
+  sets: [set('web-b', 'web', 2, 1), set('web-a', 'web', 1, 0), set('left', undefined, 1, 0)],
+  machines: [
+    machine('m2', 'web-b', 'Unknown', 'Node is silent'),
+    machine('m1', 'web-b', 'Running'),
+    machine('m3', 'web-b', '', 'Cloud provider message - out of capacity'),
+    machine('lonely', undefined, 'Failed', 'nobody replaces it'),
+  ],
+  nodes: [node('node-m1', 'True', { unschedulable: true }), node('node-m2', 'False'), node('guest', 'True')],
+};
+
+test('every object stands below its owner, with its state and what is wrong', () => {
+  expect(treeLines(fleetTree(source), false)).toEqual([
+    'machinedeployment/idle  0/0 available, 0 updated, paused',
+    'machinedeployment/web  1/2 available, 2 updated  – too few',
+    '├─ machineset/web-a  0/2 ready, revision 1',
+    '└─ machineset/web-b  1/2 ready, revision 2',
+    '   ├─ machine/m1  Running',
+    '   │  └─ node/node-m1  Ready, cordoned',
+    '   ├─ machine/m2  Unknown  – Node is silent',
+    '   │  └─ node/node-m2  NotReady  – kubelet stopped posting node status',
+    '   └─ machine/m3  Creating  – Cloud provider message - out of capacity',
+    'machineset/left  0/2 ready, revision 1',
+    'machine/lonely  Failed  – nobody replaces it',
+    '└─ node/node-lonely  not there',
+    'node/guest  Ready  – of no machine',
+  ]);
+});
+
+test('wide adds class, provider ID, zone and kubelet', () => {
+  const lines = treeLines(fleetTree(source), true);
+  expect(lines).toContain('   ├─ machine/m1  Running  class=small  providerID=local:///z/m1');
+  expect(lines).toContain('   │  └─ node/node-m1  Ready, cordoned  zone=z  kubelet=v1.36.0');
+  expect(lines).toContain(
+    'machinedeployment/idle  0/0 available, 0 updated, paused  strategy=RollingUpdate  class=small',
+  );
+});
+
+test('without Nodes the tree ends at the machines', () => {
+  const lines = treeLines(fleetTree({ ...source, nodes: undefined }), false);
+  expect(lines.filter((line) => line.includes('node/'))).toEqual([]);
+  expect(lines).toContain('   ├─ machine/m1  Running');
+});
+
+test('nothing is a sentence', () => {
+  expect(treeLines(fleetTree({ deployments: [], sets: [], machines: [], nodes: [] }), false)).toEqual([
+    'no machinedeployments, machinesets or machines',
+  ]);
+});
+
+test('json and yaml hold the model itself', () => {
+  const model = fleetTree(source);
+  expect(JSON.parse(formatted('json', model, treeLines).join('\n'))).toEqual(model);
+  expect(parse(formatted('yaml', model, treeLines).join('\n'))).toEqual(model);
+});

@@ -1,0 +1,157 @@
+import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { revisionOf } from '@mcm/core';
+import { controllerOf, type Node } from '@mcm/kube';
+import { phaseName } from '../screen/fleet.ts';
+
+/** One line of the tree: an object, how it is, and what it owns. */
+export interface Branch {
+  readonly kind: 'MachineDeployment' | 'MachineSet' | 'Machine' | 'Node';
+  readonly name: string;
+  /** In a few words: `3/3 available`, `Running`, `Ready`. */
+  readonly state: string;
+  /** Why it is not as it should be; absent when it is. */
+  readonly trouble?: string;
+  /** What only `-o wide` shows, by heading. */
+  readonly more: Readonly<Record<string, string>>;
+  readonly children: readonly Branch[];
+}
+
+/** Everything of a namespace that the tree is drawn from. */
+export interface TreeSource {
+  readonly deployments: readonly MachineDeployment[];
+  readonly sets: readonly MachineSet[];
+  readonly machines: readonly Machine[];
+  /** Of the target cluster; undefined when there is none, or when it may not be read. */
+  readonly nodes: readonly Node[] | undefined;
+}
+
+const byName = (a: { metadata: { name: string } }, b: { metadata: { name: string } }): number =>
+  a.metadata.name.localeCompare(b.metadata.name);
+
+/** What a controller's uid owns; '' for what nobody of `owners` controls. */
+function grouped<T extends MachineSet | Machine>(
+  objects: readonly T[],
+  owners: readonly { metadata: { uid: string } }[],
+) {
+  const known = new Set(owners.map(({ metadata }) => metadata.uid));
+  return Map.groupBy([...objects].sort(byName), (object) => {
+    const uid = controllerOf(object)?.uid ?? '';
+    return known.has(uid) ? uid : '';
+  });
+}
+
+const without = (trouble: string | undefined) => (trouble === undefined || trouble === '' ? {} : { trouble });
+
+/**
+ * Deployments with their sets, machines and nodes. Sets and machines that nobody controls, and nodes of no machine, stand
+ * beside them.
+ */
+export function fleetTree({ deployments, sets, machines, nodes }: TreeSource): Branch[] {
+  const setsOf = grouped(sets, deployments);
+  const machinesOf = grouped(machines, sets);
+  const nodesByName = nodes && new Map(nodes.map((node) => [node.metadata.name, node]));
+  const claimed = new Set(machines.flatMap(({ metadata }) => metadata.labels?.[Labels.Node] ?? []));
+  const stray = [...(nodes ?? [])].filter(({ metadata }) => !claimed.has(metadata.name)).sort(byName);
+  const machineBranch = (machine: Machine): Branch => branchOfMachine(machine, nodesByName);
+  const setBranch = (set: MachineSet): Branch =>
+    branchOfSet(set, (machinesOf.get(set.metadata.uid) ?? []).map(machineBranch));
+  return [
+    ...[...deployments]
+      .sort(byName)
+      .map((deployment) => branchOfDeployment(deployment, (setsOf.get(deployment.metadata.uid) ?? []).map(setBranch))),
+    ...(setsOf.get('') ?? []).map(setBranch),
+    ...(machinesOf.get('') ?? []).map(machineBranch),
+    ...stray.map((node) => branchOfNode(node, 'of no machine')),
+  ];
+}
+
+function branchOfDeployment({ metadata, spec, status }: MachineDeployment, children: readonly Branch[]): Branch {
+  const bad = status?.conditions?.find(
+    ({ type, status: value }) => value === 'False' || (value === 'True' && /^(Frozen|ReplicaFailure)$/.test(type)),
+  );
+  const words = [
+    `${status?.availableReplicas ?? 0}/${spec.replicas ?? 1} available`,
+    `${status?.updatedReplicas ?? 0} updated`,
+    ...(spec.paused === true ? ['paused'] : []),
+  ];
+  return {
+    kind: 'MachineDeployment',
+    name: metadata.name,
+    state: words.join(', '),
+    ...without(bad && (bad.message ?? bad.reason ?? bad.type)),
+    more: { strategy: spec.strategy?.type ?? 'RollingUpdate', class: spec.template.spec.class.name ?? '' },
+    children,
+  };
+}
+
+function branchOfSet(set: MachineSet, children: readonly Branch[]): Branch {
+  const { metadata, spec, status } = set;
+  const bad = status?.machineSetCondition?.find(({ status: value }) => value === 'True');
+  return {
+    kind: 'MachineSet',
+    name: metadata.name,
+    state: `${status?.readyReplicas ?? 0}/${spec.replicas ?? 0} ready, revision ${revisionOf(set) ?? '?'}`,
+    ...without(bad && (bad.message ?? bad.reason ?? bad.type)),
+    more: { class: spec.template.spec.class.name ?? '' },
+    children,
+  };
+}
+
+function branchOfMachine(machine: Machine, nodes: ReadonlyMap<string, Node> | undefined): Branch {
+  const { metadata, spec, status } = machine;
+  const phase = phaseName(status?.currentStatus?.phase ?? '');
+  const nodeName = metadata.labels?.[Labels.Node] ?? '';
+  const node = nodes?.get(nodeName);
+  const joins = nodes !== undefined && nodeName !== '';
+  return {
+    kind: 'Machine',
+    name: metadata.name,
+    state: phase,
+    ...without(phase === 'Running' || phase === 'Available' ? undefined : status?.lastOperation?.description),
+    more: { class: spec.class.name ?? '', providerID: spec.providerID ?? 'no VM yet' },
+    children: node ? [branchOfNode(node)] : joins ? [missingNode(nodeName)] : [],
+  };
+}
+
+const missingNode = (name: string): Branch => ({ kind: 'Node', name, state: 'not there', more: {}, children: [] });
+
+function branchOfNode({ metadata, spec, status }: Node, trouble?: string): Branch {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  const isReady = ready?.status === 'True';
+  const state = `${isReady ? 'Ready' : 'NotReady'}${spec?.unschedulable === true ? ', cordoned' : ''}`;
+  const labels = metadata.labels ?? {};
+  return {
+    kind: 'Node',
+    name: metadata.name,
+    state,
+    ...without(trouble ?? (isReady ? undefined : (ready?.message ?? 'it tells no Ready condition'))),
+    more: { zone: labels['topology.kubernetes.io/zone'] ?? '', kubelet: status?.nodeInfo?.kubeletVersion ?? '' },
+    children: [],
+  };
+}
+
+/** The tree as lines for a person. */
+export function treeLines(branches: readonly Branch[], wide: boolean): string[] {
+  if (branches.length === 0) return ['no machinedeployments, machinesets or machines'];
+  return branches.flatMap((branch) => draw(branch, '', '', wide));
+}
+
+function draw(
+  { kind, name, state, trouble, more, children }: Branch,
+  first: string,
+  rest: string,
+  wide: boolean,
+): string[] {
+  const details = Object.entries(more).filter(([, value]) => wide && value !== '');
+  const words = [
+    `${kind.toLowerCase()}/${name}`,
+    state,
+    ...details.map(([heading, value]) => `${heading}=${value}`),
+    ...(trouble === undefined ? [] : [`– ${trouble}`]),
+  ];
+  const below = children.flatMap((child, index) => {
+    const last = index === children.length - 1;
+    return draw(child, `${rest}${last ? '└─ ' : '├─ '}`, `${rest}${last ? '   ' : '│  '}`, wide);
+  });
+  return [`${first}${words.join('  ')}`, ...below];
+}
