@@ -18,6 +18,7 @@ export * from './clock.ts';
 export * from './controller.ts';
 export { type ClusterConfig, ConfigError } from './credentials/cluster-config.ts';
 export { IN_CLUSTER, type LoadOptions, loadKubeconfig } from './credentials/load-kubeconfig.ts';
+export type { Fence } from './election/fence.ts';
 export {
   DEFAULT_ELECTION_TIMINGS,
   type ElectionEnd,

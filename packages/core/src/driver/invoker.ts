@@ -1,5 +1,5 @@
 import { type Machine, type MachineClass, machineClasses, USER_DATA_KEY } from '@mcm/api';
-import { type Clock, errorText, type Logger, makeKey, type Secret } from '@mcm/kube';
+import { type Clock, errorText, type Fence, type Logger, makeKey, type Secret } from '@mcm/kube';
 import type { InstanceEvidence } from '../evidence/bundle.ts';
 import { checkInstance, checkListing } from './answers.ts';
 import { CallBudgets } from './budgets.ts';
@@ -109,6 +109,8 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly log: Logger;
   readonly stop: AbortSignal;
   readonly timeouts?: DriverTimeouts;
+  /** Asked before each call that makes or deletes something; absent: nobody else can lead. */
+  readonly fence?: Fence;
   /** Told of every call that ended; for metrics. */
   readonly observe?: ObserveCall;
   /** Classes whose credentials are tried when those of a machine's own class are refused; absent: none. */
@@ -120,6 +122,9 @@ export interface InvokerOptions<Spec, Credentials> {
 }
 
 const KIND = machineClasses.kind;
+
+/** Calls that make or delete something in the cloud. */
+const CHANGES: ReadonlySet<string> = new Set(['create', 'initialize', 'delete']);
 
 /** Machines of former kinds are kept and deleted by the name of their class; no new VM is made for one. */
 const unknownKind = (kind: string | undefined): MachineError =>
@@ -227,6 +232,16 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     }
   };
 
+  /** Who was paused, or lost the Lease unseen, does nothing to the cloud: another may have decided otherwise by now. */
+  const confirm = async (call: string): Promise<void> => {
+    try {
+      await options.fence?.confirm();
+    } catch (error) {
+      const message = `${call} is not sent: whether this process still leads could not be confirmed (${errorText(error)})`;
+      throw new MachineError('Aborted', message, { cause: error });
+    }
+  };
+
   const forMachine = <T>(
     call: 'create' | 'initialize' | 'status' | 'delete' | 'evidence',
     machine: Machine,
@@ -238,7 +253,10 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       const machineClass = classOrThrow(machine);
       const found = secretsOf(machineClass);
       const base = { ...request(call, machineClass, found, underway, machine), machine };
-      return inTurn(found, underway.signal, () => work(base, found));
+      return inTurn(found, underway.signal, async () => {
+        if (CHANGES.has(call)) await confirm(call);
+        return work(base, found);
+      });
     };
     return invoke(call, `${call} of machine ${machine.metadata.name}`, secrets, run, onOverdue, machine);
   };

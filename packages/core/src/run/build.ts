@@ -5,6 +5,7 @@ import {
   type Controller,
   createController,
   type EventRecorder,
+  type Fence,
   type Informer,
   type InformerRuntime,
   type Key,
@@ -68,6 +69,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly queueMetrics?: QueueMetrics;
   readonly observeCall?: ObserveCall;
   readonly observeApi?: ObserveApi;
+  /** Asked before each call that changes something in the cloud; absent: nobody else can lead. */
+  readonly fence?: Fence | undefined;
   /** Where each call of the driver leaves a span; absent: none is made. */
   readonly tracer?: DriverTracer | undefined;
 }
@@ -107,6 +110,7 @@ export function buildMachineController<Spec, Credentials>(
     ...(options.observeCall ? { observe: options.observeCall } : {}),
     ...(options.observeApi ? { observeApi: options.observeApi } : {}),
     tracer: options.tracer,
+    ...(options.fence ? { fence: options.fence } : {}),
   });
   const extraGroups = options.bootstrapTokenExtraGroups ?? '';
   const tokens = target && createTokenIssuer({ client: target, extraGroups, clock, random: options.secretRandom, log });

@@ -1,11 +1,15 @@
 import { crds, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import {
+  type Fence,
+  leases,
   nodes,
   persistentVolumeClaims,
   persistentVolumes,
   pods,
+  runElected,
   secrets,
+  seededRandom,
   type Transport,
   VirtualClock,
   volumeAttachments,
@@ -72,6 +76,34 @@ test.each<[what: string, only: (path: string) => boolean]>([
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms.map(({ providerId }) => providerId)).toEqual(before);
   expect((await rig.machines()).map((m) => m.status?.currentStatus?.phase)).toEqual(before.map(() => 'Running'));
+});
+
+test('incident 16: a process that was suspended while another took the lease changes nothing in the cloud any more', async () => {
+  let fence: Fence | undefined;
+  const rig = await started({ controller: { fence: { confirm: async () => fence?.confirm() } } });
+  const { clock, admin, log } = rig;
+  const lease = { namespace: NAMESPACE, name: 'machine-controller' };
+  const stop = new AbortController();
+  const term = { client: admin, lease, identity: 'old', clock, random: seededRandom(1), log, signal: stop.signal };
+  const ended = runElected(term, (signal, given) => {
+    fence = given;
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  });
+  await rig.createMachine('m');
+  await rig.until(async () => (await rig.phase('m')) === 'Running');
+
+  const held = await admin.resource(leases, NAMESPACE).get(lease.name);
+  await admin.resource(leases, NAMESPACE).update({ ...held, spec: { ...held.spec, holderIdentity: 'new' } });
+  clock.jump(HOUR);
+  const { create: made, delete: deleted } = rig.cloud.calls;
+  await rig.deleteMachine('m');
+  await rig.createMachine('late');
+  await clock.settle();
+  expect(rig.cloud.calls).toMatchObject({ create: made, delete: deleted });
+  expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['m']);
+  expect(await rig.description('late')).toContain('create is not sent: whether this process still leads');
+  await clock.advance(2_000);
+  expect(await ended).toBe('lost');
 });
 
 test('incident 17: a VM that gets the name of a Node just deleted does not join by way of that Node', async () => {

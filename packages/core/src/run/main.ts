@@ -62,7 +62,8 @@ function unitOf<Spec, Credentials>(
   tracer: DriverTracer | undefined,
 ): Unit {
   reportStrayRejections(context.log);
-  const { control, target, namespace, clock, random, log, recorder, targetRecorder, metrics, runtime, flags } = context;
+  const { control, target, namespace, clock, random, log, recorder, targetRecorder, metrics, runtime, flags, fence } =
+    context;
   const driverMetrics = registerDriverMetrics(metrics.meters, driver.name, clock);
   const controller = buildMachineController({
     driver,
@@ -89,6 +90,7 @@ function unitOf<Spec, Credentials>(
     observeCall: driverMetrics.observe,
     observeApi: driverMetrics.observeApi,
     tracer,
+    fence,
   });
   const { machines: cached, classes } = controller.caches;
   const stages = registerMachineMetrics(metrics.meters, {

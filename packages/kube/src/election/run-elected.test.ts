@@ -6,6 +6,7 @@ import { createMemoryLogger } from '../log/memory-logger.ts';
 import { serve } from '../testing/serve.ts';
 import type { Transport } from '../transport.ts';
 import { leases } from '../types/groups.ts';
+import type { Fence } from './fence.ts';
 import { type ElectionTimings, runElected } from './run-elected.ts';
 
 const closers: (() => Promise<void>)[] = [];
@@ -24,7 +25,7 @@ async function setUp() {
   /** A process that stands for election; `cut` takes its network away. */
   function candidate(
     identity: string,
-    options: { timings?: ElectionTimings; lead?: (signal: AbortSignal) => Promise<void> } = {},
+    options: { timings?: ElectionTimings; lead?: (signal: AbortSignal, fence: Fence) => Promise<void> } = {},
   ) {
     const stop = new AbortController();
     const network = { up: true, hangs: false, answersAfterMs: 0 };
@@ -41,7 +42,9 @@ async function setUp() {
     };
     const log = createMemoryLogger();
     let leftAt: number | undefined;
-    const work = async (signal: AbortSignal): Promise<void> => {
+    let fence: Fence | undefined;
+    const work = async (signal: AbortSignal, given: Fence): Promise<void> => {
+      fence = given;
       leading.add(identity);
       most = Math.max(most, leading.size);
       await new Promise<void>((resolve) => {
@@ -65,7 +68,14 @@ async function setUp() {
       options.lead ?? work,
     );
     end.catch(() => undefined); // Read by the tests that expect it.
-    return { stop: () => stop.abort(new Error('stop')), network, end, log, leftAt: () => leftAt };
+    return {
+      stop: () => stop.abort(new Error('stop')),
+      network,
+      end,
+      log,
+      leftAt: () => leftAt,
+      confirm: async () => fence?.confirm(),
+    };
   }
   return { ...p, resource, spec, candidate, leading, most: () => most };
 }
@@ -249,6 +259,64 @@ describe('election', () => {
     expect([...t.leading]).toEqual(['b']);
     b.stop();
     await b.end;
+  });
+
+  describe('the fence', () => {
+    const taken = async (t: Awaited<ReturnType<typeof setUp>>, holderIdentity: string) => {
+      const lease = await t.resource.get('lock');
+      const leaseTransitions = (lease.spec?.leaseTransitions ?? 0) + 1;
+      await t.resource.update({ ...lease, spec: { ...lease.spec, holderIdentity, leaseTransitions } });
+    };
+    const version = async (t: Awaited<ReturnType<typeof setUp>>) =>
+      (await t.resource.get('lock')).metadata.resourceVersion;
+
+    test('costs nothing while renewals are young', async () => {
+      const t = await setUp();
+      const a = t.candidate('a');
+      await t.clock.advance(5_000);
+      const before = await version(t);
+      await Promise.all(Array.from({ length: 100 }, () => a.confirm()));
+      expect(await version(t)).toBe(before);
+      a.stop();
+      await a.end;
+    });
+
+    test('of one that was suspended renews the lease once, whoever asks', async () => {
+      const t = await setUp();
+      const a = t.candidate('a');
+      await t.clock.advance(5_000);
+      t.clock.jump(60_000);
+      const before = Number(await version(t));
+      await Promise.all(Array.from({ length: 100 }, () => a.confirm()));
+      expect(Number(await version(t))).toBe(before + 1);
+      expect(await t.spec()).toMatchObject({ renewTime: '2026-01-01T00:01:05.000000Z' });
+      a.stop();
+      await a.end;
+    });
+
+    test.each(['usurper', ''])('of one that was suspended is shut when "%s" has the lease by now', async (holder) => {
+      const t = await setUp();
+      const a = t.candidate('a');
+      await t.clock.advance(5_000);
+      await taken(t, holder);
+      t.clock.jump(60_000);
+      await expect(a.confirm()).rejects.toThrow(/409|modified/);
+      expect((await t.spec())?.holderIdentity).toBe(holder);
+      await t.clock.advance(2_000);
+      expect(await a.end).toBe('lost');
+      await expect(a.confirm()).rejects.toThrow('the lease was lost');
+    });
+
+    test('of one whose network is gone is shut after the renew deadline', async () => {
+      const t = await setUp();
+      const a = t.candidate('a');
+      await t.clock.advance(5_000);
+      a.network.up = false;
+      await t.clock.advance(6_000);
+      await a.confirm();
+      await t.clock.advance(4_000);
+      await expect(a.confirm()).rejects.toThrow('the lease was lost');
+    });
   });
 
   test('a failure of the work releases the lease and is thrown', async () => {

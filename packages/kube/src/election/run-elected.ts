@@ -6,6 +6,7 @@ import type { Logger } from '../logger.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import type { Random } from '../random.ts';
 import { type Lease, leases } from '../types/groups.ts';
+import { Age, type Fence } from './fence.ts';
 import { claim, type ElectionRecord, readRecord, released, toSpec } from './record.ts';
 
 /** Milliseconds; client-go's defaults are 15,000, 10,000 and 2000. */
@@ -63,6 +64,9 @@ class Candidate {
   #lease: Lease | undefined;
   /** When the Lease was last seen to change, on our own clock: other clocks are not compared. */
   #observedAt = 0;
+  /** When the Lease was last asked for with success: others wait for its duration from then at least. */
+  #renewed: Age | undefined;
+  #confirming: Promise<void> | undefined;
 
   constructor(options: ElectionOptions) {
     this.#options = options;
@@ -89,8 +93,38 @@ class Candidate {
       return await this.#renewKnown(signal);
     } catch (error) {
       if (!isConflict(error) && !isNotFound(error)) throw error;
-      this.#lease = undefined;
-      return this.tryOnce(signal);
+      const record = await this.#look(signal);
+      if (record === undefined || record.holder === this.#options.identity) return this.tryOnce(signal);
+      // Whoever led in between, also one that has released it since, has changed what we know.
+      this.#options.onLeader?.(record.holder);
+      return 'other';
+    }
+  }
+
+  /** See `Fence`; a thousand that ask at once cost one write. */
+  async confirm(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#isFresh()) return;
+    this.#confirming ??= this.#renewStrictly(signal).finally(() => {
+      this.#confirming = undefined;
+    });
+    await this.#confirming;
+    signal.throwIfAborted();
+  }
+
+  #isFresh(): boolean {
+    return this.#renewed !== undefined && this.#renewed.ms < this.timings.renewDeadlineMs;
+  }
+
+  /** Renews what nobody has touched since. A conflict is another's, unless our own renewal came in between. */
+  async #renewStrictly(signal: AbortSignal): Promise<void> {
+    const { identity, clock } = this.#options;
+    const known = this.#lease === undefined ? undefined : readRecord(this.#lease);
+    if (known?.holder !== identity) throw new Error('the lease is not ours');
+    try {
+      await this.#write(claim(known, identity, this.timings.leaseMs, clock.now()), signal);
+    } catch (error) {
+      if (!isConflict(error) || !this.#isFresh()) throw error;
     }
   }
 
@@ -141,11 +175,13 @@ class Candidate {
     const options = { ...(signal === undefined ? {} : { signal }), onRetryAfter: 'throw' as const };
     const spec = toSpec(record);
     const { name } = this.#options.lease;
+    const asked = new Age(this.#options.clock);
     this.#observe(
       this.#lease === undefined
         ? await this.#resource.create({ metadata: { name }, spec }, options)
         : await this.#resource.update({ ...this.#lease, spec: { ...this.#lease.spec, ...spec } }, options),
     );
+    this.#renewed = record.holder === this.#options.identity ? asked : undefined;
   }
 }
 
@@ -213,11 +249,11 @@ async function release(candidate: Candidate, { clock, log }: ElectionOptions): P
 /**
  * Runs `lead` while this process holds the Lease, with client-go's record and timing, so that its candidates and ours
  * elect one leader among them. The signal that `lead` gets aborts when the outer one does, and at the instant at which
- * the Lease is lost. Errors of `lead` are thrown after the Lease was released.
+ * the Lease is lost; the fence says whether that may have happened unseen. Errors of `lead` are thrown after the Lease was released.
  */
 export async function runElected(
   options: ElectionOptions,
-  lead: (signal: AbortSignal) => Promise<void>,
+  lead: (signal: AbortSignal, fence: Fence) => Promise<void>,
 ): Promise<ElectionEnd> {
   const candidate = new Candidate(options);
   checkTimings(candidate.timings);
@@ -236,7 +272,7 @@ export async function runElected(
   });
   try {
     // The Lease is renewed until the last step of the work has ended: nobody starts while we still write.
-    await lead(term.signal);
+    await lead(term.signal, { confirm: () => candidate.confirm(term.signal) });
   } finally {
     options.signal.removeEventListener('abort', follow);
     over.abort();

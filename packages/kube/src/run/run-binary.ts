@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import type { KubeClient } from '../client.ts';
 import { type Clock, pause } from '../clock.ts';
 import { ConfigError } from '../credentials/cluster-config.ts';
+import type { Fence } from '../election/fence.ts';
 import { type ElectionEnd, runElected } from '../election/run-elected.ts';
 import { errorText } from '../error-text.ts';
 import { createRecorder } from '../events/create-recorder.ts';
@@ -46,6 +47,8 @@ export interface BinaryContext<F extends Flags> {
   readonly metrics: Metrics;
   /** For `createInformer`. */
   readonly runtime: InformerRuntime;
+  /** Asked before what cannot be taken back; absent: this process leads without being elected. */
+  readonly fence?: Fence;
 }
 
 /** A controller binary. */
@@ -263,18 +266,18 @@ class Run<F extends Flags> {
           this.#leadership = `standby, ${leader} leads`;
         },
       },
-      (term) => this.#work(term, signal),
+      (term, fence) => this.#work(term, signal, fence),
     );
     if (end === 'lost')
       this.#fail(`${this.#definition.name}: the lease was lost, ending so that two never work at once`);
   }
 
   /** Works until `term` aborts. Reconciles get a grace when the process ends, and none when the lease was lost. */
-  async #work(term: AbortSignal, stop: AbortSignal): Promise<void> {
+  async #work(term: AbortSignal, stop: AbortSignal, fence?: Fence): Promise<void> {
     this.#leadership = 'leading';
     const { clock, random } = this.#host;
     const { context, recorders } = this.#context();
-    const units = await this.#definition.units(context);
+    const units = await this.#definition.units({ ...context, ...(fence ? { fence } : {}) });
     const runner = new UnitRunner({ units, clock, random, log: this.#log });
     this.#runner = runner;
     const running = runner.run(term);
