@@ -13,6 +13,8 @@ const MAX_PAUSE_MS = 40_000;
 const MINUTE = 60_000;
 /** A silent watch is opened anew within this. */
 const SILENCE_MS = 200_000;
+/** A client that was refused tries again within this. */
+const RECONNECT_MS = 25_000;
 /** The longest that a machine takes to be Running or Failed once all is well: a driver call that hangs, then a birth. */
 const CALM_MS = 60 * MINUTE;
 /** The longest life of a bootstrap token: two hours of creation, and a margin. */
@@ -219,7 +221,7 @@ class MachineHistory {
     world.skew(0);
     world.killOldest();
     for (const name of world.hollow.names) world.hollow.silence(name, false);
-    if (this.#silenced) await world.clock.advance(SILENCE_MS);
+    await world.clock.advance(this.#silenced ? SILENCE_MS : RECONNECT_MS);
     await this.#until('every machine is Running, Failed, or waits and says for what', () => {
       const open = world.machines().filter((machine) => !isGoing(machine) && !this.#isAtRest(machine));
       const mute = world.machines().filter((machine) => isGoing(machine) && !/Waiting: /.test(saidBy(machine)));
