@@ -1,11 +1,12 @@
 import { awsDriver } from './drivers/aws/index.ts';
 import { azureDriver } from './drivers/azure/index.ts';
 import { gcpDriver } from './drivers/gcp/index.ts';
+import { machineConfig } from './machine-config/index.ts';
 import type { GoldenSet } from './set.ts';
 import { takeover } from './takeover/index.ts';
 
 /** All sets, by name. A new one is a module of its own and a line here. */
-const SETS: readonly GoldenSet[] = [takeover, awsDriver, gcpDriver, azureDriver];
+const SETS: readonly GoldenSet[] = [takeover, awsDriver, gcpDriver, azureDriver, machineConfig];
 
 /** The sets asked for; all when none is named. @throws Error that names the known ones */
 export function findSets(names: readonly string[]): readonly GoldenSet[] {

@@ -11,5 +11,7 @@ export {
   GROUP as MACHINE_CONFIG_GROUP,
   VERSION as MACHINE_CONFIG_VERSION,
 } from './group.ts';
+export * from './ignition/index.ts';
 export * from './kinds/index.ts';
+export * from './render/index.ts';
 export * from './resources.ts';

@@ -1,0 +1,59 @@
+/** Where two answers differ, in one line; undefined if nowhere. */
+export function differenceOf(expected: unknown, actual: unknown, path = ''): string | undefined {
+  const [a, b] = [plain(expected), plain(actual)];
+  if (path.endsWith('rror')) return errorDifference(a, b, path);
+  if (a === b) return undefined;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    if (a.length !== b.length) return told(path, a, b);
+    for (const [index, entry] of a.entries()) {
+      const inner = differenceOf(entry, b[index], `${path}[${index}]`);
+      if (inner !== undefined) return inner;
+    }
+    return undefined;
+  }
+  if (isObject(a) && isObject(b)) {
+    for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
+      const inner = differenceOf(a[key], b[key], `${path}.${key}`);
+      if (inner !== undefined) return inner;
+    }
+    return undefined;
+  }
+  return told(path, a, b);
+}
+
+/** Absent and null are the same, and so are absent and empty lists and objects, as in Go. */
+function plain(value: unknown): unknown {
+  if (value === null) return undefined;
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value;
+  return isObject(value) && Object.keys(value).length === 0 ? undefined : value;
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const told = (path: string, expected: unknown, actual: unknown): string =>
+  `${path || 'answer'}: expected ${short(expected)}, got ${short(actual)}`;
+
+const short = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
+};
+
+/** Texts of Go's JSON decoder, of Ignition 2's validation and of other parsers are not rebuilt: only that there is an error. */
+const PARSER_TEXT =
+  /json:|invalid character|unexpected end of JSON|spec v2 failed|invalid unit content|strconv|rfc2396|yaml:|gzip reader|base64 data|illegal base64/;
+
+function errorDifference(expected: unknown, actual: unknown, path: string): string | undefined {
+  if (expected === undefined && actual === undefined) return undefined;
+  if (typeof expected !== 'string' || typeof actual !== 'string') return told(path, expected, actual);
+  if (PARSER_TEXT.test(expected)) return undefined;
+  const [a, b] = [normal(expected), normal(actual)];
+  return a === b ? undefined : told(path, a, b);
+}
+
+/** Without positions in the source and without warnings. */
+const normal = (text: string): string =>
+  text
+    .replace(/, line \d+ col \d+/g, '')
+    .replace(/warning at [^\n]*\n?/g, '')
+    .trim();

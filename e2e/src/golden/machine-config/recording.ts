@@ -1,0 +1,33 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+const recordedCase = z.object({
+  id: z.string(),
+  fn: z.string(),
+  title: z.string(),
+  tags: z.array(z.string()),
+  input: z.record(z.string(), z.unknown()),
+  output: z.record(z.string(), z.unknown()),
+});
+
+/** One call of one function of the original, with its answer. */
+export type RecordedCase = z.infer<typeof recordedCase>;
+
+const recording = z.object({ format: z.literal(1), set: z.string(), source: z.string(), cases: z.array(recordedCase) });
+
+/** The recordings: `golden/machine-config/*.json` below `dir`, or below it without `golden/`. */
+export async function readRecordings(dir: string): Promise<readonly RecordedCase[]> {
+  for (const folder of [join(dir, 'golden', 'machine-config'), join(dir, 'machine-config')]) {
+    if (!(await stat(folder).catch(() => undefined))?.isDirectory()) continue;
+    const files = (await readdir(folder)).filter((name) => name.endsWith('.json')).toSorted();
+    return (await Promise.all(files.map((name) => read(join(folder, name))))).flat();
+  }
+  throw new Error(`${dir} has no folder golden/machine-config/: --from names the folder that holds it`);
+}
+
+async function read(path: string): Promise<readonly RecordedCase[]> {
+  const parsed = recording.safeParse(JSON.parse(await readFile(path, 'utf8')));
+  if (parsed.success) return parsed.data.cases;
+  throw new Error(`${path} is no recording of format 1: ${z.prettifyError(parsed.error)}`);
+}

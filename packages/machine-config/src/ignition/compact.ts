@@ -1,0 +1,31 @@
+import type { IgnitionConfig } from './schema.ts';
+
+/**
+ * A config as it is written: objects and lists without content say nothing and are left out. Entries of lists stay.
+ * The config itself is not changed; what needs no change is shared.
+ */
+export const compactIgnition = (config: IgnitionConfig): IgnitionConfig => compact(config) as IgnitionConfig;
+
+function compact(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const entries = value.map(compact);
+    return entries.every((entry, index) => entry === value[index]) ? value : entries;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = value as Readonly<Record<string, unknown>>;
+  let result: Record<string, unknown> | undefined;
+  for (const name of Object.keys(fields)) {
+    const field = fields[name];
+    const inner = compact(field);
+    if (inner === field && !isEmpty(inner)) continue;
+    result ??= { ...fields };
+    if (isEmpty(inner)) delete result[name];
+    else result[name] = inner;
+  }
+  return result ?? value;
+}
+
+const isEmpty = (value: unknown): boolean =>
+  Array.isArray(value)
+    ? value.length === 0
+    : typeof value === 'object' && value !== null && Object.keys(value).length === 0;

@@ -1,0 +1,97 @@
+import { gunzipSync } from 'node:zlib';
+
+/** Text that cannot be decoded. */
+export class DataUrlError extends Error {
+  override readonly name = 'DataUrlError';
+}
+
+const TOKEN = "[A-Za-z0-9!#$%&'*+.^_`|~-]+";
+const MEDIA_TYPE = new RegExp(`^(?:${TOKEN}/${TOKEN})?(?:;${TOKEN}=(?:${TOKEN}|"[^"]*"))*$`);
+/** Reserved and unreserved characters of RFC 2396, and the percent sign. */
+const DATA = /^[A-Za-z0-9\-_.!~*'();/?:@&=+$,%]*$/;
+
+interface DataUrl {
+  readonly data: Buffer;
+}
+
+/**
+ * Reads a `data:` URL (RFC 2397).
+ * @throws DataUrlError
+ */
+export function parseDataUrl(url: string): DataUrl {
+  if (!url.startsWith('data:')) throw new DataUrlError('missing data prefix');
+  const comma = commaOf(url);
+  const head = url.slice(5, comma);
+  const base64 = /(?:^|;)base64$/.test(head);
+  const mediaType = base64 ? head.replace(/;?base64$/, '') : head;
+  if (!MEDIA_TYPE.test(mediaType)) throw new DataUrlError('invalid character in media type');
+  const text = url.slice(comma + 1);
+  if (!DATA.test(text)) throw new DataUrlError('invalid data character');
+  return { data: base64 ? fromBase64(unescapePercent(text).toString('latin1')) : unescapePercent(text) };
+}
+
+/** A quoted parameter may hold commas. */
+function commaOf(url: string): number {
+  let quoted = false;
+  for (let index = 5; index < url.length; index += 1) {
+    const character = url[index];
+    if (character === '"') quoted = !quoted;
+    else if (character === ',' && !quoted) return index;
+  }
+  throw new DataUrlError('missing comma before data');
+}
+
+function unescapePercent(text: string): Buffer {
+  if (!text.includes('%')) return Buffer.from(text, 'latin1');
+  const bytes: number[] = [];
+  for (let index = 0; index < text.length; index += 1) {
+    if (text[index] !== '%') {
+      bytes.push(text.charCodeAt(index));
+      continue;
+    }
+    const digits = text.slice(index + 1, index + 3);
+    if (!/^[0-9A-Fa-f]{2}$/.test(digits)) {
+      throw new DataUrlError('rfc2396: invalid char 0x25 in unescape sequence');
+    }
+    bytes.push(Number.parseInt(digits, 16));
+    index += 2;
+  }
+  return Buffer.from(bytes);
+}
+
+function fromBase64(text: string): Buffer {
+  const bad = /[^A-Za-z0-9+/]/.exec(text.replace(/={0,2}$/, ''));
+  if (bad) throw new DataUrlError(`illegal base64 data at input byte ${bad.index}`);
+  if (text.length % 4 !== 0)
+    throw new DataUrlError(`illegal base64 data at input byte ${text.length - (text.length % 4)}`);
+  return Buffer.from(text, 'base64');
+}
+
+/** A plain text as a `data:` URL, percent-escaped. */
+export const encodeDataUrl = (text: string): string => `data:,${encodeURIComponent(text)}`;
+
+/** A plain text as a `data:` URL in base64, as kubelet configurations are written. */
+export const encodeBase64DataUrl = (text: string): string =>
+  `data:text/plain;charset=utf-8;base64,${Buffer.from(text, 'utf8').toString('base64')}`;
+
+/**
+ * The content that a resource of an Ignition config holds in itself.
+ * @param source the `data:` URL; absent: empty content
+ * @throws DataUrlError for any other URL, and for content that its compression does not fit
+ */
+export function decodeContents(source: string | undefined, compression: string | undefined): Buffer {
+  if (source === undefined) return Buffer.alloc(0);
+  let data: Buffer;
+  try {
+    ({ data } = parseDataUrl(source));
+  } catch (error) {
+    throw new DataUrlError(`could not decode file content string: ${(error as Error).message}`, { cause: error });
+  }
+  if (compression === undefined || compression === '') return data;
+  if (compression !== 'gzip') throw new DataUrlError(`unsupported compression type ${JSON.stringify(compression)}`);
+  try {
+    return gunzipSync(data);
+  } catch (error) {
+    throw new DataUrlError(`could not create gzip reader: ${(error as Error).message}`, { cause: error });
+  }
+}

@@ -1,0 +1,77 @@
+import type { FieldPlan, Plan } from './plan.ts';
+
+/** A value that does not fit the schema. */
+export class DecodeError extends Error {
+  override readonly name = 'DecodeError';
+  /** Path of the value: `$.storage.files.0.mode`. */
+  readonly path: string;
+  constructor(path: string, message: string) {
+    super(`error at ${path}: ${message}`);
+    this.path = path;
+  }
+}
+
+/**
+ * Reads parsed JSON as Go's decoder does: keys match without regard to case, unknown keys and nulls are dropped, texts
+ * and numbers are never converted.
+ * @throws DecodeError naming the first value of a wrong type
+ */
+export function decode(plan: Plan, value: unknown, path = '$'): unknown {
+  switch (plan.kind) {
+    case 'string':
+      return typeof value === 'string' ? value : fail(path, 'a text', value);
+    case 'boolean':
+      return typeof value === 'boolean' ? value : fail(path, 'true or false', value);
+    case 'integer':
+      return isInteger(value) ? value : fail(path, 'an integer', value);
+    case 'list':
+      if (!Array.isArray(value)) return fail(path, 'a list', value);
+      return value.map((entry, index) => decode(plan.entry, entry ?? zeroOf(plan.entry), `${path}.${index}`));
+    case 'object':
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) return fail(path, 'an object', value);
+      return decodeObject(plan, value as Readonly<Record<string, unknown>>, path);
+  }
+}
+
+const isInteger = (value: unknown): boolean => Number.isSafeInteger(value);
+
+function decodeObject(
+  plan: Extract<Plan, { kind: 'object' }>,
+  value: Readonly<Record<string, unknown>>,
+  path: string,
+): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const { name, plan: inner, required } of plan.fields) if (required) result[name] = zeroOf(inner);
+  for (const key of Object.keys(value)) {
+    const given = value[key];
+    if (given === null || given === undefined) continue;
+    const field = fieldOf(plan, key);
+    if (!field) continue;
+    result[field.name] = decode(field.plan, given, `${path}.${field.name}`);
+  }
+  return result;
+}
+
+const fieldOf = (plan: Extract<Plan, { kind: 'object' }>, key: string): FieldPlan | undefined =>
+  plan.byName.get(key) ?? plan.byName.get(key.toLowerCase());
+
+/** What Go leaves a value at that is not given. */
+function zeroOf(plan: Plan): unknown {
+  switch (plan.kind) {
+    case 'string':
+      return '';
+    case 'boolean':
+      return false;
+    case 'integer':
+      return 0;
+    case 'list':
+      return [];
+    case 'object':
+      return decodeObject(plan, {}, '');
+  }
+}
+
+function fail(path: string, wanted: string, value: unknown): never {
+  const given = value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value;
+  throw new DecodeError(path, `must be ${wanted}, not ${given}`);
+}

@@ -1,0 +1,24 @@
+export { compactIgnition } from './compact.ts';
+export {
+  DataUrlError,
+  decodeContents,
+  encodeBase64DataUrl,
+  encodeDataUrl,
+  parseDataUrl,
+} from './data-url.ts';
+export { mergeIgnition } from './merge.ts';
+export { type ParsedIgnition, parseIgnition, parseIgnitionText, readIgnition } from './read.ts';
+export { IgnitionError, type Issue, printIssues } from './report.ts';
+export {
+  emptyIgnition,
+  IGNITION_VERSION,
+  type IgnitionConfig,
+  type IgnitionFile,
+  type IgnitionResource,
+  type IgnitionUnit,
+  type IgnitionUser,
+  ignitionConfigSchema,
+} from './schema.ts';
+export { type IgnitionV2, ignitionV2Schema } from './schema-v2.ts';
+export { SERVED_VERSIONS, type ServedVersion, toIgnitionVersion } from './to-version.ts';
+export { validateIgnition } from './validate.ts';

@@ -1,0 +1,33 @@
+/** The shortest path that means the same, as Go's `path.Clean`. */
+export function cleanPath(path: string): string {
+  if (path === '') return '.';
+  const absolute = path.startsWith('/');
+  const parts: string[] = [];
+  for (const part of path.split('/')) {
+    if (part === '' || part === '.') continue;
+    if (part !== '..') parts.push(part);
+    else if (parts.length > 0 && parts.at(-1) !== '..') parts.pop();
+    else if (!absolute) parts.push('..');
+  }
+  return absolute ? `/${parts.join('/')}` : parts.join('/') || '.';
+}
+
+/** Joins and cleans paths, as Go's `path.Join`: empty ones are skipped. */
+export const joinPaths = (...paths: readonly string[]): string => {
+  const given = paths.filter((path) => path !== '');
+  return given.length === 0 ? '' : cleanPath(given.join('/'));
+};
+
+/** What is wrong with a path: undefined for an absolute one in its shortest form. */
+export function pathProblem(path: string): string | undefined {
+  if (path === '') return 'path not specified';
+  if (!path.startsWith('/')) return 'path not absolute';
+  return cleanPath(path) === path ? undefined : 'path is not fully simplified';
+}
+
+/** The extension of a name with its dot, or ''. */
+export const extensionOf = (name: string): string => {
+  const base = name.slice(name.lastIndexOf('/') + 1);
+  const dot = base.lastIndexOf('.');
+  return dot < 0 ? '' : base.slice(dot);
+};

@@ -1,0 +1,124 @@
+import { DecodeError, decode } from './decode.ts';
+import { deduplicateV2 } from './deduplicate-v2.ts';
+import { IgnitionError, type Issue, printIssues } from './report.ts';
+import { IGNITION_PLAN, IGNITION_VERSION, type IgnitionConfig } from './schema.ts';
+import { IGNITION_V2_PLAN, type IgnitionV2 } from './schema-v2.ts';
+import { translateV2 } from './translate-v2.ts';
+import { validateIgnition } from './validate.ts';
+import { validateIgnitionV2 } from './validate-v2.ts';
+import { dropLaterFields, readVersion, SUPPORTED_VERSIONS } from './versions.ts';
+
+/** A config that was read and found valid, not yet brought to one version. */
+export type ParsedIgnition =
+  | { readonly version: 2; readonly config: IgnitionV2 }
+  | { readonly version: 3; readonly config: IgnitionConfig };
+
+const invalidV3 = (detail: string, issues: readonly Issue[], cause?: unknown) =>
+  new IgnitionError(
+    `parsing Ignition config spec v3 failed with error: config is not valid\nReport: ${detail}`,
+    issues,
+    cause === undefined ? undefined : { cause },
+  );
+
+const invalidV2 = (detail: string, issues: readonly Issue[], cause?: unknown) =>
+  new IgnitionError(
+    `parsing Ignition spec v2 failed with error: config is not valid\nReport: ${detail}`,
+    issues,
+    cause === undefined ? undefined : { cause },
+  );
+
+/**
+ * Reads an Ignition config: version 2.2 or 3.0 to 3.5.
+ * @param raw parsed JSON
+ * @throws IgnitionError
+ */
+export function parseIgnition(raw: unknown): ParsedIgnition {
+  const version = readVersion(versionText(raw));
+  if (version === 'invalid' || version === 'unknown') {
+    throw new IgnitionError(
+      `parsing Ignition config failed: ${version} version. Supported spec versions: ${SUPPORTED_VERSIONS}`,
+    );
+  }
+  return version.major === 2 ? parseV2(raw) : parseV3(raw, version.minor);
+}
+
+/** The version a config names, '' for none. */
+function versionText(raw: unknown): string {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
+    throw invalidV3(`error at $: must be an object, not ${Array.isArray(raw) ? 'a list' : typeof raw}\n`, []);
+  }
+  const ignition = field(raw, 'ignition');
+  if (ignition === undefined || ignition === null) return '';
+  if (typeof ignition !== 'object' || Array.isArray(ignition)) {
+    throw invalidV3('error at $.ignition: must be an object\n', []);
+  }
+  const version = field(ignition, 'version') ?? '';
+  if (typeof version === 'string') return version;
+  throw invalidV3(`error at $.ignition.version: must be a text, not ${typeof version}\n`, []);
+}
+
+/** The last field of a name, whatever its case. */
+function field(value: object, name: string): unknown {
+  const key = Object.keys(value).findLast((candidate) => candidate.toLowerCase() === name);
+  return key === undefined ? undefined : (value as Readonly<Record<string, unknown>>)[key];
+}
+
+function parseV3(raw: unknown, minor: number): ParsedIgnition {
+  let config: IgnitionConfig;
+  try {
+    config = decode(IGNITION_PLAN, raw) as IgnitionConfig;
+  } catch (error) {
+    if (error instanceof DecodeError) throw invalidV3(`${error.message}\n`, [], error);
+    throw error;
+  }
+  if (minor < 5) dropLaterFields(config, minor);
+  config.ignition.version = IGNITION_VERSION;
+  const issues = validateIgnition(config);
+  if (issues.length > 0) throw invalidV3(printIssues(issues), issues);
+  return { version: 3, config };
+}
+
+function parseV2(raw: unknown): ParsedIgnition {
+  let config: IgnitionV2;
+  try {
+    config = decode(IGNITION_V2_PLAN, raw) as IgnitionV2;
+  } catch (error) {
+    if (error instanceof DecodeError) throw invalidV2(`${error.message}\n`, [], error);
+    throw error;
+  }
+  const issues = validateIgnitionV2(config);
+  if (issues.length > 0) throw invalidV2(printIssues(issues), issues);
+  return { version: 2, config };
+}
+
+/**
+ * Reads an Ignition config into version 3.5.
+ * @throws IgnitionError, also for a valid config of version 2 that version 3 has no place for
+ */
+export function readIgnition(raw: unknown): IgnitionConfig {
+  const parsed = wrapParse(raw);
+  return parsed.version === 3 ? parsed.config : translateV2(deduplicateV2(parsed.config));
+}
+
+function wrapParse(raw: unknown): ParsedIgnition {
+  try {
+    return parseIgnition(raw);
+  } catch (error) {
+    if (!(error instanceof IgnitionError)) throw error;
+    throw new IgnitionError(`failed to parse Ignition config: ${error.message}`, error.issues, { cause: error });
+  }
+}
+
+/** Reads a config from its text. @throws IgnitionError */
+export function parseIgnitionText(text: string): ParsedIgnition {
+  if (text === '') {
+    throw new IgnitionError('parsing Ignition config spec v3 failed with error: not a config (empty)\nReport: ');
+  }
+  let raw: unknown;
+  try {
+    raw = JSON.parse(text);
+  } catch (error) {
+    throw invalidV3(`error at $: ${(error as Error).message}\n`, [], error);
+  }
+  return parseIgnition(raw);
+}

@@ -1,0 +1,78 @@
+/** systemd's limit of a line. */
+const MAX_LINE = 2048;
+
+/**
+ * What is wrong with the contents of a unit: undefined if systemd can read it. Text before the first section is
+ * ignored, as the original's parser does. Source: coreos/go-systemd, unit/deserialize.go.
+ */
+export function unitProblem(contents: string | undefined): string | undefined {
+  if (contents === undefined) return undefined;
+  if (contents.split(/[\r\n]/).some((line) => Buffer.byteLength(line) >= MAX_LINE)) {
+    return 'invalid unit content: line too long (max 2048 bytes)';
+  }
+  const problem = new Reader(contents).problem();
+  return problem && `invalid unit content: ${problem}`;
+}
+
+const isComment = (character: string): boolean => character === '#' || character === ';';
+
+class Reader {
+  #at = 0;
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  problem(): string | undefined {
+    let inSection = false;
+    while (this.#at < this.#text.length) {
+      const character = this.#text[this.#at] ?? '';
+      if (character === '[') {
+        const problem = this.#section();
+        if (problem !== undefined) return problem;
+        inSection = true;
+      } else if (isComment(character)) {
+        this.#comment();
+      } else if (!inSection || /\s/.test(character)) {
+        this.#at += 1;
+      } else {
+        const problem = this.#option();
+        if (problem !== undefined) return problem;
+      }
+    }
+    return undefined;
+  }
+
+  /** The rest of the line, without its end. */
+  #line(): string {
+    const end = this.#text.indexOf('\n', this.#at);
+    const line = end < 0 ? this.#text.slice(this.#at) : this.#text.slice(this.#at, end);
+    this.#at = end < 0 ? this.#text.length : end + 1;
+    return line;
+  }
+
+  #section(): string | undefined {
+    const end = this.#text.indexOf(']', this.#at);
+    if (end < 0) return 'unable to find end of section';
+    this.#at = end + 1;
+    const garbage = this.#line().trim();
+    return garbage === '' ? undefined : `found garbage after section name : ${JSON.stringify(garbage)}`;
+  }
+
+  #comment(): void {
+    while (this.#at < this.#text.length && this.#line().replace(/ $/, '').endsWith('\\'));
+  }
+
+  #option(): string | undefined {
+    const equals = this.#text.indexOf('=', this.#at);
+    const name = equals < 0 ? this.#text.slice(this.#at) : this.#text.slice(this.#at, equals);
+    if (/[\r\n]/.test(name)) return 'unexpected newline encountered while parsing option name';
+    if (equals < 0) return 'EOF';
+    this.#at = equals + 1;
+    for (;;) {
+      const line = this.#line();
+      if (line.trim() === '' || !line.endsWith('\\') || this.#at >= this.#text.length) return undefined;
+    }
+  }
+}

@@ -1,0 +1,291 @@
+import { extensionOf, pathProblem } from './paths.ts';
+import type { Plan } from './plan.ts';
+import type { Issue } from './report.ts';
+import {
+  IGNITION_PLAN,
+  type IgnitionConfig,
+  type IgnitionFile,
+  type IgnitionLuks,
+  type IgnitionRaid,
+  type IgnitionResource,
+  type IgnitionUnit,
+} from './schema.ts';
+import { unitProblem } from './unit-contents.ts';
+import { schemeOf, urlProblem } from './urls.ts';
+import { type Add, checkDisk, checkFilesystem, checkPartition, checkStorage, collector } from './validate-storage.ts';
+
+/**
+ * What is wrong with a config of version 3.5, in the original's words and order; empty for a valid one. Warnings of the
+ * original (unused keys, units without an install section) are not told: nothing follows from them.
+ * Source: ignition, config/v3_5/types.
+ */
+export function validateIgnition(config: IgnitionConfig): readonly Issue[] {
+  const { issues, add } = collector();
+  checkConfig(config, add);
+  walk(CHECKS, config, '$', add);
+  checkDuplicates(IGNITION_PLAN, config, '$', add);
+  return issues;
+}
+
+/** Files, directories and links must not stand where a unit or drop-in will be written. */
+function checkConfig({ systemd, storage }: IgnitionConfig, add: Add): void {
+  const units = new Set<string>();
+  for (const unit of systemd?.units ?? []) {
+    const path = `/etc/systemd/system/${unit.name}`;
+    if (unit.contents) units.add(path);
+    for (const dropin of unit.dropins ?? []) if (dropin.contents) units.add(`${path}.d/${dropin.name}`);
+  }
+  if (units.size === 0) return;
+  for (const list of ['files', 'directories', 'links'] as const) {
+    for (const [index, { path }] of (storage?.[list] ?? []).entries()) {
+      if (units.has(path)) add(`$.storage.${list}.${index}.path`, 'path conflicts with systemd unit or dropin');
+    }
+  }
+}
+
+type Check<T> = (value: T, at: string, add: Add) => void;
+
+/** Checks of an object: its own first, then its fields', in their order. */
+interface Checks {
+  readonly own?: Check<never>;
+  readonly fields?: Readonly<Record<string, Checks>>;
+}
+
+function walk(checks: Checks, value: unknown, at: string, add: Add): void {
+  if (value === undefined) return;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index += 1) walk(checks, value[index], `${at}.${index}`, add);
+    return;
+  }
+  checks.own?.(value as never, at, add);
+  if (checks.fields === undefined) return;
+  for (const name of Object.keys(checks.fields)) {
+    const inner = (value as Readonly<Record<string, unknown>>)[name];
+    const field = checks.fields[name];
+    if (inner !== undefined && field) walk(field, inner, `${at}.${name}`, add);
+  }
+}
+
+const own = <T>(check: Check<T>): Checks => ({ own: check as Check<never> });
+
+const checkMode = (mode: number | undefined, at: string, add: Add): void => {
+  if (mode !== undefined && (mode < 0 || mode > 0o7777)) add(`${at}.mode`, 'illegal file mode');
+};
+
+const OWNER = own<{ id?: number; name?: string }>(({ id, name }, at, add) => {
+  if (id !== undefined && name) add(at, 'cannot set both id and name');
+});
+
+const VERIFICATION = own<{ hash?: string }>(({ hash }, at, add) => {
+  if (hash === undefined) return;
+  const dash = hash.indexOf('-');
+  const size = { sha512: 128, sha256: 64 }[hash.slice(0, Math.max(dash, 0))];
+  if (dash < 0) add(`${at}.hash`, 'malformed hash specifier');
+  else if (size === undefined) add(`${at}.hash`, 'unrecognized hash function');
+  else if (hash.length - dash - 1 !== size) add(`${at}.hash`, 'incorrect size for hash sum');
+});
+
+function headerProblem({ httpHeaders = [], source }: IgnitionResource): string | undefined {
+  if (httpHeaders.length === 0) return undefined;
+  const scheme = source ? schemeOf(source) : undefined;
+  if (scheme === undefined) return 'unable to parse url';
+  return scheme === 'http' || scheme === 'https' ? undefined : 'cannot use HTTP headers with this source scheme';
+}
+
+const RESOURCE: Checks = {
+  ...own<IgnitionResource>((resource, at, add) => {
+    const { compression = '', source, verification } = resource;
+    if (compression !== '' && compression !== 'gzip') add(`${at}.compression`, 'invalid compression method');
+    if (verification?.hash !== undefined && source === undefined) {
+      add(`${at}.verification.hash`, 'source must be specified if verification is specified');
+    }
+    if (source) add(`${at}.source`, urlProblem(source));
+    add(`${at}.httpHeaders`, headerProblem(resource));
+  }),
+  fields: {
+    httpHeaders: own<{ name: string; value?: string }>(({ name, value }, at, add) => {
+      if (name === '') add(`${at}.name`, "HTTP header name can't be empty");
+      if (value === '') add(`${at}.value`, 'unable to parse HTTP header');
+    }),
+    verification: VERIFICATION,
+  },
+};
+
+const requireSource: Check<readonly IgnitionResource[]> = (resources, at, add) => {
+  for (const [index, { source }] of resources.entries()) if (!source) add(`${at}.${index}`, 'source is required');
+};
+
+const checkProxy: Check<{ httpProxy?: string; httpsProxy?: string }> = ({ httpProxy, httpsProxy }, at, add) => {
+  for (const [name, url] of [
+    ['httpProxy', httpProxy],
+    ['httpsProxy', httpsProxy],
+  ] as const) {
+    if (url === undefined) continue;
+    const scheme = schemeOf(url);
+    if (scheme === undefined) add(`${at}.${name}`, 'unable to parse url');
+    else if (scheme !== 'http' && scheme !== 'https') add(`${at}.${name}`, 'proxies must be http(s)');
+  }
+};
+
+const checkFile: Check<IgnitionFile> = (file, at, add) => {
+  add(`${at}.path`, pathProblem(file.path));
+  checkMode(file.mode, at, add);
+  if (file.overwrite && file.contents?.source === undefined) {
+    add(`${at}.overwrite`, 'overwrite must be false if source is unspecified');
+  }
+};
+
+const checkDirectory: Check<{ path: string; mode?: number }> = ({ path, mode }, at, add) => {
+  add(`${at}.path`, pathProblem(path));
+  checkMode(mode, at, add);
+};
+
+const RAID_LEVELS = ['linear', 'raid0', '0', 'stripe', 'raid1', '1', 'mirror'].concat(
+  ['raid4', '4', 'raid5', '5'].concat(['raid6', '6', 'raid10', '10']),
+);
+
+const checkRaid: Check<IgnitionRaid> = ({ level, spares, devices = [] }, at, add) => {
+  if (!level) add(`${at}.level`, 'raid level is required');
+  else if (!RAID_LEVELS.includes(level)) add(`${at}.level`, 'unrecognized raid level');
+  else if (RAID_LEVELS.indexOf(level) < 4 && spares)
+    add(`${at}.level`, 'spares unsupported for linear and raid0 arrays');
+  if (devices.length === 0) add(`${at}.devices`, 'raid devices required');
+  for (const [index, device] of devices.entries()) add(`${at}.devices.${index}`, pathProblem(device));
+};
+
+const isClevis = ({ clevis }: IgnitionLuks): boolean =>
+  Boolean(clevis?.custom?.pin || clevis?.tang?.length || clevis?.tpm2 || clevis?.threshold);
+
+const checkLuks: Check<IgnitionLuks> = (luks, at, add) => {
+  const { name, label, device, clevis, cex, keyFile } = luks;
+  if (name.includes('/')) add(`${at}.name`, 'device names cannot contain slashes');
+  if (label && Buffer.byteLength(label) > 47)
+    add(`${at}.label`, 'luks device labels cannot be longer than 47 characters');
+  add(`${at}.device`, device ? pathProblem(device) : 'disk device is required');
+  if (clevis?.custom?.pin && (clevis.tang?.length || clevis.tpm2 || clevis.threshold)) {
+    add(`${at}.clevis`, 'cannot use custom clevis config with tpm2, tang, or threshold');
+  }
+  if (keyFile?.source && urlProblem(keyFile.source) !== undefined) add(`${at}.keys`, 'invalid key-file source');
+  if (cex?.enabled && isClevis(luks)) add(`${at}.cex`, 'cannot use cex with clevis');
+  if (cex?.enabled && keyFile?.source) add(`${at}.cex`, 'cannot use key file with cex');
+};
+
+const CUSTOM = own<{ config?: string; needsNetwork?: boolean; pin?: string }>((custom, at, add) => {
+  const { config, needsNetwork, pin } = custom;
+  if (!pin && !config && !needsNetwork) return;
+  if (!pin) add(`${at}.pin`, 'missing required custom clevis pin');
+  else if (!['tpm2', 'tang', 'sss'].includes(pin)) add(`${at}.pin`, 'unsupported clevis pin');
+  if (!config) add(`${at}.config`, 'missing required custom clevis config');
+});
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false; // that it is none is the answer
+  }
+};
+
+const TANG = own<{ url?: string; thumbprint?: string; advertisement?: string }>((tang, at, add) => {
+  const scheme = schemeOf(tang.url ?? '');
+  if (scheme === undefined) add(`${at}.url`, 'unable to parse url');
+  else if (scheme !== 'http' && scheme !== 'https') add(`${at}.url`, 'invalid url scheme');
+  if (!tang.thumbprint) add(`${at}.thumbprint`, 'thumbprint is required');
+  if (tang.advertisement && !isJson(tang.advertisement)) add(`${at}.advertisement`, 'advertisement is not valid JSON');
+});
+
+const UNIT_EXTENSIONS = ['.service', '.socket', '.device', '.mount', '.automount', '.swap', '.target'].concat([
+  '.path',
+  '.timer',
+  '.snapshot',
+  '.slice',
+  '.scope',
+]);
+
+const checkUnit: Check<IgnitionUnit> = ({ name, contents }, at, add) => {
+  if (!UNIT_EXTENSIONS.includes(extensionOf(name))) add(`${at}.name`, 'invalid systemd unit extension');
+  add(`${at}.contents`, unitProblem(contents));
+};
+
+const DROPIN = own<{ name: string; contents?: string }>(({ name, contents }, at, add) => {
+  add(`${at}.contents`, unitProblem(contents));
+  if (extensionOf(name) !== '.conf') add(`${at}.name`, 'invalid systemd drop-in extension');
+});
+
+const owners = { group: OWNER, user: OWNER };
+
+const CHECKS: Checks = {
+  fields: {
+    ignition: {
+      fields: {
+        config: {
+          ...own<{ merge?: IgnitionResource[] }>(({ merge = [] }, at, add) => requireSource(merge, `${at}.merge`, add)),
+          fields: { merge: RESOURCE, replace: RESOURCE },
+        },
+        proxy: own(checkProxy),
+        security: {
+          fields: {
+            tls: {
+              ...own<{ certificateAuthorities?: IgnitionResource[] }>(({ certificateAuthorities = [] }, at, add) =>
+                requireSource(certificateAuthorities, `${at}.certificateAuthorities`, add),
+              ),
+              fields: { certificateAuthorities: RESOURCE },
+            },
+          },
+        },
+      },
+    },
+    storage: {
+      ...own(checkStorage),
+      fields: {
+        directories: { ...own(checkDirectory), fields: owners },
+        disks: { ...own(checkDisk), fields: { partitions: own(checkPartition) } },
+        files: { ...own(checkFile), fields: { ...owners, append: RESOURCE, contents: RESOURCE } },
+        filesystems: own(checkFilesystem),
+        links: {
+          ...own<{ path: string }>(({ path }, at, add) => add(`${at}.path`, pathProblem(path))),
+          fields: owners,
+        },
+        luks: {
+          ...own(checkLuks),
+          fields: { clevis: { fields: { custom: CUSTOM, tang: TANG } }, keyFile: RESOURCE },
+        },
+        raid: own(checkRaid),
+      },
+    },
+    systemd: { fields: { units: { ...own(checkUnit), fields: { dropins: DROPIN } } } },
+  },
+};
+
+/** No two entries with one key, in a list or in lists that share their keys. Source: config/validate/validate.go. */
+function checkDuplicates(plan: Plan, value: unknown, at: string, add: Add): void {
+  if (plan.kind === 'list') {
+    if (plan.entry.kind !== 'object') return;
+    for (const [index, entry] of (value as readonly unknown[]).entries()) {
+      checkDuplicates(plan.entry, entry, `${at}.${index}`, add);
+    }
+    return;
+  }
+  if (plan.kind !== 'object') return;
+  const fields = value as Readonly<Record<string, unknown>>;
+  const seen = new Map<string, Set<string>>();
+  for (const { name, plan: inner } of plan.fields) {
+    const list = fields[name];
+    if (inner.kind !== 'list' || list === undefined || inner.rule.append) continue;
+    const space = inner.rule.shared ?? name;
+    const keys = seen.get(space) ?? new Set();
+    seen.set(space, keys);
+    for (const [index, entry] of (list as readonly unknown[]).entries()) {
+      const key = inner.rule.key?.(entry as never) ?? '';
+      if (keys.has(key)) add(`${at}.${name}.${index}`, 'duplicate entry defined');
+      keys.add(key);
+    }
+  }
+  for (const { name, plan: inner } of plan.fields) {
+    const child = fields[name];
+    if (child !== undefined && (inner.kind === 'list' || inner.kind === 'object')) {
+      checkDuplicates(inner, child, `${at}.${name}`, add);
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { DataUrlError, type IgnitionConfig, type IgnitionFile, parseDataUrl } from '../ignition/index.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import { RenderError } from './error.ts';
+import { ignitionOf } from './parsed.ts';
+
+/**
+ * Finds files that merging has broken, which Ignition's own rules do not notice: content under the hash of other
+ * content, and compressed content that lost its mark because a later MachineConfig repeats the file without content.
+ * @throws RenderError naming file and MachineConfig
+ */
+export function checkContents(merged: IgnitionConfig, sources: readonly MachineConfig[]): void {
+  for (const file of merged.storage?.files ?? []) {
+    if (file.contents?.verification?.hash !== undefined) checkHash(file);
+    if (isUnmarkedGzip(file)) checkMark(file, sources);
+  }
+}
+
+function checkHash({ path, contents }: IgnitionFile): void {
+  const { source = '', verification } = contents ?? {};
+  const [algorithm = '', wanted = ''] = (verification?.hash ?? '').split('-');
+  const data = dataOf(source);
+  if (data === undefined) return;
+  if (createHash(algorithm).update(data).digest('hex') === wanted.toLowerCase()) return;
+  throw new RenderError(
+    `file ${path}: its content does not have the hash that spec.config.storage.files[].contents.verification names; ` +
+      'give the hash of the new content where the content is set',
+  );
+}
+
+const dataOf = (source: string): Buffer | undefined => {
+  if (!source.startsWith('data:')) return undefined;
+  try {
+    return parseDataUrl(source).data;
+  } catch (error) {
+    if (error instanceof DataUrlError) return undefined;
+    throw error;
+  }
+};
+
+/** Base64 of gzip's first bytes. */
+const isUnmarkedGzip = ({ contents }: IgnitionFile): boolean =>
+  !contents?.compression && /^data:[^,]*;base64,H4sI/.test(contents?.source ?? '');
+
+/** Content that was never marked may be an archive that is to stay one. */
+function checkMark({ path, contents }: IgnitionFile, sources: readonly MachineConfig[]): void {
+  let marked = false;
+  for (const machineConfig of sources) {
+    const file = ignitionOf(machineConfig)?.storage?.files?.find((candidate) => candidate.path === path);
+    if (!file) continue;
+    if (file.contents?.source === contents?.source) marked = file.contents?.compression === 'gzip';
+    else if (marked && file.contents?.source === undefined) {
+      throw new RenderError(
+        `file ${path}: MachineConfig ${machineConfig.metadata.name} repeats it without contents.source, ` +
+          'so that its compressed content would be written as it is; repeat contents as well',
+      );
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import { IgnitionError, parseIgnition } from '../ignition/index.ts';
+import type { MachineConfigSpec } from '../kinds/machine-config.ts';
+import { RenderError } from './error.ts';
+
+const KERNEL_TYPES = ['', 'default', 'realtime', '64k-pages'];
+
+/** OS extensions that can be installed. */
+export const SUPPORTED_EXTENSIONS: ReadonlySet<string> = new Set([
+  ...['two-node-ha', 'ipsec', 'usbguard', 'kerberos', 'kernel-devel', 'sandboxed-containers', 'sysstat'],
+]);
+
+const MAX_MODE = 0o777;
+
+/**
+ * Checks the spec of one MachineConfig.
+ * @throws RenderError, IgnitionError saying what is wrong
+ */
+export function validateMachineConfigSpec({ kernelType = '', config, extensions }: MachineConfigSpec): void {
+  if (!KERNEL_TYPES.includes(kernelType)) throw new RenderError(`kernelType=${kernelType} is invalid`);
+  if (config !== undefined && config !== null) validateConfig(config);
+  const unknown = (extensions ?? []).filter((extension) => !SUPPORTED_EXTENSIONS.has(extension));
+  if (unknown.length > 0) throw new RenderError(`invalid extensions found: [${unknown.join(' ')}]`);
+}
+
+function validateConfig(config: unknown): void {
+  const { config: parsed } = parseIgnition(config);
+  for (const { path = '', mode = 0 } of parsed.storage?.files ?? []) {
+    if (mode > MAX_MODE) throw new RenderError(`invalid mode 0${mode.toString(8)} for ${path}, cannot exceed 0777`);
+  }
+}
+
+/** Whether an error says that a MachineConfig cannot be used, and not that this program is wrong. */
+export const isRenderFailure = (error: unknown): error is Error =>
+  error instanceof RenderError || error instanceof IgnitionError;
