@@ -1,10 +1,10 @@
-import { staleFiles, writeReference } from './provider-reference.ts';
+import { stalePages, writePages } from './generated.ts';
 
-/** Writes the providers' reference; with `--check` says which of its files are stale, and exits 1. */
+/** Writes the generated pages of the documentation; with `--check` says which are stale, and exits 1. */
 if (process.argv.includes('--check')) {
-  const stale = staleFiles();
+  const stale = stalePages();
   for (const path of stale) process.stderr.write(`${path} is stale: run pnpm generate\n`);
   process.exitCode = stale.length === 0 ? 0 : 1;
 } else {
-  process.stdout.write(`generate: ${writeReference().length} files of the providers' reference written\n`);
+  process.stdout.write(`generate: ${writePages().length} pages of the documentation written\n`);
 }

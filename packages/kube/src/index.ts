@@ -49,6 +49,7 @@ export {
 export * from './logger.ts';
 export { createMetrics, type Metrics, type MetricsOptions } from './metrics/create-metrics.ts';
 export type { MeterLabels, MeterName, Meters, Sample } from './metrics/meters.ts';
+export { watchProcess } from './metrics/process.ts';
 export * from './objects.ts';
 export { createOutageLog, type OutageLog } from './outage-log.ts';
 export {

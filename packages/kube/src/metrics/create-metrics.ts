@@ -23,6 +23,8 @@ export interface Metrics {
   requests(host: string): (sample: RequestSample) => void;
   /** For `createInformer`. */
   readonly reflectors: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
+  /** Tells how many objects are in caches, by resource. */
+  caches(sizes: () => ReadonlyMap<string, number>): void;
   /** The text that Prometheus scrapes, and its content type. */
   scrape(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
@@ -149,6 +151,10 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
     queues: createQueueMetrics(prometheus, registry, prefix),
     reflectors: createReflectorMetrics(prometheus, registry, prefix),
     requests: createRequestMetrics(prometheus, registry),
+    caches: (sizes) =>
+      meters.observed({ name: `${prefix}cache_objects`, help: 'Objects in caches', labels: ['resource'] }, () =>
+        [...sizes()].map(([resource, value]) => ({ labels: { resource }, value })),
+      ),
     scrape: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };
 }

@@ -101,14 +101,7 @@ class Run<F extends Flags> {
     this.#flags = flags;
     this.#log = createLogger({ level: levelOf(flags), fields: { binary: definition.name } });
     this.#metrics = createMetrics(definition.metricsPrefix === undefined ? {} : { prefix: definition.metricsPrefix });
-    const caches = {
-      name: `${definition.metricsPrefix ?? ''}cache_objects`,
-      help: 'Objects in caches',
-      labels: ['resource'],
-    };
-    this.#metrics.meters.observed(caches, () =>
-      [...(this.#runner?.cacheSizes() ?? [])].map(([resource, value]) => ({ labels: { resource }, value })),
-    );
+    this.#metrics.caches(() => this.#runner?.cacheSizes() ?? new Map());
     this.#manager = createManager({
       clock: host.clock,
       log: this.#log,

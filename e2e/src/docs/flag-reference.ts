@@ -1,0 +1,51 @@
+import { machineFlags } from '@mcm/core';
+import { commonFlags, type Flag, type Flags, variableOf } from '@mcm/kube';
+import { machineControllerManager } from '@mcm/machine-controller-manager';
+import { GENERATED, table } from './markdown.ts';
+
+/** A binary's flags, by the headings of its `--help`. */
+function sections(flags: Flags): string {
+  const groups = Map.groupBy(Object.entries(flags), ([, flag]) =>
+    flag.ignored === undefined ? (flag.group ?? 'Flags of this binary') : 'Accepted for compatibility, without effect',
+  );
+  return [...groups].map(([group, entries]) => `### ${group}\n\n${table(HEADING, entries.map(row))}\n`).join('\n');
+}
+
+const HEADING = ['Flag', 'Value', 'Default', 'Environment', 'What it does'];
+
+function row([name, flag]: readonly [string, Flag<unknown>]): string[] {
+  const older = Object.keys(flag.deprecated ?? {}).map((old) => `\`--${old}\``);
+  const help = older.length > 0 ? `${flag.help} (older: ${older.join(', ')})` : flag.help;
+  return [
+    `\`--${name}\``,
+    `\`${flag.placeholder}\``,
+    flag.shown === '' ? '' : `\`${flag.shown}\``,
+    `\`${variableOf(name)}\``,
+    help,
+  ];
+}
+
+/** The page of all flags, made of the flags themselves. */
+export function flagReferenceFiles(): ReadonlyMap<string, string> {
+  const { defaults, flags } = machineControllerManager;
+  const own = new Set(Object.keys(commonFlags(defaults)));
+  const machine: Flags = machineFlags;
+  const common = commonFlags({ port: 0, concurrency: 0, controllers: [] });
+  const shown: Flags = {
+    ...common,
+    port: { ...common.port, shown: '10258 / 10259' },
+    'concurrent-syncs': { ...common['concurrent-syncs'], shown: '10 / 50' },
+  };
+  const text = [
+    GENERATED,
+    '# Flags\n',
+    'Where a value may stand besides: [configuration.md](../configuration.md).\n',
+    '## Both binaries\n\nDefaults that differ are those of `machine-controller-manager` and of a machine controller.\n',
+    sections(shown),
+    '## machine-controller-manager\n',
+    sections(Object.fromEntries(Object.entries<Flag<unknown>>(flags).filter(([name]) => !own.has(name)))),
+    '## machine-controller-aws, -azure, -gcp, -local\n',
+    sections(machine),
+  ].join('\n');
+  return new Map([['docs/reference/flags.md', text]]);
+}

@@ -1,0 +1,35 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fieldReferenceFiles } from './field-reference.ts';
+import { flagReferenceFiles } from './flag-reference.ts';
+import { metricReferenceFiles } from './metric-reference.ts';
+import { providerReferenceFiles } from './provider-reference.ts';
+import { ROOT } from './sources.ts';
+
+/** Every generated page of the documentation: its path in the workspace, and its text. */
+export const generatedPages = (): ReadonlyMap<string, string> =>
+  new Map([...providerReferenceFiles(), ...flagReferenceFiles(), ...metricReferenceFiles(), ...fieldReferenceFiles()]);
+
+/** Those that are not as they must be. */
+export const stalePages = (): readonly string[] =>
+  [...generatedPages()].filter(([path, text]) => read(join(ROOT, path)) !== text).map(([path]) => path);
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Writes what is stale. @returns paths of the pages written */
+export function writePages(): readonly string[] {
+  const pages = generatedPages();
+  const stale = stalePages();
+  for (const path of stale) {
+    mkdirSync(dirname(join(ROOT, path)), { recursive: true });
+    writeFileSync(join(ROOT, path), pages.get(path) ?? '');
+  }
+  return stale;
+}

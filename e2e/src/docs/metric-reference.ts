@@ -1,0 +1,60 @@
+import { registerDriverMetrics, registerMachineMetrics, registerManagerMetrics } from '@mcm/core';
+import { createMetrics, type Metrics, VirtualClock, watchProcess } from '@mcm/kube';
+import { GENERATED, table } from './markdown.ts';
+
+const store = { list: () => [], get: () => undefined, byIndex: () => [], countByIndex: () => 0, size: 0 };
+const empty = { store, onChange: () => () => undefined, synced: true };
+
+function library(): Metrics {
+  const metrics = createMetrics({ prefix: 'mcm_' });
+  metrics.queues('machine', { depth: () => 0, runningForMs: () => [] });
+  metrics.requests('host');
+  metrics.caches(() => new Map());
+  watchProcess(metrics.meters)();
+  return metrics;
+}
+
+/** Name, type, labels and help of all that a registry has. */
+function rows({ registry }: Metrics, except: ReadonlySet<string>): string[][] {
+  return registry
+    .getMetricsAsArray()
+    .map((metric) => ({ labels: [] as string[], ...metric }))
+    .filter(({ name }) => !except.has(name))
+    .sort((a, b) => a.name.localeCompare(b.name))
+    .map(({ name, type, help, labels, ...rest }) => {
+      const names = 'labelNames' in rest && Array.isArray(rest.labelNames) ? rest.labelNames : labels;
+      return [`\`${name}\``, String(type), names.map((label) => `\`${String(label)}\``).join(', '), help];
+    });
+}
+
+/** The page of all metrics, made of the registries of the two binaries. */
+export function metricReferenceFiles(): ReadonlyMap<string, string> {
+  const shared = library();
+  const names = new Set(shared.registry.getMetricsAsArray().map(({ name }) => name));
+  const manager = library();
+  registerManagerMetrics(manager.meters, { deployments: empty, sets: empty, machines: empty });
+  const controller = library();
+  const clock = new VirtualClock();
+  registerDriverMetrics(controller.meters, 'local', clock);
+  registerMachineMetrics(controller.meters, {
+    machines: empty,
+    classOf: () => undefined,
+    frozen: () => false,
+    suspects: () => ({ vms: 0, nodes: 0 }),
+    clock,
+  });
+  const heading = ['Metric', 'Type', 'Labels', 'What it says'];
+  const text = [
+    GENERATED,
+    '# Metrics\n',
+    'Names and labels are the original’s where it has the metric; what differs is in [compatibility.md](../compatibility.md).\n',
+    '## Both binaries\n',
+    table(heading, rows(shared, new Set())),
+    '\n## machine-controller-manager\n',
+    table(heading, rows(manager, names)),
+    '\n## Machine controllers\n',
+    table(heading, rows(controller, names)),
+    '',
+  ].join('\n');
+  return new Map([['docs/reference/metrics.md', text]]);
+}
