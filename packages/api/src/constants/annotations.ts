@@ -72,6 +72,8 @@ export const Annotations = {
   ScaleDownDisabled: 'cluster-autoscaler.kubernetes.io/scale-down-disabled',
   /** Node, `true`: the annotation above is ours and may be removed by us. */
   ScaleDownDisabledByMCM: 'cluster-autoscaler.kubernetes.io/scale-down-disabled-by-mcm',
+  /** MachineClass, JSON: its provider spec when it last made sense, as long as it does not; by it its VMs are deleted. */
+  FormerProviderSpec: 'machine.sapcloud.io/former-provider-spec',
   /** MachineDeployment and MachineSet, a decimal: rollout revision. */
   Revision: 'deployment.kubernetes.io/revision',
   /** MachineSet, a comma list: former revisions of a set that came back into use. */

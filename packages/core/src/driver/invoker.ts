@@ -13,7 +13,7 @@ import {
   userDataOf,
 } from './credentials.ts';
 import { withDeadline } from './deadline.ts';
-import { type DriverCall, decodeInput } from './decode.ts';
+import { type DecodedInput, type DriverCall, type DriverInput, decodeInput } from './decode.ts';
 import type { DriverDefinition } from './define-driver.ts';
 import type {
   CreatedInstance,
@@ -109,6 +109,8 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly log: Logger;
   readonly stop: AbortSignal;
   readonly timeouts?: DriverTimeouts;
+  /** The class with the provider spec that it had when it last made sense; absent, or undefined: none is known. */
+  readonly former?: (machineClass: MachineClass) => MachineClass | undefined;
   /** Asked before each call that makes or deletes something; absent: nobody else can lead. */
   readonly fence?: Fence;
   /** Told of every call that ended; for metrics. */
@@ -170,6 +172,21 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     );
   };
 
+  /**
+   * A class that was made invalid makes no VM, but holds up no deletion: for all else its former spec counts, if that
+   * makes sense (incident 27).
+   */
+  const decode = (input: DriverInput): DecodedInput<Spec, Credentials> & { readonly machineClass: MachineClass } => {
+    const { machineClass } = input;
+    try {
+      return { machineClass, ...decodeInput(driver, input) };
+    } catch (thrown) {
+      const former = input.call === 'create' ? undefined : options.former?.(machineClass);
+      if (!former) throw thrown;
+      return { machineClass: former, ...decodeInput(driver, { ...input, machineClass: former }) };
+    }
+  };
+
   /** What every call needs, with the problems of the Secrets told before the schema's, which follow from them. */
   const request = (
     call: DriverCall,
@@ -179,8 +196,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     machine?: Machine,
   ): DriverRequest<Spec, Credentials> => {
     return {
-      machineClass,
-      ...decodeInput(driver, { call, machineClass, data: usable(secrets).data, ...(machine ? { machine } : {}) }),
+      ...decode({ call, machineClass, data: usable(secrets).data, ...(machine ? { machine } : {}) }),
       signal,
       observeApi: (service, ms, error) => {
         observeApi?.(service, ms, error);

@@ -1,4 +1,4 @@
-import { Finalizers, type MachineClass, machineClasses } from '@mcm/api';
+import { Annotations, Finalizers, type MachineClass, machineClasses } from '@mcm/api';
 import {
   again,
   type Clock,
@@ -15,6 +15,7 @@ import {
   splitKey,
 } from '@mcm/kube';
 import type { Caches } from '../machine/caches.ts';
+import type { FormerSpecs } from './former-spec.ts';
 
 export interface ClassReconcilerOptions {
   readonly client: KubeClient;
@@ -25,6 +26,7 @@ export interface ClassReconcilerOptions {
   /** What of a class has no effect. */
   readonly unknownFields: (machineClass: MachineClass) => readonly string[];
   readonly log: Logger;
+  readonly former: FormerSpecs;
 }
 
 /** How long a class may be incomplete before it is told of. */
@@ -64,6 +66,7 @@ export const createClassReconcile = ({
   recorder,
   check,
   unknownFields,
+  former,
 }: ClassReconcilerOptions) => {
   const told = new Map<Key, string>();
   /** Since when a class has had problems that are not told yet: a Secret may come a moment after its class. */
@@ -82,6 +85,18 @@ export const createClassReconcile = ({
     else recorder.event(machineClass, 'Normal', 'ClassIsValid', 'What was wrong with the class is mended');
     return done;
   };
+  /** Keeps what the class said when it made sense as long as it does not. */
+  const keepFormer = async (machineClass: MachineClass): Promise<void> => {
+    const isValid = check(machineClass).length === 0;
+    if (isValid) former.note(machineClass);
+    const text = former.annotationFor(machineClass, isValid);
+    if (text === undefined) return;
+    const { name, namespace, uid, resourceVersion } = machineClass.metadata;
+    const body = { metadata: { uid, resourceVersion, annotations: { [Annotations.FormerProviderSpec]: text } } };
+    const classes = client.resource<MachineClass>(machineClasses, namespace);
+    const answer = await ignoreNotFound(classes.patch(name, { type: 'merge', body }));
+    if (answer) caches.classes.recordWrite(answer);
+  };
   const warned = new Map<Key, string>();
   /** Says once that fields of a class have no effect. */
   const warn = (key: Key, machineClass: MachineClass): void => {
@@ -90,14 +105,20 @@ export const createClassReconcile = ({
     warned.set(key, unknown);
     if (unknown) recorder.event(machineClass, 'Warning', 'UnknownField', unknown);
   };
+  const uids = new Map<Key, string>();
   return async (key: Key): Promise<Outcome> => {
+    const seen = caches.classes.store.get(key);
+    if (seen) await keepFormer(seen);
     const found = caches.classes.store.get(key);
     if (!found) {
+      former.forget(uids.get(key) ?? '');
+      uids.delete(key);
       warned.delete(key);
       told.delete(key);
       since.delete(key);
       return done;
     }
+    uids.set(key, found.metadata.uid);
     if (!found.metadata.deletionTimestamp) warn(key, found);
     const outcome = found.metadata.deletionTimestamp ? done : tell(key, found);
     const users = caches.machines.store.countByIndex('classUsers', splitKey(key).name);

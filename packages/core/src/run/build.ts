@@ -33,6 +33,7 @@ import { MachineReconciler } from '../machine/reconciler.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults } from '../machine/settings.ts';
 import { createTokenIssuer } from '../machine/tokens.ts';
 import { Wakes } from '../machine/wakes.ts';
+import { FormerSpecs } from '../machine-class/former-spec.ts';
 import { createClassReconcile, createSecretReconcile } from '../machine-class/reconciler.ts';
 import { ORPHAN_DEFAULTS, OrphanCollector, type OrphanOptions, orphanKeysOf } from '../safety/orphans.ts';
 import { createReachability, REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../safety/reachability.ts';
@@ -99,7 +100,9 @@ export function buildMachineController<Spec, Credentials>(
   const runtime: InformerRuntime = { clock, random, log, ...options.runtime };
   const caches = createCaches({ control, target, namespace, runtime });
   const stop = new AbortController();
+  const former = new FormerSpecs();
   const invoker = createInvoker({
+    former: (machineClass) => former.of(machineClass),
     driver: options.driver,
     caches,
     clock,
@@ -197,6 +200,7 @@ export function buildMachineController<Spec, Credentials>(
       recorder,
       check: invoker.check,
       unknownFields: invoker.unknownFields,
+      former,
     }),
   );
   const secretController = controller('secret', createSecretReconcile({ client: control, caches }));

@@ -1,4 +1,4 @@
-import { crds, type MachineClass, machineClasses } from '@mcm/api';
+import { Annotations, crds, type MachineClass, machineClasses } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { events, pods, VirtualClock } from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
@@ -55,13 +55,15 @@ test('incident 26: a VM that cannot be made and a node that does not join are to
   expect(await warnings(rig, 'unmade')).toEqual(['CreationFailed']);
 });
 
-test('incident 27: a class that was made invalid holds a deletion up at the cloud’s call only, which names the field; mended, the machine goes at once', async () => {
+test('incident 27: a class made invalid while no controller ran holds a deletion up at the cloud’s call only, which names the field; mended, the machine goes at once', async () => {
   const rig = await started();
   await rig.createMachine('m-0');
   await rig.until(async () => (await rig.phase('m-0')) === 'Running');
   await rig.createPod('a', 'm-0');
   const classes = rig.admin.resource<MachineClass>(machineClasses, NAMESPACE);
+  await rig.kill();
   await classes.patch('small', { type: 'merge', body: { providerSpec: { size: 7 } } });
+  rig.start();
   await rig.deleteMachine('m-0');
   await rig.until(async () => (await rig.nodes())[0]?.spec.unschedulable === true, MINUTE);
   await rig.clock.advance(2_000);
@@ -73,6 +75,38 @@ test('incident 27: a class that was made invalid holds a deletion up at the clou
   await rig.until(async () => (await rig.machine('m-0')) === undefined, 5_000);
   expect(rig.cloud.vms).toEqual([]);
 });
+
+test.each([
+  ['in the same process', false],
+  ['in the next process', true],
+])(
+  'incident 27: a class that was made invalid holds no deletion up, %s: what it said before counts',
+  async (_when, restart) => {
+    const rig = await started();
+    const classes = rig.admin.resource<MachineClass>(machineClasses, NAMESPACE);
+    const edit = (size: unknown) => classes.patch('small', { type: 'merge', body: { providerSpec: { size } } });
+    await edit('large');
+    for (const name of ['m-0', 'm-1']) await rig.createMachine(name);
+    await rig.until(async () => (await rig.phase('m-0')) === 'Running' && (await rig.phase('m-1')) === 'Running');
+    await edit(7);
+    await rig.clock.advance(1_000);
+    if (restart) {
+      await rig.kill();
+      rig.start();
+    }
+    const kept = async () => (await classes.get('small')).metadata.annotations?.[Annotations.FormerProviderSpec];
+    expect(await kept()).toBe('{"size":"large"}');
+    await rig.deleteMachine('m-0');
+    await rig.until(async () => (await rig.machine('m-0')) === undefined, 5_000);
+    expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['m-1']);
+
+    await rig.createMachine('m-2');
+    await rig.until(async () => (await rig.description('m-2')).includes('providerSpec.size'), MINUTE);
+    await edit('small');
+    await rig.until(async () => (await rig.phase('m-2')) === 'Running', MINUTE);
+    expect(await kept()).toBeUndefined();
+  },
+);
 
 test('incident 29: a quota error keeps its category and the cloud’s own words, brackets and all, through retries and a restart', async () => {
   let short = true;
