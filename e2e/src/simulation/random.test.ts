@@ -3,7 +3,9 @@ import { play } from './random-history.ts';
 
 /** `MCM_SEEDS=1000` plays more; `MCM_SEED=17` plays one. */
 const { MCM_SEEDS = '50', MCM_SEED } = process.env;
-const seeds = MCM_SEED ? [Number(MCM_SEED)] : Array.from({ length: Number(MCM_SEEDS) }, (_, index) => index + 1);
+const first = Array.from({ length: Number(MCM_SEEDS) }, (_, index) => index + 1);
+/** 555: a Node left over from an earlier VM is deleted while no watch tells of it. It was deleted again and again without end. */
+const seeds = MCM_SEED ? [Number(MCM_SEED)] : [...new Set([...first, 555])];
 
 test.each(seeds)('seed %i: whatever happens, the wished fleet comes and is left alone', async (seed) => {
   const { violations, story } = await play(seed);

@@ -43,6 +43,7 @@ const SIZES = /^\.metadata\.annotations\.deployment\.kubernetes\.io\/(desired|ma
 const SELECTED_FOR = '.metadata.annotations.node.machine.sapcloud.io/selected-for-template';
 const CLASS_OF_NODE = '.metadata.annotations.node.machine.sapcloud.io/machine-class';
 const DELETED_FOR_HEALTH = '.metadata.annotations.node.machine.sapcloud.io/deleted-for-health';
+const REPLACEMENT = '.metadata.annotations.node.machine.sapcloud.io/replacement';
 const IN_PLACE = '.status.conditions[InPlaceUpdate]';
 const TERMINATING = '.status.conditions[Terminating]';
 const OPERATION = '.status.lastOperation';
@@ -120,6 +121,13 @@ export const RULES: readonly Rule[] = [
     kinds: ['Machine'],
     excuses: ({ path, theirs }) => path === DELETED_FOR_HEALTH && theirs === undefined,
     excusesStep: ({ lane, theirs }) => lane === DELETED_FOR_HEALTH && theirs === undefined,
+  },
+  {
+    row: 'Annotation `node.machine.sapcloud.io/replacement` of a Machine',
+    what: 'a machine that was made in the place of another bears it',
+    kinds: ['Machine'],
+    excuses: ({ path, theirs }) => path === REPLACEMENT && theirs === undefined,
+    excusesStep: ({ lane, theirs }) => lane === REPLACEMENT && theirs === undefined,
   },
   {
     row: 'Finalizer and priority of a Machine',

@@ -13,6 +13,11 @@ export const Annotations = {
    * the phase no longer tells of it then.
    */
   DeletedForHealth: 'node.machine.sapcloud.io/deleted-for-health',
+  /**
+   * Machine, `true`: made in the place of one that failed or was deleted, not because its set grew; until it runs it is a
+   * repair under way. Ours; the original has no such thing.
+   */
+  Replacement: 'node.machine.sapcloud.io/replacement',
   /** MachineDeployment → MachineSet → Machine, a Go duration: beats `spec.creationTimeout`. */
   EffectiveCreationTimeout: 'node.machine.sapcloud.io/effective-creation-timeout',
   /** Machine, a Go duration: time from creation to first join. */

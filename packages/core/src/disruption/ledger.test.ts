@@ -28,7 +28,7 @@ describe('ledger', () => {
     const machines = [
       ...machinesOf(9, 'Running'),
       machine('gone', { phase: 'Failed', deleting: true }),
-      ...fresh(1, 'Pending', 'p'),
+      machine('p', { phase: 'Pending', age: 1, replacement: true }),
     ];
     const ledger = ledgerOf(input({ current: account(10, machines) }));
     expect(ledger).toMatchObject({ leaving: 1, joining: 1, missing: 1, underWay: 1, repairing: 1, refilling: 1 });

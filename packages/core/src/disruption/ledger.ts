@@ -1,5 +1,5 @@
 import type { Machine } from '@mcm/api';
-import { createdAt, isAvailable, isFailed, isTerminating, phaseOf } from '../set/machines.ts';
+import { createdAt, isAvailable, isFailed, isReplacement, isTerminating, phaseOf } from '../set/machines.ts';
 
 /** A set as the ledger sees it. */
 export interface LedgerSet {
@@ -7,6 +7,8 @@ export interface LedgerSet {
   readonly replicas: number;
   /** All machines that it controls, those that go included. */
   readonly machines: readonly Machine[];
+  /** Places that lost their machine and have no other one yet; absent: those whose machine is still on its way out. */
+  readonly lost?: number;
 }
 
 /** What a deployment, or a set of its own, is short of and may give up. */
@@ -49,7 +51,10 @@ export interface Ledger {
   readonly missing: number;
   /** Of those, how many are being seen to: replaced, rolled or updated. The others have failed and wait. */
   readonly underWay: number;
-  /** Of those, how many are certainly repairs: what goes and is refilled, and what an old set makes, which never grows. */
+  /**
+   * Places whose machine was lost, until another one stands there: by a mark on the successor, which outlives the former
+   * machine. What an old set makes counts with or without it.
+   */
   readonly repairing: number;
   /** Of those, how many still have their former machine. */
   readonly refilling: number;
@@ -74,6 +79,8 @@ interface Tally {
   late: number;
   updating: number;
   leaving: number;
+  /** Of the joining ones, those that take the place of another. */
+  successors: number;
   /** Machines that stay unless something is decided. */
   alive: number;
   oldestJoining: number;
@@ -88,6 +95,7 @@ function tallyOf({ machines }: LedgerSet, { leaving, now }: Pick<LedgerInput, 'l
     late: 0,
     updating: 0,
     leaving: 0,
+    successors: 0,
     alive: 0,
     oldestJoining: Number.POSITIVE_INFINITY,
   };
@@ -107,6 +115,7 @@ function tallyOf({ machines }: LedgerSet, { leaving, now }: Pick<LedgerInput, 'l
       if (since + JOIN_PATIENCE_MS <= now.getTime()) tally.late++;
       else {
         tally.joining++;
+        if (isReplacement(machine)) tally.successors++;
         tally.oldestJoining = Math.min(tally.oldestJoining, since);
       }
     }
@@ -117,6 +126,24 @@ function tallyOf({ machines }: LedgerSet, { leaving, now }: Pick<LedgerInput, 'l
 /** Machines of the set that go and are made anew, and of those the ones that have not gone yet. */
 function refills({ replicas }: LedgerSet, { alive, joining, leaving }: Tally): number {
   return Math.min(leaving, Math.max(replicas - alive, 0) + joining);
+}
+
+/** Places of the set whose machine was lost and which wait for another one, made or not. */
+function repairs(
+  { replicas, lost }: LedgerSet,
+  { alive, leaving, joining, successors }: Tally,
+  isOld: boolean,
+): number {
+  const open = Math.max(replicas - alive, 0);
+  return Math.min(lost ?? leaving, open) + (isOld ? joining : successors);
+}
+
+/**
+ * Machines that serve nobody and that nobody sees to. A smaller set gives these up first: what it has too many of them is
+ * on its way out.
+ */
+function idling({ replicas }: LedgerSet, { alive, failed, silent, late }: Tally): number {
+  return Math.max(failed + silent + late - Math.max(alive - replicas, 0), 0);
 }
 
 const add = <T>(items: readonly T[], value: (item: T) => number): number =>
@@ -132,6 +159,7 @@ export function ledgerOf(input: LedgerInput): Ledger {
   const available = add(all, ({ set, tally }) => Math.min(tally.available, set.replicas));
   const [failed, silent, late] = [of('failed'), of('silent'), of('late')];
   const missing = Math.max(replicas - available, 0);
+  const waiting = add(all, ({ set, tally }) => idling(set, tally));
   const refilling = add(all, ({ set, tally }) => refills(set, tally));
   const oldest = Math.min(...all.map(({ tally }) => tally.oldestJoining));
   return {
@@ -145,8 +173,8 @@ export function ledgerOf(input: LedgerInput): Ledger {
     updating: of('updating'),
     leaving: of('leaving'),
     missing,
-    underWay: missing - Math.min(missing, failed + silent + late),
-    repairing: refilling + add(oldTallies, ({ set, tally }) => Math.max(tally.joining - refills(set, tally), 0)),
+    underWay: Math.max(missing - waiting, 0),
+    repairing: add(all, ({ set, tally }) => repairs(set, tally, set !== current)),
     refilling,
     rolling: old.some(({ replicas: size, machines }) => size > 0 || machines.length > 0),
     lateAt: Number.isFinite(oldest) ? new Date(oldest + JOIN_PATIENCE_MS) : undefined,
@@ -177,7 +205,9 @@ export const repairAllowance = (
 export function repairRoom(ledger: Ledger, limit: number): number {
   const { rolling, unavailable, underWay, repairing } = ledger;
   const allowance = repairAllowance(ledger, limit);
-  if (underWay < allowance) return allowance - underWay;
+  // The surplus of a rollout stands in for machines that are replaced: they are no less under way for that.
+  const taken = Math.max(underWay, repairing);
+  if (taken < allowance) return allowance - taken;
   const byOthers = rolling ? underWay <= unavailable : underWay > allowance;
   return byOthers && repairing === 0 ? 1 : 0;
 }

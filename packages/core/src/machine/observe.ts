@@ -83,7 +83,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     ...(machineClass ? { machineClass } : {}),
     ...(node ? { node } : {}),
     ...(nodeOfCreated ? { nodeOfCreated } : {}),
-    ...(node ? {} : squatterOf(machine, caches)),
+    ...(node ? {} : squatterOf(machine, memory, caches)),
     ...(memory.nodeVanished && !node ? { nodeWasDeleted: true } : {}),
     ...(drain ? { drain } : {}),
     ...(shortage ? { shortage } : {}),
@@ -148,10 +148,10 @@ function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node |
 }
 
 /** The Node under the machine's name for its own that is of another VM, one that no machine has. */
-function squatterOf(machine: Machine, caches: Caches): { readonly squatter?: Node } {
+function squatterOf(machine: Machine, memory: MachineMemory, caches: Caches): { readonly squatter?: Node } {
   const name = machine.metadata.labels?.[Labels.Node];
   const squatter = name ? caches.target?.nodes.store.get(name) : undefined;
-  if (!name || !squatter || isNodeOf(machine, squatter)) return {};
+  if (!name || !squatter || squatter.metadata.uid === memory.releasedNode || isNodeOf(machine, squatter)) return {};
   const owned = caches.machines.store
     .byIndex('node', name)
     .some((other) => other.spec.providerID && isNodeOf(other, squatter));

@@ -117,10 +117,9 @@ export class Performer {
       case 'deleteAttachments':
         return this.#deleteAttachments(scope, action.names);
       case 'releaseNode':
-        return this.#releaseNode(scope);
+        return this.#releaseNode(scope.o.node, scope);
       case 'deleteStaleNode':
-        if (scope.o.squatter) await this.#deleteNode(scope.o.squatter, scope.signal);
-        return;
+        return this.#releaseNode(scope.o.squatter, scope);
       default:
         return assertNever(action);
     }
@@ -301,7 +300,8 @@ export class Performer {
     }
   }
 
-  async #releaseNode({ o: { node }, memory, signal }: Scope): Promise<void> {
+  /** The cache may show the Node for long after it is gone: it is not deleted again and again meanwhile. */
+  async #releaseNode(node: Node | undefined, { memory, signal }: Scope): Promise<void> {
     if (!node) return;
     await this.#deleteNode(node, signal);
     memory.releasedNode = node.metadata.uid;

@@ -1,6 +1,7 @@
 import { EventReasons, type Machine, type MachineSet, machines as machineResource } from '@mcm/api';
 import {
   controllerOf,
+  type Draft,
   isAlreadyExists,
   isConflict,
   isNotFound,
@@ -10,6 +11,8 @@ import {
 } from '@mcm/kube';
 import type { ControllerContext } from './caches.ts';
 import type { PendingDeletions } from './expectations.ts';
+import type { LostPlaces } from './lost-places.ts';
+import { isReplacement } from './machines.ts';
 import { newMachine } from './new-machine.ts';
 import { inParallel, slowStart } from './slow-start.ts';
 
@@ -22,6 +25,21 @@ const NAMES_IN_EVENT = 10;
 export interface WriteResult {
   readonly succeeded: number;
   readonly error: unknown;
+}
+
+/** What machines are made for. */
+export interface Vacancies {
+  /** Gets the names that belong to somebody else. */
+  readonly taken: Set<string>;
+  readonly lost: LostPlaces;
+  /** So many of the new machines take the place of one that was lost. */
+  readonly replace: number;
+}
+
+/** A machine of the set, made by this request or by an earlier one. */
+interface Made {
+  readonly machine: Machine;
+  readonly isNew: boolean;
 }
 
 const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -57,20 +75,24 @@ export class MachineWriter {
    * Makes the machines with a slow start. A name that this set's machine has already is a success: an earlier creation
    * whose answer was lost, or that the cache does not show yet.
    *
-   * @param taken Gets the names that belong to somebody else.
+   * @param vacancies Places of machines that were lost are filled first.
    */
   async create(
     set: MachineSet,
     names: readonly string[],
-    taken: Set<string>,
+    { taken, lost, replace }: Vacancies,
     signal: AbortSignal,
   ): Promise<WriteResult> {
     const made: string[] = [];
+    const successors = new Set(names.slice(0, replace));
     const { creations, sets } = this.#context;
     const { uid, generation } = set.metadata;
     const key = keyOf(set);
     const task = async (name: string) => {
-      const isNew = await creations.during(uid, () => this.#createOne(set, name, taken, signal));
+      const one = newMachine(set, name, successors.has(name));
+      const { machine, isNew } = await creations.during(uid, () => this.#createOne(set, { name, one }, taken, signal));
+      this.#context.machines.recordWrite(machine);
+      lost.made(machine.metadata.uid, isReplacement(machine));
       if (isNew) made.push(name);
     };
     // The set may be made smaller while its machines are being made: the next pass knows how many are left to make.
@@ -86,20 +108,23 @@ export class MachineWriter {
     return { succeeded, error };
   }
 
-  async #createOne(set: MachineSet, name: string, taken: Set<string>, signal: AbortSignal): Promise<boolean> {
-    const { machines, log } = this.#context;
+  async #createOne(
+    set: MachineSet,
+    { name, one }: { readonly name: string; readonly one: Draft<Machine> },
+    taken: Set<string>,
+    signal: AbortSignal,
+  ): Promise<Made> {
+    const { log } = this.#context;
     try {
-      machines.recordWrite(await this.#client.create(newMachine(set, name), { signal }));
-      return true;
+      return { machine: await this.#client.create(one, { signal }), isNew: true };
     } catch (error) {
-      if (mayHaveHappened(error)) return this.#lookFor(set, name, error, signal);
+      if (mayHaveHappened(error)) return { machine: await this.#lookFor(set, name, error, signal), isNew: true };
       if (!isAlreadyExists(error)) throw error;
       // A live read: whose machine this is decides whether another one is made.
       const existing = await this.#client.get(name, { signal });
       if (controllerOf(existing)?.uid === set.metadata.uid) {
         log.info('The machine had been created already', { set: set.metadata.name, machine: name });
-        machines.recordWrite(existing);
-        return false;
+        return { machine: existing, isNew: false };
       }
       taken.add(name);
       throw new Error(`the name ${name} belongs to a machine that this set does not control`, { cause: error });
@@ -107,11 +132,10 @@ export class MachineWriter {
   }
 
   /** After a creation without an answer: a live read, because a machine that is not known of is one too many elsewhere. */
-  async #lookFor(set: MachineSet, name: string, error: unknown, signal: AbortSignal): Promise<boolean> {
+  async #lookFor(set: MachineSet, name: string, error: unknown, signal: AbortSignal): Promise<Machine> {
     const found = await settled(this.#client.get(name, { signal }));
     if (found === undefined || controllerOf(found)?.uid !== set.metadata.uid) throw error;
-    this.#context.machines.recordWrite(found);
-    return true;
+    return found;
   }
 
   /** Deletes the machines, all of them in parallel; what is deleted or gone already is a success. */

@@ -7,6 +7,7 @@ import {
   type Machine,
   type MachinePhase,
   NodeConditions,
+  TRUE_LOWER,
   UpdateResults,
 } from '@mcm/api';
 import { parseInteger, parseTime } from './text.ts';
@@ -35,6 +36,10 @@ export const isReady = (machine: Machine): boolean =>
 /** Moved here by an in-place update whose hand-over is not finished: the set must not delete it. */
 export const isBeingHandedOver = (machine: Machine): boolean =>
   machine.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful;
+
+/** Made in the place of a machine that was lost. */
+export const isReplacement = (machine: Machine): boolean =>
+  machine.metadata.annotations?.[Annotations.Replacement] === TRUE_LOWER;
 
 /** How far an in-place update of its node is, as the machine controller copied it into the status. */
 export const updateReasonOf = (machine: Machine): string | undefined =>

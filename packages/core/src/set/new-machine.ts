@@ -6,6 +6,7 @@ import {
   type Machine,
   type MachineSet,
   type MachineSpec,
+  TRUE_LOWER,
 } from '@mcm/api';
 import type { Draft } from '@mcm/kube';
 import { controllerReference } from './claim.ts';
@@ -20,8 +21,9 @@ export function effectiveCreationTimeout(set: MachineSet): string | undefined {
 /**
  * A new machine of a set. It is born with its finalizer, its owner and its priority, which the original writes
  * afterwards one by one.
+ * @param replaces Whether it takes the place of a machine that was lost.
  */
-export function newMachine(set: MachineSet, name: string): Draft<Machine> {
+export function newMachine(set: MachineSet, name: string, replaces = false): Draft<Machine> {
   const template = set.spec.template;
   const forced = set.metadata.annotations?.[Annotations.EffectiveCreationTimeout];
   const creationTimeout = effectiveCreationTimeout(set);
@@ -37,6 +39,7 @@ export function newMachine(set: MachineSet, name: string): Draft<Machine> {
         [Annotations.Priority]: String(DEFAULT_MACHINE_PRIORITY),
         ...template.metadata?.annotations,
         ...(forced === undefined ? {} : { [Annotations.EffectiveCreationTimeout]: forced }),
+        ...(replaces ? { [Annotations.Replacement]: TRUE_LOWER } : {}),
       },
       finalizers: [...new Set([...(template.metadata?.finalizers ?? []), Finalizers.MachineControllerManager])],
       ownerReferences: [controllerReference(set)],

@@ -19,10 +19,11 @@ import { claim } from './claim.ts';
 import { CLASS_LOOK_MS, ClassLookup } from './class-lookup.ts';
 import { findCondition } from './conditions.ts';
 import { PendingDeletions } from './expectations.ts';
+import { LostPlaces } from './lost-places.ts';
 import { MachineWriter, mayHaveHappened, type WriteResult } from './machine-writer.ts';
 import { isFailed, phaseOf } from './machines.ts';
 import { RepairGroups } from './repair-group.ts';
-import { planReplicas } from './replicas.ts';
+import { planReplicas, survivors } from './replicas.ts';
 import { compileSelector } from './selector.ts';
 import { nextMachineNames } from './slots.ts';
 import { Staff } from './staff.ts';
@@ -42,6 +43,7 @@ interface Memory {
   readonly pending: PendingDeletions;
   /** Names that belong to machines of others. */
   readonly taken: Set<string>;
+  readonly lost: LostPlaces;
 }
 
 /** Keeps every MachineSet at its number of machines (sheet 7.2). */
@@ -62,10 +64,10 @@ export class SetReconciler {
   constructor(context: ControllerContext, wake: (key: string, afterMs: number) => void) {
     this.#context = context;
     this.#wake = wake;
-    this.#groups = new RepairGroups(
-      context,
-      (set, { metadata }) => this.#memory.get(keyOf(set))?.pending.has(metadata.uid) === true,
-    );
+    this.#groups = new RepairGroups(context, {
+      leaving: (set, { metadata }) => this.#known(set)?.pending.has(metadata.uid) === true,
+      lost: (set, alive) => (this.#known(set)?.lost ?? new LostPlaces()).count(set, alive),
+    });
     this.#sets = context.client.resource(machineSets, context.namespace);
     this.#writer = new MachineWriter(context);
     this.#status = new SetStatusWriter(context, this.#sets);
@@ -98,11 +100,21 @@ export class SetReconciler {
     return this.#context.machines.store.byIndex(BY_CONTROLLER, set.metadata.uid);
   }
 
+  #known(set: MachineSet): Memory | undefined {
+    const known = this.#memory.get(keyOf(set));
+    return known?.uid === set.metadata.uid ? known : undefined;
+  }
+
   #memoryOf(set: MachineSet): Memory {
     const key = keyOf(set);
-    const known = this.#memory.get(key);
-    if (known?.uid === set.metadata.uid) return known;
-    const fresh: Memory = { uid: set.metadata.uid, pending: new PendingDeletions(), taken: new Set() };
+    const known = this.#known(set);
+    if (known) return known;
+    const fresh: Memory = {
+      uid: set.metadata.uid,
+      pending: new PendingDeletions(),
+      taken: new Set(),
+      lost: new LostPlaces(),
+    };
     this.#memory.set(key, fresh);
     return fresh;
   }
@@ -124,9 +136,10 @@ export class SetReconciler {
     signal: AbortSignal,
   ): Promise<{ failure: Failure | undefined; lookAgain: Outcome; held: readonly HeldMachine[] }> {
     const { clock, log } = this.#context;
-    const { pending, taken } = this.#memoryOf(set);
+    const { pending, taken, lost } = this.#memoryOf(set);
     const machines = this.#machinesOf(set);
     const deleting = pending.settle(machines);
+    const replace = lost.look(set, survivors({ machines, deleting }));
     const now = clock.now();
     const alone = deploymentOf(set, this.#context) === undefined;
     const unwell = machines.some((machine) => isFailed(machine) || (alone && phaseOf(machine) === 'Unknown'));
@@ -156,7 +169,7 @@ export class SetReconciler {
         [...machines.map(({ metadata }) => metadata.name), ...taken],
         plan.create,
       );
-      const failure = failureOf('create', await this.#writer.create(set, names, taken, signal));
+      const failure = failureOf('create', await this.#writer.create(set, names, { taken, lost, replace }, signal));
       if (failure) return { failure, lookAgain, held };
     }
     if (doomed.length === 0) return { failure: undefined, lookAgain, held };

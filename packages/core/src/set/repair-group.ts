@@ -7,15 +7,22 @@ import { countsTerminating } from '../disruption/safeguards.ts';
 import { BY_CONTROLLER, type ControllerContext } from './caches.ts';
 import { isTerminating } from './machines.ts';
 
+/** What the controller of sets knows and the caches do not show. */
+export interface SetMemory {
+  /** Whether the deletion of the set's machine was sent and the cache does not show it yet. */
+  readonly leaving: (set: MachineSet, machine: Machine) => boolean;
+  /** Places of the set that lost their machine and have no other one yet. */
+  readonly lost: (set: MachineSet, alive: readonly Machine[]) => number;
+}
+
 /** Reads from the caches what the sets of one deployment have to share. */
 export class RepairGroups {
   readonly #context: ControllerContext;
-  readonly #leaving: (set: MachineSet, machine: Machine) => boolean;
+  readonly #memory: SetMemory;
 
-  /** @param leaving Whether the deletion of the set's machine was sent and the cache does not show it yet. */
-  constructor(context: ControllerContext, leaving: (set: MachineSet, machine: Machine) => boolean) {
+  constructor(context: ControllerContext, memory: SetMemory) {
     this.#context = context;
-    this.#leaving = leaving;
+    this.#memory = memory;
   }
 
   readonly nodeAnnotations = (name: string): Readonly<Record<string, string>> | undefined => {
@@ -41,14 +48,15 @@ export class RepairGroups {
     const account = (one: MachineSet) => {
       const machines = this.#machinesOf(one);
       for (const machine of machines) owners.set(machine, one);
-      return { replicas: one.spec.replicas ?? 0, machines };
+      const alive = machines.filter((machine) => !isTerminating(machine) && !this.#memory.leaving(one, machine));
+      return { replicas: one.spec.replicas ?? 0, machines, lost: this.#memory.lost(one, alive) };
     };
     return planRepairs({
       replicas: (deployment ?? set).spec.replicas ?? 0,
       unavailable: deployment ? limitsOf(deployment).unavailable : 0,
       current: current && account(current),
       old: old.map(account),
-      leaving: (machine) => this.#leaving(owners.get(machine) ?? set, machine),
+      leaving: (machine) => this.#memory.leaving(owners.get(machine) ?? set, machine),
       limit: safeguards.settings.maxUnhealthyReplacements,
       breakerOf: (machine) => safeguards.breakerOf(machine, now),
       nodeAnnotations: this.nodeAnnotations,
@@ -67,7 +75,7 @@ export class RepairGroups {
     }
     const taken = this.#siblings(deployment).map((one) => {
       const machines = this.#machinesOf(one);
-      const alive = machines.filter((machine) => !isTerminating(machine) && !this.#leaving(one, machine)).length;
+      const alive = machines.filter((machine) => !isTerminating(machine) && !this.#memory.leaving(one, machine)).length;
       const reserved = one.metadata.uid === set.metadata.uid ? alive : Math.max(alive, one.spec.replicas ?? 0);
       return reserved + machines.length - alive;
     });

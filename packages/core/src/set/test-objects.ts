@@ -35,11 +35,13 @@ export interface MachineOptions {
   readonly preserve?: string;
   readonly labels?: Record<string, string>;
   readonly deleting?: boolean;
+  /** Made in the place of one that was lost. */
+  readonly replacement?: boolean;
   readonly owner?: MachineSet;
 }
 
 export function machine(name: string, options: MachineOptions = {}): Machine {
-  const { phase, age = 60, priority, marked, preservedUntil, preserve, labels, deleting, owner } = options;
+  const { phase, age = 60, priority, marked, preservedUntil, preserve, labels, deleting, replacement, owner } = options;
   return {
     apiVersion: API_VERSION,
     kind: 'Machine',
@@ -50,6 +52,7 @@ export function machine(name: string, options: MachineOptions = {}): Machine {
         ...(priority === undefined ? {} : { [Annotations.Priority]: priority }),
         ...(marked === undefined ? {} : { [Annotations.MarkedForDeletionTime]: minutes(marked) }),
         ...(preserve === undefined ? {} : { [Annotations.Preserve]: preserve }),
+        ...(replacement ? { [Annotations.Replacement]: 'true' } : {}),
       },
       ...(deleting ? { deletionTimestamp: minutes(0) } : {}),
       ...(owner

@@ -1,0 +1,313 @@
+import { Labels, type Machine, type MachineSet } from '@mcm/api';
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { currentReplicas, planRollingUpdate } from '../deployment/rolling-update.ts';
+import { sizeOf } from '../deployment/size.ts';
+import { LostPlaces } from '../set/lost-places.ts';
+import { createdAt, isAvailable, isFailed, isTerminating, phaseOf } from '../set/machines.ts';
+import { planReplicas, survivors } from '../set/replicas.ts';
+import { machine, NOW, set } from '../set/test-objects.ts';
+import { JOIN_PATIENCE_MS } from './ledger.ts';
+import { planRepairs } from './repairs.ts';
+
+/** What befalls a deployment; numbers choose among what there is. */
+type Act =
+  | { readonly do: 'sync' | 'run' | 'fail' | 'bury' | 'delete' | 'see'; readonly which: number }
+  | { readonly do: 'create'; readonly which: number; readonly most: number }
+  | { readonly do: 'roll' | 'kill' | 'template' | 'back' }
+  | { readonly do: 'freeze'; readonly which: number }
+  | { readonly do: 'scale'; readonly replicas: number }
+  | { readonly do: 'wait'; readonly minutes: number };
+
+const which = fc.nat(40);
+const often = fc.oneof(
+  fc.record({ do: fc.constantFrom('sync' as const, 'run' as const, 'bury' as const, 'see' as const), which }),
+  fc.record({ do: fc.constant('fail' as const), which }),
+  fc.record({ do: fc.constant('roll' as const) }),
+);
+const act: fc.Arbitrary<Act> = fc.oneof(
+  { weight: 8, arbitrary: often },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('create' as const), which, most: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('delete' as const, 'freeze' as const), which }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constantFrom('kill' as const, 'template' as const, 'back' as const) }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('scale' as const), replicas: fc.integer({ min: 1, max: 8 }) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('wait' as const), minutes: fc.integer({ min: 1, max: 25 }) }) },
+);
+
+const history = fc.record({
+  replicas: fc.integer({ min: 1, max: 8 }),
+  surge: fc.nat(3),
+  unavailable: fc.nat(3),
+  limit: fc.integer({ min: 1, max: 3 }),
+  acts: fc.array(act, { minLength: 20, maxLength: 120 }),
+});
+type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
+
+/** A repair as somebody sees it who knows all: the machine that came in the place, once there is one. */
+interface Repair {
+  successor: string | undefined;
+}
+
+/** A set as the server has it, what the controller remembers of it, and what is true. */
+interface Staffed {
+  set: MachineSet;
+  machines: Machine[];
+  lost: LostPlaces;
+  /** Deletions that were sent and that the cache does not show. */
+  readonly pending: Set<string>;
+  repairs: Repair[];
+}
+
+let named = 0;
+
+class Model {
+  now = NOW.getTime();
+  replicas: number;
+  readonly surge: number;
+  readonly unavailable: number;
+  readonly limit: number;
+  /** The last one is the current one. */
+  sets: Staffed[] = [];
+  readonly broken: string[] = [];
+
+  constructor({ replicas, surge, unavailable, limit }: History) {
+    this.replicas = replicas;
+    this.surge = surge;
+    this.unavailable = surge === 0 ? Math.max(unavailable, 1) : unavailable;
+    this.limit = limit;
+    const first = this.add(replicas);
+    first.machines = Array.from({ length: replicas }, () => this.born('Running'));
+  }
+
+  add(replicas: number): Staffed {
+    const staffed: Staffed = {
+      set: set(`s${++named}`, replicas),
+      machines: [],
+      lost: new LostPlaces(),
+      pending: new Set(),
+      repairs: [],
+    };
+    this.sets.push(staffed);
+    return staffed;
+  }
+
+  born(phase: 'Running' | 'Pending', replacement = false): Machine {
+    const age = (NOW.getTime() - this.now) / 60_000;
+    return machine(`m${++named}`, { phase, age, replacement });
+  }
+
+  get most(): number {
+    return Math.min(this.unavailable, this.replicas);
+  }
+
+  alive = ({ machines, pending }: Staffed): Machine[] =>
+    machines.filter((one) => !isTerminating(one) && !pending.has(one.metadata.uid));
+
+  repairsOf() {
+    const account = (one: Staffed) => ({
+      replicas: one.set.spec.replicas ?? 0,
+      machines: one.machines,
+      lost: one.lost.count(one.set, this.alive(one)),
+    });
+    const [current, ...old] = this.sets.toReversed();
+    return planRepairs({
+      replicas: this.replicas,
+      unavailable: this.most,
+      current: current && account(current),
+      old: old.map(account),
+      leaving: ({ metadata }) => this.sets.some(({ pending }) => pending.has(metadata.uid)),
+      limit: this.limit,
+      breakerOf: () => undefined,
+      nodeAnnotations: () => ({}),
+      now: new Date(this.now),
+    });
+  }
+
+  /** A pass of the controller over a set; of what it makes only so many come about. */
+  sync(staffed: Staffed, makes = Number.POSITIVE_INFINITY): void {
+    const { set: owner, pending, machines, lost } = staffed;
+    const deleting = new Map([...pending].map((uid) => [uid, 'asked' as const]));
+    const replace = lost.look(owner, survivors({ machines, deleting }));
+    const repairs = this.repairsOf();
+    const plan = planReplicas({
+      set: owner,
+      machines,
+      deleting,
+      nodeAnnotations: () => ({}),
+      replaceable: new Set(repairs.go),
+      now: new Date(this.now),
+    });
+    for (let i = 0; i < Math.min(plan.create, makes); i++) {
+      const made = this.born('Pending', i < replace);
+      lost.made(made.metadata.uid, i < replace);
+      machines.push(made);
+      const open = staffed.repairs.find(({ successor }) => successor === undefined);
+      if (open) open.successor = made.metadata.uid;
+    }
+    for (const { metadata } of plan.doomed) pending.add(metadata.uid);
+    this.judge(staffed, plan.doomed);
+    staffed.set = { ...owner, status: { ...owner.status, replicas: machines.length } };
+  }
+
+  /** Repairs that are not at their end, by what is true. */
+  underWay(staffed: Staffed): number {
+    const alive = this.alive(staffed);
+    const open = Math.max((staffed.set.spec.replicas ?? 0) - alive.length, 0);
+    staffed.repairs = staffed.repairs.filter((repair) => {
+      const made = alive.find(({ metadata }) => metadata.uid === repair.successor);
+      // Lost again before it ran: the place is empty as before.
+      if (!made) repair.successor = undefined;
+      if (!made) return true;
+      return phaseOf(made) === 'Pending' && createdAt(made) + JOIN_PATIENCE_MS > this.now;
+    });
+    const filled = staffed.repairs.filter(({ successor }) => successor !== undefined);
+    const empty = staffed.repairs.filter(({ successor }) => successor === undefined).slice(0, open);
+    staffed.repairs = [...filled, ...empty];
+    return staffed.repairs.length;
+  }
+
+  judge(staffed: Staffed, doomed: readonly Machine[]): void {
+    const wanted = staffed.set.spec.replicas ?? 0;
+    const begun = Math.min(doomed.filter(isFailed).length, Math.max(wanted - this.alive(staffed).length, 0));
+    for (let i = 0; i < begun; i++) staffed.repairs.push({ successor: undefined });
+    const all = this.sets.reduce((sum, one) => sum + this.underWay(one), 0);
+    const rolling = this.sets.slice(0, -1).some((one) => (one.set.spec.replicas ?? 0) + one.machines.length > 0);
+    const allowed = Math.max(rolling ? Math.min(this.limit, this.most) : this.limit, 1);
+    if (begun > 0 && all > allowed) this.broken.push(`${all} repairs at once, ${allowed} are allowed`);
+    const missing = this.missing();
+    if (begun > 0 && rolling && missing > Math.max(this.most, 0) + 1 && all > 1) {
+      this.broken.push(`${missing} places are being seen to, ${this.most} may be`);
+    }
+  }
+
+  /** Places that nobody fills and that do not wait. */
+  missing(): number {
+    const machines = this.sets.flatMap(this.alive);
+    const late = (one: Machine) => phaseOf(one) === 'Pending' && createdAt(one) + JOIN_PATIENCE_MS <= this.now;
+    const filled = machines.filter((one) => isAvailable(one) || isFailed(one) || late(one)).length;
+    return this.replicas - filled;
+  }
+
+  roll(): void {
+    const sizes = this.sets.map((one) => {
+      const available = one.machines.filter(isAvailable).length;
+      return sizeOf(one.set, { available, replicas: one.machines.length });
+    });
+    const current = sizes.at(-1);
+    if (!current) return;
+    const target = { replicas: this.replicas, surge: this.surge, unavailable: this.most };
+    const { resize } = planRollingUpdate({ current, old: sizes.slice(0, -1) }, target);
+    for (const one of this.sets) this.resize(one, resize.get(one.set.metadata.name));
+    this.sets = this.sets.filter((one, index) => {
+      const empty = (one.set.spec.replicas ?? 0) + one.machines.length === 0;
+      return index === this.sets.length - 1 || !empty;
+    });
+  }
+
+  resize(one: Staffed, replicas: number | undefined): void {
+    if (replicas !== undefined) one.set = { ...one.set, spec: { ...one.set.spec, replicas } };
+  }
+
+  template(): void {
+    const sizes = this.sets.map((one) => sizeOf(one.set, { available: 0, replicas: one.machines.length }));
+    const target = { replicas: this.replicas, surge: this.surge, unavailable: this.most };
+    this.add(currentReplicas({ current: undefined, old: sizes }, target));
+  }
+
+  change(one: Machine, owner: Staffed, with_: (machine: Machine) => Machine): void {
+    owner.machines = owner.machines.map((other) => (other === one ? with_(one) : other));
+  }
+}
+
+const inPhase = (phase: 'Running' | 'Failed', since: number) => (one: Machine) => ({
+  ...one,
+  status: { currentStatus: { phase, lastUpdateTime: new Date(since).toISOString() } },
+});
+const deleting = (one: Machine): Machine => ({
+  ...one,
+  metadata: { ...one.metadata, deletionTimestamp: NOW.toISOString() },
+});
+
+/** Acts on one machine of those that it can happen to. */
+function onMachine(model: Model, { do: what, which: nth }: { readonly do: string; readonly which: number }): void {
+  const all = model.sets.flatMap((owner) => owner.machines.map((one) => ({ owner, one })));
+  const gone = (uid: string) => model.sets.some(({ pending }) => pending.has(uid));
+  const able = all.filter(({ one }) => {
+    const { uid, deletionTimestamp } = one.metadata;
+    if (what === 'bury') return deletionTimestamp !== undefined || gone(uid);
+    if (what === 'see') return deletionTimestamp === undefined && gone(uid);
+    if (isTerminating(one)) return false;
+    if (what === 'run') return phaseOf(one) === 'Pending';
+    return what === 'fail' ? isAvailable(one) : true;
+  });
+  const chosen = able[nth % Math.max(able.length, 1)];
+  if (!chosen) return;
+  const { owner, one } = chosen;
+  if (what === 'bury') {
+    owner.machines = owner.machines.filter((other) => other !== one);
+    owner.pending.delete(one.metadata.uid);
+  }
+  if (what === 'see' || what === 'delete') {
+    model.change(one, owner, deleting);
+    owner.pending.delete(one.metadata.uid);
+  }
+  if (what === 'run' || what === 'fail')
+    model.change(one, owner, inPhase(what === 'run' ? 'Running' : 'Failed', model.now));
+}
+
+function freeze(chosen: Staffed): void {
+  const { [Labels.Freeze]: frozen, ...labels } = chosen.set.metadata.labels ?? {};
+  const others = frozen === undefined ? { ...labels, [Labels.Freeze]: 'True' } : labels;
+  chosen.set = { ...chosen.set, metadata: { ...chosen.set.metadata, labels: others } };
+}
+
+/** Another manager: it knows what the server knows. */
+function restart(one: Staffed): void {
+  one.lost = new LostPlaces();
+  one.machines = one.machines.map((other) => (one.pending.has(other.metadata.uid) ? deleting(other) : other));
+  one.pending.clear();
+}
+
+/** Acts on one set. */
+function onSet(model: Model, chosen: Staffed, action: Act): void {
+  if (action.do === 'freeze') freeze(chosen);
+  if (action.do === 'sync') model.sync(chosen);
+  if (action.do === 'create') model.sync(chosen, action.most);
+}
+
+/** Acts on the deployment. */
+function onAll(model: Model, action: Act): void {
+  if (action.do === 'roll') model.roll();
+  if (action.do === 'template') model.template();
+  if (action.do === 'back') model.sets = [...model.sets.slice(1), ...model.sets.slice(0, 1)];
+  if (action.do === 'scale') model.replicas = action.replicas;
+  if (action.do === 'wait') model.now += action.minutes * 60_000;
+  if (action.do === 'kill') model.sets.forEach(restart);
+}
+
+const ON_SET: ReadonlySet<string> = new Set(['sync', 'create', 'freeze']);
+
+function perform(model: Model, action: Act): void {
+  const chosen = 'which' in action ? model.sets[action.which % model.sets.length] : undefined;
+  if (!('which' in action)) onAll(model, action);
+  else if (!ON_SET.has(action.do)) onMachine(model, action);
+  else if (chosen) onSet(model, chosen, action);
+}
+
+const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 5_000), endOnFailure: true };
+
+test('a repair lasts until its successor runs: rollouts, failures, restarts, frozen sets, failed creations; never one more than is allowed', () => {
+  fc.assert(
+    fc.property(history, (story) => {
+      const model = new Model(story);
+      // Every controller has looked at its set before anything happens.
+      for (const one of model.sets) model.sync(one);
+      for (const action of story.acts) perform(model, action);
+      expect(model.broken).toEqual([]);
+    }),
+    runs,
+  );
+}, 600_000);
