@@ -2,6 +2,7 @@ export { type CertificateAuthority, createAuthority, type KeyPair, openAuthority
 export { keepAuthority } from './certificates/keep.ts';
 export type { Clock, Timer } from './clock.ts';
 export { realClock } from './clock.ts';
+export type { EvictionRules } from './controllers/index.ts';
 export type { JsonSchema, KindDefinition, PrinterColumn } from './kinds/kind.ts';
 export type { ApiObject, Json, JsonObject, ObjectMeta, OwnerReference } from './object.ts';
 export type { ControlPlane, ControlPlaneOptions, RequestLogEntry } from './plane.ts';

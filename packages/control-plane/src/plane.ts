@@ -9,7 +9,7 @@ import { keepAuthority, keepServiceAccountKey, keepToken } from './certificates/
 import { renderKubeconfig } from './certificates/kubeconfig.ts';
 import { createSigner } from './certificates/signer.ts';
 import { type Clock, realClock } from './clock.ts';
-import { builtinControllers } from './controllers/index.ts';
+import { builtinControllers, type EvictionRules } from './controllers/index.ts';
 import { builtinAdmission, builtinKinds, systemObjects } from './kinds/index.ts';
 import type { ApiObject } from './object.ts';
 import { ensureObject, ensureSystemObjects } from './registry/bootstrap.ts';
@@ -42,6 +42,8 @@ export interface ControlPlaneOptions {
    * them after that, as a controller manager beside it would.
    */
   readonly controllersAfter?: Promise<unknown>;
+  /** How fast pods leave lost nodes, in the words of kube-controller-manager's flags and with its defaults. */
+  readonly evictionRules?: Partial<EvictionRules>;
   /** CustomResourceDefinitions that are there from the start. */
   readonly crds?: readonly object[];
   /** Token of the administrator; default: a fresh random one (with a folder: the one kept there). */
@@ -175,6 +177,7 @@ async function serve(
       clock,
       random,
       caCertificate: authority?.certificate,
+      evictionRules: options.evictionRules,
       signer: createSigner(authorityOf, clock),
       accountToken: (account, bound) =>
         registry.tokens?.issue({ account, bound, audiences: [ISSUER], expirationSeconds: SECRET_TOKEN_SECONDS }),

@@ -27,6 +27,7 @@ import { jobController, ttlAfterFinished } from './workloads/job/index.ts';
 import { replicaSetController, replicationController } from './workloads/replica-set.ts';
 import { statefulSetController } from './workloads/stateful-set/index.ts';
 
+export type { EvictionRules } from './node/zones.ts';
 export type { PlaneClient } from './runtime/api.ts';
 export type { ControllerEnvironment } from './runtime/controller.ts';
 

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../object.ts';
 import { settle, TestPlane } from '../testing.ts';
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
@@ -16,40 +15,10 @@ async function join(plane: TestPlane): Promise<void> {
   });
 }
 
-const renew = (plane: TestPlane): Promise<ApiObject> =>
-  plane.patch(`${LEASES}/n`, { spec: { renewTime: plane.clock.now().toISOString().replace('Z', '000Z') } });
-
 const taintsOf = async (plane: TestPlane): Promise<unknown[]> => {
   const spec = (await plane.must('GET', '/api/v1/nodes/n')).spec as { taints?: { key: string; effect: string }[] };
   return (spec.taints ?? []).map(({ key, effect }) => `${key}:${effect}`);
 };
-
-test('a node that renews its lease stays ready, without a write; one that stops becomes unreachable', async () => {
-  await using plane = await TestPlane.start('node-lifecycle');
-  await join(plane);
-  const before = (await plane.must('GET', '/api/v1/nodes/n')).metadata.resourceVersion;
-  for (let beat = 0; beat < 30; beat++) {
-    await plane.clock.advance(10_000);
-    await renew(plane);
-  }
-  expect((await plane.must('GET', '/api/v1/nodes/n')).metadata.resourceVersion).toBe(before);
-  await plane.clock.advance(39_000);
-  expect(await taintsOf(plane)).toEqual([]);
-  await plane.clock.advance(41_000);
-  expect(await taintsOf(plane)).toEqual([
-    'node.kubernetes.io/unreachable:NoSchedule',
-    'node.kubernetes.io/unreachable:NoExecute',
-  ]);
-  const node = await plane.must('GET', '/api/v1/nodes/n');
-  expect(node.status).toMatchObject({
-    conditions: expect.arrayContaining([
-      expect.objectContaining({ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }),
-    ]),
-  });
-  await plane.patch('/api/v1/nodes/n/status', { status: { conditions: [{ type: 'Ready', status: 'True' }] } });
-  expect(await taintsOf(plane)).toEqual([]);
-  expect(plane.errors).toEqual([]);
-});
 
 test('cordons and pressures become taints, and go with them', async () => {
   await using plane = await TestPlane.start('node-lifecycle');

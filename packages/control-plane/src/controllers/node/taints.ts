@@ -16,39 +16,58 @@ const BY_CONDITION: Readonly<Record<string, Readonly<Record<string, string>>>> =
 };
 
 const OWN_NO_SCHEDULE = new Set([UNSCHEDULABLE, ...Object.values(BY_CONDITION).flatMap((keys) => Object.values(keys))]);
-const OWN_NO_EXECUTE = new Set([NOT_READY, UNREACHABLE]);
+/** The taints that expel pods; a node has at most one of them. */
+const EXPELLING: readonly string[] = [NOT_READY, UNREACHABLE];
 
-const isOwn = ({ key, effect }: Plain): boolean =>
-  (effect === 'NoSchedule' && OWN_NO_SCHEDULE.has(String(key))) ||
-  (effect === 'NoExecute' && OWN_NO_EXECUTE.has(String(key)));
+const taintsOf = (node: ApiObject): Plain[] => items(look(node, 'spec'), 'taints');
 
-/** The taints that a node's conditions and its cordon ask for: `key:effect`. */
-function wantedTaints(node: ApiObject): Set<string> {
+/** The keys of the taints that a node's conditions and its cordon ask for. */
+function wantedKeys(node: ApiObject): Set<string> {
   const wanted = new Set<string>();
   for (const { type, status } of items(look(node, 'status'), 'conditions')) {
     const key = BY_CONDITION[String(type)]?.[String(status)];
-    if (key === undefined) continue;
-    wanted.add(`${key}:NoSchedule`);
-    if (type === 'Ready') wanted.add(`${key}:NoExecute`);
+    if (key !== undefined) wanted.add(key);
   }
-  if (look(node, 'spec').unschedulable === true) wanted.add(`${UNSCHEDULABLE}:NoSchedule`);
+  if (look(node, 'spec').unschedulable === true) wanted.add(UNSCHEDULABLE);
   return wanted;
 }
 
+/** The taints of a node after some are taken away and some added, others as they are and in their order; undefined: as they are. */
+function changed(
+  node: ApiObject,
+  isKept: (taint: Plain) => boolean,
+  effect: string,
+  keys: Iterable<string>,
+  now: string,
+) {
+  const taints = taintsOf(node);
+  const kept = taints.filter(isKept);
+  const present = new Set(kept.filter((taint) => taint.effect === effect).map(({ key }) => key));
+  const added = [...keys].filter((key) => !present.has(key)).map((key) => ({ key, effect, timeAdded: now }));
+  return added.length === 0 && kept.length === taints.length ? undefined : [...kept, ...added];
+}
+
 /**
- * The taints that a node should have; undefined when it has them. Taints of others stay as they are, and in their order.
+ * The taints with those that keep new pods off a node, as its conditions and its cordon ask for them; undefined when it has them.
  * `now`: RFC 3339, for the time at which a taint was added.
  */
-export function taintsOf(node: ApiObject, now: string): Plain[] | undefined {
-  const taints = items(look(node, 'spec'), 'taints');
-  const wanted = wantedTaints(node);
-  const kept = taints.filter((taint) => !isOwn(taint) || wanted.has(`${taint.key}:${taint.effect}`));
-  const present = new Set(kept.map(({ key, effect }) => `${key}:${effect}`));
-  const missing = [...wanted].filter((id) => !present.has(id));
-  if (missing.length === 0 && kept.length === taints.length) return undefined;
-  const added = missing.map((id) => {
-    const [key = '', effect = ''] = id.split(':');
-    return { key, effect, timeAdded: now };
-  });
-  return [...kept, ...added];
+export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefined {
+  const wanted = wantedKeys(node);
+  const isKept = ({ key, effect }: Plain): boolean =>
+    effect !== 'NoSchedule' || !OWN_NO_SCHEDULE.has(String(key)) || wanted.has(String(key));
+  return changed(node, isKept, 'NoSchedule', wanted, now);
 }
+
+/** The taints with `key` as the one that expels pods, or none of these; undefined when it is so. */
+export function expellingTaints(node: ApiObject, key: string | undefined, now: string): Plain[] | undefined {
+  const isKept = (taint: Plain): boolean =>
+    taint.effect !== 'NoExecute' || !EXPELLING.includes(String(taint.key)) || taint.key === key;
+  return changed(node, isKept, 'NoExecute', key === undefined ? [] : [key], now);
+}
+
+/** The key of the taint that expels the pods of a node now. */
+export const expellingKey = (node: ApiObject): string | undefined =>
+  EXPELLING.find((key) => taintsOf(node).some((taint) => taint.effect === 'NoExecute' && taint.key === key));
+
+/** The key of the taint that belongs to a Ready condition with this status. */
+export const expellingKeyFor = (ready: string): string | undefined => BY_CONDITION.Ready?.[ready];

@@ -2,6 +2,7 @@ import type { BoundObject } from '../../auth/service-account-tokens.ts';
 import type { Signer } from '../../certificates/signer.ts';
 import type { Clock } from '../../clock.ts';
 import type { ApiObject } from '../../object.ts';
+import type { EvictionRules } from '../node/zones.ts';
 import { Api, type PlaneClient, type Resource, resourceKey } from './api.ts';
 import { Directory } from './directory.ts';
 import { EventWriter, type Recorder, recorderOf } from './events.ts';
@@ -24,6 +25,8 @@ export interface ControllerEnvironment {
   readonly signer?: Signer | undefined;
   /** Makes tokens of service accounts; absent: Secrets that ask for one stay without. */
   readonly accountToken?: AccountTokenMaker | undefined;
+  /** How lost nodes are expelled, where it is not as kube-controller-manager does by default. */
+  readonly evictionRules?: Partial<EvictionRules> | undefined;
   /** Told of work that failed and will be tried again. */
   readonly onError?: (controller: string, key: string, error: unknown) => void;
 }
@@ -36,6 +39,7 @@ export interface ControllerContext {
   readonly caCertificate: string | undefined;
   readonly signer: Signer | undefined;
   readonly accountToken: AccountTokenMaker | undefined;
+  readonly evictionRules: Partial<EvictionRules> | undefined;
   readonly signal: AbortSignal;
   /** The shared cache of a resource; it starts when all controllers have asked for theirs. */
   readonly informer: (resource: Resource) => Informer;
@@ -112,6 +116,7 @@ export async function runControllers(
       caCertificate: environment.caCertificate,
       signer: environment.signer,
       accountToken: environment.accountToken,
+      evictionRules: environment.evictionRules,
       signal,
       informer: (resource) => share(resource, PROJECTIONS.get(resource) ?? withoutManagedFields),
       metadataInformer: (resource) => share(resource, metadataOnly),

@@ -1,0 +1,47 @@
+import { items, look, type Plain } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { conditionOf } from '../runtime/objects.ts';
+
+/** What a kubelet reports; `NetworkUnavailable` is others' matter. */
+const WATCHED_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
+
+/** Status of a node's Ready condition; undefined: nobody has ever reported. */
+export function readyOf(node: ApiObject): string | undefined {
+  const condition = conditionOf(node, 'Ready');
+  return condition === undefined ? undefined : String(condition.status);
+}
+
+/** The conditions of a node that has gone silent; undefined when that is said already. `now`: RFC 3339. */
+export function lostConditions(node: ApiObject, now: string): Plain[] | undefined {
+  if (readyOf(node) === 'Unknown') return undefined;
+  const next = [...items(look(node, 'status'), 'conditions')];
+  for (const type of WATCHED_CONDITIONS) {
+    const at = next.findIndex((condition) => condition.type === type);
+    const old = next[at];
+    if (old?.status === 'Unknown') continue;
+    const never = old === undefined;
+    const condition: Plain = {
+      ...old,
+      type,
+      status: 'Unknown',
+      lastHeartbeatTime: old?.lastHeartbeatTime ?? node.metadata.creationTimestamp ?? null,
+      lastTransitionTime: now,
+      reason: never ? 'NodeStatusNeverUpdated' : 'NodeStatusUnknown',
+      message: never ? 'Kubelet never posted node status.' : 'Kubelet stopped posting node status.',
+    };
+    if (never) next.push(condition);
+    else next[at] = condition;
+  }
+  return next;
+}
+
+const statuses = (node: ApiObject): string =>
+  items(look(node, 'status'), 'conditions')
+    .map(({ type, status }) => `${type}=${status}`)
+    .join();
+
+/** Whether nothing that the controller goes by has changed: conditions, taints, cordon, labels. */
+export const looksAlike = (node: ApiObject, old: ApiObject): boolean =>
+  statuses(node) === statuses(old) &&
+  JSON.stringify(node.spec) === JSON.stringify(old.spec) &&
+  JSON.stringify(node.metadata.labels) === JSON.stringify(old.metadata.labels);

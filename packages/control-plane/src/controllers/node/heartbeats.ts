@@ -1,0 +1,86 @@
+/** Without a sign of life for this long a node counts as lost (`--node-monitor-grace-period`). */
+export const GRACE_MS = 40_000;
+/** A node that has never reported gets a little longer (`--node-startup-grace-period`). */
+export const STARTUP_GRACE_MS = 60_000;
+
+/**
+ * When nodes were last heard of. The controller goes by its own clock, not by the times that nodes write. Nodes stand in the round of
+ * their deadline as it was when they were put there: each is looked at once in a grace period, however often it beats and however many others
+ * there are.
+ */
+export class Heartbeats {
+  readonly #seen = new Map<string, number>();
+  readonly #rounds = new Map<number, Set<string>>();
+  readonly #roundOf = new Map<string, number>();
+  readonly #roundMs: number;
+  /** When all nodes were taken to be alive last. */
+  #amnesty = Number.NEGATIVE_INFINITY;
+
+  constructor(roundMs: number) {
+    this.#roundMs = roundMs;
+  }
+
+  /** A sign of life. `at`: milliseconds since the epoch. */
+  beat(node: string, at: number): void {
+    this.#seen.set(node, at);
+  }
+
+  /** A sign of life of all nodes. */
+  beatAll(at: number): void {
+    this.#amnesty = at;
+  }
+
+  knows(node: string): boolean {
+    return this.#seen.has(node);
+  }
+
+  forget(node: string): void {
+    this.#seen.delete(node);
+    this.#leaveRound(node);
+  }
+
+  /** When a node will be overdue, in milliseconds since the epoch. */
+  deadline(node: string, hasReported: boolean): number {
+    const seen = Math.max(this.#seen.get(node) ?? Number.NEGATIVE_INFINITY, this.#amnesty);
+    return seen + (hasReported ? GRACE_MS : STARTUP_GRACE_MS);
+  }
+
+  /** Puts a node into the round in which its deadline has passed. */
+  watch(node: string, deadline: number): void {
+    const round = Math.floor(deadline / this.#roundMs) + 1;
+    if (this.#roundOf.get(node) === round) return;
+    this.#leaveRound(node);
+    this.#roundOf.set(node, round);
+    const nodes = this.#rounds.get(round);
+    if (nodes === undefined) this.#rounds.set(round, new Set([node]));
+    else nodes.add(node);
+  }
+
+  /** The nodes whose round has come by now; they leave it. */
+  due(now: number): readonly string[] {
+    const due: string[] = [];
+    // As many rounds at most as a grace period has.
+    for (const [round, nodes] of this.#rounds) {
+      if (round * this.#roundMs > now) continue;
+      due.push(...nodes);
+      for (const node of nodes) this.#roundOf.delete(node);
+      this.#rounds.delete(round);
+    }
+    return due;
+  }
+
+  /** When the next round comes; undefined: none. */
+  next(): number | undefined {
+    if (this.#rounds.size === 0) return undefined;
+    return Math.min(...this.#rounds.keys()) * this.#roundMs;
+  }
+
+  #leaveRound(node: string): void {
+    const round = this.#roundOf.get(node);
+    if (round === undefined) return;
+    this.#roundOf.delete(node);
+    const nodes = this.#rounds.get(round);
+    nodes?.delete(node);
+    if (nodes?.size === 0) this.#rounds.delete(round);
+  }
+}

@@ -1,0 +1,197 @@
+import { expect, test, vi } from 'vitest';
+import type { ApiObject } from '../../object.ts';
+import { TestPlane } from '../testing.ts';
+import { Heartbeats } from './heartbeats.ts';
+
+const NODES = '/api/v1/nodes';
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
+const PODS = '/api/v1/namespaces/default/pods';
+/** Longer than the grace period and the round in which its end is seen. */
+const LOST_MS = 46_000;
+
+const says = (plane: TestPlane, name: string, status: string): Promise<ApiObject> => {
+  const lastHeartbeatTime = plane.clock
+    .now()
+    .toISOString()
+    .replace(/\.\d+Z/, 'Z');
+  return plane.patch(`${NODES}/${name}/status`, {
+    status: { conditions: [{ type: 'Ready', status, lastHeartbeatTime }] },
+  });
+};
+
+/** Nodes that are ready, in a zone each or in none. */
+async function join(plane: TestPlane, zones: Record<string, string>): Promise<void> {
+  for (const [name, zone] of Object.entries(zones)) {
+    const labels = zone === '' ? {} : { 'topology.kubernetes.io/zone': zone };
+    await plane.must('POST', NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } });
+    await says(plane, name, 'True');
+    await plane.must('POST', LEASES, {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name },
+      spec: { holderIdentity: name },
+    });
+  }
+}
+
+const renew = (plane: TestPlane, name: string): Promise<ApiObject> =>
+  plane.patch(`${LEASES}/${name}`, { spec: { renewTime: plane.clock.now().toISOString().replace('Z', '000Z') } });
+
+/** Lets time pass in which only these nodes renew their leases. */
+async function pass(plane: TestPlane, ms: number, alive: readonly string[]): Promise<void> {
+  for (let left = ms; left > 0; left -= 10_000) {
+    for (const name of alive) await renew(plane, name);
+    await plane.clock.advance(Math.min(left, 10_000));
+  }
+}
+
+const taintsOf = async (plane: TestPlane, name: string): Promise<string[]> => {
+  const { spec } = await plane.must('GET', `${NODES}/${name}`);
+  return ((spec as { taints?: { key: string; effect: string }[] }).taints ?? []).map(
+    ({ key, effect }) => `${key.replace('node.kubernetes.io/', '')}:${effect}`,
+  );
+};
+
+/** The nodes whose pods have to leave. */
+async function expelled(plane: TestPlane): Promise<string[]> {
+  const names = (await plane.list(NODES)).map(({ metadata }) => metadata.name ?? '');
+  const left: string[] = [];
+  for (const name of names)
+    if ((await taintsOf(plane, name)).some((taint) => taint.endsWith('NoExecute'))) left.push(name);
+  return left;
+}
+
+test('a node that renews its lease stays ready, without a write; one that stops becomes unreachable', async () => {
+  await using plane = await TestPlane.start('node-lifecycle');
+  await join(plane, { n: '', other: '' });
+  await plane.clock.advance(5_000);
+  const before = (await plane.must('GET', `${NODES}/n`)).metadata.resourceVersion;
+  await pass(plane, 300_000, ['n', 'other']);
+  expect((await plane.must('GET', `${NODES}/n`)).metadata.resourceVersion).toBe(before);
+  await pass(plane, 30_000, ['other']);
+  expect(await taintsOf(plane, 'n')).toEqual([]);
+  await pass(plane, 20_000, ['other']);
+  expect(await taintsOf(plane, 'n')).toEqual(['unreachable:NoSchedule', 'unreachable:NoExecute']);
+  const { status } = await plane.must('GET', `${NODES}/n`);
+  const said = { status: 'Unknown', reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' };
+  const never = {
+    status: 'Unknown',
+    reason: 'NodeStatusNeverUpdated',
+    message: 'Kubelet never posted node status.',
+  };
+  expect((status as { conditions: object[] }).conditions).toEqual([
+    expect.objectContaining({ type: 'Ready', ...said }),
+    ...['MemoryPressure', 'DiskPressure', 'PIDPressure'].map((type) => expect.objectContaining({ type, ...never })),
+  ]);
+  await says(plane, 'n', 'True');
+  expect(await taintsOf(plane, 'n')).toEqual(['unreachable:NoExecute']);
+  await plane.clock.advance(5_000);
+  expect(await taintsOf(plane, 'n')).toEqual([]);
+  expect(plane.errors).toEqual([]);
+});
+
+test('a node that never reports is lost a minute after its creation', async () => {
+  await using plane = await TestPlane.start('node-lifecycle');
+  await join(plane, { other: '' });
+  await plane.must('POST', NODES, { metadata: { name: 'mute' } });
+  await pass(plane, 60_000, ['other']);
+  expect(await taintsOf(plane, 'mute')).toEqual([]);
+  await pass(plane, 10_000, ['other']);
+  expect(await taintsOf(plane, 'mute')).toEqual(['unreachable:NoSchedule', 'unreachable:NoExecute']);
+});
+
+test('lost nodes of a zone are expelled one each ten seconds', async () => {
+  await using plane = await TestPlane.start('node-lifecycle');
+  await join(plane, { a: 'z', b: 'z', c: 'z', d: 'z', e: 'y' });
+  await pass(plane, LOST_MS, ['c', 'd', 'e']);
+  expect(await expelled(plane)).toEqual(['a']);
+  await pass(plane, 10_000, ['c', 'd', 'e']);
+  expect(await expelled(plane)).toEqual(['a', 'b']);
+});
+
+test('of a zone of which much is lost nobody is expelled while it is small; of one that is lost beside others they are', async () => {
+  await using plane = await TestPlane.start('node-lifecycle');
+  await join(plane, { a: 'z', b: 'z', c: 'z', d: 'z', x: 'y' });
+  await pass(plane, LOST_MS + 60_000, ['d', 'x']);
+  expect(await taintsOf(plane, 'a')).toEqual(['unreachable:NoSchedule']);
+  expect(await expelled(plane)).toEqual([]);
+  // The last one goes as well: from then on they leave, after a new start of the pace.
+  await pass(plane, LOST_MS, ['x']);
+  await pass(plane, 60_000, ['x']);
+  expect(await expelled(plane)).toEqual(['a', 'b', 'c', 'd']);
+});
+
+test('when all zones are lost nobody is expelled, who was is not any more, and all get time when some are back', async () => {
+  await using plane = await TestPlane.start('node-lifecycle');
+  await join(plane, { a: 'z', b: 'y', c: 'y' });
+  await pass(plane, LOST_MS, ['b', 'c']);
+  expect(await expelled(plane)).toEqual(['a']);
+  await pass(plane, LOST_MS + 120_000, []);
+  expect(await expelled(plane)).toEqual([]);
+  expect(await taintsOf(plane, 'a')).toEqual(['unreachable:NoSchedule']);
+  await says(plane, 'c', 'True');
+  await pass(plane, 5_000, ['c']);
+  expect(await expelled(plane)).toEqual([]);
+  await pass(plane, 20_000, ['c']);
+  expect(await expelled(plane)).toEqual(['a', 'b']);
+  expect(plane.errors).toEqual([]);
+});
+
+test('a node that counts for nothing does not keep its zone', async () => {
+  await using plane = await TestPlane.start('node-lifecycle');
+  await join(plane, { a: '', b: '' });
+  await plane.patch(`${NODES}/b`, { metadata: { labels: { 'node.kubernetes.io/exclude-disruption': '' } } });
+  await pass(plane, LOST_MS + 20_000, ['b']);
+  expect(await expelled(plane)).toEqual([]);
+});
+
+test('not ready and unreachable are swapped at once, whatever the pace', async () => {
+  await using plane = await TestPlane.start('node-lifecycle');
+  await join(plane, { n: '', other: '', third: '' });
+  await says(plane, 'n', 'False');
+  await plane.clock.advance(5_000);
+  expect(await taintsOf(plane, 'n')).toEqual(['not-ready:NoSchedule', 'not-ready:NoExecute']);
+  await says(plane, 'n', 'Unknown');
+  await plane.clock.advance(5_000);
+  expect((await taintsOf(plane, 'n')).toSorted()).toEqual(['unreachable:NoExecute', 'unreachable:NoSchedule']);
+});
+
+test('pods of a lost node are ready for nobody, and leave it five minutes after its taint', async () => {
+  await using plane = await TestPlane.start('node-lifecycle', 'taint-eviction');
+  await join(plane, { n: '', other: '' });
+  const containers = [{ name: 'c', image: 'i' }];
+  await plane.must('POST', PODS, {
+    metadata: { name: 'p' },
+    spec: { nodeName: 'n', terminationGracePeriodSeconds: 0, containers },
+  });
+  await plane.patch(`${PODS}/p/status`, { status: { conditions: [{ type: 'Ready', status: 'True' }] } });
+  await pass(plane, LOST_MS, ['other']);
+  const [ready] = ((await plane.must('GET', `${PODS}/p`)).status as { conditions: { status: string }[] }).conditions;
+  expect(ready?.status).toBe('False');
+  await pass(plane, 290_000, ['other']);
+  expect(await plane.exists(`${PODS}/p`)).toBe(true);
+  await pass(plane, 20_000, ['other']);
+  expect(await plane.exists(`${PODS}/p`)).toBe(false);
+});
+
+test('labels of old names follow those of the new ones', async () => {
+  await using plane = await TestPlane.start('node-lifecycle');
+  const labels = { 'kubernetes.io/os': 'linux', 'beta.kubernetes.io/arch': 'old', 'kubernetes.io/arch': 'arm64' };
+  await plane.must('POST', NODES, { metadata: { name: 'n', labels } });
+  expect((await plane.must('GET', `${NODES}/n`)).metadata.labels).toEqual({
+    ...labels,
+    'beta.kubernetes.io/os': 'linux',
+    'beta.kubernetes.io/arch': 'arm64',
+  });
+});
+
+test('a heartbeat makes nobody look at any node', async () => {
+  await using plane = await TestPlane.start('node-lifecycle');
+  await join(plane, { a: '', b: '', c: '' });
+  await plane.clock.advance(5_000);
+  const deadline = vi.spyOn(Heartbeats.prototype, 'deadline');
+  // Ten beats of each: one look at each.
+  await pass(plane, 45_000, ['a', 'b', 'c']);
+  expect(deadline.mock.calls.length).toBe(3);
+  deadline.mockRestore();
+});

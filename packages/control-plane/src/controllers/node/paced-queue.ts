@@ -1,0 +1,70 @@
+import type { Clock, Timer } from '../../clock.ts';
+
+/**
+ * Names that wait their turn, one each `1 / rate` seconds; the first comes at once when nothing has come for that long. A rate of zero lets
+ * nothing through.
+ * @see kubernetes pkg/controller/nodelifecycle/scheduler
+ */
+export class PacedQueue {
+  readonly #clock: Clock;
+  readonly #next: (name: string) => void;
+  readonly #waiting = new Set<string>();
+  #rate: number;
+  /** When the next one may come, in milliseconds since the epoch. */
+  #freeAt = Number.NEGATIVE_INFINITY;
+  #timer: Timer | undefined;
+
+  /** `next` is called with each name whose turn has come. */
+  constructor(clock: Clock, rate: number, next: (name: string) => void) {
+    this.#clock = clock;
+    this.#rate = rate;
+    this.#next = next;
+  }
+
+  add(name: string): void {
+    this.#waiting.add(name);
+  }
+
+  remove(name: string): void {
+    this.#waiting.delete(name);
+  }
+
+  /** Whether nobody waits. */
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0;
+  }
+
+  /** From a change on nobody comes earlier than the old rate or the new one allows. */
+  setRate(rate: number): void {
+    if (rate === this.#rate) return;
+    const now = this.#clock.now().getTime();
+    const wasFree = this.#rate > 0 && this.#freeAt <= now;
+    this.#rate = rate;
+    this.#freeAt = wasFree || rate <= 0 ? Number.NEGATIVE_INFINITY : now + 1000 / rate;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  /** Lets through whose turn it is, and comes back for the others. */
+  run(): void {
+    if (this.#timer !== undefined || this.#rate <= 0) return;
+    for (const name of this.#waiting) {
+      const now = this.#clock.now().getTime();
+      if (this.#freeAt > now) {
+        this.#timer = this.#clock.setTimeout(() => {
+          this.#timer = undefined;
+          this.run();
+        }, this.#freeAt - now);
+        return;
+      }
+      this.#freeAt = now + 1000 / this.#rate;
+      this.#waiting.delete(name);
+      this.#next(name);
+    }
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#waiting.clear();
+  }
+}

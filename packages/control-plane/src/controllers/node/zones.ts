@@ -1,0 +1,88 @@
+import type { ApiObject } from '../../object.ts';
+
+/** How lost nodes are expelled, as kube-controller-manager's flags have it. */
+export interface EvictionRules {
+  /** Nodes a second that are tainted in a zone (`--node-eviction-rate`). */
+  readonly nodeEvictionRate: number;
+  /** The same for a large zone of which much is lost (`--secondary-node-eviction-rate`); in a smaller one none are. */
+  readonly secondaryNodeEvictionRate: number;
+  /** Zones with more nodes are large (`--large-cluster-size-threshold`). */
+  readonly largeClusterSizeThreshold: number;
+  /** The share of a zone's nodes from which much of it is lost (`--unhealthy-zone-threshold`). */
+  readonly unhealthyZoneThreshold: number;
+}
+
+export const EVICTION_RULES: EvictionRules = {
+  nodeEvictionRate: 0.1,
+  secondaryNodeEvictionRate: 0.01,
+  largeClusterSizeThreshold: 50,
+  unhealthyZoneThreshold: 0.55,
+};
+
+/** Up to this many lost nodes are never much of a zone. */
+const FEW = 2;
+const EXCLUDED = 'node.kubernetes.io/exclude-disruption';
+const ZONE_LABELS = ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'];
+const REGION_LABELS = ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'];
+
+/** Region and zone of a node in one; '' for a node that is in none. */
+export function zoneOf({ metadata: { labels = {} } }: ApiObject): string {
+  const first = (keys: readonly string[]): string => labels[keys.find((key) => labels[key] !== undefined) ?? ''] ?? '';
+  const [region, zone] = [first(REGION_LABELS), first(ZONE_LABELS)];
+  return region === '' && zone === '' ? '' : `${region}:\u0000:${zone}`;
+}
+
+/** Whether a node counts when its zone is judged. */
+export const countsInZone = ({ metadata }: ApiObject): boolean => metadata.labels?.[EXCLUDED] === undefined;
+
+export type ZoneState = 'Initial' | 'Normal' | 'PartialDisruption' | 'FullDisruption';
+
+/** How many nodes of a zone are ready, and how many are not. */
+export interface ZoneCount {
+  readonly ready: number;
+  readonly notReady: number;
+}
+
+export function zoneState({ ready, notReady }: ZoneCount, { unhealthyZoneThreshold }: EvictionRules): ZoneState {
+  if (ready === 0 && notReady > 0) return 'FullDisruption';
+  const isMuch = notReady > FEW && notReady / (notReady + ready) >= unhealthyZoneThreshold;
+  return isMuch ? 'PartialDisruption' : 'Normal';
+}
+
+/** Nodes a second that may be tainted in a zone of this state. */
+export function evictionRate(state: ZoneState, { ready, notReady }: ZoneCount, rules: EvictionRules): number {
+  if (state !== 'PartialDisruption') return rules.nodeEvictionRate;
+  return ready + notReady > rules.largeClusterSizeThreshold ? rules.secondaryNodeEvictionRate : 0;
+}
+
+/** What follows for the rates of all zones. */
+export interface Disruption {
+  /** `enter`: all zones are lost, so it is rather this controller that is; `leave`: some of them are back. */
+  readonly change: 'enter' | 'leave' | 'none';
+  readonly states: ReadonlyMap<string, ZoneState>;
+  /** The new rate of zones whose state has changed. */
+  readonly rates: ReadonlyMap<string, number>;
+}
+
+/** Judges the zones after a look at their nodes. `before`: their states as they were judged last. */
+export function judgeZones(
+  counts: ReadonlyMap<string, ZoneCount>,
+  before: ReadonlyMap<string, ZoneState>,
+  rules: EvictionRules,
+): Disruption {
+  const states = new Map([...counts].map(([zone, count]) => [zone, zoneState(count, rules)]));
+  const rates = new Map<string, number>();
+  const was = new Map([...counts.keys()].map((zone) => [zone, before.get(zone) ?? 'Initial']));
+  const allAre = [...states.values()].every((state) => state === 'FullDisruption');
+  const allWere = [...was.values()].every((state) => state === 'FullDisruption');
+  if (allAre && allWere) return { change: 'none', states, rates };
+  if (allAre) {
+    for (const zone of counts.keys()) rates.set(zone, 0);
+    return { change: 'enter', states, rates };
+  }
+  for (const [zone, count] of counts) {
+    const state = states.get(zone) ?? 'Normal';
+    if (allWere || was.get(zone) !== state) rates.set(zone, evictionRate(state, count, rules));
+  }
+  return { change: allWere ? 'leave' : 'none', states, rates };
+}
