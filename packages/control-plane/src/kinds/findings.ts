@@ -1,7 +1,10 @@
 import { forbiddenValue, invalidValue, requiredValue, tooLong, unsupportedValue } from '../registry/errors.ts';
-import { qualifiedNameProblems } from '../registry/names.ts';
+import { qualifiedNameProblems, subdomainProblems } from '../registry/names.ts';
 import type { StatusCause } from '../status.ts';
 import { duplicateValue, notFoundValue, portCauses } from './causes.ts';
+
+const PATH = /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/;
+const PATH_RULE = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";
 
 export const NOT_NEGATIVE = 'must be greater than or equal to 0';
 
@@ -60,5 +63,22 @@ export class Findings {
 
   qualifiedName(field: string, value: string): void {
     this.problems(field, value, qualifiedNameProblems(value));
+  }
+
+  /** A name below a domain, `example.dev/thing`; of one that is wrong its wrong part is told. */
+  domainPath(field: string, name: string): void {
+    if (name === '') {
+      this.required(field);
+      return;
+    }
+    const slash = name.indexOf('/');
+    if (slash < 1 || slash === name.length - 1) {
+      this.invalid(field, name, 'must be a domain-prefixed path (such as "acme.io/foo")');
+      return;
+    }
+    const domain = name.slice(0, slash);
+    const path = name.slice(slash + 1);
+    this.problems(field, domain, subdomainProblems(domain));
+    if (!PATH.test(path)) this.invalid(field, path, PATH_RULE);
   }
 }

@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { labelProblems, subdomainProblems } from '../registry/names.ts';
 
 /** Rules for the forms of strings, with the sentences of the real server. [] when fine. */
@@ -47,25 +46,6 @@ const USER_ID = 2_147_483_647;
 export const userIdProblems = (id: unknown): string[] =>
   typeof id === 'number' && (id < 0 || id > USER_ID) ? [`must be between 0 and ${USER_ID}, inclusive`] : [];
 
-export const ipProblems = (address: string): string[] =>
-  isIP(address) !== 0 && !isLeadingZero(address)
-    ? []
-    : ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'];
-
-const isLeadingZero = (address: string): boolean => !address.includes(':') && /(^|\.)0\d/.test(address);
-
-/** `10.0.0.0/8`. */
-export function cidrProblems(cidr: string): string[] {
-  const [address = '', bits = '', ...rest] = cidr.split('/');
-  const most = isIP(address) === 6 ? 128 : 32;
-  const isValid = isIP(address) !== 0 && rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most;
-  return isValid ? [] : ['must be a valid CIDR address, (e.g. 10.9.8.0/24 or 2001:db8::/64)'];
-}
-
-/** The same in the words of older fields. */
-export const cidrValueProblems = (cidr: string): string[] =>
-  cidrProblems(cidr).map(() => 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)');
-
 /** A path below something: relative, and never upwards. */
 export function descendingPathProblems(path: string): string[] {
   return [...(path.startsWith('/') ? ['must be a relative path'] : []), ...backstepProblems(path)];
@@ -92,13 +72,6 @@ export function searchDomainProblems(name: string): string[] {
     problems.push(UNDERSCORE_RULE);
   }
   return problems;
-}
-
-/** A name below a domain: `example.dev/thing`. */
-export function domainPrefixedPathProblems(path: string): string[] {
-  const slash = path.indexOf('/');
-  if (slash === -1 || path === '') return ['must be a domain-prefixed path (such as "acme.io/foo")'];
-  return subdomainProblems(path.slice(0, slash));
 }
 
 export { labelProblems, subdomainProblems };

@@ -3,8 +3,8 @@ import type { ApiObject } from '../../object.ts';
 import { labelProblems, labelValueProblems, subdomainProblems } from '../../registry/names.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
+import { ipProblems } from '../addresses.ts';
 import { Findings } from '../findings.ts';
-import { ipProblems } from '../formats.ts';
 import { items, look, number, type Plain, preset, strings, text } from '../plain.ts';
 import { strategy } from '../workloads/apps.ts';
 

@@ -3,8 +3,8 @@ import { forbiddenValue, invalidValue } from '../../registry/errors.ts';
 import { labelValueProblems, qualifiedNameProblems } from '../../registry/names.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
+import { cidrProblems } from '../addresses.ts';
 import { Findings, NOT_NEGATIVE } from '../findings.ts';
-import { cidrValueProblems } from '../formats.ts';
 import { internalForm } from '../internal/form.ts';
 import { child, isPlain, items, look, type Plain, strings, text } from '../plain.ts';
 import { quantityNanos, roundAmounts } from '../quantity.ts';
@@ -27,7 +27,7 @@ function cidrCauses(spec: Plain): StatusCause[] {
   const findings = new Findings();
   const ranges = strings(spec, 'podCIDRs');
   for (const [index, range] of ranges.entries()) {
-    findings.problems(`spec.podCIDRs[${index}]`, range, cidrValueProblems(range));
+    findings.problems(`spec.podCIDRs[${index}]`, range, cidrProblems(range));
   }
   if (findings.causes.length > 0 || ranges.length < 2) return findings.causes;
   const six = ranges.map((range) => range.includes(':'));

@@ -2,8 +2,9 @@ import { isIP } from 'node:net';
 import type { ApiObject } from '../../object.ts';
 import { labelProblems, subdomainProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
+import { cidrProblems, ipProblems } from '../addresses.ts';
 import { Findings } from '../findings.ts';
-import { cidrValueProblems, ipProblems, portNameProblems } from '../formats.ts';
+import { portNameProblems } from '../formats.ts';
 import { internalForm } from '../internal/form.ts';
 import { isPlain, items, labels, look, number, type Plain, strings, text } from '../plain.ts';
 import { labelFindings } from '../workloads/selector.ts';
@@ -100,7 +101,7 @@ function balancerFindings(findings: Findings, spec: Plain): void {
   if (ranges.length > 0) {
     if (!isBalancer) findings.forbidden('spec.LoadBalancerSourceRanges', only);
     for (const [index, range] of ranges.entries()) {
-      findings.problems(`spec.LoadBalancerSourceRanges[${index}]`, range, cidrValueProblems(range.trim()));
+      findings.problems(`spec.LoadBalancerSourceRanges[${index}]`, range, cidrProblems(range.trim()));
     }
   }
   if (isBalancer && spec.allocateLoadBalancerNodePorts === undefined) {

@@ -3,6 +3,7 @@ import { pathSegmentProblems } from '../../registry/names.ts';
 import { bindingStrategy, roleStrategy } from '../access/rbac.ts';
 import { apiServiceStrategy, leaseStrategy } from '../cluster/control.ts';
 import { flowSchemaStrategy, priorityLevelStrategy } from '../cluster/flow.ts';
+import { ingressClassStrategy, ingressStrategy } from '../cluster/ingress.ts';
 import { mutatingBindingStrategy, mutatingPolicyStrategy } from '../cluster/mutating-policies.ts';
 import { networkPolicyStrategy } from '../cluster/network.ts';
 import { policyBindingStrategy, validatingPolicyStrategy } from '../cluster/policies.ts';
@@ -220,6 +221,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     group: 'networking.k8s.io',
     kind: 'Ingress',
     warnings: ingressWarnings,
+    ...ingressStrategy,
     columns: ingressColumns,
     plural: 'ingresses',
     shortNames: ['ing'],
@@ -230,6 +232,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'networking.k8s.io',
     kind: 'IngressClass',
+    ...ingressClassStrategy,
     columns: ingressClassColumns,
     plural: 'ingressclasses',
     hasGeneration: true,

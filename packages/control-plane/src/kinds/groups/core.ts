@@ -31,6 +31,7 @@ import { podStrategy } from '../pod/index.ts';
 import {
   accountWarnings,
   claimWarnings,
+  endpointsWarnings,
   nodeWarnings,
   podTemplateKindWarnings,
   podWarnings,
@@ -77,6 +78,7 @@ export const coreKinds: readonly KindDefinition[] = [
     group: '',
     kind: 'Endpoints',
     columns: endpointColumns,
+    warnings: endpointsWarnings,
     ...endpointsStrategy,
     plural: 'endpoints',
     createOnUpdate: true,

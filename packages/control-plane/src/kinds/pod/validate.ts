@@ -1,9 +1,10 @@
 import type { ApiObject } from '../../object.ts';
 import { labelProblems, subdomainProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
+import { ipProblems } from '../addresses.ts';
 import { rangeCauses } from '../causes.ts';
 import { Findings } from '../findings.ts';
-import { ipProblems, searchDomainProblems } from '../formats.ts';
+import { searchDomainProblems } from '../formats.ts';
 import { isPlain, items, labels, look, number, type Plain, strings, text } from '../plain.ts';
 import { labelFindings } from '../workloads/selector.ts';
 import {

@@ -1,4 +1,6 @@
 import type { ApiObject } from '../../object.ts';
+import { cidrWarnings, ipWarnings } from '../addresses.ts';
+import { ingressStatusWarnings } from '../cluster/ingress.ts';
 import { items, look, number, strings, text } from '../plain.ts';
 import { labelMapWarnings, nodeSelectorWarnings } from './node-labels.ts';
 import { nameWarnings, podTemplateWarnings } from './pod.ts';
@@ -59,15 +61,29 @@ export const serviceWarnings: Warnings = (service) => {
   if (service.metadata.annotations?.[OLD_HINTS] !== undefined) {
     warnings.push(`annotation ${OLD_HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead`);
   }
-  const isExternal = strings(spec, 'externalIPs').length > 0;
+  const external = strings(spec, 'externalIPs');
   const isNameOnly = spec.type === 'ExternalName';
-  if (isNameOnly && isExternal) warnings.push('spec.externalIPs is ignored when spec.type is "ExternalName"');
-  if (!isNameOnly && spec.clusterIP === 'None') {
-    if (text(spec, 'loadBalancerIP') !== '') warnings.push('spec.loadBalancerIP is ignored for headless services');
-    if (isExternal) warnings.push('spec.externalIPs is ignored for headless services');
+  const isHeadless = !isNameOnly && spec.clusterIP === 'None';
+  const balancer = text(spec, 'loadBalancerIP');
+  if (!isNameOnly && !isHeadless) {
+    warnings.push(...strings(spec, 'clusterIPs').flatMap((ip, index) => ipWarnings(`spec.clusterIPs[${index}]`, ip)));
+  }
+  if (isHeadless) {
+    if (balancer !== '') warnings.push('spec.loadBalancerIP is ignored for headless services');
+    if (external.length > 0) warnings.push('spec.externalIPs is ignored for headless services');
     if (spec.sessionAffinity !== 'None') warnings.push('spec.SessionAffinity is ignored for headless services');
-  } else if (!isNameOnly && isExternal) {
+  }
+  warnings.push(...external.flatMap((ip, index) => ipWarnings(`spec.externalIPs[${index}]`, ip)));
+  if (external.length > 0 && !isHeadless && !isNameOnly) {
     warnings.push('spec.externalIPs is deprecated and may no longer be implemented in some clusters');
+  }
+  warnings.push(...ipWarnings('spec.loadBalancerIP', balancer));
+  for (const [index, range] of strings(spec, 'loadBalancerSourceRanges').entries()) {
+    warnings.push(...cidrWarnings(`spec.loadBalancerSourceRanges[${index}]`, range));
+  }
+  if (isNameOnly && external.length > 0) warnings.push('spec.externalIPs is ignored when spec.type is "ExternalName"');
+  if (!isNameOnly && text(spec, 'externalName') !== '') {
+    warnings.push('spec.externalName is ignored when spec.type is not "ExternalName"');
   }
   if (spec.trafficDistribution === 'PreferClose') {
     warnings.push('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"');
@@ -126,13 +142,32 @@ export const accountWarnings: Warnings = (account, old) => {
   return [`metadata.annotations[${MOUNTABLE}]: ${why}`];
 };
 
-export const endpointSliceWarnings: Warnings = (slice) =>
-  slice.addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : [];
+export const endpointsWarnings: Warnings = (endpoints) =>
+  items(endpoints, 'subsets').flatMap((subset, index) =>
+    ['addresses', 'notReadyAddresses'].flatMap((list) =>
+      items(subset, list).flatMap((address, position) =>
+        ipWarnings(`subsets[${index}].${list}[${position}].ip`, text(address, 'ip')),
+      ),
+    ),
+  );
 
-export const nodeWarnings: Warnings = (node) =>
-  look(node, 'spec').externalID === undefined
-    ? []
-    : ['spec.externalID: this field is deprecated, and is unused by Kubernetes'];
+export const endpointSliceWarnings: Warnings = (slice) =>
+  slice.addressType === 'FQDN'
+    ? ['spec.addressType: FQDN endpoints are deprecated']
+    : items(slice, 'endpoints').flatMap((endpoint, index) =>
+        strings(endpoint, 'addresses').flatMap((address, position) =>
+          ipWarnings(`endpoints[${index}].addresses[${position}]`, address),
+        ),
+      );
+
+export const nodeWarnings: Warnings = (node) => {
+  const spec = look(node, 'spec');
+  const why = 'spec.externalID: this field is deprecated, and is unused by Kubernetes';
+  return [
+    ...(spec.externalID === undefined ? [] : [why]),
+    ...strings(spec, 'podCIDRs').flatMap((range, index) => cidrWarnings(`spec.podCIDRs[${index}]`, range)),
+  ];
+};
 
 export const csiDriverWarnings: Warnings = (driver) => {
   const spec = look(driver, 'spec');
@@ -146,7 +181,9 @@ export const runtimeClassWarnings: Warnings = (runtimeClass) =>
 
 const INGRESS_CLASS = 'kubernetes.io/ingress.class';
 
-export const ingressWarnings: Warnings = ({ metadata }, old) =>
-  old !== undefined || metadata.annotations?.[INGRESS_CLASS] === undefined
-    ? []
-    : [`annotation "${INGRESS_CLASS}" is deprecated, please use 'spec.ingressClassName' instead`];
+export const ingressWarnings: Warnings = (ingress, old) => {
+  if (old !== undefined) return ingressStatusWarnings(ingress);
+  const isOld = ingress.metadata.annotations?.[INGRESS_CLASS] !== undefined;
+  if (!isOld || look(ingress, 'spec').ingressClassName !== undefined) return [];
+  return [`annotation "${INGRESS_CLASS}" is deprecated, please use 'spec.ingressClassName' instead`];
+};

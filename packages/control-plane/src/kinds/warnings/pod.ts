@@ -1,6 +1,7 @@
 import type { ApiObject } from '../../object.ts';
 import { labelProblems } from '../../registry/names.ts';
-import { items, look, number, type Plain, text } from '../plain.ts';
+import { ipWarnings } from '../addresses.ts';
+import { items, look, number, type Plain, strings, text } from '../plain.ts';
 import { deprecatedLabel, labelMapWarnings, namedLabel, nodeSelectorWarnings, termWarnings } from './node-labels.ts';
 import { fractionWarnings } from './quantities.ts';
 import { overlapWarnings, sourceWarnings } from './volumes.ts';
@@ -166,6 +167,12 @@ export function podTemplateWarnings(template: unknown, at: string): string[] {
     ...portWarnings(containers),
     ...(grace < 0 ? [`${here}.terminationGracePeriodSeconds: ${why}`] : []),
     ...podAffinityWarnings(spec, here),
+    ...strings(look(spec, 'dnsConfig'), 'nameservers').flatMap((server, index) =>
+      ipWarnings(`${here}.dnsConfig.nameservers[${index}]`, server),
+    ),
+    ...items(spec, 'hostAliases').flatMap((alias, index) =>
+      ipWarnings(`${here}.hostAliases[${index}].ip`, text(alias, 'ip')),
+    ),
   ];
 }
 

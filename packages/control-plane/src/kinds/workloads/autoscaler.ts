@@ -1,9 +1,10 @@
 import type { ApiObject } from '../../object.ts';
-import { requiredValue } from '../../registry/errors.ts';
+import { copyJson } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
 import type { KindDefinition } from '../kind.ts';
-import { child, isPlain, items, look, number, type Plain, text } from '../plain.ts';
+import { child, isPlain, items, look, number, type Plain } from '../plain.ts';
 import { strategy } from './apps.ts';
+import { autoscalerCauses, autoscalerLeniency, autoscalerStatusCauses } from './autoscaler-rules.ts';
 
 const isCpu = (metric: Plain): boolean => metric.type === 'Resource' && look(metric, 'resource').name === 'cpu';
 
@@ -48,12 +49,32 @@ export const autoscalerStorage: NonNullable<KindDefinition['storedAs']> = {
   decode,
 };
 
-const causes = (object: ApiObject): StatusCause[] => {
-  const target = look(object, 'spec', 'scaleTargetRef');
-  return ['kind', 'name']
-    .filter((field) => text(target, field) === '')
-    .map((field) => requiredValue(`spec.scaleTargetRef.${field}`));
+/** How fast a workload grows and shrinks when its `behavior` does not say all of it. */
+const SCALE_UP = {
+  stabilizationWindowSeconds: 0,
+  selectPolicy: 'Max',
+  policies: [
+    { type: 'Pods', value: 4, periodSeconds: 15 },
+    { type: 'Percent', value: 100, periodSeconds: 15 },
+  ],
 };
+const SCALE_DOWN = { selectPolicy: 'Max', policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }] };
+
+function defaultBehavior(spec: Plain): void {
+  if (!isPlain(spec.behavior)) return;
+  const { behavior } = spec;
+  behavior.scaleUp = { ...copyJson(SCALE_UP), ...look(behavior, 'scaleUp') };
+  behavior.scaleDown = { ...copyJson(SCALE_DOWN), ...look(behavior, 'scaleDown') };
+}
+
+/** Both versions are judged in the form of the later one. */
+const rules = (inner: (object: ApiObject) => ApiObject) => ({
+  validate: (object: ApiObject): StatusCause[] => autoscalerCauses(inner(object)),
+  validateUpdate: (object: ApiObject, old: ApiObject, { subresource }: { readonly subresource: string }) =>
+    subresource === 'status'
+      ? autoscalerStatusCauses(object)
+      : autoscalerCauses(inner(object), autoscalerLeniency(old)),
+});
 
 const prepare = (object: ApiObject): void => {
   object.status = { currentReplicas: 0, desiredReplicas: 0 };
@@ -65,29 +86,34 @@ const defaultReplicas = (object: ApiObject): void => {
 
 const DEFAULT_CPU_PERCENT = 80;
 
-export const autoscalerV1Strategy = strategy({
-  setDefaults(object) {
-    defaultReplicas(object);
-    child(object, 'spec').targetCPUUtilizationPercentage ??= DEFAULT_CPU_PERCENT;
-  },
-  prepareForCreate: prepare,
-  causes,
-});
+export const autoscalerV1Strategy = {
+  ...strategy({
+    setDefaults(object) {
+      defaultReplicas(object);
+      child(object, 'spec').targetCPUUtilizationPercentage ??= DEFAULT_CPU_PERCENT;
+    },
+    prepareForCreate: prepare,
+  }),
+  ...rules(encode),
+};
 
 /** In v2 the number of replicas is left out while nobody has counted, and the metrics are null. */
 const prepareV2 = (object: ApiObject): void => {
   object.status = { desiredReplicas: 0, currentMetrics: null };
 };
 
-export const autoscalerStrategy = strategy({
-  setDefaults(object) {
-    defaultReplicas(object);
-    const spec = child(object, 'spec');
-    if (!Array.isArray(spec.metrics) || !spec.metrics.some(isPlain)) {
-      const target = { type: 'Utilization', averageUtilization: DEFAULT_CPU_PERCENT };
-      spec.metrics = [{ type: 'Resource', resource: { name: 'cpu', target } }];
-    }
-  },
-  prepareForCreate: prepareV2,
-  causes,
-});
+export const autoscalerStrategy = {
+  ...strategy({
+    setDefaults(object) {
+      defaultReplicas(object);
+      const spec = child(object, 'spec');
+      if (!Array.isArray(spec.metrics) || !spec.metrics.some(isPlain)) {
+        const target = { type: 'Utilization', averageUtilization: DEFAULT_CPU_PERCENT };
+        spec.metrics = [{ type: 'Resource', resource: { name: 'cpu', target } }];
+      }
+      defaultBehavior(spec);
+    },
+    prepareForCreate: prepareV2,
+  }),
+  ...rules((object) => object),
+};

@@ -1,6 +1,5 @@
 import { qualifiedNameProblems } from '../../registry/names.ts';
 import type { Findings } from '../findings.ts';
-import { domainPrefixedPathProblems, subdomainProblems } from '../formats.ts';
 import { internalForm } from '../internal/form.ts';
 import { isPlain, items, look, number, type Plain, text } from '../plain.ts';
 
@@ -212,20 +211,6 @@ export function managedByFindings(findings: Findings, spec: Plain, path: string)
   const managedBy = spec.managedBy;
   if (typeof managedBy !== 'string') return;
   const field = `${path}.managedBy`;
-  if (managedBy === '') {
-    findings.required(field);
-    return;
-  }
-  const slash = managedBy.indexOf('/');
-  if (slash <= 0 || slash === managedBy.length - 1) {
-    findings.problems(field, managedBy, domainPrefixedPathProblems('').slice(0, 1));
-  } else {
-    const domain = managedBy.slice(0, slash);
-    findings.problems(field, domain, subdomainProblems(domain));
-    const rest = managedBy.slice(slash + 1);
-    if (!/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(rest)) {
-      findings.invalid(field, rest, "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')");
-    }
-  }
+  findings.domainPath(field, managedBy);
   if (managedBy.length > 63) findings.tooLong(field, 63);
 }
