@@ -2,6 +2,7 @@ import type { AdmissionPlugin } from '../../registry/admission.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { defaultStorageClassAdmission, nodeTaintAdmission, storageProtectionAdmission } from './cluster.ts';
 import { priorityAdmission, serviceAccountAdmission, tolerationAdmission } from './pods.ts';
+import { runtimeClassAdmission } from './runtime-class.ts';
 import { serviceAddresses } from './service.ts';
 
 /**
@@ -15,5 +16,6 @@ export const builtinAdmission = (registry: Registry): readonly AdmissionPlugin[]
   tolerationAdmission,
   defaultStorageClassAdmission(registry),
   storageProtectionAdmission,
+  runtimeClassAdmission(registry),
   serviceAddresses(registry),
 ];

@@ -15,43 +15,35 @@ function alone(findings: Findings, values: readonly string[], at: string, field:
 
 const WORDS: Readonly<Record<string, string>> = { apiGroups: 'API groups', apiVersions: 'API versions' };
 
-/** Of resources, `*` may cover others and their subresources. */
+/** Of resources, `*` may cover others and their subresources, when it comes before them (`validateResources`). */
 function resourceFindings(findings: Findings, resources: readonly string[], at: string): void {
-  const seen = new Set<string>();
   const withStars = new Set<string>();
   const starred = new Set<string>();
-  const all = resources.includes('*/*');
+  let isPlainLast = false;
   for (const [index, resource] of resources.entries()) {
     const here = `${at}.resources[${index}]`;
     if (resource === '') {
       findings.required(here);
       continue;
     }
-    const [name = '', sub] = resource.split('/');
-    if (sub === '*' && name !== '*') withStars.add(name);
-    if (name === '*' && sub !== undefined && sub !== '*') starred.add(sub);
-    if (seen.has(resource)) findings.duplicate(here, resource);
-    seen.add(resource);
+    const slash = resource.indexOf('/');
+    if (slash === -1) {
+      isPlainLast = resource !== '*';
+      continue;
+    }
+    const [name, sub] = [resource.slice(0, slash), resource.slice(slash + 1)];
+    const covered = (by: string): string => `if '${by}' is present, must not specify ${resource}`;
+    if (withStars.has(name)) findings.invalid(here, resource, covered(`${name}/*`));
+    if (starred.has(sub)) findings.invalid(here, resource, covered(`*/${sub}`));
+    if (sub === '*') withStars.add(name);
+    if (name === '*') starred.add(sub);
   }
-  if (all && resources.length > 1) {
+  if (resources.length > 1 && resources.includes('*/*')) {
     findings.invalid(`${at}.resources`, resources, "if '*/*' is present, must not specify other resources");
-  } else if (resources.includes('*')) {
-    for (const [index, resource] of resources.entries()) {
-      if (resource !== '*' && !resource.includes('/')) {
-        const why = "if '*' is present, must not specify other resources without subresources";
-        findings.invalid(`${at}.resources[${index}]`, resource, why);
-      }
-    }
   }
-  for (const [index, resource] of resources.entries()) {
-    const [name = '', sub] = resource.split('/');
-    if (sub === undefined || sub === '*' || name === '*') continue;
-    const here = `${at}.resources[${index}]`;
-    if (withStars.has(name)) {
-      findings.invalid(here, resource, `if '${name}/*' is present, must not specify ${resource}`);
-    } else if (starred.has(sub)) {
-      findings.invalid(here, resource, `if '*/${sub}' is present, must not specify ${resource}`);
-    }
+  if (resources.includes('*') && isPlainLast) {
+    const why = "if '*' is present, must not specify other resources without subresources";
+    findings.invalid(`${at}.resources`, resources, why);
   }
 }
 

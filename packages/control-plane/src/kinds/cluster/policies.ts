@@ -137,7 +137,7 @@ export function paramFindings(findings: Findings, ref: unknown): void {
   }
   if (name === '' && selector === undefined) findings.required(at, 'one of name or selector must be specified');
   const action = ref.parameterNotFoundAction;
-  if (action === undefined) findings.required(`${at}.parameterNotFoundAction`);
+  if (action === undefined || action === '') findings.required(`${at}.parameterNotFoundAction`);
   else findings.oneOf(`${at}.parameterNotFoundAction`, action, ['Deny', 'Allow']);
 }
 

@@ -35,14 +35,20 @@ function presets(holder: Plain): void {
 }
 
 function serviceFindings(findings: Findings, service: Plain, at: string): void {
-  for (const field of ['name', 'namespace']) if (text(service, field) === '') findings.required(`${at}.${field}`);
+  // The server takes the one for the other.
+  if (text(service, 'namespace') === '') findings.required(`${at}.name`);
+  if (text(service, 'name') === '') findings.required(`${at}.namespace`);
   const port = number(service, 'port');
   if (port !== undefined && (port < 1 || port > 65_535)) {
     findings.invalid(`${at}.port`, port, 'port is not valid: must be between 1 and 65535, inclusive');
   }
   const { path } = service;
-  if (typeof path !== 'string' || path === '/') return;
+  if (typeof path !== 'string' || path === '/' || path === '') return;
   const field = `${at}.path`;
+  if (path === '//') {
+    findings.invalid(field, path, 'segment[0] may not be empty');
+    return;
+  }
   if (!path.startsWith('/')) findings.invalid(field, path, "must start with a '/'");
   const steps = path.slice(1).replace(/\/$/, '').split('/');
   for (const [index, step] of steps.entries()) {

@@ -74,6 +74,19 @@ const NEEDED_KEYS: Readonly<Record<string, readonly string[]>> = {
 
 const ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name';
 
+/** Why a text is no JSON, in the words of Go's decoder as far as its first character tells. */
+function jsonProblem(content: string): string | undefined {
+  try {
+    JSON.parse(content);
+    return undefined;
+  } catch {
+    const first = content.trimStart().charAt(0);
+    const begins = /[{["\-0-9tfn]/.test(first);
+    if (first === '' || begins) return 'unexpected end of JSON input';
+    return `invalid character '${first}' looking for beginning of value`;
+  }
+}
+
 function secretCauses(object: ApiObject): StatusCause[] {
   const causes = dataCauses(object, 'data');
   if ((sizeOf(object, 'data') * 3) / 4 > SIZE_LIMIT) causes.push(tooLong('data', SIZE_LIMIT));
@@ -81,6 +94,11 @@ function secretCauses(object: ApiObject): StatusCause[] {
   const data = look(object, 'data');
   for (const key of NEEDED_KEYS[type] ?? []) {
     if (!Object.hasOwn(data, key)) causes.push(requiredValue(`data[${key}]`));
+  }
+  for (const key of ['.dockercfg', '.dockerconfigjson']) {
+    if (!(NEEDED_KEYS[type] ?? []).includes(key) || !Object.hasOwn(data, key)) continue;
+    const problem = jsonProblem(Buffer.from(text(data, key), 'base64').toString('utf8'));
+    if (problem !== undefined) causes.push(invalidValue(`data[${key}]`, '<secret contents redacted>', problem));
   }
   if (type === 'kubernetes.io/basic-auth' && !('username' in data) && !('password' in data)) {
     causes.push(requiredValue('data[username]'), requiredValue('data[password]'));

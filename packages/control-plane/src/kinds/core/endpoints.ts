@@ -3,7 +3,7 @@ import type { ApiObject } from '../../object.ts';
 import { labelProblems, labelValueProblems, subdomainProblems } from '../../registry/names.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
-import { ipProblems } from '../addresses.ts';
+import { ipProblems, strictIpProblems } from '../addresses.ts';
 import { Findings } from '../findings.ts';
 import { items, look, number, type Plain, preset, strings, text } from '../plain.ts';
 import { strategy } from '../workloads/apps.ts';
@@ -93,6 +93,8 @@ function sliceAddress(findings: Findings, address: string, type: string, at: str
   if (type === 'IPv6' && isIP(address) !== 6) findings.invalid(at, address, 'must be an IPv6 address');
   const problem = specialProblem(address);
   if (problem !== undefined) findings.invalid(at, address, problem);
+  // Later rules hold slices to the one way in which addresses are written.
+  findings.problems(at, address, strictIpProblems(address));
 }
 
 function sliceEndpoint(findings: Findings, endpoint: Plain, type: string, at: string): void {

@@ -42,17 +42,19 @@ function coreCauses(event: ApiObject, subject = 'involvedObject'): StatusCause[]
   const involved = look(event, subject);
   const namespace = text(involved, 'namespace');
   const own = event.metadata.namespace ?? '';
-  if (namespace === '' && own !== 'default' && own !== 'kube-system') {
+  const isDated = event.eventTime !== undefined && event.eventTime !== null;
+  if (namespace === '' && own !== 'default' && !(isDated && own === 'kube-system')) {
     return [invalidValue('involvedObject.namespace', '', 'does not match event.namespace')];
   }
-  if (namespace !== '' && namespace !== own) {
+  // Events that say when they happened may be about another namespace than their own.
+  if (!isDated && namespace !== '' && namespace !== own) {
     return [invalidValue('involvedObject.namespace', namespace, 'does not match event.namespace')];
   }
   return [];
 }
 
-const LIMITS: readonly (readonly [string, number])[] = [
-  ['reportingController', 128],
+const LIMITS: readonly (readonly [string, number | undefined])[] = [
+  ['reportingController', undefined],
   ['reportingInstance', 128],
   ['action', 128],
   ['reason', 128],
@@ -73,7 +75,8 @@ function detailCauses(event: ApiObject): StatusCause[] {
   for (const [field, limit] of LIMITS) {
     const value = text(event, field);
     if (value === '') causes.push(requiredValue(field));
-    else if (value.length > limit) causes.push(invalidValue(field, '', `can have at most ${limit} characters`));
+    else if (limit !== undefined && value.length > limit)
+      causes.push(invalidValue(field, '', `can have at most ${limit} characters`));
   }
   const controller = text(event, 'reportingController');
   for (const problem of qualifiedNameProblems(controller)) {

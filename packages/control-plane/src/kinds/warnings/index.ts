@@ -114,7 +114,6 @@ export const volumeWarnings: Warnings = (volume) => {
     ...classWarnings(volume),
     ...nodeSelectorWarnings(look(spec, 'nodeAffinity').required, 'spec.nodeAffinity.required'),
     ...persistentSourceWarnings(spec, 'spec'),
-    ...fractionWarnings(spec, 'capacity', ['storage'], 'spec'),
   ];
 };
 

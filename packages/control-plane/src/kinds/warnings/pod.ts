@@ -116,6 +116,17 @@ function clash(port: Plain, other: Plain): string | undefined {
   return undefined;
 }
 
+/** An address of the node for a port that is not one of the node's. */
+const hostAddressWarnings = (containers: readonly PlacedContainer[]): string[] =>
+  containers.flatMap(({ container, at }) =>
+    items(container, 'ports').flatMap((port, index) => {
+      const ip = text(port, 'hostIP');
+      if (ip === '' || (number(port, 'hostPort') ?? 0) !== 0) return [];
+      const shown = `{Name:${text(port, 'name')} HostPort:0 ContainerPort:${number(port, 'containerPort') ?? 0} Protocol:${text(port, 'protocol')} HostIP:${ip}}`;
+      return [`${at}.ports[${index}]: hostIP set without hostPort: ${shown}`];
+    }),
+  );
+
 function portWarnings(containers: readonly PlacedContainer[]): string[] {
   const seen = new Map<string, { readonly port: Plain; readonly at: string }[]>();
   const warnings: string[] = [];
@@ -160,10 +171,21 @@ export function podTemplateWarnings(template: unknown, at: string): string[] {
     ...placementWarnings(spec, here),
     ...annotationWarnings(look(template, 'metadata'), spec, `${at}metadata.annotations`),
     ...items(spec, 'volumes').flatMap((volume, index) => sourceWarnings(volume, `${here}.volumes[${index}]`)),
+    ...items(spec, 'volumes').flatMap((volume, index) =>
+      ['requests', 'limits'].flatMap((list) =>
+        fractionWarnings(
+          look(volume, 'ephemeral', 'volumeClaimTemplate', 'spec', 'resources'),
+          list,
+          ['storage'],
+          `${here}.volumes[${index}].ephemeral.volumeClaimTemplate.spec.resources`,
+        ),
+      ),
+    ),
     ...items(spec, 'volumes').flatMap(overlapWarnings),
     ...repeated(items(spec, 'hostAliases'), 'ip', (index) => `${here}.hostAliases[${index}].ip`),
     ...secretWarnings(spec, here),
     ...containers.flatMap(containerWarnings),
+    ...hostAddressWarnings(containers),
     ...portWarnings(containers),
     ...(grace < 0 ? [`${here}.terminationGracePeriodSeconds: ${why}`] : []),
     ...podAffinityWarnings(spec, here),

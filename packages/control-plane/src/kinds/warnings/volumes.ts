@@ -68,6 +68,11 @@ export function overlapWarnings(volume: Plain): string[] {
   return [
     ...told(`Secret ${JSON.stringify(text(secret, 'secretName'))}`, overlaps(pathsOf(secret, ''), plain)),
     ...told(`ConfigMap ${JSON.stringify(text(map, 'name'))}`, overlaps(pathsOf(map, ''), plain)),
+    ...items(look(volume, 'projected'), 'sources').flatMap((source) =>
+      Object.keys(source).length === 0
+        ? [`volume ${JSON.stringify(text(volume, 'name'))} (Projected) has no sources provided`]
+        : [],
+    ),
     ...told('DownwardAPI', overlaps(pathsOf(look(volume, 'downwardAPI'), ''), plain)),
     ...told(
       'Projected',

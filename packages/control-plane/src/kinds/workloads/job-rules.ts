@@ -74,7 +74,7 @@ function exitCodeFindings(findings: Findings, rule: Plain, spec: Plain, at: stri
 /** What a job makes of pods that fail (`validatePodFailurePolicy`). */
 export function failurePolicyFindings(findings: Findings, spec: Plain, path: string): void {
   const at = `${path}.podFailurePolicy`;
-  if (look(spec, 'template', 'spec').restartPolicy !== 'Never') {
+  if (look(spec, 'template', 'spec').restartPolicy === 'OnFailure') {
     const shown = text(look(spec, 'template', 'spec'), 'restartPolicy');
     findings.invalid(
       `${path}.template.spec.restartPolicy`,

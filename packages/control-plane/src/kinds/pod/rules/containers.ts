@@ -1,4 +1,4 @@
-import { labelProblems } from '../../../registry/names.ts';
+import { labelProblems, subdomainProblems } from '../../../registry/names.ts';
 import type { Findings } from '../../findings.ts';
 import {
   descendingPathProblems,
@@ -79,7 +79,8 @@ const KEY_RULE =
 
 function keyRefFindings(findings: Findings, ref: unknown, at: string): void {
   if (!isPlain(ref)) return;
-  if (text(ref, 'name') === '') findings.required(`${at}.name`);
+  const name = text(ref, 'name');
+  findings.problems(`${at}.name`, name, subdomainProblems(name));
   const key = text(ref, 'key');
   if (key === '') {
     findings.required(`${at}.key`);
@@ -101,7 +102,9 @@ function environmentSourceFindings(findings: Findings, container: Plain, at: str
       const ref = source[kind];
       if (!isPlain(ref)) continue;
       count++;
-      if (text(ref, 'name') === '') findings.required(`${here}.${kind}.name`);
+      const name = text(ref, 'name');
+      if (name === '') findings.required(`${here}.${kind}.name`);
+      else findings.problems(`${here}.${kind}.name`, name, subdomainProblems(name.replace(/-$/, 'x')));
     }
     if (count === 0) findings.invalid(`${at}.envFrom`, '', 'must specify one of: `configMapRef` or `secretRef`');
     else if (count > 1) {
