@@ -363,6 +363,7 @@ networking.v1.HTTPIngressPath: path|backend
 networking.v1.HTTPIngressRuleValue: ||paths
 networking.v1.IPBlock: except||cidr
 networking.v1.Ingress: |metadata spec status
+networking.v1.IPAddress: |metadata spec
 networking.v1.IngressClass: |metadata spec
 networking.v1.IngressClassParametersReference: ||kind name
 networking.v1.IngressClassSpec: controller
@@ -378,6 +379,10 @@ networking.v1.NetworkPolicy: |metadata spec
 networking.v1.NetworkPolicyEgressRule: ports to
 networking.v1.NetworkPolicyIngressRule: ports from
 networking.v1.NetworkPolicySpec: ingress egress policyTypes|podSelector
+networking.v1.ParentReference: group resource namespace name
+networking.v1.ServiceCIDR: |metadata spec status
+networking.v1.ServiceCIDRSpec: cidrs
+networking.v1.ServiceCIDRStatus: conditions
 networking.v1.ServiceBackendPort: name number
 node.v1.Overhead: podFixed
 node.v1.RuntimeClass: |metadata|handler
@@ -405,5 +410,6 @@ storage.v1.TokenRequest: ||audience
 storage.v1.VolumeAttachment: |metadata spec status
 storage.v1.VolumeAttachmentSpec: |source|attacher nodeName
 storage.v1.VolumeAttachmentStatus: attachmentMetadata||attached
+storage.v1.VolumeAttributesClass: parameters|metadata|driverName
 storage.v1.VolumeError: message||time
 `;

@@ -24,6 +24,12 @@ export const priorityClassColumns: readonly PrinterColumn[] = [
 
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
 
+export const attributesClassColumns: readonly PrinterColumn[] = [
+  NAME,
+  column('DriverName', (object) => text(object, 'driverName'), { doc: ['V1VolumeAttributesClass', 'driverName'] }),
+  AGE,
+];
+
 export const storageClassColumns: readonly PrinterColumn[] = [
   column(
     'Name',

@@ -73,3 +73,26 @@ export const endpointSliceColumns: readonly PrinterColumn[] = [
   column('Endpoints', sliceAddresses, { doc: ['V1EndpointSlice', 'endpoints'] }),
   AGE,
 ];
+
+export const serviceCidrColumns: readonly PrinterColumn[] = [
+  NAME,
+  column('CIDRs', (object) => strings(look(object, 'spec'), 'cidrs').join(','), {
+    doc: ['V1ServiceCIDRSpec', 'cidrs'],
+  }),
+  AGE,
+];
+
+/** `services/default/web`, as far as the parent says. */
+const parentOf = (object: ApiObject): string => {
+  const { parentRef: parent } = look(object, 'spec');
+  if (parent === undefined) return NONE;
+  const [group, resource] = [text(parent, 'group'), text(parent, 'resource')];
+  const namespace = text(parent, 'namespace');
+  const kind = group === '' ? resource : `${resource}.${group}`;
+  return [kind.toLowerCase(), ...(namespace === '' ? [] : [namespace]), text(parent, 'name')].join('/');
+};
+
+export const ipAddressColumns: readonly PrinterColumn[] = [
+  NAME,
+  column('ParentRef', parentOf, { doc: ['V1IPAddressSpec', 'parentRef'] }),
+];

@@ -1,6 +1,7 @@
 import { certificateRequestStrategy } from '../../certificates/strategy.ts';
 import { pathSegmentProblems } from '../../registry/names.ts';
 import { bindingStrategy, roleStrategy } from '../access/rbac.ts';
+import { attributesClassStrategy, ipAddressStrategy, serviceCidrStrategy } from '../cluster/addresses.ts';
 import { apiServiceStrategy, leaseStrategy } from '../cluster/control.ts';
 import { flowSchemaStrategy, priorityLevelStrategy } from '../cluster/flow.ts';
 import { ingressClassStrategy, ingressStrategy } from '../cluster/ingress.ts';
@@ -20,6 +21,7 @@ import { mutatingWebhookStrategy, validatingWebhookStrategy } from '../cluster/w
 import {
   apiServiceColumns,
   attachmentColumns,
+  attributesClassColumns,
   bindingColumns,
   certificateRequestColumns,
   clusterBindingColumns,
@@ -38,7 +40,14 @@ import {
 } from '../columns/cluster.ts';
 import { viewedAs } from '../columns/column.ts';
 import { eventColumns } from '../columns/core.ts';
-import { endpointSliceColumns, ingressClassColumns, ingressColumns, networkPolicyColumns } from '../columns/network.ts';
+import {
+  endpointSliceColumns,
+  ingressClassColumns,
+  ingressColumns,
+  ipAddressColumns,
+  networkPolicyColumns,
+  serviceCidrColumns,
+} from '../columns/network.ts';
 import { endpointSliceStrategy } from '../core/endpoints.ts';
 import { eventStorage, eventStrategy } from '../core/event.ts';
 import { defineKind, defineReview, fieldsAt } from '../define.ts';
@@ -240,6 +249,24 @@ export const clusterKinds: readonly KindDefinition[] = [
   }),
   defineKind({
     group: 'networking.k8s.io',
+    kind: 'IPAddress',
+    columns: ipAddressColumns,
+    ...ipAddressStrategy,
+    plural: 'ipaddresses',
+    shortNames: ['ip'],
+    ...clusterScoped,
+  }),
+  defineKind({
+    group: 'networking.k8s.io',
+    kind: 'ServiceCIDR',
+    columns: serviceCidrColumns,
+    ...serviceCidrStrategy,
+    plural: 'servicecidrs',
+    subresources: status,
+    ...clusterScoped,
+  }),
+  defineKind({
+    group: 'networking.k8s.io',
     kind: 'NetworkPolicy',
     columns: networkPolicyColumns,
     plural: 'networkpolicies',
@@ -309,6 +336,15 @@ export const clusterKinds: readonly KindDefinition[] = [
     ...storageClassStrategy,
     plural: 'storageclasses',
     shortNames: ['sc'],
+    ...clusterScoped,
+  }),
+  defineKind({
+    group: 'storage.k8s.io',
+    kind: 'VolumeAttributesClass',
+    columns: attributesClassColumns,
+    ...attributesClassStrategy,
+    plural: 'volumeattributesclasses',
+    shortNames: ['vac'],
     ...clusterScoped,
   }),
   defineKind({
