@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { KubeError, type Random, realClock } from '@mcm/kube';
 import { Command } from 'commander';
+import { addCloudCommands } from './cloud-commands.ts';
 import { addClusterCommands } from './cluster-commands.ts';
 import { down } from './down.ts';
 import { UserError } from './errors.ts';
@@ -43,12 +44,16 @@ const program = new Command('mcm')
 
 program
   .command('up')
-  .description('bring up a control plane, a local cloud, both controllers and a first fleet')
+  .description('bring up a control plane, a cloud on this machine, both controllers and a first fleet')
   .option(...dataDirOption)
   .option('--port <port>', 'port of the control plane on 127.0.0.1 (default: the one used last, else any free one)')
   .option(
     '--machines <count>',
     'machines that the first MachineDeployment asks for (default: 3 at the first start, unchanged later)',
+  )
+  .option(
+    '--provider <name>',
+    "whose cloud: local, or aws, azure or gcp on an emulator (default: the directory's, else local)",
   )
   .option('--exit-when-ready', 'end everything once the fleet is as asked for')
   .option('--no-tty', 'plain lines even on a terminal')
@@ -79,6 +84,7 @@ program
     process.exitCode = report.running ? 0 : 3;
   });
 
+addCloudCommands(program, say);
 addClusterCommands(program, { say, random, signal: untilSignal });
 
 program

@@ -11,6 +11,7 @@ import {
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { UserError } from '../errors.ts';
+import type { ProviderName } from './clouds/provider.ts';
 
 /** The layout of the files in a data directory; a directory of another layout is refused. */
 const FORMAT = 1;
@@ -26,6 +27,10 @@ export interface InstanceState {
   readonly apiPort?: number;
   /** The first fleet was made: it is never made again, whatever the user did to it. */
   readonly seeded?: boolean;
+  /** Whose cloud it is; absent: the local provider's. */
+  readonly provider?: ProviderName;
+  /** Where the cloud was at the last start. */
+  readonly cloudAddress?: string;
 }
 
 /** A data directory that this process alone may use, until `release`. */

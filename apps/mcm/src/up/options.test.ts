@@ -6,6 +6,7 @@ test('defaults', () => {
     dataDir: '.mcm',
     port: undefined,
     machines: undefined,
+    provider: undefined,
     exitWhenReady: false,
     live: true,
     quiet: false,
@@ -24,6 +25,7 @@ test.each([
   [{ port: 'abc' }, '--port takes a whole number from 0 to 65535, not "abc"'],
   [{ port: '65536' }, '--port takes a whole number from 0 to 65535, not "65536"'],
   [{ machines: '-1' }, '--machines takes a whole number from 0 to 10000, not "-1"'],
+  [{ provider: 'hetzner' }, '--provider takes one of local, aws, azure, gcp, not "hetzner"'],
   [{ machines: '1.5' }, '--machines takes a whole number from 0 to 10000, not "1.5"'],
 ])('%j is refused by name', (flags, message) => {
   expect(() => compileUpOptions(flags, true)).toThrow(message);

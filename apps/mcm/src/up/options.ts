@@ -1,4 +1,5 @@
 import { UserError } from '../errors.ts';
+import { PROVIDERS, type ProviderName } from './clouds/provider.ts';
 import { DEFAULT_DATA_DIR } from './data-dir.ts';
 
 /** Flags of `mcm up` as the command line gives them. */
@@ -6,6 +7,7 @@ export interface UpFlags {
   readonly dataDir?: string;
   readonly port?: string;
   readonly machines?: string;
+  readonly provider?: string;
   readonly exitWhenReady?: boolean;
   readonly tty?: boolean;
   readonly quiet?: boolean;
@@ -18,6 +20,8 @@ export interface UpOptions {
   readonly port: number | undefined;
   /** Machines that the first deployment asks for; undefined: 3 at the first start, unchanged later. */
   readonly machines: number | undefined;
+  /** Undefined: the directory's, else local. */
+  readonly provider: ProviderName | undefined;
   readonly exitWhenReady: boolean;
   readonly live: boolean;
   readonly quiet: boolean;
@@ -31,6 +35,7 @@ export function compileUpOptions(flags: UpFlags, terminal: boolean): UpOptions {
     dataDir: flags.dataDir ?? DEFAULT_DATA_DIR,
     port: integer('--port', flags.port, 0, 65_535) || undefined,
     machines: integer('--machines', flags.machines, 0, MAX_MACHINES),
+    provider: providerName(flags.provider),
     exitWhenReady: flags.exitWhenReady ?? false,
     live: terminal && flags.tty !== false && !flags.quiet,
     quiet: flags.quiet ?? false,
@@ -43,4 +48,11 @@ function integer(flag: string, text: string | undefined, min: number, max: numbe
   if (!/^\d+$/.test(text) || value < min || value > max)
     throw new UserError(`${flag} takes a whole number from ${min} to ${max}, not "${text}"`);
   return value;
+}
+
+function providerName(text: string | undefined): ProviderName | undefined {
+  if (text === undefined) return undefined;
+  const found = PROVIDERS.find((name) => name === text);
+  if (found === undefined) throw new UserError(`--provider takes one of ${PROVIDERS.join(', ')}, not "${text}"`);
+  return found;
 }

@@ -62,7 +62,7 @@ export class Program {
   #launch(onReady: (address: string) => void, onEarlyEnd: () => void): void {
     // A session of its own: Ctrl-C in the terminal reaches the supervisor alone, which then ends its programs in order.
     // The IPC channel tells the program when its supervisor is gone, however that ended.
-    const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(this.spec.module), ...this.spec.args], {
+    const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(this.spec.module), ...this.#args()], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,
       env: { ...process.env, ...this.spec.env },
@@ -100,6 +100,12 @@ export class Program {
         this.#lastError = error.message;
       });
     });
+  }
+
+  /** Who is told where a program is does not hear of its restarts: it comes back on the port that it took. */
+  #args(): readonly string[] {
+    const port = URL.canParse(this.address) ? new URL(this.address).port : '';
+    return this.spec.args.map((arg) => (arg === '--port=0' && port !== '' ? `--port=${port}` : arg));
   }
 
   #restart(): void {

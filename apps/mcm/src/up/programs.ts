@@ -1,13 +1,12 @@
 import { mkdirSync } from 'node:fs';
+import type { CloudSide, Provider } from './clouds/provider.ts';
 import type { DataDir } from './data-dir.ts';
 import type { ProgramSpec } from './processes.ts';
 
 /** Names under which the programs appear on the screen and in `logs/`. */
 export const PROGRAMS = {
   plane: 'control-plane',
-  cloud: 'local-cloud',
   manager: 'machine-controller-manager',
-  machineController: 'machine-controller-local',
 } as const;
 
 const spec = (
@@ -15,7 +14,7 @@ const spec = (
   name: string,
   module: string,
   args: readonly string[],
-  env: Record<string, string> = {},
+  env: Readonly<Record<string, string>> = {},
 ): ProgramSpec => {
   mkdirSync(data.file('logs'), { recursive: true });
   return { name, module: import.meta.resolve(module), args, env, logFile: data.file('logs', `${name}.log`) };
@@ -28,18 +27,22 @@ export const planeProgram = (data: DataDir, port: number): ProgramSpec =>
     `--kubeconfig=${data.file('kubeconfig')}`,
   ]);
 
-/** On any free port: the Secret is told at each start where it is. The token reaches the cloud through its environment: command lines are visible to everybody on a machine. */
-export const cloudProgram = (data: DataDir, token: string): ProgramSpec =>
-  spec(data, PROGRAMS.cloud, '@mcm/provider-local/cloud/main', ['--port=0', `--data-dir=${data.file('cloud')}`], {
-    MCM_LOCAL_CLOUD_TOKEN: token,
-  });
+export const cloudProgram = (data: DataDir, { cloud: { name, module, args, env } }: Provider): ProgramSpec =>
+  spec(data, name, module, args, env);
 
 /** The two containers of the production pod, with ports of their own choice. */
 export const managerProgram = (data: DataDir, namespace: string): ProgramSpec =>
   spec(data, PROGRAMS.manager, '@mcm/machine-controller-manager/main', controllerFlags(data, namespace));
 
-export const machineControllerProgram = (data: DataDir, namespace: string): ProgramSpec =>
-  spec(data, PROGRAMS.machineController, '@mcm/provider-local/main', controllerFlags(data, namespace));
+export function machineControllerProgram(
+  data: DataDir,
+  namespace: string,
+  provider: Provider,
+  cloud: CloudSide,
+): ProgramSpec {
+  const { name, module, args, env } = provider.machineController(cloud);
+  return spec(data, name, module, [...controllerFlags(data, namespace), ...args], env);
+}
 
 const controllerFlags = (data: DataDir, namespace: string): string[] => [
   `--control-kubeconfig=${data.file('kubeconfig')}`,

@@ -9,13 +9,12 @@ import {
   type Secret,
   secrets,
 } from '@mcm/kube';
+import type { Provider } from './clouds/index.ts';
 
 /** What `mcm up` puts on a fresh plane, and how its parts are called. */
 export const FIRST_FLEET = {
   namespace: 'default',
   deployment: 'workers',
-  machineClass: 'local-small',
-  secret: 'local-credentials',
   machines: 3,
 } as const;
 
@@ -35,30 +34,28 @@ export async function installKinds(client: KubeClient, signal: AbortSignal): Pro
   }
 }
 
-export interface CloudAccess {
-  /** URL of the local cloud. */
-  readonly endpoint: string;
-  readonly token: string;
-  /** What the kubelets of new instances are told. */
-  readonly userData: string;
+/** The first class and how its cloud is reached. */
+export interface FirstCloud extends Pick<Provider, 'machineClass'> {
+  /** Data of the class's Secret. */
+  readonly secretData: Readonly<Record<string, string>>;
 }
 
 /**
- * Makes the Secret of the local cloud say how it is reached now; written only when that changed.
+ * Makes the Secret of the cloud say how it is reached now; written only when that changed.
  * The class and the deployment are made once: what the user changed or deleted later stays so.
  */
 export async function seedFleet(
   client: KubeClient,
-  cloud: CloudAccess,
+  cloud: FirstCloud,
   options: { first: boolean; machines: number | undefined; signal: AbortSignal },
 ): Promise<void> {
   await writeSecret(client, cloud, options.signal);
   if (options.first) {
-    await createOnce(client, machineClasses, firstClass(), options.signal);
+    await createOnce(client, machineClasses, firstClass(cloud.machineClass), options.signal);
     await createOnce(
       client,
       machineDeployments,
-      firstDeployment(options.machines ?? FIRST_FLEET.machines),
+      firstDeployment(options.machines ?? FIRST_FLEET.machines, cloud.machineClass.name),
       options.signal,
     );
   } else if (options.machines !== undefined) {
@@ -73,21 +70,25 @@ export async function seedFleet(
   }
 }
 
-async function writeSecret(client: KubeClient, cloud: CloudAccess, signal: AbortSignal): Promise<void> {
+async function writeSecret(
+  client: KubeClient,
+  { machineClass, secretData }: FirstCloud,
+  signal: AbortSignal,
+): Promise<void> {
   const resource = client.resource(secrets, FIRST_FLEET.namespace);
   const data = Object.fromEntries(
-    Object.entries({ ...cloud }).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+    Object.entries(secretData).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
   );
-  const live = await ignoreNotFound(resource.get(FIRST_FLEET.secret, { signal }));
+  const live = await ignoreNotFound(resource.get(machineClass.secret, { signal }));
   if (!live) {
     await createOnce<Secret>(
       client,
       secrets,
-      { ...head('v1', 'Secret', FIRST_FLEET.secret), type: 'Opaque', data },
+      { ...head('v1', 'Secret', machineClass.secret), type: 'Opaque', data },
       signal,
     );
   } else if (Object.entries(data).some(([key, value]) => live.data?.[key] !== value)) {
-    await resource.patch(FIRST_FLEET.secret, { type: 'merge', body: { data } }, { signal });
+    await resource.patch(machineClass.secret, { type: 'merge', body: { data } }, { signal });
   }
 }
 
@@ -111,25 +112,13 @@ const head = (apiVersion: string, kind: string, name: string) => ({
 });
 const GROUP_VERSION = 'machine.sapcloud.io/v1alpha1';
 
-const firstClass = (): Draft<MachineClass> => ({
-  ...head(GROUP_VERSION, 'MachineClass', FIRST_FLEET.machineClass),
-  provider: 'local',
-  secretRef: { name: FIRST_FLEET.secret, namespace: FIRST_FLEET.namespace },
-  nodeTemplate: {
-    capacity: { cpu: '2', gpu: '0', memory: '4Gi' },
-    instanceType: 'small',
-    region: 'local',
-    zone: 'local-a',
-  },
-  providerSpec: {
-    image: 'hollow:v1',
-    instanceType: 'small',
-    zone: 'local-a',
-    tags: { 'kubernetes.io/cluster/mcm': '1', 'kubernetes.io/role/node': '1' },
-  },
+const firstClass = ({ name, secret, ...own }: FirstCloud['machineClass']): Draft<MachineClass> => ({
+  ...head(GROUP_VERSION, 'MachineClass', name),
+  ...own,
+  secretRef: { name: secret, namespace: FIRST_FLEET.namespace },
 });
 
-const firstDeployment = (replicas: number): Draft<MachineDeployment> => ({
+const firstDeployment = (replicas: number, machineClass: string): Draft<MachineDeployment> => ({
   ...head(GROUP_VERSION, 'MachineDeployment', FIRST_FLEET.deployment),
   spec: {
     replicas,
@@ -137,7 +126,7 @@ const firstDeployment = (replicas: number): Draft<MachineDeployment> => ({
     strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
     template: {
       metadata: { labels: { name: FIRST_FLEET.deployment } },
-      spec: { class: { kind: 'MachineClass', name: FIRST_FLEET.machineClass } },
+      spec: { class: { kind: 'MachineClass', name: machineClass } },
     },
   },
 });

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import {
   createClient,
   createLogger,
@@ -12,6 +11,7 @@ import {
 import { UserError } from '../errors.ts';
 import { isSettled } from '../screen/fleet.ts';
 import { version } from '../version.ts';
+import { type Provider, providerFor } from './clouds/index.ts';
 import { runComponentAgent } from './component-agent.ts';
 import { type DataDir, openDataDir } from './data-dir.ts';
 import { type FleetWatch, watchFleet } from './fleet-watch.ts';
@@ -79,9 +79,9 @@ interface BringUpIo extends UpIo {
 async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   const { data, start, reporter, signal } = io;
   const first = data.state?.seeded !== true;
+  const provider = providerOf(options, data);
   const apiUrl = await start(planeProgram(data, options.port ?? data.state?.apiPort ?? 0));
-  const token = cloudToken(data);
-  const cloudUrl = await start(cloudProgram(data, token));
+  const cloud = { address: await start(cloudProgram(data, provider)) };
   signal.throwIfAborted();
 
   const kubeconfig = await loadKubeconfig(data.file('kubeconfig'));
@@ -93,7 +93,13 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   await installKinds(client, signal);
   await seedFleet(
     client,
-    { endpoint: cloudUrl, token, userData: userDataFor(readFileSync(data.file('kubeconfig'), 'utf8')) },
+    {
+      machineClass: provider.machineClass,
+      secretData: {
+        ...provider.credentials(cloud),
+        userData: userDataFor(readFileSync(data.file('kubeconfig'), 'utf8'), provider),
+      },
+    },
     { first, machines: options.machines, signal },
   );
   data.write({
@@ -102,6 +108,8 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
     startedAt: realClock.now().toISOString(),
     apiPort: portOf(apiUrl),
     seeded: true,
+    provider: provider.name,
+    cloudAddress: cloud.address,
   });
 
   const fleet = watch(client, io);
@@ -113,7 +121,7 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   });
   await Promise.all([
     start(managerProgram(data, FIRST_FLEET.namespace)),
-    start(machineControllerProgram(data, FIRST_FLEET.namespace)),
+    start(machineControllerProgram(data, FIRST_FLEET.namespace, provider, cloud)),
     fleet.synced(signal),
   ]);
   reporter.follow(fleet);
@@ -156,11 +164,16 @@ async function stopInOrder(running: readonly Program[]): Promise<void> {
   await plane?.stop();
 }
 
-/** The token that the local cloud asks for, made once for a data directory. */
-function cloudToken(data: DataDir): string {
-  const file = data.file('cloud-token');
-  if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('base64url'), { mode: 0o600 });
-  return readFileSync(file, 'utf8');
+/**
+ * The provider that was asked for, else the one that the directory was made with.
+ * @throws {UserError} when the directory holds a fleet of another one
+ */
+function providerOf({ provider }: UpOptions, data: DataDir): Provider {
+  const { state } = data;
+  const before = state?.seeded ? (state.provider ?? 'local') : undefined;
+  if (before !== undefined && provider !== undefined && provider !== before)
+    throw new UserError(`${data.path} holds a fleet of ${before}, not of ${provider}: name another --data-dir`);
+  return providerFor(provider ?? before ?? 'local', data);
 }
 
 const portOf = (url: string): number => Number(new URL(url).port);

@@ -5,8 +5,14 @@ interface KubeconfigFile {
   clusters: { cluster: { server: string; 'certificate-authority-data'?: string } }[];
 }
 
-/** User data for the local cloud's kubelets: where the API server is, whom to trust, and the token to join with, filled in for each machine. */
-export function userDataFor(kubeconfig: string): string {
+/**
+ * User data for hollow kubelets: where the API server is, whom to trust, and the token to join with, filled in for each machine.
+ * @param options.nodeIsMachine false: the node gets the VM's own host name
+ */
+export function userDataFor(
+  kubeconfig: string,
+  { nodeIsMachine }: { readonly nodeIsMachine: boolean } = { nodeIsMachine: true },
+): string {
   const cluster = (parse(kubeconfig) as KubeconfigFile).clusters[0]?.cluster;
   if (!cluster) throw new Error('the kubeconfig of the control plane names no cluster');
   return `${JSON.stringify(
@@ -14,7 +20,7 @@ export function userDataFor(kubeconfig: string): string {
       server: cluster.server,
       certificateAuthorityData: cluster['certificate-authority-data'],
       bootstrapToken: '<<BOOTSTRAP_TOKEN>>',
-      nodeName: '<<MACHINE_NAME>>',
+      ...(nodeIsMachine ? { nodeName: '<<MACHINE_NAME>>' } : {}),
     },
     null,
     2,

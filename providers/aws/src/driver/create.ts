@@ -34,7 +34,7 @@ export async function createInstance(
   request: Create,
   options: CreateOptions,
   timed: Timed,
-): Promise<CreatedInstance> {
+): Promise<{ readonly created: CreatedInstance; readonly seen: Instance }> {
   const { spec, signal } = request;
   const region = spec.region ?? '';
   let launched: Instance;
@@ -58,11 +58,11 @@ export async function createInstance(
       'Internal',
       `VM with Provider-ID "${providerId}", for machine "${request.machine.metadata.name}" does not yet have a nodeName (instance.PrivateDnsName)`,
     );
-  return { providerId, nodeName };
+  return { created: { providerId, nodeName }, seen };
 }
 
 async function rootDeviceOf(ec2: Ec2, ami: string, signal: AbortSignal): Promise<string | undefined> {
-  const [image] = await ec2.images([ami], signal);
+  const image = await ec2.image(ami, signal);
   if (!image) throw new MachineError('NotFound', `Image ${ami} not found`);
   return image.RootDeviceName;
 }

@@ -5,8 +5,9 @@ import type { Environment } from '../ec2/environment.ts';
 import { createInstance } from './create.ts';
 import { decode } from './decode.ts';
 import { fromCloud, isAbsentInstance, isExhausted } from './errors.ts';
+import { FreshInstances } from './fresh-instances.ts';
 import { initializeInstance, requireInitialized } from './initialize.ts';
-import { findByTags, findMachine, type OnMachine, type Request } from './lookup.ts';
+import { findByTags, findMachine, listByTags, type OnMachine, type Request } from './lookup.ts';
 import { type Timed, timedBy } from './metrics.ts';
 import { formatProviderId, instanceIdOf } from './provider-id.ts';
 import { NAME_TAG } from './run-instances.ts';
@@ -40,6 +41,7 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
     userAgent: `mcm/${version}`,
     allowPlainHttp: environment.variables.MCM_ALLOW_PLAIN_HTTP === 'true',
   });
+  const fresh = new FreshInstances(clock);
   const timed = ({ observeApi }: Request): Timed => timedBy(clock, observeApi);
 
   const connectTo = async (
@@ -64,12 +66,17 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
     create: async (request) => {
       const ec2 = await connectTo(request);
       const { visibilityBudgetMs = VISIBILITY_BUDGET_MS } = options;
-      return createInstance(ec2, request, { clock, random, visibilityBudgetMs }, timed(request));
+      const wait = { clock, random, visibilityBudgetMs };
+      const { created, seen } = await createInstance(ec2, request, wait, timed(request));
+      fresh.put(request.machine, seen);
+      return created;
     },
 
     initialize: async (request) => {
       const ec2 = await connectTo(request, 'Uninitialized');
-      const [instance] = await findTimed(ec2, request, timed(request)).catch((thrown: unknown) => {
+      const known = fresh.take(request.machine);
+      const found = known ? Promise.resolve([known]) : findTimed(ec2, request, timed(request));
+      const [instance] = await found.catch((thrown: unknown) => {
         const error = fromCloud(thrown, request.signal);
         if (error.code !== 'NotFound') throw error;
         throw new MachineError(
@@ -78,7 +85,7 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
         );
       });
       if (!instance) throw new MachineError('Uninitialized', 'there is no instance');
-      await initializeInstance(ec2, request, instance, timed(request));
+      await initializeInstance(ec2, request, instance, timed(request), known !== undefined);
       return describe(request, instance);
     },
 
@@ -108,7 +115,7 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
       const ec2 = await connectTo(request);
       const region = request.spec.region ?? '';
       try {
-        const found = await findByTags(ec2, request);
+        const found = await listByTags(ec2, request);
         return found.flatMap(({ InstanceId: id, Tags = [], LaunchTime }) => {
           if (!id) return [];
           const machineName = Tags.find(({ Key }) => Key === NAME_TAG)?.Value ?? '';

@@ -46,17 +46,24 @@ export function requireInitialized({ spec, machine }: OnMachine, instance: Insta
     );
 }
 
-/** Switches the source/destination check off and assigns IPv6 prefixes, where the provider spec wants it. @throws `Uninitialized` */
+/**
+ * Switches the source/destination check off and assigns IPv6 prefixes, where the provider spec wants it.
+ * @param fresh The instance is as it was a moment ago: it need not be looked at again.
+ * @throws `Uninitialized`
+ */
 export async function initializeInstance(
   ec2: Ec2,
   request: OnMachine,
   instance: Instance,
   timed: Timed,
+  fresh = false,
 ): Promise<void> {
   const { spec, signal } = request;
   try {
     if (spec.srcAndDstChecksEnabled === false && instance.SourceDestCheck !== false)
-      await timed('instance_disable_source_dest_check', () => disableChecks(ec2, instance.InstanceId ?? '', signal));
+      await timed('instance_disable_source_dest_check', () =>
+        disableChecks(ec2, instance.InstanceId ?? '', signal, fresh ? instance : undefined),
+      );
     for (const { networkInterface, wanted, present } of prefixGaps(spec, instance))
       await ec2.assignPrefixes(networkInterface.NetworkInterfaceId, wanted - present, signal);
   } catch (thrown) {
@@ -64,9 +71,9 @@ export async function initializeInstance(
   }
 }
 
-/** All interfaces are tried; the last failure is told. */
-async function disableChecks(ec2: Ec2, id: string, signal: AbortSignal): Promise<void> {
-  const instance = await findById(ec2, id, signal);
+/** All interfaces are tried; the last failure is told. @param fresh The instance as it was just now, if that is known. */
+async function disableChecks(ec2: Ec2, id: string, signal: AbortSignal, fresh?: Instance): Promise<void> {
+  const instance = fresh ?? (await findById(ec2, id, signal));
   const interfaces = instance?.NetworkInterfaces ?? [];
   if (!instance) throw new Error(`no instance found for instanceID ${id}`);
   if (interfaces.length === 0) throw new Error(`no network interfaces found for instanceID ${id}`);

@@ -14,22 +14,50 @@ export type OnMachine = MachineRequest<AwsProviderSpec, AwsCredentials>;
 /** States in which a VM is there; one that is shutting down is as good as gone. */
 const LIVING = ['pending', 'running', 'stopping', 'stopped'];
 
-/** All VMs of the class's cluster and role; of one name when `name` is given. @throws what EC2 threw */
-export function findByTags(ec2: Ec2, { spec, signal }: Request, name?: string): Promise<readonly Instance[]> {
+const filters = ({ spec }: Request, names?: readonly string[]) => {
   const keys = Object.keys(spec.tags ?? {});
   const tagKey = (key: string | undefined) => ({ Name: 'tag-key', Values: key === undefined ? [] : [key] });
-  const Filters = [
-    ...(name === undefined ? [] : [{ Name: `tag:${NAME_TAG}`, Values: [name] }]),
+  return [
+    ...(names === undefined ? [] : [{ Name: `tag:${NAME_TAG}`, Values: [...names] }]),
     tagKey(clusterTagOf(keys)),
     tagKey(roleTagOf(keys)),
     { Name: 'instance-state-name', Values: LIVING },
   ];
-  return ec2.instances({ Filters }, signal);
+};
+
+const nameOf = ({ Tags = [] }: Instance): string | undefined => Tags.find(({ Key }) => Key === NAME_TAG)?.Value;
+
+/** All VMs of the class's cluster and role. @throws what EC2 threw */
+export const listByTags = (ec2: Ec2, request: Request): Promise<readonly Instance[]> =>
+  ec2.instances({ Filters: filters(request) }, request.signal);
+
+/** The VMs of a name among those of cluster and role; names that are looked up together are asked for together. @throws what EC2 threw */
+export function findByTags(ec2: Ec2, request: Request, name: string): Promise<readonly Instance[]> {
+  const keys = Object.keys(request.spec.tags ?? {});
+  const shared = ec2.sharedLookup(
+    JSON.stringify([clusterTagOf(keys), roleTagOf(keys)]),
+    (names, signal) => ec2.instances({ Filters: filters(request, names.map(quoted)) }, signal),
+    nameOf,
+  );
+  return shared.find(name, request.signal);
 }
 
-/** A VM by its id, in whatever state. */
-export const findById = async (ec2: Ec2, id: string, signal: AbortSignal): Promise<Instance | undefined> =>
-  (await ec2.instances({ InstanceIds: [id] }, signal))[0];
+/** A name as a filter takes it: without the letters that stand for others. Names of Kubernetes have none of them. */
+const quoted = (name: string): string => name.replaceAll(/[\\*?]/g, '\\$&');
+
+/** A VM by its id, in whatever state; those that are looked up together are asked for together. */
+export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promise<Instance | undefined> {
+  const shared = ec2.sharedLookup(
+    'ids',
+    // One id alone is asked for as such: EC2 then says that it is unknown. Among several that would fail all of them.
+    (ids, each) =>
+      ids.length === 1
+        ? ec2.instances({ InstanceIds: [...ids] }, each)
+        : ec2.instances({ Filters: [{ Name: 'instance-id', Values: [...ids] }] }, each),
+    ({ InstanceId }) => InstanceId,
+  );
+  return (await shared.find(id, signal))[0];
+}
 
 /**
  * The VMs of a machine: by its name among those of cluster and role, else by its provider id, which finds a VM that has

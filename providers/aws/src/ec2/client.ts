@@ -1,5 +1,4 @@
 import type {
-  DescribeImagesCommandInput,
   DescribeInstancesCommandInput,
   EC2Client,
   Image,
@@ -13,6 +12,7 @@ import { Attempts } from './attempts.ts';
 import { keySourceOf, webIdentity } from './credentials.ts';
 import { checkEnvironment, type Environment, maxAttemptsOf } from './environment.ts';
 import { createRequestHandler, type RequestHandlerOptions } from './request-handler.ts';
+import { SharedLookup } from './shared-lookup.ts';
 
 export type { Instance } from '@aws-sdk/client-ec2';
 
@@ -24,22 +24,45 @@ export interface Ec2Options extends RequestHandlerOptions {
   readonly userAgent: string;
 }
 
+/** An image that was taken away is found out by the launch, so this only has to be short beside a class's life. */
+const IMAGE_KEPT_MS = 3_600_000;
+
 /** The part of EC2 that the driver uses, in one region with one set of keys. Throws what `Attempts.send` throws. */
 export class Ec2 {
   readonly #client: EC2Client;
   readonly #sdk: typeof import('@aws-sdk/client-ec2');
   readonly #attempts: Attempts;
+  readonly #clock: Clock;
+  readonly #images = new Map<string, { readonly image: Image; readonly until: number }>();
+  readonly #lookups = new Map<string, SharedLookup>();
 
-  constructor(sdk: typeof import('@aws-sdk/client-ec2'), client: EC2Client, attempts: Attempts) {
+  constructor(sdk: typeof import('@aws-sdk/client-ec2'), client: EC2Client, attempts: Attempts, clock: Clock) {
     this.#sdk = sdk;
     this.#client = client;
     this.#attempts = attempts;
+    this.#clock = clock;
   }
 
-  async images(ids: DescribeImagesCommandInput['ImageIds'], signal: AbortSignal): Promise<readonly Image[]> {
-    const command = new this.#sdk.DescribeImagesCommand({ ImageIds: ids });
+  /** An image; remembered for a while, for what the driver reads of it never changes. */
+  async image(id: string, signal: AbortSignal): Promise<Image | undefined> {
+    const now = this.#clock.now().getTime();
+    const known = this.#images.get(id);
+    if (known && known.until > now) return known.image;
+    const command = new this.#sdk.DescribeImagesCommand({ ImageIds: [id] });
     const send = () => this.#client.send(command, { abortSignal: signal });
-    return (await this.#attempts.send('DescribeImages', true, signal, send)).Images ?? [];
+    const [image] = (await this.#attempts.send('DescribeImages', true, signal, send)).Images ?? [];
+    for (const [old, { until }] of this.#images) if (until <= now) this.#images.delete(old);
+    if (image) this.#images.set(id, { image, until: now + IMAGE_KEPT_MS });
+    return image;
+  }
+
+  /** The look-ups of a kind, which are asked for together. @param make as for `SharedLookup` */
+  sharedLookup(kind: string, ...make: ConstructorParameters<typeof SharedLookup>): SharedLookup {
+    const known = this.#lookups.get(kind);
+    if (known) return known;
+    const made = new SharedLookup(...make);
+    this.#lookups.set(kind, made);
+    return made;
   }
 
   /** Repeatable by its client token. */
@@ -146,5 +169,5 @@ async function connect(
     ...(keys ? { credentials: keys } : {}),
   });
   const attempts = new Attempts({ clock, random, isFinal, maxAttempts: maxAttemptsOf(environment) });
-  return new Ec2(sdk, client, attempts);
+  return new Ec2(sdk, client, attempts, clock);
 }

@@ -1,12 +1,14 @@
-import type { ScriptRule } from '@mcm/cloud-emulators';
+import type { ScriptRule, SeenRequest } from '@mcm/cloud-emulators';
 import { isThrottle, Refusal } from '@mcm/provider-aws';
 import type { Told } from '../caller.ts';
 import type { RecordedCase, RecordedStep } from '../recording.ts';
+import { savesReads } from './compare.ts';
 
 export interface Compared {
   readonly recorded: RecordedCase;
   readonly step: RecordedStep;
   readonly told: Told;
+  readonly seen: readonly SeenRequest[];
 }
 
 const scriptOf = ({ recorded }: Compared): readonly ScriptRule[] =>
@@ -40,6 +42,7 @@ export const DIFFERENCES: Readonly<Record<string, (compared: Compared) => boolea
     scriptOf(compared).some(({ error, times }) => times !== undefined && CAPACITY.test(error?.code ?? '')),
   'a client token that was used for something else gives way to the next': ({ told, step }) =>
     told.error?.code === step.result.errorCode && told.error?.message.includes('IdempotentParameterMismatch') === true,
+  'what was read a moment ago is not read again': ({ step, told, seen }) => savesReads(step, told, seen),
   'a provider spec is read as the API server keeps it': ({ recorded: { providerSpecRaw: raw } }) =>
     raw !== undefined && withoutBlanks(raw) !== JSON.stringify(JSON.parse(raw)),
 };

@@ -77,7 +77,7 @@ async function playIn(variables: Record<string, string>, recorded: RecordedCase)
     const differences = accepted.map((each) => differenceOf(recorded, each, told, seen));
     const [difference] = differences;
     if (difference === undefined || differences.includes(undefined)) continue;
-    if (deliberateDifference({ recorded, step, told }) !== undefined) continue;
+    if (deliberateDifference({ recorded, step, told, seen }) !== undefined) continue;
     return `${recorded.steps ? `step ${i + 1} ` : ''}${step.method}: ${difference}`;
   }
   return undefined;

@@ -1,0 +1,165 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import type { DataDir } from '../data-dir.ts';
+import { keptSecret } from './kept-secret.ts';
+import type { ProgramOf, ProviderFor } from './provider.ts';
+
+const fresh = (): string => randomBytes(24).toString('base64url');
+
+/** The emulator of a cloud; who may call it reaches it through its environment. */
+const emulator = (data: DataDir, provider: string, account: object): ProgramOf => ({
+  name: `${provider}-emulator`,
+  module: '@mcm/cloud-emulators/main',
+  args: [`--provider=${provider}`, '--port=0', `--data-dir=${data.file('cloud')}`],
+  env: { MCM_EMULATOR_ACCOUNT: JSON.stringify(account) },
+});
+
+const nodeTemplate = (instanceType: string, region: string, zone: string) => ({
+  capacity: { cpu: '4', gpu: '0', memory: '16Gi' },
+  instanceType,
+  region,
+  zone,
+});
+
+/** EC2 on the loopback address. No shared files and no instance role of this machine are asked. */
+export const awsProvider: ProviderFor = (data) => {
+  const account = { accessKeyId: 'AKIAEMULATED00000001', secretAccessKey: keptSecret(data, 'cloud-token', fresh) };
+  return {
+    name: 'aws',
+    cloud: emulator(data, 'aws', account),
+    machineController: ({ address }) => ({
+      name: 'machine-controller-aws',
+      module: '@mcm/provider-aws/main',
+      args: [],
+      env: {
+        AWS_ENDPOINT_URL: address,
+        AWS_EC2_METADATA_DISABLED: 'true',
+        AWS_CONFIG_FILE: data.file('no-aws-config'),
+        AWS_SHARED_CREDENTIALS_FILE: data.file('no-aws-credentials'),
+      },
+    }),
+    credentials: () => ({
+      providerAccessKeyId: account.accessKeyId,
+      providerSecretAccessKey: account.secretAccessKey,
+    }),
+    nodeIsMachine: false,
+    machineClass: {
+      name: 'aws-small',
+      secret: 'aws-credentials',
+      provider: 'AWS',
+      nodeTemplate: nodeTemplate('m5.large', 'eu-west-1', 'eu-west-1a'),
+      providerSpec: {
+        ami: 'ami-0abc',
+        region: 'eu-west-1',
+        machineType: 'm5.large',
+        iam: { name: 'nodes-profile' },
+        blockDevices: [{ ebs: { volumeType: 'gp3', volumeSize: 50, encrypted: true } }],
+        networkInterfaces: [{ subnetID: 'subnet-a', securityGroupIDs: ['sg-1'] }],
+        srcAndDstChecksEnabled: false,
+        tags: { 'kubernetes.io/cluster/mcm': '1', 'kubernetes.io/role/node': '1' },
+      },
+    },
+  };
+};
+
+/** Resource Manager and its login on the loopback address, over TLS with a CA of its own. */
+export const azureProvider: ProviderFor = (data) => {
+  const secret = keptSecret(data, 'cloud-token', fresh);
+  const account = { tenant: 'emulated-tenant', clientId: 'emulated-client', secret };
+  return {
+    name: 'azure',
+    cloud: emulator(data, 'azure', account),
+    machineController: ({ address }) => ({
+      name: 'machine-controller-azure',
+      module: '@mcm/provider-azure/main',
+      args: [],
+      env: {
+        AZURE_RESOURCE_MANAGER_ENDPOINT: address,
+        AZURE_AUTHORITY_HOST: address,
+        NODE_EXTRA_CA_CERTS: data.file('cloud', 'ca.crt'),
+      },
+    }),
+    credentials: () => ({
+      tenantID: account.tenant,
+      clientID: account.clientId,
+      clientSecret: secret,
+      subscriptionID: 'emulated-subscription',
+    }),
+    nodeIsMachine: true,
+    machineClass: {
+      name: 'azure-small',
+      secret: 'azure-credentials',
+      provider: 'Azure',
+      nodeTemplate: nodeTemplate('Standard_D4s_v5', 'westeurope', 'westeurope-1'),
+      providerSpec: {
+        location: 'westeurope',
+        resourceGroup: 'rg-mcm',
+        subnetInfo: { vnetName: 'vnet-mcm', subnetName: 'nodes' },
+        tags: { 'kubernetes.io-cluster-mcm': '1', 'kubernetes.io-role-node': '1' },
+        properties: {
+          zone: 1,
+          hardwareProfile: { vmSize: 'Standard_D4s_v5' },
+          osProfile: {
+            adminUsername: 'core',
+            linuxConfiguration: {
+              disablePasswordAuthentication: true,
+              ssh: { publicKeys: { path: '/home/core/.ssh/authorized_keys', keyData: 'ssh-ed25519 AAAA nobody' } },
+            },
+          },
+          storageProfile: {
+            imageReference: { communityGalleryImageID: '/CommunityGalleries/g/Images/i/Versions/1.0.0' },
+            osDisk: {
+              createOption: 'FromImage',
+              diskSizeGB: 50,
+              caching: 'None',
+              managedDisk: { storageAccountType: 'Premium_LRS' },
+            },
+          },
+        },
+      },
+    },
+  };
+};
+
+const newKey = (): string =>
+  generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+/** Compute Engine and its token endpoint on the loopback address. */
+export const gcpProvider: ProviderFor = (data) => {
+  const key = keptSecret(data, 'cloud-token', newKey);
+  const account = { email: 'nodes@emulated-project.iam.gserviceaccount.com', key };
+  return {
+    name: 'gcp',
+    cloud: emulator(data, 'gcp', account),
+    machineController: ({ address }) => ({
+      name: 'machine-controller-gcp',
+      module: '@mcm/provider-gcp/main',
+      args: [],
+      env: { GOOGLE_COMPUTE_CUSTOM_ENDPOINT: address, MCM_GCP_TOKEN_ENDPOINT: `${address}/token` },
+    }),
+    credentials: () => ({
+      serviceAccountJSON: JSON.stringify({
+        type: 'service_account',
+        project_id: 'emulated-project',
+        client_email: account.email,
+        private_key: key,
+      }),
+    }),
+    nodeIsMachine: true,
+    machineClass: {
+      name: 'gcp-small',
+      secret: 'gcp-credentials',
+      provider: 'GCP',
+      nodeTemplate: nodeTemplate('n2-standard-4', 'europe-west1', 'europe-west1-b'),
+      providerSpec: {
+        region: 'europe-west1',
+        zone: 'europe-west1-b',
+        machineType: 'n2-standard-4',
+        canIpForward: true,
+        disks: [{ boot: true, autoDelete: true, sizeGb: 50, type: 'pd-balanced', image: 'projects/p/global/images/i' }],
+        networkInterfaces: [{ subnetwork: 'nodes', disableExternalIP: true }],
+        scheduling: { automaticRestart: true, onHostMaintenance: 'MIGRATE', preemptible: false },
+        tags: ['mcm', 'kubernetes-io-cluster-mcm', 'kubernetes-io-role-node'],
+      },
+    },
+  };
+};

@@ -1,0 +1,9 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import type { DataDir } from '../data-dir.ts';
+
+/** A secret of a data directory, made once. */
+export function keptSecret(data: DataDir, name: string, make: () => string): string {
+  const file = data.file(name);
+  if (!existsSync(file)) writeFileSync(file, make(), { mode: 0o600 });
+  return readFileSync(file, 'utf8');
+}

@@ -1,0 +1,36 @@
+import type { Machine } from '@mcm/api';
+import type { Clock } from '@mcm/kube';
+import type { Instance } from '../ec2/client.ts';
+
+/** What was seen so long ago may have changed. */
+const FRESH_MS = 60_000;
+
+/**
+ * Instances as the creation of their machine saw them last, for the initialisation that follows at once: it needs no look
+ * of its own. Each is handed out once; whoever tries again looks.
+ */
+export class FreshInstances {
+  readonly #clock: Clock;
+  readonly #seen = new Map<string, { readonly instance: Instance; readonly until: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  put(machine: Machine, instance: Instance): void {
+    const now = this.#clock.now().getTime();
+    // Those that were put first expire first.
+    for (const [uid, { until }] of this.#seen) {
+      if (until > now) break;
+      this.#seen.delete(uid);
+    }
+    this.#seen.delete(machine.metadata.uid);
+    this.#seen.set(machine.metadata.uid, { instance, until: now + FRESH_MS });
+  }
+
+  take({ metadata: { uid } }: Machine): Instance | undefined {
+    const known = this.#seen.get(uid);
+    this.#seen.delete(uid);
+    return known && known.until > this.#clock.now().getTime() ? known.instance : undefined;
+  }
+}

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import { SharedLookup } from './shared-lookup.ts';
+
+const never = new AbortController().signal;
+
+/** A look-up whose requests are answered by hand. */
+function held() {
+  const asked: string[][] = [];
+  const answers: PromiseWithResolvers<{ InstanceId: string }[]>[] = [];
+  const signals: AbortSignal[] = [];
+  const lookup = new SharedLookup(
+    (values, signal) => {
+      asked.push([...values]);
+      signals.push(signal);
+      const answer = Promise.withResolvers<{ InstanceId: string }[]>();
+      answers.push(answer);
+      signal.addEventListener('abort', () => answer.reject(signal.reason));
+      return answer.promise;
+    },
+    ({ InstanceId }) => InstanceId,
+  );
+  return { lookup, asked, answers, signals };
+}
+
+test('those that come while a request is under way are asked for together by the next, never by the one that began before', async () => {
+  const { lookup, asked, answers } = held();
+  const found = ['a', 'b', 'c'].map((value) => lookup.find(value, never));
+  expect(asked).toEqual([['a']]);
+  answers[0]?.resolve([{ InstanceId: 'a' }]);
+  expect(await found[0]).toEqual([{ InstanceId: 'a' }]);
+  await Promise.resolve();
+  expect(asked).toEqual([['a'], ['b', 'c']]);
+  answers[1]?.resolve([{ InstanceId: 'c' }]);
+  expect(await Promise.all(found.slice(1))).toEqual([[], [{ InstanceId: 'c' }]]);
+});
+
+test('a thousand are five requests', async () => {
+  const { lookup, asked, answers } = held();
+  const found = Array.from({ length: 1_001 }, (_, i) => lookup.find(`i-${i}`, never));
+  for (let i = 0; i < 6; i++) {
+    answers[i]?.resolve([]);
+    await new Promise(setImmediate);
+  }
+  await Promise.all(found);
+  expect(asked.map(({ length }) => length)).toEqual([1, 200, 200, 200, 200, 200]);
+});
+
+test('a request that fails fails all that it was for, and the next goes on', async () => {
+  const { lookup, answers } = held();
+  const first = lookup.find('a', never);
+  const second = lookup.find('b', never);
+  answers[0]?.reject(new Error('throttled'));
+  await expect(first).rejects.toThrow('throttled');
+  await new Promise(setImmediate);
+  answers[1]?.resolve([{ InstanceId: 'b' }]);
+  expect(await second).toEqual([{ InstanceId: 'b' }]);
+});
+
+test('who gives up is let go at once; the request ends when nobody waits for it', async () => {
+  const { lookup, signals, asked } = held();
+  const [one, two] = [new AbortController(), new AbortController()];
+  const first = lookup.find('a', one.signal);
+  const second = lookup.find('b', two.signal);
+  two.abort(new Error('second left'));
+  await expect(second).rejects.toThrow('second left');
+  expect(signals[0]?.aborted).toBe(false);
+  one.abort(new Error('first left'));
+  await expect(first).rejects.toThrow('first left');
+  expect(signals[0]?.aborted).toBe(true);
+  await new Promise(setImmediate);
+  expect(asked).toEqual([['a']]);
+});
