@@ -19,6 +19,7 @@ import { type Controller, type ControllerEnvironment, runControllers } from './r
 import { scheduler } from './scheduler/index.ts';
 import { attachDetach } from './volumes/attach.ts';
 import { volumeBinder } from './volumes/binder/index.ts';
+import { ephemeralVolumes } from './volumes/ephemeral.ts';
 import { storageProtection } from './volumes/protection.ts';
 import { cronJobController } from './workloads/cron-job/index.ts';
 import { daemonSetController } from './workloads/daemon-set/index.ts';
@@ -46,6 +47,7 @@ const CONTROLLERS: readonly Controller[] = [
   volumeBinder,
   attachDetach,
   storageProtection,
+  ephemeralVolumes,
   tokenCleaner,
   bootstrapSigner,
   roleAggregation,
@@ -85,6 +87,8 @@ const UPSTREAM_NAMES: Readonly<Record<string, string>> = {
   csrcleaner: 'csrcleaning',
   'persistentvolume-attach-detach-controller': 'attachdetach',
   'persistentvolumeclaim-protection-controller': 'pvc-protection',
+  'persistentvolume-protection-controller': 'pvc-protection',
+  'pv-protection': 'pvc-protection',
   'root-ca-cert-publisher': 'root-ca-certificate-publisher',
   'kube-scheduler': 'scheduler',
 };

@@ -44,7 +44,7 @@ apiregistration.v1.APIServiceCondition: reason message||type status
 apiregistration.v1.APIServiceSpec: caBundle group version insecureSkipTLSVerify||groupPriorityMinimum versionPriority
 apiregistration.v1.APIServiceStatus: conditions
 apiregistration.v1.ServiceReference: namespace name
-apps.v1.ControllerRevision: data|metadata|revision
+apps.v1.ControllerRevision: |metadata|revision
 apps.v1.DaemonSet: |metadata spec status
 apps.v1.DaemonSetCondition: reason message||type status lastTransitionTime
 apps.v1.DaemonSetSpec: minReadySeconds|template updateStrategy

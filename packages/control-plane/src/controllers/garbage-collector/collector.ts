@@ -1,6 +1,7 @@
 import type { ApiObject, OwnerReference } from '../../object.ts';
 import { type Api, allowing, hasCode } from '../runtime/api.ts';
 import type { Directory } from '../runtime/directory.ts';
+import type { Recorder } from '../runtime/events.ts';
 import { FOREGROUND, type Graph, type GraphNode, ORPHAN, waitsForDependents } from './graph.ts';
 
 /** What the owners of an object amount to. */
@@ -19,12 +20,14 @@ export class Collector {
   readonly #graph: Graph;
   readonly #directory: Directory;
   readonly #enqueue: (uid: string) => void;
+  readonly #tell: Recorder;
 
-  constructor(api: Api, graph: Graph, directory: Directory, enqueue: (uid: string) => void) {
+  constructor(api: Api, graph: Graph, directory: Directory, enqueue: (uid: string) => void, tell: Recorder) {
     this.#api = api;
     this.#graph = graph;
     this.#directory = directory;
     this.#enqueue = enqueue;
+    this.#tell = tell;
   }
 
   /** @throws ApiError when it should be tried again */
@@ -83,10 +86,26 @@ export class Collector {
       const sameScope = owner !== undefined && (owner.namespace === '' || owner.namespace === node.namespace);
       if (owner !== undefined && sameScope && owner.resource.kind === reference.kind) {
         (waitsForDependents(owner) ? waiting : solid).push(reference);
-      } else if (await this.#exists(node, reference)) solid.push(reference);
+        continue;
+      }
+      if (owner !== undefined && !sameScope) this.#tellElsewhere(node, reference);
+      if (await this.#exists(node, reference)) solid.push(reference);
       else dangling.push(reference);
     }
     return { solid, dangling, waiting };
+  }
+
+  /** An owner is looked for beside its dependents; one that is somewhere else is none. */
+  #tellElsewhere({ resource, namespace, name, uid }: GraphNode, owner: OwnerReference): void {
+    const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
+    const shown = `[${owner.apiVersion}/${owner.kind}, namespace: ${namespace}, name: ${owner.name}, uid: ${owner.uid}]`;
+    const message = `ownerRef ${shown} does not exist in namespace "${namespace}"`;
+    this.#tell(
+      { apiVersion, kind: resource.kind, namespace, name, uid },
+      'Warning',
+      'OwnerRefInvalidNamespace',
+      message,
+    );
   }
 
   /** An owner that no cache has is asked for before its dependents go. */

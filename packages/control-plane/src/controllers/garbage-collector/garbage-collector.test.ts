@@ -82,3 +82,18 @@ test.each([
   expect(await plane.exists(`${MAPS}/d`)).toBe(false);
   expect(await plane.exists(`${MAPS}/o`)).toBe(true);
 });
+
+test('OwnerRefInvalidNamespace: an owner in another namespace is none, and the dependent is told of and goes', async () => {
+  await using plane = await TestPlane.start('garbage-collector');
+  await plane.must('POST', '/api/v1/namespaces', { metadata: { name: 'other' } });
+  const maps = (namespace: string): string => `/api/v1/namespaces/${namespace}/configmaps`;
+  const { uid } = (await plane.must('POST', maps('default'), { metadata: { name: 'owner' } })).metadata;
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid }];
+  await plane.must('POST', maps('other'), { metadata: { name: 'lost', ownerReferences } });
+  expect(await plane.exists(`${maps('other')}/lost`)).toBe(false);
+  const [event] = await plane.list('/api/v1/namespaces/other/events');
+  expect(event).toMatchObject({
+    reason: 'OwnerRefInvalidNamespace',
+    message: `ownerRef [v1/ConfigMap, namespace: other, name: owner, uid: ${uid}] does not exist in namespace "other"`,
+  });
+});

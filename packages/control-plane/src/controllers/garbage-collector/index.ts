@@ -8,10 +8,16 @@ import { Graph, ORPHAN, waitsForDependents } from './graph.ts';
 /** Resources whose objects come and go too often to be anyone's dependents; the real collector leaves them out as well. */
 const IGNORED = new Set(['/events', 'events.k8s.io/events']);
 
-function setup({ api, directory, metadataInformer, drop, queue }: ControllerContext): void {
+function setup({ api, directory, metadataInformer, drop, queue, recorder }: ControllerContext): void {
   const graph = new Graph();
   const work = queue((uid) => collector.look(uid));
-  const collector = new Collector(api, graph, directory, (uid) => work.add(uid));
+  const collector = new Collector(
+    api,
+    graph,
+    directory,
+    (uid) => work.add(uid),
+    recorder('garbage-collector-controller'),
+  );
 
   const enqueueDependents = (uid: string): void => {
     for (const dependent of graph.dependentsOf(uid)) work.add(dependent.uid);
@@ -56,7 +62,9 @@ function setup({ api, directory, metadataInformer, drop, queue }: ControllerCont
       if (node.dying) return;
       const needsLook = node.owners.some(({ uid }) => {
         const owner = graph.get(uid);
-        return owner === undefined || waitsForDependents(owner) || owner.resource.kind === '';
+        if (owner === undefined || waitsForDependents(owner)) return true;
+        const isElsewhere = owner.namespace !== '' && owner.namespace !== node.namespace;
+        return isElsewhere || owner.resource.kind === '';
       });
       if (needsLook) work.add(node.uid);
     };

@@ -156,3 +156,24 @@ test('what a node that has gone had attached is taken from it after six minutes'
   await plane.clock.advance(2000);
   expect(await plane.list(ATTACHMENTS)).toHaveLength(0);
 });
+
+test('ephemeral-volume: a pod gets claims of its own, which are not somebody else’s', async () => {
+  await using plane = await TestPlane.start('ephemeral-volume', 'garbage-collector');
+  const volumeClaimTemplate = { metadata: { labels: { a: 'b' } }, spec: claim.spec };
+  const withEphemeral = (name: string) => ({
+    ...pod,
+    metadata: { name },
+    spec: { ...pod.spec, volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate } }] },
+  });
+  await plane.must('POST', PODS, withEphemeral('e'));
+  const made = await plane.must('GET', `${CLAIMS}/e-v`);
+  expect(made.metadata).toMatchObject({ labels: { a: 'b' }, ownerReferences: [{ kind: 'Pod', name: 'e' }] });
+  await plane.must('DELETE', `${PODS}/e?gracePeriodSeconds=0`);
+  expect((await plane.must('GET', `${CLAIMS}/e-v`)).metadata.deletionTimestamp).toBeDefined();
+
+  await plane.must('POST', CLAIMS, { ...claim, metadata: { name: 'f-v' } });
+  await plane.must('POST', PODS, withEphemeral('f'));
+  expect(await toldOf(plane, 'f')).toEqual([
+    'Warning FailedBinding: ephemeral volume v: PVC default/f-v was not created for pod default/f (pod is not owner)',
+  ]);
+});

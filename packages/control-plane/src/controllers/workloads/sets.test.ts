@@ -197,3 +197,13 @@ test('a replica set that may make no pods says why, until it may', async () => {
   expect(await status()).toMatchObject({ replicas: 2 });
   expect(await status()).not.toHaveProperty('conditions');
 });
+
+test('Parallel: a set that shrinks, misses a pod and has a new template does all of it at once', async () => {
+  await using plane = await TestPlane.start('statefulset');
+  await create(plane, 'StatefulSet', { replicas: 4, serviceName: 'x', podManagementPolicy: 'Parallel' });
+  await allReady(plane);
+  await plane.patch(`${APPS}/statefulsets/x`, { spec: { replicas: 3, template: template('two') } });
+  expect(Object.keys(await images(plane))).toEqual(['x-0', 'x-1', 'x-2']);
+  expect(await images(plane)).toMatchObject({ 'x-2': 'two' });
+  expect(plane.errors).toEqual([]);
+});

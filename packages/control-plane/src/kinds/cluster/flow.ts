@@ -188,6 +188,8 @@ function levelCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
+/** Of a hash by which requests find their queues. */
+const MOST_BITS = 60;
 const MOST_QUEUES = 10_000_000;
 
 function queueFindings(findings: Findings, queuing: Plain, at: string): void {
@@ -200,6 +202,10 @@ function queueFindings(findings: Findings, queuing: Plain, at: string): void {
   if ((hand ?? 0) <= 0) findings.invalid(`${at}.handSize`, hand, 'must be positive');
   else if ((hand ?? 0) > (queues ?? 0)) {
     findings.invalid(`${at}.handSize`, hand, `should not be greater than queues (${queues})`);
+  } else if (Math.ceil(Math.log2(queues ?? 1) * (hand ?? 0)) > MOST_BITS) {
+    const what = `deckSize ${queues} and handSize ${hand}`;
+    const why = `required entropy bits of ${what} should not be greater than ${MOST_BITS}`;
+    findings.invalid(`${at}.handSize`, hand, why);
   }
 }
 

@@ -326,8 +326,14 @@ export const statefulSetStrategy: Strategy = {
     subresource === 'status' ? [] : [...statefulSetCauses(look(set, 'spec'), false), ...statefulSetChange(set, old)],
 };
 
-export const controllerRevisionStrategy = strategy({
-  causes: (object) => negativeCauses('revision', object.revision),
-  change: (object, old) =>
-    jsonEquals(object.data, old.data) ? [] : [invalidValue('data', object.data, 'field is immutable')],
-});
+export const controllerRevisionStrategy: Strategy = {
+  validate({ data, revision }) {
+    const causes = negativeCauses('revision', revision);
+    if (data === undefined) return [...causes, requiredValue('data', 'data is mandatory')];
+    return isPlain(data) ? causes : [...causes, requiredValue('data', 'data must be a valid JSON object')];
+  },
+  validateUpdate: (object, old) => [
+    ...negativeCauses('revision', object.revision),
+    ...(jsonEquals(object.data, old.data) ? [] : [invalidValue('data', object.data, 'field is immutable')]),
+  ],
+};

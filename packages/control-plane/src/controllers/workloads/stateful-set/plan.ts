@@ -66,7 +66,8 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
       return { create, delete: gone };
     }
   }
-  if (waits || (inOrder && create.length > 0)) return { create, delete: gone };
+  // All at once, what is missing or has ended holds nothing else up.
+  if (inOrder && (waits || create.length > 0)) return { create, delete: gone };
 
   const condemned = pods
     .filter((pod) => ordinalOf(set, pod) >= 0 && !inRange(set, ordinalOf(set, pod)))
@@ -79,13 +80,15 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
     if (!isDying(pod)) gone.push(pod);
     if (inOrder) return { create, delete: gone };
   }
-  if (gone.length > 0 || look(set, 'spec', 'updateStrategy').type === 'OnDelete') return { create, delete: gone };
+  if (look(set, 'spec', 'updateStrategy').type === 'OnDelete') return { create, delete: gone };
 
   // The partition counts from the set's first number.
   for (let ordinal = end - 1; ordinal >= start + partitionOf(set); ordinal--) {
     const pod = byOrdinal.get(ordinal);
     if (pod === undefined) break;
-    if (revisionOfPod(pod) !== update && !isDying(pod)) return { create, delete: [pod] };
+    if (revisionOfPod(pod) !== update && !isDying(pod)) {
+      return { create, delete: gone.includes(pod) ? gone : [...gone, pod] };
+    }
     if (!isAvailable(pod)) break;
   }
   return { create, delete: gone };
