@@ -3,4 +3,5 @@ export { type ConformanceConfig, conformanceConfig, readConfig } from './config.
 export { junitXml, outcomeText, summaryText } from './report.ts';
 export { type Outcome, type Report, type RunOptions, runConformance, SCENARIOS } from './run.ts';
 export { Failure, type Scenario, Skip } from './scenario.ts';
+export { type SpecCase, type UnknownFieldCase, unknownFieldCases, wrongTypes } from './spec-cases.ts';
 export type { ConformanceTarget, CreateDriver, Dialect, HttpAnswer, World } from './target.ts';

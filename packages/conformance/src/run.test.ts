@@ -164,13 +164,10 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
   ],
   [
     'secrets',
-    'the request is logged',
+    'the credentials are printed',
     spoilt((toy) => ({
-      create: (r: {
-        log: { info(text: string, fields: Readonly<Record<string, unknown>>): void };
-        credentials: object;
-      }) => {
-        r.log.info('creating', { credentials: r.credentials });
+      create: (r: { credentials: object }) => {
+        process.stdout.write(`creating with ${JSON.stringify(r.credentials)}\n`);
         return toy.create(r as never);
       },
     })),

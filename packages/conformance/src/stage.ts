@@ -1,5 +1,5 @@
 import type { Machine, MachineClass } from '@mcm/api';
-import { createInvoker, type DriverInvoker, MachineError } from '@mcm/core';
+import { createInvoker, type DriverDefinition, type DriverInvoker, MachineError } from '@mcm/core';
 import { createMemoryLogger, type MemoryLogger, type Random, type Secret, sleep } from '@mcm/kube';
 import { Failure } from './scenario.ts';
 import type { ConformanceTarget, World } from './target.ts';
@@ -9,6 +9,7 @@ import { type SeenRequest, Wire } from './wire.ts';
 export interface Process {
   readonly wire: Wire;
   readonly invoker: DriverInvoker;
+  readonly driver: DriverDefinition<unknown, unknown>;
   /** The process ends: its calls are told to stop. */
   readonly stop: AbortController;
 }
@@ -62,7 +63,7 @@ export class Stage {
       log,
       stop: stop.signal,
     });
-    return { wire, invoker, stop };
+    return { wire, invoker, driver, stop };
   }
 
   get machineClass(): MachineClass {

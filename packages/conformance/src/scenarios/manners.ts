@@ -1,4 +1,7 @@
+import { driverReference } from '@mcm/core';
+import { listenToOutput } from '../output.ts';
 import { expect, type Scenario, Skip } from '../scenario.ts';
+import { wrongTypes } from '../spec-cases.ts';
 import type { Stage } from '../stage.ts';
 import type { HttpAnswer } from '../target.ts';
 import { withMessage } from '../wire.ts';
@@ -87,10 +90,15 @@ export const manners: readonly Scenario[] = [
             expect(!said.includes(value), `an error holds a value of the Secret: ${said.replaceAll(value, '***')}`);
         }
       }
-      await stage.must('creation', stage.create(stage.process(), stage.machine()));
+      const output = listenToOutput();
+      await stage.must('creation', stage.create(stage.process(), stage.machine())).finally(output.stop);
       const logged = JSON.stringify(stage.log.lines);
-      for (const value of long)
-        expect(!logged.includes(JSON.stringify(value).slice(1, -1)), 'a line of the log holds a value of the Secret');
+      for (const value of long) {
+        const quoted = JSON.stringify(value).slice(1, -1);
+        expect(!logged.includes(quoted), 'a line of the log holds a value of the Secret');
+        const printed = output.text().includes(value) || output.text().includes(quoted);
+        expect(!printed, 'the driver prints a value of the Secret to standard output or standard error');
+      }
     },
   },
   {
@@ -106,6 +114,13 @@ export const manners: readonly Scenario[] = [
         const said = await refusal(stage, { ...providerSpec, [field]: wrong(value) });
         expect(said !== undefined, `providerSpec.${field}: ${JSON.stringify(wrong(value))} is accepted`);
         expect(said.includes(field), `the refusal of a wrong providerSpec.${field} does not name it: ${said}`);
+      }
+      const { providerSpec: schema } = driverReference(stage.process().driver);
+      for (const { path, field, spec } of wrongTypes(schema, providerSpec)) {
+        if (ignored.some((each) => path.startsWith(each))) continue;
+        const said = await refusal(stage, spec);
+        expect(said !== undefined, `providerSpec.${path} of a type that its schema does not allow is accepted`);
+        expect(said.includes(field), `the refusal of a wrong providerSpec.${path} does not name it: ${said}`);
       }
     },
   },

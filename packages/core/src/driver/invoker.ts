@@ -12,6 +12,7 @@ import {
   secretKeysOf,
   userDataOf,
 } from './credentials.ts';
+import { type Trouble, troubleOf } from './cure.ts';
 import { withDeadline } from './deadline.ts';
 import { type DecodedInput, type DriverCall, type DriverInput, decodeInput } from './decode.ts';
 import type { DriverDefinition } from './define-driver.ts';
@@ -96,6 +97,15 @@ export type ObserveCall = (
   machineClass?: MachineClass,
 ) => void;
 
+/** What a cloud has against a class, fit to be shown. */
+export interface ClassTrouble {
+  readonly reason: Trouble['reason'];
+  readonly message: string;
+}
+
+/** @param trouble Undefined: the call worked. */
+export type ObserveClass = (machineClass: MachineClass, call: string, trouble: ClassTrouble | undefined) => void;
+
 /** Where classes and Secrets are looked up, by `namespace/name`. */
 export interface InvokerCaches {
   readonly classes: { readonly store: { get(key: string): MachineClass | undefined } };
@@ -119,6 +129,11 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly fallback?: (machine: Machine, own: MachineClass) => readonly MachineClass[];
   /** Told of every request that the driver tells of; for metrics. */
   readonly observeApi?: ObserveApi;
+  /**
+   * Told what the cloud has against a class, and of each call for it that worked. Present: errors that class or Secret are
+   * the cause of say what to do about it.
+   */
+  readonly observeClass?: ObserveClass | undefined;
   /** Where each call leaves a span; absent: none is made. */
   readonly tracer?: DriverTracer | undefined;
 }
@@ -139,6 +154,8 @@ const unknownKind = (kind: string | undefined): MachineError =>
 interface Underway {
   readonly signal: AbortSignal;
   readonly span: CallSpan;
+  /** Class and Secret make sense: from here on it is the cloud that is asked. */
+  readonly asks: () => void;
 }
 
 /** @throws MachineError that tells what is wrong with the Secrets, before the schema's problems, which follow from it */
@@ -214,7 +231,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
   };
 
   /** Makes a call in its turn. Drivers that space their requests themselves are not held back twice. */
-  const inTurn = <T>(secrets: ClassSecrets, signal: AbortSignal, call: () => Promise<T>): Promise<T> =>
+  const inTurn = <T>(secrets: ClassSecrets, { signal }: Underway, call: () => Promise<T>): Promise<T> =>
     driver.spacesRequests ? call() : budgets.spend(secrets.data, signal, call, MachineError.from);
 
   const invoke = async <T>(
@@ -224,7 +241,12 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     work: (underway: Underway) => Promise<T>,
     onOverdue?: OnOverdue,
     machine?: Machine,
+    ofClass: () => MachineClass | undefined = () => machine && classOf(machine),
   ): Promise<T> => {
+    let asked = false;
+    const asks = (): void => {
+      asked = true;
+    };
     const span = startCall(options.tracer, OPERATIONS[call], {
       provider: driver.name,
       ...(machine ? { machine: makeKey(machine.metadata.namespace, machine.metadata.name) } : { what }),
@@ -235,13 +257,15 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     const took = (): number => clock.monotonic() - since;
     try {
       const result = await withDeadline({ clock, timeoutMs: timeouts[call], stop, what, onOverdue }, (signal) =>
-        work({ signal, span }),
+        work({ signal, span, asks }),
       );
       tell(undefined);
       span.end(undefined);
+      const machineClass = ofClass();
+      if (machineClass) options.observeClass?.(machineClass, call, undefined);
       return result;
     } catch (thrown) {
-      const error = scrub(MachineError.from(thrown), secrets);
+      const error = withCure(call, MachineError.from(thrown), asked ? ofClass() : undefined, secrets());
       tell(error);
       span.end(error);
       throw error;
@@ -258,6 +282,20 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     }
   };
 
+  /** The error fit to be stored; told on its class too when that is what has to be changed. */
+  const withCure = (
+    call: string,
+    thrown: MachineError,
+    machineClass: MachineClass | undefined,
+    { data }: ClassSecrets,
+  ): MachineError => {
+    const trouble = options.observeClass && machineClass && troubleOf(thrown, machineClass, data);
+    const error = scrub(thrown, data, trouble?.cure);
+    if (trouble && machineClass)
+      options.observeClass?.(machineClass, call, { reason: trouble.reason, message: error.message });
+    return error;
+  };
+
   const forMachine = <T>(
     call: 'create' | 'initialize' | 'status' | 'delete' | 'evidence',
     machine: Machine,
@@ -269,8 +307,9 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       const machineClass = classOrThrow(machine);
       const found = secretsOf(machineClass);
       const base = { ...request(call, machineClass, found, underway, machine), machine };
-      return inTurn(found, underway.signal, async () => {
+      return inTurn(found, underway, async () => {
         if (CHANGES.has(call)) await confirm(call);
+        underway.asks();
         return work(base, found);
       });
     };
@@ -415,11 +454,14 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
         () => secrets,
         (underway) => {
           const base = request('list', machineClass, secrets, underway);
-          return inTurn(secrets, underway.signal, async () =>
-            checkListing(driver.name, (await driver.list?.(base)) ?? absent('list')),
-          );
+          return inTurn(secrets, underway, async () => {
+            underway.asks();
+            return checkListing(driver.name, (await driver.list?.(base)) ?? absent('list'));
+          });
         },
         onOverdue,
+        undefined,
+        () => machineClass,
       );
     },
   };
@@ -435,10 +477,10 @@ function inputs(machineClass: MachineClass | undefined, find: (key: string) => S
   return [`${uid}:${generation}`, ...secretKeysOf(machineClass).map((key) => secretVersion(key, find(key)))].join(' ');
 }
 
-/** The error without secrets, and without its cause, which may hold the whole request. */
-function scrub(error: MachineError, secrets: () => ClassSecrets): MachineError {
+/** The error without secrets, and without its cause, which may hold the whole request; with what to do about it. */
+function scrub(error: MachineError, secrets: Readonly<Record<string, string>>, cure?: string): MachineError {
   const { code, retryAfterMs, credentialsRefused, throttled } = error;
-  const message = redact(error.message, secrets().data);
+  const message = redact(cure === undefined ? error.message : `${error.message}; ${cure}`, secrets);
   return new MachineError(code, message, {
     credentialsRefused,
     throttled,

@@ -27,6 +27,8 @@ export interface ClassReconcilerOptions {
   readonly unknownFields: (machineClass: MachineClass) => readonly string[];
   readonly log: Logger;
   readonly former: FormerSpecs;
+  /** Told of classes that are gone. */
+  readonly forget: (key: Key) => void;
 }
 
 /** How long a class may be incomplete before it is told of. */
@@ -67,6 +69,7 @@ export const createClassReconcile = ({
   check,
   unknownFields,
   former,
+  forget,
 }: ClassReconcilerOptions) => {
   const told = new Map<Key, string>();
   /** Since when a class has had problems that are not told yet: a Secret may come a moment after its class. */
@@ -113,6 +116,7 @@ export const createClassReconcile = ({
     if (!found) {
       former.forget(uids.get(key) ?? '');
       uids.delete(key);
+      forget(key);
       warned.delete(key);
       told.delete(key);
       since.delete(key);

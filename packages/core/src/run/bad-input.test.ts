@@ -114,7 +114,7 @@ const ROWS: readonly Row[] = [
       await classOf('odd', {}, rig);
       return ofClass('odd');
     },
-    says: /code = \[Unauthenticated\] message = \[the cloud refuses these credentials\]/,
+    says: /code = \[Unauthenticated\] message = \[the cloud refuses these credentials; correct the credentials in Secret default\/odd \(data\.key\)/,
     mend: (rig) => patchSecret('odd', { key: base64('right') }, rig),
   },
   {
@@ -296,6 +296,90 @@ test('a class that cannot work says so in an event, once, and when it is mended'
   await rig.clock.advance(2_000);
   const { items } = await rig.admin.resource(events, NAMESPACE).list();
   expect(items.map(({ reason }) => reason)).toContain('ClassIsValid');
+});
+
+const network = (code: string): MachineError =>
+  new MachineError('Internal', 'no answer', { cause: Object.assign(new Error('it broke'), { code }) });
+
+test.each<[what: string, spec: object, thrown: MachineError, reason: string, says: RegExp]>([
+  [
+    'refused credentials',
+    {},
+    new MachineError('Unauthenticated', 'no'),
+    'CredentialsRefused',
+    /no; correct the credentials in Secret default\/odd \(data\.key\), or what the account allows them$/,
+  ],
+  [
+    'a region that does not exist',
+    { region: 'nowhere-1' },
+    network('ENOTFOUND'),
+    'CloudUnreachable',
+    /\(ENOTFOUND\); look at providerSpec\.region \("nowhere-1"\), the endpoint in Secret or environment/,
+  ],
+  [
+    'an endpoint that does not answer',
+    {},
+    network('ECONNREFUSED'),
+    'CloudUnreachable',
+    /reached \(ECONNREFUSED\); look at/,
+  ],
+  ['a CA that is not known', {}, network('SELF_SIGNED_CERT_IN_CHAIN'), 'CloudUnreachable', /NODE_EXTRA_CA_CERTS/],
+  [
+    'a field that the cloud refuses',
+    { disks: [{ image: 'img-of-old' }] },
+    new MachineError('InvalidArgument', 'there is no image img-of-old'),
+    'CloudRefuses',
+    /look at providerSpec\.disks\[0\]\.image \("img-of-old"\) of MachineClass odd$/,
+  ],
+])(
+  '%s: told once on the class with field and cure, and on its machines; others run; told when it works again',
+  async (_what, spec, thrown, reason, says) => {
+    let broken = true;
+    const rig = await started({
+      cloud: {
+        gate: (_method, point, machine) => {
+          if (broken && point === 'before' && machine.startsWith('bad')) throw thrown;
+        },
+      },
+    });
+    await secret('odd', { userData: base64('hello'), key: base64('of-the-account') }, rig);
+    await classOf('odd', { providerSpec: spec }, rig);
+    for (const name of ['bad-1', 'bad-2', 'bad-3'])
+      await rig.createMachine(name, { creationTimeout: '9h', ...ofClass('odd') });
+    await rig.createMachine('good');
+    await rig.until(async () => (await rig.phase('good')) === 'Running', 10_000);
+    await rig.clock.advance(HOUR);
+    expect(await rig.description('bad-2')).toMatch(new RegExp(says.source.replace(/\$$/, '')));
+    const ofOdd = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(
+      ({ involvedObject }) => involvedObject.name === 'odd' && involvedObject.kind === 'MachineClass',
+    );
+    expect(
+      ofOdd
+        .filter((event) => event.reason === reason)
+        .map(({ message, count }) => [says.test(message ?? ''), count ?? 1]),
+    ).toEqual([[true, 1]]);
+    expect(JSON.stringify(ofOdd)).not.toContain('of-the-account');
+    const calls = rig.cloud.calls.create + rig.cloud.calls.status;
+    await rig.clock.advance(HOUR);
+    expect(rig.cloud.calls.create + rig.cloud.calls.status - calls).toBeLessThanOrEqual(3 * 40);
+    broken = false;
+    await rig.until(async () => (await rig.phase('bad-1')) === 'Running', HOUR);
+    await rig.clock.advance(10_000);
+    const { items } = await rig.admin.resource(events, NAMESPACE).list();
+    expect(items.filter(({ reason: each }) => each === 'CloudAnswers')).toHaveLength(1);
+  },
+);
+
+test('a field that the driver does not know: one warning on the class with the nearest name, and the machine runs', async () => {
+  const rig = await started();
+  await secret('odd', { userData: base64('hello') }, rig);
+  await classOf('odd', { providerSpec: { sise: 'large' } }, rig);
+  await rig.createMachine('m', ofClass('odd'));
+  await rig.until(async () => (await rig.phase('m')) === 'Running', 10_000);
+  await rig.clock.advance(HOUR);
+  expect(await told(rig, 'odd')).toBe(
+    'UnknownField: providerSpec.sise: is no field that provider fake knows, and has no effect; did you mean size?',
+  );
 });
 
 test.each([

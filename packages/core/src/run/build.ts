@@ -35,6 +35,7 @@ import { createTokenIssuer } from '../machine/tokens.ts';
 import { Wakes } from '../machine/wakes.ts';
 import { FormerSpecs } from '../machine-class/former-spec.ts';
 import { createClassReconcile, createSecretReconcile } from '../machine-class/reconciler.ts';
+import { ClassTroubles } from '../machine-class/troubles.ts';
 import { ORPHAN_DEFAULTS, OrphanCollector, type OrphanOptions, orphanKeysOf } from '../safety/orphans.ts';
 import { createReachability, REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../safety/reachability.ts';
 
@@ -101,6 +102,7 @@ export function buildMachineController<Spec, Credentials>(
   const caches = createCaches({ control, target, namespace, runtime });
   const stop = new AbortController();
   const former = new FormerSpecs();
+  const troubles = new ClassTroubles(recorder);
   const invoker = createInvoker({
     former: (machineClass) => former.of(machineClass),
     driver: options.driver,
@@ -114,6 +116,7 @@ export function buildMachineController<Spec, Credentials>(
     ...(options.observeApi ? { observeApi: options.observeApi } : {}),
     tracer: options.tracer,
     ...(options.fence ? { fence: options.fence } : {}),
+    observeClass: troubles.observe,
   });
   const extraGroups = options.bootstrapTokenExtraGroups ?? '';
   const tokens = target && createTokenIssuer({ client: target, extraGroups, clock, random: options.secretRandom, log });
@@ -201,6 +204,7 @@ export function buildMachineController<Spec, Credentials>(
       check: invoker.check,
       unknownFields: invoker.unknownFields,
       former,
+      forget: (key) => troubles.forget(key),
     }),
   );
   const secretController = controller('secret', createSecretReconcile({ client: control, caches }));

@@ -1,0 +1,27 @@
+/** What the process writes while something runs: a driver may print beside its logger. */
+export interface Listening {
+  readonly text: () => string;
+  readonly stop: () => void;
+}
+
+/** Listens to standard output and standard error until told to stop; what is written is written all the same. */
+export function listenToOutput(): Listening {
+  const heard: string[] = [];
+  const undo = [process.stdout, process.stderr].map((stream) => {
+    const { write } = stream;
+    const spy = (...told: Parameters<typeof write>): boolean => {
+      heard.push(typeof told[0] === 'string' ? told[0] : Buffer.from(told[0]).toString('utf8'));
+      return write.apply(stream, told);
+    };
+    stream.write = spy as typeof write;
+    return () => {
+      stream.write = write;
+    };
+  });
+  return {
+    text: () => heard.join(''),
+    stop: () => {
+      for (const each of undo) each();
+    },
+  };
+}

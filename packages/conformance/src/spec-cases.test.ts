@@ -1,0 +1,42 @@
+import { driverReference } from '@mcm/core';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { unknownFieldCases, wrongTypes } from './spec-cases.ts';
+
+const { providerSpec: schema } = driverReference({
+  name: 'toy',
+  providerSpec: z.object({
+    size: z.string(),
+    disks: z.array(z.object({ gigabytes: z.int(), fast: z.boolean().optional() })).optional(),
+    tags: z.record(z.string(), z.string()).optional(),
+    kind: z.enum(['a', 'b']).optional(),
+    anything: z.unknown(),
+  }),
+  credentialsSchema: z.looseObject({}),
+});
+const spec = { size: 'small', disks: [{ gigabytes: 5 }, { gigabytes: 6 }] };
+
+test('each field of a schema is wrong once, at any depth, and the rest is as it was', () => {
+  expect(wrongTypes(schema, spec).map(({ path, spec: wrong }) => [path, wrong])).toEqual([
+    ['size', { ...spec, size: 7 }],
+    ['disks', { ...spec, disks: 'a text' }],
+    ['disks[0]', { ...spec, disks: ['a text', { gigabytes: 6 }] }],
+    ['disks[0].gigabytes', { ...spec, disks: [{ gigabytes: 'seven' }, { gigabytes: 6 }] }],
+    ['disks[0].fast', { ...spec, disks: [{ gigabytes: 5, fast: 'perhaps' }, { gigabytes: 6 }] }],
+    ['tags', { ...spec, tags: 'a text' }],
+    ['tags.of-the-kit', { ...spec, tags: { 'of-the-kit': 7 } }],
+    ['kind', { ...spec, kind: 'no-such-value-of-the-kit' }],
+  ]);
+});
+
+test('each name is misspelt once', () => {
+  expect(unknownFieldCases(schema, spec).map(({ path, meant }) => `${path} for ${meant}`)).toEqual([
+    'sizx for size',
+    'diskx for disks',
+    'disks[0].gigabytex for gigabytes',
+    'disks[0].fasx for fast',
+    'tagx for tags',
+    'kinx for kind',
+    'anythinx for anything',
+  ]);
+});

@@ -1,0 +1,92 @@
+import type { JsonSchema } from '@mcm/core';
+
+/** A provider spec that is wrong in one place. */
+export interface SpecCase {
+  /** Where, as errors write it: `blockDevices[0].ebs.volumeSize`. */
+  readonly path: string;
+  /** Name of the field. */
+  readonly field: string;
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** A provider spec with a field that there is not; `meant` is the one that it was meant to be. */
+export interface UnknownFieldCase extends SpecCase {
+  readonly meant: string;
+}
+
+type Path = readonly (string | number)[];
+
+interface Field {
+  readonly path: Path;
+  readonly schema: JsonSchema;
+}
+
+const text = (path: Path): string =>
+  path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`))
+    .join('')
+    .replace(/^\./, '');
+
+/** Key of a map's entry; schemas do not say which there are. */
+const ENTRY = 'of-the-kit';
+
+/** All fields of a schema, those of list and map entries too, with a path to a first entry. */
+function fieldsOf(schema: JsonSchema, path: Path = []): Field[] {
+  const { properties = {}, items, additionalProperties: entry } = schema;
+  const below = ([...Object.entries(properties)] as (readonly [string | number, JsonSchema])[]).concat(
+    items ? [[0, items]] : [],
+    typeof entry === 'object' && Object.keys(entry).length > 0 ? [[ENTRY, entry]] : [],
+  );
+  return below.flatMap(([name, each]) => {
+    const field = { path: [...path, name], schema: each };
+    return [field, ...fieldsOf(each, field.path)];
+  });
+}
+
+/** A value of another type than the schema wants; undefined when it takes anything. */
+function wrongFor({ type, enum: values, anyOf }: JsonSchema): unknown {
+  if (values) return 'no-such-value-of-the-kit';
+  if (type === 'string') return 7;
+  if (type === 'integer' || type === 'number') return 'seven';
+  if (type === 'boolean') return 'perhaps';
+  if (type === 'object' || type === 'array') return 'a text';
+  return anyOf && anyOf.every((each) => each.type === 'string') ? 7 : undefined;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The value with something put at a path, containers made on the way; the original is left as it is. */
+function put(value: unknown, [first, ...rest]: Path, leaf: unknown): unknown {
+  if (first === undefined) return leaf;
+  if (typeof first === 'number') {
+    const list: readonly unknown[] = Array.isArray(value) ? value : [];
+    return Object.assign([...list], { [first]: put(list[first], rest, leaf) });
+  }
+  const known = isObject(value) ? value : {};
+  return { ...known, [first]: put(known[first], rest, leaf) };
+}
+
+const nameOf = (path: Path): string =>
+  String(path.findLast((part) => typeof part === 'string' && part !== ENTRY) ?? '');
+
+/** One case for each field at any depth, which has a value of another type than its schema says. */
+export const wrongTypes = (schema: JsonSchema, spec: Readonly<Record<string, unknown>>): readonly SpecCase[] =>
+  fieldsOf(schema).flatMap(({ path, schema: field }) => {
+    const wrong = wrongFor(field);
+    if (wrong === undefined) return [];
+    return [{ path: text(path), field: nameOf(path), spec: put(spec, path, wrong) as SpecCase['spec'] }];
+  });
+
+/** One case for each field at any depth whose name is misspelt, beside whatever the spec holds. */
+export const unknownFieldCases = (
+  schema: JsonSchema,
+  spec: Readonly<Record<string, unknown>>,
+): readonly UnknownFieldCase[] =>
+  fieldsOf(schema).flatMap(({ path }) => {
+    const meant = path.at(-1);
+    if (typeof meant !== 'string' || meant === ENTRY || meant.length < 4) return [];
+    const misspelt = `${meant.slice(0, -1)}${meant.at(-1) === 'x' ? 'y' : 'x'}`;
+    const at = [...path.slice(0, -1), misspelt];
+    return [{ path: text(at), field: misspelt, meant, spec: put(spec, at, 'x') as SpecCase['spec'] }];
+  });
