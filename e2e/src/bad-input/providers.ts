@@ -141,8 +141,8 @@ const gcp: Sample = {
   keys: ['serviceAccountJSON'],
   contradictions: [
     {
-      change: { scheduling: { automaticRestart: true, preemptible: true, onHostMaintenance: 'TERMINATE' } },
-      says: /scheduling/,
+      change: { gpu: { acceleratorType: 'nvidia', count: 1 } },
+      says: /onHostMaintenance: Forbidden: liveMigration is not allowed/,
     },
   ],
   unauthorized: {

@@ -31,12 +31,12 @@ test('each field of a schema is wrong once, at any depth, and the rest is as it 
 
 test('each name is misspelt once', () => {
   expect(unknownFieldCases(schema, spec).map(({ path, meant }) => `${path} for ${meant}`)).toEqual([
-    'sizx for size',
-    'diskx for disks',
-    'disks[0].gigabytex for gigabytes',
-    'disks[0].fasx for fast',
-    'tagx for tags',
-    'kinx for kind',
-    'anythinx for anything',
+    'siize for size',
+    'diisks for disks',
+    'disks[0].gigaabytes for gigabytes',
+    'disks[0].faast for fast',
+    'taags for tags',
+    'kiind for kind',
+    'anytthing for anything',
   ]);
 });

@@ -86,7 +86,8 @@ export const unknownFieldCases = (
   fieldsOf(schema).flatMap(({ path }) => {
     const meant = path.at(-1);
     if (typeof meant !== 'string' || meant === ENTRY || meant.length < 4) return [];
-    const misspelt = `${meant.slice(0, -1)}${meant.at(-1) === 'x' ? 'y' : 'x'}`;
+    const half = Math.floor(meant.length / 2);
+    const misspelt = `${meant.slice(0, half)}${meant[half - 1]}${meant.slice(half)}`;
     const at = [...path.slice(0, -1), misspelt];
     return [{ path: text(at), field: misspelt, meant, spec: put(spec, at, 'x') as SpecCase['spec'] }];
   });

@@ -39,7 +39,7 @@ function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
  * @throws MachineError that names each field and what it must be
  */
 export function decodeInput<Spec, Credentials>(
-  driver: DriverDefinition<Spec, Credentials>,
+  driver: Pick<DriverDefinition<Spec, Credentials>, 'providerSpec' | 'credentialsSchema' | 'decode'>,
   input: DriverInput,
 ): DecodedInput<Spec, Credentials> {
   if (driver.decode) return driver.decode(input);

@@ -8,7 +8,9 @@ import {
   type MachineRequest,
 } from '@mcm/core';
 import { type Clock, sleep, type Transport } from '@mcm/kube';
+import { PodBackend, type PodBackendOptions } from '../pods/backend.ts';
 import { CloudClient, type CloudInstance } from './cloud-client.ts';
+import { decodeLocal, isPods } from './decode.ts';
 import { aborted } from './errors.ts';
 import { formatProviderId, instanceIdOf } from './provider-id.ts';
 import { LocalCredentials, LocalProviderSpec } from './schemas.ts';
@@ -19,6 +21,10 @@ export interface LocalDriverOptions {
   readonly connect: (endpoint: string) => Transport;
   /** For Secrets that name no endpoint or token of their own. */
   readonly defaults?: { readonly endpoint?: string; readonly token?: string };
+  /** For machines that are Pods; absent: there are none. */
+  readonly pods?: Pick<PodBackendOptions, 'connectCluster' | 'random'>;
+  /** Backend of classes whose Secret has no kubeconfig; default `cloud`. */
+  readonly backend?: 'cloud' | 'pod';
 }
 
 export type LocalDriver = DriverDefinition<LocalProviderSpec, LocalCredentials>;
@@ -40,13 +46,26 @@ const MISS_PAUSE_MS = 1_000;
 /** The driver of the local cloud. It knows the cloud through its HTTP API only. */
 export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
   const clientFor = cloudClients(options);
-  const { clock } = options;
+  const { clock, backend = 'cloud', defaults } = options;
+  const pods = options.pods && new PodBackend({ clock, ...options.pods });
+  /** The backend of Pods, for a class whose machines are. */
+  const podsFor = ({ credentials }: Request): PodBackend | undefined => {
+    if (!isPods(credentials, backend)) return undefined;
+    if (pods) return pods;
+    throw new MachineError(
+      'Unimplemented',
+      'this process makes no Pods: its driver was made without a way to clusters',
+    );
+  };
   return defineDriver({
     name: 'local',
     providerSpec: LocalProviderSpec,
     credentialsSchema: LocalCredentials,
+    decode: (input) => decodeLocal(input, { backend, endpoint: defaults?.endpoint }),
 
     create: async (request): Promise<CreatedInstance> => {
+      const inPods = podsFor(request);
+      if (inPods) return inPods.create(request);
       const cloud = clientFor(request);
       const until = clock.now().getTime() + LIMIT_MS;
       let instance = await cloud.create(launchBody(request), request.signal);
@@ -59,6 +78,8 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
     },
 
     status: async (request): Promise<Instance> => {
+      const inPods = podsFor(request);
+      if (inPods) return inPods.status(request);
       const cloud = clientFor(request);
       const instance = await find(cloud, request, clock);
       if (!instance || instance.state === 'terminated') throw absent(request);
@@ -66,6 +87,8 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
     },
 
     delete: async (request) => {
+      const inPods = podsFor(request);
+      if (inPods) return inPods.delete(request);
       const cloud = clientFor(request);
       const until = clock.now().getTime() + LIMIT_MS;
       const id = await idToDelete(cloud, request, clock);
@@ -78,6 +101,8 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
     },
 
     evidence: async (request) => {
+      const inPods = podsFor(request);
+      if (inPods) return { state: `the machine is pod ${(await inPods.status(request)).providerId}` };
       const cloud = clientFor(request);
       const instance = await find(cloud, request, clock);
       if (!instance) throw absent(request);
@@ -90,6 +115,8 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
     },
 
     list: async (request) => {
+      const inPods = podsFor(request);
+      if (inPods) return inPods.list(request);
       const instances = await clientFor(request).list(ownershipFilter(request), request.signal);
       return instances.map((instance) => ({
         providerId: formatProviderId(instance),
@@ -98,21 +125,17 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       }));
     },
 
-    volumeIds: (sources) => sources.map((source) => source.csi?.volumeHandle),
+    // Pods have no volumes that a drain could wait for.
+    volumeIds: (sources) => sources.map(({ csi }) => (backend === 'pod' ? undefined : csi?.volumeHandle)),
   });
 }
 
 /** One client for each address and token; keeps connections alive between calls. */
 function cloudClients({ clock, connect, defaults }: LocalDriverOptions): (request: Request) => CloudClient {
   const transports = new Map<string, Transport>();
-  return ({ credentials, machineClass }) => {
-    requireProvider(machineClass.provider);
+  return ({ credentials }) => {
     const endpoint = (credentials.endpoint ?? defaults?.endpoint)?.replace(/\/+$/, '');
-    if (endpoint === undefined)
-      throw new MachineError(
-        'InvalidArgument',
-        'the Secret has no endpoint and MCM_LOCAL_CLOUD_ENDPOINT is not set: one must name the cloud',
-      );
+    if (endpoint === undefined) throw new MachineError('InvalidArgument', 'secret data.endpoint: is missing');
     let transport = transports.get(endpoint);
     if (!transport) {
       transport = connect(endpoint);
@@ -120,11 +143,6 @@ function cloudClients({ clock, connect, defaults }: LocalDriverOptions): (reques
     }
     return new CloudClient({ transport, clock, token: credentials.token ?? defaults?.token });
   };
-}
-
-function requireProvider(provider: string | undefined): void {
-  if (provider !== undefined && provider !== '' && provider.toLowerCase() !== 'local')
-    throw new MachineError('InvalidArgument', `the class is for provider ${JSON.stringify(provider)}, not for local`);
 }
 
 function launchBody({ machine, spec, userData }: OnMachine & { readonly userData: string }): object {

@@ -5,36 +5,44 @@ const duration = z
   .string()
   .refine((text) => parseDuration(text) !== undefined, 'must be a duration such as 500ms or 5s');
 
-/**
- * `MachineClass.providerSpec`. Loose, as the upstream local provider reads it: fields that it does not know, and those
- * of the pod flavour (`namespace`, `ipPoolNameV4`, `ipPoolNameV6`), are accepted and have no meaning here.
- */
+/** `MachineClass.providerSpec` of both backends; unknown fields are accepted, as upstream does, and warned of. */
 export const LocalProviderSpec = z.looseObject({
-  apiVersion: z.string().optional(),
-  /** Image that the machine boots from. */
-  image: z.string().min(1, 'must not be empty'),
-  /** Machine type of the cloud; default `local`. */
-  machineType: z.string().min(1).optional(),
-  /** Another name of `machineType`. */
-  instanceType: z.string().min(1).optional(),
-  /** Zone of the cloud; default: its first one. */
-  zone: z.string().min(1).optional(),
-  /** Tags of the instance. `kubernetes.io/cluster/…` and `kubernetes.io/role/…` say which instances belong together. */
-  tags: z.record(z.string(), z.string()).optional(),
-  /** Disks made with the machine and gone with it. */
-  volumes: z.array(z.looseObject({ sizeGi: z.int().positive() })).optional(),
-  /** How long the machine takes to boot; default: what the cloud does. */
-  bootLatency: duration.optional(),
+  apiVersion: z.string().optional().meta({ description: 'Not looked at.' }),
+  image: z
+    .string()
+    .min(1, 'must not be empty')
+    .meta({ description: 'What the machine boots from: an image of the cloud, or the node image of the Pod.' }),
+  machineType: z.string().min(1).optional().meta({ description: 'Cloud: machine type; default `local`.' }),
+  instanceType: z.string().min(1).optional().meta({ description: 'Cloud: another name of `machineType`.' }),
+  zone: z.string().min(1).optional().meta({ description: 'Cloud: zone; default the first one.' }),
+  tags: z.record(z.string(), z.string()).optional().meta({
+    description:
+      'Cloud: tags of the instance. `kubernetes.io/cluster/…` and `kubernetes.io/role/…` say which instances belong together.',
+  }),
+  volumes: z
+    .array(z.looseObject({ sizeGi: z.int().positive().meta({ description: 'GiB.' }) }))
+    .optional()
+    .meta({ description: 'Cloud: disks made with the machine and gone with it.' }),
+  bootLatency: duration.optional().meta({ description: 'Cloud: how long the machine takes to boot, such as `5s`.' }),
+  namespace: z
+    .string()
+    .optional()
+    .meta({ description: "Pod: namespace of the Pods; default the Machine's, else the class's." }),
+  ipPoolNameV4: z.string().optional().meta({ description: 'Pod: name of a calico IPPool.' }),
+  ipPoolNameV6: z.string().optional().meta({ description: 'Pod: name of a calico IPPool.' }),
 });
 export type LocalProviderSpec = z.infer<typeof LocalProviderSpec>;
 
 /** Decoded data of the class's Secrets. */
 export const LocalCredentials = z.looseObject({
-  /** What the machine boots with; may be empty. */
-  userData: z.string(),
-  /** Address of the cloud; default: the process's own (`MCM_LOCAL_CLOUD_ENDPOINT`). */
-  endpoint: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
-  /** Bearer token of the cloud's account. */
-  token: z.string().min(1).optional(),
+  userData: z.string().meta({ description: 'What the machine boots with; may be empty.' }),
+  endpoint: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .optional()
+    .meta({ description: 'Cloud: its address; default `MCM_LOCAL_CLOUD_ENDPOINT` of the process.' }),
+  token: z.string().min(1).optional().meta({ description: "Cloud: bearer token of the cloud's account." }),
+  kubeconfig: z.string().optional().meta({
+    description: 'Pod: kubeconfig of the cluster that the machines are Pods of. Its presence chooses this backend.',
+  }),
 });
 export type LocalCredentials = z.infer<typeof LocalCredentials>;

@@ -1,0 +1,67 @@
+import { type DecodedInput, type DriverInput, decodeInput, FieldErrors, foldGoJson, MachineError } from '@mcm/core';
+import { parseKubeconfig } from '../pods/kubeconfig.ts';
+import { LocalCredentials, LocalProviderSpec } from './schemas.ts';
+
+export interface DecodeOptions {
+  /** Backend of classes whose Secret has no kubeconfig. */
+  readonly backend: 'cloud' | 'pod';
+  /** Address of the cloud for Secrets that name none. */
+  readonly endpoint: string | undefined;
+}
+
+type Decoded = DecodedInput<LocalProviderSpec, LocalCredentials>;
+
+const SCHEMAS = { providerSpec: LocalProviderSpec, credentialsSchema: LocalCredentials };
+
+/** Whether a class's machines are Pods: its Secret says where, or the process is there for nothing else. */
+export const isPods = (data: Readonly<Record<string, unknown>>, backend: 'cloud' | 'pod'): boolean =>
+  data.kubeconfig !== undefined || backend === 'pod';
+
+/** Provider spec and Secret, in the original's order where machines are Pods. @throws MachineError */
+export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOptions): Decoded {
+  const { provider } = input.machineClass;
+  if (provider !== undefined && provider !== '' && provider.toLowerCase() !== 'local')
+    throw new MachineError('InvalidArgument', `the class is for provider ${JSON.stringify(provider)}, not for local`);
+  const folded = foldGoJson(LocalProviderSpec, input.machineClass.providerSpec).value ?? {};
+  const machineClass = { ...input.machineClass, providerSpec: folded as Record<string, unknown> };
+  if (isPods(input.data, backend)) return decodePods({ ...input, machineClass });
+  const decoded = decode({ ...input, machineClass }, 'InvalidArgument');
+  const { machineType, instanceType } = decoded.spec;
+  if (machineType !== undefined && instanceType !== undefined && machineType !== instanceType)
+    throw new MachineError(
+      'InvalidArgument',
+      `providerSpec.instanceType: ${JSON.stringify(instanceType)} contradicts providerSpec.machineType ${JSON.stringify(machineType)}, of which it is another name; write one of them`,
+    );
+  if (decoded.credentials.endpoint === undefined && endpoint === undefined)
+    throw new MachineError(
+      'InvalidArgument',
+      'secret data.endpoint: is missing, and MCM_LOCAL_CLOUD_ENDPOINT is not set: one of them must name the cloud',
+    );
+  return decoded;
+}
+
+/** Upstream tells what is wrong with spec and Secret as `Internal`, and what is wrong with the kubeconfig without a code. */
+function decodePods(input: DriverInput): Decoded {
+  const { kubeconfig, userData } = input.data;
+  if (kubeconfig === undefined)
+    throw new MachineError(
+      'InvalidArgument',
+      'secret data.kubeconfig: is missing; it must hold the kubeconfig of the cluster that the machines are Pods of, in the Secret of credentialsSecretRef',
+    );
+  parseKubeconfig(kubeconfig);
+  const errors = new FieldErrors();
+  const { image } = input.machineClass.providerSpec as { readonly image?: unknown };
+  if (image === undefined || image === '') errors.required('providerSpec.image', 'image is required');
+  if (userData === undefined) errors.required('secretRef.userData', 'userData is required');
+  const problem = errors.text();
+  if (problem !== undefined) throw new MachineError('Internal', `error while validating ProviderSpec ${problem}`);
+  return decode(input, 'Internal');
+}
+
+function decode(input: DriverInput, code: 'InvalidArgument' | 'Internal'): Decoded {
+  try {
+    return decodeInput(SCHEMAS, input);
+  } catch (thrown) {
+    throw new MachineError(code, MachineError.from(thrown).message, { cause: thrown });
+  }
+}

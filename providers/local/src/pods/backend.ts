@@ -1,0 +1,220 @@
+import { createHash } from 'node:crypto';
+import {
+  type CreatedInstance,
+  type CreateRequest,
+  type DriverRequest,
+  type Instance,
+  type ListedInstance,
+  MachineError,
+  type MachineRequest,
+} from '@mcm/core';
+import {
+  type Clock,
+  type ClusterConfig,
+  createClient,
+  type KubeClient,
+  type KubeObject,
+  type Pod,
+  pods,
+  type Random,
+  type ResourceDefinition,
+  secrets,
+  sleep,
+  type Transport,
+} from '@mcm/kube';
+import type { LocalCredentials, LocalProviderSpec } from '../driver/schemas.ts';
+import { fromApi, ignoreAbsent, isAbsent } from './errors.ts';
+import { parseKubeconfig } from './kubeconfig.ts';
+import { FIELD_MANAGER, PREFIX, podName, podOf, SELECTOR, secretName, serviceOf, userDataSecretOf } from './objects.ts';
+
+export interface PodBackendOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** A way to the cluster of a kubeconfig; called once for each kubeconfig. */
+  readonly connectCluster: (config: ClusterConfig) => Transport;
+}
+
+type Request = DriverRequest<LocalProviderSpec, LocalCredentials>;
+type OnMachine = MachineRequest<LocalProviderSpec, LocalCredentials>;
+
+const services: ResourceDefinition<KubeObject> = {
+  ...{ group: '', version: 'v1', plural: 'services', kind: 'Service', namespaced: true },
+};
+
+/** The original looks every five seconds, ten minutes long. */
+const LOOK_MS = 5_000;
+const LIMIT_MS = 600_000;
+const PAGE = 500;
+/** A Service of the Pod's name must be a DNS label. */
+const LONGEST_LABEL = 63;
+const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+
+/** One Pod for each machine, in the cluster of the Secret's kubeconfig: for kind. */
+export class PodBackend {
+  readonly #options: PodBackendOptions;
+  readonly #clients = new Map<string, KubeClient>();
+
+  constructor(options: PodBackendOptions) {
+    this.#options = options;
+  }
+
+  /** Applies the Pod, then its Secret and its Service, which the Pod owns, and resolves once it runs. */
+  async create(request: CreateRequest<LocalProviderSpec, LocalCredentials>): Promise<CreatedInstance> {
+    const { machine, spec, userData, signal } = request;
+    const namespace = namespaceOf(request);
+    requireLabel(machine.metadata.name);
+    const client = this.#client(request);
+    const apply = <T extends KubeObject>(kind: ResourceDefinition<T>, body: { metadata: { name: string } }) => {
+      const patch = { type: 'apply', body, fieldManager: FIELD_MANAGER, force: true } as const;
+      return client.resource(kind, namespace).patch(body.metadata.name, patch, { signal, onRetryAfter: 'throw' });
+    };
+    try {
+      const { metadata } = await apply(pods, podOf(machine, spec, namespace));
+      await apply(secrets, userDataSecretOf(machine, userData, metadata, namespace));
+      await apply(services, serviceOf(machine, metadata, namespace));
+    } catch (thrown) {
+      throw fromApi(thrown, signal, 'Internal');
+    }
+    return describe(await this.#untilRunning(client, namespace, request));
+  }
+
+  /**
+   * The machine's Pod. One whose Secret or Service is missing is none yet, as long as its creation has not been told as
+   * done: it is made again, which finds the Pod and adds the rest. The original adopts it, and it never starts.
+   */
+  async status(request: OnMachine): Promise<Instance> {
+    const { machine, signal } = request;
+    const { name } = machine.metadata;
+    const namespace = namespaceOf(request);
+    const client = this.#client(request);
+    const find = <T extends KubeObject>(kind: ResourceDefinition<T>, of: string): Promise<T | undefined> =>
+      ignoreAbsent(client.resource(kind, namespace).get(of, { signal, onRetryAfter: 'throw' }));
+    try {
+      const pod = await find(pods, podName(name));
+      if (!pod) throw new MachineError('NotFound', `there is no pod ${podName(name)} in namespace ${namespace}`);
+      if (machine.spec.providerID) return describe(pod);
+      const parts = await Promise.all([find(secrets, secretName(name)), find(services, podName(name))]);
+      if (parts.includes(undefined))
+        throw new MachineError('NotFound', `pod ${podName(name)} is not complete: its Secret or Service is missing`);
+      return describe(pod);
+    } catch (thrown) {
+      throw fromApi(thrown, signal, 'Internal');
+    }
+  }
+
+  /** Deletes the Pod, and resolves once it is gone: a kubelet that still runs would register its Node again. */
+  async delete(request: OnMachine): Promise<undefined> {
+    const { machine, signal } = request;
+    const { clock } = this.#options;
+    const namespace = namespaceOf(request);
+    const client = this.#client(request).resource(pods, namespace);
+    const name = podName(machine.metadata.name);
+    try {
+      await client.delete(name, { signal, onRetryAfter: 'throw' });
+    } catch (thrown) {
+      if (isAbsent(thrown)) throw new MachineError('NotFound', `there is no pod ${name} in namespace ${namespace}`);
+      throw fromApi(thrown, signal, 'Unknown');
+    }
+    const until = clock.now().getTime() + LIMIT_MS;
+    for (;;) {
+      await this.#pause(signal);
+      try {
+        if (!(await ignoreAbsent(client.get(name, { signal, onRetryAfter: 'throw' })))) return undefined;
+      } catch (thrown) {
+        throw fromApi(thrown, signal, 'DeadlineExceeded');
+      }
+      if (clock.now().getTime() >= until)
+        throw new MachineError('DeadlineExceeded', `pod ${name} is still there ten minutes after its deletion`);
+    }
+  }
+
+  /** Pods of machines in the class's namespace; never of all namespaces, where other clusters' machines are. */
+  async list(request: Request): Promise<readonly ListedInstance[]> {
+    const { signal } = request;
+    const client = this.#client(request).resource(pods, namespaceOf(request));
+    const found: ListedInstance[] = [];
+    let next: string | undefined;
+    try {
+      do {
+        const options = { labelSelector: SELECTOR, limit: PAGE, signal, onRetryAfter: 'throw' } as const;
+        const page = await client.list(next === undefined ? options : { ...options, continue: next });
+        for (const { metadata } of page.items) {
+          const { name, creationTimestamp: createdAt } = metadata;
+          found.push({ providerId: name, machineName: name.replace(PREFIX, ''), createdAt });
+        }
+        next = page.metadata.continue || undefined;
+      } while (next !== undefined);
+    } catch (thrown) {
+      throw fromApi(thrown, signal, 'Internal');
+    }
+    return found;
+  }
+
+  async #untilRunning(client: KubeClient, namespace: string, { machine, signal }: OnMachine): Promise<Pod> {
+    const { clock } = this.#options;
+    const name = podName(machine.metadata.name);
+    const until = clock.now().getTime() + LIMIT_MS;
+    for (;;) {
+      const pod = await client
+        .resource(pods, namespace)
+        .get(name, { signal, onRetryAfter: 'throw' })
+        .catch((thrown: unknown) => {
+          throw fromApi(thrown, signal, 'DeadlineExceeded');
+        });
+      const phase = pod.status?.phase ?? 'Pending';
+      if (phase === 'Running') return pod;
+      if (clock.now().getTime() >= until)
+        throw new MachineError('DeadlineExceeded', `pod ${name} does not run after ten minutes: it is ${phase}`);
+      await this.#pause(signal);
+    }
+  }
+
+  async #pause(signal: AbortSignal): Promise<void> {
+    await sleep(this.#options.clock, LOOK_MS, signal).catch((thrown: unknown) => {
+      throw fromApi(thrown, signal, 'Unknown');
+    });
+  }
+
+  /** One client for each kubeconfig; it keeps connections alive between calls. */
+  #client({ credentials }: Request): KubeClient {
+    const { clock, random, connectCluster } = this.#options;
+    const { kubeconfig = '' } = credentials;
+    const key = createHash('sha256').update(kubeconfig).digest('base64url');
+    const known = this.#clients.get(key);
+    if (known) return known;
+    const transport = connectCluster(parseKubeconfig(kubeconfig));
+    const client = createClient({ transport, clock, random, userAgent: FIELD_MANAGER });
+    this.#clients.set(key, client);
+    return client;
+  }
+}
+
+/** Where the Pod lives: the spec's namespace, else the machine's, else the class's. */
+function namespaceOf(request: Request & { readonly machine?: OnMachine['machine'] }): string {
+  const { spec, machine, machineClass } = request;
+  return spec.namespace || machine?.metadata.namespace || machineClass.metadata.namespace || 'default';
+}
+
+function requireLabel(machineName: string): void {
+  const name = podName(machineName);
+  if (name.length <= LONGEST_LABEL && LABEL.test(name)) return;
+  throw new MachineError(
+    'InvalidArgument',
+    `metadata.name: "${machineName}" cannot be a machine of pods: ${name} must be a DNS label of at most ${LONGEST_LABEL} characters; give the deployment a shorter name without dots`,
+  );
+}
+
+const podIps = (pod: Pod): readonly string[] => {
+  const ips = pod.status?.podIPs;
+  return Array.isArray(ips)
+    ? ips.flatMap((each: unknown) =>
+        typeof each === 'object' && each !== null && 'ip' in each && typeof each.ip === 'string' ? [each.ip] : [],
+      )
+    : [];
+};
+
+const describe = (pod: Pod): Instance => ({
+  providerId: pod.metadata.name,
+  nodeName: pod.metadata.name,
+  addresses: podIps(pod).map((address) => ({ type: 'InternalIP', address })),
+});

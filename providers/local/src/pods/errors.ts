@@ -1,0 +1,39 @@
+import { type MachineCode, MachineError } from '@mcm/core';
+import { isNotFound, KubeError } from '@mcm/kube';
+
+/** Refusals of a ResourceQuota come as 403 with these words. */
+const QUOTA = /exceeded quota/;
+
+/** Whether the API server itself says that there is none: a 404 without its words comes from a proxy or a wrong address. */
+export const isAbsent = (thrown: unknown): boolean => isNotFound(thrown) && thrown.status.reason === 'NotFound';
+
+/** The answer, or undefined when there is no such object. */
+export async function ignoreAbsent<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (thrown) {
+    if (isAbsent(thrown)) return undefined;
+    throw thrown;
+  }
+}
+
+/**
+ * The machine code of what the API server of the Pods said. `otherwise` is the original's code of the method for all
+ * that has none of its own; what will pass by itself is `Unavailable`, so that it is tried again in seconds.
+ */
+export function fromApi(thrown: unknown, signal: AbortSignal, otherwise: MachineCode): MachineError {
+  if (thrown instanceof MachineError) return thrown;
+  if (signal.aborted) {
+    if (signal.reason instanceof MachineError) return signal.reason;
+    return new MachineError('Canceled', 'the call was ended by its caller', { cause: signal.reason });
+  }
+  if (!(thrown instanceof KubeError)) return MachineError.from(thrown);
+  const { code, message, retryAfterMs } = thrown;
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+  if (code === 403 && QUOTA.test(message)) return new MachineError('ResourceExhausted', message, { cause: thrown });
+  if (code === 401 || code === 403)
+    return new MachineError(otherwise, message, { cause: thrown, credentialsRefused: true });
+  if (code === 0 || code === 429 || code === 503 || (code === 404 && !isAbsent(thrown)))
+    return new MachineError('Unavailable', message, { cause: thrown, throttled: code === 429, ...wait });
+  return new MachineError(otherwise, message, { cause: thrown });
+}

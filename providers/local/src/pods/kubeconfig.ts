@@ -1,0 +1,84 @@
+import { MachineError } from '@mcm/core';
+import type { ClusterConfig } from '@mcm/kube';
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+
+const kubeconfig = z.looseObject({
+  'current-context': z.string().min(1),
+  contexts: z.array(
+    z.looseObject({ name: z.string(), context: z.looseObject({ cluster: z.string(), user: z.string().optional() }) }),
+  ),
+  clusters: z.array(
+    z.looseObject({
+      name: z.string(),
+      cluster: z.looseObject({
+        server: z.url({ protocol: /^https?$/ }),
+        'certificate-authority-data': z.base64().optional(),
+        'tls-server-name': z.string().optional(),
+        'insecure-skip-tls-verify': z.boolean().optional(),
+      }),
+    }),
+  ),
+  users: z
+    .array(
+      z.looseObject({
+        name: z.string(),
+        user: z.looseObject({
+          token: z.string().optional(),
+          'client-certificate-data': z.base64().optional(),
+          'client-key-data': z.base64().optional(),
+        }),
+      }),
+    )
+    .optional(),
+});
+
+/** Keys that let whoever writes the Secret run a program or read a file of the controller's. */
+const FORBIDDEN_USER = ['exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key'];
+const FORBIDDEN_CLUSTER = ['certificate-authority', 'proxy-url'];
+
+const wrong = (what: string): MachineError => new MachineError('InvalidArgument', `secret data.kubeconfig: ${what}`);
+
+const pem = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
+
+/**
+ * How to reach the cluster of the Pods, from the text of a kubeconfig in a Secret. Nothing of it may lead outside the
+ * Secret: no program is run, no file read. Its words are never repeated: they may be a key.
+ * @throws MachineError `InvalidArgument` that names the key and what it must be
+ */
+export function parseKubeconfig(text: string): ClusterConfig {
+  const document = parseDocument(text, { prettyErrors: false });
+  const [problem] = document.errors;
+  if (problem) throw wrong(`is no YAML (${problem.code} at character ${problem.pos[0]})`);
+  const parsed = kubeconfig.safeParse(document.toJS());
+  if (!parsed.success) {
+    const fields = parsed.error.issues.map(({ path }) => path.join('.') || 'all of it');
+    throw wrong(`is no kubeconfig; look at ${[...new Set(fields)].join(', ')}`);
+  }
+  const { 'current-context': current, contexts, clusters, users = [] } = parsed.data;
+  const context = contexts.find(({ name }) => name === current)?.context;
+  if (!context) throw wrong('has no context of the name that current-context gives');
+  const cluster = clusters.find(({ name }) => name === context.cluster)?.cluster;
+  if (!cluster) throw wrong('has no cluster of the name that its context gives');
+  const user = users.find(({ name }) => name === context.user)?.user ?? {};
+  refuse(FORBIDDEN_USER, user);
+  refuse(FORBIDDEN_CLUSTER, cluster);
+  const certificate = user['client-certificate-data'];
+  const key = user['client-key-data'];
+  if ((certificate === undefined) !== (key === undefined))
+    throw wrong('client-certificate-data and client-key-data belong together; one of them is missing');
+  const { server, 'certificate-authority-data': ca, 'tls-server-name': tlsServerName } = cluster;
+  return {
+    server: server.replace(/\/+$/, ''),
+    ...(ca ? { ca: pem(ca) } : {}),
+    ...(tlsServerName ? { tlsServerName } : {}),
+    ...(cluster['insecure-skip-tls-verify'] ? { insecureSkipTlsVerify: true } : {}),
+    ...(certificate && key ? { clientCertificate: { certificate: pem(certificate), key: pem(key) } } : {}),
+    ...(user.token ? { authorization: async () => `Bearer ${user.token}` } : {}),
+  };
+}
+
+function refuse(forbidden: readonly string[], fields: Readonly<Record<string, unknown>>): void {
+  const found = forbidden.find((key) => fields[key] !== undefined);
+  if (found) throw wrong(`must not have ${found}: write the data itself, or a token, into it`);
+}

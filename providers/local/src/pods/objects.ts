@@ -1,0 +1,101 @@
+import type { Machine } from '@mcm/api';
+import type { LocalProviderSpec } from '../driver/schemas.ts';
+
+/** Field manager of everything that is applied. */
+export const FIELD_MANAGER = 'machine-controller-manager-provider-local';
+export const PREFIX = 'machine-';
+/** Finds the machines of a namespace. */
+export const SELECTOR = 'machine-provider=local';
+
+export const podName = (machineName: string): string => `${PREFIX}${machineName}`;
+export const secretName = (machineName: string): string => `${podName(machineName)}-userdata`;
+
+const labels = (machineName: string): Record<string, string> => ({
+  'machine-provider': 'local',
+  app: 'machine',
+  machine: machineName,
+});
+
+/** The Pod is Ready once its kubelet has registered the Node. */
+const NODE_IS_THERE = 'kubectl --kubeconfig /var/lib/kubelet/kubeconfig-real get node "$NODE_NAME"';
+const USER_DATA_MODE = 0o777;
+
+const VOLUMES = [
+  { name: 'containerd', emptyDir: {} },
+  { name: 'modules', hostPath: { path: '/lib/modules' } },
+  { name: 'run', emptyDir: { medium: 'Memory' } },
+  { name: 'docker-socket', hostPath: { path: '/var/run/docker.sock', type: 'Socket' } },
+];
+const MOUNTS = [
+  { name: 'userdata', mountPath: '/etc/machine' },
+  { name: 'containerd', mountPath: '/var/lib/containerd' },
+  { name: 'modules', mountPath: '/lib/modules', readOnly: true },
+  { name: 'run', mountPath: '/run' },
+  { name: 'docker-socket', mountPath: '/var/run/docker.sock' },
+];
+
+function annotations({ ipPoolNameV4, ipPoolNameV6 }: LocalProviderSpec): Record<string, string> {
+  return {
+    ...(ipPoolNameV4 ? { 'cni.projectcalico.org/ipv4pools': JSON.stringify([ipPoolNameV4]) } : {}),
+    ...(ipPoolNameV6 ? { 'cni.projectcalico.org/ipv6pools': JSON.stringify([ipPoolNameV6]) } : {}),
+  };
+}
+
+/** The Pod that is a machine, as gardener's provider-local makes it: kind's node image with systemd in it. */
+export const podOf = ({ metadata: { name } }: Machine, spec: LocalProviderSpec, namespace: string) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: podName(name), namespace, labels: labels(name), annotations: annotations(spec) },
+  spec: {
+    dnsPolicy: 'Default',
+    containers: [
+      {
+        name: 'node',
+        image: spec.image,
+        imagePullPolicy: 'IfNotPresent',
+        securityContext: { privileged: true },
+        env: [{ name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
+        ports: [{ containerPort: 30_123, name: 'vpn-shoot', protocol: 'TCP' }],
+        readinessProbe: { exec: { command: ['sh', '-c', NODE_IS_THERE] } },
+        volumeMounts: MOUNTS,
+      },
+    ],
+    volumes: [{ name: 'userdata', secret: { secretName: secretName(name), defaultMode: USER_DATA_MODE } }, ...VOLUMES],
+  },
+});
+
+/** What belongs to a Pod goes with it. */
+const ownedBy = (pod: { readonly name: string; readonly uid: string }) => [
+  { apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid, controller: true, blockOwnerDeletion: true },
+];
+
+export const userDataSecretOf = (
+  { metadata: { name } }: Machine,
+  userData: string,
+  pod: { readonly name: string; readonly uid: string },
+  namespace: string,
+) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: secretName(name), namespace, labels: labels(name), ownerReferences: ownedBy(pod) },
+  type: 'Opaque',
+  data: { userdata: Buffer.from(userData, 'utf8').toString('base64') },
+});
+
+/** Makes the host names of nodes resolvable in the cluster of the Pods. */
+export const serviceOf = (
+  { metadata: { name } }: Machine,
+  pod: { readonly name: string; readonly uid: string },
+  namespace: string,
+) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: podName(name), namespace, labels: labels(name), ownerReferences: ownedBy(pod) },
+  spec: {
+    type: 'ClusterIP',
+    clusterIP: 'None',
+    selector: labels(name),
+    publishNotReadyAddresses: true,
+    ports: [{ name: 'ssh', port: 22, protocol: 'TCP', appProtocol: 'ssh' }],
+  },
+});

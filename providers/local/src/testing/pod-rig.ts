@@ -1,0 +1,79 @@
+import {
+  createClient,
+  handlerTransport,
+  type KubeClient,
+  type Pod,
+  pods,
+  seededRandom,
+  type Transport,
+  type TransportRequest,
+  type VirtualClock,
+} from '@mcm/kube';
+import { createLocalDriver, type LocalDriver } from '../driver/driver.ts';
+
+/** A cluster in process whose Pods start by themselves, as under a kubelet. */
+export interface PodRig {
+  readonly clock: VirtualClock;
+  readonly admin: KubeClient;
+  /** A kubeconfig of the cluster, as it stands in a Secret. */
+  readonly kubeconfig: string;
+  /** Requests of the driver so far, `METHOD /path`. */
+  readonly requests: string[];
+  readonly transport: Transport;
+  driver(wrap?: (transport: Transport) => Transport): LocalDriver;
+}
+
+export interface PodRigOptions {
+  readonly clock: VirtualClock;
+  /** The cluster of the Pods: a control plane in process. */
+  readonly plane: { fetch(request: Request): Promise<Response>; kubeconfig(): string };
+  /** Whether a Pod that was applied comes to run; default true. */
+  readonly runs?: boolean;
+}
+
+export function podRig({ clock, plane, runs = true }: PodRigOptions): PodRig {
+  const requests: string[] = [];
+  const admin = createClient({
+    transport: handlerTransport(plane.fetch),
+    userAgent: 'test',
+    clock,
+    random: seededRandom(1),
+  });
+  /** Plays the kubelet: what was applied runs. */
+  const kubelet = async ({ method, path }: TransportRequest): Promise<void> => {
+    const [, namespace = '', name = ''] = /\/namespaces\/([^/]+)\/pods\/([^/?]+)\?/.exec(path) ?? [];
+    if (!runs || method !== 'PATCH' || name === '') return;
+    const status: Pod['status'] = { phase: 'Running', podIPs: [{ ip: '10.0.0.7' }, { ip: 'fd00::7' }] };
+    await admin.resource(pods, namespace).patch(name, { type: 'merge', body: { status } }, { subresource: 'status' });
+  };
+  const transport: Transport = async (request) => {
+    requests.push(`${request.method} ${request.path.replace(/\?.*/, '')}`);
+    const answer = await handlerTransport(plane.fetch)(request);
+    if (answer.status < 300) await kubelet(request);
+    return answer;
+  };
+  return {
+    ...{ clock, admin, requests, transport },
+    kubeconfig: plane.kubeconfig(),
+    driver: (wrap = (below) => below) =>
+      createLocalDriver({
+        clock,
+        connect: () => () => Promise.reject(new Error('there is no cloud')),
+        pods: {
+          random: seededRandom(1),
+          connectCluster: ({ authorization }) => authorized(wrap(transport), authorization),
+        },
+      }),
+  };
+}
+
+/** Sends the header with every request, as the transport of a process does. */
+export function authorized(
+  below: Transport,
+  authorization: (() => Promise<string | undefined>) | undefined,
+): Transport {
+  return async (request) => {
+    const header = await authorization?.();
+    return below(header ? { ...request, headers: { ...request.headers, authorization: header } } : request);
+  };
+}
