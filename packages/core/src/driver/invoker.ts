@@ -403,7 +403,11 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       const { kind } = machine.spec.class;
       if (kind !== KIND) return Promise.reject(unknownKind(kind));
       const work = async (base: MachineRequest<Spec, Credentials>, secrets: ClassSecrets): Promise<CreatedInstance> => {
-        const userData = await render(userDataOf(secrets, machine.metadata.name));
+        const userData = await render(userDataOf(secrets, machine.metadata.name)).catch((thrown: unknown) => {
+          // It is no cloud that could not be reached here, but the cluster that tokens are made in: its causes say nothing.
+          const { code, message } = MachineError.from(thrown);
+          throw new MachineError(code, message);
+        });
         return checkInstance(driver.name, 'create', await driver.create({ ...base, userData }));
       };
       return forMachine('create', machine, work, onOverdue);
