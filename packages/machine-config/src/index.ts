@@ -13,5 +13,6 @@ export {
 } from './group.ts';
 export * from './ignition/index.ts';
 export * from './kinds/index.ts';
+export * from './pool/index.ts';
 export * from './render/index.ts';
 export * from './resources.ts';

@@ -18,6 +18,10 @@ export function checkSelector(selector: LabelSelector | undefined): void {
 
 type Labelled = { readonly metadata: { readonly labels?: Record<string, string> } };
 
+/** Whether there is a selector with a requirement. Objects of other clients may hold null for none. */
+export const isSelecting = (selector: LabelSelector | null | undefined): selector is LabelSelector =>
+  selector !== undefined && selector !== null && !isEmptySelector(selector);
+
 /** Whether a selector that selects something selects an object: absent and empty ones select nothing. */
-export const selects = (selector: LabelSelector | undefined, { metadata }: Labelled): boolean =>
-  selector !== undefined && !isEmptySelector(selector) && selectorMatches(selector, metadata.labels);
+export const selects = (selector: LabelSelector | null | undefined, { metadata }: Labelled): boolean =>
+  isSelecting(selector) && selectorMatches(selector, metadata.labels);

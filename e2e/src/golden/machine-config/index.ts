@@ -2,6 +2,8 @@ import type { GoldenSet, Outcome } from '../set.ts';
 import { differenceOf } from './compare.ts';
 import { ignitionCalls } from './ignition.ts';
 import { mended } from './mendings.ts';
+import { nodeSyncCalls } from './node-sync.ts';
+import { nodeCalls } from './nodes.ts';
 import { type RecordedCase, readRecordings } from './recording.ts';
 import { renderCalls } from './render.ts';
 import { renderSyncCalls } from './render-sync.ts';
@@ -9,7 +11,13 @@ import { renderSyncCalls } from './render-sync.ts';
 /** How one function of the original is called here: the answer in the recordings' shape. */
 export type Call = (input: never) => Record<string, unknown> | Promise<Record<string, unknown>>;
 
-const CALLS: Readonly<Record<string, Call>> = { ...ignitionCalls, ...renderCalls, ...renderSyncCalls };
+const CALLS: Readonly<Record<string, Call>> = {
+  ...ignitionCalls,
+  ...renderCalls,
+  ...renderSyncCalls,
+  ...nodeCalls,
+  ...nodeSyncCalls,
+};
 
 /** What the original's machine-config functions answered, case by case. */
 export const machineConfig: GoldenSet = {

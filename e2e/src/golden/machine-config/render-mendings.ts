@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { SUPPORTED_EXTENSIONS } from '@mcm/machine-config';
 import type { Compared, Mending } from './mendings.ts';
 
@@ -113,7 +114,43 @@ const sizeHint: Mending = (_recorded, { expected, actual }) => {
   return { expected: { error: theirs.replace(SIZE, '$1') }, actual: { error: ours.replace(SIZE, '$1') } };
 };
 
+/** A config that was refused stops no pool: the rest is rendered and the pool says so; with an empty selector it is of no pool. */
+const refusedConfigs: Mending = ({ fn, input }, { expected, actual }) => {
+  const configs = [input.kubeletConfigs, input.containerRuntimeConfigs].flat().filter(isObject);
+  const refused = configs.some(({ status }) => {
+    const { conditions } = fieldsOf(status);
+    const last = fieldsOf(Array.isArray(conditions) ? conditions.at(-1) : undefined);
+    return last.type === 'Failure' || (last.type === 'Accepted' && last.status === 'False');
+  });
+  const steps = fieldsOf(expected).steps;
+  if (fn !== 'render-sync' || !refused || !Array.isArray(steps)) return { expected, actual };
+  const stopped = steps.some((step) => / has not completed$/.test(String(fieldsOf(step).error)));
+  if (!stopped) return { expected, actual };
+  const rendered = (fieldsOf(actual).steps as Fields[]).every((step) => step.error === null);
+  return { expected: { rendered: true }, actual: { rendered } };
+};
+
+/** The same content with its keys in another order is no change: nothing is written. */
+const keyOrder: Mending = ({ fn, input }, { expected, actual }) => {
+  if (fn !== 'apply') return { expected, actual };
+  const configOf = (one: unknown) => fieldsOf(fieldsOf(one).spec).config;
+  const [stored, wanted] = [configOf(input.existing), configOf(input.required)];
+  const reordered = isDeepStrictEqual(stored, wanted) && JSON.stringify(stored) !== JSON.stringify(wanted);
+  return reordered ? { expected: { ...fieldsOf(expected), modified: false }, actual } : { expected, actual };
+};
+
+/** A MachineConfig that changes its labels wakes the pool that it leaves as well. */
+const labelChanges: Mending = ({ fn, input }, { expected, actual }) => {
+  const labelsOf = (one: unknown) => fieldsOf(fieldsOf(one).metadata).labels;
+  if (fn !== 'render-event' || isDeepStrictEqual(labelsOf(input.old), labelsOf(input.machineConfig))) {
+    return { expected, actual };
+  }
+  const ours = fieldsOf(actual).enqueued;
+  const woken = [fieldsOf(expected).enqueued].flat().filter((pool) => Array.isArray(ours) && ours.includes(pool));
+  return { expected, actual: { enqueued: woken } };
+};
+
 export const renderMendings: readonly Mending[] = [
   ...[onlyErrors, withoutBytes, exactNumbersOnly, reasonsOnly, blame, extensionsAlways, withoutForcedOverwrite],
-  sizeHint,
+  ...[sizeHint, refusedConfigs, keyOrder, labelChanges],
 ];

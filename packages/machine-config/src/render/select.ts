@@ -1,12 +1,12 @@
-import { isEmptySelector, selectorMatches } from '@mcm/api';
+import { selectorMatches } from '@mcm/api';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { checkSelector, SelectorError } from '../selectors.ts';
+import { checkSelector, isSelecting, SelectorError } from '../selectors.ts';
 import { RenderError } from './error.ts';
 
 /** Whether a pool's selector is `{}`, which is refused: it would select rendered MachineConfigs too. */
 export const selectsAll = ({ spec }: MachineConfigPool): boolean =>
-  spec?.machineConfigSelector !== undefined && isEmptySelector(spec.machineConfigSelector);
+  Boolean(spec?.machineConfigSelector) && !isSelecting(spec?.machineConfigSelector);
 
 /**
  * The MachineConfigs that a pool selects, in the order given. An absent selector selects none.
@@ -16,7 +16,7 @@ export function selectMachineConfigs(
   pool: MachineConfigPool,
   configs: readonly MachineConfig[],
 ): readonly MachineConfig[] {
-  const selector = pool.spec?.machineConfigSelector;
+  const selector = pool.spec?.machineConfigSelector ?? undefined;
   try {
     checkSelector(selector);
   } catch (error) {

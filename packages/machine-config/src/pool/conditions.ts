@@ -1,0 +1,37 @@
+import type { ConfigCondition } from '../kinds/shared.ts';
+
+/** A condition as it should be; when it changed is found out. */
+export interface WantedCondition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** The condition of a type, or undefined. Never look at positions: a changed condition moves to the end. */
+export const conditionOf = (
+  conditions: readonly ConfigCondition[] | undefined,
+  type: string,
+): ConfigCondition | undefined => conditions?.find((condition) => condition.type === type);
+
+export const isTrue = (conditions: readonly ConfigCondition[] | undefined, type: string): boolean =>
+  conditionOf(conditions, type)?.status === 'True';
+
+/**
+ * Sets a condition: nothing changes if status, reason and message are the same; otherwise it moves to the end, with its
+ * time kept as long as the status is. Entries of other types stay, further ones of the same type go.
+ * @param now RFC 3339
+ */
+export function withCondition(
+  conditions: readonly ConfigCondition[],
+  { type, status, reason = '', message = '' }: WantedCondition,
+  now: string,
+): readonly ConfigCondition[] {
+  const old = conditionOf(conditions, type);
+  const entries = conditions.filter((condition) => condition.type === type);
+  const same = old?.status === status && (old.reason ?? '') === reason && (old.message ?? '') === message;
+  if (same) return conditions;
+  const kept = old?.status === status && entries.length === 1 ? old.lastTransitionTime : undefined;
+  const others = conditions.filter((condition) => condition.type !== type);
+  return [...others, { type, status, lastTransitionTime: kept ?? now, reason, message }];
+}

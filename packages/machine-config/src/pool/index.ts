@@ -1,0 +1,35 @@
+export { type PlannedPool, planPools } from './arbiter.ts';
+export { byZoneAndAge, type Candidates, candidatesOf, chooseNodes } from './candidates.ts';
+export { conditionOf, isTrue, type WantedCondition, withCondition } from './conditions.ts';
+export { labelsOfBootPool, labelsOfSelector } from './custom-boot.ts';
+export { deferOperatorNode } from './defer.ts';
+export { MaxUnavailableError, maxUnavailableOf } from './max-unavailable.ts';
+export { MembershipError, nodesOfPool, poolsOfNode, primaryFirst } from './membership.ts';
+export {
+  type CandidateFilter,
+  type Deferred,
+  type NodeWrite,
+  type PlannedEvent,
+  type PoolPlan,
+  type PoolSnapshot,
+  planPool,
+  topologyOf,
+} from './plan.ts';
+export {
+  degradedReason,
+  isDegraded,
+  isDone,
+  isFailing,
+  isManaged,
+  isReady,
+  isTargeted,
+  isUnavailable,
+  isUpdated,
+  isUpdatedAndReady,
+  needsTarget,
+  notReadyReason,
+  targetOf,
+} from './predicates.ts';
+export { type MemberFacts, poolStatus } from './status.ts';
+export { wantedTaints } from './taints.ts';
+export { matters, poolsToWake } from './wakeups.ts';

@@ -1,0 +1,71 @@
+import { selectorMatches } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { NodeLabels } from '../constants/labels.ts';
+import { MASTER_POOL, WORKER_POOL } from '../constants/names.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { checkSelector, SelectorError, selects } from '../selectors.ts';
+
+/** A node that nothing may be done to, since it is not clear whose it is. */
+export class MembershipError extends Error {
+  override readonly name = 'MembershipError';
+}
+
+/** Whether a pool is none of those that every cluster has. The arbiter's counts as custom here. */
+const isCustom = ({ metadata }: MachineConfigPool): boolean =>
+  metadata.name !== MASTER_POOL && metadata.name !== WORKER_POOL;
+
+const isWindows = ({ metadata }: Node): boolean => metadata.labels?.[NodeLabels.OperatingSystem] === 'windows';
+
+/**
+ * The pools of a node, the primary one first. The node is counted and updated by its primary pool only.
+ * @returns none for a node that is not managed
+ * @throws MembershipError for a node of several custom pools, and when a pool's selector cannot be understood
+ */
+export function poolsOfNode(node: Node, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[] {
+  if (isWindows(node)) return [];
+  return primaryFirst(node, poolsMatching(node, pools));
+}
+
+function poolsMatching(node: Node, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[] {
+  try {
+    for (const { spec } of pools) checkSelector(spec?.nodeSelector);
+  } catch (error) {
+    if (!(error instanceof SelectorError)) throw error;
+    throw new MembershipError(`invalid label selector: ${error.message}`, { cause: error });
+  }
+  return pools.filter(({ spec }) => selects(spec?.nodeSelector, node));
+}
+
+/** Orders the pools that claim a node. @throws MembershipError for several custom ones */
+export function primaryFirst(node: Node, claiming: readonly MachineConfigPool[]): readonly MachineConfigPool[] {
+  const named = (name: string) => claiming.filter(({ metadata }) => metadata.name === name);
+  const [master, worker, custom] = [named(MASTER_POOL), named(WORKER_POOL), claiming.filter(isCustom)];
+  if (custom.length > 1) {
+    const names = custom.length;
+    throw new MembershipError(
+      `node ${node.metadata.name} belongs to ${names} custom roles, cannot proceed with this Node`,
+    );
+  }
+  if (custom.length === 0 && master.length > 0) return master;
+  return master.length > 0 ? [...master, ...worker] : [...custom, ...worker];
+}
+
+/** The nodes of a pool: those that it selects and that are its first. Nodes of several custom pools belong to none. */
+export function nodesOfPool(
+  pool: MachineConfigPool,
+  nodes: readonly Node[],
+  pools: readonly MachineConfigPool[],
+): { readonly nodes: readonly Node[]; readonly problems: readonly string[] } {
+  const problems: string[] = [];
+  const own = nodes.filter((node) => {
+    if (!selectorMatches(pool.spec?.nodeSelector, node.metadata.labels)) return false;
+    try {
+      return poolsOfNode(node, pools)[0]?.metadata.name === pool.metadata.name;
+    } catch (error) {
+      if (!(error instanceof MembershipError)) throw error;
+      problems.push(error.message);
+      return false;
+    }
+  });
+  return { nodes: own, problems };
+}

@@ -1,0 +1,210 @@
+import { isEmptySelector } from '@mcm/api';
+import type { Node, Taint } from '@mcm/kube';
+import { NodeAnnotations } from '../constants/annotations.ts';
+import { ConfigEvents, PoolConditions } from '../constants/conditions.ts';
+import type { ControllerConfig } from '../kinds/controller-config.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import type { MachineConfigPool, MachineConfigPoolStatus } from '../kinds/machine-config-pool.ts';
+import { candidatesOf, chooseNodes } from './candidates.ts';
+import { conditionOf, isTrue } from './conditions.ts';
+import { labelsOfBootPool } from './custom-boot.ts';
+import { MaxUnavailableError, maxUnavailableOf } from './max-unavailable.ts';
+import { annotationOf, targetOf } from './predicates.ts';
+import { type MemberFacts, poolStatus } from './status.ts';
+import { wantedTaints } from './taints.ts';
+
+/** A candidate that is not to be told now. */
+export interface Deferred {
+  readonly node: Node;
+  readonly event?: PlannedEvent;
+}
+
+/** An event about the pool. */
+export interface PlannedEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Takes candidates out for now: leaders, nodes whose machine goes away, nodes beyond a canary. */
+export type CandidateFilter = (pool: MachineConfigPool, candidates: readonly Node[]) => readonly Deferred[];
+
+/** What one look at a pool reads. */
+export interface PoolSnapshot extends MemberFacts {
+  readonly pool: MachineConfigPool;
+  readonly pools: readonly MachineConfigPool[];
+  /** The pool's own nodes. */
+  readonly nodes: readonly Node[];
+  readonly controllerConfig: ControllerConfig | undefined;
+  readonly machineConfig: (name: string) => MachineConfig | undefined;
+  readonly filters?: readonly CandidateFilter[];
+  /** Nodes outside the pool take so many of its slots. */
+  readonly reserved?: number;
+  /** RFC 3339. */
+  readonly now: string;
+}
+
+/** What to write to one node. Null removes. */
+export interface NodeWrite {
+  readonly name: string;
+  readonly annotations: Readonly<Record<string, string | null>>;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints?: readonly Taint[];
+}
+
+/** What to do for a pool. */
+export interface PoolPlan {
+  /** What keeps it from being done; the status is written all the same. */
+  readonly error?: string;
+  /** One for each node with a change. */
+  readonly nodes: readonly NodeWrite[];
+  /** Nodes that are told the target, in order. */
+  readonly targeted: readonly string[];
+  /** Absent: it stays as it is. */
+  readonly status?: MachineConfigPoolStatus;
+  readonly events: readonly PlannedEvent[];
+}
+
+const NOTHING: PoolPlan = { nodes: [], targeted: [], events: [] };
+
+/** Decides what a pool needs now. Pure. */
+export function planPool(snapshot: PoolSnapshot): PoolPlan {
+  const { pool, controllerConfig, nodes } = snapshot;
+  const { metadata, spec } = pool;
+  if (targetOf(pool) === '') return NOTHING;
+  if (!controllerConfig) {
+    return {
+      ...NOTHING,
+      error: 'controllerconfig.machineconfiguration.openshift.io "machine-config-controller" not found',
+    };
+  }
+  if (spec?.nodeSelector && isEmptySelector(spec.nodeSelector)) return { ...NOTHING, events: [SELECTING_ALL] };
+  if (metadata.deletionTimestamp !== undefined || spec?.paused) return withStatus(snapshot, NOTHING);
+  try {
+    return withStatus(snapshot, advance(snapshot, maxUnavailableOf(pool, nodes.length)));
+  } catch (error) {
+    if (!(error instanceof MaxUnavailableError)) throw error;
+    return withStatus(snapshot, { ...NOTHING, error: error.message });
+  }
+}
+
+const SELECTING_ALL: PlannedEvent = {
+  type: 'Warning',
+  reason: ConfigEvents.SelectingAll,
+  message: 'This machineconfigpool is selecting all nodes. A non-empty selector is required.',
+};
+
+/** Topology, taints and targets. */
+function advance(snapshot: PoolSnapshot, maxUnavailable: number): PoolPlan {
+  const { pool, pools, nodes, machineConfig, filters = [], reserved = 0 } = snapshot;
+  const writes = new NodeWrites(nodes);
+  for (const node of nodes) {
+    copyTopology(snapshot, node, writes);
+    const taints = wantedTaints(node, pool);
+    if (taints) writes.of(node).taints = taints;
+  }
+  const found = candidatesOf(pool, nodes, maxUnavailable);
+  const deferred = filters.flatMap((filter) => filter(pool, found.nodes));
+  const kept = found.nodes.filter((node) => {
+    if (deferred.some((one) => one.node === node)) return false;
+    const labels = labelsOfBootPool(node, pools, machineConfig);
+    if (!labels) return true;
+    Object.assign(writes.of(node).labels, labels);
+    writes.of(node).annotations[NodeAnnotations.CustomPoolLabelsApplied] = '';
+    return false;
+  });
+  const capacity = Math.max(found.capacity - reserved, 0);
+  const chosen = capacity === 0 ? [] : chooseNodes(kept, capacity);
+  const target = targetOf(pool);
+  for (const node of chosen) tell(node, target, writes);
+  return {
+    nodes: writes.list(),
+    targeted: chosen.filter((node) => annotationOf(node, NodeAnnotations.DesiredConfig) !== target).map(nameOf),
+    events: [...deferred.flatMap(({ event }) => event ?? []), ...targetEvents(chosen, target)],
+  };
+}
+
+const nameOf = ({ metadata }: Node): string => metadata.name;
+
+function copyTopology({ controllerConfig }: PoolSnapshot, node: Node, writes: NodeWrites): void {
+  const topology = topologyOf(controllerConfig);
+  const key = NodeAnnotations.ControlPlaneTopology;
+  if (topology !== '' && annotationOf(node, key) !== topology) writes.of(node).annotations[key] = topology;
+}
+
+/** The topology of the control plane as the Infrastructure object says it, '' if it does not. */
+export function topologyOf(controllerConfig: ControllerConfig | undefined): string {
+  const status = controllerConfig?.spec?.infra?.status;
+  if (typeof status !== 'object' || status === null || !('controlPlaneTopology' in status)) return '';
+  return typeof status.controlPlaneTopology === 'string' ? status.controlPlaneTopology : '';
+}
+
+function tell(node: Node, target: string, writes: NodeWrites): void {
+  const { DesiredConfig, DesiredImage } = NodeAnnotations;
+  if (annotationOf(node, DesiredConfig) !== target) writes.of(node).annotations[DesiredConfig] = target;
+  if (node.metadata.annotations?.[DesiredImage] !== undefined) writes.of(node).annotations[DesiredImage] = null;
+}
+
+function targetEvents(chosen: readonly Node[], target: string): readonly PlannedEvent[] {
+  const [first] = chosen;
+  if (!first) return [];
+  const message =
+    chosen.length === 1
+      ? `Targeted node ${nameOf(first)} to MachineConfig: ${target}`
+      : `Set target for ${chosen.length} nodes to MachineConfig: ${target}`;
+  return [{ type: 'Normal', reason: ConfigEvents.SetDesiredConfig, message }];
+}
+
+/** Collects the changes of each node, so that each is written once. */
+class NodeWrites {
+  readonly #order: readonly Node[];
+  readonly #writes = new Map<
+    string,
+    {
+      name: string;
+      annotations: Record<string, string | null>;
+      labels: Record<string, string>;
+      taints?: readonly Taint[];
+    }
+  >();
+
+  constructor(order: readonly Node[]) {
+    this.#order = order;
+  }
+
+  of({ metadata: { name } }: Node) {
+    const write = this.#writes.get(name) ?? { name, annotations: {}, labels: {} };
+    this.#writes.set(name, write);
+    return write;
+  }
+
+  list(): readonly NodeWrite[] {
+    return this.#order.flatMap(({ metadata }) => this.#writes.get(metadata.name) ?? []);
+  }
+}
+
+/** Adds the status, computed from the nodes as they were read, and the events of its transitions. */
+function withStatus(snapshot: PoolSnapshot, plan: PoolPlan): PoolPlan {
+  const { pool, nodes, now, unresolved } = snapshot;
+  const status = poolStatus(pool, nodes, now, unresolved === undefined ? {} : { unresolved });
+  if (JSON.stringify(status) === JSON.stringify(pool.status ?? {})) return plan;
+  return { ...plan, status, events: [...plan.events, ...transitionEvents(pool, status)] };
+}
+
+function transitionEvents(pool: MachineConfigPool, status: MachineConfigPoolStatus): readonly PlannedEvent[] {
+  const { Updated, Updating } = PoolConditions;
+  const { name } = pool.metadata;
+  const old = pool.status?.conditions;
+  if (!isTrue(old, Updated) && isTrue(status.conditions, Updated)) {
+    const message = `Pool ${name} has completed update to MachineConfig ${targetOf(pool)}`;
+    return [{ type: 'Normal', reason: ConfigEvents.Completed, message }];
+  }
+  if (conditionOf(old, Updating)?.status !== 'False' || !isTrue(status.conditions, Updating)) return [];
+  return [
+    {
+      type: 'Normal',
+      reason: ConfigEvents.Updating,
+      message: `Pool ${name} is updating to MachineConfig ${targetOf(pool)}`,
+    },
+  ];
+}

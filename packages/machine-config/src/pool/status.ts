@@ -1,0 +1,109 @@
+import type { Node } from '@mcm/kube';
+import { PoolConditions } from '../constants/conditions.ts';
+import type { MachineConfigPool, MachineConfigPoolStatus, PoolConfiguration } from '../kinds/machine-config-pool.ts';
+import type { ConfigCondition } from '../kinds/shared.ts';
+import { isTrue, type WantedCondition, withCondition } from './conditions.ts';
+import {
+  degradedReason,
+  isDegraded,
+  isReady,
+  isUnavailable,
+  isUpdated,
+  isUpdatedAndReady,
+  targetOf,
+} from './predicates.ts';
+
+/** What the members of a pool that are no nodes add. */
+export interface MemberFacts {
+  /** A reference of the pool leads nowhere: then an empty pool is not an updated one. */
+  readonly unresolved?: boolean;
+}
+
+/**
+ * The status of a pool from its nodes. Conditions of others are kept; nothing changes if nothing changed.
+ * @param now RFC 3339
+ */
+export function poolStatus(
+  pool: MachineConfigPool,
+  nodes: readonly Node[],
+  now: string,
+  { unresolved = false }: MemberFacts = {},
+): MachineConfigPoolStatus {
+  const { status: old = {}, metadata } = pool;
+  const updated = nodes.filter((node) => isUpdated(node, pool)).length;
+  const ready = nodes.filter((node) => isUpdatedAndReady(node, pool)).length;
+  const unavailable = nodes.filter(isUnavailable).length;
+  const degraded = nodes.filter(isDegraded);
+  const all = !unresolved && updated === nodes.length && ready === nodes.length && unavailable === 0;
+  const wanted = [...progress(pool, all), ...troubles(old.conditions, degraded)];
+  const conditions = wanted.reduce(
+    (list, one) => withCondition(list, one, now),
+    (old.conditions ?? []) as readonly ConfigCondition[],
+  );
+  const configuration = all ? completed(pool) : old.configuration;
+  return {
+    ...old,
+    ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }),
+    machineCount: nodes.length,
+    updatedMachineCount: updated,
+    readyMachineCount: ready,
+    unavailableMachineCount: unavailable,
+    degradedMachineCount: degraded.length,
+    ...(configuration && { configuration }),
+    conditions: [...conditions],
+    ...aliases(pool, { updated, unavailable, ready: nodes.filter(isReady).length }),
+  };
+}
+
+/** The same under the names of the first design, for those who still read them. */
+const aliases = (pool: MachineConfigPool, counts: { updated: number; unavailable: number; ready: number }) => ({
+  currentMachineConfig: targetOf(pool),
+  updatingMachines: counts.updated,
+  readyMachines: counts.ready,
+  unavailableMachines: counts.unavailable,
+});
+
+/** The target becomes the completed configuration, also when only its sources differ. */
+function completed({ spec, status }: MachineConfigPool): PoolConfiguration | undefined {
+  const [target, done] = [spec?.configuration, status?.configuration];
+  const same = JSON.stringify([target?.name, target?.source]) === JSON.stringify([done?.name, done?.source]);
+  return same ? done : target;
+}
+
+function progress(pool: MachineConfigPool, all: boolean): readonly WantedCondition[] {
+  const target = targetOf(pool);
+  const { Updated, Updating } = PoolConditions;
+  if (all) {
+    return [
+      { type: Updated, status: 'True', message: `All nodes are updated with MachineConfig ${target}` },
+      { type: Updating, status: 'False' },
+    ];
+  }
+  const updating: WantedCondition = pool.spec?.paused
+    ? { type: Updating, status: 'False', message: `Pool is paused; will not update to MachineConfig ${target}` }
+    : { type: Updating, status: 'True', message: `All nodes are updating to MachineConfig ${target}` };
+  return [{ type: Updated, status: 'False' }, updating];
+}
+
+const IMAGE_BUILD_DEGRADED = 'ImageBuildDegraded';
+const CLEARED = 'No layered pool objects found, clearing stale build degraded condition';
+
+function troubles(old: readonly ConfigCondition[] | undefined, degraded: readonly Node[]): readonly WantedCondition[] {
+  const { NodeDegraded, RenderDegraded, Degraded } = PoolConditions;
+  const message = degraded
+    .map((node) => `Node ${node.metadata.name} is reporting: ${JSON.stringify(degradedReason(node))}`)
+    .join(', ');
+  const nodes: WantedCondition =
+    degraded.length > 0
+      ? {
+          ...{ type: NodeDegraded, status: 'True', message },
+          reason: `${degraded.length} nodes are reporting degraded status on sync`,
+        }
+      : { type: NodeDegraded, status: 'False' };
+  // Nothing builds images here: what a builder left behind would stay for ever.
+  const stale: readonly WantedCondition[] = isTrue(old, IMAGE_BUILD_DEGRADED)
+    ? [{ type: IMAGE_BUILD_DEGRADED, status: 'False', reason: 'NoLayeredObjects', message: CLEARED }]
+    : [];
+  const any = degraded.length > 0 || isTrue(old, RenderDegraded);
+  return [nodes, ...stale, any ? { type: Degraded, status: 'True', message } : { type: Degraded, status: 'False' }];
+}

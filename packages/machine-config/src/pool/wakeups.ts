@@ -1,0 +1,57 @@
+import type { Change, Node } from '@mcm/kube';
+import { NodeAnnotations } from '../constants/annotations.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { MembershipError, poolsOfNode } from './membership.ts';
+import { annotationOf, isDone, notReadyReason } from './predicates.ts';
+
+const WATCHED = [
+  NodeAnnotations.CurrentConfig,
+  NodeAnnotations.DesiredConfig,
+  NodeAnnotations.State,
+  NodeAnnotations.Reason,
+  NodeAnnotations.CurrentImage,
+  NodeAnnotations.DesiredImage,
+];
+
+const sameRecord = (a: Record<string, string> = {}, b: Record<string, string> = {}): boolean => {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
+};
+
+const sameTaints = (a: Node, b: Node): boolean =>
+  JSON.stringify(a.spec?.taints ?? []) === JSON.stringify(b.spec?.taints ?? []);
+
+/** Names of the pools of a node; undefined if it is not clear whose it is. */
+function namesOf(node: Node, pools: readonly MachineConfigPool[]): readonly string[] | undefined {
+  try {
+    return poolsOfNode(node, pools).map(({ metadata }) => metadata.name);
+  } catch (error) {
+    if (error instanceof MembershipError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether an update of a node says something that its pool acts upon. Heartbeats do not. */
+export function matters(old: Node, node: Node): boolean {
+  if (!sameRecord(old.metadata.labels, node.metadata.labels) || !sameTaints(old, node)) return true;
+  if (WATCHED.some((key) => annotationOf(old, key) !== annotationOf(node, key))) return true;
+  return notReadyReason(old) !== notReadyReason(node) || isDone(old) !== isDone(node);
+}
+
+/**
+ * The pools to look at after a change of a node. A node that moves wakes the pools that it leaves as well, also when it
+ * then belongs to none or to too many: their counts have changed.
+ */
+export function poolsToWake(change: Change<Node>, pools: readonly MachineConfigPool[]): readonly string[] {
+  const now = namesOf(change.object, pools) ?? [];
+  if (change.type !== 'updated') return now;
+  if (
+    annotationOf(change.object, NodeAnnotations.CurrentConfig) === '' &&
+    sameRecord(change.old.metadata.labels, change.object.metadata.labels)
+  )
+    return [];
+  if (!matters(change.old, change.object)) return [];
+  const before = namesOf(change.old, pools) ?? [];
+  const left = before.filter((name) => !now.includes(name));
+  return [...new Set([...left, ...now])];
+}

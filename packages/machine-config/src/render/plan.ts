@@ -1,0 +1,166 @@
+import { formatSelector } from '@mcm/api';
+import { ConfigEvents, PoolConditions } from '../constants/conditions.ts';
+import { API_VERSION } from '../group.ts';
+import type { ContainerRuntimeConfig } from '../kinds/container-runtime-config.ts';
+import type { ControllerConfig } from '../kinds/controller-config.ts';
+import type { KubeletConfig } from '../kinds/kubelet-config.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import type { MachineConfigPool, PoolConfiguration } from '../kinds/machine-config-pool.ts';
+import { conditionOf, type WantedCondition } from '../pool/conditions.ts';
+import type { PlannedEvent } from '../pool/plan.ts';
+import { checkSelector, SelectorError } from '../selectors.ts';
+import { applyMachineConfig } from './apply.ts';
+import { RenderError } from './error.ts';
+import { controllerConfigGate, nodeConfigGate } from './gates.ts';
+import { byName } from './order.ts';
+import type { StorageOverride } from './reconcile.ts';
+import { type ControllerIdentity, checkSize, type Rendered, renderPool } from './render.ts';
+import { selectMachineConfigs, selectsAll } from './select.ts';
+import { isRenderFailure } from './validate.ts';
+
+/** What one look at a pool reads in order to render it. */
+export interface RenderSnapshot {
+  readonly pool: MachineConfigPool;
+  /** MachineConfigs among which the pool selects. */
+  readonly configs: readonly MachineConfig[];
+  readonly machineConfig: (name: string) => MachineConfig | undefined;
+  readonly controllerConfig: ControllerConfig | undefined;
+  readonly kubeletConfigs: readonly KubeletConfig[];
+  readonly containerRuntimeConfigs: readonly ContainerRuntimeConfig[];
+  readonly identity: ControllerIdentity;
+  readonly storageOverrides?: readonly StorageOverride[];
+  /** Whether a paused pool is rendered all the same. Default true. */
+  readonly renderWhilePaused?: boolean;
+}
+
+/** What to do for a pool, in this order. */
+export interface RenderPlan {
+  /** To be created, since there is none of its name. */
+  readonly create?: MachineConfig;
+  /** To be restored, since somebody changed it. */
+  readonly update?: MachineConfig;
+  /** The pool's new target, or the same with other sources. */
+  readonly configuration?: PoolConfiguration;
+  /** RenderDegraded as it should be; absent: it is right. */
+  readonly condition?: WantedCondition;
+  readonly events: readonly PlannedEvent[];
+  /** What keeps it from being done, in words for the log. Something that changes will wake the pool again. */
+  readonly error?: string;
+}
+
+/** Decides what a pool's rendering needs now. Pure. */
+export function planRender(snapshot: RenderSnapshot): RenderPlan {
+  const { pool, controllerConfig, kubeletConfigs, containerRuntimeConfigs, renderWhilePaused = true } = snapshot;
+  if (pool.metadata.deletionTimestamp !== undefined) return { events: [] };
+  if (pool.spec?.paused && !renderWhilePaused) return { events: [] };
+  if (selectsAll(pool)) return { events: [SELECTING_ALL] };
+  const unclear = selectorProblem(pool);
+  if (unclear !== undefined) return { events: [], error: unclear };
+  const closed = controllerConfigGate(controllerConfig);
+  if (closed !== undefined || !controllerConfig) return { events: [], error: closed ?? '' };
+  const { waiting, rejected } = nodeConfigGate(pool, kubeletConfigs, containerRuntimeConfigs);
+  if (waiting !== undefined) return { events: [], error: waiting };
+  try {
+    return withCondition(pool, advance(snapshot, controllerConfig), rejected);
+  } catch (error) {
+    if (!isRenderFailure(error)) throw error;
+    const message = `Failed to render configuration for pool ${pool.metadata.name}: ${error.message}`;
+    return { events: [], error: error.message, ...changed(pool, { ...DEGRADED, status: 'True', message }) };
+  }
+}
+
+/** The API server refuses such selectors; one that is stored all the same is not the configs' fault. */
+function selectorProblem({ spec }: MachineConfigPool): string | undefined {
+  try {
+    checkSelector(spec?.machineConfigSelector ?? undefined);
+    return undefined;
+  } catch (error) {
+    if (error instanceof SelectorError) return error.message;
+    throw error;
+  }
+}
+
+const SELECTING_ALL: PlannedEvent = {
+  type: 'Warning',
+  reason: ConfigEvents.SelectingAll,
+  message: 'This machineconfigpool is selecting all machineconfigs. A non-empty selector is required.',
+};
+
+const DEGRADED = { type: PoolConditions.RenderDegraded } as const;
+
+function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): RenderPlan {
+  const { pool, machineConfig, identity, storageOverrides } = snapshot;
+  const configs = selectMachineConfigs(pool, byName(snapshot.configs));
+  if (configs.length === 0) {
+    const selector = pool.spec?.machineConfigSelector;
+    throw new RenderError(`no MachineConfigs found matching selector ${selector ? formatSelector(selector) : ''}`);
+  }
+  const target = pool.spec?.configuration?.name;
+  const current = target ? machineConfig(target) : undefined;
+  const rendered = generate({
+    ...{ pool, controllerConfig, configs, identity },
+    ...(current && { current }),
+    ...(storageOverrides && { storageOverrides }),
+  });
+  const stored = machineConfig(rendered.machineConfig.metadata.name);
+  const applied = stored && applyMachineConfig(stored, rendered.machineConfig);
+  const configuration = configurationOf(rendered);
+  const same = JSON.stringify(configuration) === JSON.stringify(pool.spec?.configuration);
+  // Only the target is restored: older renders are on no node's way.
+  const restore = applied?.modified && target === rendered.machineConfig.metadata.name;
+  return {
+    ...(!stored && { create: rendered.machineConfig }),
+    ...(restore && { update: applied.machineConfig }),
+    ...(!same && { configuration }),
+    events: stored ? [] : generatedEvents(rendered, controllerConfig, identity),
+  };
+}
+
+function generate(input: Parameters<typeof renderPool>[0]): Rendered {
+  try {
+    const rendered = renderPool(input);
+    checkSize(rendered.machineConfig);
+    return rendered;
+  } catch (error) {
+    if (!isRenderFailure(error)) throw error;
+    throw new RenderError(`could not generate rendered MachineConfig: ${error.message}`, { cause: error });
+  }
+}
+
+const configurationOf = ({ machineConfig, sources }: Rendered): PoolConfiguration => ({
+  name: machineConfig.metadata.name,
+  source: sources.map(({ metadata }) => ({ apiVersion: API_VERSION, kind: 'MachineConfig', name: metadata.name })),
+});
+
+function generatedEvents(
+  { machineConfig, imageOverridden }: Rendered,
+  controllerConfig: ControllerConfig,
+  { hash }: ControllerIdentity,
+): readonly PlannedEvent[] {
+  const { name, annotations = {} } = machineConfig.metadata;
+  const release = annotations['machineconfiguration.openshift.io/release-image-version'] ?? '';
+  const generated: PlannedEvent = {
+    type: 'Normal',
+    reason: ConfigEvents.RenderedConfigGenerated,
+    message: `${name} successfully generated (release version: ${release}, controller version: ${hash})`,
+  };
+  if (!imageOverridden) return [generated];
+  const message = `OSImageURL was overridden via machineconfig in ${name} (was: ${controllerConfig.spec?.baseOSContainerImage ?? ''} is: ${machineConfig.spec.osImageURL})`;
+  return [generated, { type: 'Normal', reason: ConfigEvents.OSImageURLOverridden, message }];
+}
+
+/** Refused configs degrade the pool, although the rest of it is rendered. */
+function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: readonly string[]): RenderPlan {
+  if (rejected.length === 0) return { ...plan, ...changed(pool, { ...DEGRADED, status: 'False' }) };
+  const message = `Rendered without what was refused: ${rejected.join('; ')}`;
+  return { ...plan, ...changed(pool, { ...DEGRADED, status: 'True', reason: 'ConfigRejected', message }) };
+}
+
+/** A condition that is False already stays as it is, whatever it says. */
+function changed(pool: MachineConfigPool, wanted: WantedCondition): Pick<RenderPlan, 'condition'> {
+  const old = conditionOf(pool.status?.conditions, wanted.type);
+  if (old?.status === 'False' && wanted.status === 'False') return {};
+  const same =
+    old?.status === wanted.status && old.message === wanted.message && (old.reason ?? '') === (wanted.reason ?? '');
+  return same ? {} : { condition: wanted };
+}

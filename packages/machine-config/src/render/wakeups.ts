@@ -1,0 +1,29 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Change, controllerOf } from '@mcm/kube';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { selects } from '../selectors.ts';
+
+/** The pools that an event of a MachineConfig concerns: its owner, or all that select it. */
+function poolsOf(config: MachineConfig, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[] {
+  const owner = controllerOf(config);
+  const owning = pools.find(({ metadata }) => metadata.name === owner?.name && metadata.uid === owner.uid);
+  if (owner?.kind === 'MachineConfigPool' && owning) return [owning];
+  const labels = config.metadata.labels ?? {};
+  if (Object.keys(labels).length === 0) return [];
+  return pools.filter(({ spec }) => selects(spec?.machineConfigSelector, config));
+}
+
+/**
+ * The pools to look at after a change of a MachineConfig. A change of labels alone counts as well: the pool that it
+ * leaves and the one that it comes to both render something else. Other metadata changes nothing.
+ */
+export function poolsToRender(change: Change<MachineConfig>, pools: readonly MachineConfigPool[]): readonly string[] {
+  const now = poolsOf(change.object, pools);
+  if (change.type !== 'updated') return now.map(({ metadata }) => metadata.name);
+  const { old, object } = change;
+  const sameLabels = isDeepStrictEqual(old.metadata.labels ?? {}, object.metadata.labels ?? {});
+  if (sameLabels && isDeepStrictEqual(old.spec ?? {}, object.spec ?? {})) return [];
+  const before = sameLabels ? [] : poolsOf(old, pools);
+  return [...new Set([...now, ...before].map(({ metadata }) => metadata.name))];
+}
