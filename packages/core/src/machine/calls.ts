@@ -26,6 +26,9 @@ export interface CallsOptions {
 
 const DEFAULT_LIMIT = 500;
 
+/** The time of day was set when it is off by more; less is drift. */
+const JUMP_MS = 2_000;
+
 const NOTHING: CallMemory = {};
 
 /**
@@ -40,6 +43,8 @@ export class DriverCalls {
   readonly #making: Lane;
   readonly #deleting: Lane;
   readonly #forgotten = new Set<string>();
+  /** By the monotonic clock, when the last call of a machine ended. */
+  readonly #settledAt = new Map<string, number>();
 
   constructor(options: CallsOptions) {
     this.#options = options;
@@ -49,7 +54,16 @@ export class DriverCalls {
 
   /** What is known of the machine's calls. */
   of(uid: string): CallMemory {
-    return this.#memory.get(uid) ?? NOTHING;
+    const memory = this.#memory.get(uid) ?? NOTHING;
+    const settledAt = this.#settledAt.get(uid);
+    if (!memory.last || settledAt === undefined) return memory;
+    const { clock } = this.#options;
+    const at = new Date(clock.now().getTime() - (clock.monotonic() - settledAt));
+    if (Math.abs(at.getTime() - memory.last.at.getTime()) < JUMP_MS) return memory;
+    // The time of day was set: who waits does so as long as before.
+    const rebased = { ...memory, last: { ...memory.last, at } };
+    this.#memory.set(uid, rebased);
+    return rebased;
   }
 
   /** Number of calls under way or waiting for a place. */
@@ -99,6 +113,7 @@ export class DriverCalls {
 
   /** The machine is gone. What a call of it under way brings is dropped. */
   forget(uid: string): void {
+    this.#settledAt.delete(uid);
     if (this.of(uid).running) this.#forgotten.add(uid);
     else this.#memory.delete(uid);
   }
@@ -115,6 +130,7 @@ export class DriverCalls {
     const failures = outcome.ok ? 0 : before + 1;
     const made = kind === 'create' && outcome.ok ? outcome.instance : created;
     const settled = { kind, at: this.#options.clock.now(), outcome, failures, inputs };
+    this.#settledAt.set(uid, this.#options.clock.monotonic());
     this.#memory.set(uid, { last: settled, ...(made ? { created: made } : {}) });
     this.#log(`${namespace}/${name}`, kind, outcome, failures);
     this.#options.wake(machine);

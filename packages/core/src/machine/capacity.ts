@@ -36,6 +36,7 @@ interface Entry {
   readonly inputs: string;
   error: MachineError;
   failures: number;
+  /** By the monotonic clock. */
   retryAt: number;
   /** Creations that may be under way at once: one probe, then twice as many after each success. */
   allowed: number;
@@ -71,7 +72,10 @@ export class CapacityGate {
     const entry = this.#find(machine, inputs);
     if (!entry) return undefined;
     const { error, retryAt, probing, allowed } = entry;
-    return { error, retryAt: new Date(retryAt), free: probing.size < allowed };
+    const { clock } = this.#options;
+    // What is decided with it compares it with the time of day.
+    const leftMs = retryAt - clock.monotonic();
+    return { error, retryAt: new Date(clock.now().getTime() + leftMs), free: probing.size < allowed };
   }
 
   /** The machine is to be woken when a place becomes free. */
@@ -119,11 +123,11 @@ export class CapacityGate {
     entry.allowed = 1;
     const ms = retryAfter(this.#backoff, error, entry.failures);
     const jitter = entry.failures === 1 ? 0 : Math.floor(ms * JITTER * this.#options.random.next());
-    entry.retryAt = this.#options.clock.now().getTime() + ms + jitter;
+    entry.retryAt = this.#options.clock.monotonic() + ms + jitter;
   }
 
   #open(machine: Machine, inputs: string, error: MachineError): Entry {
-    const now = this.#options.clock.now().getTime();
+    const now = this.#options.clock.monotonic();
     for (const [key, { retryAt, probing }] of this.#entries) {
       if (probing.size === 0 && retryAt + FORGET_AFTER_MS < now) this.#entries.delete(key);
     }

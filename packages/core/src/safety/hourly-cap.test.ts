@@ -1,10 +1,46 @@
+import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { HourlyCap } from './hourly-cap.ts';
 
-test('so many within an hour, and a second try of one that passed is free', () => {
-  const cap = new HourlyCap(2);
-  const at = (minutes: number): Date => new Date(minutes * 60_000);
-  expect(['a', 'b', 'c', 'a'].map((id) => cap.admits(id, at(0)))).toEqual([true, true, false, true]);
-  expect(cap.admits('c', at(59))).toBe(false);
-  expect(cap.admits('c', at(60))).toBe(true);
+const HOUR = 3_600_000;
+
+test('so many within an hour, and a second try of one that passed is free', async () => {
+  const clock = new VirtualClock();
+  const cap = new HourlyCap(2, clock);
+  await clock.advance(HOUR);
+  expect(['a', 'b', 'c', 'a'].map((id) => cap.admits(id))).toEqual([true, true, false, true]);
+  await clock.advance(59 * 60_000);
+  expect(cap.admits('c')).toBe(false);
+  await clock.advance(60_000);
+  expect(cap.admits('c')).toBe(true);
 });
+
+test.each([5, -5])('the time of day that jumps by %i hours changes nothing', async (hours) => {
+  const clock = new VirtualClock();
+  const cap = new HourlyCap(1, clock);
+  await clock.advance(HOUR);
+  expect(cap.admits('a')).toBe(true);
+  clock.jump(hours * HOUR);
+  expect(cap.admits('b')).toBe(false);
+  await clock.advance(HOUR);
+  expect(cap.admits('b')).toBe(true);
+});
+
+test.each([2, 6, 30, 61])(
+  'processes that live for %i minutes each let no more through than an hour and one each',
+  async (minutes) => {
+    const clock = new VirtualClock();
+    const most = 30;
+    let passed = 0;
+    let lives = 0;
+    while (clock.monotonic() < 6 * HOUR) {
+      const cap = new HourlyCap(most, clock);
+      lives++;
+      for (let minute = 0; minute < minutes; minute++) {
+        for (let i = 0; i < 50; i++) if (cap.admits(`${lives}/${minute}/${i}`)) passed++;
+        await clock.advance(60_000);
+      }
+    }
+    expect(passed).toBeLessThanOrEqual((most * clock.monotonic()) / HOUR + lives);
+  },
+);

@@ -70,6 +70,10 @@ export class Listings {
     this.#states.delete(classKey);
   }
 
+  clear(): void {
+    this.#states.clear();
+  }
+
   async #list(machineClass: MachineClass, state: State, leave: () => void): Promise<void> {
     const { invoker, clock, log } = this.#options;
     const fields = { class: machineClass.metadata.name };

@@ -47,7 +47,12 @@ export class NodeCollector {
   constructor(options: OrphanReconcileOptions, listings: Listings) {
     this.#o = options;
     this.#listings = listings;
-    this.#cap = new HourlyCap(options.options.maxPerHour);
+    this.#cap = new HourlyCap(options.options.maxPerHour, options.clock);
+  }
+
+  /** Forgets since when Nodes have looked like orphans. */
+  startOver(): void {
+    this.#firstSeen = new Map();
   }
 
   /** One look at all Nodes; answers when the next may find more. */
@@ -123,7 +128,7 @@ export class NodeCollector {
     if (kept) return { outcome: `it is kept: ${kept.because}`, tell: kept.passing !== true };
     if (options.policy === 'report') return tell('it is kept, as --orphan-policy=report says');
     if (this.#deleting.has(uid)) return { outcome: 'it is being deleted', tell: false };
-    if (!this.#cap.admits(uid, now)) return tell('it has to wait, for enough were deleted within the hour');
+    if (!this.#cap.admits(uid)) return tell('it has to wait, for enough were deleted within the hour');
     this.#deleting.add(uid);
     void this.#delete(node, now).finally(() => this.#deleting.delete(uid));
     return { outcome: 'it is deleted if servers and cloud confirm it', tell: false };

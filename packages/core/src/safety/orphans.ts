@@ -17,6 +17,7 @@ import type { DriverInvoker } from '../driver/invoker.ts';
 import type { Caches } from '../machine/caches.ts';
 import { Lane } from '../machine/lane.ts';
 import type { MachineDefaults } from '../machine/settings.ts';
+import { ClockJump } from './clock-jump.ts';
 import { HourlyCap } from './hourly-cap.ts';
 import { type Listing, Listings } from './listings.ts';
 import { liveMachines } from './live-machines.ts';
@@ -105,6 +106,7 @@ export class OrphanCollector {
   readonly #nodes: NodeCollector;
   readonly #classes = new Map<Key, ClassState>();
   readonly #cap: HourlyCap;
+  readonly #jump: ClockJump;
   readonly #lane = new Lane(DELETIONS_AT_ONCE);
   /** Provider ids of the VMs that are being deleted. */
   readonly #deleting = new Set<string>();
@@ -112,7 +114,8 @@ export class OrphanCollector {
 
   constructor(options: OrphanReconcileOptions) {
     this.#o = options;
-    this.#cap = new HourlyCap(options.options.maxPerHour);
+    this.#cap = new HourlyCap(options.options.maxPerHour, options.clock);
+    this.#jump = new ClockJump(options.clock);
     this.#listings = new Listings({ ...options, ended: options.wake });
     this.#nodes = new NodeCollector(options, this.#listings);
   }
@@ -129,8 +132,18 @@ export class OrphanCollector {
 
   readonly reconcile = async (key: Key): Promise<Outcome> => {
     if (this.#o.frozen()) return again(MIN_INTERVAL_MS);
+    if (this.#jump.happened()) this.#startOver();
     return key === NODES_KEY ? this.#nodesPass() : this.#classPass(key);
   };
+
+  /** The time of day was set: how long anything has been an orphan cannot be told, and is found out anew. */
+  #startOver(): void {
+    this.#o.log.warn('The time of day was set: orphans are looked for anew');
+    this.#classes.clear();
+    this.#listings.clear();
+    this.#nodes.startOver();
+    this.#nodesNotBefore = undefined;
+  }
 
   async #nodesPass(): Promise<Outcome> {
     const { clock, options } = this.#o;
@@ -198,19 +211,14 @@ export class OrphanCollector {
       log.info('VMs without a machine were found; they are looked at again before they are deleted', fields);
     }
     const { confirmed, nextAt } = confirmOrphans(suspects, state.firstSeen, now, options.confirmAfterMs);
-    if (confirmed.length > 0) await this.#collect(machineClass, state, confirmed, now);
+    if (confirmed.length > 0) await this.#collect(machineClass, state, confirmed);
     state.judged = listing;
     const untilNext = nextAt ? nextAt.getTime() - clock.now().getTime() : options.periodMs;
     return again(Math.max(Math.min(untilNext, options.periodMs), MIN_INTERVAL_MS));
   }
 
   /** Deletes what a live list of machines, made after the cloud's, confirms. A cache may lag: a VM cannot be brought back. */
-  async #collect(
-    machineClass: MachineClass,
-    state: ClassState,
-    vms: readonly ListedInstance[],
-    now: Date,
-  ): Promise<void> {
+  async #collect(machineClass: MachineClass, state: ClassState, vms: readonly ListedInstance[]): Promise<void> {
     const { control, namespace, options } = this.#o;
     const live = await liveMachines(control, namespace);
     const told = new Map<string, string>();
@@ -221,7 +229,7 @@ export class OrphanCollector {
         ? `it is kept, for Node ${node} runs on it and is Ready; put the machine's spec.providerID back if it was edited`
         : options.policy === 'report'
           ? 'it is kept, as --orphan-policy=report says'
-          : this.#cap.admits(vm.providerId, now)
+          : this.#cap.admits(vm.providerId)
             ? 'it is deleted'
             : 'it has to wait, for enough were deleted within the hour';
       told.set(vm.providerId, verdict);

@@ -29,7 +29,7 @@ export const REACHABILITY_DEFAULTS: ReachabilityTimings = { periodMs: 60_000, ti
 /** What is remembered between checks. */
 export interface Reachability {
   readonly frozen: boolean;
-  /** First failed check since the servers were last reached. */
+  /** First failed check since the servers were last reached, by the monotonic clock. */
   readonly downSince?: Date;
 }
 
@@ -90,14 +90,14 @@ export function createReachability(options: ReachabilityOptions): {
   let state: Reachability = { frozen: false };
   const reconcile = async (): Promise<Outcome> => {
     const up = await isUp(options);
-    const step = stepReachability(state, up, clock.now(), timings);
+    const step = stepReachability(state, up, new Date(clock.monotonic()), timings);
     if (step.thaw) {
       // Still frozen while it is put right: whatever fails is done again, and nothing is judged in between.
       await thaw(options);
       log.info('API servers are back: judging machines again');
     } else if (step.state.frozen && !state.frozen) {
       log.error('API servers are out of reach: machines are not judged until they are back', {
-        sinceMs: clock.now().getTime() - (step.state.downSince?.getTime() ?? 0),
+        sinceMs: clock.monotonic() - (step.state.downSince?.getTime() ?? 0),
       });
     }
     state = step.state;

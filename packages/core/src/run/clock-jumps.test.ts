@@ -1,0 +1,74 @@
+import { crds } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { VirtualClock } from '@mcm/kube';
+import { afterEach, expect, test } from 'vitest';
+import { Rig, type RigOptions } from './testing.ts';
+
+/** The time of day is set, forward or back: waits last as long as they would have. */
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const cleanUp: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const clean of cleanUp.splice(0)) await clean();
+});
+
+async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ clock, crds, controllers: false });
+  const rig = new Rig({ clock, plane, ...options });
+  cleanUp.push(async () => {
+    await rig.kill();
+    await plane.close();
+  });
+  await rig.createClass();
+  rig.start();
+  return rig;
+}
+
+test.each([
+  ['Internal', 3 * MINUTE],
+  ['ResourceExhausted', 10 * MINUTE],
+] as const)(
+  'set back by a day while a creation waits after %s: it is tried again no later than without',
+  async (code, ms) => {
+    const rig = await started();
+    rig.cloud.fail('create', { code, message: 'not now' });
+    await rig.createMachine('m', { creationTimeout: '3h' });
+    await rig.until(async () => (await rig.phase('m')) === 'CrashLoopBackOff', MINUTE);
+    rig.clock.jump(-DAY);
+    // Something looks at it, as something always does.
+    await rig.clock.advance(1_000);
+    await rig.until(async () => (await rig.phase('m')) === 'Running', ms + 10_000);
+  },
+);
+
+test('set back by a day while a deletion waits after a failure: it is tried again no later than without', async () => {
+  const rig = await started();
+  await rig.createMachine('m');
+  await rig.until(async () => (await rig.phase('m')) === 'Running');
+  rig.cloud.fail('delete', { code: 'Internal', message: 'not now' });
+  await rig.deleteMachine('m');
+  await rig.until(async () => (await rig.description('m')).includes('not now'), MINUTE);
+  rig.clock.jump(-DAY);
+  await rig.until(async () => (await rig.machine('m')) === undefined, 10 * MINUTE + 10_000);
+});
+
+test.each([DAY, -DAY])(
+  'set by %i ms between two looks at the cloud: an orphan is neither taken at once nor kept for ever',
+  async (jump) => {
+    const rig = await started();
+    await rig.createMachine('m');
+    await rig.until(async () => (await rig.phase('m')) === 'Running');
+    const orphan = rig.cloud.plant('nobody', new Date(rig.clock.now().getTime() - 2 * DAY).toISOString());
+    await rig.until(async () => rig.cloud.calls.list > 0, HOUR);
+    await rig.clock.advance(1_000);
+    const seenAt = rig.clock.monotonic();
+    rig.clock.jump(jump);
+    await rig.until(async () => !rig.cloud.vms.includes(orphan), HOUR);
+    expect(rig.clock.monotonic() - seenAt).toBeGreaterThanOrEqual(5 * MINUTE);
+    expect(await rig.phase('m')).toBe('Running');
+  },
+);
