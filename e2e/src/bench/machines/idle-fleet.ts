@@ -11,6 +11,8 @@ const MACHINES = 10_000;
 const PARALLEL = 48;
 const CLASS = 'blue';
 const IDLE_MS = 60_000;
+/** On a quiet machine what is to be written is written in half a minute. */
+const QUIET_LIMIT_MS = 600_000;
 /** A kubelet tells its status anew every five minutes, whether or not it has changed. */
 const HEARTBEATS_PER_SECOND = MACHINES / 300;
 const STARTED_AT = '2026-01-01T00:00:00Z';
@@ -112,14 +114,18 @@ export class IdleFleet {
     await this.#quiet(20_000);
   }
 
-  /** Resolves once the controllers have sent nothing for so long. */
+  /** Resolves once the controllers have sent nothing for so long; throws, with what they go on sending, when they never do. */
   async #quiet(ms: number): Promise<void> {
-    for (;;) {
+    const start = performance.now();
+    let sent: ReturnType<typeof count>;
+    do {
       this.#stack.requests.read();
       await sleep(realClock, ms);
-      const { writes, reads } = count(this.#stack.requests.read());
-      if (writes + reads === 0) return;
-    }
+      sent = count(this.#stack.requests.read());
+      if (sent.writes + sent.reads === 0) return;
+    } while (performance.now() - start < QUIET_LIMIT_MS);
+    const told = [...sent.by].slice(0, 5).map(([what, times]) => `${times} × ${what}`);
+    throw new Error(`not quiet within ${QUIET_LIMIT_MS / 1000} s; in the last ${ms / 1000} s: ${told.join(', ')}`);
   }
 
   get #pid(): number {
@@ -152,7 +158,8 @@ export class IdleFleet {
     while (!signal.aborted) {
       const due = ((performance.now() - start) / 1000) * HEARTBEATS_PER_SECOND;
       const status = { conditions: conditions(new Date().toISOString().replace(/\.\d+Z$/, 'Z')) };
-      for (; sent < due; sent += 1) {
+      // Who cannot keep up is behind by more and more, and ends when told all the same.
+      for (; sent < due && !signal.aborted; sent += 1) {
         const body = { type: 'merge', body: { status } } as const;
         await this.#stack.client.resource<Node>(nodes).patch(nameOf(sent % MACHINES), body, { subresource: 'status' });
       }

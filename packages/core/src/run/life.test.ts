@@ -1,6 +1,6 @@
 import { crds, machineClasses } from '@mcm/api';
 import { type RequestLogEntry, startControlPlane } from '@mcm/control-plane';
-import { nodes, secrets, VirtualClock } from '@mcm/kube';
+import { nodes, pods, secrets, VirtualClock } from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
 import { NAMESPACE, Rig, type RigOptions, USER_AGENT } from './testing.ts';
 
@@ -94,6 +94,44 @@ test('an empty machine dies with five writes, without a read', async () => {
   expect(r.cloud.vms).toEqual([]);
   expect(await r.nodes()).toEqual([]);
 });
+
+test.each([
+  ['without a token', 'hello', 6],
+  ['with a bootstrap token, which costs two', 'join <<BOOTSTRAP_TOKEN>>', 8],
+])(
+  'a machine that its user made bare, %s: born with few writes, and dead with a pod on it with at most eight',
+  async (_what, userData, most) => {
+    const { rig: r, requests } = await rig({ cloud: { initializes: true } });
+    await r.createClass('bare', userData);
+    r.start();
+    await r.until(async () => (r.controller?.caches.classes.store.size ?? 0) > 0);
+    await r.clock.advance(1_000);
+    const counted = (): string[] =>
+      writes(requests).filter((line) => !/\/(events|machineclasses|secrets\/bare)/.test(line));
+    requests.length = 0;
+    // No finalizer, no priority: what the MachineSet controller gives its machines is missing.
+    await r.createMachine(
+      'm-1',
+      { class: { kind: 'MachineClass', name: 'bare' } },
+      { finalizers: [], annotations: {} },
+    );
+    await r.until(running(r, 'm-1'));
+    await r.clock.advance(60_000);
+    expect(counted().filter((line) => line.includes('bootstrap-token-')).length).toBe(most === 8 ? 1 : 0);
+    expect(counted().length, counted().join('\n')).toBeLessThanOrEqual(most);
+    await r.createPod('web', 'm-1');
+    requests.length = 0;
+    await r.deleteMachine('m-1');
+    await r.until(async () => requests.some((entry) => entry.path.includes('/eviction')), 60_000);
+    await r.admin
+      .resource(pods, NAMESPACE)
+      .delete('web', { gracePeriodSeconds: 0 })
+      .catch(() => undefined);
+    await r.until(gone(r, 'm-1'), 60_000);
+    await r.clock.advance(60_000);
+    expect(counted().length, counted().join('\n')).toBeLessThanOrEqual(8);
+  },
+);
 
 test('class and Secret are held while they are used, and let go afterwards', async () => {
   const { rig: r } = await started();
