@@ -325,7 +325,7 @@ test.each<[what: string, machine: Machine, node: Node | undefined, reason: strin
     given({ phase: 'Unknown', since: -15 }),
     undefined,
     'HealthTimeout',
-    'It has been unhealthy for 10m0s and is Failed: Node fakeNode-0 is missing',
+    'It has been unhealthy for 10m0s and is Failed: Node fakeNode-0 went missing',
   ],
   [
     'heard of again',
@@ -360,4 +360,27 @@ test('a birth needs no event', () => {
   const m = given({ phase: 'Pending', operation: { ...creating, lastUpdateTime: at(0) } });
   expect(planHealth(observe(m, node()), NOON)).toMatchObject({ joined: true });
   expect(planHealth(observe(m, node()), NOON).event).toBeUndefined();
+});
+
+test.each<[what: string, change: Partial<MachineObservation>, message: string]>([
+  [
+    'its label was edited',
+    { namedInVain: { node: 'fakeNode-0', ownedBy: 'machine-1', own: 'fakeNode-1' } },
+    'It has no Node. Node fakeNode-0 is that of machine machine-1; Node fakeNode-1 names this machine: put its label node=fakeNode-1 back. It is',
+  ],
+  [
+    'two VMs of one name',
+    { namedInVain: { node: 'fakeNode-0', ownedBy: 'machine-1' } },
+    'It has no Node. Node fakeNode-0 is that of machine machine-1; delete one of the two',
+  ],
+  [
+    'its provider id was edited',
+    { squatter: node({ spec: { providerID: 'a:///1' } }) },
+    'It has no Node. Node fakeNode-0 has spec.providerID "a:///1", the machine "fakeID-0": put the machine',
+  ],
+])('a machine whose Node is there but not its own says what to mend: %s', (_what, change, message) => {
+  const { event, status } = planHealth(observe(given({ phase: 'Running' }), undefined, change), NOON);
+  expect(event?.reason).toBe('NodeMissing');
+  expect(event?.message).toContain(message);
+  expect(status?.lastOperation?.description).toContain(message.slice('It has no Node. '.length).split('. It is')[0]);
 });

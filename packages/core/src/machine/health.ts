@@ -125,15 +125,28 @@ const lost = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     `Node object went missing. Machine ${nameOf(o)} is unhealthy - changing MachinePhase to Unknown${contradiction(o)}`,
     {
       reason: 'NodeMissing',
-      message: `Node ${o.machine.metadata.labels?.[Labels.Node] ?? ''} went missing${contradiction(o)}. ${prospect(o)}`,
+      message: `${missing(o)}. ${prospect(o)}`,
     },
   );
 
-/** The Node is there but of another VM than the machine's: somebody edited one of the two ids. */
-const contradiction = ({ machine, squatter }: MachineObservation): string =>
-  squatter
+/** The Node that the machine names is there but not its own: somebody edited an id or the label. */
+function contradiction({ machine, squatter, namedInVain }: MachineObservation): string {
+  if (namedInVain) {
+    const { node, ownedBy, own } = namedInVain;
+    const cure = own
+      ? `Node ${own} names this machine: put its label node=${own} back`
+      : 'delete one of the two, and see that the cloud gives each VM a name of its own';
+    return `. Node ${node} is that of machine ${ownedBy}; ${cure}`;
+  }
+  return squatter
     ? `. Node ${squatter.metadata.name} has spec.providerID "${squatter.spec.providerID ?? ''}", the machine "${machine.spec.providerID ?? ''}": put the machine's spec.providerID back if it was edited, or delete the machine`
     : '';
+}
+
+/** The same as a sentence of its own; without a contradiction, that the Node is not there. */
+const missing = (o: MachineObservation): string =>
+  contradiction(o).replace(/^\. /, 'It has no Node. ') ||
+  `Node ${o.machine.metadata.labels?.[Labels.Node] ?? ''} went missing`;
 
 const sick = (o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan =>
   toUnknown(
@@ -260,9 +273,7 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
   }
   const conditions = printConditions(o.machine.status?.conditions ?? []);
   const description = `Machine ${nameOf(o)} health checks failing since last ${formatDurationMs(o.settings.healthTimeoutMs)} minutes. Updating machine phase to Failed. Node Conditions: ${conditions}`;
-  const wrong = o.node
-    ? ailments(o, o.machine.status?.conditions)
-    : `Node ${o.machine.metadata.labels?.[Labels.Node] ?? ''} is missing`;
+  const wrong = o.node ? ailments(o, o.machine.status?.conditions) : missing(o);
   const message = `It has been unhealthy for ${formatDurationMs(o.settings.healthTimeoutMs)} and is Failed: ${wrong}`;
   return toFailed(o, now, description, { reason: 'HealthTimeout', message });
 }

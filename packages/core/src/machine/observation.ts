@@ -62,6 +62,8 @@ export interface MachineObservation {
   readonly nodeOfCreated?: Node;
   /** A Node that bears the name of the machine's own, but is that of an earlier VM, which no other machine has. */
   readonly squatter?: Node;
+  /** The machine has no Node, as the one that its label names is another machine's; and which Node names it, if one does. */
+  readonly namedInVain?: { readonly node: string; readonly ownedBy: string; readonly own?: string };
   /** The Node vanished while this process watched. */
   readonly nodeWasDeleted?: boolean;
   /** The API servers were out of reach for long: nothing is judged, only deletions go on. */

@@ -83,7 +83,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     ...(machineClass ? { machineClass } : {}),
     ...(node ? { node } : {}),
     ...(nodeOfCreated ? { nodeOfCreated } : {}),
-    ...(node ? {} : squatterOf(machine, memory, caches)),
+    ...(node ? {} : { ...squatterOf(machine, memory, caches), ...namedInVain(machine, caches) }),
     ...(memory.nodeVanished && !node ? { nodeWasDeleted: true } : {}),
     ...(drain ? { drain } : {}),
     ...(shortage ? { shortage } : {}),
@@ -156,6 +156,20 @@ function squatterOf(machine: Machine, memory: MachineMemory, caches: Caches): { 
     .byIndex('node', name)
     .some((other) => other.spec.providerID && isNodeOf(other, squatter));
   return owned ? {} : { squatter };
+}
+
+/** The Node under the machine's name for its own has a machine with a better claim: somebody edited the label, or two VMs share a name. */
+function namedInVain(machine: Machine, caches: Caches): Pick<MachineObservation, 'namedInVain'> {
+  const name = machine.metadata.labels?.[Labels.Node];
+  const store = caches.target?.nodes.store;
+  const node = name ? store?.get(name) : undefined;
+  if (!name || !node || !store) return {};
+  const claims = caches.machines.store.byIndex('node', name);
+  const owner = claims.length > 0 ? bestClaim(claims, node) : undefined;
+  if (!owner || owner.metadata.uid === machine.metadata.uid) return {};
+  const own = store.byIndex('machine', machine.metadata.name).find((other) => isNodeOf(machine, other));
+  const named = { node: name, ownedBy: owner.metadata.name };
+  return { namedInVain: { ...named, ...(own && own !== node ? { own: own.metadata.name } : {}) } };
 }
 
 function isMine(machine: Machine, node: Node, named: boolean, caches: Caches): boolean {

@@ -401,3 +401,22 @@ test.each([
   cleanUp.push(() => plane.close());
   await expect(rig.createMachine('bad', spec)).rejects.toThrow(says);
 });
+
+test('bad input: the node label edited by hand to that of another machine: told what to put back, and it heals', async () => {
+  const rig = await started();
+  await rig.createMachine('bad', { healthTimeout: '10h' });
+  await rig.createMachine('good');
+  await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
+  await rig.clock.advance(60_000);
+  const label = (node: string) =>
+    rig.admin.resource(machines, NAMESPACE).patch('bad', { type: 'merge', body: { metadata: { labels: { node } } } });
+  await label('good');
+  await rig.until(async () => (await rig.phase('bad')) === 'Unknown', 60_000);
+  await rig.clock.advance(2_000);
+  expect(await told(rig, 'bad')).toContain(
+    'NodeMissing: It has no Node. Node good is that of machine good; Node bad names this machine: put its label node=bad back.',
+  );
+  expect(await rig.phase('good')).toBe('Running');
+  await label('bad');
+  await rig.until(async () => (await rig.phase('bad')) === 'Running', 60_000);
+});
