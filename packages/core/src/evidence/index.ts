@@ -1,3 +1,4 @@
-export type { Failure } from './bundle.ts';
+export type { Failure, InstanceEvidence } from './bundle.ts';
 export { type KeptEvidence, readEvidence } from './read.ts';
 export { type Known, scrub } from './scrub.ts';
+export { wholeLines } from './whole-lines.ts';

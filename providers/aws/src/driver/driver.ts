@@ -5,6 +5,7 @@ import type { Environment } from '../ec2/environment.ts';
 import { createInstance } from './create.ts';
 import { decode } from './decode.ts';
 import { fromCloud, isAbsentInstance, isExhausted } from './errors.ts';
+import { tellEvidence } from './evidence.ts';
 import { FreshInstances } from './fresh-instances.ts';
 import { initializeInstance, requireInitialized } from './initialize.ts';
 import { findByTags, findMachine, listByTags, type OnMachine, type Request } from './lookup.ts';
@@ -109,6 +110,13 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
       const ec2 = await connectTo(request);
       for (const id of ids) await timed(request)('instance_terminate', () => terminate(ec2, id, request.signal));
       return undefined;
+    },
+
+    evidence: async (request) => {
+      const ec2 = await connectTo(request);
+      return tellEvidence(ec2, request, timed(request)).catch((thrown: unknown) => {
+        throw fromCloud(thrown, request.signal);
+      });
     },
 
     list: async (request) => {

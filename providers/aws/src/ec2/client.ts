@@ -94,6 +94,14 @@ export class Ec2 {
     );
   }
 
+  /** What the VM wrote to its console, the newest 64 KiB; `latest` asks for what it wrote until now, which not all types can. */
+  async console(id: string, latest: boolean, signal: AbortSignal): Promise<string> {
+    const command = new this.#sdk.GetConsoleOutputCommand({ InstanceId: id, ...(latest ? { Latest: true } : {}) });
+    const send = () => this.#client.send(command, { abortSignal: signal });
+    const { Output = '' } = await this.#attempts.send('GetConsoleOutput', true, signal, send);
+    return Buffer.from(Output, 'base64').toString('utf8');
+  }
+
   async disableSourceDestCheck(networkInterfaceId: string | undefined, signal: AbortSignal): Promise<void> {
     const command = new this.#sdk.ModifyNetworkInterfaceAttributeCommand({
       NetworkInterfaceId: networkInterfaceId,

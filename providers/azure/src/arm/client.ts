@@ -79,6 +79,20 @@ export class Arm {
     return this.#untilProvisioned(again, first, pause, signal);
   }
 
+  /**
+   * Reads what an address that Azure handed out holds; the address is its own credential, so no token goes with it.
+   * @throws Error for an address that is not of https, or an answer that is none
+   */
+  async read(address: string, signal: AbortSignal): Promise<string> {
+    const { protocol, origin, pathname, search } = new URL(address);
+    if (protocol !== 'https:') throw new Error(`${origin} is not asked: it is not of https`);
+    const headers = { 'user-agent': this.#options.userAgent };
+    const answer = await this.#options.connect(origin)({ method: 'GET', path: pathname + search, headers, signal });
+    const text = await answer.text();
+    if (answer.status >= 300) throw new Error(`${origin} answers ${answer.status}`);
+    return text;
+  }
+
   async #untilOver(path: string, first: ArmAnswer, pause: Pause, signal: AbortSignal): Promise<void> {
     await pause(first, 0);
     for (;;) {

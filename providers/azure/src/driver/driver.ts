@@ -13,6 +13,7 @@ import { type Counted, countedBy } from './counted.ts';
 import { createVm } from './create.ts';
 import { decode } from './decode.ts';
 import { fromCloud, isAbsent } from './errors.ts';
+import { tellEvidence } from './evidence.ts';
 import { machineNames, providerIdOf, type Row } from './names.ts';
 import { deleteVm } from './remove.ts';
 import { AzureCredentials, AzureProviderSpec } from './schemas.ts';
@@ -89,6 +90,18 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
       // As the original: names are not told apart by their letters' case in Azure.
       await deleteVm(open(request), machine.metadata.name.toLowerCase(), spec, signal, counted(request));
       return undefined;
+    },
+
+    evidence: async (request) => {
+      const { machine, spec, signal } = request;
+      const { name } = machine.metadata;
+      const session = open(request);
+      try {
+        return await counted(request)('virtual_machine_get_evidence', () => tellEvidence(session, name, signal));
+      } catch (thrown) {
+        const what = `[ResourceGroup: ${spec.resourceGroup ?? ''}, Name: ${name}]`;
+        throw fromCloud(thrown, `Failed to get the instance view of VM: ${what}, Err: `, signal);
+      }
     },
 
     list: async (request) => {

@@ -49,6 +49,18 @@ export class Session {
     return { method, path, version: '2023-07-01', ...(body ? { body } : {}) };
   }
 
+  /** What the VM's own agents and the platform say of it now. */
+  instanceView(name: string): ArmRequest {
+    const { path, version } = this.vm('GET', name);
+    return { method: 'GET', path: `${path}/instanceView`, version };
+  }
+
+  /** Addresses of the console's log and screenshot, good for a while. */
+  bootDiagnostics(name: string): ArmRequest {
+    const { path, version } = this.vm('POST', name);
+    return { method: 'POST', path: `${path}/retrieveBootDiagnosticsData`, version };
+  }
+
   disk(method: string, name: string, body?: object): ArmRequest {
     const path = `${this.in(this.group, 'Microsoft.Compute')}/disks/${segment(name)}`;
     return { method, path, version: '2023-04-02', ...(body ? { body } : {}) };

@@ -4,6 +4,7 @@ import {
   type DriverDefinition,
   type DriverRequest,
   defineDriver,
+  type InstanceEvidence,
   type ListedInstance,
   MachineError,
   type MachineRequest,
@@ -16,6 +17,7 @@ import { createTokenSource, type TokenOptions } from '../gce/tokens.ts';
 import { type Account, readAccount } from './account.ts';
 import { callText, decode } from './decode.ts';
 import { fromCloud, OperationFailed } from './errors.ts';
+import { tellEvidence } from './evidence.ts';
 import { instanceBody } from './instance-body.ts';
 import { GcpCredentials, GcpProviderSpec } from './schemas.ts';
 
@@ -140,6 +142,16 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
         return await counted(request, 'instance_delete', remove);
       } catch (thrown) {
         throw fromCloud(thrown, callText({ call: 'delete', machine }), signal);
+      }
+    },
+
+    evidence: async (request) => {
+      const { machine, signal } = request;
+      const tell = (): Promise<InstanceEvidence> => tellEvidence(open(request), machine.metadata.name, signal);
+      try {
+        return await counted(request, 'instance_get_evidence', tell);
+      } catch (thrown) {
+        throw fromCloud(thrown, callText({ call: 'evidence', machine }), signal);
       }
     },
 

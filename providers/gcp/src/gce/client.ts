@@ -18,8 +18,13 @@ const instance = z.looseObject({
   name: z.string().optional(),
   creationTimestamp: z.string().optional(),
   tags: z.looseObject({ items: z.array(z.string()).nullish() }).nullish(),
+  status: z.string().optional(),
+  statusMessage: z.string().optional(),
+  lastStartTimestamp: z.string().optional(),
 });
 export type Instance = z.infer<typeof instance>;
+
+const serialPort = z.looseObject({ contents: z.string().optional(), start: z.coerce.number().optional() });
 
 const page = z.looseObject({ items: z.array(instance).nullish(), nextPageToken: z.string().optional() });
 
@@ -55,6 +60,13 @@ export class Gce {
 
   get(project: string, zone: string, name: string, signal: AbortSignal): Promise<Instance> {
     return this.#call('get', instance, 'GET', `${this.#instances(project, zone)}/${segment(name)}`, signal);
+  }
+
+  /** The newest `bytes` of the first serial port, and where in all of it they begin. */
+  async serialPort(project: string, zone: string, name: string, bytes: number, signal: AbortSignal) {
+    const path = `${this.#instances(project, zone)}/${segment(name)}/serialPort?port=1&start=-${bytes}`;
+    const { contents = '', start = 0 } = await this.#call('serialPort', serialPort, 'GET', path, signal);
+    return { contents, start };
   }
 
   delete(project: string, zone: string, name: string, requestId: string, signal: AbortSignal): Promise<Operation> {

@@ -1,0 +1,113 @@
+import type { Machine } from '@mcm/api';
+import { seededRandom, VirtualClock } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { type Ec2, ec2Clients, type Instance } from '../ec2/client.ts';
+import { Refusal } from '../ec2/refusal.ts';
+import { tellEvidence } from './evidence.ts';
+import type { OnMachine } from './lookup.ts';
+
+const request = (providerID?: string): OnMachine =>
+  ({
+    machine: { metadata: { name: 'm-0' }, spec: providerID ? { providerID } : {} } as Machine,
+    signal: new AbortController().signal,
+  }) as OnMachine;
+
+interface Cloud {
+  readonly instances?: readonly Instance[];
+  readonly console?: (latest: boolean) => string;
+}
+
+const asked: string[] = [];
+const ec2 = ({ instances = [], console: read = () => '' }: Cloud): Ec2 =>
+  ({
+    instances: async () => instances,
+    console: async (id: string, latest: boolean) => {
+      asked.push(`${id} ${latest}`);
+      return read(latest);
+    },
+  }) as unknown as Ec2;
+
+const timed = <T>(_service: string, work: () => Promise<T>): Promise<T> => work();
+const ID = 'aws:///eu-west-1/i-0abc';
+const running: Instance = {
+  InstanceId: 'i-0abc',
+  State: { Name: 'running' },
+  LaunchTime: new Date('2026-01-01T00:00:00Z'),
+  Placement: { AvailabilityZone: 'eu-west-1a' },
+};
+const STATE = 'instance i-0abc of zone eu-west-1a, launched at 2026-01-01T00:00:00.000Z, is running';
+
+test('state and console of a VM', async () => {
+  asked.length = 0;
+  const cloud = ec2({ instances: [running], console: () => 'booting\npanic\n' });
+  expect(await tellEvidence(cloud, request(ID), timed)).toEqual({ state: STATE, console: 'booting\npanic\n' });
+  expect(asked).toEqual(['i-0abc true']);
+});
+
+test('a console that fills what EC2 keeps begins in the middle of a line, which is left out', async () => {
+  const text = `cret\n${'x'.repeat(65_530)}\n`;
+  const told = await tellEvidence(ec2({ instances: [running], console: () => text }), request(ID), timed);
+  expect(told.console).toBe(`${'x'.repeat(65_530)}\n`);
+});
+
+test('a type that has no latest console is asked for what it has', async () => {
+  asked.length = 0;
+  const read = (latest: boolean): string => {
+    if (latest)
+      throw new Refusal('GetConsoleOutput', { code: 'UnsupportedOperation', message: 'not on this type', status: 400 });
+    return 'old\n';
+  };
+  const told = await tellEvidence(ec2({ instances: [running], console: read }), request(ID), timed);
+  expect(told.console).toBe('old\n');
+  expect(asked).toEqual(['i-0abc true', 'i-0abc false']);
+});
+
+test('a console that is refused leaves the state, and says why', async () => {
+  const read = (): never => {
+    throw new Refusal('GetConsoleOutput', { code: 'UnauthorizedOperation', message: 'you may not', status: 403 });
+  };
+  const { state, console } = await tellEvidence(ec2({ instances: [running], console: read }), request(ID), timed);
+  expect(console).toBeUndefined();
+  expect(state).toMatch(/ is running; its console could not be read: .*you may not/);
+});
+
+test.each<[what: string, cloud: Cloud, id: string | undefined, state: string]>([
+  ['no VM', {}, undefined, 'it has no VM on record'],
+  ['a VM that EC2 has forgotten', {}, ID, 'there is no instance i-0abc'],
+  [
+    'one that was ended',
+    {
+      instances: [
+        { ...running, State: { Name: 'terminated' }, StateReason: { Message: 'Server.SpotInstanceTermination' } },
+      ],
+    },
+    ID,
+    'instance i-0abc of zone eu-west-1a, launched at 2026-01-01T00:00:00.000Z, is terminated (Server.SpotInstanceTermination)',
+  ],
+])('%s', async (_what, cloud, id, state) => {
+  expect((await tellEvidence(ec2(cloud), request(id), timed)).state).toBe(state);
+});
+
+test('the console comes over the wire in base64', async () => {
+  const bodies: string[] = [];
+  const clients = ec2Clients({
+    clock: new VirtualClock(),
+    random: seededRandom(1),
+    environment: { variables: {}, readFile: async () => undefined },
+    isFinal: () => false,
+    userAgent: 'test',
+    allowPlainHttp: false,
+    connect:
+      () =>
+      async ({ body = '' }) => {
+        bodies.push(body);
+        const output = Buffer.from('booting\n').toString('base64');
+        const xml = `<GetConsoleOutputResponse><instanceId>i-0abc</instanceId><output>${output}</output></GetConsoleOutputResponse>`;
+        return new Response(xml, { status: 200 });
+      },
+  });
+  const client = await clients('eu-west-1', { accessKeyID: 'key', secretAccessKey: 'secret' } as never);
+  expect(await client.console('i-0abc', true, new AbortController().signal)).toBe('booting\n');
+  expect(bodies[0]).toMatch(/Action=GetConsoleOutput&.*InstanceId=i-0abc/);
+  expect(bodies[0]).toContain('Latest=true');
+});

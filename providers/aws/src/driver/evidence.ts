@@ -1,0 +1,45 @@
+import { type InstanceEvidence, wholeLines } from '@mcm/core';
+import type { Ec2, Instance } from '../ec2/client.ts';
+import { Refusal } from '../ec2/refusal.ts';
+import { findById, type OnMachine } from './lookup.ts';
+import type { Timed } from './metrics.ts';
+import { instanceIdOf } from './provider-id.ts';
+
+/** EC2 keeps the newest 64 KiB of a console. */
+const CONSOLE_BYTES = 65_536;
+
+/** What EC2 can tell of a machine's VM. A console that is refused leaves the state. @throws what EC2 threw for the state */
+export async function tellEvidence(ec2: Ec2, { machine, signal }: OnMachine, timed: Timed): Promise<InstanceEvidence> {
+  const { providerID } = machine.spec;
+  if (!providerID) return { state: 'it has no VM on record' };
+  const id = instanceIdOf(providerID);
+  const instance = await timed('instance_get_by_id', () => findById(ec2, id, signal));
+  const state = instance ? describe(id, instance) : `there is no instance ${id}`;
+  if (!instance) return { state };
+  try {
+    const text = await timed('instance_get_console_output', () => consoleOf(ec2, id, signal));
+    const cut = Buffer.byteLength(text) >= CONSOLE_BYTES - 1;
+    return { state, console: wholeLines(text, { cut }) };
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    return { state: `${state}; its console could not be read: ${why}` };
+  }
+}
+
+function describe(id: string, { State, StateReason, StateTransitionReason, LaunchTime, Placement }: Instance): string {
+  const reason = StateReason?.Message ?? StateTransitionReason;
+  const because = reason ? ` (${reason})` : '';
+  const made = LaunchTime ? `, launched at ${LaunchTime.toISOString()},` : '';
+  return `instance ${id} of zone ${Placement?.AvailabilityZone ?? '?'}${made} is ${State?.Name ?? 'in no known state'}${because}`;
+}
+
+/** Types that are not built on Nitro have only what the console was when the VM last started or stopped. */
+async function consoleOf(ec2: Ec2, id: string, signal: AbortSignal): Promise<string> {
+  try {
+    return await ec2.console(id, true, signal);
+  } catch (thrown) {
+    if (!(thrown instanceof Refusal && thrown.code === 'UnsupportedOperation')) throw thrown;
+    return ec2.console(id, false, signal);
+  }
+}

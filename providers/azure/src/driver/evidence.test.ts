@@ -1,0 +1,100 @@
+import { seededRandom, type TransportRequest, VirtualClock } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { Arm } from '../arm/client.ts';
+import { tellEvidence } from './evidence.ts';
+import { Session } from './session.ts';
+
+const LOG = 'https://logs.example.net/boot/serial.log?sig=topsecret';
+const VM = '/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachines/m-0';
+
+type Answers = Readonly<Record<string, { readonly status?: number; readonly body: string }>>;
+
+function sessionWith(answers: Answers) {
+  const asked: { readonly origin: string; readonly request: TransportRequest }[] = [];
+  const arm = new Arm({
+    clock: new VirtualClock(),
+    random: seededRandom(1),
+    endpoint: 'https://management.example.com',
+    userAgent: 'test',
+    authorize: async () => 'Bearer token',
+    connect: (origin) => async (request) => {
+      asked.push({ origin, request });
+      const { status = 200, body } = answers[`${request.method} ${request.path.replace(/\?.*/, '')}`] ?? {
+        status: 404,
+        body: '{"error":{"code":"NotFound","message":"no"}}',
+      };
+      return new Response(body, { status });
+    },
+  });
+  return { session: new Session(arm, 's', 'g'), asked };
+}
+
+const signal = new AbortController().signal;
+const view = {
+  body: JSON.stringify({
+    statuses: [
+      { code: 'ProvisioningState/failed', displayStatus: 'Provisioning failed', message: 'OS did not come up' },
+      { code: 'PowerState/running', displayStatus: 'VM running' },
+    ],
+    vmAgent: { statuses: [{ displayStatus: 'Not Ready', message: 'no heartbeat', time: '2026-01-01T00:00:00Z' }] },
+  }),
+};
+const STATE =
+  'virtual machine m-0: Provisioning failed (OS did not come up); VM running; VM agent: Not Ready since 2026-01-01T00:00:00Z (no heartbeat)';
+
+test('state and console of a VM; no token goes where the console is', async () => {
+  const { session, asked } = sessionWith({
+    [`GET ${VM}/instanceView`]: view,
+    [`POST ${VM}/retrieveBootDiagnosticsData`]: { body: JSON.stringify({ serialConsoleLogBlobUri: LOG }) },
+    'GET /boot/serial.log': { body: 'booting\npanic\n' },
+  });
+  expect(await tellEvidence(session, 'm-0', signal)).toEqual({ state: STATE, console: 'booting\npanic\n' });
+  const last = asked.at(-1);
+  expect(last?.origin).toBe('https://logs.example.net');
+  expect(last?.request.path).toBe('/boot/serial.log?sig=topsecret');
+  expect(Object.keys(last?.request.headers ?? {})).not.toContain('authorization');
+  expect(asked[0]?.request.headers.authorization).toBe('Bearer token');
+});
+
+test.each<[what: string, answers: Answers, says: RegExp]>([
+  [
+    'boot diagnostics are off',
+    {
+      [`POST ${VM}/retrieveBootDiagnosticsData`]: {
+        status: 409,
+        body: '{"error":{"code":"Conflict","message":"disabled"}}',
+      },
+    },
+    /console could not be read: .*disabled/s,
+  ],
+  [
+    'there is no address',
+    { [`POST ${VM}/retrieveBootDiagnosticsData`]: { body: '{}' } },
+    /Azure keeps no console of it$/,
+  ],
+  [
+    'the address is of plain http',
+    {
+      [`POST ${VM}/retrieveBootDiagnosticsData`]: {
+        body: JSON.stringify({ serialConsoleLogBlobUri: 'http://logs.example.net/x?sig=topsecret' }),
+      },
+    },
+    /could not be read: http:\/\/logs\.example\.net is not asked/,
+  ],
+  [
+    'the log is gone',
+    { [`POST ${VM}/retrieveBootDiagnosticsData`]: { body: JSON.stringify({ serialConsoleLogBlobUri: LOG }) } },
+    /could not be read: https:\/\/logs\.example\.net answers 404/,
+  ],
+])('without a console the state is told, and why: %s', async (_what, answers, says) => {
+  const { session } = sessionWith({ [`GET ${VM}/instanceView`]: view, ...answers });
+  const { state = '', console } = await tellEvidence(session, 'm-0', signal);
+  expect(console).toBeUndefined();
+  expect(state.startsWith(STATE)).toBe(true);
+  expect(state).toMatch(says);
+  expect(state).not.toContain('topsecret');
+});
+
+test('a VM that is not there is the caller’s to tell', async () => {
+  await expect(tellEvidence(sessionWith({}).session, 'm-0', signal)).rejects.toThrow('NotFound');
+});

@@ -1,0 +1,49 @@
+import { VirtualClock } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { Gce } from '../gce/client.ts';
+import { tellEvidence } from './evidence.ts';
+
+const AT = '/compute/v1/projects/p/zones/z/instances/m-0';
+
+function placeWith(answers: Readonly<Record<string, { readonly status?: number; readonly body: object }>>) {
+  const gce = new Gce({
+    clock: new VirtualClock(),
+    endpoint: 'https://compute.example.com',
+    userAgent: 'test',
+    authorize: async () => 'Bearer token',
+    connect: () => async (request) => {
+      const { status = 200, body } = answers[`${request.method} ${request.path}`] ?? {
+        status: 404,
+        body: { error: { code: 404, message: 'not found', errors: [{ reason: 'notFound' }] } },
+      };
+      return new Response(JSON.stringify(body), { status });
+    },
+  });
+  return { gce, project: 'p', zone: 'z' };
+}
+
+const signal = new AbortController().signal;
+const instance = {
+  body: { name: 'm-0', status: 'TERMINATED', statusMessage: 'preempted', creationTimestamp: '2026-01-01T00:00:00Z' },
+};
+const STATE = 'instance m-0 of zone z, made at 2026-01-01T00:00:00Z, is TERMINATED (preempted)';
+const PORT = `GET ${AT}/serialPort?port=1&start=-65536`;
+
+test.each([
+  ['all of it', '0', 'first\nlast\n', 'first\nlast\n'],
+  ['its end, from the beginning of a line', '4711', 'cret\nlast\n', 'last\n'],
+])('state and serial port of a VM: %s', async (_what, start, contents, console) => {
+  const place = placeWith({ [`GET ${AT}`]: instance, [PORT]: { body: { contents, start, next: '9999' } } });
+  expect(await tellEvidence(place, 'm-0', signal)).toEqual({ state: STATE, console });
+});
+
+test('a serial port that is refused leaves the state, and says why', async () => {
+  const refusal = { status: 403, body: { error: { code: 403, message: 'serial port is disabled' } } };
+  const told = await tellEvidence(placeWith({ [`GET ${AT}`]: instance, [PORT]: refusal }), 'm-0', signal);
+  expect(told.console).toBeUndefined();
+  expect(told.state).toMatch(/^instance m-0 .*; its serial port could not be read: .*serial port is disabled/);
+});
+
+test('a VM that is not there is the caller’s to tell', async () => {
+  await expect(tellEvidence(placeWith({}), 'm-0', signal)).rejects.toThrow('not found');
+});

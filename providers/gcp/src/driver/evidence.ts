@@ -1,0 +1,40 @@
+import { type InstanceEvidence, wholeLines } from '@mcm/core';
+import type { Gce, Instance } from '../gce/client.ts';
+
+const CONSOLE_BYTES = 65_536;
+
+/** Where a VM is. */
+interface Place {
+  readonly gce: Gce;
+  readonly project: string;
+  readonly zone: string;
+}
+
+/** What Compute Engine can tell of a VM. A serial port that is refused leaves the state. @throws what the client throws for the state */
+export async function tellEvidence(
+  { gce, project, zone }: Place,
+  name: string,
+  signal: AbortSignal,
+): Promise<InstanceEvidence> {
+  const state = describe(zone, name, await gce.get(project, zone, name, signal));
+  try {
+    const { contents, start } = await gce.serialPort(project, zone, name, CONSOLE_BYTES, signal);
+    return { state, console: wholeLines(contents, { max: CONSOLE_BYTES, cut: start > 0 }) };
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    return { state: `${state}; its serial port could not be read: ${why}` };
+  }
+}
+
+function describe(
+  zone: string,
+  name: string,
+  { status = 'in no known state', statusMessage, creationTimestamp, lastStartTimestamp }: Instance,
+): string {
+  const times = [
+    ...(creationTimestamp ? [`, made at ${creationTimestamp}`] : []),
+    ...(lastStartTimestamp ? [`, started at ${lastStartTimestamp}`] : []),
+  ].join('');
+  return `instance ${name} of zone ${zone}${times}${times ? ',' : ''} is ${status}${statusMessage ? ` (${statusMessage})` : ''}`;
+}
