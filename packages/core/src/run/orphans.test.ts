@@ -232,3 +232,37 @@ test('a listing that fails is tried again ever more rarely', async () => {
   expect(rig.cloud.calls.list).toBeGreaterThan(5);
   expect(rig.cloud.calls.list).toBeLessThan(15);
 });
+
+test('two classes of one cluster list the same VMs: an orphan is told of once, and counted once', async () => {
+  const rig = await started({ controller: { orphans: { ...ORPHAN_DEFAULTS, policy: 'report' } } });
+  await rig.createClass('second');
+  await rig.clock.advance(MINUTE);
+  rig.cloud.plant('nobody', rig.clock.now().toISOString());
+  await rig.clock.advance(2 * HOUR);
+  const told = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(({ reason }) => reason === 'OrphanVM');
+  expect(told).toHaveLength(1);
+  expect(told[0]?.count).toBe(1);
+  expect(rig.controller?.suspects()).toEqual({ vms: 1, nodes: 0 });
+});
+
+test('a class that cannot be listed says so once, on the class, and once when it can be again; a stumble is no news', async () => {
+  const rig = await started();
+  const told = async () =>
+    (await rig.admin.resource(events, NAMESPACE).list()).items
+      .filter(({ reason }) => reason?.startsWith('Listing'))
+      .map(({ involvedObject, message, count }) => `${involvedObject.name} ${count}: ${message}`)
+      .sort();
+  rig.cloud.fail('list', { code: 'Unavailable' }, { code: 'Unavailable' });
+  await rig.clock.advance(HOUR);
+  expect(await told()).toEqual([]);
+  rig.cloud.fail('list', ...Array(20).fill({ code: 'Unauthenticated', message: 'keys revoked' }));
+  await rig.clock.advance(2 * HOUR);
+  expect(await told()).toEqual([
+    expect.stringMatching(
+      /^small 1: The VMs of the class cannot be listed, so VMs and Nodes without a machine .*: .*keys revoked/,
+    ),
+  ]);
+  await rig.clock.advance(6 * HOUR);
+  expect(await told()).toHaveLength(2);
+  expect(await told()).toContain('small 1: The VMs of the class are listed again');
+});

@@ -24,6 +24,8 @@ interface State {
   last?: Listing;
   /** In a row. */
   failures: number;
+  /** Of the last one, if it failed. */
+  error?: string;
 }
 
 /** Listings under way at once. One that ignores its signal gives up its place, and holds up its own class only. */
@@ -50,6 +52,11 @@ export class Listings {
   /** Listings that failed since the last one that succeeded. */
   failures(classKey: Key): number {
     return this.#states.get(classKey)?.failures ?? 0;
+  }
+
+  /** Why the last listing failed; undefined: it did not. */
+  error(classKey: Key): string | undefined {
+    return this.#states.get(classKey)?.error;
   }
 
   running(classKey: Key): boolean {
@@ -85,9 +92,11 @@ export class Listings {
       });
       state.last = { startedAt, vms };
       state.failures = 0;
+      delete state.error;
     } catch (error) {
       state.failures++;
-      log.warn('VMs of a class could not be listed', { ...fields, error: errorText(error) });
+      state.error = errorText(error);
+      log.warn('VMs of a class could not be listed', { ...fields, error: state.error });
     }
   }
 

@@ -47,6 +47,9 @@ export const ORPHAN_DEFAULTS: OrphanOptions = {
 /** Passes asked for by events are at least this far apart. */
 const MIN_INTERVAL_MS = MINUTE;
 
+/** A listing that failed so often in a row is told of: a cloud that stumbles is nothing to see to. */
+const TOLD_AFTER_FAILURES = 3;
+
 /** VMs being deleted at once. One whose driver ignores its signal gives up its place. */
 const DELETIONS_AT_ONCE = 10;
 
@@ -94,6 +97,8 @@ interface ClassState {
   told: ReadonlyMap<string, string>;
   /** Failures of the listing that were met already. */
   failures: number;
+  /** An event told that it cannot be listed. */
+  deaf?: true;
 }
 
 /**
@@ -122,9 +127,9 @@ export class OrphanCollector {
 
   /** What stood for no machine in the last pass, confirmed or not. */
   suspects(): { readonly vms: number; readonly nodes: number } {
-    let vms = 0;
-    for (const { firstSeen } of this.#classes.values()) vms += firstSeen.size;
-    return { vms, nodes: this.#nodes.suspects };
+    // Classes of one cluster list the same VMs.
+    const vms = new Set([...this.#classes.values()].flatMap(({ firstSeen }) => [...firstSeen.keys()]));
+    return { vms: vms.size, nodes: this.#nodes.suspects };
   }
 
   /** The keys that nobody's change brings. */
@@ -177,10 +182,25 @@ export class OrphanCollector {
     const listing = this.#listings.of(key);
     if (listing && listing !== state.judged) return this.#judge(machineClass, state, listing);
     this.#backOff(key, state, now);
+    this.#tellDeaf(machineClass, key, state);
     if (now < state.notBefore) return again(state.notBefore.getTime() - now.getTime());
     state.notBefore = new Date(now.getTime() + MIN_INTERVAL_MS);
     this.#listings.begin(machineClass);
     return again(this.#o.options.periodMs);
+  }
+
+  /** Of a class that cannot be listed nobody would hear until its orphans are on the bill. */
+  #tellDeaf(machineClass: MachineClass, key: Key, state: ClassState): void {
+    const { recorder } = this.#o;
+    const error = this.#listings.error(key);
+    if (error === undefined && state.deaf) {
+      delete state.deaf;
+      recorder.event(machineClass, 'Normal', 'ListingWorks', 'The VMs of the class are listed again');
+    }
+    if (error === undefined || state.deaf || this.#listings.failures(key) < TOLD_AFTER_FAILURES) return;
+    state.deaf = true;
+    const text = `The VMs of the class cannot be listed, so VMs and Nodes without a machine are not found: ${error}`;
+    recorder.event(machineClass, 'Warning', 'ListingFailed', text);
   }
 
   /** A listing that fails is tried again after 1, 2, 4 … minutes, up to the period. */
@@ -233,10 +253,15 @@ export class OrphanCollector {
             ? 'it is deleted'
             : 'it has to wait, for enough were deleted within the hour';
       told.set(vm.providerId, verdict);
-      if (state.told.get(vm.providerId) !== verdict) this.#tell(machineClass, vm, verdict);
+      if (!this.#toldOf(vm, verdict)) this.#tell(machineClass, vm, verdict);
       if (verdict === 'it is deleted') this.#delete(machineClass, vm);
     }
     state.told = told;
+  }
+
+  /** Whether an event said this of the VM, be it on another class of the same cluster, which lists the same VMs. */
+  #toldOf({ providerId }: ListedInstance, verdict: string): boolean {
+    return [...this.#classes.values()].some(({ told }) => told.get(providerId) === verdict);
   }
 
   /** The Ready Node of the machine of this name that is this VM: then it is the machine's id that is wrong. */
