@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs';
+import { crds, type Machine, machines } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { nodes, pods, type Transport, VirtualClock, volumeAttachments } from '@mcm/kube';
+import { afterEach, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { ORPHAN_DEFAULTS } from '../safety/orphans.ts';
+import { NAMESPACE, Rig } from './testing.ts';
+
+/** The controller under the permissions of deploy/machine-controller/rbac.yaml, and under no others. */
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+interface Document {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly rules?: readonly Rule[];
+}
+
+const manifest: readonly Document[] = parseAllDocuments(
+  readFileSync(new URL('../../../../deploy/machine-controller/rbac.yaml', import.meta.url), 'utf8'),
+).map((document) => document.toJS());
+
+/** `namespace group/resource verb` of everything that is allowed; a ClusterRole's namespace is `*`. */
+const allowed = new Set(
+  manifest.flatMap(({ metadata: { namespace = '*' }, rules = [] }) =>
+    rules.flatMap(({ apiGroups, resources, verbs }) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) => verbs.map((verb) => `${namespace} ${group}/${resource} ${verb}`)),
+      ),
+    ),
+  ),
+);
+
+const VERBS: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'patch', PUT: 'update', DELETE: 'delete' };
+
+/** What a request asks for, as an authorizer sees it; undefined for none of a resource. */
+function askedFor(method: string, path: string): { readonly namespace: string; readonly what: string } | undefined {
+  const [plain = '', query = ''] = path.split('?');
+  const parts =
+    /^\/(?:api\/v1|apis\/([^/]+)\/[^/]+)(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/.exec(plain);
+  if (!parts) return undefined;
+  const [, group = '', namespace = '*', resource = '', name, subresource] = parts;
+  const read = name === undefined ? (query.includes('watch=') ? 'watch' : 'list') : 'get';
+  const what = `${group}/${resource}${subresource ? `/${subresource}` : ''} ${VERBS[method] ?? read}`;
+  return { namespace, what };
+}
+
+const cleanUp: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const clean of cleanUp.splice(0)) await clean();
+});
+
+const MINUTE = 60_000;
+const SILENT = [{ type: 'Ready', status: 'Unknown', lastTransitionTime: '2026-01-01T00:00:00Z' }] as const;
+
+test('what is allowed suffices for all that a machine controller does, and all of it is used', async () => {
+  const used = new Set<string>();
+  const refused = new Set<string>();
+  const wrap =
+    (transport: Transport): Transport =>
+    (request) => {
+      const asked = askedFor(request.method, request.path);
+      const hit = asked && [`${asked.namespace} ${asked.what}`, `* ${asked.what}`].find((each) => allowed.has(each));
+      if (hit) used.add(hit);
+      if (!asked || hit) return transport(request);
+      refused.add(`${asked.namespace} ${asked.what}`);
+      return Promise.resolve(
+        new Response('{"kind":"Status","code":403,"reason":"Forbidden","message":"no"}', { status: 403 }),
+      );
+    };
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ clock, crds, controllers: false });
+  const orphans = { ...ORPHAN_DEFAULTS, periodMs: MINUTE };
+  const rig = new Rig({ clock, plane, wrap, joinAfterMs: undefined, controller: { orphans, evidencePerClass: 1 } });
+  cleanUp.push(async () => {
+    await rig.kill();
+    await plane.close();
+  });
+  const api = rig.admin.resource<Machine>(machines, NAMESPACE);
+  const runs = async (name: string): Promise<void> => {
+    const vm = rig.cloud.vms.find(({ machineName }) => machineName === name);
+    if (vm) await rig.join(vm);
+    await rig.until(async () => (await rig.phase(name)) === 'Running', 5 * MINUTE);
+  };
+  const gone = (name: string) => rig.until(async () => (await rig.machine(name)) === undefined, 30 * MINUTE);
+  await rig.createClass('small', 'join with <<BOOTSTRAP_TOKEN>>');
+  rig.start();
+  // Two that never join: tokens, one of them extended, and evidence, the older of which goes.
+  for (const name of ['late', 'never']) await rig.createMachine(name, { creationTimeout: '2m' });
+  await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Pending'));
+  await api.patch('late', { type: 'merge', body: { spec: { creationTimeout: '1h' } } });
+  await clock.advance(1_000);
+  for (const name of ['never', 'late']) {
+    await rig.until(async () => (await rig.phase(name)) === 'Failed', 90 * MINUTE);
+    await rig.deleteMachine(name);
+    await gone(name);
+  }
+  // One that is drained, forced, with a volume that stays attached.
+  await rig.createMachine('full');
+  await rig.until(async () => (await rig.phase('full')) === 'Pending');
+  await runs('full');
+  for (const name of ['a', 'b']) await rig.createPod(name, 'full');
+  await rig.admin.resource(volumeAttachments).create({
+    metadata: { name: 'att' },
+    spec: { attacher: 'csi', nodeName: 'full', source: { persistentVolumeName: 'pv' } },
+  });
+  await rig.deleteMachine('full');
+  await rig.until(
+    async () => (await rig.admin.resource(pods, NAMESPACE).get('a')).metadata.deletionTimestamp !== undefined,
+  );
+  await api.patch('full', { type: 'merge', body: { metadata: { labels: { 'force-deletion': 'True' } } } });
+  await gone('full');
+  // One whose Node is deleted by hand, and a Node that is left over.
+  for (const name of ['by-node', 'ghost']) {
+    await rig.createMachine(name);
+    await rig.until(async () => (await rig.phase(name)) === 'Pending');
+    await runs(name);
+  }
+  await rig.admin.resource(nodes).delete('by-node');
+  await gone('by-node');
+  await clock.advance(30 * MINUTE);
+  await rig.kill();
+  await rig.conditions('ghost', SILENT);
+  await api.patch('ghost', { type: 'merge', body: { metadata: { finalizers: null } } });
+  rig.cloud.lose('ghost');
+  await api.delete('ghost');
+  rig.start();
+  await rig.until(async () => (await rig.nodes()).length === 0, 120 * MINUTE);
+  await clock.advance(MINUTE);
+
+  expect([...refused]).toEqual([]);
+  const unused = [...allowed].filter((each) => !used.has(each));
+  // Leader election is the process's; like events are counted in the Event that is there; a machine is asked for when
+  // the API server has been silent.
+  const elsewhere = [/\/leases /, /\/events patch$/, /\/machines get$/];
+  expect(unused.filter((each) => !elsewhere.some((pattern) => pattern.test(each)))).toEqual([]);
+});
