@@ -2,7 +2,7 @@ import type { Machine, MachineStatus } from '@mcm/api';
 import { expect, test } from 'vitest';
 import type { MachineCode } from '../driver/errors.ts';
 import { MachineError } from '../driver/errors.ts';
-import { mergeAddresses, planCreation } from './creation.ts';
+import { mergeAddresses, planCreation, planLateInitialization } from './creation.ts';
 import { nextStep } from './next-step.ts';
 import type { CallKind, CallMemory, MachineObservation } from './observation.ts';
 import type { Action } from './plan.ts';
@@ -235,4 +235,24 @@ test.each([
     lastOperation: { errorCode: 'Unknown', state: 'Failed', type: 'Create' },
   });
   expect(JSON.stringify(action)).toContain(text);
+});
+
+const runs: MachineStatus = { currentStatus: { phase: 'Running', lastUpdateTime: at(0) } };
+
+test.each<[what: string, calls: CallMemory, minutes: number, does: string | undefined]>([
+  ['of a process that knows of no call', {}, 5, undefined],
+  ['after a creation that failed', failed('create', 'Internal'), 5, undefined],
+  ['after one that worked', ok('initialize'), 5, undefined],
+  ['of a driver that has none', failed('initialize', 'Unimplemented'), 5, undefined],
+  [
+    'while it is tried',
+    { ...failed('initialize', 'Internal'), running: { kind: 'initialize', since: NOON } },
+    5,
+    undefined,
+  ],
+  ['that failed a moment ago', failed('initialize', 'Internal'), 0, 'wait'],
+  ['that failed', failed('initialize', 'Internal'), 5, 'call initialize'],
+])('a Running machine’s initialising %s', (_what, calls, minutes, does) => {
+  const plan = planLateInitialization(see(recorded(runs), { calls }), new Date(at(minutes)));
+  expect(plan && verb(plan.actions)).toBe(does);
 });

@@ -384,3 +384,12 @@ test.each<[what: string, change: Partial<MachineObservation>, message: string]>(
   expect(event?.message).toContain(message);
   expect(status?.lastOperation?.description).toContain(message.slice('It has no Node. '.length).split('. It is')[0]);
 });
+
+test('a machine that waits for others that are being made looks again when that wait is over, to the millisecond', () => {
+  const target = given({ phase: 'Unknown', since: -20, conditions: sick });
+  const look = (now: Date) =>
+    planHealth(observe(target, node({ conditions: sick }), { replacementsInProgress: 1 }), now).deadline;
+  expect(look(NOON)).toEqual(NOON);
+  expect(look(new Date(NOON.getTime() - 1))).toEqual(NOON);
+  expect(look(new Date(NOON.getTime() + 1))).toBeUndefined();
+});

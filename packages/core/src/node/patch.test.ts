@@ -4,6 +4,7 @@ import {
   handlerTransport,
   isConflict,
   isInvalid,
+  isNotFound,
   type Node,
   nodes,
   type Taint,
@@ -114,3 +115,16 @@ test('a value that the server does not accept stays what it is: no conflict, so 
   const refused = await patchNode(client, node, { spec: { taints } }).catch((error: unknown) => error);
   expect(isInvalid(refused)).toBe(true);
 });
+
+test.each<[kind: string, change: NodeChange]>([
+  ['strategic', { spec: { unschedulable: true } }],
+  ['json', { spec: { taints: [OURS] } }],
+])(
+  'a Node that is gone is no conflict: whoever lets a missing one pass must recognise it (%s)',
+  async (_kind, change) => {
+    const { client, node } = await world();
+    await client.delete('n');
+    const refused = await patchNode(client, node, change).catch((error: unknown) => error);
+    expect([isNotFound(refused), isConflict(refused)]).toEqual([true, false]);
+  },
+);
