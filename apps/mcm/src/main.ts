@@ -12,6 +12,12 @@ import { compileUpOptions, type UpFlags } from './up/options.ts';
 import { up } from './up/up.ts';
 import { version } from './version.ts';
 
+/** A reader that has seen enough, such as `head`, is no fault of anybody's. */
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
+
 const random: Random = { next: Math.random };
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`);

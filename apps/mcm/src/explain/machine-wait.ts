@@ -35,8 +35,7 @@ export function machineWait(machine: Machine, machineClass?: MachineClass): Mach
 }
 
 /** The node's conditions, all of them, at the end of a text: `kubectl describe node` tells them better. */
-export const brief = (description: string): string =>
-  description.replace(/\.? Node [cC]onditions: \[.*\]\s*$/, '').trim();
+export const brief = (description: string): string => description.replace(/\.? Node [cC]onditions: \[.*$/s, '').trim();
 
 /** Whether the deletion has come to steps that no drain time ends. */
 function isPastDrain({ status }: Machine): boolean {

@@ -57,7 +57,7 @@ async function started() {
 }
 
 test.each<Cut>(['control', 'target'])(
-  'S-F2…S-F5: the %s cluster cut off: frozen, nobody is judged; back again, the outage is not held against anybody',
+  'S-F2 S-F3 S-F4 S-F5: the %s cluster cut off: frozen, nobody is judged; back again, the outage is not held against anybody',
   async (server) => {
     const { rig, cut } = await started();
     for (const name of ['m-0', 'm-1', 'm-2']) await rig.createMachine(name);

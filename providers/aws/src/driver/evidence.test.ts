@@ -20,7 +20,10 @@ interface Cloud {
 const asked: string[] = [];
 const ec2 = ({ instances = [], console: read = () => '' }: Cloud): Ec2 =>
   ({
-    instances: async () => instances,
+    instances: async () => {
+      if (instances.length > 0) return instances;
+      throw new Refusal('DescribeInstances', { code: 'InvalidInstanceID.NotFound', message: 'no', status: 400 });
+    },
     console: async (id: string, latest: boolean) => {
       asked.push(`${id} ${latest}`);
       return read(latest);

@@ -1,7 +1,8 @@
 import { type InstanceEvidence, wholeLines } from '@mcm/core';
 import type { Ec2, Instance } from '../ec2/client.ts';
 import { Refusal } from '../ec2/refusal.ts';
-import { findById, type OnMachine } from './lookup.ts';
+import { isAbsentInstance } from './errors.ts';
+import type { OnMachine } from './lookup.ts';
 import type { Timed } from './metrics.ts';
 import { instanceIdOf } from './provider-id.ts';
 
@@ -13,7 +14,7 @@ export async function tellEvidence(ec2: Ec2, { machine, signal }: OnMachine, tim
   const { providerID } = machine.spec;
   if (!providerID) return { state: 'it has no VM on record' };
   const id = instanceIdOf(providerID);
-  const instance = await timed('instance_get_by_id', () => findById(ec2, id, signal));
+  const instance = await timed('instance_get_by_id', () => find(ec2, id, signal));
   const state = instance ? describe(id, instance) : `there is no instance ${id}`;
   if (!instance) return { state };
   try {
@@ -24,6 +25,16 @@ export async function tellEvidence(ec2: Ec2, { machine, signal }: OnMachine, tim
     signal.throwIfAborted();
     const why = thrown instanceof Error ? thrown.message : String(thrown);
     return { state: `${state}; its console could not be read: ${why}` };
+  }
+}
+
+/** EC2 forgets an instance an hour after its end. */
+async function find(ec2: Ec2, id: string, signal: AbortSignal): Promise<Instance | undefined> {
+  try {
+    return (await ec2.instances({ InstanceIds: [id] }, signal))[0];
+  } catch (thrown) {
+    if (isAbsentInstance(thrown)) return undefined;
+    throw thrown;
   }
 }
 
