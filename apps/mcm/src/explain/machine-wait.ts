@@ -21,7 +21,7 @@ export interface MachineWait {
 export function machineWait(machine: Machine, machineClass?: MachineClass): MachineWait | undefined {
   const { metadata, status = {} } = machine;
   const phase = metadata.deletionTimestamp ? 'Terminating' : status.currentStatus?.phase || 'Creating';
-  if (phase === 'Running') return undefined;
+  if (phase === 'Running' || phase === 'Available') return undefined;
   const operation = status.lastOperation;
   const deadline = deadlineOf(machine, machineClass, phase);
   return {

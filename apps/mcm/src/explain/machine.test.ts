@@ -262,3 +262,12 @@ test('the code of a refusal is told once', async () => {
   await machine({ status: { currentStatus: { phase: 'CrashLoopBackOff' }, lastOperation } });
   expect(await explain()).toMatch(/message = \[no image\]; in 20m0s it is Failed$/m);
 });
+
+test('a machine without nodes is Available, and nobody looks for its node', async () => {
+  await machine({ status: { currentStatus: { phase: 'Available' } } });
+  await client.resource(machines, NS).patch('m-0', { type: 'merge', body: { metadata: { labels: { node: null } } } });
+  const text = await explain();
+  expect(text).toContain('  phase  Available\n');
+  expect(text).toContain('  node   none: its machine controller runs with --target-kubeconfig=none');
+  expect(text).toContain('It is Available and waits for nothing.');
+});

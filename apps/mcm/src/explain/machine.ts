@@ -104,11 +104,13 @@ async function explainLiving(target: MachineTarget, machine: Machine): Promise<s
   const drains = machine.metadata.deletionTimestamp !== undefined && node !== undefined;
   return [
     `machine ${machine.metadata.name}`,
-    `  phase  ${wait?.phase ?? 'Running'}${preserved(machine)}`,
+    `  phase  ${wait?.phase ?? machine.status?.currentStatus?.phase ?? ''}${preserved(machine)}`,
     `  VM     ${machine.spec.providerID ?? 'none yet'}`,
     `  node   ${nodeLine(machine, node)}`,
     `  class  ${machine.spec.class.name ?? '?'}${machineClass ? '' : ' (there is no such MachineClass: nothing can be made or deleted at the cloud until it is back)'}`,
-    ...(wait ? ['', waitLine(wait, now)] : ['', 'It is Running and waits for nothing.']),
+    ...(wait
+      ? ['', waitLine(wait, now)]
+      : ['', `It is ${machine.status?.currentStatus?.phase ?? ''} and waits for nothing.`]),
     ...cureOf(machine),
     ...unreplaced(machine),
     ...(complaints.length > 0 ? ['', 'Asked for in vain:', ...complaints.map((text) => `  - ${text}`)] : []),
@@ -190,6 +192,8 @@ function preserved({ metadata, status }: Machine): string {
 
 function nodeLine(machine: Machine, node: Node | undefined): string {
   const name = machine.metadata.labels?.[Labels.Node];
+  if (!name && machine.status?.currentStatus?.phase === 'Available')
+    return 'none: its machine controller runs with --target-kubeconfig=none';
   if (!name) return 'none yet: no node has joined as this machine';
   if (!node) return `${name}, which is not there`;
   const { conditions = [] } = node.status ?? {};

@@ -256,3 +256,12 @@ test.each<[what: string, calls: CallMemory, minutes: number, does: string | unde
   const plan = planLateInitialization(see(recorded(runs), { calls }), new Date(at(minutes)));
   expect(plan && verb(plan.actions)).toBe(does);
 });
+
+test('S-C9 Pending has a timeout that is active; Available, without nodes, has none', () => {
+  const written = (change: Partial<MachineObservation>) => {
+    const [action] = planCreation(see(recorded(looping), { calls: ok('initialize'), ...change }), NOON).actions;
+    return action?.do === 'writeStatus' ? action.status.currentStatus : undefined;
+  };
+  expect(written({})).toEqual({ phase: 'Pending', timeoutActive: true, lastUpdateTime: at(0) });
+  expect(written({ hasTarget: false })).toEqual({ phase: 'Available', lastUpdateTime: at(0) });
+});

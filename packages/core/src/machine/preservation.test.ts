@@ -490,3 +490,23 @@ test.each<[what: string, given: Given, reason: string, message: string]>([
   const { events } = settle(see(given));
   expect(events).toEqual([{ type: 'Normal', reason, message }]);
 });
+
+test('O-31 a machine that recovers and fails again while it is kept is drained again', () => {
+  const { node: n } = settle(see({ own: 'now', expiry: HOUR, condition: { status: 'True', message: DRAINED } }));
+  expect(conditionOf(n)).toMatchObject({ status: 'True', message: expect.stringMatching(/^Machine preserved until/) });
+  const again = see({ own: 'now', phase: 'Failed', expiry: HOUR, condition: conditionOf(n) ?? {} });
+  expect(wantsPreservationDrain(again.machine, again.node)).toBe(true);
+  expect(settle(see({ own: 'now', expiry: HOUR, condition: conditionOf(n) ?? {} })).steps).not.toContain(
+    'setNodeCondition',
+  );
+});
+
+test.each([
+  ['Preserved by MCM.', 'now', 'Preserved by user.'],
+  ['Preserved by user.', 'auto-preserved', 'Preserved by MCM.'],
+])('O-39 who asks is told anew when somebody else does: %s', (reason, own, now) => {
+  const condition = { status: 'True', message: DRAINED, reason } as const;
+  const { node: n, steps } = settle(see({ own, phase: 'Failed', expiry: HOUR, condition, tainted: true }));
+  expect(conditionOf(n)).toMatchObject({ status: 'True', message: DRAINED, reason: now });
+  expect(steps.filter((step) => step === 'setNodeCondition')).toHaveLength(1);
+});

@@ -114,7 +114,8 @@ interface Terms {
 function preserveNode(o: MachineObservation, node: Node, terms: Terms, now: Date): Plan | undefined {
   const existing = preservedCondition(node);
   const drains = wantsPreservationDrain(o.machine, node);
-  const done = existing?.status === 'True' && !drains;
+  const done =
+    existing !== undefined && !drains && !buildCondition(existing, terms, undefined, now, phaseOf(o) === 'Running');
   const change = nodeChange(node, {
     ...(done ? {} : { annotations: protection(node) }),
     ...(drains ? { tainted: true } : phaseOf(o) === 'Running' ? { tainted: false } : {}),
@@ -128,7 +129,7 @@ function preserveNode(o: MachineObservation, node: Node, terms: Terms, now: Date
     if (plan !== 'drained' && plan !== 'failed') return plan;
     drained = plan === 'drained' ? 'yes' : 'no';
   }
-  const condition = buildCondition(existing, terms, drained, now);
+  const condition = buildCondition(existing, terms, drained, now, phaseOf(o) === 'Running');
   if (condition) return act('the node says that it is preserved', { do: 'setNodeCondition', condition });
   return drained === 'no' && o.drain ? wait(o, terms, now) : undefined;
 }
@@ -160,26 +161,40 @@ function wait(o: MachineObservation, { expiry }: Terms, now: Date): Plan {
   };
 }
 
-/** The condition to write; undefined: it says so already. A change of the reason alone is not written. */
+/**
+ * The condition to write; undefined: it says so already.
+ * @param recovered the machine runs: what was said of a drain is over, so that it is drained anew when it fails again
+ */
 export function buildCondition(
   existing: Condition | undefined,
   { value, expiry }: Terms,
   drained: 'yes' | 'no' | undefined,
   now: Date,
+  recovered = false,
 ): Condition | undefined {
   const until = `Machine preserved until ${goTime(expiry)}.`;
   const note = drained && { yes: PreservedMessages.Drained, no: PreservedMessages.NotDrained }[drained];
-  if (note ? existing?.message?.includes(note) : existing?.status === 'True') return undefined;
+  const reason = value === PreserveValues.AutoPreserved ? PreservedReasons.ByMCM : PreservedReasons.ByUser;
+  const over = recovered && existing?.message?.includes(PreservedMessages.Drained) === true;
+  const same = note ? existing?.message?.includes(note) : existing?.status === 'True' && !over;
+  // Whoever asked for it first may not be who asks for it now.
+  if (same && !OTHER_REASONS.has(`${existing?.reason} ${reason}`)) return undefined;
+  if (same && existing) return { ...existing, reason };
   const time = formatTime(now);
   return {
     type: NodeConditions.Preserved,
     status: drained === 'no' ? 'False' : 'True',
-    reason: value === PreserveValues.AutoPreserved ? PreservedReasons.ByMCM : PreservedReasons.ByUser,
+    reason,
     message: note ? `${note} ${until}` : until,
     lastHeartbeatTime: time,
     lastTransitionTime: time,
   };
 }
+
+const OTHER_REASONS: ReadonlySet<string> = new Set([
+  `${PreservedReasons.ByMCM} ${PreservedReasons.ByUser}`,
+  `${PreservedReasons.ByUser} ${PreservedReasons.ByMCM}`,
+]);
 
 /** Ends a preservation. The expiry goes last, so that an end that was cut short is taken up again. */
 function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefined {
