@@ -13,6 +13,8 @@ export {
 } from './group.ts';
 export * from './ignition/index.ts';
 export * from './kinds/index.ts';
+export * from './kubelet/index.ts';
 export * from './pool/index.ts';
 export * from './render/index.ts';
 export * from './resources.ts';
+export * from './templates/index.ts';

@@ -41,7 +41,7 @@ const short = (value: unknown): string => {
 
 /** Texts of Go's JSON decoder, of Ignition 2's validation and of other parsers are not rebuilt: only that there is an error. */
 const PARSER_TEXT =
-  /json:|invalid character|unexpected end of JSON|spec v2 failed|invalid unit content|strconv|rfc2396|yaml:|gzip reader|base64 data|illegal base64|is not a percentage/;
+  /json:|invalid character|unexpected end of JSON|spec v2 failed|invalid unit content|strconv|rfc2396|yaml:|gzip reader|base64 data|illegal base64|time: unknown unit|is not a percentage|template: |failed to read dir/;
 
 function errorDifference(expected: unknown, actual: unknown, path: string): string | undefined {
   if (expected === undefined && actual === undefined) return undefined;

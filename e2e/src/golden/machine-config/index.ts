@@ -1,12 +1,14 @@
 import type { GoldenSet, Outcome } from '../set.ts';
 import { differenceOf } from './compare.ts';
 import { ignitionCalls } from './ignition.ts';
+import { kubeletCalls } from './kubelet.ts';
 import { mended } from './mendings.ts';
 import { nodeSyncCalls } from './node-sync.ts';
 import { nodeCalls } from './nodes.ts';
 import { type RecordedCase, readRecordings } from './recording.ts';
 import { renderCalls } from './render.ts';
 import { renderSyncCalls } from './render-sync.ts';
+import { templateCalls } from './templates.ts';
 
 /** How one function of the original is called here: the answer in the recordings' shape. */
 export type Call = (input: never) => Record<string, unknown> | Promise<Record<string, unknown>>;
@@ -17,6 +19,8 @@ const CALLS: Readonly<Record<string, Call>> = {
   ...renderSyncCalls,
   ...nodeCalls,
   ...nodeSyncCalls,
+  ...templateCalls,
+  ...kubeletCalls,
 };
 
 /** What the original's machine-config functions answered, case by case. */

@@ -150,7 +150,19 @@ const labelChanges: Mending = ({ fn, input }, { expected, actual }) => {
   return { expected, actual: { enqueued: woken } };
 };
 
+/** The same for files of templates. */
+const templatesWithoutForcedOverwrite: Mending = ({ fn }, { expected, actual }) =>
+  fn === 'template' ? { expected: withoutForced(expected), actual } : { expected, actual };
+
+function withoutForced(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutForced);
+  if (!isObject(value)) return value;
+  const { overwrite, ...rest } = value;
+  const fields = 'path' in value && fieldsOf(value.contents).source === undefined ? rest : value;
+  return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, withoutForced(field)]));
+}
+
 export const renderMendings: readonly Mending[] = [
   ...[onlyErrors, withoutBytes, exactNumbersOnly, reasonsOnly, blame, extensionsAlways, withoutForcedOverwrite],
-  ...[sizeHint, refusedConfigs, keyOrder, labelChanges],
+  ...[sizeHint, refusedConfigs, keyOrder, labelChanges, templatesWithoutForcedOverwrite],
 ];

@@ -1,0 +1,85 @@
+import { KUBELET_CONF_PATH, WORKER_POOL } from '../constants/names.ts';
+import { decodeContents } from '../ignition/index.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import { ignitionOf } from '../render/parsed.ts';
+import { type GenerateInput, generateForRole } from '../templates/generate.ts';
+import type { KubeletConfiguration } from './configuration.ts';
+import { parseKubeletConf } from './files.ts';
+import { type TlsProfile, tlsSettings } from './tls.ts';
+import { KubeletConfigError } from './validate.ts';
+
+/** What the cluster says about its kubelets. */
+export interface ClusterSettings {
+  /** Known gates with their values. */
+  readonly featureGates: Readonly<Record<string, boolean>>;
+  readonly tlsProfile?: TlsProfile | null;
+  /** How patiently the cluster looks at its workers. */
+  readonly latencyProfile?: string;
+}
+
+/** The kubelet.conf that a MachineConfig holds; undefined if it holds none. */
+export function kubeletConfOf(config: MachineConfig): string | undefined {
+  const file = ignitionOf(config)?.storage?.files?.find(({ path }) => path === KUBELET_CONF_PATH);
+  return file && decodeContents(file.contents?.source, file.contents?.compression).toString('utf8');
+}
+
+/** How often workers report, by profile. */
+const FREQUENCIES: Readonly<Record<string, string>> = {
+  '': '10s',
+  Default: '10s',
+  MediumUpdateAverageReaction: '20s',
+  LowUpdateSlowReaction: '1m0s',
+};
+
+/** How often workers report by a latency profile. @throws KubeletConfigError for an unknown one */
+export function reportFrequency(profile: string): string {
+  const frequency = FREQUENCIES[profile];
+  if (frequency !== undefined) return frequency;
+  const failed = 'failed to update the original kubelet configuration';
+  throw new KubeletConfigError(`unknown worker latency profile type found ${profile}, ${failed}`);
+}
+
+/**
+ * The configuration that users lay theirs over: from the templates of a pool's role, with the cluster's feature gates
+ * and TLS settings. Never from what is rendered, which holds the users' own settings already.
+ * @throws KubeletConfigError, TemplateError
+ */
+export function baseKubeletConfiguration(
+  input: Omit<GenerateInput, 'tlsMinVersion' | 'tlsCipherSuites'>,
+  role: string,
+  { featureGates, tlsProfile }: ClusterSettings,
+): KubeletConfiguration {
+  const configs = generateForRole({ ...input, ...tlsSettings(tlsProfile) }, role);
+  const text = configs.map(kubeletConfOf).find((found) => found !== undefined);
+  if (text === undefined) {
+    throw new KubeletConfigError(
+      'could not generate the original Kubelet config ignition: could not generate old kubelet config',
+    );
+  }
+  const base = parseKubeletConf(text);
+  if (Object.keys(featureGates).length === 0) return base;
+  return { ...base, featureGates: { ...((base.featureGates as object | undefined) ?? {}), ...featureGates } };
+}
+
+/** Adds how often a worker reports. An unknown profile is left out of account. */
+export function withLatency(
+  base: KubeletConfiguration,
+  role: string,
+  profile: string | undefined,
+): KubeletConfiguration {
+  const frequency = profile === undefined ? undefined : FREQUENCIES[profile];
+  if (role !== WORKER_POOL || frequency === undefined) return base;
+  return { ...base, nodeStatusUpdateFrequency: frequency };
+}
+
+const CGROUP_V2 = ['systemd.unified_cgroup_hierarchy=1', 'cgroup_no_v1="all"'];
+const CGROUP_V1 = ['systemd.unified_cgroup_hierarchy=0', 'systemd.legacy_systemd_cgroup_controller=1'];
+
+/** Kernel arguments for a version of control groups. @throws KubeletConfigError for version 1, which is gone */
+export function cgroupArguments(mode: string, current: readonly string[]): readonly string[] {
+  if (mode !== '' && mode !== 'v2') {
+    throw new KubeletConfigError(`cgroup mode ${mode} is not supported; cgroups v2 is the only one left`);
+  }
+  const kept = current.filter((argument) => !CGROUP_V1.includes(argument));
+  return [...kept, ...CGROUP_V2.filter((argument) => !kept.includes(argument))];
+}

@@ -1,0 +1,83 @@
+import type { ControllerConfig } from '../kinds/controller-config.ts';
+import { topologyOf } from '../pool/plan.ts';
+import { TemplateError } from './engine.ts';
+
+const KNOWN = new Set(
+  [
+    'aws',
+    'azure',
+    'baremetal',
+    'gcp',
+    'openstack',
+    'libvirt',
+    'ovirt',
+    'vsphere',
+    'kubevirt',
+    'powervs',
+    'none',
+  ].concat(['external', 'nutanix', 'local']),
+);
+const ON_PREM = new Set(['baremetal', 'ovirt', 'openstack', 'vsphere', 'nutanix']);
+/** Platforms whose machines are told that a cloud provider runs elsewhere. */
+const EXTERNAL_CLOUD = new Set([
+  'aws',
+  'azure',
+  'gcp',
+  'openstack',
+  'vsphere',
+  'kubevirt',
+  'powervs',
+  'nutanix',
+  'external',
+]);
+
+type Fields = Readonly<Record<string, unknown>>;
+const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
+
+const platformStatusOf = (config: ControllerConfig): Fields =>
+  fieldsOf(fieldsOf(config.spec?.infra?.status).platformStatus);
+
+/** What a cluster runs on, for the choice of templates. */
+export interface Platform {
+  readonly name: string;
+  /** The name that the cluster gave if it is not known; `none` is used then. */
+  readonly unknown?: string;
+}
+
+/**
+ * The platform of a cluster in lower case: from the Infrastructure, or else `spec.platform`.
+ * @throws TemplateError if there is none
+ */
+export function platformOf(config: ControllerConfig): Platform {
+  const type = platformStatusOf(config).type ?? config.spec?.platform;
+  if (typeof type !== 'string' || type === '') {
+    throw new TemplateError('cannot generate MachineConfigs when no platformStatus.type is set');
+  }
+  const name = type.toLowerCase();
+  if (name === '_base') throw new TemplateError('platform _base unsupported');
+  return KNOWN.has(name) ? { name } : { name: 'none', unknown: type };
+}
+
+/** What a kubelet's `--cloud-provider` is to be. */
+export const cloudProviderOf = ({ name }: Platform): string => (EXTERNAL_CLOUD.has(name) ? 'external' : '');
+
+/** Whether the cluster serves its own names although it stands in a cloud, and knows its load balancers. */
+function hasOwnNames(config: ControllerConfig): boolean {
+  const { type, ...platforms } = platformStatusOf(config);
+  const own = fieldsOf(platforms[String(type).toLowerCase()]);
+  const balancer = fieldsOf(own.cloudLoadBalancerConfig);
+  return balancer.dnsType === 'ClusterHosted' && balancer.clusterHosted !== undefined;
+}
+
+/** Directories of templates that a cluster uses, later ones win. */
+export function overlaysOf(config: ControllerConfig, { name }: Platform): readonly string[] {
+  const topology = topologyOf(config);
+  return [
+    '_base',
+    ...(ON_PREM.has(name) ? ['on-prem'] : []),
+    ...(hasOwnNames(config) ? ['cloud-platform-alt-dns'] : []),
+    name,
+    ...(topology === 'SingleReplica' ? ['sno'] : []),
+    ...(topology === 'DualReplica' ? ['two-node-with-fencing'] : []),
+  ];
+}
