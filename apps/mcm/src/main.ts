@@ -6,6 +6,7 @@ import { addCloudCommands } from './cloud-commands.ts';
 import { addClusterCommands } from './cluster-commands.ts';
 import { down } from './down.ts';
 import { UserError } from './errors.ts';
+import { addProviderCommands } from './provider/new.ts';
 import { status, statusLines } from './status.ts';
 import { DEFAULT_DATA_DIR } from './up/data-dir.ts';
 import { compileUpOptions, type UpFlags } from './up/options.ts';
@@ -92,6 +93,8 @@ program
 
 addCloudCommands(program, say);
 addClusterCommands(program, { say, random, signal: untilSignal });
+
+addProviderCommands(program, say);
 
 program
   .command('version')

@@ -50,7 +50,7 @@ function wrongFor({ type, enum: values, anyOf }: JsonSchema): unknown {
   if (type === 'integer' || type === 'number') return 'seven';
   if (type === 'boolean') return 'perhaps';
   if (type === 'object' || type === 'array') return 'a text';
-  return anyOf && anyOf.every((each) => each.type === 'string') ? 7 : undefined;
+  return anyOf?.every((each) => each.type === 'string') ? 7 : undefined;
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
