@@ -95,11 +95,13 @@ function say(
   wanted: Operation,
   now: Date,
   change: { readonly lastKnownState?: string } = {},
+  alike: (a: string, b: string) => boolean = () => true,
 ): Action[] {
   const status = { ...withOperation(o.machine.status, wanted, now), ...change };
   const old = o.machine.status?.lastOperation;
   const same = old?.description === wanted.description && old.state === wanted.state && old.type === wanted.type;
-  if (same || (wanted.state === 'Failed' && isSimilarStatus(o.machine.status, status))) return [];
+  const told = wanted.state === 'Failed' && alike(old?.description ?? '', wanted.description);
+  if (same || (told && isSimilarStatus(o.machine.status, status))) return [];
   const event = { type: 'Warning' as const, reason: 'DeletionBlocked', message: wanted.description };
   return [{ do: 'writeStatus', status, ...(wanted.state === 'Failed' ? { event } : {}) }];
 }
@@ -211,15 +213,23 @@ const isEmpty = ({ node, drain }: MachineObservation): boolean =>
 const becauseOf = ({ blockers, leaving }: DrainPlan): string =>
   blockers[0]?.text ?? `${leaving.length} pods are on their way out`;
 
+/** Whether two texts are of the same pods, budgets and volumes: in a long text another name would count as similar. */
+function namesTheSame(a: string, b: string): boolean {
+  const names = (text: string): string => [...new Set(text.match(/[\w.-]+\/[\w.-]+/g))].sort().join(' ');
+  return names(a) === names(b);
+}
+
 /** What holds the drain up stands in the status by name; pods that merely end take no write. */
 function describeDrain(o: MachineObservation, { blockers }: DrainPlan, now: Date): Action[] {
   if (blockers.length === 0) return [];
   const broken = blockers.filter(({ failed }) => failed);
+  const slow = blockers.filter(({ failed }) => !failed);
+  const also = slow.length > 0 ? `; waiting: ${texts(slow)}` : '';
   const wanted =
     broken.length > 0
-      ? operation(at('drain', `Drain failed due to - ${texts(broken)}. Will retry in next sync.`), 'Failed')
+      ? operation(at('drain', `Drain failed due to - ${texts(broken)}${also}. Will retry in next sync.`), 'Failed')
       : operation(at('drain', `Waiting: ${texts(blockers)}.`));
-  return say(o, wanted, now).map((action) =>
+  return say(o, wanted, now, {}, namesTheSame).map((action) =>
     action.do === 'writeStatus' ? { ...action, tellsDrain: true as const } : action,
   );
 }

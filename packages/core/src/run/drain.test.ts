@@ -358,3 +358,28 @@ test.each<[why: string, spec: object, after: (rig: Rig) => Promise<unknown>, bec
     { message: `Deleted without grace, whatever their budgets say, ${because}: default/web-1`, count: 1 },
   ]);
 });
+
+test('what is wrong and what is merely slow both stand in the status, by name', async () => {
+  const { rig } = await started(1);
+  await budget(rig, 0, 1);
+  await rig.admin
+    .resource(podDisruptionBudgets, NAMESPACE)
+    .patch('web', { type: 'merge', body: { spec: { minAvailable: null, maxUnavailable: 0 } } });
+  const status = {
+    observedGeneration: 2,
+    expectedPods: 1,
+    currentHealthy: 1,
+    desiredHealthy: 1,
+    disruptionsAllowed: 0,
+  };
+  await rig.admin
+    .resource(podDisruptionBudgets, NAMESPACE)
+    .patch('web', { type: 'merge', body: { status } }, { subresource: 'status' });
+  await rig.createPod('web-1', 'm-0', { app: 'web' });
+  await rig.createPod('stuck', 'm-0');
+  await rig.deleteMachine('m-0');
+  await rig.clock.advance(120_000);
+  expect(await rig.description('m-0')).toMatch(
+    /^Drain failed due to - .*budget default\/web is misconfigured.*; waiting: pod default\/stuck does not end\. Will retry in next sync\. Initiate node drain$/,
+  );
+});

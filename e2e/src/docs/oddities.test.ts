@@ -1,0 +1,37 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ROOT } from './sources.ts';
+
+const text = readFileSync(join(ROOT, 'docs/oddities.md'), 'utf8');
+const rows = [...text.matchAll(/^\| O-(\d+)\s+\|[^|]+\|(.*)\|$/gm)].map(([, id = '', here = '']) => ({
+  id: Number(id),
+  here,
+}));
+
+/** Numbers that the sheet does not give to the machine controller. */
+const NOT_GIVEN = [27, 66, 68, 69];
+
+test('each oddity has a row, in order, that names a test or a document, or says why it cannot arise', () => {
+  const ids = Array.from({ length: 71 }, (_, index) => index + 1).filter((id) => !NOT_GIVEN.includes(id));
+  expect(rows.map(({ id }) => id)).toEqual(ids);
+  expect(rows.filter(({ here }) => !/[›§]|_by construction_: \S/.test(here)).map(({ id }) => id)).toEqual([]);
+});
+
+test('every test and document that is named is there', () => {
+  const named = rows.flatMap(({ id, here }) =>
+    [...here.matchAll(/`([\w./-]+) ([›§]) ([^`]+)`/g)].map(([, path = '', sign = '', words = '']) => ({
+      id,
+      path,
+      sign,
+      words,
+    })),
+  );
+  expect(named.length).toBeGreaterThan(50);
+  const absent = named.filter(({ path, sign, words }) => {
+    const file = join(ROOT, /^(docs|e2e|packages)\//.test(path) ? path : `packages/core/src/${path}`);
+    if (!existsSync(file) || (sign === '›') !== path.endsWith('.test.ts')) return true;
+    return !readFileSync(file, 'utf8').includes(words);
+  });
+  expect(absent).toEqual([]);
+});
