@@ -242,7 +242,16 @@ export class ResourceHandler {
   }
 
   #view(context: Context, format: Format): ViewOptions {
-    return { served: context.served, format, query: context.request.query, now: this.#registry.now() };
+    const registry = this.#registry;
+    return {
+      served: context.served,
+      format,
+      query: context.request.query,
+      // Of a watch, ages are those at its events, not at its beginning.
+      get now() {
+        return registry.now();
+      },
+    };
   }
 
   /** What a read saw is answered once it is durable. What there was no room for has not happened: then it is read again. */

@@ -81,7 +81,10 @@ export const serviceAccountAdmission = (registry: Registry): AdmissionPlugin => 
     spec.serviceAccount = name;
     const account = lookup(registry, 'v1', 'ServiceAccount', namespace, name);
     if (account === undefined && name !== 'default') {
-      const why = `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`;
+      const found = name.includes('/')
+        ? `invalid resource name "${name}": [may not contain '/']`
+        : `serviceaccount "${name}" not found`;
+      const why = `error looking up service account ${namespace}/${name}: ${found}`;
       throw forbidden(served.kind, attributes.name || (pod.metadata.name ?? ''), why);
     }
     const automount = spec.automountServiceAccountToken ?? account?.automountServiceAccountToken ?? true;

@@ -230,6 +230,10 @@ export const SYSTEM_PRIORITIES: Readonly<Record<string, number>> = {
 };
 
 export const priorityClassStrategy: Strategy = {
+  // It never becomes another one.
+  prepareForCreate(object) {
+    object.metadata.generation = 1;
+  },
   setDefaults(object) {
     object.preemptionPolicy ??= 'PreemptLowerPriority';
   },

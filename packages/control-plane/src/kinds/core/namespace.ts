@@ -19,7 +19,7 @@ function finalizerCauses(namespace: ApiObject): StatusCause[] {
   for (const name of strings(namespace.spec, 'finalizers')) {
     const problems = qualifiedNameProblems(name);
     findings.problems('spec.finalizers', name, problems);
-    if (name !== 'kubernetes' && !name.includes('/') && (problems.length === 0 || name === '')) {
+    if (name !== 'kubernetes' && !name.includes('/')) {
       const why = 'name is neither a standard finalizer name nor is it fully qualified';
       findings.invalid('spec.finalizers', name, why);
     }

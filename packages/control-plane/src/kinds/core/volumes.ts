@@ -224,20 +224,24 @@ function attributesClassCauses(spec: Plain, status: Plain): StatusCause[] {
   return spec.volumeAttributesClassName === '' ? [forbiddenValue(field, `update to empty string ${why}`)] : [];
 }
 
-/** The source of a claim's data is kept under its old name and its new one; only some kinds have the old one. */
-function mirrorSource(spec: Plain): void {
-  const { dataSource, dataSourceRef } = spec;
-  if (isPlain(dataSourceRef)) {
-    if (dataSource === undefined && text(dataSourceRef, 'namespace') === '') spec.dataSource = { ...dataSourceRef };
-    return;
-  }
+/** Only these kinds may stand under the old name of a claim's source of data; of others it is dropped. */
+function dropSource(spec: Plain): void {
+  const { dataSource } = spec;
   if (!isPlain(dataSource)) return;
   const group = text(dataSource, 'apiGroup');
   const isKnown =
     (dataSource.kind === 'PersistentVolumeClaim' && group === '') ||
     (dataSource.kind === 'VolumeSnapshot' && group === 'snapshot.storage.k8s.io');
-  if (isKnown) spec.dataSourceRef = { ...dataSource };
-  else delete spec.dataSource;
+  if (!isKnown) delete spec.dataSource;
+}
+
+/** The source of a claim's data is kept under its old name and its new one. */
+function mirrorSource(spec: Plain): void {
+  const { dataSource, dataSourceRef } = spec;
+  if (isPlain(dataSource) && dataSourceRef === undefined) spec.dataSourceRef = { ...dataSource };
+  else if (isPlain(dataSourceRef) && dataSource === undefined && text(dataSourceRef, 'namespace') === '') {
+    spec.dataSource = { ...dataSourceRef };
+  }
 }
 
 export const claimStrategy = strategy({
@@ -245,11 +249,20 @@ export const claimStrategy = strategy({
     const spec = child(claim, 'spec');
     spec.volumeMode ??= 'Filesystem';
     for (const list of ['requests', 'limits']) roundAmounts(look(spec, 'resources')[list]);
-    mirrorSource(spec);
     preset(child(claim, 'status'), 'phase', 'Pending');
   },
   prepareForCreate(claim) {
+    const spec = child(claim, 'spec');
+    dropSource(spec);
+    mirrorSource(spec);
     claim.status = { phase: 'Pending' };
+  },
+  prepareForUpdate(claim, old, { subresource }) {
+    if (subresource !== '') return;
+    const spec = child(claim, 'spec');
+    // What is there already is judged as it is.
+    if (look(old, 'spec').dataSource === undefined) dropSource(spec);
+    mirrorSource(spec);
   },
   causes: claimCauses,
   change: claimChange,

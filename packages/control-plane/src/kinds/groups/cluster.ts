@@ -297,7 +297,6 @@ export const clusterKinds: readonly KindDefinition[] = [
     ...priorityClassStrategy,
     plural: 'priorityclasses',
     shortNames: ['pc'],
-    hasGeneration: true,
     ...clusterScoped,
   }),
   defineKind({

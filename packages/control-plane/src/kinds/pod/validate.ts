@@ -207,10 +207,10 @@ function windowsFindings(findings: Findings, spec: Plain, path: string): void {
 }
 
 /** Causes that a pod's spec gives (`ValidatePodSpec`), in the order of the real server. */
-export function podSpecCauses(spec: Plain, path: string): StatusCause[] {
+export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCause[] {
   const findings = new Findings();
   const grace = number(spec, 'terminationGracePeriodSeconds') ?? 30;
-  const volumes = volumeFindings(findings, spec, `${path}.volumes`);
+  const volumes = volumeFindings(findings, spec, `${path}.volumes`, podName);
   const context: ContainerContext = {
     volumes,
     claims: new Map(
@@ -255,6 +255,6 @@ function imageCauses(spec: Plain, path: string): StatusCause[] {
 }
 
 export const podCauses = (pod: ApiObject): StatusCause[] => [
-  ...podSpecCauses(look(pod, 'spec'), 'spec'),
+  ...podSpecCauses(look(pod, 'spec'), 'spec', pod.metadata.name),
   ...imageCauses(look(pod, 'spec'), 'spec'),
 ];

@@ -220,8 +220,11 @@ export function sourceFindings(findings: Findings, name: string, source: unknown
   if (isPlain(source)) RULES[name]?.(findings, source, `${at}.${name}`);
 }
 
-/** Rules of a pod's volumes. Returns the names of those that are good enough to be mounted. */
-export function volumeFindings(findings: Findings, spec: Plain, path: string): Set<string> {
+/**
+ * Rules of a pod's volumes. Returns the names of those that are good enough to be mounted.
+ * @param podName of a pod, not of a template: claims are named after it
+ */
+export function volumeFindings(findings: Findings, spec: Plain, path: string, podName = ''): Set<string> {
   const names = new Set<string>();
   const good = new Set<string>();
   for (const [index, volume] of items(spec, 'volumes').entries()) {
@@ -242,6 +245,11 @@ export function volumeFindings(findings: Findings, spec: Plain, path: string): S
       good.add(name);
     }
     findings.add(own.causes);
+    if (volume.ephemeral === undefined || podName === '') continue;
+    const claim = `${podName}-${name}`;
+    for (const problem of subdomainProblems(claim)) {
+      findings.invalid(`${at}.name`, name, `PVC name ${JSON.stringify(claim)}: ${problem}`);
+    }
   }
   return good;
 }
