@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { settle, TestPlane } from '../testing.ts';
+import { surplusEnded } from './pod-gc.ts';
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 const PODS = '/api/v1/namespaces/default/pods';
@@ -84,4 +85,49 @@ test('pods of a node that is gone are removed after a while', async () => {
   await plane.clock.advance(2_000);
   await settle();
   expect(await plane.exists(`${PODS}/p`)).toBe(false);
+});
+
+const give = (plane: TestPlane, name: string, spec: Record<string, unknown>, metadata: Record<string, unknown> = {}) =>
+  plane.must('POST', PODS, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, ...metadata },
+    spec: { containers: [{ name: 'c', image: 'i' }], ...spec },
+  });
+
+test('podgc, orphaned: a pod of a node that is gone fails, and says why, before it goes', async () => {
+  await using plane = await TestPlane.start('pod-garbage-collector');
+  await join(plane);
+  await give(plane, 'p', { nodeName: 'n' }, { finalizers: ['example.dev/stay'] });
+  await plane.must('DELETE', '/api/v1/nodes/n');
+  await plane.clock.advance(41_000);
+  await settle();
+  const pod = await plane.must('GET', `${PODS}/p`);
+  expect(pod.metadata.deletionTimestamp).toBeDefined();
+  expect(pod['status']).toMatchObject({
+    phase: 'Failed',
+    conditions: [
+      { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists' },
+    ],
+  });
+  expect(plane.errors).toEqual([]);
+});
+
+test('podgc, unscheduled: a dying pod that never had a node goes', async () => {
+  await using plane = await TestPlane.start('pod-garbage-collector');
+  await give(plane, 'p', { schedulerName: 'nobody' }, { finalizers: ['example.dev/stay'] });
+  await plane.must('DELETE', `${PODS}/p`);
+  expect((await plane.must('GET', `${PODS}/p`))['status']).toMatchObject({ phase: 'Failed' });
+});
+
+test('podgc, terminated: of too many pods that have ended the evicted go first, then the oldest', () => {
+  const ended = (name: string, day: number, reason?: string) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, creationTimestamp: `2024-01-0${day}T00:00:00Z` },
+    status: { phase: 'Failed', reason },
+  });
+  const pods = [ended('new', 3), ended('old', 1), ended('evicted', 4, 'Evicted'), ended('middle', 2)];
+  expect(surplusEnded(pods, 2).map(({ metadata }) => metadata.name)).toEqual(['evicted', 'old']);
+  expect(surplusEnded(pods, 4)).toEqual([]);
 });

@@ -1,13 +1,38 @@
+import { items, look, type Plain } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
-import { conditionOf, isDying, nodeNameOf } from '../runtime/objects.ts';
+import { conditionOf, isDying, isTerminal, nodeNameOf, timestamp } from '../runtime/objects.ts';
 import { NODES, PODS } from '../runtime/resources.ts';
 import { isOutOfService } from '../volumes/attach.ts';
 
 /** How long a node may be missing before its pods go: it may have been replaced by one of the same name. */
 const QUARANTINE_MS = 40_000;
+
+/** Pods that have ended and may stay; upstream looks at them every so often. */
+const MOST_ENDED = 12_500;
+const SWEEP_MS = 20_000;
+
+/** Evicted pods first, then the oldest. */
+function byUselessness(a: ApiObject, b: ApiObject): number {
+  const evicted = (pod: ApiObject): number => (look(pod, 'status').reason === 'Evicted' ? 0 : 1);
+  const made = ({ metadata }: ApiObject): string => metadata.creationTimestamp ?? '';
+  const order = (pod: ApiObject): string => `${made(pod)} ${pod.metadata.name}`;
+  return evicted(a) - evicted(b) || (order(a) < order(b) ? -1 : 1);
+}
+
+/** Which of the pods that have ended are too many. */
+export const surplusEnded = (pods: readonly ApiObject[], most = MOST_ENDED): ApiObject[] =>
+  pods.toSorted(byUselessness).slice(0, Math.max(0, pods.length - most));
+
+/** The status of a pod that nobody can end any more: it has failed, for the reason that the condition says. */
+function failedStatus(pod: ApiObject, condition: Plain | undefined): Plain | undefined {
+  const phase = isTerminal(pod) ? {} : { phase: 'Failed' };
+  if (condition === undefined) return isTerminal(pod) ? undefined : phase;
+  const others = items(look(pod, 'status'), 'conditions').filter(({ type }) => type !== condition.type);
+  return { ...phase, conditions: [...others, condition] };
+}
 
 /** A node that is not ready and said to be out of service: its kubelet will end no pod any more. */
 const isExpelled = (node: ApiObject | undefined): boolean =>
@@ -20,16 +45,27 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   /** Since when a node is known to be missing. */
   const missing = new Map<string, number>();
 
-  const remove = async (key: string, pod: ApiObject): Promise<void> => {
-    const preconditions = { uid: pod.metadata.uid ?? '' };
-    await allowing(api.delete(PODS, splitKey(key), { gracePeriodSeconds: 0, preconditions }), 404, 409);
+  /** Pods that have ended. */
+  const ended = new Set<string>();
+
+  /** Says that a pod has failed, and takes it away. */
+  const remove = async (key: string, pod: ApiObject, condition?: Plain): Promise<void> => {
+    const { uid = '' } = pod.metadata;
+    const status = failedStatus(pod, condition);
+    if (status !== undefined) {
+      const place = { ...splitKey(key), subresource: 'status' };
+      const told = await allowing(api.patch(PODS, place, { metadata: { uid }, status }), 404, 409);
+      if (told === undefined) return;
+    }
+    await allowing(api.delete(PODS, splitKey(key), { gracePeriodSeconds: 0, preconditions: { uid } }), 404, 409);
   };
 
   const work = queue(async (key) => {
     const pod = pods.get(key);
     if (pod === undefined) return;
     const node = nodeNameOf(pod);
-    if (isDying(pod) && isExpelled(nodes.get(node))) return remove(key, pod);
+    // No kubelet has a pod that never came to a node.
+    if (isDying(pod) && (node === '' || isExpelled(nodes.get(node)))) return remove(key, pod);
     if (node === '' || nodes.get(node) !== undefined) return;
     const now = clock.now().getTime();
     const since = missing.get(node) ?? now;
@@ -37,7 +73,19 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     if (now < since + QUARANTINE_MS) return work.addAt(key, new Date(since + QUARANTINE_MS));
     // Not from the cache alone: the node may have come this very moment.
     if ((await allowing(api.get(NODES, { name: node }), 404)) !== undefined) return;
-    await remove(key, pod);
+    await remove(key, pod, {
+      type: 'DisruptionTarget',
+      status: 'True',
+      lastProbeTime: null,
+      lastTransitionTime: timestamp(clock.now()),
+      reason: 'DeletionByPodGC',
+      message: 'PodGC: node no longer exists',
+    });
+  });
+
+  const sweep = queue(async () => {
+    const known = [...ended].map((key) => pods.get(key)).filter((pod) => pod !== undefined);
+    for (const pod of surplusEnded(known)) await remove(keyOf(pod), pod);
   });
 
   nodes.onChange(({ type, object, old }) => {
@@ -53,11 +101,14 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   });
   pods.onChange(({ type, object, old }) => {
     const node = nodeNameOf(object);
+    if (type !== 'deleted' && isTerminal(object)) ended.add(keyOf(object));
+    else ended.delete(keyOf(object));
+    if (ended.size > MOST_ENDED) sweep.addAfter('', SWEEP_MS);
     if (type === 'deleted') {
       if (podsOn(node).length === 0) missing.delete(node);
       return;
     }
-    if (isDying(object) && isExpelled(nodes.get(node))) work.add(keyOf(object));
+    if (isDying(object) && (node === '' || isExpelled(nodes.get(node)))) work.add(keyOf(object));
     if (node !== '' && nodeNameOf(old ?? { ...object, spec: {} }) !== node && nodes.get(node) === undefined) {
       work.add(keyOf(object));
     }
@@ -65,7 +116,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Removes pods whose node is gone, and dying ones of nodes that are out of service.
+ * Removes pods whose node is gone, dying ones of nodes that are out of service or that never had a node, and the oldest of too many that have ended.
  * @see kubernetes pkg/controller/podgc
  */
 export const podGarbageCollector: Controller = { name: 'pod-garbage-collector', setup };
