@@ -54,6 +54,8 @@ export interface StackOptions {
   readonly clock?: Clock;
   /** Flags of the control plane beside those that every stack has. */
   readonly planeFlags?: readonly string[];
+  /** Flags of the manager beside those that every stack has. */
+  readonly managerFlags?: readonly string[];
 }
 
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
@@ -106,7 +108,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     `--namespace=${NAMESPACE}`,
     '--port=0',
   ];
-  const manager = program('machine-controller-manager', '@mcm/machine-controller-manager/main', flags);
+  const manager = program('machine-controller-manager', '@mcm/machine-controller-manager/main', [
+    ...flags,
+    ...(options.managerFlags ?? []),
+  ]);
   const machineController = program('machine-controller-local', '@mcm/provider-local/main', flags);
 
   const stack: Stack = {

@@ -6,6 +6,7 @@ import { type ProcessName, World } from './world.ts';
 /** Acts of a history before it calms down. */
 const MAX_ACTS = 10;
 const MAX_REPLICAS = 4;
+const MAX_SICK_REPLICAS = 7;
 const MAX_PAUSE_MS = 60_000;
 /** The longest that anything waits once all is well: a health timeout, then a deletion tried every 10 minutes, then a birth. */
 const CALM_MS = 2 * 3_600_000;
@@ -14,6 +15,9 @@ const LAST_WRITES_MS = 60_000;
 const QUIET_MS = 600_000;
 /** A silent watch is opened anew within this. */
 const SILENCE_MS = 160_000;
+
+/** Seeds from here on tell of machines that are marked as Failed in the middle of rolls, several at once. */
+export const SICK_SEEDS = 10_000;
 
 const PROCESSES: readonly ProcessName[] = ['manager', 'machine-controller'];
 const GROUPS: readonly (readonly Caller[])[] = [
@@ -42,6 +46,7 @@ class RandomHistory {
   #replicas = 2;
   #class = 'blue';
   #silenced = false;
+  readonly #sick: boolean;
   #acts: readonly (() => Promise<void> | void)[];
 
   constructor(world: World, seed: number) {
@@ -62,6 +67,8 @@ class RandomHistory {
       () => this.#kill(),
       () => this.#restartCloud(),
     ];
+    this.#sick = seed >= SICK_SEEDS;
+    if (this.#sick) this.#acts = [...this.#acts, ...often, ...Array.from({ length: 12 }, () => () => this.#sicken())];
   }
 
   async run(): Promise<void> {
@@ -105,7 +112,7 @@ class RandomHistory {
   }
 
   async #scale(): Promise<void> {
-    this.#replicas = this.#dice.number(MAX_REPLICAS + 1);
+    this.#replicas = this.#dice.number((this.#sick ? MAX_SICK_REPLICAS : MAX_REPLICAS) + 1);
     await this.#world.change({ replicas: this.#replicas });
   }
 
@@ -117,6 +124,13 @@ class RandomHistory {
   async #deleteByHand(): Promise<void> {
     const machine = this.#dice.one(await this.#world.machines());
     if (machine && !machine.metadata.deletionTimestamp) await this.#world.deleteMachine(machine.metadata.name);
+  }
+
+  async #sicken(): Promise<void> {
+    const well = (await this.#world.machines()).filter(
+      ({ metadata, status }) => !metadata.deletionTimestamp && status?.currentStatus?.phase === 'Running',
+    );
+    for (const { metadata } of well.slice(0, 1 + this.#dice.number(3))) await this.#world.failMachine(metadata.name);
   }
 
   #faultyCloud(): void {
@@ -211,7 +225,7 @@ export async function play(seed: number): Promise<Outcome> {
     machine,
     kubelets: { joinDelay: 500 * (seed % 7) },
     maxSurge: surge,
-    maxUnavailable: surge === 0 ? 1 : seed % 2,
+    maxUnavailable: surge === 0 ? 1 + (seed >= SICK_SEEDS ? seed % 2 : 0) : seed % 2,
     restartAfterMs: 1_000 * (seed % 11),
   });
   const violations: string[] = [];

@@ -1,5 +1,6 @@
 import type { Machine } from '@mcm/api';
-import type { Change, Clock } from '@mcm/kube';
+import { type Change, type Clock, controllerOf } from '@mcm/kube';
+import { RepairJudge } from './repair-judge.ts';
 
 /** The size that a user asked for, and how far a rollout may stray from it. */
 export interface Wish {
@@ -41,9 +42,14 @@ export class Witness {
   readonly #lostAt = new Map<string, number>();
   #wishes: { readonly since: number; readonly wish: Wish }[] = [];
   #silencedAt = Number.NEGATIVE_INFINITY;
+  readonly #repairs: RepairJudge;
+  readonly #replicasOf: (setUid: string) => number;
 
-  constructor(clock: Clock) {
+  /** @param replicasOf What a set is to have, by its UID. */
+  constructor(clock: Clock, replicasOf: (setUid: string) => number = () => 0) {
     this.#clock = clock;
+    this.#repairs = new RepairJudge(clock);
+    this.#replicasOf = replicasOf;
     this.#start = clock.now().getTime();
   }
 
@@ -81,6 +87,7 @@ export class Witness {
     const before = this.#machines.get(name);
     if (change.type === 'deleted') {
       this.#machines.delete(name);
+      this.#repairs.gone(change.object);
       this.note('state', `machine ${name} is gone`);
       return;
     }
@@ -92,6 +99,7 @@ export class Witness {
   #appeared(machine: Machine): void {
     this.note('state', `machine ${machine.metadata.name} appeared, class ${machine.spec.class.name ?? ''}`);
     if (this.#foreign.has(machine.metadata.name)) return;
+    this.#repairs.appeared(machine);
     const alive = this.#ours().filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     const most = Math.max(...this.#recentWishes().map(({ replicas, maxSurge }) => replicas + maxSurge));
     if (alive.length > most) {
@@ -107,10 +115,18 @@ export class Witness {
     }
     const deleted = !before.metadata.deletionTimestamp && machine.metadata.deletionTimestamp !== undefined;
     if (deleted) this.note('state', `machine ${name} is told to go${byHand ? ' by hand' : ''}`);
+    this.#judgeRepair(before, machine, byHand);
     if (isAvailable(machine)) this.#lostAt.delete(uid);
     if (!isAvailable(before) || isAvailable(machine)) return;
     if (deleted && !byHand) this.#decided(name);
     else this.#lostAt.set(uid, this.#clock.now().getTime());
+  }
+
+  /** One by the default of `--max-unhealthy-replacements`, whatever a rollout does beside it. */
+  #judgeRepair(before: Machine, machine: Machine, byHand: boolean): void {
+    const replicas = byHand ? 0 : this.#replicasOf(controllerOf(machine)?.uid ?? '');
+    const underWay = this.#repairs.changed(before, machine, replicas);
+    if (underWay.length > 1) this.violate(`${underWay.join(' and ')} were being replaced at once`);
   }
 
   /** An available machine goes by a decision of ours: the others must do. What was lost just now may not be known yet. */

@@ -1,4 +1,13 @@
-import { crds, type Machine, type MachineDeployment, machineClasses, machineDeployments, machines } from '@mcm/api';
+import {
+  crds,
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machineClasses,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { buildMachineController } from '@mcm/core';
 import {
@@ -79,6 +88,8 @@ export class World {
   readonly witness: Witness;
   /** Writes of the controllers that the server answered, as `verb resource name`. */
   readonly writes: string[] = [];
+  /** Replicas of the sets, by UID. */
+  readonly #sizes = new Map<string, number>();
   readonly #plane: Plane;
   readonly #options: WorldOptions;
   readonly #running = new Map<ProcessName, Running>();
@@ -100,7 +111,7 @@ export class World {
     this.#deathsLeft = new Map(Object.entries(options.deaths ?? {}) as [ProcessName, Death][]);
     this.#cloudRandom = seededRandom((options.seed ?? 1) + 1);
     this.#random = seededRandom((options.seed ?? 1) + 2);
-    this.witness = new Witness(clock);
+    this.witness = new Witness(clock, (uid) => this.#sizes.get(uid) ?? 0);
     this.network = new Network({
       random: seededRandom((options.seed ?? 1) + 3),
       kill: (caller) => caller !== 'kubelets' && this.kill(caller),
@@ -201,9 +212,14 @@ export class World {
 
   #watchMachines(): void {
     const { clock, log } = this;
-    const informer = createInformer<Machine>(this.admin, machines, { clock, log, random: seededRandom(0) });
+    const options = { clock, log, random: seededRandom(0) };
+    const sets = createInformer<MachineSet>(this.admin, machineSets, options);
+    sets.onChange(({ object: { metadata, spec } }) => this.#sizes.set(metadata.uid, spec.replicas ?? 0));
+    const informer = createInformer<Machine>(this.admin, machines, options);
     informer.onChange(this.witness.onChange);
-    void informer.run(this.#end.signal).catch((error: unknown) => this.witness.violate(String(error)));
+    for (const one of [sets, informer]) {
+      void one.run(this.#end.signal).catch((error: unknown) => this.witness.violate(String(error)));
+    }
   }
 
   /** Ends a process as SIGKILL does; it is started again. */
@@ -369,6 +385,17 @@ export class World {
       metadata: { name, namespace: NAMESPACE },
       spec: { ...settings, class: { kind: 'MachineClass', name: 'blue' } },
     });
+  }
+
+  /** Somebody who knows more marks the machine as Failed. */
+  async failMachine(name: string): Promise<void> {
+    this.witness.note('act', `${name} is marked as Failed`);
+    const lastUpdateTime = this.clock.now().toISOString();
+    const currentStatus = { phase: 'Failed', lastUpdateTime };
+    const lastOperation = { type: 'HealthCheck', state: 'Failed', description: 'Marked by hand', lastUpdateTime };
+    await this.admin
+      .resource<Machine>(machines, NAMESPACE)
+      .patch(name, { type: 'merge', body: { status: { currentStatus, lastOperation } } }, { subresource: 'status' });
   }
 
   async deleteMachine(name: string): Promise<void> {
