@@ -107,8 +107,10 @@ export function explainDeployment(
   }
 }
 
+const MENDABLE: readonly string[] = [MachineDeploymentConditions.InvalidSpec, MachineDeploymentConditions.InputIgnored];
+
 const cureOf = ({ type, message }: { readonly type: string; readonly message: string }): string[] =>
-  type === MachineDeploymentConditions.InvalidSpec ? [`mend ${message}`] : [];
+  MENDABLE.includes(type) ? [`mend ${message}`] : [];
 
 function nextOf(deployment: MachineDeployment, plan: RolloutPlan, changes: readonly string[]): string {
   if (changes.length > 0) return plan.because;

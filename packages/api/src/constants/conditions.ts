@@ -13,6 +13,8 @@ export const MachineDeploymentConditions = {
   RolloutBlocked: 'RolloutBlocked',
   /** So many machines fell silent together that unhealthy ones are not replaced. */
   ReplacementHeld: 'ReplacementHeld',
+  /** Part of what is written cannot be done as it is written; the rest is. Ours. */
+  InputIgnored: 'InputIgnored',
 } as const;
 
 /** Type of a MachineDeployment condition. */

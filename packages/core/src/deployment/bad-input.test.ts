@@ -228,6 +228,7 @@ describe('known from the cluster only', () => {
 
   test.each<[string, Record<string, string>, string | undefined]>([
     ['a trigger without a time that is one', { [Annotations.TriggerDeletion]: 'x~yesterday~y' }, 'ScaleInRefused'],
+    ['a trigger that can be no name', { [Annotations.TriggerDeletion]: '???' }, 'ScaleInRefused'],
     ['a scale-in that is no JSON', { [Annotations.ScaleIn]: 'the big one' }, 'ScaleInRefused'],
     ['a canary that is no number', { [Annotations.RolloutCanary]: 'some' }, 'InvalidSpec'],
     [
@@ -237,11 +238,11 @@ describe('known from the cluster only', () => {
     ],
     ['a pause that is no duration', { [Annotations.RolloutBatchPause]: '5' }, 'InvalidSpec'],
     ['a revision that is no number', { [Annotations.Revision]: 'the best' }, undefined],
-    ['a time of the scaler that is none', { [Annotations.LastReplicaChangeByScaler]: 'now-ish' }, undefined],
+    ['a time of the scaler that is none', { [Annotations.LastReplicaChangeByScaler]: 'now-ish' }, 'InputIgnored'],
     [
       'a creation timeout that is none',
       { 'node.machine.sapcloud.io/effective-creation-timeout': 'a while' },
-      undefined,
+      'InputIgnored',
     ],
     ['a kilobyte of anything', { 'example.org/x': '\u0001🙂"\\'.repeat(200) }, undefined],
   ])('rubbish in annotations, %s: it costs no machine', async (_title, annotations, reason) => {

@@ -162,7 +162,7 @@ export function planScaleIn(snapshot: ScaleInSnapshot): ScaleInPlan | undefined 
   if (text === undefined) return undefined;
   const parsed = parseScaleIn(text);
   const refuse = (requestID: string, why: string, to: number | undefined): ScaleInPlan => {
-    const message = `Refused scale-in ${requestID}: ${why}`;
+    const message = `Refused scale-in${requestID === '' ? '' : ` ${requestID}`}: ${why}`;
     const event = { type: 'Warning', reason: ScaleInReasons.Refused, message } as const;
     const annotations =
       requestID === ''

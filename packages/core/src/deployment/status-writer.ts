@@ -25,6 +25,7 @@ const OURS: readonly MachineDeploymentConditionType[] = [
   MachineDeploymentConditions.InvalidSpec,
   MachineDeploymentConditions.RolloutBlocked,
   MachineDeploymentConditions.ReplacementHeld,
+  MachineDeploymentConditions.InputIgnored,
 ];
 
 /** Writes what a deployment says of itself, when it says something new. */

@@ -99,10 +99,13 @@ export function planTriggers(
   };
 }
 
+/** What can be a machine's name; an empty entry is none. */
+const NAME = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$/;
+
 const rubbish = (text: string): string[] =>
   text
     .split(',')
-    .filter((entry) => entry.split('~').length > 2)
+    .filter((entry) => entry.split('~').length > 2 || !NAME.test(entry.split('~')[0]?.trim() ?? ''))
     .map((entry) => `${entry.trim()} (must be name~time)`);
 
 /** A machine that somebody wants deleted and that stays for now. */

@@ -1,4 +1,4 @@
-import { crds, type MachineDeployment, machineClasses, machineDeployments, machineSets } from '@mcm/api';
+import { Annotations, crds, type MachineDeployment, machineClasses, machineDeployments, machineSets } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { describe, expect, test } from 'vitest';
 import { checkPlan } from './guard.ts';
@@ -374,5 +374,58 @@ describe('the new set cannot be made', () => {
     expect(foreign?.metadata.labels).toEqual(labels);
     expect(foreign?.metadata.ownerReferences ?? []).toEqual([]);
     expect(await world.sets()).toHaveLength(2);
+  });
+});
+
+describe('what is not done as it is written', () => {
+  const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: '10%' } } as const;
+
+  test('limits that both come to 0 are said, for as long as they do, and one machine is rolled at a time', async () => {
+    await using world = await start();
+    await world.deploy(3, { strategy });
+    await world.until(() => world.complete(), 60);
+    expect(await types(world)).toEqual(['Available', 'InputIgnored', 'Progressing']);
+    const said = await conditionOf(world, 'InputIgnored');
+    expect(said).toMatchObject({ status: 'True', reason: 'LimitsComeToZero' });
+    expect(said?.message).toContain('spec.strategy.rollingUpdate: maxSurge 0 and maxUnavailable 10% come to 0 of 3');
+    expect(await told(world, 'InputIgnored')).toHaveLength(1);
+    await world.changeClass('large');
+    await world.until(() => world.complete(), 120);
+    await world.change({ spec: { replicas: 10 } });
+    await world.until(() => world.complete(), 120);
+    await world.pass(5);
+    expect(await types(world)).toEqual(WELL);
+    expect(await told(world, 'InputIgnored')).toHaveLength(1);
+  });
+
+  test.each([
+    ['all', 4, { maxSurge: 0, maxUnavailable: 1 }],
+    ['a surge', 4, { maxSurge: '1%', maxUnavailable: 0 }],
+    ['a percentage that comes to one', 10, { maxSurge: 0, maxUnavailable: '10%' }],
+  ])('%s is as it should be', async (_title, replicas, rollingUpdate) => {
+    await using world = await start();
+    await world.deploy(replicas, { strategy: { type: 'RollingUpdate', rollingUpdate } });
+    await world.until(() => world.complete(), 60);
+    expect(await types(world)).toEqual(WELL);
+  });
+
+  test.each([
+    [Annotations.EffectiveCreationTimeout, 'soon', '20m'],
+    [Annotations.LastReplicaChangeByScaler, 'yesterday', '2026-01-01T12:00:00Z'],
+  ])('rubbish in %s is named; nothing is made or deleted for it', async (key, rubbish, sense) => {
+    await using world = await start();
+    await world.deploy(2);
+    await world.until(() => world.complete(), 60);
+    const before = (await world.machines()).map(({ metadata }) => metadata.uid);
+    await world.change({ metadata: { annotations: { [key]: rubbish } } });
+    await world.pass(5);
+    expect(await conditionOf(world, 'InputIgnored')).toMatchObject({ reason: 'AnnotationNotUnderstood' });
+    const [event, ...more] = await told(world, 'InputIgnored');
+    expect([event?.type, more.length]).toEqual(['Warning', 0]);
+    expect(event?.message).toContain(`metadata.annotations[${key}]: "${rubbish}" is not heeded`);
+    await world.change({ metadata: { annotations: { [key]: sense } } });
+    await world.pass(5);
+    expect(await types(world)).toEqual(WELL);
+    expect((await world.machines()).map(({ metadata }) => metadata.uid)).toEqual(before);
   });
 });

@@ -2,6 +2,7 @@ import { type MachineDeployment, MachineDeploymentConditions, type MachineDeploy
 import { breakerMessage } from '../disruption/override.ts';
 import { listed } from '../disruption/repairs.ts';
 import { type ConditionChange, findCondition } from '../set/conditions.ts';
+import { ignoredInput } from './ignored-input.ts';
 import type { PlannedEvent } from './rollback.ts';
 import type { View } from './view.ts';
 
@@ -82,7 +83,8 @@ export function troublesOf(view: View, blocked: boolean): Troubles {
   const refused = blocked ? undefined : rollbackRefused(view);
   const invalid = selectorsOverlap(view) ?? classNotFound(view);
   const held = replacementHeld(view);
-  const conditions = [...(invalid ? [invalid] : []), ...(held ? [held] : [])];
+  const ignored = ignoredInput(deployment);
+  const conditions = [invalid, held, ignored].filter((one) => one !== undefined);
   const begun = conditions.filter(({ type, reason }) => said(deployment, type)?.reason !== reason);
   const events = begun.map(({ type, message }): PlannedEvent => ({ type: 'Warning', reason: type, message }));
   if (!held && said(deployment, ReplacementHeld)) {
