@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROOT } from '../docs/sources.ts';
-import { build, fileIn, filesIn, type Manifest, pack, publicPackages } from './packages.ts';
+import { build, fileIn, filesIn, type Manifest, packAll } from './packages.ts';
 import { type Packed, type Registry, serveRegistry } from './registry.ts';
 
 /**
@@ -23,12 +23,13 @@ let registry: Registry;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mcm-guide-'));
   await build();
-  const made: Packed[] = [];
-  for (const each of publicPackages()) {
-    const tarball = await pack(each, folder);
-    made.push({ tarball, manifest: JSON.parse(await fileIn(tarball, 'package.json')) as Manifest });
-  }
-  packed = made;
+  const tarballs = await packAll(folder);
+  packed = await Promise.all(
+    tarballs.map(async (tarball) => ({
+      tarball,
+      manifest: JSON.parse(await fileIn(tarball, 'package.json')) as Manifest,
+    })),
+  );
   registry = await serveRegistry(packed);
 }, LONG);
 

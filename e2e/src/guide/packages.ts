@@ -19,13 +19,13 @@ export interface Manifest {
 }
 
 /** A package of the workspace that is published. */
-export interface PublicPackage {
+interface PublicPackage {
   readonly folder: string;
   readonly manifest: Manifest;
 }
 
 /** Every package that is not private. */
-export function publicPackages(): readonly PublicPackage[] {
+function publicPackages(): readonly PublicPackage[] {
   return ['packages', 'providers', 'apps'].flatMap((room) =>
     readdirSync(join(ROOT, room))
       .map((name) => join(ROOT, room, name))
@@ -43,10 +43,13 @@ export const build = async (): Promise<void> => {
   await run('npx', ['-y', 'pnpm@12', 'build'], { cwd: ROOT, maxBuffer: 1 << 26 });
 };
 
-/** Packs a package into a folder. @returns the tarball's path */
-export async function pack({ folder, manifest }: PublicPackage, into: string): Promise<string> {
-  await run('npx', ['-y', 'pnpm@12', 'pack', '--pack-destination', into], { cwd: folder, maxBuffer: 1 << 26 });
-  return join(into, `${manifest.name.replace('@', '').replace('/', '-')}-${manifest.version}.tgz`);
+/** Packs all public packages into a folder. @returns paths of the tarballs */
+export async function packAll(into: string): Promise<readonly string[]> {
+  const rooms = ['packages', 'providers', 'apps'].flatMap((room) => ['--filter', `./${room}/*`]);
+  await run('npx', ['-y', 'pnpm@12', ...rooms, 'pack', '--pack-destination', into], { cwd: ROOT, maxBuffer: 1 << 26 });
+  return publicPackages().map(({ manifest: { name, version } }) =>
+    join(into, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`),
+  );
 }
 
 /** Text of a file in a tarball. */
