@@ -7,6 +7,7 @@ import { UserError } from './errors.ts';
 import { deploymentLines, explainDeployment } from './explain/deployment.ts';
 import { explainMachine, explainMachineDrain, type MachineTarget } from './explain/machine.ts';
 import { addInspectCommands } from './inspect-commands.ts';
+import { addInstall } from './install/command.ts';
 import { pause, restart, resume, type Target, undo } from './rollout/actions.ts';
 import { history, revisionTemplate } from './rollout/history.ts';
 import { followStatus } from './rollout/status.ts';
@@ -25,6 +26,7 @@ export function addClusterCommands(program: Command, surroundings: CommandSurrou
   addExplain(program, surroundings);
   addDrain(program, surroundings);
   addInspectCommands(program, surroundings.say);
+  addInstall(program, surroundings.say, surroundings.signal);
 }
 
 const deploymentName = (text: string): string => nameOf('MachineDeployment', text);

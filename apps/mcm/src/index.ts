@@ -1,3 +1,6 @@
 export { UserError } from './errors.ts';
+export { deployFiles } from './install/files.ts';
+export { type InstallSection, installSections } from './install/objects.ts';
+export { DEFAULT_INSTALL, type InstallSettings } from './install/settings.ts';
 export { Program, type ProgramSpec, type ProgramState } from './up/processes.ts';
 export { userDataFor } from './up/user-data.ts';

@@ -1,14 +1,21 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { deployFiles } from 'mcm';
 import { fieldReferenceFiles } from './field-reference.ts';
 import { flagReferenceFiles } from './flag-reference.ts';
 import { metricReferenceFiles } from './metric-reference.ts';
 import { providerReferenceFiles } from './provider-reference.ts';
 import { ROOT } from './sources.ts';
 
-/** Every generated page of the documentation: its path in the workspace, and its text. */
+/** Every generated page of the documentation, and the manifests: path in the workspace, and text. */
 export const generatedPages = (): ReadonlyMap<string, string> =>
-  new Map([...providerReferenceFiles(), ...flagReferenceFiles(), ...metricReferenceFiles(), ...fieldReferenceFiles()]);
+  new Map([
+    ...providerReferenceFiles(),
+    ...flagReferenceFiles(),
+    ...metricReferenceFiles(),
+    ...fieldReferenceFiles(),
+    ...deployFiles(),
+  ]);
 
 /** Those that are not as they must be. */
 export const stalePages = (): readonly string[] =>

@@ -1,0 +1,86 @@
+import { type Command, Option } from 'commander';
+import type { ClusterFlags } from '../cluster.ts';
+import { inCluster, withCluster } from '../cluster-options.ts';
+import { applyObjects } from './apply.ts';
+import { yamlStream } from './kustomize.ts';
+import { installSections } from './objects.ts';
+import { DEFAULT_INSTALL, type InstallPart, type InstallSettings } from './settings.ts';
+
+type InstallFlags = ClusterFlags & {
+  readonly dryRun?: boolean;
+  readonly part: InstallPart;
+  readonly with: readonly string[];
+  readonly provider: string;
+  readonly managerImage?: string;
+  readonly controllerImage?: string;
+  readonly replicas: string;
+  readonly forceConflicts?: boolean;
+};
+
+const OPTIONAL = installSections(DEFAULT_INSTALL).flatMap(({ name, optional }) => (optional === true ? [name] : []));
+
+function settingsOf(flags: InstallFlags): InstallSettings {
+  const controller = DEFAULT_INSTALL.images.controller.replace(DEFAULT_INSTALL.provider, flags.provider);
+  return {
+    ...DEFAULT_INSTALL,
+    namespace: flags.namespace,
+    provider: flags.provider,
+    replicas: Number(flags.replicas),
+    images: {
+      manager: flags.managerImage ?? DEFAULT_INSTALL.images.manager,
+      controller: flags.controllerImage ?? controller,
+    },
+    kubeconfigs: {
+      ...DEFAULT_INSTALL.kubeconfigs,
+      ...(flags.part === 'control' ? { target: '/etc/mcm/target/kubeconfig' } : {}),
+    },
+  };
+}
+
+/** What the flags ask for. */
+const objectsOf = (flags: InstallFlags): readonly object[] =>
+  installSections(settingsOf(flags))
+    .filter(({ cluster }) => flags.part === 'all' || flags.part === cluster)
+    .filter(({ name, optional }) => optional !== true || flags.with.includes(name))
+    .flatMap(({ objects }) => objects);
+
+/** Adds `install`: everything of the pod of two containers, printed or applied. */
+export function addInstall(program: Command, say: (line: string) => void, signal: () => AbortSignal): void {
+  withCluster(
+    program
+      .command('install')
+      .description(
+        'apply CRDs, roles, webhooks and the pod of both controllers to a cluster (server-side apply), or print them',
+      )
+      .option('--dry-run', 'print the objects and apply nothing; needs no cluster')
+      .addOption(
+        new Option(
+          '--part <part>',
+          'where nodes are in another cluster: control there where machines are, target in the other',
+        )
+          .choices(['all', 'control', 'target'])
+          .default('all'),
+      )
+      .addOption(
+        new Option('--with <name...>', 'what not every cluster can have or wants')
+          .choices(OPTIONAL)
+          .default([], 'none'),
+      )
+      .addOption(
+        new Option('--provider <name>', 'whose machine controller')
+          .choices(['aws', 'azure', 'gcp', 'local'])
+          .default('local'),
+      )
+      .option('--manager-image <image>', 'image of the machine-controller-manager')
+      .option('--controller-image <image>', 'image of the machine controller')
+      .option('--replicas <count>', 'pods; one leads, the others stand by', '2')
+      .option('--force-conflicts', 'take fields over that others have set'),
+  ).action(async (flags: InstallFlags) => {
+    const objects = objectsOf(flags);
+    if (flags.dryRun === true) return say(yamlStream(objects).trimEnd());
+    await inCluster(flags, 'install', async ({ client }) => {
+      const options = { force: flags.forceConflicts === true, signal: signal() };
+      for (const { what } of await applyObjects(client, objects, options)) say(`${what} applied`);
+    });
+  });
+}

@@ -1,0 +1,40 @@
+import { APP, type InstallSettings, LABELS } from './settings.ts';
+
+const GROUP = 'flowcontrol.apiserver.k8s.io/v1';
+
+/**
+ * A share of the API server that nobody else's requests can take: a controller that cannot renew its lease or write a drain's
+ * progress in a storm is one that makes the storm longer.
+ */
+export const fairness = ({ namespace }: InstallSettings): readonly object[] => [
+  {
+    apiVersion: GROUP,
+    kind: 'PriorityLevelConfiguration',
+    metadata: { name: APP, labels: LABELS },
+    spec: {
+      type: 'Limited',
+      limited: {
+        nominalConcurrencyShares: 20,
+        lendablePercent: 80,
+        limitResponse: { type: 'Queue', queuing: { queues: 16, handSize: 4, queueLengthLimit: 200 } },
+      },
+    },
+  },
+  {
+    apiVersion: GROUP,
+    kind: 'FlowSchema',
+    metadata: { name: APP, labels: LABELS },
+    spec: {
+      priorityLevelConfiguration: { name: APP },
+      matchingPrecedence: 800,
+      distinguisherMethod: { type: 'ByUser' },
+      rules: [
+        {
+          subjects: [{ kind: 'ServiceAccount', serviceAccount: { name: APP, namespace } }],
+          resourceRules: [{ apiGroups: ['*'], resources: ['*'], namespaces: ['*'], clusterScope: true, verbs: ['*'] }],
+          nonResourceRules: [{ nonResourceURLs: ['*'], verbs: ['*'] }],
+        },
+      ],
+    },
+  },
+];

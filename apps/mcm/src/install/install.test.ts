@@ -1,0 +1,99 @@
+import { startControlPlane } from '@mcm/control-plane';
+import { createClient, handlerTransport, VirtualClock } from '@mcm/kube';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { applyObjects } from './apply.ts';
+import { chartFiles } from './chart.ts';
+import { kustomizeFiles, yamlStream } from './kustomize.ts';
+import { installSections } from './objects.ts';
+import { DEFAULT_INSTALL } from './settings.ts';
+
+const clock = new VirtualClock();
+let plane: Awaited<ReturnType<typeof startControlPlane>>;
+beforeAll(async () => {
+  plane = await startControlPlane({ port: 0, clock, controllers: false });
+});
+afterAll(() => plane.close());
+const client = () => createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+
+const sections = (namespace = 'default') => installSections({ ...DEFAULT_INSTALL, namespace });
+/** Without those of the Prometheus operator, whose kinds no plain cluster has. */
+const installable = () =>
+  sections()
+    .filter(({ name }) => name !== 'monitoring')
+    .flatMap(({ objects }) => objects);
+const options = { force: false, signal: new AbortController().signal };
+
+describe('an installation', () => {
+  test('is taken by the API server as it is, and a second time changes nothing', async () => {
+    await applyObjects(client(), installable(), options);
+    await clock.advance(1_000); // CRDs are established.
+    const first = await applyObjects(client(), installable(), options);
+    expect(first.length).toBe(installable().length);
+    expect(await applyObjects(client(), installable(), options)).toEqual(first);
+  });
+
+  test('a provider ID and the finalizer are the controller’s with the policies', async () => {
+    await applyObjects(client(), installable(), options);
+    await clock.advance(1_000); // A policy takes effect a moment later.
+    const api = '/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machines';
+    await client().request('POST', api, {
+      body: {
+        apiVersion: 'machine.sapcloud.io/v1alpha1',
+        kind: 'Machine',
+        metadata: { name: 'm', finalizers: ['machine.sapcloud.io/machine-controller-manager'] },
+        spec: { class: { kind: 'MachineClass', name: 'c' }, providerID: 'local:///z/i-1' },
+      },
+    });
+    const patch = (body: object) =>
+      client().request('PATCH', `${api}/m`, { body, contentType: 'application/merge-patch+json' });
+    await expect(patch({ spec: { providerID: 'local:///z/i-2' } })).rejects.toThrow(
+      'only the machine controller may change it',
+    );
+    await expect(patch({ metadata: { finalizers: null } })).rejects.toThrow(
+      'only the machine controller may take its finalizer off',
+    );
+    await expect(patch({ metadata: { labels: { a: 'b' } } })).resolves.toBeDefined();
+  });
+
+  test('of the control part alone and of the target part alone are together the whole', () => {
+    const of = (cluster: string) =>
+      sections()
+        .filter((section) => section.cluster === cluster)
+        .flatMap(({ objects }) => objects);
+    expect(of('control').length + of('target').length).toBe(sections().flatMap(({ objects }) => objects).length);
+    expect(of('target').every((object) => 'kind' in object && /Role/.test(String(object.kind)))).toBe(true);
+  });
+});
+
+test('every template of the chart is one of the base’s files with places to fill in', () => {
+  const chart = chartFiles('1.2.3');
+  const kustomize = kustomizeFiles();
+  const kinds = (text: string): string[] => text.match(/^kind: .*$/gm) ?? [];
+  for (const { name } of sections().filter((section) => section.name !== 'crds')) {
+    const file = kustomize.get(`base/${name}.yaml`) ?? kustomize.get(`${name}/${name}.yaml`) ?? '';
+    expect(kinds(chart.get(`templates/${name}.yaml`) ?? '')).toEqual(kinds(file));
+  }
+  expect([...chart.values()].join('\n')).not.toMatch(/__(number|flags)__/);
+});
+
+test('the base is YAML that says what the objects say', () => {
+  for (const { name, objects, optional } of sections()) {
+    const text = kustomizeFiles().get(`${optional === true ? name : 'base'}/${name}.yaml`) ?? '';
+    expect(parseAllDocuments(text).map((document) => document.toJS())).toEqual(JSON.parse(JSON.stringify(objects)));
+    expect(text).toBe(yamlStream(objects));
+  }
+});
+
+test('a pod is nobody in particular, writes nowhere and asks for what it needs', () => {
+  const text = yamlStream(sections().find(({ name }) => name === 'workload')?.objects ?? []);
+  for (const words of [
+    'runAsNonRoot: true',
+    'readOnlyRootFilesystem: true',
+    'allowPrivilegeEscalation: false',
+    '- ALL',
+  ]) {
+    expect(text).toContain(words);
+  }
+  expect(text).not.toMatch(/limits:\n +cpu/);
+});

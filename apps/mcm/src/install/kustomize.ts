@@ -1,0 +1,29 @@
+import { stringify } from 'yaml';
+import { installSections } from './objects.ts';
+import { DEFAULT_INSTALL } from './settings.ts';
+
+/** Several objects as one YAML stream. */
+export const yamlStream = (objects: readonly object[]): string =>
+  objects.map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');
+
+/** Files of the kustomize base, by path in its folder; what is optional is a component beside it. */
+export function kustomizeFiles(): ReadonlyMap<string, string> {
+  const sections = installSections(DEFAULT_INSTALL);
+  const base = sections.filter(({ optional }) => optional !== true);
+  const files = new Map(base.map(({ name, objects }): [string, string] => [`base/${name}.yaml`, yamlStream(objects)]));
+  const list = (kind: string, version: string, resources: readonly string[]): string =>
+    stringify({ apiVersion: `kustomize.config.k8s.io/${version}`, kind, resources });
+  files.set(
+    'base/kustomization.yaml',
+    list(
+      'Kustomization',
+      'v1beta1',
+      base.map(({ name }) => `${name}.yaml`),
+    ),
+  );
+  for (const { name, objects } of sections.filter(({ optional }) => optional === true)) {
+    files.set(`${name}/${name}.yaml`, yamlStream(objects));
+    files.set(`${name}/kustomization.yaml`, list('Component', 'v1alpha1', [`${name}.yaml`]));
+  }
+  return files;
+}

@@ -1,0 +1,37 @@
+import { ALERTS } from './alerts.ts';
+import { APP, type InstallSettings, LABELS, SELECTOR } from './settings.ts';
+
+const GROUP = 'monitoring.coreos.com/v1';
+
+/** Who is bound to it may scrape. */
+export const metricsReader = (): object => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  metadata: { name: `${APP}-metrics`, labels: LABELS },
+  rules: [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }],
+});
+
+/** Objects of the Prometheus operator, for clusters that have it. */
+export const monitoring = ({ namespace }: InstallSettings): readonly object[] => [
+  {
+    apiVersion: GROUP,
+    kind: 'ServiceMonitor',
+    metadata: { name: APP, namespace, labels: LABELS },
+    spec: {
+      selector: { matchLabels: SELECTOR },
+      endpoints: ['manager-tls', 'controller-tls'].map((port) => ({
+        port,
+        scheme: 'https',
+        bearerTokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token',
+        // The certificate is made at each start; the token is what counts.
+        tlsConfig: { insecureSkipVerify: true },
+      })),
+    },
+  },
+  {
+    apiVersion: GROUP,
+    kind: 'PrometheusRule',
+    metadata: { name: APP, namespace, labels: LABELS },
+    spec: { groups: [{ name: APP, rules: ALERTS }] },
+  },
+];

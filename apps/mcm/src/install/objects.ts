@@ -1,0 +1,35 @@
+import { crds } from '@mcm/api';
+import { fairness } from './fairness.ts';
+import { metricsReader, monitoring } from './monitoring.ts';
+import { policies } from './policies.ts';
+import { controlRoles, targetRoles, webhookRoles } from './roles.ts';
+import type { InstallSettings } from './settings.ts';
+import { webhookConfigurations } from './webhooks.ts';
+import { budget, deployment, networkPolicy, service } from './workload.ts';
+
+/** What belongs together in an installation, and may be left out together. */
+export interface InstallSection {
+  /** File name without extension, and the switch in the chart's values. */
+  readonly name: string;
+  readonly objects: readonly object[];
+  /** Which cluster it is for. */
+  readonly cluster: 'control' | 'target';
+  /** Left out unless asked for: it needs kinds that not every cluster has. */
+  readonly optional?: boolean;
+}
+
+/** Everything that is installed, in an order in which it can be applied. */
+export const installSections = (settings: InstallSettings): readonly InstallSection[] => [
+  { name: 'crds', cluster: 'control', objects: crds },
+  { name: 'fairness', cluster: 'control', objects: fairness(settings) },
+  { name: 'rbac', cluster: 'control', objects: controlRoles(settings) },
+  { name: 'target-rbac', cluster: 'target', objects: targetRoles(settings) },
+  { name: 'webhooks', cluster: 'control', objects: [...webhookRoles(settings), ...webhookConfigurations(settings)] },
+  {
+    name: 'workload',
+    cluster: 'control',
+    objects: [service(settings), deployment(settings), budget(settings), networkPolicy(settings), metricsReader()],
+  },
+  { name: 'policies', cluster: 'control', objects: policies(settings), optional: true },
+  { name: 'monitoring', cluster: 'control', objects: monitoring(settings), optional: true },
+];

@@ -1,0 +1,56 @@
+/** Which objects are made. */
+export type InstallPart = 'all' | 'control' | 'target';
+
+/** The flags of a container, by name without dashes. */
+export type ContainerFlags = Readonly<Record<string, string>>;
+
+/** What an installation is made of. Texts may be templates of Helm. */
+export interface InstallSettings {
+  readonly namespace: string;
+  /** `aws`, `azure`, `gcp` or `local`; names the image of the machine controller. */
+  readonly provider: string;
+  /** A number, or a template of one. */
+  readonly replicas: number | string;
+  readonly images: { readonly manager: string; readonly controller: string };
+  readonly flags: { readonly manager: ContainerFlags; readonly controller: ContainerFlags };
+  /**
+   * As the flags take them: `inClusterConfig`, for the target `none`, or `/etc/mcm/control/kubeconfig` and `/etc/mcm/target/kubeconfig`, which
+   * come from key `kubeconfig` of Secrets machine-controller-manager-control and -target.
+   */
+  readonly kubeconfigs: { readonly control: string; readonly target: string };
+  readonly resources: { readonly manager: Resources; readonly controller: Resources };
+}
+
+/** Requests, and the limit of memory; processor time is not limited: a throttled controller loses its lease. */
+export interface Resources {
+  readonly cpu: string;
+  readonly memory: string;
+  readonly memoryLimit: string;
+}
+
+/** Name of everything that is installed: the original's. */
+export const APP = 'machine-controller-manager';
+
+/** Labels by which the pods are found. */
+export const SELECTOR = { 'app.kubernetes.io/name': APP } as const;
+export const LABELS = { ...SELECTOR, 'app.kubernetes.io/part-of': 'mcm' } as const;
+
+/** Ports of the two containers. */
+export const PORTS = {
+  manager: { plain: 10_258, secure: 10_268 },
+  controller: { plain: 10_259, secure: 10_269 },
+  webhooks: 9443,
+} as const;
+
+export const DEFAULT_INSTALL: InstallSettings = {
+  namespace: 'default',
+  provider: 'local',
+  replicas: 2,
+  images: { manager: 'mcm/machine-controller-manager:0.1.0', controller: 'mcm/machine-controller-local:0.1.0' },
+  flags: { manager: {}, controller: {} },
+  kubeconfigs: { control: 'inClusterConfig', target: 'inClusterConfig' },
+  resources: {
+    manager: { cpu: '20m', memory: '100Mi', memoryLimit: '512Mi' },
+    controller: { cpu: '50m', memory: '150Mi', memoryLimit: '1Gi' },
+  },
+};

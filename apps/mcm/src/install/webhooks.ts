@@ -1,0 +1,38 @@
+import { APP, type InstallSettings, LABELS } from './settings.ts';
+
+/**
+ * Defaulting and validation. `Ignore`: a manager that is down must not keep nodes from being recovered; the CRDs' own rules
+ * and the controllers hold without it.
+ */
+export function webhookConfigurations({ namespace }: InstallSettings): readonly object[] {
+  const webhook = (name: string, path: string, resources: readonly string[]) => ({
+    name,
+    clientConfig: { service: { name: APP, namespace, path, port: 443 } },
+    rules: [
+      {
+        apiGroups: ['machine.sapcloud.io'],
+        apiVersions: ['v1alpha1'],
+        operations: ['CREATE', 'UPDATE'],
+        resources,
+        scope: 'Namespaced',
+      },
+    ],
+    failurePolicy: 'Ignore',
+    timeoutSeconds: 5,
+    sideEffects: 'None',
+    admissionReviewVersions: ['v1'],
+  });
+  const configuration = (kind: string, webhooks: readonly object[]) => ({
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind,
+    metadata: { name: APP, labels: LABELS },
+    webhooks,
+  });
+  const owners = ['machinedeployments', 'machinesets'];
+  return [
+    configuration('MutatingWebhookConfiguration', [webhook('defaults.machine.sapcloud.io', '/default', owners)]),
+    configuration('ValidatingWebhookConfiguration', [
+      webhook('validation.machine.sapcloud.io', '/validate', [...owners, 'machines', 'machineclasses']),
+    ]),
+  ];
+}

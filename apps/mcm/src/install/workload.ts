@@ -1,0 +1,148 @@
+import { APP, type ContainerFlags, type InstallSettings, LABELS, PORTS, type Resources, SELECTOR } from './settings.ts';
+
+/** Runs as nobody in particular, writes nowhere, may become nothing else. */
+const SECURITY = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ['ALL'] },
+} as const;
+
+const argsOf = (flags: ContainerFlags): string[] => Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
+
+interface Container {
+  readonly name: string;
+  readonly image: string;
+  readonly flags: ContainerFlags;
+  readonly ports: { readonly plain: number; readonly secure: number };
+  readonly more: readonly object[];
+  readonly resources: Resources;
+}
+
+const container = ({ name, image, flags, ports, more, resources }: Container) => ({
+  name,
+  image,
+  args: argsOf(flags),
+  ports: [{ name: `${name === APP ? 'manager' : 'controller'}-tls`, containerPort: ports.secure }, ...more],
+  // Alive says whether the process goes on; ready is told by each replica, whether it leads or not.
+  livenessProbe: { httpGet: { path: '/livez', port: ports.plain }, periodSeconds: 10, failureThreshold: 6 },
+  readinessProbe: { httpGet: { path: '/readyz', port: ports.plain }, periodSeconds: 10 },
+  resources: {
+    requests: { cpu: resources.cpu, memory: resources.memory },
+    limits: { memory: resources.memoryLimit },
+  },
+  securityContext: SECURITY,
+  volumeMounts: KUBECONFIGS.map(({ mount }) => mount),
+});
+
+/** Where the kubeconfigs of clusters that are not the pod's own are found: Secrets that need not be there. */
+const KUBECONFIGS = ['control', 'target'].map((name) => ({
+  mount: { name, mountPath: `/etc/mcm/${name}`, readOnly: true },
+  volume: { name, secret: { secretName: `${APP}-${name}`, optional: true, defaultMode: 0o440 } },
+}));
+
+/** The pod of two containers, twice: one of each leads, the other stands by. */
+export function deployment(settings: InstallSettings): object {
+  const { namespace, replicas, images, flags, resources, kubeconfigs } = settings;
+  const clusters = { 'control-kubeconfig': kubeconfigs.control, 'target-kubeconfig': kubeconfigs.target };
+  const shared = (secure: number): ContainerFlags => ({ namespace, ...clusters, 'secure-port': String(secure) });
+  const containers = [
+    container({
+      name: APP,
+      image: images.manager,
+      flags: { ...shared(PORTS.manager.secure), 'webhook-port': String(PORTS.webhooks), ...flags.manager },
+      ports: PORTS.manager,
+      more: [{ name: 'webhooks', containerPort: PORTS.webhooks }],
+      resources: resources.manager,
+    }),
+    container({
+      name: 'machine-controller',
+      image: images.controller,
+      flags: { ...shared(PORTS.controller.secure), ...flags.controller },
+      ports: PORTS.controller,
+      more: [],
+      resources: resources.controller,
+    }),
+  ];
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: APP, namespace, labels: LABELS },
+    spec: {
+      replicas,
+      selector: { matchLabels: SELECTOR },
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      template: {
+        metadata: { labels: LABELS },
+        spec: {
+          serviceAccountName: APP,
+          priorityClassName: 'system-cluster-critical',
+          // A graceful end takes less than 10 s.
+          terminationGracePeriodSeconds: 30,
+          securityContext: {
+            runAsNonRoot: true,
+            runAsUser: 65_532,
+            runAsGroup: 65_532,
+            fsGroup: 65_532,
+            seccompProfile: { type: 'RuntimeDefault' },
+          },
+          topologySpreadConstraints: [
+            {
+              maxSkew: 1,
+              topologyKey: 'kubernetes.io/hostname',
+              whenUnsatisfiable: 'ScheduleAnyway',
+              labelSelector: { matchLabels: SELECTOR },
+            },
+          ],
+          containers,
+          volumes: KUBECONFIGS.map(({ volume }) => volume),
+        },
+      },
+    },
+  };
+}
+
+/** One replica stays while nodes are drained. */
+export const budget = ({ namespace }: InstallSettings): object => ({
+  apiVersion: 'policy/v1',
+  kind: 'PodDisruptionBudget',
+  metadata: { name: APP, namespace, labels: LABELS },
+  spec: { maxUnavailable: 1, selector: { matchLabels: SELECTOR }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
+});
+
+/** For the API server's webhook calls and for scrapers. */
+export const service = ({ namespace }: InstallSettings): object => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: APP, namespace, labels: LABELS },
+  spec: {
+    selector: SELECTOR,
+    ports: [
+      { name: 'webhooks', port: 443, targetPort: PORTS.webhooks },
+      { name: 'manager-tls', port: PORTS.manager.secure, targetPort: PORTS.manager.secure },
+      { name: 'controller-tls', port: PORTS.controller.secure, targetPort: PORTS.controller.secure },
+    ],
+  },
+});
+
+/** In: webhook calls, scrapes and probes. Out: the API servers, the cloud and DNS, of which nobody knows the addresses. */
+export const networkPolicy = ({ namespace }: InstallSettings): object => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata: { name: APP, namespace, labels: LABELS },
+  spec: {
+    podSelector: { matchLabels: SELECTOR },
+    policyTypes: ['Ingress', 'Egress'],
+    ingress: [
+      {
+        ports: [PORTS.webhooks, PORTS.manager.secure, PORTS.controller.secure].map((port) => ({
+          protocol: 'TCP',
+          port,
+        })),
+      },
+    ],
+    egress: [
+      { ports: [53].flatMap((port) => ['UDP', 'TCP'].map((protocol) => ({ protocol, port }))) },
+      { ports: [443, 6443].map((port) => ({ protocol: 'TCP', port })) },
+    ],
+  },
+});

@@ -1,0 +1,74 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DEFAULT_INSTALL, installSections } from 'mcm';
+import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { metricReferenceFiles } from '../docs/metric-reference.ts';
+import { ROOT } from '../docs/sources.ts';
+
+const isThere = (command: string): boolean =>
+  spawnSync(command, ['version', '--client'], { stdio: 'ignore' }).error === undefined;
+
+interface Named {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+/** Objects by kind, namespace and name. */
+function byName(yaml: string): Map<string, unknown> {
+  const objects = parseAllDocuments(yaml).map((document): Named => document.toJS());
+  return new Map(
+    objects
+      .filter((object) => object !== null)
+      .map((object) => [`${object.kind} ${object.metadata.namespace ?? ''}/${object.metadata.name}`, object]),
+  );
+}
+
+const kustomized = (folder: string): Map<string, unknown> =>
+  byName(execFileSync('kubectl', ['kustomize', join(ROOT, folder)], { encoding: 'utf8', maxBuffer: 1e8 }));
+
+test.runIf(isThere('kubectl'))('the base is what kubectl kustomize makes of it', () => {
+  const wanted = installSections(DEFAULT_INSTALL).filter(({ optional }) => optional !== true);
+  const objects: unknown[] = JSON.parse(JSON.stringify(wanted.flatMap((section) => section.objects)));
+  const made = [...kustomized('deploy/kustomize/base').values()];
+  expect(made.length).toBe(objects.length);
+  expect(made).toEqual(expect.arrayContaining(objects));
+});
+
+test.runIf(isThere('helm') && isThere('kubectl'))('the chart with its own values is the base', () => {
+  const chart = join(ROOT, 'deploy/helm/machine-controller-manager');
+  const args = ['template', 'mcm', chart, '--namespace', 'default', '--include-crds', '--kube-version', 'v1.36.0'];
+  const rendered = byName(execFileSync('helm', args, { encoding: 'utf8', maxBuffer: 1e8 }));
+  expect(rendered).toEqual(kustomized('deploy/kustomize/base'));
+});
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly annotations: { readonly runbook_url: string };
+}
+
+const alerts = installSections(DEFAULT_INSTALL)
+  .flatMap(({ objects }) => objects)
+  .flatMap((object): readonly Rule[] =>
+    'kind' in object && object.kind === 'PrometheusRule'
+      ? JSON.parse(JSON.stringify(object)).spec.groups.flatMap((group: { rules: Rule[] }) => group.rules)
+      : [],
+  );
+
+test('there are alerts', () => {
+  expect(alerts.length).toBeGreaterThan(10);
+});
+
+test.each(alerts)('$alert asks only for metrics that there are, and has a page', ({ expr, annotations }) => {
+  const reference = [...metricReferenceFiles().values()].join('');
+  const asked = expr.match(/\b(mcm|nodejs|process|rest_client)_[a-z_]+/g) ?? [];
+  expect(asked.length).toBeGreaterThan(0);
+  for (const name of asked) expect(reference).toContain(`\`${name}\``);
+  const page = join(ROOT, annotations.runbook_url);
+  expect(existsSync(page)).toBe(true);
+  expect(readFileSync(join(ROOT, 'docs/runbooks/README.md'), 'utf8')).toContain(
+    `(${annotations.runbook_url.split('/').at(-1)})`,
+  );
+});
