@@ -220,6 +220,15 @@ export function sourceFindings(findings: Findings, name: string, source: unknown
   if (isPlain(source)) RULES[name]?.(findings, source, `${at}.${name}`);
 }
 
+/** The claim of an ephemeral volume is named after its pod and the volume. */
+function claimNameFindings(findings: Findings, name: string, podName: string, at: string): void {
+  if (podName === '' || name === '') return;
+  const claim = `${podName}-${name}`;
+  for (const problem of subdomainProblems(claim)) {
+    findings.invalid(`${at}.name`, name, `PVC name ${JSON.stringify(claim)}: ${problem}`);
+  }
+}
+
 /**
  * Rules of a pod's volumes. Returns the names of those that are good enough to be mounted.
  * @param podName of a pod, not of a template: claims are named after it
@@ -232,8 +241,10 @@ export function volumeFindings(findings: Findings, spec: Plain, path: string, po
     const own = new Findings();
     const given = SOURCES.filter((name) => volume[name] !== undefined);
     for (const [position, name] of given.entries()) {
-      if (position === 0) sourceFindings(own, name, volume[name], at);
-      else own.forbidden(`${at}.${name}`, 'may not specify more than 1 volume type');
+      if (position === 0) {
+        sourceFindings(own, name, volume[name], at);
+        if (name === 'ephemeral') claimNameFindings(own, text(volume, 'name'), podName, at);
+      } else own.forbidden(`${at}.${name}`, 'may not specify more than 1 volume type');
     }
     if (given.length === 0) own.required(at, 'must specify a volume type');
     const name = text(volume, 'name');
@@ -245,11 +256,6 @@ export function volumeFindings(findings: Findings, spec: Plain, path: string, po
       good.add(name);
     }
     findings.add(own.causes);
-    if (volume.ephemeral === undefined || podName === '') continue;
-    const claim = `${podName}-${name}`;
-    for (const problem of subdomainProblems(claim)) {
-      findings.invalid(`${at}.name`, name, `PVC name ${JSON.stringify(claim)}: ${problem}`);
-    }
   }
   return good;
 }
