@@ -191,13 +191,15 @@ export class OrphanCollector {
 
   /** Of a class that cannot be listed nobody would hear until its orphans are on the bill. */
   #tellDeaf(machineClass: MachineClass, key: Key, state: ClassState): void {
-    const { recorder } = this.#o;
+    const { recorder, invoker } = this.#o;
     const error = this.#listings.error(key);
     if (error === undefined && state.deaf) {
       delete state.deaf;
       recorder.event(machineClass, 'Normal', 'ListingWorks', 'The VMs of the class are listed again');
     }
     if (error === undefined || state.deaf || this.#listings.failures(key) < TOLD_AFTER_FAILURES) return;
+    // A class that is wrong in itself says so already.
+    if (invoker.check(machineClass).length > 0) return;
     state.deaf = true;
     const text = `The VMs of the class cannot be listed, so VMs and Nodes without a machine are not found: ${error}`;
     recorder.event(machineClass, 'Warning', 'ListingFailed', text);
