@@ -2,6 +2,7 @@ import type { GoldenSet, Outcome } from '../set.ts';
 import { differenceOf } from './compare.ts';
 import { ignitionCalls } from './ignition.ts';
 import { kubeletCalls } from './kubelet.ts';
+import { kubeletNameCalls } from './kubelet-names.ts';
 import { mended } from './mendings.ts';
 import { nodeSyncCalls } from './node-sync.ts';
 import { nodeCalls } from './nodes.ts';
@@ -21,6 +22,7 @@ const CALLS: Readonly<Record<string, Call>> = {
   ...nodeSyncCalls,
   ...templateCalls,
   ...kubeletCalls,
+  ...kubeletNameCalls,
 };
 
 /** What the original's machine-config functions answered, case by case. */

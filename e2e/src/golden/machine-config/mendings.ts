@@ -1,3 +1,4 @@
+import { kubeletMendings } from './kubelet-mendings.ts';
 import { nodeMendings } from './node-mendings.ts';
 import type { RecordedCase } from './recording.ts';
 import { renderMendings } from './render-mendings.ts';
@@ -14,7 +15,7 @@ export interface Compared {
  */
 export type Mending = (recorded: RecordedCase, compared: Compared) => Compared;
 
-const MENDINGS: readonly Mending[] = [...renderMendings, ...nodeMendings];
+const MENDINGS: readonly Mending[] = [...renderMendings, ...nodeMendings, ...kubeletMendings];
 
 /** Applies every deliberate difference to a recorded answer and ours. */
 export const mended = (recorded: RecordedCase, actual: unknown): Compared =>

@@ -6,6 +6,7 @@ export {
   reportFrequency,
   withLatency,
 } from './base.ts';
+export { withVerdict } from './conditions.ts';
 export {
   decodeKubelet,
   type KubeletConfiguration,
@@ -14,6 +15,8 @@ export {
   serialiseKubelet,
 } from './configuration.ts';
 export { kubeletFiles, parseKubeletConf } from './files.ts';
+export { formerNames, type KubeletName, nameKubeletConfig, suffixOf, withSuffixFor } from './names.ts';
+export { type KubeletPlan, type KubeletSnapshot, planKubeletConfig } from './plan.ts';
 export { type TlsProfile, type TlsSettings, tlsSettings } from './tls.ts';
 export {
   isControlPlanePool,

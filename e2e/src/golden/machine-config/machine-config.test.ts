@@ -1,0 +1,36 @@
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import type { Outcome } from '../set.ts';
+import { machineConfig } from './index.ts';
+
+const OWN_COPY = fileURLToPath(new URL('../../../testdata', import.meta.url));
+
+async function outcomes(dir: string): Promise<readonly Outcome[]> {
+  const all: Outcome[] = [];
+  for await (const outcome of machineConfig.run(dir)) all.push(outcome);
+  return all;
+}
+
+test('every recorded answer of the original is ours, or differs by a named mending', async () => {
+  const all = await outcomes(OWN_COPY);
+  expect(all.filter(({ failure }) => failure !== undefined)).toEqual([]);
+  expect(all.length).toBeGreaterThanOrEqual(1083);
+});
+
+test('the comparison fails for a wrong answer: a changed order, count, verdict or reason', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'golden-'));
+  await mkdir(join(dir, 'machine-config'));
+  const recorded = (fn: string, input: object, output: object) => ({ id: fn, fn, title: fn, tags: [], input, output });
+  const cases = [
+    recorded('validate', { spec: { kernelType: 'x' } }, { error: null }),
+    recorded('validate', { spec: {} }, { error: 'kernelType=x is invalid' }),
+    recorded('validate', { spec: { kernelType: 'x' } }, { error: 'kernelType=y is invalid' }),
+    recorded('node-sort', { nodes: [] }, { order: ['a'] }),
+  ];
+  const file = { format: 1, set: 'wrong', source: 'made up', cases };
+  await writeFile(join(dir, 'machine-config', 'wrong.json'), JSON.stringify(file));
+  expect((await outcomes(dir)).map(({ failure }) => failure === undefined)).toEqual([false, false, false, false]);
+});
