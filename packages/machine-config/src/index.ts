@@ -1,5 +1,6 @@
 /** Machine configs: kinds, Ignition, rendering, pools, kubelet configs, templates, and their controllers. */
 
+export type { ConfigCaches, ConfigContext } from './caches.ts';
 export * from './constants/annotations.ts';
 export * from './constants/conditions.ts';
 export * from './constants/labels.ts';
@@ -14,7 +15,9 @@ export {
 export * from './ignition/index.ts';
 export * from './kinds/index.ts';
 export * from './kubelet/index.ts';
+export { createUpdateController, type UpdateControllerOptions } from './pool/controller.ts';
 export * from './pool/index.ts';
+export { createRenderController, type RenderControllerOptions } from './render/controller.ts';
 export * from './render/index.ts';
 export * from './resources.ts';
 export * from './templates/index.ts';

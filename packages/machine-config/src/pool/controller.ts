@@ -1,0 +1,94 @@
+import {
+  again,
+  type Controller,
+  createController,
+  done,
+  ignoreNotFound,
+  type Key,
+  nodes,
+  type Outcome,
+} from '@mcm/kube';
+import { type ConfigContext, nowText } from '../caches.ts';
+import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { type PlannedPool, planPools } from './arbiter.ts';
+import { nodesOfPool } from './membership.ts';
+import type { CandidateFilter, NodeWrite, PoolSnapshot } from './plan.ts';
+import { poolsToWake } from './wakeups.ts';
+import { writePoolStatus } from './write-status.ts';
+
+/** Options of the UpdateController. */
+export interface UpdateControllerOptions {
+  /** How long changes are gathered before a pool is looked at. */
+  readonly delayMs?: number;
+  /** Take candidates out for now. */
+  readonly filters?: readonly CandidateFilter[];
+}
+
+const DELAY_MS = 5000;
+const RETRY_MS = 60_000;
+
+/** Brings nodes to their pool's target: a thin shell around {@link planPools}. */
+export function createUpdateController(context: ConfigContext, options: UpdateControllerOptions = {}): Controller {
+  const { caches, clock, random, log } = context;
+  const { delayMs = DELAY_MS } = options;
+  const reconcile = (key: Key) => update(context, options, key);
+  const controller = createController({ name: 'update', concurrency: 2, clock, random, log, reconcile });
+  const later = (names: Iterable<string>) => {
+    for (const name of names) controller.enqueue(name, delayMs);
+    return [];
+  };
+  controller.watch(caches.pools, ({ key }) => later([key]));
+  controller.watch(caches.nodes, (change) => later(poolsToWake(change, caches.pools.store.list())));
+  controller.watch(caches.controllerConfigs, () =>
+    later(caches.pools.store.list().map(({ metadata }) => metadata.name)),
+  );
+  return controller;
+}
+
+async function update(context: ConfigContext, options: UpdateControllerOptions, key: Key): Promise<Outcome> {
+  const { caches, log } = context;
+  const pool = caches.pools.store.get(key);
+  if (!pool) return done;
+  const plans = planPools(snapshotOf(context, options, pool), (one) => snapshotOf(context, options, one));
+  for (const planned of plans) await carryOut(context, planned);
+  const error = plans.find(({ plan }) => plan.error !== undefined)?.plan.error;
+  if (error === undefined) return done;
+  log.warn('pool is not updated', { pool: key, reason: error });
+  return again(RETRY_MS);
+}
+
+function snapshotOf(
+  context: ConfigContext,
+  { filters }: UpdateControllerOptions,
+  pool: MachineConfigPool,
+): PoolSnapshot {
+  const { caches, clock, log } = context;
+  const pools = caches.pools.store.list();
+  const own = nodesOfPool(pool, caches.nodes.store.list(), pools);
+  for (const problem of own.problems) log.warn('node is left out', { pool: pool.metadata.name, reason: problem });
+  return {
+    ...{ pool, pools, nodes: own.nodes, now: nowText(clock) },
+    controllerConfig: caches.controllerConfigs.store.get(CONTROLLER_CONFIG_NAME),
+    machineConfig: (name) => caches.machineConfigs.store.get(name),
+    ...(filters && { filters }),
+  };
+}
+
+async function carryOut(context: ConfigContext, { pool, plan }: PlannedPool): Promise<void> {
+  for (const write of plan.nodes) await writeNode(context, write);
+  if (plan.status) await writePoolStatus(context, pool, plan.status);
+  for (const { type, reason, message } of plan.events) context.recorder.event(pool, type, reason, message);
+}
+
+/** One write a node. Taints are a whole list: the version makes a change by others in between a conflict. */
+async function writeNode({ client, caches }: ConfigContext, write: NodeWrite): Promise<void> {
+  const { name, annotations, labels, taints } = write;
+  const resourceVersion = caches.nodes.store.get(name)?.metadata.resourceVersion;
+  const body = {
+    metadata: { annotations, labels, ...(taints && resourceVersion !== undefined && { resourceVersion }) },
+    ...(taints && { spec: { taints } }),
+  };
+  const answer = await ignoreNotFound(client.resource(nodes).patch(name, { type: 'merge', body }));
+  if (answer) caches.nodes.recordWrite(answer);
+}

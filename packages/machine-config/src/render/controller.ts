@@ -1,0 +1,87 @@
+import { again, type Controller, createController, done, type Key, type Outcome } from '@mcm/kube';
+import { type ConfigContext, nowText } from '../caches.ts';
+import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { withCondition } from '../pool/conditions.ts';
+import { writePoolStatus } from '../pool/write-status.ts';
+import { machineConfigPools, machineConfigs } from '../resources.ts';
+import { selects } from '../selectors.ts';
+import { planRender, type RenderPlan } from './plan.ts';
+import type { StorageOverride } from './reconcile.ts';
+import { poolsToRender } from './wakeups.ts';
+
+/** Options of the RenderController. */
+export interface RenderControllerOptions {
+  /** How long changes are gathered before a pool is rendered. */
+  readonly delayMs?: number;
+  readonly renderWhilePaused?: boolean;
+  readonly storageOverrides?: () => readonly StorageOverride[];
+}
+
+const DELAY_MS = 5000;
+/** A failure that no watched object explains is looked at again after so long. */
+const RETRY_MS = 60_000;
+
+/** Renders the configuration of pools: a thin shell around {@link planRender}. */
+export function createRenderController(context: ConfigContext, options: RenderControllerOptions = {}): Controller {
+  const { caches, clock, random, log } = context;
+  const { delayMs = DELAY_MS } = options;
+  const reconcile = (key: Key) => render(context, options, key);
+  const controller = createController({ name: 'render', concurrency: 2, clock, random, log, reconcile });
+  const all = () => caches.pools.store.list();
+  const later = (names: Iterable<string>) => {
+    for (const name of names) controller.enqueue(name, delayMs);
+    return [];
+  };
+  controller.watch(caches.pools, ({ key }) => later([key]));
+  controller.watch(caches.machineConfigs, (change) => later(poolsToRender(change, all())));
+  controller.watch(caches.controllerConfigs, () => later(all().map(({ metadata }) => metadata.name)));
+  for (const informer of [caches.kubeletConfigs, caches.containerRuntimeConfigs] as const) {
+    informer.onChange(({ object }) => {
+      const { machineConfigPoolSelector: selector } = object.spec ?? {};
+      later(all().flatMap((pool) => (selects(selector, pool) ? [pool.metadata.name] : [])));
+    });
+  }
+  return controller;
+}
+
+async function render(context: ConfigContext, options: RenderControllerOptions, key: Key): Promise<Outcome> {
+  const { caches, identity, log, recorder } = context;
+  const pool = caches.pools.store.get(key);
+  if (!pool) return done;
+  const overrides = options.storageOverrides?.();
+  const plan = planRender({
+    ...{ pool, identity, configs: caches.machineConfigs.store.list() },
+    machineConfig: (name) => caches.machineConfigs.store.get(name),
+    controllerConfig: caches.controllerConfigs.store.get(CONTROLLER_CONFIG_NAME),
+    kubeletConfigs: caches.kubeletConfigs.store.list(),
+    containerRuntimeConfigs: caches.containerRuntimeConfigs.store.list(),
+    ...(options.renderWhilePaused !== undefined && { renderWhilePaused: options.renderWhilePaused }),
+    ...(overrides && { storageOverrides: overrides }),
+  });
+  const newest = await carryOut(context, pool, plan);
+  for (const { type, reason, message } of plan.events) recorder.event(newest, type, reason, message);
+  if (plan.error === undefined) return done;
+  log.warn('pool is not rendered', { pool: key, reason: plan.error });
+  return again(RETRY_MS);
+}
+
+/** First the rendered MachineConfig, then the pool that points at it: a crash in between leaves nothing dangling. */
+async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: RenderPlan): Promise<MachineConfigPool> {
+  const { client, caches, clock } = context;
+  const { create, update, configuration, condition } = plan;
+  if (create) caches.machineConfigs.recordWrite(await client.resource(machineConfigs).create(create));
+  if (update) caches.machineConfigs.recordWrite(await client.resource(machineConfigs).update(update));
+  let newest = pool;
+  if (configuration) {
+    const { name, resourceVersion } = pool.metadata;
+    const body = { metadata: { resourceVersion }, spec: { configuration } };
+    newest = await client.resource(machineConfigPools).patch(name, { type: 'merge', body });
+    caches.pools.recordWrite(newest);
+  }
+  if (condition) {
+    const conditions = withCondition(newest.status?.conditions ?? [], condition, nowText(clock));
+    await writePoolStatus(context, newest, { conditions: [...conditions] });
+  }
+  return newest;
+}
