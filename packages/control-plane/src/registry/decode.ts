@@ -234,6 +234,8 @@ function checkMeta(body: Plain, { kind }: ServedKind): void {
     if (field === 'ownerReferences' || field === 'managedFields') {
       if (!Array.isArray(value) || !value.every(isPlain)) throw fail(value, field, '[]v1.OwnerReference');
     }
+    // A list without entries forgets who owns what, as one with an empty entry does; an absent one does not.
+    if (field === 'managedFields' && Array.isArray(value) && value.length === 0) meta[field] = [{}];
   }
 }
 

@@ -62,26 +62,37 @@ function ownerCauses(owners: readonly OwnerReference[] | undefined): StatusCause
   return causes;
 }
 
-function finalizerCauses(finalizers: readonly string[] | undefined, anyName: boolean): StatusCause[] {
+function finalizerNameCauses(finalizers: readonly string[]): StatusCause[] {
+  return finalizers.flatMap((finalizer) =>
+    qualifiedNameProblems(finalizer).map((problem) => invalidValue('metadata.finalizers', finalizer, problem)),
+  );
+}
+
+/** The rule of the built-in kinds: a finalizer has a domain, or is one of the server's own. */
+function finalizerDomainCauses(finalizers: readonly string[]): StatusCause[] {
   const causes: StatusCause[] = [];
-  for (const finalizer of finalizers ?? []) {
-    for (const problem of qualifiedNameProblems(finalizer)) {
-      causes.push(invalidValue('metadata.finalizers', finalizer, problem));
-    }
-  }
-  // The rule of the built-in kinds is asked after the general one has seen them all.
-  for (const [index, finalizer] of (finalizers ?? []).entries()) {
-    if (anyName || finalizer.includes('/') || STANDARD_FINALIZERS.has(finalizer)) continue;
+  for (const [index, finalizer] of finalizers.entries()) {
+    if (finalizer.includes('/') || STANDARD_FINALIZERS.has(finalizer)) continue;
     const why = 'name is neither a standard finalizer name nor is it fully qualified';
     causes.push(invalidValue(`metadata.finalizers[${index}]`, finalizer, why));
   }
-  const names = new Set(finalizers ?? []);
-  if (names.has('orphan') && names.has('foregroundDeletion')) {
-    causes.push(
-      invalidValue('metadata.finalizers', finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'),
-    );
-  }
   return causes;
+}
+
+function finalizerPairCauses(finalizers: readonly string[]): StatusCause[] {
+  const names = new Set(finalizers);
+  if (!names.has('orphan') || !names.has('foregroundDeletion')) return [];
+  const why = 'finalizer orphan and foregroundDeletion cannot be both set';
+  return [invalidValue('metadata.finalizers', finalizers, why)];
+}
+
+function finalizerCauses(finalizers: readonly string[] = [], anyName: boolean): StatusCause[] {
+  return [
+    ...finalizerNameCauses(finalizers),
+    // The rule of the built-in kinds is asked after the general one has seen them all.
+    ...(anyName ? [] : finalizerDomainCauses(finalizers)),
+    ...finalizerPairCauses(finalizers),
+  ];
 }
 
 /** Causes that the metadata of a new object gives (apimachinery's `ValidateObjectMeta`). */
@@ -126,11 +137,71 @@ const GENERAL_RULES: ReadonlySet<string> = new Set([
 
 const takesAnyFinalizer = (kind: KindDefinition): boolean => kind.custom === true || GENERAL_RULES.has(kind.group);
 
+/** What a kind's strategy looks at in the metadata of an update, beside the general step: as at a change, and as at a new object. */
+type Look = 'change' | 'new';
+
+/** Strategies that look at more, or at other things, than the change. `group/plural`, and the subresource where it has one of its own. */
+const LOOKS: ReadonlyMap<string, readonly Look[]> = new Map<string, readonly Look[]>([
+  ...[
+    '/configmaps',
+    '/endpoints',
+    '/namespaces',
+    '/nodes',
+    '/persistentvolumeclaims',
+    '/pods',
+    '/secrets',
+    '/serviceaccounts',
+    'apps/controllerrevisions',
+    'batch/jobs',
+    'networking.k8s.io/ingressclasses',
+    'networking.k8s.io/ingresses',
+    'node.k8s.io/runtimeclasses',
+    'rbac.authorization.k8s.io/clusterrolebindings',
+    'rbac.authorization.k8s.io/clusterroles',
+    'rbac.authorization.k8s.io/rolebindings',
+    'rbac.authorization.k8s.io/roles',
+    'storage.k8s.io/csistoragecapacities',
+    'storage.k8s.io/storageclasses',
+  ].map((id): [string, readonly Look[]] => [id, ['change', 'new']]),
+  ...[
+    '/limitranges',
+    'admissionregistration.k8s.io/mutatingadmissionpolicies',
+    'admissionregistration.k8s.io/mutatingadmissionpolicybindings',
+    'admissionregistration.k8s.io/mutatingwebhookconfigurations',
+    'admissionregistration.k8s.io/validatingadmissionpolicies',
+    'admissionregistration.k8s.io/validatingadmissionpolicies/status',
+    'admissionregistration.k8s.io/validatingadmissionpolicybindings',
+    'admissionregistration.k8s.io/validatingwebhookconfigurations',
+    'discovery.k8s.io/endpointslices',
+    'flowcontrol.apiserver.k8s.io/flowschemas',
+    'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations',
+    'storage.k8s.io/csinodes',
+    'storage.k8s.io/volumeattachments',
+    'storage.k8s.io/volumeattachments/status',
+  ].map((id): [string, readonly Look[]] => [id, ['new']]),
+  ['/persistentvolumes', ['new', 'new']],
+  ...[
+    '/events',
+    'batch/cronjobs/status',
+    'events.k8s.io/events',
+    'policy/poddisruptionbudgets',
+    'policy/poddisruptionbudgets/status',
+  ].map((id): [string, readonly Look[]] => [id, []]),
+]);
+
+const looksOf = ({ group, plural }: KindDefinition, subresource: string): readonly Look[] =>
+  LOOKS.get(`${group}/${plural}${subresource === '' ? '' : `/${subresource}`}`) ?? ['change'];
+
+/** What is looked at in every metadata, new or changed. */
+const plainCauses = (meta: ObjectMeta): StatusCause[] => [
+  ...labelCauses(meta.labels),
+  ...annotationCauses(meta.annotations),
+  ...ownerCauses(meta.ownerReferences),
+];
+
 function commonCauses(kind: KindDefinition, meta: ObjectMeta): StatusCause[] {
   return [
-    ...labelCauses(meta.labels),
-    ...annotationCauses(meta.annotations),
-    ...ownerCauses(meta.ownerReferences),
+    ...plainCauses(meta),
     ...finalizerCauses(meta.finalizers, takesAnyFinalizer(kind)),
     ...managedFieldsCauses(meta),
   ];
@@ -159,8 +230,8 @@ const IMMUTABLE: readonly (keyof ObjectMeta)[] = [
   'deletionGracePeriodSeconds',
 ];
 
-/** Causes that a change of the metadata gives (`ValidateObjectMetaUpdate`, and finalizers of a dying object). */
-export function metaUpdateCauses(kind: KindDefinition, meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
+/** What a dying object, and what stays as it is, says to a change of the metadata. */
+function changeCauses(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
   const causes: StatusCause[] = [];
   if (old.deletionTimestamp !== undefined) {
     const before = new Set(old.finalizers ?? []);
@@ -181,8 +252,26 @@ export function metaUpdateCauses(kind: KindDefinition, meta: ObjectMeta, old: Ob
       causes.push(invalidValue(`metadata.${field}`, value ?? '', 'field is immutable'));
     }
   }
-  causes.push(...commonCauses(kind, meta));
   return causes;
+}
+
+/**
+ * Causes that a change of the metadata gives. Several steps look at it, each with some of the rules, and a cause comes as often as it is
+ * found: the general step as at a new object and as at a change, then the kind's strategy (`ValidateObjectMetaAccessor`,
+ * `ValidateObjectMetaAccessorUpdate`; `ValidateObjectMetaUpdate` or `ValidateObjectMeta`).
+ */
+export function metaUpdateCauses(
+  kind: KindDefinition,
+  meta: ObjectMeta,
+  old: ObjectMeta,
+  subresource: string,
+): StatusCause[] {
+  const { finalizers = [] } = meta;
+  const change = [...changeCauses(meta, old), ...plainCauses(meta), ...managedFieldsCauses(meta)];
+  const general = [...plainCauses(meta), ...finalizerCauses(finalizers, true), ...managedFieldsCauses(meta)];
+  const domains = takesAnyFinalizer(kind) ? [] : finalizerDomainCauses(finalizers);
+  const looks = looksOf(kind, subresource).flatMap((look) => [...(look === 'change' ? change : general), ...domains]);
+  return [...general, ...change, ...looks];
 }
 
 /** Removes repeated owners by uid, and says which were repeated. Mutates. */

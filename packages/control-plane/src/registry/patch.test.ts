@@ -75,3 +75,114 @@ test.each(['merge-patch', 'strategic-merge-patch'])('a %s that takes the name aw
     'the name of the object (x based on URL) was undeterminable: name must be provided',
   ]);
 });
+
+const lease = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+const ALL_FORMS = ['merge-patch', 'strategic-merge-patch', 'json-patch'] as const;
+const metadata = (form: (typeof ALL_FORMS)[number], field: string, value: unknown): unknown =>
+  form === 'json-patch' ? [{ op: 'add', path: `/metadata/${field}`, value }] : { metadata: { [field]: value } };
+
+test.each(ALL_FORMS)(
+  'what stands in the metadata of an update is told as often as it is looked at: %s',
+  async (form) => {
+    const causes = async (path: string, field: string, value: unknown): Promise<number> => {
+      const { details } = (await patch(path, form, metadata(form, field, value))).body;
+      return (details as { causes?: unknown[] } | undefined)?.causes?.length ?? 0;
+    };
+    await setup.client.send('POST', lease, { metadata: { name: 'x' }, spec: {} });
+    const BAD = { 'a b': 'x' };
+    // Config maps are looked at as new ones, too; budgets and events by nobody but the general step.
+    expect(await causes(CONFIG_MAPS, 'labels', BAD)).toBe(4);
+    expect(await causes(DEPLOYMENTS, 'labels', BAD)).toBe(3);
+    expect(await causes(lease, 'labels', BAD)).toBe(3);
+    expect(await causes(CONFIG_MAPS, 'uid', 'nope')).toBe(2);
+    expect(await causes(CONFIG_MAPS, 'finalizers', ['nodomain'])).toBe(2);
+    expect(await causes(DEPLOYMENTS, 'finalizers', ['nodomain'])).toBe(1);
+    expect(await causes(DEPLOYMENTS, 'finalizers', ['a b/c'])).toBe(1);
+  },
+);
+
+test.each(ALL_FORMS)('an update neither begins a deletion nor forgets one: %s', async (form) => {
+  const begun = await patch(CONFIG_MAPS, form, metadata(form, 'deletionTimestamp', '2020-01-01T00:00:00Z'));
+  expect([begun.status, begun.body.message]).toEqual([
+    422,
+    'ConfigMap "x" is invalid: metadata.deletionTimestamp: Invalid value: "2020-01-01T00:00:00Z": field is immutable',
+  ]);
+  await patch(CONFIG_MAPS, form, metadata(form, 'finalizers', ['a.b/c']));
+  await setup.client.send('DELETE', `${CONFIG_MAPS}/x`);
+  const kept = await patch(CONFIG_MAPS, 'merge-patch', { metadata: { deletionTimestamp: null, labels: { a: 'b' } } });
+  expect(kept.status).toBe(200);
+  expect(kept.body.metadata.deletionTimestamp).toBeDefined();
+});
+
+test.each(ALL_FORMS)('an empty list of managed fields forgets all of them: %s', async (form) => {
+  const { status, body } = await patch(CONFIG_MAPS, form, metadata(form, 'managedFields', []));
+  expect([status, body.metadata.managedFields]).toEqual([200, undefined]);
+});
+
+test('a refused patch shows what it opened in the order of its keys, and the rest as it was', async () => {
+  const { body } = await patch(CONFIG_MAPS, 'merge-patch', { metadata: { finalizers: 5 } });
+  const shown = JSON.parse(/Invalid value: ("(?:[^"\\]|\\.)*")/.exec(body.message)?.[1] ?? '""');
+  const { managedFields, ...rest } = JSON.parse(shown).metadata;
+  expect(Object.keys(JSON.parse(shown))).toEqual(['apiVersion', 'data', 'kind', 'metadata']);
+  expect(Object.keys(rest)).toEqual(Object.keys(rest).sort());
+  expect(Object.keys(managedFields[0]).slice(0, 3)).toEqual(['manager', 'operation', 'apiVersion']);
+});
+
+const apply = (body: object, query = 'fieldManager=m&force=true') =>
+  setup.client.send('PATCH', `${CONFIG_MAPS}/x?${query}`, body, { 'content-type': 'application/apply-patch+yaml' });
+const applied = (more: object) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', ...more } });
+
+test.each<[body: object, code: number, message: string]>([
+  [
+    applied({ labels: 'str' }),
+    500,
+    'failed to create typed patch object (/x; /v1, Kind=ConfigMap): .metadata.labels: expected map, got &{str}',
+  ],
+  [
+    applied({ finalizers: 5 }),
+    500,
+    'failed to create typed patch object (/x; /v1, Kind=ConfigMap): .metadata.finalizers: expected list, got &{5}',
+  ],
+  [{ ...applied({}), apiVersion: undefined }, 400, 'invalid object type: /, Kind=ConfigMap'],
+  [{ ...applied({}), kind: 'Foo' }, 400, 'invalid object type: /v1, Kind=Foo'],
+  [applied({ uid: 'nope' }), 422, 'ConfigMap "x" is invalid: metadata.uid: Invalid value: "nope": field is immutable'],
+])('an apply is refused in words of its own: %j', async (body, code, message) => {
+  await apply(applied({ labels: { a: 'b' } }));
+  const answer = await apply(body);
+  expect([answer.status, answer.body.message]).toEqual([code, message]);
+});
+
+test('an apply that claims less keeps what the server keeps, and owns what it says to be null', async () => {
+  const manifest = (more: object) => ({
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name: 'x', ...more },
+    spec: {},
+  });
+  const send = (more: object) =>
+    setup.client.send('PATCH', `${lease}/x?fieldManager=m`, manifest(more), {
+      'content-type': 'application/apply-patch+yaml',
+    });
+  expect((await send({ finalizers: ['a.b/c'] })).status).toBe(201);
+  const { status, body } = await send({ finalizers: null });
+  expect([status, body.metadata.finalizers]).toEqual([200, undefined]);
+  expect(body.metadata.managedFields?.[0]?.fieldsV1).toEqual({ 'f:metadata': { 'f:finalizers': {} }, 'f:spec': {} });
+  expect((await send({ resourceVersion: '1' })).status).toBe(409);
+});
+
+test('a write of a status leaves the labels of a deployment and the deletion of a pod alone', async () => {
+  const { body } = await setup.client.send(
+    'PATCH',
+    `${DEPLOYMENTS}/x/status`,
+    { metadata: { labels: { l: '1' }, annotations: { a: '1' } } },
+    { 'content-type': 'application/merge-patch+json' },
+  );
+  expect([body.metadata.labels, body.metadata.annotations]).toEqual([undefined, { a: '1' }]);
+});
+
+test('a service is created also by a write of its status', async () => {
+  const service = { metadata: { name: 'new' }, spec: { ports: [{ port: 80 }] } };
+  const path = '/api/v1/namespaces/default/services/new/status';
+  const { status, body } = await setup.client.send('PUT', path, service);
+  expect([status, (body['spec'] as { clusterIP: string }).clusterIP]).toEqual([201, expect.stringMatching(/^10\./)]);
+});

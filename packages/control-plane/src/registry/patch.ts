@@ -16,7 +16,7 @@ import {
 } from './decode.ts';
 import { badRequest } from './errors.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
-import { renderObject } from './object-text.ts';
+import { jsonEquals } from './object-text.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target, Written } from './registry.ts';
 import { type Transformation, updateObject } from './update.ts';
@@ -65,15 +65,26 @@ export function patcher(type: PatchType, bytes: Uint8Array, served: ServedKind):
   return (target) => applyStrategicMergePatch(target, patch, served.kind.schema ?? {});
 }
 
-/** An object with its fields in the order of a map of Go's; what is below them keeps its own. */
-const sortedFields = (object: ApiObject): string => {
-  const fields = Object.entries(parseJson(renderObject(object, undefined)) as object);
-  return stringifyJson(Object.fromEntries(fields.sort(([a], [b]) => (a < b ? -1 : 1))));
-};
+/**
+ * A patched value with its fields as Go's patch libraries write them: what the patch has opened is a map by then, and sorted; what it has
+ * not keeps its order.
+ */
+function opened(before: unknown, after: unknown, isTop = false): unknown {
+  if (!isTop && jsonEquals(before, after)) return before;
+  if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
+    return after.map((item, index) => opened(before[index], item));
+  }
+  if (!isPlain(before) || !isPlain(after)) return after;
+  const fields = Object.entries(after).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(fields.map(([key, value]) => [key, opened(before[key], value)]));
+}
+
+/** The result of a patch as its refusal shows it. */
+export const patchedText = (before: unknown, after: unknown): string => stringifyJson(opened(before, after, true));
 
 /** A refusal of the decoded result of a patch shows the whole of it. */
-export const invalidPatch = (object: ApiObject, why: string, shown?: string): StatusError => {
-  const message = `Invalid value: ${stringifyJson(shown ?? sortedFields(object))}: ${why}`;
+export const invalidPatch = (shown: string, why: string): StatusError => {
+  const message = `Invalid value: ${stringifyJson(shown)}: ${why}`;
   return new StatusError({
     message: ` "" is invalid: patch: ${message}`,
     reason: 'Invalid',
@@ -85,6 +96,7 @@ export const invalidPatch = (object: ApiObject, why: string, shown?: string): St
 /** Reads what a patch has made as an object of its kind: unknown fields, metadata types, defaults. */
 function decodePatched(
   patched: JsonObject,
+  live: ApiObject,
   served: ServedKind,
   kinds: KindRegistry,
   call: Call,
@@ -93,22 +105,23 @@ function decodePatched(
 ): ApiObject {
   const object = patched as unknown as ApiObject;
   if (served.kind.custom && (object.kind ?? '') === '') {
-    throw invalidPatch(object, `Object 'Kind' is missing in '${stringifyJson(object)}'`, stringifyJson(object));
+    throw invalidPatch(stringifyJson(object), `Object 'Kind' is missing in '${stringifyJson(object)}'`);
   }
   if (strategic !== undefined) {
     // The object is made from the patched fields; what kind it is was never in question.
     object.apiVersion = served.apiVersion;
     object.kind = served.kind.kind;
   }
-  const shown = options.fieldValidation === 'Strict' ? structuredClone(object) : object;
-  const unknown = typed(object, served, strategic, () => {
+  const whole = options.fieldValidation === 'Strict' ? structuredClone(object) : object;
+  const shown = (): string => strategic?.() ?? patchedText(live, whole);
+  const unknown = typed(served, strategic !== undefined, shown, () => {
     checkPatched(object, served);
-    if (!sameVersion(object, served)) refuseVersion(object, served, kinds);
+    if (!sameVersion(object, served)) refuseVersion(object, live, served, kinds);
     return normalize(object, served);
   });
   if (unknown.length > 0) {
     if (options.fieldValidation === 'Strict') {
-      throw invalidPatch(shown, strictMessage(unknown), strategic?.());
+      throw invalidPatch(shown(), strictMessage(unknown));
     }
     if (options.fieldValidation === 'Warn') for (const field of unknown) call.warn(`unknown field "${field}"`);
   }
@@ -116,29 +129,21 @@ function decodePatched(
 }
 
 /** A patch may not make an object another kind. What the other kind cannot read comes first. */
-function refuseVersion(object: ApiObject, served: ServedKind, kinds: KindRegistry): never {
+function refuseVersion(object: ApiObject, live: ApiObject, served: ServedKind, kinds: KindRegistry): never {
   if (served.kind.custom) checkType(object, served, kinds, new Uint8Array());
   checkTypeMeta(object);
   const other = kinds.byKind(object.apiVersion, object.kind)?.kind;
   if (other?.model !== undefined) roundTrip(structuredClone(object), other.model);
-  throw invalidPatch(object, unconvertible(object.apiVersion, object.kind, served, kinds));
+  throw invalidPatch(patchedText(live, object), unconvertible(object.apiVersion, object.kind, served, kinds));
 }
 
 /** Wrong types are told as a refusal of the patch: by all of its result, or (strategic) by the patch itself. */
-function typed(
-  object: ApiObject,
-  served: ServedKind,
-  strategic: (() => string) | undefined,
-  read: () => string[],
-): string[] {
-  const { apiVersion, kind, metadata, ...body } = object;
+function typed(served: ServedKind, isStrategic: boolean, shown: () => string, read: () => string[]): string[] {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof DecodeError) || served.kind.custom) throw error;
-    if (strategic !== undefined) throw invalidPatch(object, error.converterWhy, strategic());
-    const shown = { apiVersion, kind, metadata, ...body };
-    throw invalidPatch(object, error.why, stringifyJson(shown));
+    throw invalidPatch(shown(), isStrategic ? error.converterWhy : error.why);
   }
 }
 
@@ -165,10 +170,10 @@ export function patchObject(
   const quiet: Call = { ...call, warn: (message) => (warned ? undefined : call.warn(message)) };
   const transformation: Transformation = {
     patched: true,
-    next: (live) => {
+    next: (live, old) => {
       patch ??= patcher(type, bytes, served);
       const patched = patch(live as unknown as JsonObject);
-      const object = decodePatched(patched, served, registry.kinds, quiet, options, strategic);
+      const object = decodePatched(patched, old, served, registry.kinds, quiet, options, strategic);
       warned = true;
       return object;
     },
@@ -195,9 +200,8 @@ function checkAppliedType(
   { apiVersion = '', kind = '' }: ApiObject,
   { apiVersion: expected, kind: own }: ServedKind,
 ): void {
-  if (own.custom || (apiVersion === expected && kind === own.kind)) return;
-  if (apiVersion === '' || kind === '') return;
-  if (apiVersion !== expected) {
+  if (apiVersion === expected && kind === own.kind) return;
+  if (apiVersion !== '' && apiVersion !== expected) {
     throw badRequest(
       `incorrect version specified in apply patch. Specified patch version: ${apiVersion}, expected: ${expected}`,
     );
@@ -217,7 +221,8 @@ function applyObject(
     const applied = parseApplied(bytes);
     checkTypeMeta(applied);
     checkAppliedType(applied, served);
-    checkPatched(applied, served);
+    // What else is wrong with it is told by the apply itself, in words of its own.
+    if (!isPlain(applied.metadata ?? {})) checkPatched(applied, served);
     return applied;
   };
   const apply = (live: ApiObject | undefined): ApiObject => {
@@ -232,6 +237,7 @@ function applyObject(
       kind: served.kind,
     });
     merged.metadata.name ??= target.name;
+    checkPatched(merged, served);
     normalize(merged, served);
     return merged;
   };
@@ -243,6 +249,7 @@ function applyObject(
       next: (live) => apply(live),
       ...(target.subresource === '' ? { create: () => apply(undefined) } : {}),
       managed: true,
+      patched: true,
     },
     options,
   );

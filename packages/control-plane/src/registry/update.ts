@@ -1,4 +1,4 @@
-import type { ApiObject } from '../object.ts';
+import type { ApiObject, ObjectMeta } from '../object.ts';
 import type { StatusCause, StatusError } from '../status.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { createObject, matchNamespace, track } from './create.ts';
@@ -188,10 +188,12 @@ function prepare(
   meta.creationTimestamp = before.creationTimestamp ?? null;
   if (before.generation === undefined) delete meta.generation;
   else meta.generation = before.generation;
-  if (before.deletionTimestamp === undefined) delete meta.deletionTimestamp;
-  else meta.deletionTimestamp = before.deletionTimestamp;
-  if (before.deletionGracePeriodSeconds === undefined) delete meta.deletionGracePeriodSeconds;
-  else meta.deletionGracePeriodSeconds = before.deletionGracePeriodSeconds;
+  // A deletion is not taken back by an update, and not begun by one: that is told as a change of what is immutable.
+  if (before.deletionTimestamp !== undefined) meta.deletionTimestamp = before.deletionTimestamp;
+  if (before.deletionGracePeriodSeconds !== undefined) {
+    meta.deletionGracePeriodSeconds ??= before.deletionGracePeriodSeconds;
+  }
+  delete meta.selfLink;
   if (subresource === 'status') keepAllButStatus(served, updated, old);
   else if (subresource === '' && kind.subresources?.status === true) {
     if (old.status === undefined) delete updated.status;
@@ -212,6 +214,28 @@ function prepare(
   }
 }
 
+/** Built-in kinds whose metadata a status write leaves alone as that of custom ones. */
+const METADATA_STAYS: ReadonlySet<string> = new Set([
+  'flowcontrol.apiserver.k8s.io/flowschemas',
+  'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations',
+]);
+const CLIENTS_FIELDS = ['labels', 'annotations', 'finalizers', 'ownerReferences', 'deletionTimestamp'] as const;
+type Kept = (typeof CLIENTS_FIELDS)[number];
+/** What a status write leaves alone in the metadata of other kinds (`ResetObjectMetaForStatus`, and some by themselves). */
+const FIELDS_STAY: ReadonlyMap<string, readonly Kept[]> = new Map<string, readonly Kept[]>([
+  ['admissionregistration.k8s.io/validatingadmissionpolicies', CLIENTS_FIELDS],
+  ['apiextensions.k8s.io/customresourcedefinitions', CLIENTS_FIELDS],
+  ['storage.k8s.io/volumeattachments', CLIENTS_FIELDS],
+  ['apps/deployments', ['labels']],
+  ['/pods', ['ownerReferences', 'deletionTimestamp']],
+]);
+
+function copyField<Field extends Kept>(to: ObjectMeta, from: ObjectMeta, field: Field): void {
+  const value = from[field];
+  if (value === undefined) delete to[field];
+  else to[field] = value;
+}
+
 /** A status write leaves everything else alone; of the metadata, built-in kinds say themselves what stays. */
 function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObject): void {
   const { status } = updated;
@@ -222,7 +246,9 @@ function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObje
     if (field !== 'metadata' && field !== 'status') updated[field] = value;
   }
   if (status === undefined) delete updated.status;
-  if (!kind.custom) return;
+  const id = `${kind.group}/${kind.plural}`;
+  for (const field of FIELDS_STAY.get(id) ?? []) copyField(updated.metadata, old.metadata, field);
+  if (!kind.custom && !METADATA_STAYS.has(id)) return;
   const { managedFields, resourceVersion } = updated.metadata;
   updated.metadata = { ...old.metadata };
   if (managedFields !== undefined) updated.metadata.managedFields = managedFields;
@@ -247,10 +273,8 @@ function causesOf(
   old: ApiObject,
 ): StatusCause[] {
   const context = { now: registry.now(), subresource, userName: call.user.name, newUid: () => registry.uid() };
-  // Both the generic step and every kind's strategy look at the metadata there, so its causes come twice.
-  const meta = metaUpdateCauses(served.kind, updated.metadata, old.metadata);
+  const meta = metaUpdateCauses(served.kind, updated.metadata, old.metadata, subresource);
   return [
-    ...meta,
     ...meta,
     ...(served.kind.validateUpdate?.(updated, old, context) ?? []),
     ...schemaCauses(served, updated, old, meta),

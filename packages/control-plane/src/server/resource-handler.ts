@@ -359,7 +359,9 @@ export class ResourceHandler {
       first = undefined;
       return object;
     };
-    const creates = served.kind.createOnUpdate === true && target.subresource === '';
+    // Services are the one kind whose status creates them, too.
+    const creates =
+      served.kind.createOnUpdate === true && (target.subresource === '' || served.resource === '/services');
     const transformation = creates ? { next, create: next } : { next };
     const written = await updateObject(this.#registry, call, target, transformation, options);
     return this.#written(context, format, written);

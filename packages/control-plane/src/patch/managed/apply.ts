@@ -76,6 +76,31 @@ function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope)
   });
 }
 
+/** Metadata that nobody is ever recorded as the owner of: dropping what a manager no longer claims leaves it alone. */
+const SYSTEM_FIELDS = [
+  'name',
+  'generateName',
+  'namespace',
+  'selfLink',
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+] as const;
+
+function withSystemFields(
+  metadata: ApiObject['metadata'],
+  current: ApiObject['metadata'],
+  applied: ApiObject['metadata'],
+): ApiObject['metadata'] {
+  const kept: Record<string, unknown> = { ...metadata };
+  for (const field of SYSTEM_FIELDS) {
+    const value = applied[field] ?? current[field];
+    if (value !== undefined) kept[field] = value;
+  }
+  return kept as ApiObject['metadata'];
+}
+
 function conflictsOf(others: readonly Ownership[], changed: FieldSet): Conflict[] {
   const conflicts: Conflict[] = [];
   for (const owner of others) {
@@ -116,7 +141,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   if (previous !== undefined) {
     const owned = others.reduce((all, owner) => union(all, owner.set), claimed);
     result = pruneDropped(result, previous.set, owned, node, true) as ApiObject;
-    result.metadata ??= {};
+    result.metadata = withSystemFields(result.metadata ?? {}, current.metadata, applied.metadata);
   }
 
   const changes = compareObjects(current, result, node, scope);

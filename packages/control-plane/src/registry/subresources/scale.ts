@@ -6,7 +6,7 @@ import { checkPatched, jsonProblem } from '../decode.ts';
 import { badRequest, invalid, invalidValue, methodNotAllowed, notFound } from '../errors.ts';
 import type { ServedKind } from '../kind-registry.ts';
 import { copyJson } from '../object-text.ts';
-import { invalidPatch, patchTypesOf } from '../patch.ts';
+import { invalidPatch, patchedText, patchTypesOf } from '../patch.ts';
 import type { Target } from '../registry.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
 import { checkName, updateObject } from '../update.ts';
@@ -128,7 +128,7 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
     const replicas = (wanted.spec as { replicas?: unknown } | undefined)?.replicas ?? 0;
     if (typeof replicas !== 'number' || !Number.isInteger(replicas)) {
       const why = `json: cannot unmarshal ${typeof replicas} into Go struct field ScaleSpec.spec.replicas of type int32`;
-      if (bytes !== undefined) throw invalidPatch(wanted, why);
+      if (bytes !== undefined) throw invalidPatch(patchedText(current, wanted), why);
       throw badRequest(`Scale in version "v1" cannot be handled as a Scale: ${why}`);
     }
     if (replicas < 0 && served.kind.custom) {
