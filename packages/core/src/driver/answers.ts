@@ -23,11 +23,7 @@ export function checkListing(driver: string, answer: readonly ListedInstance[]):
   const told: unknown = answer;
   if (!Array.isArray(told)) throw broken(driver, 'list', 'with no list');
   const wrong = told.findIndex(
-    (each: unknown) =>
-      !isObject(each) ||
-      typeof each.providerId !== 'string' ||
-      !each.providerId ||
-      typeof each.machineName !== 'string',
+    (each: unknown) => !isObject(each) || typeof each.providerId !== 'string' || typeof each.machineName !== 'string',
   );
   if (wrong >= 0) throw broken(driver, 'list', `with an entry (number ${wrong}) without provider id or machine name`);
   return answer;
