@@ -20,7 +20,7 @@ afterEach(async () => {
   rmSync(cwd, { recursive: true, force: true });
 });
 
-const PATIENCE_MS = 180_000;
+const PATIENCE_MS = 600_000;
 /** What a machine of the first class leaves in a cloud's bill. */
 const PARTS = {
   aws: ['instance', 'volume'],

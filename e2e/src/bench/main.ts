@@ -1,3 +1,4 @@
+import { driverFigures } from '../drivers/figures.ts';
 import { planeFigures } from './control-plane.ts';
 import { deploymentCosts } from './deployments.ts';
 import { fleetFigures, type Measured, podMemory } from './fleet.ts';
@@ -69,6 +70,7 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
       say(`${verdict}  ${work.padEnd(56)} ${here.padEnd(44)} goal ${goal}`);
     }
   },
+  drivers: () => judge(driverFigures()),
   machines: () => judge(machineFigures()),
   'machines-drains': () => judge(BlockedDrains.figures()),
   'machines-idle': () => judge(IdleFleet.figures()),

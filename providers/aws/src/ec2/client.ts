@@ -34,33 +34,45 @@ export class Ec2 {
   readonly #attempts: Attempts;
   readonly #clock: Clock;
   readonly #images = new Map<string, { readonly image: Image; readonly until: number }>();
-  readonly #lookups = new Map<string, SharedLookup>();
+  readonly #imagesAsked: SharedLookup<Image>;
+  readonly #lookups = new Map<string, SharedLookup<Instance>>();
 
   constructor(sdk: typeof import('@aws-sdk/client-ec2'), client: EC2Client, attempts: Attempts, clock: Clock) {
     this.#sdk = sdk;
     this.#client = client;
     this.#attempts = attempts;
     this.#clock = clock;
+    // One at a time: an image that is unknown must fail nobody else's question.
+    const ask = (ids: readonly string[], signal: AbortSignal) => this.#describeImages(ids, signal);
+    this.#imagesAsked = new SharedLookup(ask, ({ ImageId }) => ImageId, clock, 1);
   }
 
-  /** An image; remembered for a while, for what the driver reads of it never changes. */
+  /** An image; remembered for a while, for what the driver reads of it never changes. Those who ask together ask once. */
   async image(id: string, signal: AbortSignal): Promise<Image | undefined> {
     const now = this.#clock.now().getTime();
     const known = this.#images.get(id);
     if (known && known.until > now) return known.image;
-    const command = new this.#sdk.DescribeImagesCommand({ ImageIds: [id] });
-    const send = () => this.#client.send(command, { abortSignal: signal });
-    const [image] = (await this.#attempts.send('DescribeImages', true, signal, send)).Images ?? [];
+    const image = (await this.#imagesAsked.find(id, signal))[0];
     for (const [old, { until }] of this.#images) if (until <= now) this.#images.delete(old);
     if (image) this.#images.set(id, { image, until: now + IMAGE_KEPT_MS });
     return image;
   }
 
-  /** The look-ups of a kind, which are asked for together. @param make as for `SharedLookup` */
-  sharedLookup(kind: string, ...make: ConstructorParameters<typeof SharedLookup>): SharedLookup {
+  async #describeImages(ids: readonly string[], signal: AbortSignal): Promise<readonly Image[]> {
+    const command = new this.#sdk.DescribeImagesCommand({ ImageIds: [...ids] });
+    const send = () => this.#client.send(command, { abortSignal: signal });
+    return (await this.#attempts.send('DescribeImages', true, signal, send)).Images ?? [];
+  }
+
+  /** The look-ups of a kind, which are asked for together. Parameters as those of `SharedLookup`. */
+  sharedLookup(
+    kind: string,
+    ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly Instance[]>,
+    answersTo: (instance: Instance) => string | undefined,
+  ): SharedLookup<Instance> {
     const known = this.#lookups.get(kind);
     if (known) return known;
-    const made = new SharedLookup(...make);
+    const made = new SharedLookup(ask, answersTo, this.#clock);
     this.#lookups.set(kind, made);
     return made;
   }

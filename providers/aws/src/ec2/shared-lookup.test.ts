@@ -1,3 +1,4 @@
+import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { SharedLookup } from './shared-lookup.ts';
 
@@ -5,6 +6,7 @@ const never = new AbortController().signal;
 
 /** A look-up whose requests are answered by hand. */
 function held() {
+  const clock = new VirtualClock();
   const asked: string[][] = [];
   const answers: PromiseWithResolvers<{ InstanceId: string }[]>[] = [];
   const signals: AbortSignal[] = [];
@@ -18,28 +20,29 @@ function held() {
       return answer.promise;
     },
     ({ InstanceId }) => InstanceId,
+    clock,
   );
-  return { lookup, asked, answers, signals };
+  return { clock, lookup, asked, answers, signals };
 }
 
 test('those that come while a request is under way are asked for together by the next, never by the one that began before', async () => {
-  const { lookup, asked, answers } = held();
+  const { clock, lookup, asked, answers } = held();
   const found = ['a', 'b', 'c'].map((value) => lookup.find(value, never));
   expect(asked).toEqual([['a']]);
   answers[0]?.resolve([{ InstanceId: 'a' }]);
   expect(await found[0]).toEqual([{ InstanceId: 'a' }]);
-  await Promise.resolve();
+  await clock.advance(2_000);
   expect(asked).toEqual([['a'], ['b', 'c']]);
   answers[1]?.resolve([{ InstanceId: 'c' }]);
   expect(await Promise.all(found.slice(1))).toEqual([[], [{ InstanceId: 'c' }]]);
 });
 
 test('a thousand are five requests', async () => {
-  const { lookup, asked, answers } = held();
+  const { clock, lookup, asked, answers } = held();
   const found = Array.from({ length: 1_001 }, (_, i) => lookup.find(`i-${i}`, never));
   for (let i = 0; i < 6; i++) {
     answers[i]?.resolve([]);
-    await new Promise(setImmediate);
+    await clock.advance(2_000);
   }
   await Promise.all(found);
   expect(asked.map(({ length }) => length)).toEqual([1, 200, 200, 200, 200, 200]);

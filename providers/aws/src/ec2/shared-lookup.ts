@@ -1,11 +1,15 @@
-import type { Instance } from '@aws-sdk/client-ec2';
+import { type Clock, sleep } from '@mcm/kube';
 
 /** Most values that EC2 takes in one filter. */
 const MOST = 200;
+/** While several are looked up, one request in so long: those that come meanwhile share the next. */
+const GATHER_MS = 2_000;
 
-interface Waiting {
+const NEVER = new AbortController().signal;
+
+interface Waiting<T> {
   readonly value: string;
-  readonly resolve: (found: readonly Instance[]) => void;
+  readonly resolve: (found: readonly T[]) => void;
   readonly reject: (thrown: unknown) => void;
 }
 
@@ -14,29 +18,38 @@ interface Waiting {
  * next, which asks for all of them at once. So an answer is never older than its question, and a thousand machines that
  * are looked up together cost five requests.
  */
-export class SharedLookup {
-  readonly #ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly Instance[]>;
-  readonly #answersTo: (instance: Instance) => string | undefined;
-  readonly #waiting: Waiting[] = [];
+export class SharedLookup<T> {
+  readonly #ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly T[]>;
+  readonly #answersTo: (found: T) => string | undefined;
+  readonly #waiting: Waiting<T>[] = [];
+  readonly #clock: Clock;
+  readonly #most: number;
   #running = false;
+  #lastAt = Number.NEGATIVE_INFINITY;
+  #last: readonly string[] = [];
 
   /**
    * @param ask yields all instances of the values; its signal aborts when nobody waits for any of them any longer
+   * @param most values that one request takes
    * @param answersTo the value that an instance answers to
    */
   constructor(
-    ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly Instance[]>,
-    answersTo: (instance: Instance) => string | undefined,
+    ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly T[]>,
+    answersTo: (found: T) => string | undefined,
+    clock: Clock,
+    most = MOST,
   ) {
+    this.#most = most;
+    this.#clock = clock;
     this.#ask = ask;
     this.#answersTo = answersTo;
   }
 
   /** Instances that answer to the value. Rejects with what the request threw, or with the signal's reason. */
-  find(value: string, signal: AbortSignal): Promise<readonly Instance[]> {
+  find(value: string, signal: AbortSignal): Promise<readonly T[]> {
     signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<readonly Instance[]>();
-    const waiting = { value, resolve, reject };
+    const { promise, resolve, reject } = Promise.withResolvers<readonly T[]>();
+    const waiting: Waiting<T> = { value, resolve, reject };
     const leave = (): void => {
       const index = this.#waiting.indexOf(waiting);
       if (index >= 0) this.#waiting.splice(index, 1);
@@ -49,16 +62,39 @@ export class SharedLookup {
     return promise.finally(() => signal.removeEventListener('abort', leave));
   }
 
-  #left: ((waiting: Waiting) => void) | undefined;
+  #left: ((waiting: Waiting<T>) => void) | undefined;
 
   async #run(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
-    while (this.#waiting.length > 0) await this.#round(this.#waiting.splice(0, MOST));
+    while (this.#waiting.length > 0) {
+      await this.#gather();
+      await this.#round(this.#next());
+    }
     this.#running = false;
   }
 
-  async #round(round: readonly Waiting[]): Promise<void> {
+  /** Who asks again and is alone does not wait, and a full request neither. */
+  async #gather(): Promise<void> {
+    const left = this.#lastAt + GATHER_MS - this.#clock.now().getTime();
+    const alone = this.#waiting.length === 1 && this.#last.every((value) => value === this.#waiting[0]?.value);
+    if (left > 0 && !alone && this.#waiting.length < this.#most) await sleep(this.#clock, left, NEVER);
+  }
+
+  /** Those whose values are asked for next: everybody who wants one of the first few values. */
+  #next(): readonly Waiting<T>[] {
+    const values = new Set<string>();
+    const next = this.#waiting.filter(
+      ({ value }) => values.has(value) || (values.size < this.#most && values.add(value)),
+    );
+    for (const each of next) this.#waiting.splice(this.#waiting.indexOf(each), 1);
+    return next;
+  }
+
+  async #round(round: readonly Waiting<T>[]): Promise<void> {
+    if (round.length === 0) return;
+    this.#lastAt = this.#clock.now().getTime();
+    this.#last = round.map(({ value }) => value);
     const nobody = new AbortController();
     const there = new Set(round);
     this.#left = (waiting) => {

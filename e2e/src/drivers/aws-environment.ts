@@ -1,0 +1,21 @@
+import { warmUp } from '../clouds/warm-up-aws.ts';
+
+/** Variables with which the AWS driver looks nowhere but at the endpoint that it is given. */
+export const AWS_VARIABLES = {
+  AWS_ENDPOINT_URL: 'http://127.0.0.1:5000',
+  AWS_EC2_METADATA_DISABLED: 'true',
+  AWS_CONFIG_FILE: '/nonexistent/config',
+  AWS_SHARED_CREDENTIALS_FILE: '/nonexistent/credentials',
+};
+
+/** Sets them, for the SDK reads the process's own, and warms the SDK up. @returns what sets back the variables of before */
+export async function inAwsEnvironment(): Promise<() => void> {
+  const before = { ...process.env };
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
+  Object.assign(process.env, AWS_VARIABLES);
+  await warmUp(AWS_VARIABLES);
+  return () => {
+    for (const name of Object.keys(AWS_VARIABLES)) delete process.env[name];
+    Object.assign(process.env, before);
+  };
+}

@@ -1,0 +1,178 @@
+import { crds, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
+import type { Emulator, Power } from '@mcm/cloud-emulators';
+import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
+import { buildMachineController, type DriverContext, type DriverDefinition } from '@mcm/core';
+import {
+  createClient,
+  createMemoryLogger,
+  createRecorder,
+  type Draft,
+  handlerTransport,
+  type KubeClient,
+  type KubeObject,
+  nodes,
+  type ResourceDefinition,
+  secrets,
+  seededRandom,
+  VirtualClock,
+} from '@mcm/kube';
+
+const NAMESPACE = 'default';
+const CLASS = 'pool';
+const DAY_MS = 86_400_000;
+
+const CRDS: ResourceDefinition<KubeObject> = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+  namespaced: false,
+};
+
+/** A provider with the cloud that it runs on. */
+export interface FleetProvider<Spec, Credentials> {
+  readonly cloud: (options: { readonly clock: VirtualClock; readonly power: Power }) => Emulator;
+  readonly driver: (context: DriverContext) => DriverDefinition<Spec, Credentials>;
+  readonly machineClass: Pick<Draft<MachineClass>, 'provider' | 'providerSpec'>;
+  readonly secret: Readonly<Record<string, string>>;
+}
+
+/** The real machine controller of a provider with the real driver, on an emulated cloud, in this process and on a virtual clock. Nodes join as VMs get power. */
+export class Fleet {
+  readonly clock: VirtualClock;
+  readonly cloud: Emulator;
+  readonly log = createMemoryLogger();
+  readonly #client: KubeClient;
+  readonly #plane: ControlPlane;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<unknown>;
+
+  private constructor(plane: ControlPlane, clock: VirtualClock, parts: Parts) {
+    this.clock = clock;
+    this.#plane = plane;
+    this.#client = parts.client;
+    this.cloud = parts.cloud;
+    const { clock: _, ...rest } = { clock, ...parts };
+    const recorder = createRecorder({ client: parts.client, component: 'machine-controller', clock, log: this.log });
+    const controller = buildMachineController({
+      driver: rest.driver,
+      control: parts.client,
+      target: parts.client,
+      namespace: NAMESPACE,
+      clock,
+      random: seededRandom(1),
+      secretRandom: seededRandom(2),
+      log: this.log,
+      recorder,
+      targetRecorder: recorder,
+    });
+    this.#running = controller.run(this.#stop.signal);
+  }
+
+  static async start<Spec, Credentials>(provider: FleetProvider<Spec, Credentials>): Promise<Fleet> {
+    // The SDKs turn the event loop many times within one call.
+    const clock = new VirtualClock({ quietTurns: 8 });
+    const plane = await startControlPlane({ clock, controllers: false });
+    const client = createClient({
+      transport: handlerTransport(plane.fetch),
+      userAgent: 'fleet',
+      clock,
+      random: seededRandom(1),
+    });
+    for (const crd of crds) await client.resource(CRDS).create(crd);
+    const cloud = provider.cloud({ clock, power: nodesOf(client) });
+    const driver = provider.driver({ clock, random: seededRandom(3), connect: () => cloud.transport });
+    await furnish(client, provider);
+    return new Fleet(plane, clock, { client, cloud, driver: driver as DriverDefinition<unknown, unknown> });
+  }
+
+  /** Makes so many machines of the class, at once. */
+  async make(count: number, prefix = 'm'): Promise<void> {
+    const resource = this.#client.resource<Machine>(machines, NAMESPACE);
+    for (let i = 0; i < count; i++)
+      await resource.create({
+        metadata: {
+          name: `${prefix}-${i}`,
+          namespace: NAMESPACE,
+          finalizers: ['machine.sapcloud.io/machine-controller-manager'],
+          annotations: { 'machinepriority.machine.sapcloud.io': '3' },
+        },
+        spec: { class: { kind: 'MachineClass', name: CLASS } },
+      });
+  }
+
+  async machines(): Promise<readonly Machine[]> {
+    return (await this.#client.resource<Machine>(machines, NAMESPACE).list()).items;
+  }
+
+  async phases(): Promise<Readonly<Record<string, number>>> {
+    const all = await this.machines();
+    const groups = Map.groupBy(all, ({ status }) => status?.currentStatus?.phase ?? '');
+    return Object.fromEntries([...groups].map(([phase, { length }]) => [phase, length]));
+  }
+
+  /** Resolves with the virtual milliseconds that passed until so many run. */
+  untilRunning(count: number, maxMs = DAY_MS): Promise<number> {
+    return this.clock.runUntil(async () => ((await this.phases()).Running ?? 0) === count, { maxMs });
+  }
+
+  async deleteAll(): Promise<void> {
+    for (const { metadata } of await this.machines())
+      await this.#client.resource<Machine>(machines, NAMESPACE).delete(metadata.name);
+  }
+
+  untilGone(maxMs = DAY_MS): Promise<number> {
+    return this.clock.runUntil(async () => (await this.machines()).length === 0, { maxMs });
+  }
+
+  /** Requests that the cloud got since it was started, by what they asked for. */
+  counts(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.cloud.counts);
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort(new Error('the fleet ends'));
+    await this.#running.catch(() => undefined);
+    await this.#plane.close();
+  }
+}
+
+interface Parts {
+  readonly client: KubeClient;
+  readonly cloud: Emulator;
+  readonly driver: DriverDefinition<unknown, unknown>;
+}
+
+/** A Node, ready at once, for each VM that gets power. */
+function nodesOf(client: KubeClient): Power {
+  const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] as const;
+  return {
+    on: ({ hostname, providerId }) => {
+      void client
+        .resource(nodes)
+        .create({
+          metadata: { name: hostname },
+          spec: { providerID: providerId },
+          status: { conditions: conditions.map((each) => ({ ...each, lastTransitionTime: '2026-01-01T00:00:00Z' })) },
+        })
+        .catch(() => undefined); // a Node of that name is there: the controller has to notice
+    },
+    off: () => undefined,
+  };
+}
+
+async function furnish(
+  client: KubeClient,
+  { machineClass, secret }: Pick<FleetProvider<unknown, unknown>, 'machineClass' | 'secret'>,
+): Promise<void> {
+  const data = Object.fromEntries(
+    Object.entries({ userData: '#cloud-config', ...secret }).map(([key, value]) => [
+      key,
+      Buffer.from(value).toString('base64'),
+    ]),
+  );
+  const metadata = { name: CLASS, namespace: NAMESPACE };
+  await client.resource(secrets, NAMESPACE).create({ metadata, data });
+  const draft = { metadata, ...machineClass, secretRef: metadata };
+  await client.resource<MachineClass>(machineClasses, NAMESPACE).create(draft as Draft<MachineClass>);
+}

@@ -1,0 +1,75 @@
+import { ArmEndpoint, Ec2Endpoint, GceEndpoint } from '@mcm/cloud-emulators';
+import { type AwsCredentials, type AwsProviderSpec, createAwsDriver } from '@mcm/provider-aws';
+import { type AzureCredentials, type AzureProviderSpec, createAzureDriver } from '@mcm/provider-azure';
+import { createGcpDriver, type GcpCredentials, type GcpProviderSpec } from '@mcm/provider-gcp';
+import { AWS_VARIABLES } from './aws-environment.ts';
+import type { FleetProvider } from './fleet.ts';
+
+/** @param change of the provider spec; `ipv6PrefixCount: 1` and no source check make the most calls of a machine's life */
+export const aws = (change: object = {}): FleetProvider<AwsProviderSpec, AwsCredentials> => ({
+  cloud: (options) => new Ec2Endpoint({ ...options, shutdownMs: 30_000, visibleAfterMs: 0, bootMs: 5_000 }),
+  driver: (context) =>
+    createAwsDriver({ ...context, environment: { variables: AWS_VARIABLES, readFile: async () => undefined } }),
+  machineClass: {
+    provider: 'AWS',
+    providerSpec: {
+      ami: 'ami-1',
+      region: 'eu-north-1',
+      machineType: 'm6i.large',
+      iam: { name: 'nodes' },
+      blockDevices: [{ ebs: { volumeSize: 42, volumeType: 'gp3', encrypted: true } }],
+      networkInterfaces: [{ subnetID: 'subnet-a', securityGroupIDs: ['sg-1'], ipv6PrefixCount: 1 }],
+      tags: { 'kubernetes.io/cluster/ours': '1', 'kubernetes.io/role/node': '1' },
+      srcAndDstChecksEnabled: false,
+      ...change,
+    },
+  },
+  secret: { providerAccessKeyId: 'AKIAFAKE', providerSecretAccessKey: 'fake' },
+});
+
+export const azure = (): FleetProvider<AzureProviderSpec, AzureCredentials> => ({
+  cloud: (options) => new ArmEndpoint(options),
+  driver: (context) =>
+    createAzureDriver({ ...context, readFile: async () => undefined, authorize: async () => 'Bearer test' }),
+  machineClass: {
+    provider: 'Azure',
+    providerSpec: {
+      location: 'northeurope',
+      resourceGroup: 'rg',
+      subnetInfo: { vnetName: 'net', subnetName: 'nodes' },
+      tags: { 'kubernetes.io-cluster-ours': '1', 'kubernetes.io-role-node': '1' },
+      properties: {
+        zone: 1,
+        hardwareProfile: { vmSize: 'Standard_D4s_v5' },
+        osProfile: {
+          adminUsername: 'core',
+          linuxConfiguration: { ssh: { publicKeys: { path: '/k', keyData: 'ssh-ed25519 AAAA' } } },
+        },
+        storageProfile: {
+          imageReference: { communityGalleryImageID: '/CommunityGalleries/g/Images/i/Versions/1' },
+          osDisk: { createOption: 'FromImage', diskSizeGB: 50 },
+        },
+      },
+    },
+  },
+  secret: { clientID: 'c', clientSecret: 's', subscriptionID: 'sub', tenantID: 't' },
+});
+
+export const gcp = (): FleetProvider<GcpProviderSpec, GcpCredentials> => ({
+  cloud: (options) => new GceEndpoint(options),
+  driver: (context) =>
+    createGcpDriver({ ...context, readFile: async () => undefined, authorize: async () => 'Bearer test' }),
+  machineClass: {
+    provider: 'GCP',
+    providerSpec: {
+      region: 'europe-north1',
+      zone: 'europe-north1-b',
+      machineType: 'n2-standard-4',
+      disks: [{ boot: true, sizeGb: 42, type: 'pd-balanced', image: 'projects/p/global/images/i' }],
+      networkInterfaces: [{ subnetwork: 'nodes', disableExternalIP: true }],
+      scheduling: { automaticRestart: true, onHostMaintenance: 'MIGRATE' },
+      tags: ['kubernetes-io-cluster-ours', 'kubernetes-io-role-node'],
+    },
+  },
+  secret: { serviceAccountJSON: JSON.stringify({ type: 'service_account', project_id: 'p', private_key: 'none' }) },
+});
