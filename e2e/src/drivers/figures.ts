@@ -1,6 +1,7 @@
 import { atMost, type Figure, told } from '../bench/machines/figure.ts';
 import { inAwsEnvironment } from './aws-environment.ts';
 import { Fleet, type FleetProvider } from './fleet.ts';
+import { memoryOfBinaries } from './memory.ts';
 import { aws, azure, gcp } from './providers.ts';
 
 const AWS_WRITES = /^(RunInstances|TerminateInstances|ModifyNetworkInterfaceAttribute|AssignIpv6Addresses)$/;
@@ -131,7 +132,7 @@ export async function* exhausted(machines: number): AsyncGenerator<Figure> {
   yield atMost('AWS: probes of that zone in an hour', hour, 6, 'calls');
 }
 
-/** Every figure of the drivers that needs no process of its own. */
+/** Every figure of the drivers. */
 export async function* driverFigures(): AsyncGenerator<Figure> {
   const back = await inAwsEnvironment();
   try {
@@ -139,6 +140,7 @@ export async function* driverFigures(): AsyncGenerator<Figure> {
     yield* throttled(200);
     yield* exhausted(200);
     yield* idle(1_000);
+    yield* memoryOfBinaries(100);
   } finally {
     back();
   }

@@ -1,0 +1,424 @@
+import { type CloudInstance, Ec2Endpoint, type Ec2EndpointOptions } from '@mcm/cloud-emulators';
+import { seededRandom, VirtualClock } from '@mcm/kube';
+import { type AwsCredentials, type AwsProviderSpec, createAwsDriver } from '@mcm/provider-aws';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { AWS_VARIABLES, inAwsEnvironment } from '../aws-environment.ts';
+import { refused, Stage, withSpec } from './stage.ts';
+
+/** The rows of the AWS sheet's scenarios, each under its own name. */
+
+let back: () => void;
+beforeAll(async () => {
+  back = await inAwsEnvironment();
+});
+afterAll(() => back());
+
+const TAGS = { 'kubernetes.io/cluster/shoot--x': '1', 'kubernetes.io/role/node': '1' };
+const SPEC = {
+  ami: 'ami-0abc',
+  region: 'eu-west-1',
+  machineType: 'm5.large',
+  iam: { name: 'nodes-profile' },
+  blockDevices: [{ ebs: { volumeType: 'gp3', volumeSize: 50, encrypted: true } }],
+  networkInterfaces: [{ subnetID: 'subnet-1', securityGroupIDs: ['sg-1'] }],
+  tags: TAGS,
+};
+const SECRET = { providerAccessKeyId: 'AKIA', providerSecretAccessKey: 's', userData: '#cloud-config\n' };
+
+function open(options: Partial<Ec2EndpointOptions> = {}, variables: object = {}) {
+  const clock = new VirtualClock({ quietTurns: 8 });
+  const cloud = new Ec2Endpoint({ clock, images: [{ imageId: 'ami-0abc', rootDeviceName: '/dev/xvda' }], ...options });
+  const driver = createAwsDriver({
+    clock,
+    random: seededRandom(1),
+    connect: () => cloud.transport,
+    environment: { variables: { ...AWS_VARIABLES, ...variables }, readFile: async () => undefined },
+  });
+  const stage = new Stage<AwsProviderSpec, AwsCredentials>(clock, driver, {
+    provider: 'AWS',
+    spec: SPEC,
+    secret: SECRET,
+  });
+  const sent = (action: string) => cloud.seen.filter((each) => each.action === action).map(({ params }) => params);
+  const launched = async (change: object, given: Parameters<typeof stage.create>[0] = {}) => {
+    await stage.create({ spec: withSpec(SPEC, change), ...given });
+    return sent('RunInstances').at(-1) ?? {};
+  };
+  return { cloud, driver, stage, sent, launched };
+}
+
+const vm = (change: Partial<CloudInstance> = {}): CloudInstance => ({
+  instanceId: 'i-1',
+  state: 'running',
+  privateDnsName: 'ip-1.internal',
+  tags: { ...TAGS, Name: 'm-1' },
+  sourceDestCheck: true,
+  networkInterfaces: [
+    { networkInterfaceId: 'eni-1', deviceIndex: 0, interfaceType: 'interface', sourceDestCheck: true },
+  ],
+  ...change,
+});
+const failing = (action: string, code = 'InternalError', http = 400, more: object = {}) => [
+  { action, error: { http, code, message: 'ordered' }, ...more },
+];
+const device = (change: object) => ({ blockDevices: [{ ebs: { volumeType: 'gp3', volumeSize: 50, ...change } }] });
+const nic = (change: object) => ({
+  networkInterfaces: [{ subnetID: 'subnet-1', securityGroupIDs: ['sg-1'], ...change }],
+});
+const ID = 'aws:///eu-west-1/i-1';
+
+describe('creation', () => {
+  test('A1: the base spec makes one instance, told by region and id, its node by its private DNS name', async () => {
+    const { stage, cloud } = open();
+    const made = await stage.create();
+    expect(made.providerId).toBe(`aws:///eu-west-1/${cloud.instances[0]?.instanceId}`);
+    expect(made.nodeName).toBe(cloud.instances[0]?.privateDnsName);
+    expect(cloud.instances).toHaveLength(1);
+  });
+
+  test('A2: another provider is refused by every method, and the cloud is not asked', async () => {
+    const { stage, cloud } = open();
+    for (const call of Object.values(stage.all({ provider: 'azure' }))) await refused(call(), 'InvalidArgument');
+    expect(cloud.seen).toEqual([]);
+  });
+
+  test('A4: iam takes a name or an arn, not both and not none', async () => {
+    const { stage, launched } = open();
+    for (const iam of [{}, { name: 'n', arn: 'a' }])
+      await refused(stage.create({ spec: withSpec(SPEC, { iam }) }), 'InvalidArgument', 'providerSpec.iam: Invalid');
+    expect(await launched({ iam: { arn: 'arn:1' } })).toMatchObject({ 'IamInstanceProfile.Arn': 'arn:1' });
+  });
+
+  test('A7: gp3 without iops and throughput sends neither', async () => {
+    const keys = Object.keys(await open().launched({}));
+    expect(keys.filter((key) => /Iops|Throughput/.test(key))).toEqual([]);
+  });
+
+  test('A9: a volume type that is missing or unknown', async () => {
+    const { stage } = open();
+    for (const volumeType of ['', 'gp4'])
+      await refused(
+        stage.create({ spec: withSpec(SPEC, device({ volumeType })) }),
+        'InvalidArgument',
+        'ebs.volumeType: Required',
+      );
+  });
+
+  test('A10: a volume size of nothing or less', async () => {
+    const { stage } = open();
+    for (const volumeSize of [0, -5])
+      await refused(
+        stage.create({ spec: withSpec(SPEC, device({ volumeSize })) }),
+        'InvalidArgument',
+        'ebs.volumeSize',
+      );
+  });
+
+  const two = (change: object = {}) => ({
+    blockDevices: [
+      { deviceName: '/root', ebs: { volumeType: 'gp3', volumeSize: 50 } },
+      { deviceName: '/dev/sdb', ebs: { volumeType: 'gp3', volumeSize: 20, ...change } },
+    ],
+  });
+
+  test('A11: of two devices, /root gets the name of the image’s root device', async () => {
+    expect(await open().launched(two())).toMatchObject({
+      'BlockDeviceMapping.1.DeviceName': '/dev/xvda',
+      'BlockDeviceMapping.2.DeviceName': '/dev/sdb',
+    });
+  });
+
+  test('A15: no block devices pass validation and end the creation', async () => {
+    const { stage, sent } = open();
+    await refused(stage.create({ spec: withSpec(SPEC, { blockDevices: [] }) }), 'InvalidArgument');
+    expect(await stage.list({ spec: withSpec(SPEC, { blockDevices: [] }) })).toEqual([]);
+    expect(sent('RunInstances')).toEqual([]);
+  });
+
+  test('A16: deleteOnTermination false is sent for its own disk alone', async () => {
+    expect(await open().launched(two({ deleteOnTermination: false }))).toMatchObject({
+      'BlockDeviceMapping.1.Ebs.DeleteOnTermination': 'true',
+      'BlockDeviceMapping.2.Ebs.DeleteOnTermination': 'false',
+    });
+  });
+
+  test('A18: a spot price is the highest price', async () => {
+    const params = await open().launched({ spotPrice: '500' });
+    expect(params['InstanceMarketOptions.SpotOptions.MaxPrice']).toBe('500');
+  });
+
+  test('A19: market options win over a spot price and send the type alone', async () => {
+    const params = await open().launched({ instanceMarketOptions: { marketType: 'capacity-block' }, spotPrice: '500' });
+    expect(Object.entries(params).filter(([key]) => key.startsWith('InstanceMarketOptions'))).toEqual([
+      ['InstanceMarketOptions.MarketType', 'capacity-block'],
+    ]);
+  });
+
+  const preference = { capacityReservationPreference: 'open' };
+  const byId = { capacityReservationId: 'cr-1' };
+  const byArn = { capacityReservationResourceGroupArn: 'arn:1' };
+
+  test('A21: a capacity reservation by preference, id or arn', async () => {
+    const prefix = 'CapacityReservationSpecification.CapacityReservation';
+    const of = async (capacityReservation: object) => open().launched({ capacityReservation });
+    expect(await of(preference)).toMatchObject({ [`${prefix}Preference`]: 'open' });
+    expect(await of(byId)).toMatchObject({ [`${prefix}Target.CapacityReservationId`]: 'cr-1' });
+    expect(await of(byArn)).toMatchObject({ [`${prefix}Target.CapacityReservationResourceGroupArn`]: 'arn:1' });
+  });
+
+  test.each([
+    { ...preference, ...byId },
+    { ...preference, ...byArn },
+    { ...byId, ...byArn },
+    { ...preference, ...byId, ...byArn },
+  ])('A22: a capacity reservation by several of them: %j', async (capacityReservation) => {
+    const { stage } = open();
+    await refused(
+      stage.create({ spec: withSpec(SPEC, { capacityReservation }) }),
+      'InvalidArgument',
+      'capacityReservation',
+    );
+  });
+
+  test('A23: a provider spec that is not there', async () => {
+    const { stage, cloud } = open();
+    // The API keeps no empty bytes: a class without one is read as an empty one, and told all that it lacks.
+    for (const call of Object.values(stage.all({ spec: undefined })))
+      await refused(call(), 'InvalidArgument', 'providerSpec.ami: Required value');
+    expect(cloud.seen).toEqual([]);
+  });
+
+  test('A24: each key of the secret that is missing is told, all of them together', async () => {
+    const { stage } = open();
+    const { providerAccessKeyId, providerSecretAccessKey, userData } = SECRET;
+    const without = (secret: Record<string, string>, ...words: string[]) =>
+      refused(stage.create({ secret }), 'InvalidArgument', ...words);
+    await without({ providerSecretAccessKey, userData }, 'secretRef.AWSAccessKeyID');
+    await without({ providerAccessKeyId, userData }, 'secretRef.AWSSecretAccessKey');
+    await without({ providerAccessKeyId, providerSecretAccessKey }, 'secretRef.userData');
+    await without({ userData }, 'secretRef.AWSAccessKeyID', 'secretRef.AWSSecretAccessKey', '[', ']');
+  });
+
+  test('A27: workload identity with nothing in it misses three things', async () => {
+    const { stage } = open();
+    const secret = { workloadIdentityTokenFile: '', roleARN: '' };
+    const message = await refused(stage.create({ secret }), 'InvalidArgument');
+    expect(message.match(/Required value/g)).toHaveLength(3);
+  });
+
+  test('A28: image and region missing are told in this order', async () => {
+    const { stage } = open();
+    const message = await refused(stage.create({ spec: withSpec(SPEC, { ami: '', region: '' }) }), 'InvalidArgument');
+    expect(message).toMatch(/providerSpec\.ami: Required value.*providerSpec\.region: Required value/s);
+  });
+
+  test('A30: a client that cannot be made is Internal, and Uninitialized for initialisation', async () => {
+    const { stage, cloud } = open({}, { AWS_PROFILE: 'nobody' });
+    for (const call of Object.values(stage.all({}))) await refused(call(), 'Internal');
+    await refused(stage.initialize(), 'Uninitialized');
+    expect(cloud.seen).toEqual([]);
+  });
+
+  test('A32: placement by the annotation', async () => {
+    const annotations = { 'machine.sapcloud.io/awsPlacement': '{"hostId":"h-1","partitionNumber":7}' };
+    expect(await open().launched({}, { annotations })).toMatchObject({
+      'Placement.HostId': 'h-1',
+      'Placement.PartitionNumber': '7',
+    });
+  });
+
+  test('A36: a tag Name of the class gives way to the machine’s', async () => {
+    const { launched, cloud } = open();
+    await launched({ tags: { ...TAGS, Name: 'dummy' } });
+    expect(cloud.instances[0]?.tags).toEqual({ ...TAGS, Name: 'm-1' });
+  });
+
+  test('A37: a launch that fails', async () => {
+    const { stage } = open({ script: failing('RunInstances', 'InvalidParameterValue') });
+    await refused(stage.create(), 'Internal', 'InvalidParameterValue');
+  });
+
+  test.each([
+    'InsufficientCapacity',
+    'InsufficientAddressCapacity',
+    'InsufficientInstanceCapacity',
+    'InsufficientVolumeCapacity',
+    'InstanceLimitExceeded',
+    'VcpuLimitExceeded',
+    'VolumeLimitExceeded',
+    'MaxIOPSLimitExceeded',
+    'RouteLimitExceeded',
+    'Unsupported',
+  ])('A38: a launch without room: %s', async (code) => {
+    const { stage, sent } = open({ script: failing('RunInstances', code, 500) });
+    await refused(stage.create(), 'ResourceExhausted', code);
+    expect(sent('RunInstances')).toHaveLength(1);
+  });
+
+  test('A39: an instance that never shows stays, and is told of', async () => {
+    const { stage, cloud } = open({ visibleAfterMs: 86_400_000 });
+    const message = await refused(stage.create(), 'Internal');
+    expect(message).toContain(`aws:///eu-west-1/${cloud.instances[0]?.instanceId}`);
+    expect(cloud.instances.map(({ state }) => state)).toEqual(['running']);
+  });
+
+  test.each([
+    [{ networkInterfaces: [] }, 'networkInterfaces'],
+    [nic({ subnetID: '' }), 'subnetID'],
+    [nic({ securityGroupIDs: [] }), 'securityGroupIDs'],
+    [nic({ securityGroupIDs: ['sg-1', ''] }), 'securityGroupIDs'],
+  ])('A40: network interfaces that say too little: %j', async (change, field) => {
+    await refused(open().stage.create({ spec: withSpec(SPEC, change) }), 'InvalidArgument', field);
+  });
+
+  test.each([
+    [nic({ interfaceType: 'invalid' }), 'interfaceType: Unsupported value'],
+    [nic({ deviceIndex: -1 }), 'deviceIndex: Invalid value'],
+    [nic({ networkCardIndex: -1 }), 'networkCardIndex: Invalid value'],
+  ])('A41: network interfaces that say something wrong: %j', async (change, words) => {
+    await refused(open().stage.create({ spec: withSpec(SPEC, change) }), 'InvalidArgument', words);
+  });
+
+  test('A42: metadata options', async () => {
+    const { launched, stage } = open();
+    const of = (options: object) => ({ instanceMetadataOptions: options });
+    expect(await launched(of({ httpPutResponseHopLimit: 32 }))).toMatchObject({
+      'MetadataOptions.HttpPutResponseHopLimit': '32',
+    });
+    for (const bad of [
+      { httpPutResponseHopLimit: 72 },
+      { httpEndpoint: 'foobar' },
+      { httpTokens: 'foobar' },
+      { httpProtocolIpv6: 'foobar' },
+    ])
+      await refused(
+        stage.create({ spec: withSpec(SPEC, of(bad)) }),
+        'InvalidArgument',
+        `providerSpec.instanceMetadata.${Object.keys(bad)[0]}`,
+      );
+  });
+
+  test.each([{ threadsPerCore: 2 }, { coreCount: 8 }, { coreCount: 8, threadsPerCore: 3 }, { amdSevSnp: 'invalid' }])(
+    'A43: CPU options that cannot be: %j',
+    async (cpuOptions) => {
+      await refused(open().stage.create({ spec: withSpec(SPEC, { cpuOptions }) }), 'InvalidArgument', 'cpuOptions');
+    },
+  );
+
+  test('A44: CPU options that can', async () => {
+    const both = { coreCount: 8, threadsPerCore: 2 };
+    const sent = { 'CpuOptions.CoreCount': '8', 'CpuOptions.ThreadsPerCore': '2' };
+    expect(await open().launched({ cpuOptions: both })).toMatchObject(sent);
+    expect(await open().launched({ cpuOptions: { ...both, amdSevSnp: 'enabled' } })).toMatchObject({
+      ...sent,
+      'CpuOptions.AmdSevSnp': 'enabled',
+    });
+  });
+});
+
+describe('initialisation', () => {
+  test('A45: nothing to do', async () => {
+    const { stage, cloud } = open({ instances: [vm()] });
+    expect(await stage.initialize()).toEqual({ providerId: ID, nodeName: 'ip-1.internal' });
+    expect(cloud.seen.map(({ action }) => action)).toEqual(['DescribeInstances']);
+  });
+
+  test('A46: a look that fails is not taken for a VM that is not there', async () => {
+    const { stage } = open({ instances: [vm()], script: failing('DescribeInstances', 'InternalFailure') });
+    await refused(stage.initialize(), 'Internal');
+  });
+
+  test('A47: no VM, with and without a provider id', async () => {
+    const { stage } = open();
+    await refused(stage.initialize(), 'Uninitialized', 'code = [NotFound]');
+    await refused(stage.initialize({ providerID: ID }), 'Uninitialized', 'code = [NotFound]');
+  });
+});
+
+describe('deletion', () => {
+  test('A48: by its provider id, once', async () => {
+    const { stage, sent, cloud } = open({ instances: [vm()] });
+    await stage.delete({ providerID: ID });
+    expect(sent('TerminateInstances')).toHaveLength(1);
+    expect(cloud.instances[0]?.state).toBe('shutting-down');
+  });
+
+  test('A49: a provider id that EC2 does not know', async () => {
+    const { stage, sent } = open();
+    await stage.delete({ providerID: ID });
+    expect(sent('TerminateInstances')).toHaveLength(1);
+  });
+
+  test('A50: no provider id and no VM: nothing is terminated', async () => {
+    const { stage, sent } = open({ instances: [vm({ tags: { ...TAGS, Name: 'other' } })] });
+    await stage.delete();
+    expect(sent('TerminateInstances')).toEqual([]);
+  });
+
+  test('A51: no provider id, one VM of its name', async () => {
+    const { stage, cloud } = open({ instances: [vm(), vm({ instanceId: 'i-2', tags: { ...TAGS, Name: 'other' } })] });
+    await stage.delete();
+    expect(cloud.instances.map(({ state }) => state)).toEqual(['shutting-down', 'running']);
+  });
+
+  test('A52: no provider id, and the look fails', async () => {
+    const { stage, cloud } = open({ instances: [vm()], script: failing('DescribeInstances', 'InternalFailure') });
+    await refused(stage.delete(), 'Internal');
+    expect(cloud.instances[0]?.state).toBe('running');
+  });
+});
+
+describe('status and listing', () => {
+  test('A54: nothing is found, with a provider id', async () => {
+    await refused(open().stage.status({ providerID: ID }), 'NotFound');
+  });
+
+  test('A55: two VMs of one name', async () => {
+    const { stage } = open({ instances: [vm(), vm({ instanceId: 'i-2' })] });
+    await refused(stage.status(), 'OutOfRange', 'i-1', 'i-2');
+  });
+
+  const checking = { srcAndDstChecksEnabled: false };
+
+  test('A56: a NIC still checks sources', async () => {
+    const { stage } = open({ instances: [vm()] });
+    await refused(stage.status({ spec: withSpec(SPEC, checking) }), 'Uninitialized', 'SourceDestCheck');
+    // What the original answers beside the error, ours answers from the initialisation that follows it.
+    expect(await stage.initialize({ spec: withSpec(SPEC, checking) })).toEqual({
+      providerId: ID,
+      nodeName: 'ip-1.internal',
+    });
+    expect(await stage.status({ spec: withSpec(SPEC, checking) })).toMatchObject({ providerId: ID });
+  });
+
+  test('A57: a prefix is missing', async () => {
+    const spec = withSpec(SPEC, nic({ ipv6PrefixCount: 1 }));
+    const { stage } = open({ instances: [vm()] });
+    await refused(stage.status({ spec }), 'Uninitialized', 'Ipv6PrefixCount=1');
+    expect(await stage.initialize({ spec })).toEqual({ providerId: ID, nodeName: 'ip-1.internal' });
+    expect(await stage.status({ spec })).toMatchObject({ providerId: ID });
+  });
+
+  const several = Array.from({ length: 3 }, (_, i) => vm({ instanceId: `i-${i}`, tags: { ...TAGS, Name: `m-${i}` } }));
+
+  test('A59: a page that fails leaves no part of a listing', async () => {
+    const script = failing('DescribeInstances', 'InternalFailure', 400, { after: 1 });
+    await refused(open({ instances: several, pageSize: 1, script }).stage.list(), 'Internal');
+  });
+
+  test('A60: a token told twice ends the pages, without an error', async () => {
+    const { stage, sent } = open({ instances: several, pageSize: 1, repeatToken: true });
+    expect((await stage.list()).length).toBe(2);
+    expect(sent('DescribeInstances')).toHaveLength(2);
+  });
+
+  test('A61: ids of volumes', () => {
+    const ids = open().driver.volumeIds?.([
+      { awsElasticBlockStore: { volumeID: 'aws://zone/vol-x' } },
+      { csi: { driver: 'ebs.csi.aws.com', volumeHandle: 'vol-y' } },
+      { csi: { driver: 'pd.csi.storage.gke.io', volumeHandle: 'z' } },
+      { hostPath: { path: '/' } },
+    ]);
+    expect(ids).toEqual(['vol-x', 'vol-y', undefined, undefined]);
+  });
+});

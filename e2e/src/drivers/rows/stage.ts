@@ -1,0 +1,139 @@
+import type { Machine, MachineClass } from '@mcm/api';
+import {
+  type CreatedInstance,
+  type DriverDefinition,
+  decodeInput,
+  type Instance,
+  type ListedInstance,
+  MachineError,
+} from '@mcm/core';
+import { silentLogger, type VirtualClock } from '@mcm/kube';
+import { expect } from 'vitest';
+
+/** What one call of a driver is made with; the stage's own spec and secret where nothing else is said. */
+export interface Given {
+  readonly provider?: string;
+  readonly spec?: unknown;
+  readonly secret?: Readonly<Record<string, string>>;
+  readonly name?: string;
+  readonly providerID?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly userData?: string;
+}
+
+/** A driver's calls as the core makes them, one at a time, on a virtual clock that is moved until they end. */
+export class Stage<Spec, Credentials> {
+  readonly clock: VirtualClock;
+  readonly #driver: DriverDefinition<Spec, Credentials>;
+  readonly #base: {
+    readonly provider: string;
+    readonly spec: object;
+    readonly secret: Readonly<Record<string, string>>;
+  };
+
+  constructor(
+    clock: VirtualClock,
+    driver: DriverDefinition<Spec, Credentials>,
+    base: { readonly provider: string; readonly spec: object; readonly secret: Readonly<Record<string, string>> },
+  ) {
+    this.clock = clock;
+    this.#driver = driver;
+    this.#base = base;
+  }
+
+  create(given: Given = {}): Promise<CreatedInstance> {
+    const { secret = this.#base.secret } = given;
+    return this.#ended(async () => {
+      const request = this.#request('create', given);
+      return this.#driver.create({ ...request, userData: given.userData ?? secret.userData ?? '' });
+    });
+  }
+
+  initialize(given: Given = {}): Promise<Instance> {
+    return this.#ended(async () => {
+      if (!this.#driver.initialize) throw new MachineError('Unimplemented', 'there is no initialize');
+      return this.#driver.initialize(this.#request('initialize', given));
+    });
+  }
+
+  status(given: Given = {}): Promise<Instance> {
+    return this.#ended(async () => {
+      if (!this.#driver.status) throw new MachineError('Unimplemented', 'there is no status');
+      return this.#driver.status(this.#request('status', given));
+    });
+  }
+
+  delete(given: Given = {}): Promise<unknown> {
+    return this.#ended(async () => this.#driver.delete(this.#request('delete', given)));
+  }
+
+  list(given: Given = {}): Promise<readonly ListedInstance[]> {
+    return this.#ended(async () => {
+      if (!this.#driver.list) throw new MachineError('Unimplemented', 'there is no list');
+      return this.#driver.list(this.#request('list', given));
+    });
+  }
+
+  /** Each method that reads the class, by name. */
+  all(given: Given): Readonly<Record<'create' | 'delete' | 'status' | 'list', () => Promise<unknown>>> {
+    return {
+      create: () => this.create(given),
+      delete: () => this.delete(given),
+      status: () => this.status(given),
+      list: () => this.list(given),
+    };
+  }
+
+  #request(call: 'create' | 'initialize' | 'status' | 'delete' | 'list', given: Given) {
+    const { provider, spec, secret } = { ...this.#base, ...given };
+    const metadata = { namespace: 'n', uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
+    const machineClass: MachineClass = {
+      apiVersion: 'machine.sapcloud.io/v1alpha1',
+      kind: 'MachineClass',
+      metadata: { ...metadata, name: 'c' },
+      provider,
+      secretRef: { name: 's', namespace: 'n' },
+      // The API keeps what it was given, whatever that is.
+      providerSpec: spec as MachineClass['providerSpec'],
+    };
+    const { name = 'm-1', providerID, annotations } = given;
+    const machine: Machine = {
+      apiVersion: 'machine.sapcloud.io/v1alpha1',
+      kind: 'Machine',
+      metadata: { ...metadata, name, uid: `uid-${name}` },
+      spec: {
+        class: { kind: 'MachineClass', name: 'c' },
+        ...(providerID === undefined ? {} : { providerID }),
+        ...(annotations ? { nodeTemplate: { metadata: { annotations } } } : {}),
+      },
+    };
+    const data = { ...secret };
+    const input = call === 'list' ? { call, machineClass, data } : { call, machineClass, data, machine };
+    const decoded = decodeInput(this.#driver, input);
+    return { machineClass, machine, ...decoded, signal: new AbortController().signal, log: silentLogger };
+  }
+
+  async #ended<T>(call: () => Promise<T>): Promise<T> {
+    let over = false;
+    const result = (async () => call())().finally(() => {
+      over = true;
+    });
+    result.catch(() => undefined);
+    await this.clock.runUntil(() => over, { maxMs: 3_600_000 });
+    return result;
+  }
+}
+
+/** Expects a refusal with this code, and these words somewhere in it. */
+export async function refused(call: Promise<unknown>, code: string, ...words: readonly string[]): Promise<string> {
+  const thrown = await call.then(
+    (value) => expect.fail(`it succeeded: ${JSON.stringify(value)}`),
+    (error: unknown) => MachineError.from(error),
+  );
+  expect(thrown.code, thrown.message).toBe(code);
+  for (const word of words) expect(thrown.message).toContain(word);
+  return thrown.message;
+}
+
+/** The provider spec with members at the top replaced; `undefined` takes one out. */
+export const withSpec = (spec: object, change: object): object => JSON.parse(JSON.stringify({ ...spec, ...change }));

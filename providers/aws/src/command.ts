@@ -1,0 +1,17 @@
+import { readFile } from 'node:fs/promises';
+import { processContext, runMachineController } from '@mcm/core';
+import { createAwsDriver } from './driver/driver.ts';
+import { loadSdk } from './ec2/client.ts';
+
+// Begun here, so that no machine waits for it; whoever needs the SDK is told why it cannot be loaded.
+loadSdk().catch(() => undefined);
+
+await runMachineController(
+  createAwsDriver({
+    ...processContext(),
+    environment: {
+      variables: process.env,
+      readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
+    },
+  }),
+);
