@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { chooseForDeletion } from './deletion-order.ts';
+import { machine, NOW } from './test-objects.ts';
+
+const chosen = (machines: readonly ReturnType<typeof machine>[], count: number): string[] =>
+  chooseForDeletion(machines, count, NOW).map(({ metadata }) => metadata.name);
+
+test('of machines that are alike the oldest goes first, whatever their names', () => {
+  const machines = [
+    machine('a', { phase: 'Running', age: 5 }),
+    machine('b', { phase: 'Running', age: 60 }),
+    machine('c', { phase: 'Running', age: 30 }),
+  ];
+  expect(chosen(machines, 2)).toEqual(['b', 'c']);
+});
+
+test('of machines of one age the name decides, so that two looks choose the same', () => {
+  const machines = ['c', 'a', 'b'].map((name) => machine(name, { phase: 'Running' }));
+  expect(chosen(machines, 2)).toEqual(['a', 'b']);
+  expect(chosen(machines.toReversed(), 2)).toEqual(['a', 'b']);
+});
+
+test('usefulness comes before age: a failed machine goes before an older one that runs', () => {
+  const machines = [machine('old', { phase: 'Running', age: 600 }), machine('sick', { phase: 'Failed', age: 1 })];
+  expect(chosen(machines, 1)).toEqual(['sick']);
+});
