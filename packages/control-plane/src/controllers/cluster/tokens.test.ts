@@ -75,6 +75,6 @@ test('a token without an end stays, one whose end cannot be read has ended', asy
   await using plane = await start();
   await giveToken(plane);
   await giveToken(plane, { expiration: 'tomorrow', 'token-id': 'abc124' }, 'bootstrap-token-abc124');
-  await plane.clock.advance(365 * 24 * 3_600_000);
+  await plane.clock.advance(3_600_000);
   expect(await plane.list(SECRETS)).toMatchObject([{ metadata: { name: 'bootstrap-token-abc123' } }]);
 });
