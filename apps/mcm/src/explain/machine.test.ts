@@ -107,6 +107,9 @@ test('one that was never joined names its phase, its deadline and the class that
   const text = await explain();
   expect(text).toContain('m-0, which is not there');
   expect(text).toContain('there is no such MachineClass');
+  expect(text).toMatch(/^Its birth:$/m);
+  expect(text).toMatch(/^ {2}NodeRegistered +False +NoNode/m);
+  expect(text).toMatch(/^ {2}NodeReady +Unknown +NotBegun$/m);
   expect(text).toMatch(/machine m-0 \(Pending\): .*; in 20m0s it is Failed$/m);
 });
 

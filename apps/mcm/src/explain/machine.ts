@@ -9,7 +9,9 @@ import {
 } from '@mcm/api';
 import {
   ailmentsOf,
+  birthStages,
   complaintsOf,
+  errorKindOf,
   type KeptEvidence,
   MACHINE_DEFAULTS,
   previewDrain,
@@ -111,12 +113,36 @@ async function explainLiving(target: MachineTarget, machine: Machine): Promise<s
     ...(wait
       ? ['', waitLine(wait, now)]
       : ['', `It is ${machine.status?.currentStatus?.phase ?? ''} and waits for nothing.`]),
+    ...stageLines(machine, node),
+    ...kindOf(machine),
     ...cureOf(machine),
     ...unreplaced(machine),
     ...(complaints.length > 0 ? ['', 'Asked for in vain:', ...complaints.map((text) => `  - ${text}`)] : []),
     ...(drains ? ['', ...(await drainOf(target, machine, machineClass, now))] : []),
     ...(recent.length > 0 ? ['', 'Last events:', ...recent] : []),
   ];
+}
+
+/** How far the birth of a machine has come that has not joined. */
+function stageLines(machine: Machine, node: Node | undefined): string[] {
+  const { metadata, status } = machine;
+  const last = status?.lastOperation;
+  const born = last?.type !== undefined && (last.type !== 'Create' || last.state === 'Successful');
+  if (metadata.deletionTimestamp || born) return [];
+  const lines = birthStages(machine, node).map(
+    ({ type, status: reached, reason, since }) =>
+      `  ${type.padEnd(24)} ${reached.padEnd(7)} ${reason}${since ? `, since ${since}` : ''}`,
+  );
+  return ['', 'Its birth:', ...lines];
+}
+
+/** What kind of failure the cloud told of, and who can mend it. */
+function kindOf({ status }: Machine): string[] {
+  const { state, errorCode = '' } = status?.lastOperation ?? {};
+  const kind = state === 'Failed' ? errorKindOf(errorCode) : undefined;
+  if (!kind) return [];
+  const by = kind.fault === 'nobody' ? 'it passes by itself' : `it is with ${kind.fault}`;
+  return [`Kind of failure: ${kind.category}; ${by}`];
 }
 
 /** What would help against a refusal of the cloud. */

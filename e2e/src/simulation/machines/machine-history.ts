@@ -302,13 +302,16 @@ class MachineHistory {
     world.cloud.faults.clear();
   }
 
-  /** (i): a drain that a budget blocks says so once. */
+  /** (f) and (i): a drain that a budget blocks says so, once. */
   async #quietWhileBlocked(name: string): Promise<void> {
     const { clock, writes, witness, eyes } = this.#world;
     await clock.advance(60_000);
     const written = writes.length;
     // Pods with volumes go one after the other, and each says anew what holds it up.
     if (eyes.pods.store.byIndex('node', name).some((pod) => eyes.volumesOf(pod).length > 0)) return;
+    const said = this.#world.machines().filter((machine) => machine.metadata.name === name && isGoing(machine));
+    for (const machine of said.filter((each) => !/Waiting: |disruption budget/.test(saidBy(each))))
+      witness.violate(`(f) ${name} waits for a budget and does not say so: ${saidBy(machine)}`);
     await clock.advance(BLOCKED_MS);
     const about = writes.slice(written).filter((write) => write.split('/').includes(name));
     for (const write of about) witness.violate(`(i) written though nothing has changed: ${write}`);

@@ -1,3 +1,4 @@
+export { BIRTH_STAGES, type BirthStage, birthStages } from './birth-stages.ts';
 export { complaintsOf } from './complaints.ts';
 export { ailmentsOf, isHealthy } from './conditions.ts';
 export { nextStep } from './next-step.ts';

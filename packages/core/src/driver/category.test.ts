@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { errorKindOf } from './category.ts';
+
+test.each([
+  ['ResourceExhausted', 'capacity or quota', 'the cloud'],
+  ['Unauthenticated', 'credentials', 'the user'],
+  ['PermissionDenied', 'credentials', 'the user'],
+  ['InvalidArgument', 'invalid input', 'the user'],
+  ['Unavailable', 'transient', 'nobody'],
+  ['Internal', 'internal', 'the cloud'],
+])('incident 29: %s is of the kind "%s", to be mended by %s', (code, category, fault) => {
+  expect(errorKindOf(code)).toEqual({ category, fault });
+});
+
+test('text that is no code has no kind', () => {
+  expect([errorKindOf(''), errorKindOf('toString'), errorKindOf('Quota')]).toEqual([undefined, undefined, undefined]);
+});
