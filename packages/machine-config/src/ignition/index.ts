@@ -7,7 +7,7 @@ export {
   parseDataUrl,
 } from './data-url.ts';
 export { mergeIgnition } from './merge.ts';
-export { type ParsedIgnition, parseIgnition, parseIgnitionText, readIgnition } from './read.ts';
+export { type ParsedIgnition, parseIgnition, parseIgnitionText, readIgnition, unifyIgnition } from './read.ts';
 export { IgnitionError, type Issue, printIssues } from './report.ts';
 export {
   emptyIgnition,

@@ -54,19 +54,20 @@ function mergeKeyed(
   strangers: ReadonlySet<string> | undefined,
 ): unknown[] {
   const ofChild = new Map(child.map((entry) => [keyOf(plan, entry), entry]));
-  const seen = new Set<string>();
+  const met = new Set<string>();
   const result: unknown[] = [];
+  // The parent is the long one: nothing is remembered of entries that the child does not touch.
   for (const entry of parent) {
     const key = keyOf(plan, entry);
-    seen.add(key);
-    if (!ofChild.has(key)) {
+    const other = ofChild.get(key);
+    if (other === undefined) {
       if (!strangers?.has(key)) result.push(entry);
       continue;
     }
-    const other = ofChild.get(key);
+    met.add(key);
     if (!isRemovedHeader(entry, other)) result.push(mergeValue(plan.entry, entry, other));
   }
-  for (const entry of child) if (!seen.has(keyOf(plan, entry))) result.push(entry);
+  for (const entry of child) if (!met.has(keyOf(plan, entry))) result.push(entry);
   return result;
 }
 

@@ -95,14 +95,17 @@ function parseV2(raw: unknown): ParsedIgnition {
  * Reads an Ignition config into version 3.5.
  * @throws IgnitionError, also for a valid config of version 2 that version 3 has no place for
  */
-export function readIgnition(raw: unknown): IgnitionConfig {
-  const parsed = wrapParse(raw);
+export const readIgnition = (raw: unknown): IgnitionConfig => unifyIgnition(() => parseIgnition(raw));
+
+/** Brings a config that `parse` reads to version 3.5. @throws IgnitionError */
+export function unifyIgnition(parse: () => ParsedIgnition): IgnitionConfig {
+  const parsed = named(parse);
   return parsed.version === 3 ? parsed.config : translateV2(deduplicateV2(parsed.config));
 }
 
-function wrapParse(raw: unknown): ParsedIgnition {
+function named(parse: () => ParsedIgnition): ParsedIgnition {
   try {
-    return parseIgnition(raw);
+    return parse();
   } catch (error) {
     if (!(error instanceof IgnitionError)) throw error;
     throw new IgnitionError(`failed to parse Ignition config: ${error.message}`, error.issues, { cause: error });

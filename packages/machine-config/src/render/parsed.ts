@@ -1,8 +1,35 @@
-import { type IgnitionConfig, IgnitionError, readIgnition } from '../ignition/index.ts';
+import {
+  type IgnitionConfig,
+  IgnitionError,
+  type ParsedIgnition,
+  parseIgnition,
+  readIgnition,
+  unifyIgnition,
+} from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 
 /** Objects of caches are shared and never changed: what one of them was read into holds as long as it lives. */
-const cache = new WeakMap<object, IgnitionConfig | IgnitionError>();
+const parsed = new WeakMap<object, ParsedIgnition | IgnitionError>();
+const unified = new WeakMap<object, IgnitionConfig | IgnitionError>();
+
+/** Remembers an answer, or the error that was thrown instead of it. */
+function remembered<T extends object>(cache: WeakMap<object, T | IgnitionError>, key: object, work: () => T): T {
+  const known = cache.get(key);
+  if (known instanceof IgnitionError) throw known;
+  if (known !== undefined) return known;
+  try {
+    const made = work();
+    cache.set(key, made);
+    return made;
+  } catch (error) {
+    if (error instanceof IgnitionError) cache.set(key, error);
+    throw error;
+  }
+}
+
+/** The Ignition config of a MachineConfig in the version it is written in. @throws IgnitionError */
+export const parsedIgnition = (raw: unknown): ParsedIgnition =>
+  typeof raw === 'object' && raw !== null ? remembered(parsed, raw, () => parseIgnition(raw)) : parseIgnition(raw);
 
 /**
  * The Ignition config of a MachineConfig as version 3.5; undefined if it has none.
@@ -12,18 +39,5 @@ export function ignitionOf({ spec }: MachineConfig): IgnitionConfig | undefined 
   const raw: unknown = spec?.config;
   if (raw === undefined || raw === null) return undefined;
   if (typeof raw !== 'object') return readIgnition(raw);
-  const known = cache.get(raw);
-  if (known instanceof IgnitionError) throw known;
-  return known ?? read(raw);
-}
-
-function read(raw: object): IgnitionConfig {
-  try {
-    const config = readIgnition(raw);
-    cache.set(raw, config);
-    return config;
-  } catch (error) {
-    if (error instanceof IgnitionError) cache.set(raw, error);
-    throw error;
-  }
+  return remembered(unified, raw, () => unifyIgnition(() => parsedIgnition(raw)));
 }

@@ -1,6 +1,7 @@
-import { IgnitionError, parseIgnition } from '../ignition/index.ts';
+import { IgnitionError } from '../ignition/index.ts';
 import type { MachineConfigSpec } from '../kinds/machine-config.ts';
 import { RenderError } from './error.ts';
+import { parsedIgnition } from './parsed.ts';
 
 const KERNEL_TYPES = ['', 'default', 'realtime', '64k-pages'];
 
@@ -23,7 +24,7 @@ export function validateMachineConfigSpec({ kernelType = '', config, extensions 
 }
 
 function validateConfig(config: unknown): void {
-  const { config: parsed } = parseIgnition(config);
+  const { config: parsed } = parsedIgnition(config);
   for (const { path = '', mode = 0 } of parsed.storage?.files ?? []) {
     if (mode > MAX_MODE) throw new RenderError(`invalid mode 0${mode.toString(8)} for ${path}, cannot exceed 0777`);
   }

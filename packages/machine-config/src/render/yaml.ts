@@ -42,9 +42,21 @@ function keyText(key: string): string {
   return printed;
 }
 
+/** Orders of keys that were found out: thousands of files have the same four. */
+const keyOrders = new Map<string, readonly string[]>();
+
+function sortedKeys(keys: readonly string[]): readonly string[] {
+  if (keys.length < 2) return keys;
+  const id = keys.join('\n');
+  const known = keyOrders.get(id);
+  if (known) return known;
+  const sorted = keys.toSorted(compareKeys);
+  if (keyOrders.size < 1000) keyOrders.set(id, sorted);
+  return sorted;
+}
+
 function printObject(fields: Readonly<Record<string, unknown>>, indent: number, out: string[], inline: boolean): void {
-  const keys = Object.keys(fields);
-  if (keys.length > 1) keys.sort(compareKeys);
+  const keys = sortedKeys(Object.keys(fields));
   let first = inline;
   for (const key of keys) {
     const value = fields[key];

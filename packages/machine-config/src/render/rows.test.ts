@@ -1,0 +1,245 @@
+import { expect, test } from 'vitest';
+import { ConfigAnnotations } from '../constants/annotations.ts';
+import { ConfigLabels } from '../constants/labels.ts';
+import type { MachineConfig, MachineConfigSpec } from '../kinds/machine-config.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { nodeConfigGate } from './gates.ts';
+import { mergeMachineConfigs } from './merge.ts';
+import { renderedName } from './name.ts';
+import { irreconcilable } from './reconcile.ts';
+import { renderPool } from './render.ts';
+import { validateMachineConfigSpec } from './validate.ts';
+
+const BASE = { osImageURL: 'base', extensionsImage: '' };
+const config = (
+  name: string,
+  spec: MachineConfigSpec,
+  role = 'worker',
+  annotations?: Record<string, string>,
+): MachineConfig =>
+  ({
+    metadata: { name, labels: { [ConfigLabels.Role]: role }, ...(annotations && { annotations }) },
+    spec,
+  }) as unknown as MachineConfig;
+const ignition = (sections: object) => ({ ignition: { version: '3.5.0' }, ...sections });
+const file = (path: string, data: string, more: object = {}) => ({
+  path,
+  contents: { source: `data:,${data}` },
+  ...more,
+});
+const files = (...list: object[]) => ignition({ storage: { files: list } });
+const merged = (...configs: MachineConfig[]) => mergeMachineConfigs(configs, BASE)?.spec;
+
+test('R4 fips only', () => {
+  expect(merged(config('a', { fips: true }))).toEqual({
+    ...{ osImageURL: 'base', baseOSExtensionsContainerImage: '', config: { ignition: { version: '3.5.0' } } },
+    ...{ kernelArguments: [], extensions: [], fips: true, kernelType: 'default' },
+  });
+});
+
+test('R6 R7 the later name wins, a custom role beats every worker, and its plain content is not taken for compressed', () => {
+  expect(
+    merged(config('aaa', { config: files(file('/f', '1')) }), config('bbb', { config: files(file('/f', '2')) }))?.config
+      .storage?.files?.[0]?.contents?.source,
+  ).toBe('data:,2');
+  const gzip = {
+    path: '/f',
+    contents: { source: 'data:;base64,H4sIAAAAAAAC/8tIzcnJBwCGphA2BQAAAA==', compression: 'gzip' },
+  };
+  const spec = merged(
+    config('ccc', { config: files(file('/f', 'c')) }, 'infra'),
+    config('ddd', { config: files(gzip) }),
+  );
+  expect(spec?.config.storage?.files).toEqual([{ path: '/f', contents: { source: 'data:,c' }, overwrite: true }]);
+});
+
+test('R8 overwrite: true unless it is said; a file without a source is never marked and the result stays valid', () => {
+  const spec = merged(
+    config('a', { config: files(file('/a', '1'), file('/b', '1', { overwrite: false }), { path: '/c', mode: 384 }) }),
+  );
+  expect(spec?.config.storage?.files?.map(({ overwrite }) => overwrite)).toEqual([true, false, undefined]);
+});
+
+test('R9 R10 the last user decides on the OS image, a generated MachineConfig never', () => {
+  const users = [config('-0', { osImageURL: 'one' }), config('-1', { osImageURL: 'two' })];
+  expect(merged(...users)?.osImageURL).toBe('two');
+  const generated = config('9', { osImageURL: 'x' }, 'worker', {
+    [ConfigAnnotations.GeneratedByControllerVersion]: 'h',
+  });
+  expect(merged(generated)?.osImageURL).toBe('base');
+});
+
+test('R15 R16 what a MachineConfig may hold', () => {
+  const bad: MachineConfigSpec[] = [
+    { config: { storage: {} } },
+    { config: files(file('/a', '1', { mode: 0o1777 })) },
+    { config: ignition({}), extensions: ['nope'] },
+    { extensions: ['nope'] },
+  ];
+  for (const spec of bad) expect(() => validateMachineConfigSpec(spec)).toThrow();
+  expect(() => validateMachineConfigSpec({ kernelArguments: ['a'], extensions: ['usbguard'] })).not.toThrow();
+});
+
+test('R22 a spec 2 config with a file and a unit twice', () => {
+  const v2 = {
+    ignition: { version: '2.2.0' },
+    storage: { files: ['1', '2'].map((data) => ({ filesystem: 'root', ...file('/a', data) })) },
+    systemd: {
+      units: ['1', '2'].map((n) => ({ name: 'x.service', dropins: [{ name: `${n}.conf`, contents: '[Unit]\n' }] })),
+    },
+  };
+  const { storage, systemd } = merged(config('a', { config: v2 }))?.config ?? {};
+  expect(storage?.files?.map(({ contents }) => contents?.source)).toEqual(['data:,2']);
+  expect(systemd?.units?.[0]?.dropins?.map(({ name }) => name)).toEqual(['2.conf', '1.conf']);
+});
+
+test('R23 kernel arguments are joined with their repetitions', () => {
+  expect(
+    merged(config('a', { kernelArguments: ['a', 'b'] }), config('b', { kernelArguments: ['b'] }))?.kernelArguments,
+  ).toEqual(['a', 'b', 'b']);
+});
+
+test('R24 units and drop-ins are merged by name, the parent’s order stays', () => {
+  const dropin = (name: string, contents: string) => ({ name: `${name}.conf`, contents });
+  const units = (...list: object[]) => ({ config: ignition({ systemd: { units: list } }) });
+  const parent = units(
+    { name: 'x.service', contents: 'old', enabled: true, dropins: [dropin('10', 'A'), dropin('20', 'B')] },
+    { name: 'y.service' },
+  );
+  const child = units(
+    { name: 'z.service' },
+    { name: 'x.service', enabled: false, dropins: [dropin('20', 'B2'), dropin('30', 'C')] },
+  );
+  expect(merged(config('a', parent), config('b', child))?.config.systemd?.units).toEqual([
+    {
+      name: 'x.service',
+      contents: 'old',
+      enabled: false,
+      dropins: [dropin('10', 'A'), dropin('20', 'B2'), dropin('30', 'C')],
+    },
+    { name: 'y.service' },
+    { name: 'z.service' },
+  ]);
+});
+
+test('R26 a directory of the child takes the place of a file', () => {
+  const storage = merged(
+    config('a', { config: files(file('/p', '1')) }),
+    config('b', { config: ignition({ storage: { directories: [{ path: '/p' }] } }) }),
+  )?.config.storage;
+  expect(storage).toEqual({ directories: [{ path: '/p' }] });
+});
+
+test('R27 the names of the original', () => {
+  const plain = { config: ignition({}), extensions: [], kernelArguments: [], kernelType: 'default' };
+  expect(renderedName('worker', plain)).toBe('rendered-worker-6da92b29d98fcd722bbf117520c22ee4');
+  const full = {
+    ...{
+      osImageURL: 'quay.io/example/os@sha256:abc',
+      config: files({ path: '/etc/test1', overwrite: true, mode: 420, contents: { source: 'data:,hello' } }),
+    },
+    ...{ kernelArguments: ['loglevel=7', 'nosmt'], extensions: ['usbguard'], fips: true, kernelType: 'realtime' },
+  };
+  expect(renderedName('infra', full)).toBe('rendered-infra-1525fa6f565622748e48698fc4845511');
+});
+
+const POOL = { metadata: { name: 'worker', uid: 'u', labels: { p: 'w' } }, spec: {} } as unknown as MachineConfigPool;
+const CC = {
+  metadata: { name: 'c', annotations: { [ConfigAnnotations.GeneratedByVersion]: '2' } },
+  spec: { baseOSContainerImage: 'base' },
+} as never;
+const render = (configs: MachineConfig[], current?: MachineConfig) =>
+  renderPool({
+    pool: POOL,
+    controllerConfig: CC,
+    configs,
+    identity: { version: '2', hash: '2' },
+    ...(current && { current }),
+  });
+
+test('R13 a MachineConfig of another version of the controller is waited for, a user’s is not', () => {
+  const key = ConfigAnnotations.GeneratedByControllerVersion;
+  expect(() => render([config('a', {}, 'worker', { [key]: '1' })])).toThrow('generated by older version 1');
+  expect(() => render([config('a', {}, 'worker', { [key]: '' })])).not.toThrow();
+});
+
+test('R14 fips cannot be turned on; the MachineConfig that does it is blamed although it has no Ignition section', () => {
+  const current = config('rendered-old', { fips: false, config: ignition({}) });
+  expect(() => render([config('00', {}), config('99-fips', { fips: true })], current)).toThrow(
+    /base config "99-fips": detected change to FIPS/,
+  );
+});
+
+test('R28 metadata of the inputs changes no name', () => {
+  const one = config('a', { kernelArguments: ['x'] });
+  const other = {
+    ...one,
+    metadata: { ...one.metadata, annotations: { n: 'v' }, labels: { ...one.metadata.labels, l: '1' } },
+  };
+  expect(render([one]).machineConfig.metadata.name).toBe(render([other]).machineConfig.metadata.name);
+});
+
+test('R30 a refused KubeletConfig is told of and stops nothing, one with an empty selector is of no pool', () => {
+  const kc = (selector: object) =>
+    ({
+      metadata: { name: 'k', generation: 1 },
+      spec: { machineConfigPoolSelector: selector },
+      status: { observedGeneration: 1, conditions: [{ type: 'Accepted', status: 'False', message: 'Error: x' }] },
+    }) as never;
+  expect(nodeConfigGate(POOL, [kc({ matchLabels: { p: 'w' } })], [])).toEqual({
+    rejected: ['KubeletConfig k was refused: Error: x'],
+  });
+  expect(nodeConfigGate(POOL, [kc({})], [])).toEqual({ rejected: [] });
+});
+
+const change = (before: object, after: object, overrides: ('Disks' | 'FileSystems' | 'Raid')[] = []) =>
+  irreconcilable(config('old', { config: ignition(before) }), config('new', { config: ignition(after) }), overrides)
+    ?.message;
+const passwd = (users: object[]) => ({ passwd: { users } });
+
+test.each<[row: string, before: object, after: object, allowed: boolean]>([
+  ['X3 a group', {}, { passwd: { groups: [{ name: 'g' }] } }, false],
+  ['X4 Ignition’s kernel arguments', {}, { kernelArguments: { shouldExist: ['a'] } }, false],
+  ['X7 keys of core', {}, passwd([{ name: 'core', sshAuthorizedKeys: ['k'] }]), true],
+  ['X10 no users', passwd([{ name: 'core', sshAuthorizedKeys: ['k'] }]), { passwd: {} }, true],
+  ['X11 files', { storage: { files: [file('/a', '1')] } }, {}, true],
+])('%s', (_row, before, after, allowed) => {
+  expect(change(before, after) === undefined).toBe(allowed);
+});
+
+test('X1 X2 versions, and disks with and without leave', () => {
+  const next = config('new', { config: { ignition: { version: '4.0.0' } } });
+  expect(irreconcilable(config('old', { config: ignition({}) }), next)?.message).toContain('unknown version');
+  const disks = { storage: { disks: [{ device: '/dev/sdb' }] } };
+  expect(change({}, disks)).toBe('ignition disks section contains changes');
+  expect(change({}, disks, ['Disks'])).toBeUndefined();
+});
+
+test('compressed content that lost its mark, and content under another hash, are refused with file and cure', () => {
+  const gzip = {
+    path: '/f',
+    contents: { source: 'data:;base64,H4sIAAAAAAAC/8tIzcnJBwCGphA2BQAAAA==', compression: 'gzip' },
+  };
+  expect(() =>
+    render([config('a', { config: files(gzip) }), config('b', { config: files({ path: '/f', mode: 384 }) })]),
+  ).toThrow(/file \/f: MachineConfig b repeats it/);
+  const hash = { verification: { hash: `sha256-${'0'.repeat(64)}` } };
+  expect(() =>
+    render([config('a', { config: files({ path: '/f', contents: { source: 'data:,x', ...hash } }) })]),
+  ).toThrow(/file \/f: its content does not have the hash/);
+});
+
+test('shuffled inputs give the same bytes', () => {
+  const configs = Array.from({ length: 12 }, (_, n) =>
+    config(
+      `${n}-x`,
+      { config: files(file(`/f${n % 5}`, String(n))), kernelArguments: [String(n)] },
+      n % 3 ? 'worker' : 'infra',
+    ),
+  );
+  const bytes = JSON.stringify(render(configs).machineConfig);
+  for (let turn = 1; turn < configs.length; turn += 1) {
+    const shuffled = [...configs.slice(turn), ...configs.slice(0, turn).reverse()];
+    expect(JSON.stringify(render(shuffled).machineConfig)).toBe(bytes);
+  }
+});
