@@ -158,8 +158,10 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
     list: async (request) => {
       const all = async (): Promise<readonly ListedInstance[]> => {
         const session = open(request);
-        return (await lookup(request, session)).map(({ name = '', creationTimestamp }) => ({
-          providerId: name === '' ? '' : providerIdOf(session, name),
+        // An instance without a name could be deleted by nobody.
+        const named = (await lookup(request, session)).filter(({ name = '' }) => name !== '');
+        return named.map(({ name = '', creationTimestamp }) => ({
+          providerId: providerIdOf(session, name),
           machineName: name,
           ...(creationTimestamp ? { createdAt: creationTimestamp } : {}),
         }));

@@ -38,6 +38,12 @@ export const DIFFERENCES: Readonly<Record<string, (compared: Compared) => boolea
     told.error?.code === 'Internal' && /:\s*\d{16,}/.test(JSON.stringify(recorded.providerSpec ?? {})),
   'a method that a driver lacks is known by its absence': ({ recorded, told }) =>
     recorded.method === 'InitializeMachine' && told.error?.code === 'Unimplemented',
+  'an instance without a name is not listed': (compared) =>
+    compared.recorded.method === 'ListMachines' &&
+    compared.told.error === undefined &&
+    answersOf(compared).some(({ text }) =>
+      (JSON.parse(text).items ?? []).some((each: { readonly name?: string }) => !each.name),
+    ),
   'volumes are asked for one at a time': ({ recorded: { method, pvSpecs } }) =>
     method === 'GetVolumeIDs' && pvSpecs?.length === 0,
   'a provider spec is read as the API server keeps it': ({ recorded: { providerSpecRaw: raw } }) =>
