@@ -26,16 +26,23 @@ export const ORCHESTRATION_TYPES = ['Auto', 'Manual'] as const;
 
 const isZero = (field: string): string => `(type(${field}) == int ? ${field} == 0 : string(${field}).matches('^0+%$'))`;
 
+/**
+ * No percentage is over 100: a typing error such as `250%` would triple a fleet. The original takes any; ratcheting lets
+ * stored ones be, as long as their block is not changed.
+ */
+const percentRule = (name: 'maxSurge' | 'maxUnavailable'): CelRule => ({
+  rule: `!has(self.${name}) || type(self.${name}) == int || string(self.${name}).matches('^0*(100|[0-9]{1,2})%$')`,
+  message: 'must be an integer of 0 or more, or a percentage from 0% to 100%',
+  fieldPath: `.${name}`,
+});
+
 const BUDGET_RULES: readonly CelRule[] = [
   {
     rule: `!has(self.maxSurge) || !has(self.maxUnavailable) || !${isZero('self.maxSurge')} || !${isZero('self.maxUnavailable')}`,
     message: 'maxSurge and maxUnavailable must not both be 0: at least one machine more or less is needed to update',
   },
-  {
-    rule: "!has(self.maxUnavailable) || type(self.maxUnavailable) == int || string(self.maxUnavailable).matches('^0*(100|[0-9]{1,2})%$')",
-    message: 'must be an integer of 0 or more, or a percentage from 0% to 100%',
-    fieldPath: '.maxUnavailable',
-  },
+  percentRule('maxSurge'),
+  percentRule('maxUnavailable'),
 ];
 
 const budget = ({ maxSurge, maxUnavailable }: { maxSurge: number; maxUnavailable: number }) => ({

@@ -90,7 +90,7 @@ export const goodManifests: readonly { readonly title: string; readonly object: 
   },
   { title: 'a budget of which one half is given', object: rolling({ maxUnavailable: 1 }) },
   { title: 'percentages', object: rolling({ maxSurge: '25%', maxUnavailable: '100%' }) },
-  { title: 'a surge above the replicas', object: rolling({ maxSurge: '200%', maxUnavailable: 0 }) },
+  { title: 'a surge above the replicas', object: rolling({ maxSurge: 30, maxUnavailable: 0 }) },
   { title: 'Recreate', object: deploymentManifest({ strategy: { type: 'Recreate' } }) },
   { title: 'Auto in-place updates', object: inPlace({ maxSurge: 1, maxUnavailable: 1, orchestrationType: 'Auto' }) },
   { title: 'Manual in-place updates with defaults', object: inPlace({ orchestrationType: 'Manual' }) },
@@ -206,6 +206,11 @@ const badSpecs: readonly BadManifest[] = [
     title: 'a budget of nothing in percent',
     object: rolling({ maxSurge: '0%', maxUnavailable: '00%' }),
     path: 'spec.strategy.rollingUpdate',
+  },
+  {
+    title: 'a surge over 100 percent',
+    object: rolling({ maxSurge: '101%', maxUnavailable: 0 }),
+    path: 'spec.strategy.rollingUpdate.maxSurge',
   },
   {
     title: 'more than all machines unavailable',

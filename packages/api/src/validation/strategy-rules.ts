@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { intOrPercent, MAX_INT32, optional } from '../kinds/fields.ts';
-import { type IntOrPercent, parseIntOrPercent, resolveIntOrPercent } from '../values/int-or-percent.ts';
+import { intOrPercent, optional } from '../kinds/fields.ts';
+import { type IntOrPercent, parseIntOrPercent } from '../values/int-or-percent.ts';
 import { type FieldError, invalid, type Rule, required, rule } from './field-error.ts';
 
 const PATH = 'spec.strategy';
@@ -42,7 +42,7 @@ interface Budget {
   readonly maxUnavailable?: unknown;
 }
 
-function budgetErrors(path: string, budget: Budget, needed: boolean, replicas: number): FieldError[] {
+function budgetErrors(path: string, budget: Budget, needed: boolean): FieldError[] {
   const errors: FieldError[] = [];
   for (const name of ['maxUnavailable', 'maxSurge'] as const) {
     if (needed && budget[name] === undefined) {
@@ -50,12 +50,11 @@ function budgetErrors(path: string, budget: Budget, needed: boolean, replicas: n
     }
   }
   const [surge, unavailable] = [wellFormed(budget.maxSurge), wellFormed(budget.maxUnavailable)];
-  const percent = unavailable === undefined ? undefined : parseIntOrPercent(unavailable);
-  if (percent?.kind === 'percent' && percent.value > 100) {
-    errors.push(invalid(`${path}.maxUnavailable`, 'must be an integer of 0 or more, or a percentage from 0% to 100%'));
-  }
-  if (surge !== undefined && resolveIntOrPercent(surge, replicas, 'up') > MAX_INT32) {
-    errors.push(invalid(`${path}.maxSurge`, `must come to at most ${MAX_INT32} machines`));
+  for (const [name, value] of Object.entries({ maxSurge: surge, maxUnavailable: unavailable })) {
+    const percent = value === undefined ? undefined : parseIntOrPercent(value);
+    if (percent?.kind === 'percent' && percent.value > 100) {
+      errors.push(invalid(`${path}.${name}`, 'must be an integer of 0 or more, or a percentage from 0% to 100%'));
+    }
   }
   if (surge !== undefined && unavailable !== undefined && isZero(surge) && isZero(unavailable)) {
     const message =
@@ -66,13 +65,8 @@ function budgetErrors(path: string, budget: Budget, needed: boolean, replicas: n
 }
 
 const budgetRule = (name: Block): Rule =>
-  rule(z.object({ replicas: any, strategy: z.object({ type: any, [name]: budgetView }) }), ({ replicas, strategy }) =>
-    budgetErrors(
-      `${PATH}.${name}`,
-      budgetView.parse(strategy[name]),
-      strategy.type === BLOCKS[name].type,
-      typeof replicas === 'number' ? replicas : 0,
-    ),
+  rule(z.object({ strategy: z.object({ type: any, [name]: budgetView }) }), ({ strategy }) =>
+    budgetErrors(`${PATH}.${name}`, budgetView.parse(strategy[name]), strategy.type === BLOCKS[name].type),
   );
 
 /** Rules of a MachineDeployment's strategy. */

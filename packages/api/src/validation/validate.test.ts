@@ -204,11 +204,11 @@ test('all errors are collected, each field once', () => {
   ]);
 });
 
-test('a surge that no int32 holds', () => {
+test.each(['101%', '999999%'])('a surge of %s: no percentage is over 100', (maxSurge) => {
   const errors = validate(
     deploymentManifest({
       replicas: 1_000_000,
-      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: '999999%', maxUnavailable: 0 } },
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable: 0 } },
     }),
   );
   expect(errors).toEqual([expect.objectContaining({ path: 'spec.strategy.rollingUpdate.maxSurge' })]);

@@ -92,7 +92,7 @@ async function start({ bare = false } = {}) {
     return send('POST', `${at(String(manifest.kind))}${query}`, { ...manifest, metadata });
   };
   const patch = (name: string, body: object) => send('PATCH', `${at('MachineDeployment')}/${name}`, body, MERGE);
-  return { plane, manager, create, patch, client, [Symbol.asyncDispose]: () => plane.close() };
+  return { plane, manager, create, patch, send, client, [Symbol.asyncDispose]: () => plane.close() };
 }
 
 const pool = (name: string, labels: Record<string, string>, spec: object = {}): Manifest => ({
@@ -165,6 +165,42 @@ describe('webhooks over a server', () => {
     expect((await world.patch('a', { spec: { paused: true } })).status).toBe(422);
     await world.client.resource(machineDeployments, 'test').delete('a');
     expect((await world.patch('a', { metadata: { finalizers: null } })).status).toBe(200);
+  });
+});
+
+describe('a percentage over 100 that was stored before the rule was', () => {
+  const CRDS_PATH = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  const surge = (maxSurge: string, more: object = {}) => ({
+    spec: { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable: 0 } }, ...more },
+  });
+
+  test.each([
+    ['webhook', true],
+    ['CRD', false],
+  ] as const)('the %s lets it be, and refuses a new one', async (_who, webhook) => {
+    await using world = await start({ bare: true });
+    world.manager.up = false;
+    expect((await world.create(pool('a', { app: 'a' }, surge('150%').spec))).status).toBe(201);
+    world.manager.up = webhook;
+    const strict = crds.find(({ spec }) => spec.names.kind === 'MachineDeployment');
+    if (!webhook) {
+      const body = { spec: { versions: strict?.spec.versions } };
+      const changed = await world.send('PATCH', `${CRDS_PATH}/${strict?.metadata.name}`, body, MERGE);
+      expect(changed.status, JSON.stringify(changed.body)).toBe(200);
+    }
+    const statuses: number[] = [];
+    for (const body of [
+      { metadata: { labels: { seen: 'true' } } },
+      { spec: { replicas: 5 } },
+      surge('150%', { paused: true }),
+      surge('151%'),
+      { spec: { strategy: { rollingUpdate: { maxUnavailable: 1 } } } },
+      surge('100%'),
+      surge('150%'),
+    ]) {
+      statuses.push((await world.patch('a', body)).status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 422, 422, 200, 422]);
   });
 });
 

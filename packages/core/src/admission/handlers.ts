@@ -55,6 +55,19 @@ function defaulted(kind: string, object: unknown): unknown {
 const unchanged = (kind: string, object: unknown, oldObject: unknown): boolean =>
   [oldObject, defaulted(kind, oldObject)].some((before) => semanticEqual(content(object), content(before)));
 
+/**
+ * The part of the spec that a write leaves as it was although more of it changes: a strategy that was stored before its
+ * rules were (the original takes any percentage) must not keep a user or the cluster-autoscaler from scaling. The API
+ * server ratchets the CRDs' rules in the same way.
+ */
+function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolean {
+  const strategyOf = (value: unknown): unknown => field(field(value, 'spec'), 'strategy');
+  if (kind !== 'MachineDeployment' || !isObject(oldObject) || strategyOf(oldObject) === undefined) return false;
+  return [oldObject, defaulted(kind, oldObject)].some((before) =>
+    semanticEqual(strategyOf(object), strategyOf(before)),
+  );
+}
+
 /** The defaulting webhook: what the CRDs default, and the block that a strategy of type RollingUpdate needs. */
 export function admitDefaults({ kind, object }: AdmissionRequest): AdmissionVerdict {
   const spec = field(object, 'spec');
@@ -134,6 +147,9 @@ export const admitValid =
     const scaleIn = kind.kind === 'MachineDeployment' ? scaleInCauses(object, oldObject) : [];
     if (scaleIn.length > 0) return { causes: scaleIn };
     if (isObject(oldObject) && unchanged(kind.kind, object, oldObject)) return ALLOWED;
-    const causes = (VALIDATORS[kind.kind]?.(object) ?? []).map(asCause);
+    const kept = keptStrategy(kind.kind, object, oldObject);
+    const causes = (VALIDATORS[kind.kind]?.(object) ?? [])
+      .filter(({ path }) => !kept || !path.startsWith('spec.strategy'))
+      .map(asCause);
     return causes.length > 0 ? { causes } : { causes, warnings: await warnings(request, list) };
   };
