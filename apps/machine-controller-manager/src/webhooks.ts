@@ -13,7 +13,7 @@ import {
   watchCertificateFiles,
 } from '@mcm/kube';
 
-/** The webhooks of this binary by path, as `deploy/webhooks` names them. */
+/** The webhooks of this binary by path, as the installed configurations name them. */
 export const webhookHandlers = (control: KubeClient): Readonly<Record<string, AdmissionHandler>> => ({
   '/default': admitDefaults,
   '/validate': admitValid(async (namespace): Promise<readonly MachineDeployment[]> => {

@@ -1,4 +1,5 @@
 export { UserError } from './errors.ts';
+export { applyObjects } from './install/apply.ts';
 export { deployFiles } from './install/files.ts';
 export { type InstallSection, installSections } from './install/objects.ts';
 export { DEFAULT_INSTALL, type InstallSettings } from './install/settings.ts';

@@ -59,6 +59,12 @@ export interface WorldOptions {
   readonly inPlace?: 'Auto' | 'Manual';
   /** Settings of every machine, such as `creationTimeout`. */
   readonly machine?: object;
+  /** Wraps what a controller asks the API server, e.g. to ask as somebody else. */
+  readonly wrap?: (name: ProcessName, transport: Transport) => Transport;
+  /** Wraps what the machine controller asks the cloud. */
+  readonly wrapCloud?: (transport: Transport) => Transport;
+  /** Makes what must be there before the controllers start. */
+  readonly furnish?: (admin: KubeClient) => Promise<void>;
 }
 
 /** How often a wait looks at the whole world. */
@@ -126,6 +132,11 @@ export class World {
     return this.witness.violations;
   }
 
+  /** A wire to the API server. */
+  transport(): Transport {
+    return handlerTransport(this.#plane.fetch);
+  }
+
   get cloud(): LocalCloud {
     return this.#cloud;
   }
@@ -179,6 +190,7 @@ export class World {
     });
     world = new World(options, clock, plane);
     await world.#furnish();
+    await options.furnish?.(world.admin);
     world.#watchMachines();
     world.startProcess('manager');
     world.startProcess('machine-controller');
@@ -241,8 +253,9 @@ export class World {
     const { clock } = this;
     const log = this.log.with({ process: name });
     const random = this.#random;
+    const { wrap = (_, transport) => transport, wrapCloud = (transport) => transport } = this.#options;
     const client = createClient({
-      transport: life.wrap(this.network.wire(name, handlerTransport(this.#plane.fetch))),
+      transport: wrap(name, life.wrap(this.network.wire(name, handlerTransport(this.#plane.fetch)))),
       userAgent: BY_NAME[name],
       clock,
       random,
@@ -256,7 +269,7 @@ export class World {
     const controller = buildMachineController({
       driver: createLocalDriver({
         clock,
-        connect: () => life.wrap(this.network.cloudWire(name, this.#cloudTransport())),
+        connect: () => wrapCloud(life.wrap(this.network.cloudWire(name, this.#cloudTransport()))),
       }),
       control: client,
       target: client,

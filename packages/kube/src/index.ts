@@ -61,6 +61,7 @@ export {
 export type { QueueObserver } from './queue/work-queue.ts';
 export * from './random.ts';
 export * from './recorder.ts';
+export { type Access, type AccessRequest, createAccess, type Refusal } from './run/access.ts';
 export { discoverResources, type WaitOptions, waitForApiServer } from './run/api-server.ts';
 export { type Cluster, type ClusterSettings, type Clusters, connectClusters } from './run/clusters.ts';
 export type { Check } from './run/health.ts';

@@ -10,31 +10,47 @@ export interface Rule {
 
 const MACHINES = ['machine.sapcloud.io'];
 
-/** In the namespace of the machine objects. What each is for: docs/permissions.md. */
-export const CONTROL_RULES: readonly Rule[] = [
+/** Of one container: its Lease (creation cannot be limited to a name) and its events. */
+const ownRules = (lease: string): readonly Rule[] => [
+  { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
+  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [lease], verbs: ['get', 'update'] },
+];
+
+/** Name of the roles and of the Lease of the machine controller, of whichever provider. */
+const CONTROLLER = 'machine-controller';
+
+/** Of the controllers of deployments and sets, in the namespace of the machine objects. What each is for: docs/permissions.md. */
+const MANAGER_RULES: readonly Rule[] = [
   { apiGroups: MACHINES, resources: ['machinedeployments'], verbs: ['get', 'list', 'watch', 'patch'] },
-  { apiGroups: MACHINES, resources: ['machinesets'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
-  { apiGroups: MACHINES, resources: ['machines'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
   {
     apiGroups: MACHINES,
-    resources: ['machinedeployments/status', 'machinesets/status', 'machines/status'],
-    verbs: ['patch'],
+    resources: ['machinesets'],
+    verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
   },
+  { apiGroups: MACHINES, resources: ['machines'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
+  { apiGroups: MACHINES, resources: ['machinedeployments/status', 'machinesets/status'], verbs: ['update'] },
+  { apiGroups: MACHINES, resources: ['machineclasses'], verbs: ['list', 'watch'] },
+  ...ownRules(APP),
+];
+
+/** The same in the cluster of the nodes. */
+const MANAGER_NODE_RULES: readonly Rule[] = [
+  { apiGroups: [''], resources: ['nodes'], verbs: ['list', 'watch', 'patch'] },
+];
+
+/** Of the machine controller, in the namespace of the machine objects. */
+const CONTROLLER_RULES: readonly Rule[] = [
+  { apiGroups: MACHINES, resources: ['machines'], verbs: ['get', 'list', 'watch', 'patch', 'delete'] },
+  { apiGroups: MACHINES, resources: ['machines/status'], verbs: ['patch'] },
   { apiGroups: MACHINES, resources: ['machineclasses'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'create', 'delete'] },
-  { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
-  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
+  ...ownRules(CONTROLLER),
 ];
 
-/** Everywhere in the control cluster: who may read metrics. */
-export const CONTROL_CLUSTER_RULES: readonly Rule[] = [
-  { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
-  { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
-];
-
-/** Everywhere in the cluster of the nodes. */
-export const TARGET_RULES: readonly Rule[] = [
+/** The same everywhere in the cluster of the nodes. */
+const CONTROLLER_NODE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['nodes/status'], verbs: ['patch'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'delete'] },
@@ -45,15 +61,19 @@ export const TARGET_RULES: readonly Rule[] = [
   { apiGroups: ['storage.k8s.io'], resources: ['csinodes'], verbs: ['list', 'watch'] },
 ];
 
+/** Everywhere in the control cluster, for both containers: who may read metrics. */
+const ACCESS_RULES: readonly Rule[] = [
+  { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
+  { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
+];
+
 /** In `kube-system` of the cluster of the nodes: tokens that machines join with. */
-export const TOKEN_RULES: readonly Rule[] = [
+const TOKEN_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'delete'] },
 ];
 
 /** In `default` of the cluster of the nodes: what is told of Nodes. */
-export const NODE_EVENT_RULES: readonly Rule[] = [
-  { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
-];
+const NODE_EVENT_RULES: readonly Rule[] = [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }];
 
 const RBAC = 'rbac.authorization.k8s.io';
 
@@ -77,18 +97,20 @@ function role(
   ];
 }
 
-/** ServiceAccount and roles of the pod in the cluster of the machine objects. */
+/** ServiceAccount and roles of the pod in the cluster of the machine objects: a role for each container, whose names tell whose it is. */
 export const controlRoles = ({ namespace }: InstallSettings): readonly object[] => [
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: APP, namespace, labels: LABELS } },
-  ...role('Role', APP, namespace, CONTROL_RULES, namespace),
-  ...role('ClusterRole', `${APP}-access`, undefined, CONTROL_CLUSTER_RULES, namespace),
+  ...role('Role', APP, namespace, MANAGER_RULES, namespace),
+  ...role('Role', CONTROLLER, namespace, CONTROLLER_RULES, namespace),
+  ...role('ClusterRole', `${APP}-access`, undefined, ACCESS_RULES, namespace),
 ];
 
 /** Roles in the cluster of the nodes. */
 export const targetRoles = ({ namespace }: InstallSettings): readonly object[] => [
-  ...role('ClusterRole', `${APP}-nodes`, undefined, TARGET_RULES, namespace),
-  ...role('Role', `${APP}-tokens`, 'kube-system', TOKEN_RULES, namespace),
-  ...role('Role', `${APP}-node-events`, 'default', NODE_EVENT_RULES, namespace),
+  ...role('ClusterRole', `${APP}-nodes`, undefined, MANAGER_NODE_RULES, namespace),
+  ...role('ClusterRole', `${CONTROLLER}-nodes`, undefined, CONTROLLER_NODE_RULES, namespace),
+  ...role('Role', `${CONTROLLER}-tokens`, 'kube-system', TOKEN_RULES, namespace),
+  ...role('Role', `${CONTROLLER}-node-events`, 'default', NODE_EVENT_RULES, namespace),
 ];
 
 const CERTIFICATES = `${APP}-webhooks`;
@@ -119,7 +141,7 @@ export const webhookRoles = ({ namespace }: InstallSettings): readonly object[] 
         apiGroups: ['admissionregistration.k8s.io'],
         resources: ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'],
         resourceNames: [APP],
-        verbs: ['get', 'list', 'watch', 'patch'],
+        verbs: ['list', 'watch', 'patch'],
       },
     ],
     namespace,

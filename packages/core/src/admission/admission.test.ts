@@ -15,18 +15,19 @@ import { parseAllDocuments } from 'yaml';
 import { admitDefaults, admitValid } from './handlers.ts';
 
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1';
-const WEBHOOKS = new URL('../../../../deploy/webhooks/webhooks.yaml', import.meta.url);
+const WEBHOOKS = new URL('../../../../deploy/kustomize/base/webhooks.yaml', import.meta.url);
 const MERGE = 'application/merge-patch+json';
 
 /** The configurations that are deployed, reached by URL: the plane under test has no Services. */
 const configurations = () =>
-  parseAllDocuments(readFileSync(WEBHOOKS, 'utf8')).map((document) => {
+  parseAllDocuments(readFileSync(WEBHOOKS, 'utf8')).flatMap((document) => {
     const { webhooks, ...rest } = document.toJS();
+    if (webhooks === undefined) return []; // Roles are in the file too.
     const reached = webhooks.map((hook: { clientConfig: { service: { path: string } } }) => ({
       ...hook,
       clientConfig: { url: `https://manager${hook.clientConfig.service.path}` },
     }));
-    return { ...rest, webhooks: reached };
+    return [{ ...rest, webhooks: reached }];
   });
 
 /** A plane whose CRDs have no rules, so that only the webhooks speak. */

@@ -7,7 +7,7 @@ import { parseAllDocuments } from 'yaml';
 import { ORPHAN_DEFAULTS } from '../safety/orphans.ts';
 import { NAMESPACE, Rig } from './testing.ts';
 
-/** The controller under the permissions of deploy/machine-controller/rbac.yaml, and under no others. */
+/** The controller under the roles that the installation gives its container, and under no others. */
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -20,9 +20,12 @@ interface Document {
   readonly rules?: readonly Rule[];
 }
 
-const manifest: readonly Document[] = parseAllDocuments(
-  readFileSync(new URL('../../../../deploy/machine-controller/rbac.yaml', import.meta.url), 'utf8'),
-).map((document) => document.toJS());
+const manifest = ['rbac', 'target-rbac']
+  .map((name) => new URL(`../../../../deploy/kustomize/base/${name}.yaml`, import.meta.url))
+  .flatMap((file) => parseAllDocuments(readFileSync(file, 'utf8')))
+  .map((document): Document => document.toJS())
+  // The other container's begin with its name.
+  .filter(({ metadata: { name } }) => !name.startsWith('machine-controller-manager'));
 
 /** `namespace group/resource verb` of everything that is allowed; a ClusterRole's namespace is `*`. */
 const allowed = new Set(

@@ -169,7 +169,7 @@ class CertificateKeeper {
   #missing(kind: string): void {
     if (this.#told.has(kind)) return;
     this.#told.add(kind);
-    this.#o.log.warn('There is no webhook configuration yet: apply deploy/webhooks', {
+    this.#o.log.warn('There is no webhook configuration yet: apply what mcm install makes', {
       kind,
       name: this.#o.configurations,
     });

@@ -1,0 +1,40 @@
+/** A rule of RBAC. */
+export interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/** A Role or a ClusterRole. */
+export interface RoleObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly rules: readonly Rule[];
+}
+
+/** What roles allow, as `namespace group/resource verb`; the namespace of a ClusterRole is `*`. */
+export const allowedBy = (roles: readonly RoleObject[]): ReadonlySet<string> =>
+  new Set(
+    roles.flatMap(({ metadata: { namespace = '*' }, rules }) =>
+      rules.flatMap(({ apiGroups, resources, verbs }) =>
+        apiGroups.flatMap((group) =>
+          resources.flatMap((resource) => verbs.map((verb) => `${namespace} ${group}/${resource} ${verb}`)),
+        ),
+      ),
+    ),
+  );
+
+const VERBS: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'patch', PUT: 'update', DELETE: 'delete' };
+const RESOURCE = /^\/(?:api\/v1|apis\/([^/]+)\/[^/]+)(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/;
+
+/** What a request asks for, as {@link allowedBy} writes it: in its namespace and everywhere; empty for none of a resource. */
+export function askedFor(method: string, path: string): readonly string[] {
+  const [plain = '', query = ''] = path.split('?');
+  const parts = RESOURCE.exec(plain);
+  if (!parts) return [];
+  const [, group = '', namespace = '*', resource = '', name, subresource] = parts;
+  const read = name !== undefined ? 'get' : query.includes('watch=') ? 'watch' : 'list';
+  const verb = VERBS[method] ?? read;
+  const what = `${group}/${resource}${subresource ? `/${subresource}` : ''} ${verb}`;
+  return [`${namespace} ${what}`, `* ${what}`];
+}

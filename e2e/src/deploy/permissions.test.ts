@@ -1,0 +1,189 @@
+import { Labels, machineDeployments } from '@mcm/api';
+import {
+  createAccess,
+  createClient,
+  createMemoryLogger,
+  keepSelfMadeCertificates,
+  nodes,
+  runElected,
+  seededRandom,
+  type Transport,
+} from '@mcm/kube';
+import { applyObjects, DEFAULT_INSTALL, installSections } from 'mcm';
+import { expect, test } from 'vitest';
+import { NAMESPACE, type ProcessName, World, type WorldOptions } from '../simulation/world.ts';
+import { allowedBy, askedFor, type RoleObject } from './asked.ts';
+
+/**
+ * Both controllers as the ServiceAccount of the installation, judged by the server's RBAC: nothing is refused, each
+ * asks only for what the roles of its own container allow, and all that the manager may do is used.
+ */
+
+const MINUTE = 60_000;
+const USER = `system:serviceaccount:${NAMESPACE}:machine-controller-manager`;
+
+const installed = installSections(DEFAULT_INSTALL)
+  .filter(({ name }) => ['rbac', 'target-rbac', 'webhooks'].includes(name))
+  .flatMap(({ objects }) => objects);
+
+const isRole = (object: object): object is RoleObject => 'rules' in object;
+const roles = installed.filter(isRole);
+const isManagers = ({ metadata: { name } }: RoleObject): boolean => name.startsWith('machine-controller-manager');
+
+/** What the roles of a container allow; who may read metrics is for both. */
+const allowed: Readonly<Record<ProcessName, ReadonlySet<string>>> = {
+  manager: allowedBy(roles.filter(isManagers)),
+  'machine-controller': allowedBy(
+    roles.filter((role) => !isManagers(role) || role.metadata.name === 'machine-controller-manager-access'),
+  ),
+};
+
+/** What a story of one process does not do, and why it must be allowed all the same. */
+const JUSTIFIED: Readonly<Record<string, string>> = {
+  'default /events patch': 'an event that comes again is counted in the one that is there',
+  'default machine.sapcloud.io/machinedeployments get':
+    'read live before an orphan set is claimed and before a selection is taken off a node',
+  'default machine.sapcloud.io/machinesets get': 'read live when a freeze met a write of somebody else',
+  'default /secrets get': 'another replica was first to make the certificates',
+};
+
+const used: Record<ProcessName, Set<string>> = { manager: new Set(), 'machine-controller': new Set() };
+const refused = new Set<string>();
+const beyond = new Set<string>();
+
+const asServiceAccount = (name: ProcessName, transport: Transport): Transport =>
+  async function ask(request) {
+    const answer = await transport({ ...request, headers: { ...request.headers, 'impersonate-user': USER } });
+    const asked = askedFor(request.method, request.path);
+    if (answer.status === 403) refused.add(`${name}: ${request.method} ${request.path}`);
+    const hit = asked.find((each) => allowed[name].has(each));
+    if (hit !== undefined) used[name].add(hit);
+    else if (asked.length > 0) beyond.add(`${name}: ${asked[0]}`);
+    return answer;
+  };
+
+async function inWorld(options: WorldOptions, story: (world: World) => Promise<void>): Promise<void> {
+  const world = await World.start({
+    ...options,
+    wrap: asServiceAccount,
+    furnish: async (admin) => {
+      await applyObjects(admin, installed, { force: false, signal: new AbortController().signal });
+    },
+  });
+  try {
+    await story(world);
+    expect(world.violations, world.witness.tell()).toEqual([]);
+  } finally {
+    await world.close();
+  }
+}
+
+const roll = (world: World) => world.change({ template: { spec: { class: { name: 'green' } } } });
+
+test('deployments roll, scale and go, sets are made and deleted, machines fail', async () => {
+  await inWorld({ maxSurge: 1 }, async (world) => {
+    await world.createDeployment(2);
+    await world.untilSettled(2, 'blue');
+    await roll(world);
+    await world.untilSettled(2, 'green');
+    const [victim] = await world.machines();
+    await world.failMachine(victim?.metadata.name ?? '');
+    await world.clock.advance(MINUTE);
+    await world.untilSettled(2, 'green');
+    // Old sets beyond the limit of the history go.
+    await world.admin
+      .resource(machineDeployments, NAMESPACE)
+      .patch('workers', { type: 'merge', body: { spec: { revisionHistoryLimit: 0 } } });
+    await world.clock.advance(MINUTE);
+    await world.change({ replicas: 1 });
+    await world.untilSettled(1, 'green');
+    await world.deleteDeployment();
+    await world.until(async () => (await world.machines()).length === 0);
+  });
+});
+
+test('nodes are updated where they are', async () => {
+  await inWorld({ inPlace: 'Manual', maxSurge: 0, maxUnavailable: 1 }, async (world) => {
+    await world.createDeployment(2);
+    await world.untilSettled(2, 'blue');
+    await roll(world);
+    const api = world.admin.resource(nodes);
+    const candidates = async () =>
+      (await api.list()).items.filter(({ metadata }) => metadata.labels?.[Labels.CandidateForUpdate] !== undefined);
+    await world.until(async () => (await candidates()).length === 2);
+    const [first] = await candidates();
+    const labels = { [Labels.SelectedForUpdate]: 'true' };
+    await api.patch(first?.metadata.name ?? '', { type: 'merge', body: { metadata: { labels } } });
+    await world.clock.advance(10 * MINUTE);
+  });
+});
+
+test('election, certificates of webhooks, and who may read metrics', async () => {
+  await inWorld({}, async (world) => {
+    const { clock } = world;
+    const log = createMemoryLogger();
+    const random = seededRandom(1);
+    const transport = asServiceAccount('manager', world.transport());
+    const client = createClient({ transport, userAgent: 'manager', clock, random });
+    const stop = new AbortController();
+    const terms = (name: string) =>
+      runElected(
+        {
+          client,
+          lease: { namespace: NAMESPACE, name },
+          identity: 'me',
+          clock,
+          random,
+          log,
+          signal: stop.signal,
+        },
+        (term) => new Promise<void>((resolve) => term.addEventListener('abort', () => resolve(), { once: true })),
+      );
+    const election = terms('machine-controller-manager');
+    let pairs = 0;
+    const keep = (name: string) =>
+      keepSelfMadeCertificates(
+        {
+          client,
+          namespace: NAMESPACE,
+          secret: 'machine-controller-manager-webhooks',
+          names: [name],
+          configurations: 'machine-controller-manager',
+          clock,
+          random,
+          log,
+          use: () => {
+            pairs += 1;
+          },
+        },
+        stop.signal,
+      );
+    const kept = keep('one.default.svc');
+    await world.until(() => Promise.resolve(pairs > 0));
+    // For another name the certificate is issued anew, as when it runs out: an update of the Secret.
+    const keptAgain = keep('two.default.svc');
+    await clock.advance(MINUTE);
+    expect(pairs).toBeGreaterThan(1);
+    const access = createAccess({ client: () => client, clock, log });
+    const asked = { remoteAddress: '10.0.0.7', path: '/metrics', verb: 'get' };
+    expect(await access({ ...asked, authorization: 'Bearer nobody-issued-this' })).toMatchObject({ status: 401 });
+    const made = await world.admin.request<{ readonly status: { readonly token: string } }>(
+      'POST',
+      `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/machine-controller-manager/token`,
+      { body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} } },
+    );
+    expect(await access({ ...asked, authorization: `Bearer ${made.status.token}` })).toMatchObject({ status: 403 });
+    stop.abort(new Error('the process ends'));
+    await Promise.all([election, kept, keptAgain]);
+    expect(log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+});
+
+test('nothing was refused, nobody asked beyond its own roles, and all that the manager may do is used or justified', () => {
+  expect([...refused]).toEqual([]);
+  expect([...beyond]).toEqual([]);
+  const unused = [...allowed.manager].filter((each) => !used.manager.has(each) && JUSTIFIED[each] === undefined);
+  expect(unused).toEqual([]);
+  // A justification of what is used is out of date, as is one of what nobody may do.
+  expect(Object.keys(JUSTIFIED).filter((each) => used.manager.has(each) || !allowed.manager.has(each))).toEqual([]);
+});
