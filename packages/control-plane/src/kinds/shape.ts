@@ -1,5 +1,6 @@
 import type { ApiObject } from '../object.ts';
 import { StatusError } from '../status.ts';
+import { noteEmpty } from './empties.ts';
 import { quantityFields } from './facts.ts';
 import { canonicalQuantity, QUANTITY_ERROR } from './quantity.ts';
 import { fieldsOfModel } from './schemas.ts';
@@ -298,9 +299,13 @@ function readField(record: Record<string, unknown>, field: Field, owner: string,
   const embedded = EMBEDDED[owner];
   const inner = embedded === undefined || embedded[1].has(name) ? name : `${embedded[0]}.${name}`;
   const read = field.read(value, owner, path === '' ? inner : `${path}.${inner}`);
-  if ((mode === 'dropped' || mode === 'omitted') && isZero(read)) delete record[name];
-  else if (mode === 'kept' && Array.isArray(read) && read.length === 0) record[name] = null;
-  else if (read !== value) record[name] = read;
+  if ((mode === 'dropped' || mode === 'omitted') && isZero(read)) {
+    delete record[name];
+    if (mode === 'dropped' && typeof read === 'object') noteEmpty(record, name, read);
+  } else if (mode === 'kept' && Array.isArray(read) && read.length === 0) {
+    record[name] = null;
+    noteEmpty(record, name, read);
+  } else if (read !== value) record[name] = read;
 }
 
 const structureReaders = new Map<string, Reader>();

@@ -3,6 +3,7 @@ import { invalidValue, unsupportedValue } from '../../registry/errors.ts';
 import { labelProblems, pathSegmentProblems, subdomainProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
 import { ipProblems, ipWarnings, parseAddress } from '../addresses.ts';
+import { given } from '../empties.ts';
 import { Findings } from '../findings.ts';
 import { portNameProblems } from '../formats.ts';
 import { isPlain, items, look, number, type Plain, strings, text } from '../plain.ts';
@@ -116,7 +117,7 @@ function specCauses(ingress: ApiObject, leniency: Leniency): StatusCause[] {
   const spec = look(ingress, 'spec');
   const rules = rulesOf(ingress);
   if (rules.length === 0 && spec.defaultBackend === undefined) {
-    findings.invalid('spec', spec.rules ?? null, 'either `defaultBackend` or `rules` must be specified');
+    findings.invalid('spec', given(spec, 'rules'), 'either `defaultBackend` or `rules` must be specified');
   }
   if (spec.defaultBackend !== undefined) backendFindings(findings, look(spec, 'defaultBackend'), 'spec.defaultBackend');
   for (const [index, rule] of rules.entries()) {

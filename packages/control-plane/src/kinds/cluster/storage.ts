@@ -3,6 +3,7 @@ import { invalidValue, requiredValue } from '../../registry/errors.ts';
 import { subdomainProblems } from '../../registry/names.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
+import { given } from '../empties.ts';
 import { Findings, NOT_NEGATIVE } from '../findings.ts';
 import { child, items, look, type Plain, strings, text } from '../plain.ts';
 import { driverFindings } from '../pod/rules/volumes.ts';
@@ -13,7 +14,7 @@ import { selectorCauses } from '../workloads/selector.ts';
 const unchanged = (object: Plain, old: Plain, fields: readonly string[]): StatusCause[] =>
   fields
     .filter((field) => !jsonEquals(object[field], old[field]))
-    .map((field) => invalidValue(field, object[field] ?? null, 'field is immutable'));
+    .map((field) => invalidValue(field, given(object, field), 'field is immutable'));
 
 const RECLAIM = ['Delete', 'Retain'];
 const BINDING = ['Immediate', 'WaitForFirstConsumer'];
@@ -218,7 +219,7 @@ export const csiDriverStrategy = strategy({
     const before = look(old, 'spec');
     return ['attachRequired', 'fsGroupPolicy', 'volumeLifecycleModes']
       .filter((field) => !jsonEquals(spec[field], before[field]))
-      .map((field) => invalidValue(`spec.${field}`, spec[field] ?? null, 'field is immutable'));
+      .map((field) => invalidValue(`spec.${field}`, given(spec, field), 'field is immutable'));
   },
 });
 

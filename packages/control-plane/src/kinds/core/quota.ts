@@ -2,6 +2,7 @@ import type { ApiObject } from '../../object.ts';
 import { qualifiedNameProblems } from '../../registry/names.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
+import { given } from '../empties.ts';
 import { Findings, NOT_NEGATIVE } from '../findings.ts';
 import { isPlain, items, look, type Plain, strings, text } from '../plain.ts';
 import { isWhole } from '../pod/rules/resources.ts';
@@ -94,7 +95,7 @@ export const resourceQuotaStrategy = strategy({
     const [scopes, before] = [strings(quota.spec, 'scopes'), strings(old.spec, 'scopes')];
     if (jsonEquals([...scopes].sort(), [...before].sort())) return [];
     const findings = new Findings();
-    findings.invalid('spec.scopes', scopes, 'field is immutable');
+    findings.invalid('spec.scopes', given(quota.spec, 'scopes'), 'field is immutable');
     return findings.causes;
   },
 });

@@ -3,6 +3,7 @@ import { forbiddenValue, invalidValue } from '../../registry/errors.ts';
 import { labelProblems, subdomainProblems } from '../../registry/names.ts';
 import { copyJson, jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
+import { copyWithEmpties, given } from '../empties.ts';
 import { Findings } from '../findings.ts';
 import { backstepProblems } from '../formats.ts';
 import { internalDiff } from '../internal/diff.ts';
@@ -65,7 +66,7 @@ function volumeCauses(volume: ApiObject): StatusCause[] {
   const capacity = look(spec, 'capacity');
   if (Object.keys(capacity).length === 0) findings.required('spec.capacity');
   if (capacity.storage === undefined || Object.keys(capacity).length > 1) {
-    findings.oneOf('spec.capacity', spec.capacity ?? null, ['storage']);
+    findings.oneOf('spec.capacity', given(spec, 'capacity'), ['storage']);
   }
   for (const [resource, quantity] of Object.entries(capacity)) {
     const nanos = quantityNanos(quantity);
@@ -176,7 +177,7 @@ function claimChange(claim: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(claim, 'spec');
   const before = copyJson(look(old, 'spec'));
   const bound = look(claim, 'status').phase === 'Bound';
-  const frozen = copyJson(spec);
+  const frozen = copyWithEmpties(spec);
   // The binder names the volume once, and a class may be given to a claim that has none.
   if (text(before, 'volumeName') === '') carry(before, 'volumeName', frozen.volumeName);
   if (before.storageClassName === undefined && spec.storageClassName !== undefined) {

@@ -1,4 +1,5 @@
-import { isPlain, look, type Plain } from '../plain.ts';
+import { emptiesOf } from '../empties.ts';
+import { isPlain, items, look, type Plain } from '../plain.ts';
 import { INTERNAL } from './table.ts';
 
 interface InternalField {
@@ -41,11 +42,29 @@ function podForm(spec: Plain): Plain {
 const ZEROS: Readonly<Record<string, unknown>> = { "''": '', '0': 0, b: false, q: '0', '?': null };
 
 /** Go writes the keys of maps in order. */
-const inOrder = (value: unknown): unknown =>
+export const inOrder = (value: unknown): unknown =>
   isPlain(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
+
+/** Selectors keep their form of the API, in the order of their structure. */
+export function selectorForm(selector: Plain): Plain {
+  const { matchLabels, matchExpressions } = selector;
+  return {
+    ...(matchLabels === undefined ? {} : { matchLabels: inOrder(matchLabels) }),
+    ...(matchExpressions === undefined
+      ? {}
+      : { matchExpressions: items(selector, 'matchExpressions').map(inFieldOrder) }),
+  };
+}
+
+const inFieldOrder = ({ key, operator, values }: Plain): Plain => ({
+  key,
+  operator,
+  ...(values === undefined ? {} : { values }),
+});
 
 function formOf(type: string, value: unknown): unknown {
   if (type in ZEROS) return value === undefined || value === null ? ZEROS[type] : inOrder(value);
+  if (type === 's') return isPlain(value) ? selectorForm(value) : null;
   if (type.startsWith('*')) return isPlain(value) ? internalForm(type.slice(1), value) : null;
   if (type.startsWith('[]')) {
     return Array.isArray(value) ? value.map((item) => formOf(type.slice(2), item)) : null;
@@ -66,6 +85,10 @@ export function internalForm(structure: string, value: Plain): Plain {
   if (fields === undefined) return value;
   const given = structure === 'PodSpec' ? podForm(value) : value;
   const byKey = new Map(Object.entries(given).map(([key, item]) => [key.toLowerCase(), item]));
+  for (const [field, empty] of Object.entries(emptiesOf(value))) {
+    const key = field.toLowerCase();
+    byKey.set(key, byKey.get(key) ?? empty);
+  }
   const form: Plain = {};
   for (const { name, type, key } of fields) {
     // Metadata is embedded: its fields stand beside the others, under their names in the API.

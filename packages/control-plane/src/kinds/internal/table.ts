@@ -4,7 +4,7 @@
  *
  * A row reads `Structure: Field:type …`; `Field:type=name` where the API calls the field by another name than its own in other case
  * letters, `=-` where it has it elsewhere. Types: `''`, `0`, `b` (false), `q` (quantity) are always there; `?` is null when it is not
- * given; `*S`, `[]S` and `{}S` are null or hold structures; `S` is a structure that is always there.
+ * given; `s` is a selector or null; `*S`, `[]S` and `{}S` are null or hold structures; `S` is a structure that is always there.
  * Source: the types of k8s.io/kubernetes pkg/apis v1.36, by reflection.
  */
 export const INTERNAL = `
@@ -22,7 +22,7 @@ CephFSVolumeSource: Monitors:? Path:'' User:'' SecretFile:'' SecretRef:*LocalObj
 CinderPersistentVolumeSource: VolumeID:'' FSType:'' ReadOnly:b SecretRef:*SecretReference
 CinderVolumeSource: VolumeID:'' FSType:'' ReadOnly:b SecretRef:*LocalObjectReference
 ClientIPConfig: TimeoutSeconds:?
-ClusterTrustBundleProjection: Name:? SignerName:? LabelSelector:? Optional:? Path:''
+ClusterTrustBundleProjection: Name:? SignerName:? LabelSelector:s Optional:? Path:''
 ConfigMapEnvSource: Name:'' Optional:?
 ConfigMapKeySelector: Name:'' Key:'' Optional:?
 ConfigMapNodeConfigSource: Namespace:'' Name:'' UID:'' ResourceVersion:'' KubeletConfigKey:''
@@ -63,7 +63,7 @@ HostPathVolumeSource: Path:'' Type:?
 ISCSIPersistentVolumeSource: TargetPortal:'' IQN:'' Lun:0 ISCSIInterface:'' FSType:'' ReadOnly:b Portals:? DiscoveryCHAPAuth:b=chapAuthDiscovery SessionCHAPAuth:b=chapAuthSession SecretRef:*SecretReference InitiatorName:?
 ISCSIVolumeSource: TargetPortal:'' IQN:'' Lun:0 ISCSIInterface:'' FSType:'' ReadOnly:b Portals:? DiscoveryCHAPAuth:b=chapAuthDiscovery SessionCHAPAuth:b=chapAuthSession SecretRef:*LocalObjectReference InitiatorName:?
 ImageVolumeSource: Reference:'' PullPolicy:''
-JobSpec: Parallelism:? Completions:? PodFailurePolicy:*PodFailurePolicy SuccessPolicy:*SuccessPolicy ActiveDeadlineSeconds:? BackoffLimit:? BackoffLimitPerIndex:? MaxFailedIndexes:? Selector:? ManualSelector:? Template:PodTemplateSpec TTLSecondsAfterFinished:? CompletionMode:? Suspend:? PodReplacementPolicy:? ManagedBy:?
+JobSpec: Parallelism:? Completions:? PodFailurePolicy:*PodFailurePolicy SuccessPolicy:*SuccessPolicy ActiveDeadlineSeconds:? BackoffLimit:? BackoffLimitPerIndex:? MaxFailedIndexes:? Selector:s ManualSelector:? Template:PodTemplateSpec TTLSecondsAfterFinished:? CompletionMode:? Suspend:? PodReplacementPolicy:? ManagedBy:?
 KeyToPath: Key:'' Path:'' Mode:?
 Lifecycle: PostStart:*LifecycleHandler PreStop:*LifecycleHandler StopSignal:?
 LifecycleHandler: Exec:*ExecAction HTTPGet:*HTTPGetAction TCPSocket:*TCPSocketAction Sleep:*SleepAction
@@ -78,7 +78,7 @@ NodeSelectorTerm: MatchExpressions:[]NodeSelectorRequirement MatchFields:[]NodeS
 NodeSpec: PodCIDRs:? ProviderID:'' Unschedulable:b Taints:[]Taint ConfigSource:*NodeConfigSource DoNotUseExternalID:''=externalID
 ObjectFieldSelector: APIVersion:'' FieldPath:''
 ObjectReference: Kind:'' Namespace:'' Name:'' UID:'' APIVersion:'' ResourceVersion:'' FieldPath:''
-PersistentVolumeClaimSpec: AccessModes:? Selector:? Resources:VolumeResourceRequirements VolumeName:'' StorageClassName:? VolumeMode:? DataSource:*TypedLocalObjectReference DataSourceRef:*TypedObjectReference VolumeAttributesClassName:?
+PersistentVolumeClaimSpec: AccessModes:? Selector:s Resources:VolumeResourceRequirements VolumeName:'' StorageClassName:? VolumeMode:? DataSource:*TypedLocalObjectReference DataSourceRef:*TypedObjectReference VolumeAttributesClassName:?
 PersistentVolumeClaimTemplate: ObjectMeta:ObjectMeta=metadata Spec:PersistentVolumeClaimSpec
 ParentReference: Group:'' Resource:'' Namespace:'' Name:''
 PersistentVolumeClaimVolumeSource: ClaimName:'' ReadOnly:b
@@ -86,7 +86,7 @@ PersistentVolumeSource: GCEPersistentDisk:*GCEPersistentDiskVolumeSource AWSElas
 PersistentVolumeSpec: Capacity:? GCEPersistentDisk:*GCEPersistentDiskVolumeSource AWSElasticBlockStore:*AWSElasticBlockStoreVolumeSource HostPath:*HostPathVolumeSource Glusterfs:*GlusterfsPersistentVolumeSource NFS:*NFSVolumeSource RBD:*RBDPersistentVolumeSource Quobyte:*QuobyteVolumeSource ISCSI:*ISCSIPersistentVolumeSource FlexVolume:*FlexPersistentVolumeSource Cinder:*CinderPersistentVolumeSource CephFS:*CephFSPersistentVolumeSource FC:*FCVolumeSource Flocker:*FlockerVolumeSource AzureFile:*AzureFilePersistentVolumeSource VsphereVolume:*VsphereVirtualDiskVolumeSource AzureDisk:*AzureDiskVolumeSource PhotonPersistentDisk:*PhotonPersistentDiskVolumeSource PortworxVolume:*PortworxVolumeSource ScaleIO:*ScaleIOPersistentVolumeSource Local:*LocalVolumeSource StorageOS:*StorageOSPersistentVolumeSource CSI:*CSIPersistentVolumeSource AccessModes:? ClaimRef:*ObjectReference PersistentVolumeReclaimPolicy:'' StorageClassName:'' MountOptions:? VolumeMode:? NodeAffinity:*VolumeNodeAffinity VolumeAttributesClassName:?
 PhotonPersistentDiskVolumeSource: PdID:'' FSType:''
 PodAffinity: RequiredDuringSchedulingIgnoredDuringExecution:[]PodAffinityTerm PreferredDuringSchedulingIgnoredDuringExecution:[]WeightedPodAffinityTerm
-PodAffinityTerm: LabelSelector:? Namespaces:? TopologyKey:'' NamespaceSelector:? MatchLabelKeys:? MismatchLabelKeys:?
+PodAffinityTerm: LabelSelector:s Namespaces:? TopologyKey:'' NamespaceSelector:s MatchLabelKeys:? MismatchLabelKeys:?
 PodAntiAffinity: RequiredDuringSchedulingIgnoredDuringExecution:[]PodAffinityTerm PreferredDuringSchedulingIgnoredDuringExecution:[]WeightedPodAffinityTerm
 PodCertificateProjection: SignerName:'' KeyType:'' MaxExpirationSeconds:? CredentialBundlePath:'' KeyPath:'' CertificateChainPath:'' UserAnnotations:?
 PodDNSConfig: Nameservers:? Searches:? Options:[]PodDNSConfigOption
@@ -141,7 +141,7 @@ Sysctl: Name:'' Value:''
 TCPSocketAction: Port:0 Host:''
 Taint: Key:'' Value:'' Effect:'' TimeAdded:?
 Toleration: Key:'' Operator:'' Value:'' Effect:'' TolerationSeconds:?
-TopologySpreadConstraint: MaxSkew:0 TopologyKey:'' WhenUnsatisfiable:'' LabelSelector:? MinDomains:? NodeAffinityPolicy:? NodeTaintsPolicy:? MatchLabelKeys:?
+TopologySpreadConstraint: MaxSkew:0 TopologyKey:'' WhenUnsatisfiable:'' LabelSelector:s MinDomains:? NodeAffinityPolicy:? NodeTaintsPolicy:? MatchLabelKeys:?
 TypedLocalObjectReference: APIGroup:? Kind:'' Name:''
 TypedObjectReference: APIGroup:? Kind:'' Name:'' Namespace:?
 Volume: Name:'' HostPath:*HostPathVolumeSource EmptyDir:*EmptyDirVolumeSource GCEPersistentDisk:*GCEPersistentDiskVolumeSource AWSElasticBlockStore:*AWSElasticBlockStoreVolumeSource GitRepo:*GitRepoVolumeSource Secret:*SecretVolumeSource NFS:*NFSVolumeSource ISCSI:*ISCSIVolumeSource Glusterfs:*GlusterfsVolumeSource PersistentVolumeClaim:*PersistentVolumeClaimVolumeSource RBD:*RBDVolumeSource Quobyte:*QuobyteVolumeSource FlexVolume:*FlexVolumeSource Cinder:*CinderVolumeSource CephFS:*CephFSVolumeSource Flocker:*FlockerVolumeSource DownwardAPI:*DownwardAPIVolumeSource FC:*FCVolumeSource AzureFile:*AzureFileVolumeSource ConfigMap:*ConfigMapVolumeSource VsphereVolume:*VsphereVirtualDiskVolumeSource AzureDisk:*AzureDiskVolumeSource PhotonPersistentDisk:*PhotonPersistentDiskVolumeSource Projected:*ProjectedVolumeSource PortworxVolume:*PortworxVolumeSource ScaleIO:*ScaleIOVolumeSource StorageOS:*StorageOSVolumeSource CSI:*CSIVolumeSource Ephemeral:*EphemeralVolumeSource Image:*ImageVolumeSource

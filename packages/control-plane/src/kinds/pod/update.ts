@@ -1,7 +1,8 @@
 import type { ApiObject } from '../../object.ts';
 import { forbiddenValue, invalidValue, requiredValue } from '../../registry/errors.ts';
-import { copyJson, jsonEquals } from '../../registry/object-text.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
+import { copyWithEmpties, forgetEmpty, given } from '../empties.ts';
 import { internalDiff } from '../internal/diff.ts';
 import { internalForm } from '../internal/form.ts';
 import { isPlain, items, look, number, type Plain, text } from '../plain.ts';
@@ -29,7 +30,7 @@ const hasGates = (spec: Plain): boolean => items(spec, 'schedulingGates').length
 
 /** The new spec with every part that may change set back, to be compared with the old one. */
 function frozenPart(spec: Plain, before: Plain): Plain {
-  const frozen = copyJson(spec);
+  const frozen = copyWithEmpties(spec);
   for (const list of ['containers', 'initContainers']) {
     for (const [index, container] of items(frozen, list).entries()) {
       const image = items(before, list)[index]?.image;
@@ -48,6 +49,7 @@ function frozenPart(spec: Plain, before: Plain): Plain {
 }
 
 function carry(from: Plain, field: string, to: Plain): void {
+  forgetEmpty(to, field);
   if (from[field] === undefined) delete to[field];
   else to[field] = from[field];
 }
@@ -81,7 +83,7 @@ function placementCauses(spec: Plain, before: Plain): StatusCause[] {
   const selector = look(spec, 'nodeSelector');
   if (Object.entries(look(before, 'nodeSelector')).some(([key, value]) => selector[key] !== value)) {
     const why = 'only additions to spec.nodeSelector are allowed (no mutations or deletions)';
-    causes.push(invalidValue('spec.nodeSelector', spec.nodeSelector ?? null, why));
+    causes.push(invalidValue('spec.nodeSelector', given(spec, 'nodeSelector'), why));
   }
   const required = look(spec, 'affinity', 'nodeAffinity', TERMS);
   const terms = items(required, 'nodeSelectorTerms');
@@ -89,9 +91,10 @@ function placementCauses(spec: Plain, before: Plain): StatusCause[] {
   const field = `spec.affinity.nodeAffinity.${TERMS}.nodeSelectorTerms`;
   if (old.length > 0 && old.length !== terms.length) {
     const why = 'no additions/deletions to non-empty NodeSelectorTerms list are allowed';
-    const shown = Array.isArray(required.nodeSelectorTerms)
-      ? terms.map((term) => internalForm('NodeSelectorTerm', term))
-      : null;
+    const shown =
+      terms.length > 0
+        ? terms.map((term) => internalForm('NodeSelectorTerm', term))
+        : given(required, 'nodeSelectorTerms');
     return [...causes, invalidValue(field, shown, why)];
   }
   for (const [index, term] of old.entries()) {

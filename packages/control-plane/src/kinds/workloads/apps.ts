@@ -10,6 +10,7 @@ import { internalForm } from '../internal/form.ts';
 import type { KindDefinition } from '../kind.ts';
 import { child, isPlain, items, look, type Plain, preset, text } from '../plain.ts';
 import { roundAmounts } from '../quantity.ts';
+import { shownSelector } from './selector.ts';
 import { defaultTemplate, intOrPercentCauses, isNothing, workloadCauses } from './template.ts';
 
 /** What a kind adds to the generic behaviour. */
@@ -50,7 +51,7 @@ export const withStatus =
 const immutableSelector = (object: ApiObject, old: ApiObject): StatusCause[] => {
   const selector = look(object, 'spec').selector;
   if (jsonEquals(selector, look(old, 'spec').selector)) return [];
-  return [invalidValue('spec.selector', selector ?? null, 'field is immutable')];
+  return [invalidValue('spec.selector', shownSelector(selector), 'field is immutable')];
 };
 
 function defaultDeployment(object: ApiObject): void {
@@ -77,7 +78,7 @@ function deploymentStrategyCauses(spec: Plain): StatusCause[] {
       : [forbiddenValue('spec.strategy.rollingUpdate', "may not be specified when strategy `type` is 'Recreate'")];
   }
   if (type !== 'RollingUpdate') {
-    const shown = { Type: type, RollingUpdate: rollingUpdate ?? null };
+    const shown = internalForm('DeploymentStrategy', value);
     return [unsupportedValue('spec.strategy', shown, ['Recreate', 'RollingUpdate'])];
   }
   const path = 'spec.strategy.rollingUpdate';
@@ -157,7 +158,7 @@ function daemonSetUpdateCauses(spec: Plain): StatusCause[] {
   const type = text(update, 'type');
   if (type === 'OnDelete') return [];
   if (type !== 'RollingUpdate') {
-    const shown = { Type: type, RollingUpdate: update.rollingUpdate ?? null };
+    const shown = internalForm('DaemonSetUpdateStrategy', update);
     return [unsupportedValue('spec.updateStrategy', shown, ['RollingUpdate', 'OnDelete'])];
   }
   const { maxUnavailable, maxSurge } = look(update, 'rollingUpdate');

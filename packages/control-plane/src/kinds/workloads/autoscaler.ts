@@ -1,6 +1,7 @@
 import type { ApiObject } from '../../object.ts';
 import { copyJson } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
+import { given } from '../empties.ts';
 import type { KindDefinition } from '../kind.ts';
 import { child, isPlain, items, look, number, type Plain } from '../plain.ts';
 import { strategy } from './apps.ts';
@@ -63,8 +64,14 @@ const SCALE_DOWN = { selectPolicy: 'Max', policies: [{ type: 'Percent', value: 1
 function defaultBehavior(spec: Plain): void {
   if (!isPlain(spec.behavior)) return;
   const { behavior } = spec;
-  behavior.scaleUp = { ...copyJson(SCALE_UP), ...look(behavior, 'scaleUp') };
-  behavior.scaleDown = { ...copyJson(SCALE_DOWN), ...look(behavior, 'scaleDown') };
+  behavior.scaleUp = withRules(look(behavior, 'scaleUp'), SCALE_UP);
+  behavior.scaleDown = withRules(look(behavior, 'scaleDown'), SCALE_DOWN);
+}
+
+/** An empty list of policies is one: it is refused later. */
+function withRules(rules: Plain, usual: Plain): Plain {
+  const { policies, ...others } = copyJson(usual);
+  return { ...others, ...(given(rules, 'policies') === null ? { policies } : {}), ...rules };
 }
 
 /** Both versions are judged in the form of the later one. */

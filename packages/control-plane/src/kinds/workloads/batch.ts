@@ -4,7 +4,7 @@ import { selectorOf } from '../../registry/label-selector.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
 import { Findings } from '../findings.ts';
-import { internalForm } from '../internal/form.ts';
+import { inOrder, internalForm } from '../internal/form.ts';
 import { child, isPlain, items, labels, look, type Plain, preset, text } from '../plain.ts';
 import { podSpecCauses } from '../pod/validate.ts';
 import { strategy, withStatus } from './apps.ts';
@@ -16,7 +16,7 @@ import {
   replacementFindings,
   successPolicyFindings,
 } from './job-rules.ts';
-import { selectorCauses } from './selector.ts';
+import { selectorCauses, shownSelector } from './selector.ts';
 import { defaultTemplate, matchCauses, templateMetaCauses } from './template.ts';
 
 const UNLIMITED_BACKOFF = 2_147_483_647;
@@ -92,14 +92,6 @@ function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause
   }
   return findings.causes;
 }
-
-/** Go writes the keys of maps in order. */
-const inOrder = (value: Plain): Plain => Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-
-const shownSelector = (selector: unknown): unknown =>
-  isPlain(selector) && isPlain(selector.matchLabels)
-    ? { ...selector, matchLabels: inOrder(selector.matchLabels) }
-    : (selector ?? null);
 
 /** A selector that nobody gave is the server's, and so are the labels of the pods (`ValidateGeneratedSelector`). */
 function ownSelectorCauses(object: ApiObject): StatusCause[] {

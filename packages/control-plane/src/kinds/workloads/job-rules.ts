@@ -1,4 +1,5 @@
 import { qualifiedNameProblems } from '../../registry/names.ts';
+import { given } from '../empties.ts';
 import type { Findings } from '../findings.ts';
 import { internalForm } from '../internal/form.ts';
 import { isPlain, items, look, number, type Plain, text } from '../plain.ts';
@@ -54,21 +55,21 @@ function exitCodeFindings(findings: Findings, rule: Plain, spec: Plain, at: stri
     const why = 'must be one of the container or initContainer names in the pod template';
     findings.invalid(`${at}.containerName`, name, why);
   }
-  const given = Array.isArray(rule.values) ? rule.values : [];
+  const codes = Array.isArray(rule.values) ? rule.values : [];
   const field = `${at}.values`;
-  if (given.length === 0) findings.invalid(field, rule.values ?? null, 'at least one value is required');
-  else if (given.length > MOST_CODES) findings.tooLong(field, MOST_CODES);
+  if (codes.length === 0) findings.invalid(field, given(rule, 'values'), 'at least one value is required');
+  else if (codes.length > MOST_CODES) findings.tooLong(field, MOST_CODES);
   const seen = new Set<unknown>();
   let ordered = true;
-  for (const [index, code] of given.entries()) {
+  for (const [index, code] of codes.entries()) {
     if (operator === 'In' && code === 0) {
       findings.invalid(`${field}[${index}]`, code, 'must not be 0 for the In operator');
     }
     if (seen.has(code)) findings.duplicate(`${field}[${index}]`, code);
     seen.add(code);
-    if (index > 0 && Number(given[index - 1]) > Number(code)) ordered = false;
+    if (index > 0 && Number(codes[index - 1]) > Number(code)) ordered = false;
   }
-  if (!ordered) findings.invalid(field, given, 'must be ordered');
+  if (!ordered) findings.invalid(field, codes, 'must be ordered');
 }
 
 /** What a job makes of pods that fail (`validatePodFailurePolicy`). */

@@ -3,6 +3,7 @@ import { invalidValue, requiredValue } from '../../registry/errors.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
 import { negativeCauses } from '../causes.ts';
+import { given } from '../empties.ts';
 import { child, labels, look } from '../plain.ts';
 import { podSpecCauses } from '../pod/validate.ts';
 import { strategy, withStatus } from './apps.ts';
@@ -22,10 +23,10 @@ function defaultController(object: ApiObject): void {
   const spec = child(object, 'spec');
   spec.replicas ??= 1;
   if (spec.template === undefined) return;
-  const given = labels(look(spec, 'template', 'metadata'), 'labels');
-  if (Object.keys(given).length > 0) {
-    if (Object.keys(look(spec, 'selector')).length === 0) spec.selector = { ...given };
-    if (Object.keys(object.metadata.labels ?? {}).length === 0) object.metadata.labels = { ...given };
+  const own = labels(look(spec, 'template', 'metadata'), 'labels');
+  if (Object.keys(own).length > 0) {
+    if (Object.keys(look(spec, 'selector')).length === 0) spec.selector = { ...own };
+    if (Object.keys(object.metadata.labels ?? {}).length === 0) object.metadata.labels = { ...own };
   }
   defaultTemplate(spec);
 }
@@ -39,10 +40,12 @@ function controllerCauses(object: ApiObject): StatusCause[] {
     ...negativeCauses('spec.replicas', spec.replicas),
   ];
   if (spec.template === undefined) return [...causes, requiredValue('spec.template')];
-  const given = labels(look(spec, 'template', 'metadata'), 'labels');
-  const matched = Object.entries(selector).filter(([key, value]) => given[key] === value);
+  const meta = look(spec, 'template', 'metadata');
+  const own = labels(meta, 'labels');
+  const matched = Object.entries(selector).filter(([key, value]) => own[key] === value);
   if (!jsonEquals(Object.fromEntries(matched), selector)) {
-    causes.push(invalidValue('spec.template.metadata.labels', given, '`selector` does not match template `labels`'));
+    const why = '`selector` does not match template `labels`';
+    causes.push(invalidValue('spec.template.metadata.labels', given(meta, 'labels'), why));
   }
   return [...causes, ...templateCauses(spec, ['Always'])];
 }

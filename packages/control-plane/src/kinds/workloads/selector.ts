@@ -1,7 +1,8 @@
 import { labelValueProblems, qualifiedNameProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
 import { Findings } from '../findings.ts';
-import { items, labels, strings, text } from '../plain.ts';
+import { selectorForm } from '../internal/form.ts';
+import { isPlain, items, labels, strings, text } from '../plain.ts';
 
 const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 
@@ -12,6 +13,9 @@ export function labelFindings(findings: Findings, map: Readonly<Record<string, s
     findings.problems(at, value, labelValueProblems(String(value)));
   }
 }
+
+/** A selector as refusals show it. */
+export const shownSelector = (selector: unknown): unknown => (isPlain(selector) ? selectorForm(selector) : null);
 
 /** Causes that a label selector gives by itself (`ValidateLabelSelector`). */
 export function selectorCauses(selector: unknown, path: string): StatusCause[] {

@@ -2,11 +2,13 @@ import { forbiddenValue, invalidValue, unsupportedValue } from '../../registry/e
 import { selectorOf } from '../../registry/label-selector.ts';
 import { qualifiedNameProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
+import { given } from '../empties.ts';
 import { Findings } from '../findings.ts';
-import { child, isPlain, items, labels, look, type Plain, text } from '../plain.ts';
+import { inOrder } from '../internal/form.ts';
+import { child, items, labels, look, type Plain, text } from '../plain.ts';
 import { defaultPodSpec } from '../pod/defaults.ts';
 import { podSpecCauses } from '../pod/validate.ts';
-import { labelFindings, selectorCauses } from './selector.ts';
+import { labelFindings, selectorCauses, shownSelector } from './selector.ts';
 
 export { selectorCauses } from './selector.ts';
 
@@ -44,11 +46,11 @@ export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): 
     wrong = selectorCauses(selector, 'spec.selector');
     findings.add(wrong);
     if (isEmptySelector(selector)) {
-      findings.invalid('spec.selector', selector, `empty selector is invalid for ${words.kind}`);
+      findings.invalid('spec.selector', shownSelector(selector), `empty selector is invalid for ${words.kind}`);
     }
   }
   if (wrong.length > 0) {
-    if (words.unreadable !== null) findings.invalid('spec.selector', selector, words.unreadable);
+    if (words.unreadable !== null) findings.invalid('spec.selector', shownSelector(selector), words.unreadable);
     else findings.add(templateCauses(spec, ['Always']));
     if (words.unreadable !== 'invalid label selector') return findings.causes;
   } else findings.add(matchCauses(selector, spec));
@@ -63,10 +65,7 @@ export function matchCauses(selector: unknown, spec: Plain): StatusCause[] {
     selector !== undefined && selectorOf(selector as Parameters<typeof selectorOf>[0])(labels(meta, 'labels'));
   if (matches) return [];
   const why = '`selector` does not match template `labels`';
-  const shown = isPlain(meta.labels)
-    ? // Go writes the keys of maps in order.
-      Object.fromEntries(Object.entries(meta.labels).sort(([a], [b]) => (a < b ? -1 : 1)))
-    : null;
+  const shown = inOrder(given(meta, 'labels'));
   return [invalidValue('spec.template.metadata.labels', shown, why)];
 }
 
