@@ -1,10 +1,29 @@
-import type { Clock, EventRecorder, Informer, KubeClient, Logger, Node, Random } from '@mcm/kube';
+import {
+  type Clock,
+  createInformer,
+  type EventRecorder,
+  type Informer,
+  type InformerRuntime,
+  type KubeClient,
+  type Logger,
+  type Node,
+  nodes,
+  type QueueMetrics,
+  type Random,
+} from '@mcm/kube';
 import type { ContainerRuntimeConfig } from './kinds/container-runtime-config.ts';
 import type { ControllerConfig } from './kinds/controller-config.ts';
 import type { KubeletConfig } from './kinds/kubelet-config.ts';
 import type { MachineConfig } from './kinds/machine-config.ts';
 import type { MachineConfigPool } from './kinds/machine-config-pool.ts';
 import type { ControllerIdentity } from './render/render.ts';
+import {
+  containerRuntimeConfigs,
+  controllerConfigs,
+  kubeletConfigs,
+  machineConfigPools,
+  machineConfigs,
+} from './resources.ts';
 
 /** The live copies that the controllers of this package read. */
 export interface ConfigCaches {
@@ -18,13 +37,54 @@ export interface ConfigCaches {
 
 /** What every controller of this package is given. */
 export interface ConfigContext {
+  /** The cluster of this package's kinds. */
   readonly client: KubeClient;
+  /** The cluster of the nodes; absent: the same. */
+  readonly target?: KubeClient;
   readonly caches: ConfigCaches;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly recorder: EventRecorder;
   readonly identity: ControllerIdentity;
+  /** Where the queues report; absent: nowhere. */
+  readonly metrics?: QueueMetrics;
+}
+
+/** Where an informer of nodes finds those with a label: `<key>` and `<key>=<value>`. */
+export const NODE_LABEL_INDEX = 'label';
+
+/** Labels that no two nodes share select no pool; an index of them would only be memory. */
+const UNIQUE_LABEL = 'kubernetes.io/hostname';
+
+const labelTerms = ({ metadata }: Node): readonly string[] =>
+  Object.entries(metadata.labels ?? {}).flatMap(([key, value]) =>
+    key === UNIQUE_LABEL ? [] : [key, `${key}=${value}`],
+  );
+
+/** The caches of this package's kinds, and of the nodes with what finding a pool's own takes. */
+export function createConfigCaches(control: KubeClient, target: KubeClient, runtime: InformerRuntime): ConfigCaches {
+  return {
+    machineConfigs: createInformer(control, machineConfigs, runtime),
+    pools: createInformer(control, machineConfigPools, runtime),
+    controllerConfigs: createInformer(control, controllerConfigs, runtime),
+    kubeletConfigs: createInformer(control, kubeletConfigs, runtime),
+    containerRuntimeConfigs: createInformer(control, containerRuntimeConfigs, runtime),
+    nodes: createInformer(target, nodes, {
+      ...runtime,
+      project: projectNode,
+      indexes: { [NODE_LABEL_INDEX]: labelTerms },
+    }),
+  };
+}
+
+/** What the controllers read of a node: not its images, which are most of it. */
+function projectNode(node: Node): Node {
+  const { conditions, addresses } = node.status ?? {};
+  return {
+    ...node,
+    status: { ...(conditions && { conditions }), ...(addresses && { addresses }) },
+  };
 }
 
 /** Now as the API has it: RFC 3339 to the second. */

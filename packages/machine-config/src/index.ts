@@ -1,6 +1,13 @@
 /** Machine configs: kinds, Ignition, rendering, pools, kubelet configs, templates, and their controllers. */
 
-export type { ConfigCaches, ConfigContext } from './caches.ts';
+export { type ConfigCaches, type ConfigContext, createConfigCaches, NODE_LABEL_INDEX } from './caches.ts';
+export {
+  type ApiServerConfig,
+  apiServerConfigs,
+  type ClusterSettingsSource,
+  fixedSettings,
+  watchedSettings,
+} from './cluster-settings.ts';
 export * from './constants/annotations.ts';
 export * from './constants/conditions.ts';
 export * from './constants/labels.ts';

@@ -30,4 +30,16 @@ export const ConfigEvents = {
   Updating: 'Updating',
   Completed: 'Completed',
   DeferringOperatorNodeUpdate: 'DeferringOperatorNodeUpdate',
+  /** Ours: a render was refused; the last good one stays the target. */
+  RenderFailed: 'RenderFailed',
+  /** Ours: a rendered MachineConfig comes near the size that the API server takes. */
+  RenderedConfigLarge: 'RenderedConfigLarge',
+  /** Ours: templates, pull secret or ControllerConfig make no MachineConfigs. */
+  TemplatesFailed: 'TemplatesFailed',
+  /** Ours: a KubeletConfig was refused. */
+  KubeletConfigRefused: 'KubeletConfigRefused',
+  /** Ours: a ContainerRuntimeConfig was refused. */
+  ContainerRuntimeConfigRefused: 'ContainerRuntimeConfigRefused',
+  /** Ours: too many updated nodes are degraded; no further node is told the target. */
+  RolloutHalted: 'RolloutHalted',
 } as const;

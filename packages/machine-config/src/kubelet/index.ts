@@ -6,7 +6,7 @@ export {
   reportFrequency,
   withLatency,
 } from './base.ts';
-export { withVerdict } from './conditions.ts';
+export { verdictIsTold, withVerdict } from './conditions.ts';
 export {
   decodeKubelet,
   type KubeletConfiguration,
@@ -14,6 +14,7 @@ export {
   overlayKubelet,
   serialiseKubelet,
 } from './configuration.ts';
+export { createKubeletConfigController, type KubeletConfigControllerOptions } from './controller.ts';
 export { kubeletFiles, parseKubeletConf } from './files.ts';
 export { formerNames, type KubeletName, nameKubeletConfig, suffixOf, withSuffixFor } from './names.ts';
 export { type KubeletPlan, type KubeletSnapshot, planKubeletConfig } from './plan.ts';

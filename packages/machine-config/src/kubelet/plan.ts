@@ -183,10 +183,14 @@ const ownerOf = ({ metadata }: KubeletConfig): OwnerReference => ({
 
 /**
  * MachineConfigs of kubelets that another version of this controller made and nobody wants any more. The name alone says
- * nothing: without a version it is a user's.
+ * nothing: without a version it is a user's. What another KubeletConfig owns is that one's to renew: without it for a
+ * moment, its pools would be rendered without the user's settings.
  */
-function leftOver({ machineConfigs, hash }: KubeletSnapshot, names: readonly string[]): readonly string[] {
-  return machineConfigs.flatMap(({ metadata: { name, annotations } }) => {
+function leftOver(snapshot: KubeletSnapshot, names: readonly string[]): readonly string[] {
+  const { machineConfigs, hash, stored, config } = snapshot;
+  const others = new Set(stored.flatMap(({ metadata: { uid } }) => (uid && uid !== config.metadata.uid ? [uid] : [])));
+  return machineConfigs.flatMap(({ metadata: { name, annotations, ownerReferences } }) => {
+    if (ownerReferences?.some(({ uid }) => others.has(uid))) return [];
     const by = annotations?.[ConfigAnnotations.GeneratedByControllerVersion] ?? '';
     const ours = /^99-.+-generated-kubelet(-\d)?$/.test(name);
     return ours && by !== '' && by !== hash && !names.includes(name) ? [name] : [];

@@ -30,10 +30,13 @@ const RETRY_MS = 60_000;
 
 /** Brings nodes to their pool's target: a thin shell around {@link planPools}. */
 export function createUpdateController(context: ConfigContext, options: UpdateControllerOptions = {}): Controller {
-  const { caches, clock, random, log } = context;
+  const { caches, clock, random, log, metrics } = context;
   const { delayMs = DELAY_MS } = options;
   const reconcile = (key: Key) => update(context, options, key);
-  const controller = createController({ name: 'update', concurrency: 2, clock, random, log, reconcile });
+  const controller = createController({
+    ...{ name: 'update', concurrency: 2, clock, random, log, reconcile },
+    ...(metrics && { metrics }),
+  });
   const later = (names: Iterable<string>) => {
     for (const name of names) controller.enqueue(name, delayMs);
     return [];

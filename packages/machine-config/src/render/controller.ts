@@ -24,10 +24,13 @@ const RETRY_MS = 60_000;
 
 /** Renders the configuration of pools: a thin shell around {@link planRender}. */
 export function createRenderController(context: ConfigContext, options: RenderControllerOptions = {}): Controller {
-  const { caches, clock, random, log } = context;
+  const { caches, clock, random, log, metrics } = context;
   const { delayMs = DELAY_MS } = options;
   const reconcile = (key: Key) => render(context, options, key);
-  const controller = createController({ name: 'render', concurrency: 2, clock, random, log, reconcile });
+  const controller = createController({
+    ...{ name: 'render', concurrency: 2, clock, random, log, reconcile },
+    ...(metrics && { metrics }),
+  });
   const all = () => caches.pools.store.list();
   const later = (names: Iterable<string>) => {
     for (const name of names) controller.enqueue(name, delayMs);

@@ -1,6 +1,10 @@
+export { certificatesOf } from './certificates.ts';
+export { createTemplateController, type TemplateControllerOptions } from './controller.ts';
 export { TEMPLATE_CONSTANTS, type TemplateInputs, templateData } from './data.ts';
 export { fillTemplate, TemplateError } from './engine.ts';
 export { type GenerateInput, generateForRole, generateMachineConfigs } from './generate.ts';
 export { loadTemplates } from './load.ts';
+export { planTemplates, type TemplatePlan, type TemplateSnapshot } from './plan.ts';
 export { cloudProviderOf, overlaysOf, type Platform, platformOf } from './platform.ts';
+export { pullSecretOf, type SecretLookup } from './pull-secret.ts';
 export { rolesOf, type TemplateTree } from './tree.ts';

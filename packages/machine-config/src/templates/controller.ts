@@ -1,0 +1,96 @@
+import {
+  type Controller,
+  controllerOf,
+  createController,
+  done,
+  type Informer,
+  type Key,
+  type Outcome,
+  type Secret,
+} from '@mcm/kube';
+import { type ConfigContext, nowText } from '../caches.ts';
+import type { ClusterSettingsSource } from '../cluster-settings.ts';
+import { ConfigEvents } from '../constants/conditions.ts';
+import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
+import type { ControllerConfig, ControllerConfigStatus } from '../kinds/controller-config.ts';
+import { controllerConfigs, machineConfigs } from '../resources.ts';
+import { planTemplates } from './plan.ts';
+import type { TemplateTree } from './tree.ts';
+
+/** Options of the TemplateController. */
+export interface TemplateControllerOptions {
+  readonly tree: TemplateTree;
+  /** Secrets among which the pull secret is; absent: a ControllerConfig that names one is refused. */
+  readonly secrets?: Informer<Secret>;
+  readonly settings?: ClusterSettingsSource;
+  /** Whether nobody else says which version the ControllerConfig is of, so that this controller does. Default true. */
+  readonly stampVersion?: boolean;
+}
+
+/** Makes the MachineConfigs of the templates, and keeps them as they were made: a thin shell around {@link planTemplates}. */
+export function createTemplateController(context: ConfigContext, options: TemplateControllerOptions): Controller {
+  const { caches, clock, random, log, metrics } = context;
+  const reconcile = (key: Key) => sync(context, options, key);
+  const controller = createController({
+    ...{ name: 'template', concurrency: 1, clock, random, log, reconcile },
+    ...(metrics && { metrics }),
+  });
+  controller.watch(caches.controllerConfigs, ({ key }) => (key === CONTROLLER_CONFIG_NAME ? [key] : []));
+  controller.watch(caches.machineConfigs, ({ object }) =>
+    controllerOf(object)?.kind === 'ControllerConfig' ? [CONTROLLER_CONFIG_NAME] : [],
+  );
+  if (options.secrets)
+    controller.watch(options.secrets, ({ object }) => (isWanted(context, object) ? [CONTROLLER_CONFIG_NAME] : []));
+  options.settings?.onChange(() => controller.enqueue(CONTROLLER_CONFIG_NAME));
+  return controller;
+}
+
+/** Whether a Secret is the pull secret. */
+function isWanted({ caches }: ConfigContext, { metadata }: Secret): boolean {
+  const reference = caches.controllerConfigs.store.get(CONTROLLER_CONFIG_NAME)?.spec?.pullSecret;
+  return reference?.name === metadata.name && reference.namespace === metadata.namespace;
+}
+
+async function sync(context: ConfigContext, options: TemplateControllerOptions, key: Key): Promise<Outcome> {
+  const { caches, clock, client, identity, log, recorder } = context;
+  const config = caches.controllerConfigs.store.get(key);
+  if (!config) return done;
+  const { tree, secrets, settings, stampVersion = true } = options;
+  const tlsProfile = settings?.get().tlsProfile;
+  const plan = planTemplates({
+    ...{ controllerConfig: config, tree, identity, stampVersion, now: nowText(clock) },
+    machineConfig: (name) => caches.machineConfigs.store.get(name),
+    secret: (namespace, name) => secrets?.store.get(`${namespace}/${name}`),
+    ...(tlsProfile && { tlsProfile }),
+  });
+  const { annotations, begin, create, update, status, error } = plan;
+  let newest = config;
+  if (annotations) {
+    const body = { metadata: { annotations } };
+    newest = await client.resource(controllerConfigs).patch(key, { type: 'merge', body });
+    caches.controllerConfigs.recordWrite(newest);
+  }
+  if (begin) newest = await writeStatus(context, newest, begin);
+  for (const one of create) caches.machineConfigs.recordWrite(await client.resource(machineConfigs).create(one));
+  for (const one of update) caches.machineConfigs.recordWrite(await client.resource(machineConfigs).update(one));
+  if (status) await writeStatus(context, newest, status);
+  if (error === undefined) return done;
+  // What is wrong stands in an object that is watched: its change brings the next look.
+  log.warn('templates make no MachineConfigs', { reason: error });
+  if (status) recorder.event(newest, 'Warning', ConfigEvents.TemplatesFailed, error);
+  return done;
+}
+
+async function writeStatus(
+  { client, caches }: ConfigContext,
+  { metadata }: ControllerConfig,
+  status: ControllerConfigStatus,
+): Promise<ControllerConfig> {
+  const { name, resourceVersion } = metadata;
+  const body = { metadata: { resourceVersion }, status };
+  const answer = await client
+    .resource(controllerConfigs)
+    .patch(name, { type: 'merge', body }, { subresource: 'status' });
+  caches.controllerConfigs.recordWrite(answer);
+  return answer;
+}

@@ -1,0 +1,126 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ConfigAnnotations } from '../constants/annotations.ts';
+import { TemplateConditions } from '../constants/conditions.ts';
+import type { ControllerConfig, ControllerConfigStatus } from '../kinds/controller-config.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import type { ConfigCondition } from '../kinds/shared.ts';
+import { type TlsProfile, tlsSettings } from '../kubelet/tls.ts';
+import { isTrue, type WantedCondition, withCondition } from '../pool/conditions.ts';
+import { applyMachineConfig } from '../render/apply.ts';
+import type { ControllerIdentity } from '../render/render.ts';
+import { certificatesOf } from './certificates.ts';
+import { TemplateError } from './engine.ts';
+import { generateMachineConfigs } from './generate.ts';
+import { pullSecretOf, type SecretLookup } from './pull-secret.ts';
+import type { TemplateTree } from './tree.ts';
+
+/** What one look at the ControllerConfig reads. */
+export interface TemplateSnapshot {
+  readonly controllerConfig: ControllerConfig;
+  readonly tree: TemplateTree;
+  readonly identity: ControllerIdentity;
+  readonly machineConfig: (name: string) => MachineConfig | undefined;
+  readonly secret: SecretLookup;
+  readonly tlsProfile?: TlsProfile | null;
+  /** Whether nobody else says which version the ControllerConfig is of, so that this controller does. */
+  readonly stampVersion: boolean;
+  /** RFC 3339. */
+  readonly now: string;
+}
+
+/** What to do for the ControllerConfig, in this order. */
+export interface TemplatePlan {
+  /** Annotations of the ControllerConfig as they should be; absent: they are right. */
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** Says that work has begun, so that nobody renders from what is half done; absent: it is said. */
+  readonly begin?: ControllerConfigStatus;
+  readonly create: readonly MachineConfig[];
+  readonly update: readonly MachineConfig[];
+  /** What came of it; absent: it is told already. */
+  readonly status?: ControllerConfigStatus;
+  /** What is wrong with templates, secret or ControllerConfig. */
+  readonly error?: string;
+}
+
+/** Decides what the ControllerConfig needs now. Pure. */
+export function planTemplates(snapshot: TemplateSnapshot): TemplatePlan {
+  const { controllerConfig: config, identity, tree, secret, tlsProfile, machineConfig } = snapshot;
+  if (config.metadata.deletionTimestamp !== undefined) return { create: [], update: [] };
+  const begun = beginning(snapshot);
+  const before = { ...stamp(snapshot), ...(begun && { begin: begun }) };
+  try {
+    const pullSecret = pullSecretOf(config, secret);
+    const inputs = { tree, controllerConfig: config, ...(pullSecret !== undefined && { pullSecret }) };
+    const wanted = generateMachineConfigs({ ...inputs, ...tlsSettings(tlsProfile) }, identity.hash);
+    const create = wanted.filter(({ metadata }) => !machineConfig(metadata.name));
+    const update = wanted.flatMap((required) => {
+      const stored = machineConfig(required.metadata.name);
+      const applied = stored && applyMachineConfig(stored, required);
+      return applied?.modified ? [applied.machineConfig] : [];
+    });
+    return { ...before, create, update, ...ending(snapshot, begun, undefined) };
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    return { ...before, create: [], update: [], ...ending(snapshot, begun, error.message), error: error.message };
+  }
+}
+
+function stamp({ controllerConfig, identity, stampVersion }: TemplateSnapshot): Pick<TemplatePlan, 'annotations'> {
+  const { annotations = {} } = controllerConfig.metadata;
+  const key = ConfigAnnotations.GeneratedByVersion;
+  if (!stampVersion || annotations[key] === identity.version) return {};
+  return { annotations: { ...annotations, [key]: identity.version } };
+}
+
+/** Work on a new generation is announced first: a crash in between leaves the gate of the others closed. */
+function beginning({ controllerConfig, identity, now }: TemplateSnapshot): ControllerConfigStatus | undefined {
+  const { metadata, status = {} } = controllerConfig;
+  const generation = metadata.generation ?? 0;
+  if (status.observedGeneration === generation) return undefined;
+  const { Running, Completed } = TemplateConditions;
+  const message = `syncing towards (${generation}) generation using controller version ${identity.hash}`;
+  const wanted: WantedCondition[] = [
+    { type: Running, status: 'True', message },
+    ...(isTrue(status.conditions, Completed) ? [{ type: Completed, status: 'False' as const }] : []),
+  ];
+  return { ...status, observedGeneration: generation, conditions: withAll(status.conditions, wanted, now) };
+}
+
+function ending(
+  { controllerConfig, identity, now }: TemplateSnapshot,
+  begun: ControllerConfigStatus | undefined,
+  problem: string | undefined,
+): Pick<TemplatePlan, 'status'> {
+  const { Running, Completed, Failing } = TemplateConditions;
+  const before = begun ?? controllerConfig.status ?? {};
+  const generation = controllerConfig.metadata.generation ?? 0;
+  const done = `sync completed towards (${generation}) generation using controller version ${identity.hash}`;
+  const wanted: readonly WantedCondition[] =
+    problem === undefined
+      ? [
+          { type: Completed, status: 'True', message: done },
+          { type: Running, status: 'False' },
+          { type: Failing, status: 'False' },
+        ]
+      : [
+          { type: Failing, status: 'True', message: problem },
+          { type: Completed, status: 'False' },
+          { type: Running, status: 'False' },
+        ];
+  const conditions = withAll(before.conditions, wanted, now);
+  const certificates = certificatesOf(controllerConfig);
+  const status = {
+    ...before,
+    conditions,
+    ...(certificates.length > 0 || before.controllerCertificates ? { controllerCertificates: [...certificates] } : {}),
+  };
+  return isDeepStrictEqual(status, before) ? {} : { status };
+}
+
+const withAll = (
+  conditions: readonly ConfigCondition[] | undefined,
+  wanted: readonly WantedCondition[],
+  now: string,
+): ConfigCondition[] => [
+  ...wanted.reduce((list, one) => withCondition(list, one, now), (conditions ?? []) as readonly ConfigCondition[]),
+];

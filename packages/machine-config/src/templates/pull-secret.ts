@@ -1,0 +1,34 @@
+import type { Secret } from '@mcm/kube';
+import type { ControllerConfig } from '../kinds/controller-config.ts';
+import { TemplateError } from './engine.ts';
+
+const TYPE = 'kubernetes.io/dockerconfigjson';
+const KEY = '.dockerconfigjson';
+
+/** How a Secret is found by namespace and name. */
+export type SecretLookup = (namespace: string, name: string) => Secret | undefined;
+
+/**
+ * The pull secret of a ControllerConfig as compact JSON; undefined if it names none. (The original fails then.)
+ * @throws TemplateError naming the Secret and what is wrong with it
+ */
+export function pullSecretOf({ spec, metadata }: ControllerConfig, secretOf: SecretLookup): string | undefined {
+  const reference = spec?.pullSecret;
+  if (!reference) return undefined;
+  const { namespace = '', name = '' } = reference;
+  const what = `Secret ${namespace}/${name} of spec.pullSecret of ControllerConfig ${metadata.name}`;
+  const secret = secretOf(namespace, name);
+  if (!secret) throw new TemplateError(`${what} is not found`);
+  if (secret.type !== TYPE) {
+    throw new TemplateError(`${what} has type ${JSON.stringify(secret.type ?? '')}, expected ${TYPE}`);
+  }
+  const data = secret.data?.[KEY];
+  if (data === undefined) throw new TemplateError(`${what} has no key ${KEY}`);
+  try {
+    return JSON.stringify(JSON.parse(Buffer.from(data, 'base64').toString('utf8')));
+  } catch (error) {
+    // The parser's message may quote the secret.
+    if (error instanceof SyntaxError) throw new TemplateError(`${what}: key ${KEY} holds no JSON`);
+    throw error;
+  }
+}

@@ -1,0 +1,212 @@
+import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
+import {
+  type Controller,
+  createClient,
+  createInformer,
+  createRecorder,
+  handlerTransport,
+  type Informer,
+  type KubeClient,
+  nodes,
+  type Secret,
+  secrets,
+  seededRandom,
+  silentLogger,
+  VirtualClock,
+} from '@mcm/kube';
+import { type ConfigContext, createConfigCaches } from './caches.ts';
+import { fixedSettings } from './cluster-settings.ts';
+import { ConfigAnnotations, NodeAnnotations } from './constants/annotations.ts';
+import { ConfigLabels } from './constants/labels.ts';
+import { CONTROLLER_CONFIG_NAME } from './constants/names.ts';
+import { machineConfigCrds } from './crd/crds.ts';
+import { createKubeletConfigController } from './kubelet/controller.ts';
+import { createUpdateController, type UpdateControllerOptions } from './pool/controller.ts';
+import { createRenderController, type RenderControllerOptions } from './render/controller.ts';
+import { controllerConfigs, machineConfigPools, machineConfigs } from './resources.ts';
+import { createTemplateController } from './templates/controller.ts';
+import type { TemplateTree } from './templates/tree.ts';
+
+/** Everything that a test of the controllers needs, on a virtual clock. */
+export interface World {
+  readonly plane: ControlPlane;
+  /** As a user: its writes are not counted. */
+  readonly client: KubeClient;
+  readonly clock: VirtualClock;
+  /** Writes of the controllers: method and path. */
+  readonly writes: string[];
+  readonly context: ConfigContext;
+  readonly controllers: readonly Controller[];
+  /** Starts the controllers, anew after `crash`. */
+  start(): void;
+  /** Ends the controllers where they stand. */
+  crash(): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** A write of the controllers. */
+export interface Written {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** What a test may choose. */
+export interface WorldOptions {
+  readonly seed?: number;
+  readonly tree?: TemplateTree;
+  readonly update?: UpdateControllerOptions;
+  readonly render?: RenderControllerOptions;
+  /** Called before each write of the controllers; what it throws is the answer's loss. */
+  readonly onWrite?: (request: Written) => void;
+  /** Called after each write was done, before its answer is seen. */
+  readonly afterWrite?: (request: Written) => void;
+}
+
+/** Templates of a worker with a kubelet.conf. */
+export const TREE: TemplateTree = new Map([
+  [
+    'worker/00-worker/_base/files/motd.yaml',
+    'mode: 0644\npath: /etc/motd\ncontents:\n  inline: "{{ clusterDNSIP }}"\n',
+  ],
+  [
+    'worker/01-worker-kubelet/_base/files/kubelet.yaml',
+    'mode: 0644\npath: /etc/kubernetes/kubelet.conf\ncontents:\n  inline: |\n    kind: KubeletConfiguration\n    apiVersion: kubelet.config.k8s.io/v1beta1\n    maxPods: 250\n',
+  ],
+]);
+
+/** Starts an API server and the controllers of this package in this process. */
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
+  const random = seededRandom(options.seed ?? 7);
+  const plane = await startControlPlane({
+    ...{ clock, random: () => random.next(), crds: [...machineConfigCrds], controllers: false },
+  });
+  const writes: string[] = [];
+  const transport = handlerTransport(async (request) => {
+    if (request.method === 'GET') return plane.fetch(request);
+    const about = { method: request.method, path: new URL(request.url).pathname };
+    options.onWrite?.(about);
+    writes.push(`${about.method} ${about.path}`);
+    const answer = await plane.fetch(request);
+    options.afterWrite?.(about);
+    return answer;
+  });
+  const client = createClient({ transport: handlerTransport((r) => plane.fetch(r)), userAgent: 'user', clock });
+  const own = createClient({ transport, userAgent: 'controllers', clock });
+  const runtime = { clock, random, log: silentLogger };
+  let stop = new AbortController();
+  let running: Promise<unknown>[] = [];
+  let context: ConfigContext | undefined;
+  let controllers: Controller[] = [];
+  const start = () => {
+    stop = new AbortController();
+    const recorder = createRecorder({ client: own, component: 'test', clock, log: silentLogger });
+    context = {
+      ...{ client: own, clock, random, log: silentLogger, recorder, identity: { version: 'v1', hash: 'h' } },
+      caches: createConfigCaches(own, own, runtime),
+    };
+    const pullSecrets: Informer<Secret> = createInformer(own, secrets, { ...runtime, namespace: 'default' });
+    const tree = options.tree ?? TREE;
+    const settings = fixedSettings({ featureGates: {} });
+    controllers = [
+      createTemplateController(context, { tree, settings, secrets: pullSecrets }),
+      createKubeletConfigController(context, { tree, settings }),
+      createRenderController(context, options.render),
+      createUpdateController(context, options.update),
+    ];
+    running = [
+      ...Object.values(context.caches).map((one: { run(signal: AbortSignal): Promise<void> }) => one.run(stop.signal)),
+      pullSecrets.run(stop.signal),
+      ...controllers.map((one) => one.run(stop.signal)),
+    ];
+  };
+  const crash = async () => {
+    stop.abort();
+    await Promise.allSettled(running);
+  };
+  start();
+  return {
+    ...{ plane, client, clock, writes, start, crash },
+    get context() {
+      if (!context) throw new Error('not started');
+      return context;
+    },
+    get controllers() {
+      return controllers;
+    },
+    end: async () => {
+      await crash();
+      await plane.close();
+    },
+  };
+}
+
+const WORKER = 'node-role.kubernetes.io/worker';
+
+/** The role label of workers' MachineConfigs. */
+export const WORKER_ROLE = { [ConfigLabels.Role]: 'worker' };
+
+/** An Ignition config of one file. */
+export const configOf = (data: string, path = '/etc/a') => ({
+  ignition: { version: '3.5.0' },
+  storage: { files: [{ path, contents: { source: `data:,${data}` } }] },
+});
+
+/** Makes ControllerConfig, a worker pool and its nodes at an old config. */
+export async function fillWorld(
+  client: KubeClient,
+  { count = 3, maxUnavailable = 1 as number | string, spec = {} as object } = {},
+): Promise<void> {
+  await client.resource(controllerConfigs).create({
+    metadata: { name: CONTROLLER_CONFIG_NAME },
+    spec: { clusterDNSIP: '10.0.0.10', platform: 'none' },
+  });
+  await client.resource(machineConfigPools).create({
+    metadata: { name: 'worker', labels: { [`${ConfigLabels.PoolPrefix}worker`]: '' } },
+    spec: {
+      machineConfigSelector: { matchLabels: WORKER_ROLE },
+      nodeSelector: { matchLabels: { [WORKER]: '' } },
+      maxUnavailable,
+      ...spec,
+    },
+  });
+  await createNodes(client, count);
+}
+
+/** Makes workers that are at an old config. */
+export async function createNodes(client: KubeClient, count: number, from = 0): Promise<void> {
+  const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
+  const annotations = { [CurrentConfig]: 'rendered-old', [DesiredConfig]: 'rendered-old', [State]: 'Done' };
+  for (let index = from; index < from + count; index += 1) {
+    await client
+      .resource(nodes)
+      .create({ metadata: { name: `n${index}`, labels: { [WORKER]: '' }, annotations }, spec: {} });
+  }
+}
+
+/** What a daemon that works at once does: nodes that were told something have it. Returns how many. */
+export async function playDaemons(client: KubeClient, bad: (config: string) => boolean = () => false): Promise<number> {
+  const { CurrentConfig, DesiredConfig, State, Reason } = NodeAnnotations;
+  const { items } = await client.resource(nodes).list();
+  let played = 0;
+  for (const { metadata } of items) {
+    const { annotations = {}, name } = metadata;
+    const desired = annotations[DesiredConfig] ?? '';
+    if (desired === annotations[CurrentConfig] && annotations[State] === 'Done') continue;
+    const failed = bad(desired);
+    const now = failed
+      ? { [State]: 'Degraded', [Reason]: 'cannot write' }
+      : { [CurrentConfig]: desired, [State]: 'Done', [Reason]: '' };
+    if (Object.entries(now).every(([key, value]) => annotations[key] === value)) continue;
+    await client.resource(nodes).patch(name, { type: 'merge', body: { metadata: { annotations: now } } });
+    played += 1;
+  }
+  return played;
+}
+
+/** Marks a MachineConfig as a controller's of another build. */
+export const generatedBy = (hash: string) => ({ [ConfigAnnotations.GeneratedByControllerVersion]: hash });
+
+/** The MachineConfigs that are stored, by name. */
+export const storedConfigs = async (client: KubeClient): Promise<readonly string[]> =>
+  (await client.resource(machineConfigs).list()).items.map(({ metadata }) => metadata.name);
