@@ -55,6 +55,23 @@ test.skipIf(!hasKubectl)('kubectl rolls a deployment by each strategy', { timeou
     await isOver('recreate');
     expect(kept(second)).toBe(0);
 
+    // Back to the template before, and forward to a revision by its number: each a roll of its own.
+    const history = await rollout('history');
+    expect(history).toMatchObject({ code: 0 });
+    const recreated = uids();
+    expect(await rollout('undo')).toMatchObject({ code: 0 });
+    await isOver('rolling');
+    expect(kept(recreated)).toBe(0);
+    const revision = kubectl(
+      'get',
+      name,
+      '-o',
+      'jsonpath={.metadata.annotations.deployment\\.kubernetes\\.io/revision}',
+    );
+    expect(await rollout('undo', `--to-revision=${Number(revision) - 1}`)).toMatchObject({ code: 0 });
+    await isOver('recreate');
+    expect(kubectl('get', name, '-o', 'jsonpath={.spec.rollbackTo}')).toBe('');
+
     const third = uids();
     const inPlace = (orchestrationType: string) => ({ orchestrationType, maxSurge: 0, maxUnavailable: 3 });
     patch({ strategy: { type: 'InPlaceUpdate', inPlaceUpdate: inPlace('Auto') } });

@@ -61,6 +61,16 @@ test('is ready with the address it printed, and ends when asked', async () => {
   expect(readFileSync(join(dir, 'log'), 'utf8')).toContain('ready http://127.0.0.1:1');
 });
 
+test('started again after it was stopped, it logs on and ends again', async () => {
+  const { made, states } = program(STAYS);
+  for (let i = 0; i < 2; i++) {
+    await made.start();
+    await made.stop();
+  }
+  expect(states).toEqual(['starting', 'ready', 'stopped', 'starting', 'ready', 'stopped']);
+  expect(readFileSync(join(dir, 'log'), 'utf8').match(/ready /g)).toHaveLength(2);
+});
+
 test.each([
   ['plain', `process.stderr.write('port 80 is busy\\n')`],
   ['structured', `process.stderr.write(JSON.stringify({ level: 50, msg: 'port 80 is busy' }) + '\\n')`],

@@ -30,7 +30,9 @@ export class Program {
   restarts = 0;
   readonly #clock: Clock;
   readonly #onChange: () => void;
-  readonly #log: WriteStream;
+  /** Open while the program may run. */
+  #log: WriteStream | undefined;
+  #logged = false;
   #child: ChildProcess | undefined;
   #ended: Promise<void> = Promise.resolve();
   #lastError = '';
@@ -39,7 +41,6 @@ export class Program {
     this.spec = spec;
     this.#clock = options.clock;
     this.#onChange = options.onChange;
-    this.#log = createWriteStream(spec.logFile, { flags: 'w', mode: 0o600 });
   }
 
   get pid(): number | undefined {
@@ -68,10 +69,11 @@ export class Program {
       env: { ...process.env, ...this.spec.env },
     });
     this.#child = child;
+    const log = this.#openLog();
     this.#transition('starting');
     let early = true;
-    child.stdout?.pipe(this.#log, { end: false });
-    child.stderr?.pipe(this.#log, { end: false });
+    child.stdout?.pipe(log, { end: false });
+    child.stderr?.pipe(log, { end: false });
     if (child.stdout) {
       createInterface({ input: child.stdout }).on('line', (line) => {
         const ready = /^ready\s+(\S+)/.exec(line);
@@ -100,6 +102,13 @@ export class Program {
         this.#lastError = error.message;
       });
     });
+  }
+
+  /** The log begins anew with this object, and goes on when the program is started again. */
+  #openLog(): WriteStream {
+    this.#log ??= createWriteStream(this.spec.logFile, { flags: this.#logged ? 'a' : 'w', mode: 0o600 });
+    this.#logged = true;
+    return this.#log;
   }
 
   /** Who is told where a program is does not hear of its restarts: it comes back on the port that it took. */
@@ -135,7 +144,9 @@ export class Program {
       await this.#ended;
       kill.cancel();
     }
-    await new Promise<void>((resolve) => this.#log.end(resolve));
+    const log = this.#log;
+    this.#log = undefined;
+    if (log) await new Promise<void>((resolve) => log.end(resolve));
   }
 }
 

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { Annotations, type MachineDeployment, machineDeployments } from '@mcm/api';
+import {
+  type Draft,
+  mutatingWebhookConfigurations,
+  realClock,
+  sleep,
+  validatingWebhookConfigurations,
+  type WebhookConfiguration,
+} from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { ROOT } from '../harness/mcm.ts';
+import { NAMESPACE, startStack } from '../harness/stack.ts';
+
+/** The webhooks of the real manager, called over TLS by the real control plane, with certificates that nobody has made. */
+
+const PATIENCE_MS = 120_000;
+const LOOK_EVERY_MS = 100;
+
+/** A port that was free a moment ago: the flag takes no 0, and the configurations must name it. */
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(address !== null && typeof address === 'object' ? address.port : 0));
+    });
+  });
+
+/** What `deploy/webhooks` has, called by URL, and so that nothing passes while they do not answer. */
+const configurations = (port: number): WebhookConfiguration[] =>
+  parseAllDocuments(readFileSync(join(ROOT, 'deploy', 'webhooks', 'webhooks.yaml'), 'utf8')).map((document) => {
+    const { webhooks, ...rest } = document.toJS();
+    const called = webhooks.map((hook: { clientConfig: { service: { path: string } } }) => ({
+      ...hook,
+      failurePolicy: 'Fail',
+      clientConfig: { url: `https://127.0.0.1:${port}${hook.clientConfig.service.path}` },
+    }));
+    return { ...rest, webhooks: called };
+  });
+
+const pool = (name: string, strategy: unknown, annotations: Record<string, string> = {}): Draft<MachineDeployment> =>
+  ({
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'MachineDeployment',
+    metadata: { name, namespace: NAMESPACE, annotations },
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: { name } },
+      strategy,
+      template: { metadata: { labels: { name } }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+    },
+  }) as Draft<MachineDeployment>;
+
+test('self-made certificates: the API server trusts them without anybody’s help; bad manifests are refused, good ones are defaulted', {
+  timeout: PATIENCE_MS,
+}, async () => {
+  const port = await freePort();
+  const stack = await startStack({ managerFlags: [`--webhook-port=${port}`, '--webhook-names=127.0.0.1'] });
+  try {
+    for (const one of configurations(port)) {
+      const kind =
+        one.kind === 'MutatingWebhookConfiguration' ? mutatingWebhookConfigurations : validatingWebhookConfigurations;
+      await stack.client.resource<WebhookConfiguration>(kind).create(one);
+    }
+    const deployments = stack.client.resource<MachineDeployment>(machineDeployments, NAMESPACE);
+    const create = (draft: Draft<MachineDeployment>) => deployments.create(draft).catch((error: unknown) => error);
+    // Without the manager nobody answers.
+    expect(await create(pool('early', { type: 'Recreate' }))).toMatchObject({ code: 500 });
+
+    await stack.manager.start();
+    const trusted = async (): Promise<boolean> => {
+      const kinds = [mutatingWebhookConfigurations, validatingWebhookConfigurations];
+      const lists = await Promise.all(kinds.map((kind) => stack.client.resource<WebhookConfiguration>(kind).list()));
+      return lists.every(({ items }) =>
+        items.every(({ webhooks }) => webhooks?.every(({ clientConfig }) => (clientConfig.caBundle ?? '') !== '')),
+      );
+    };
+    const end = Date.now() + PATIENCE_MS / 2;
+    while (!(await trusted()) && Date.now() < end) await sleep(realClock, LOOK_EVERY_MS);
+    expect(await trusted()).toBe(true);
+
+    // The CRDs let this pass: only the webhook reads the annotation against what is stored.
+    const scaleIn = { [Annotations.ScaleIn]: 'rubbish' };
+    const refused = await create(pool('bad', { type: 'Recreate' }, scaleIn));
+    expect(refused).toMatchObject({ code: 422 });
+    expect(String(refused)).toContain('denied the request');
+    const surge = await create(
+      pool('wide', { type: 'RollingUpdate', rollingUpdate: { maxSurge: '150%', maxUnavailable: 0 } }),
+    );
+    expect(String(surge)).toContain('spec.strategy.rollingUpdate.maxSurge');
+    expect(surge).toMatchObject({ code: 422 });
+
+    // A block that no CRD can add: it comes from the mutating webhook.
+    const good = (await create(pool('good', { type: 'RollingUpdate' }))) as MachineDeployment;
+    expect(good.spec.strategy).toEqual({ type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } });
+    expect((await deployments.list()).items.map(({ metadata }) => metadata.name)).toEqual(['good']);
+  } finally {
+    await stack.stop();
+  }
+});
