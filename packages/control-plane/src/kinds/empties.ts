@@ -31,6 +31,13 @@ export function forgetEmpty(record: Plain, field: string): void {
 export const given = (record: unknown, field: string): unknown =>
   isRecord(record) ? (record[field] ?? emptiesOf(record)[field] ?? null) : null;
 
+/** Gives a shallow copy the notes of what it was made of. */
+export function keepEmpties<T extends Plain>(copy: T, source: Plain): T {
+  const notes = noted.get(source);
+  if (notes !== undefined) noted.set(copy, notes);
+  return copy;
+}
+
 /** A deep copy with the notes. */
 export function copyWithEmpties<T>(value: T): T {
   const copy = cloneJson(value);
@@ -44,7 +51,6 @@ function carryNotes(from: unknown, to: unknown): void {
     return;
   }
   if (!isRecord(from) || !isRecord(to)) return;
-  const notes = noted.get(from);
-  if (notes !== undefined) noted.set(to, notes);
+  keepEmpties(to, from);
   for (const key of Object.keys(from)) carryNotes(from[key], to[key]);
 }

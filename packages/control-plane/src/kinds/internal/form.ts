@@ -1,4 +1,4 @@
-import { emptiesOf } from '../empties.ts';
+import { emptiesOf, keepEmpties } from '../empties.ts';
 import { isPlain, items, look, type Plain } from '../plain.ts';
 import { INTERNAL } from './table.ts';
 
@@ -36,7 +36,7 @@ function podForm(spec: Plain): Plain {
   const context = look(spec, 'securityContext');
   const held = HOST_FIELDS.filter((field) => spec[field] !== undefined).map((field) => [field, spec[field]]);
   if (spec.securityContext === undefined && held.length === 0) return spec;
-  return { ...spec, securityContext: { ...context, ...Object.fromEntries(held) } };
+  return { ...spec, securityContext: keepEmpties({ ...context, ...Object.fromEntries(held) }, context) };
 }
 
 const ZEROS: Readonly<Record<string, unknown>> = { "''": '', '0': 0, b: false, q: '0', '?': null };
