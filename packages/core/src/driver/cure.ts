@@ -1,4 +1,4 @@
-import { type MachineClass, USER_DATA_KEY } from '@mcm/api';
+import { isMachineCode, type MachineClass, USER_DATA_KEY } from '@mcm/api';
 import { secretKeysOf } from './credentials.ts';
 import { pathText } from './decode.ts';
 import type { MachineError } from './errors.ts';
@@ -89,9 +89,9 @@ function leaves(value: unknown, path: readonly (string | number)[] = []): Leaf[]
   return Object.entries(value).flatMap(([key, each]) => leaves(each, [...path, key]));
 }
 
-/** Whether the sentence holds the value as a word of its own, not as a part of another. */
+/** Whether the sentence holds the value as a word of its own, not as a part of another, nor as the name of a code. */
 function names(message: string, value: string): boolean {
-  if (value.length < SHORTEST_VALUE) return false;
+  if (value.length < SHORTEST_VALUE || isMachineCode(value)) return false;
   const at = message.indexOf(value);
   const isWord = (character: string | undefined): boolean => character !== undefined && /\w/.test(character);
   return at >= 0 && !isWord(message[at - 1]) && !isWord(message[at + value.length]);

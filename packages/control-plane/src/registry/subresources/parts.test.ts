@@ -85,7 +85,6 @@ describe('what is not there', () => {
   test.each([
     [`${PODS}/gone/resize`, { kind: 'Pod', apiVersion: 'v1' }],
     [`${PODS}/gone/ephemeralcontainers`, { kind: 'Pod', apiVersion: 'v1' }],
-    [`${NS}/services/gone/status`, { kind: 'Service', apiVersion: 'v1' }],
     [`${NS}/replicationcontrollers/gone/scale`, { kind: 'Scale', apiVersion: 'autoscaling/v1' }],
     ['/api/v1/namespaces/gone/finalize', { kind: 'Namespace', apiVersion: 'v1' }],
   ])('PUT %s: the name in the body is judged first, then nothing is found', async (path, type) => {
