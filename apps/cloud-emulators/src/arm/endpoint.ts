@@ -114,6 +114,12 @@ export class ArmEndpoint implements Emulator {
           name: pathname.split('/').at(-1),
           properties: { provisioningState: 'Succeeded' },
         });
+      case 'instanceView': {
+        const vm = this.#resources.get(pathname.replace(/\/instanceView$/i, ''));
+        return vm
+          ? answer(200, this.#resources.view(vm))
+          : refusal(404, 'ResourceNotFound', `The Resource of ${pathname} was not found.`);
+      }
       case 'images':
         return this.#image(pathname);
       case 'agreements':

@@ -58,6 +58,8 @@ export interface ArmResource {
   /** The VM that a disk or a NIC is attached to. */
   attachedTo?: string;
   privateIp?: string;
+  /** Why the last operation on it failed, if it did. */
+  failure?: { readonly code: string; readonly message: string };
   /** Distinguishes a VM from an earlier one of its name. */
   readonly vmId: string;
 }

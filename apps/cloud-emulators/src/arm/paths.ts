@@ -5,6 +5,7 @@ export interface Label {
   readonly method: string;
   readonly kind:
     | ResourceKind
+    | 'instanceView'
     | 'subnets'
     | 'operations'
     | 'graph'
@@ -23,6 +24,7 @@ const PATTERNS: readonly (readonly [RegExp, Label['kind']])[] = [
   [/\/artifacttypes\/vmimage\/offers\//i, 'images'],
   [/\/Microsoft\.MarketplaceOrdering\/.*\/agreements\/current$/i, 'agreements'],
   [/^\/subscriptions\/[^/]+\/resourceGroups\/[^/]+$/i, 'resourceGroups'],
+  [/\/Microsoft\.Compute\/virtualMachines\/[^/]+\/instanceView$/i, 'instanceView'],
   [/\/Microsoft\.Compute\/virtualMachines\/[^/]+$/i, 'virtualMachines'],
   [/\/Microsoft\.Compute\/disks\/[^/]+$/i, 'disks'],
   [/\/Microsoft\.Network\/networkInterfaces\/[^/]+$/i, 'networkInterfaces'],

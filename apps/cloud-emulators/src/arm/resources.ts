@@ -99,6 +99,13 @@ export class Resources {
     };
   }
 
+  /** What the platform says of a VM. */
+  view({ state, failure }: ArmResource): object {
+    const why = failure ? `/${failure.code}` : '';
+    const message = failure ? { message: failure.message } : {};
+    return { statuses: [{ code: `ProvisioningState/${state.toLowerCase()}${why}`, displayStatus: state, ...message }] };
+  }
+
   put(place: Place, text: string, fault: OperationFault): TransportResponse {
     const parsed = resourceBody.safeParse(JSON.parse(text));
     if (!parsed.success) return refusal(400, 'InvalidRequestContent', parsed.error.message);
@@ -248,7 +255,8 @@ export class Resources {
       // A deletion that has begun since is not undone by the end of an earlier operation.
       if (resource.state === 'Deleting' && what === 'put') return;
       resource.state = failed ? 'Failed' : 'Succeeded';
-      this.#keep(resource);
+      const { failure: _, ...rest } = resource;
+      this.#keep(fail ? { ...rest, failure: { code: fail.code, message: fail.message } } : rest);
       if (booted) this.#boot(resource, false);
     }
   }

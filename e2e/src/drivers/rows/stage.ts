@@ -19,6 +19,7 @@ export interface Given {
   readonly providerID?: string;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly userData?: string;
+  readonly signal?: AbortSignal;
 }
 
 /** A driver's calls as the core makes them, one at a time, on a virtual clock that is moved until they end. */
@@ -96,7 +97,7 @@ export class Stage<Spec, Credentials> {
       // The API keeps what it was given, whatever that is.
       providerSpec: spec as MachineClass['providerSpec'],
     };
-    const { name = 'm-1', providerID, annotations } = given;
+    const { name = 'm-1', providerID, annotations, signal = new AbortController().signal } = given;
     const machine: Machine = {
       apiVersion: 'machine.sapcloud.io/v1alpha1',
       kind: 'Machine',
@@ -110,7 +111,7 @@ export class Stage<Spec, Credentials> {
     const data = { ...secret };
     const input = call === 'list' ? { call, machineClass, data } : { call, machineClass, data, machine };
     const decoded = decodeInput(this.#driver, input);
-    return { machineClass, machine, ...decoded, signal: new AbortController().signal, log: silentLogger };
+    return { machineClass, machine, ...decoded, signal, log: silentLogger };
   }
 
   async #ended<T>(call: () => Promise<T>): Promise<T> {

@@ -80,6 +80,31 @@ export class Arm {
   }
 
   /**
+   * Waits for the end of a change that another call began, `timeoutMs` at most; yields the resource as it is then.
+   * @throws ArmError of status 200 when the change failed
+   */
+  async follow(resource: ArmRequest, timeoutMs: number, signal: AbortSignal): Promise<unknown> {
+    const until = this.#options.clock.now().getTime() + timeoutMs;
+    const first = await this.call(resource, signal);
+    return this.#settled(resource, first, (answer, ms) => this.#pause(retryAfter(answer) ?? ms, until, signal), signal);
+  }
+
+  /** Waits until a resource whose deletion another call began is no more, or is kept after all. @returns whether it is gone */
+  async followGone(resource: ArmRequest, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    const until = this.#options.clock.now().getTime() + timeoutMs;
+    try {
+      for (;;) {
+        const answer = await this.call(resource, signal);
+        if (!/^deleting$/i.test(stateOf(answer.body) ?? '')) return false;
+        await this.#pause(retryAfter(answer) ?? POLL_MS, until, signal);
+      }
+    } catch (thrown) {
+      if (thrown instanceof ArmError && thrown.status === 404 && thrown.code !== '') return true;
+      throw thrown;
+    }
+  }
+
+  /**
    * Reads what an address that Azure handed out holds; the address is its own credential, so no token goes with it.
    * @throws Error for an address that is not of https, or an answer that is none
    */
@@ -116,12 +141,16 @@ export class Arm {
   async #untilProvisioned(again: ArmRequest, first: ArmAnswer, pause: Pause, signal: AbortSignal): Promise<unknown> {
     const started = stateOf(first.body);
     if (started !== undefined && isDone(started)) return first.body;
-    for (;;) {
-      const answer = await this.call(again, signal);
-      const state = stateOf(answer.body) ?? 'Succeeded';
-      if (isDone(state)) return answer.body;
-      if (isOver(state)) throw new ArmError(`GET ${again.path}`, answer.status, answer.text);
-      await pause(answer, POLL_MS);
+    return this.#settled(again, await this.call(again, signal), pause, signal);
+  }
+
+  /** The resource once no change of it is under way; `answer` is what was last read of it. */
+  async #settled(resource: ArmRequest, answer: ArmAnswer, pause: Pause, signal: AbortSignal): Promise<unknown> {
+    for (let last = answer; ; last = await this.call(resource, signal)) {
+      const state = stateOf(last.body) ?? 'Succeeded';
+      if (isDone(state)) return last.body;
+      if (isOver(state)) throw new ArmError(`GET ${resource.path}`, last.status, last.text);
+      await pause(last, POLL_MS);
     }
   }
 

@@ -1,10 +1,12 @@
 import { type CreateRequest, MachineError } from '@mcm/core';
 import { z } from 'zod';
+import { ArmError } from '../arm/error.ts';
 import { diskBody, nicBody, vmBody } from './bodies.ts';
 import type { Counted } from './counted.ts';
 import { fromCloud, isAbsent, isExhausted } from './errors.ts';
 import { dataDiskName, dataDisksOf, nicName } from './names.ts';
 import { deleteLeftOvers } from './remove.ts';
+import { resumeVm, servesVm } from './resume.ts';
 import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 import type { Session } from './session.ts';
 import { isBlank } from './validate.ts';
@@ -25,6 +27,8 @@ const image = z.looseObject({
 });
 const agreement = z.looseObject({ properties: z.looseObject({ accepted: z.boolean().nullish() }).optional() });
 
+const isAccepted = (terms: unknown): boolean => agreement.safeParse(terms).data?.properties?.accepted === true;
+
 type Image = z.infer<typeof image>;
 type Plan = NonNullable<NonNullable<Image['properties']>['plan']>;
 
@@ -39,26 +43,40 @@ export async function createVm(
   const vm = machine.metadata.name;
   const plan = await planOf(session, request, counted);
   const subnet = await subnetOf(session, request, counted);
-  const nicId = await nicOf(session, request, subnet, counted);
-  const diskIds = await imageDisks(session, request, counted);
+  const nic = await nicOf(session, request, subnet, counted);
+  if (nic.begun && (await resumed(session, request, counted))) return;
+  const diskIds = await imageDisks(session, request, counted, nic.known);
   const keyData = spec.properties?.osProfile?.linuxConfiguration?.ssh?.publicKeys?.keyData;
   const key = keyData ? '' : await throwAwayKey();
-  const body = vmBody({ vm, spec, userData, nicId, plan, diskIds, throwAwayKey: () => key });
-  const what = `[ResourceGroup: ${session.group}, Name: ${vm}]`;
-  try {
-    await counted('virtual_machine_create', () => session.arm.run(session.vm('PUT', vm, body), VM_MS, signal));
-  } catch (thrown) {
-    const exhausted = isExhausted(thrown) && !signal.aborted;
-    const error = fromCloud(
-      thrown,
-      `Failed to create VirtualMachine: ${what}, Err: `,
-      signal,
-      exhausted ? 'ResourceExhausted' : 'Internal',
-    );
-    if (!exhausted) throw error;
-    const also = await cleanUp(session, vm, request, counted);
-    throw new MachineError(error.code, [error.message, ...also].join('\n'), { cause: thrown });
-  }
+  const body = vmBody({ vm, spec, userData, nicId: nic.id, plan, diskIds, throwAwayKey: () => key });
+  await counted('virtual_machine_create', () => session.arm.run(session.vm('PUT', vm, body), VM_MS, signal)).catch(
+    (thrown: unknown) => {
+      // Among the reasons may be terms that were withdrawn: the next call looks at them again.
+      if (plan) session.lookups.forget(session.agreement('GET', plan).path);
+      return failed(session, request, counted, thrown);
+    },
+  );
+}
+
+const resumed = (session: Session, request: Create, counted: Counted): Promise<boolean> =>
+  resumeVm(session, request.machine.metadata.name, VM_MS, request.signal, counted).catch((thrown: unknown) =>
+    failed(session, request, counted, thrown),
+  );
+
+/** There is no VM. @throws MachineError always, after cleaning up where there was no room for the VM */
+async function failed(session: Session, request: Create, counted: Counted, thrown: unknown): Promise<never> {
+  const { machine, signal } = request;
+  const vm = machine.metadata.name;
+  const exhausted = isExhausted(thrown) && !signal.aborted;
+  const error = fromCloud(
+    thrown,
+    `Failed to create VirtualMachine: [ResourceGroup: ${session.group}, Name: ${vm}], Err: `,
+    signal,
+    exhausted ? 'ResourceExhausted' : 'Internal',
+  );
+  if (!exhausted) throw error;
+  const also = await cleanUp(session, vm, request, counted);
+  throw new MachineError(error.code, [error.message, ...also].join('\n'), { cause: thrown });
 }
 
 /** Nothing that costs is left where there was no room for the VM. */
@@ -89,39 +107,63 @@ async function subnetOf(session: Session, { spec, signal }: Create, counted: Cou
   }
 }
 
-/** The NIC's id; one that is there already is taken as it is. */
-async function nicOf(session: Session, request: Create, subnet: unknown, counted: Counted): Promise<string> {
+interface Nic {
+  readonly id: string;
+  /** An earlier call made it. */
+  readonly known: boolean;
+  /** An earlier call has asked for the VM as well. */
+  readonly begun: boolean;
+}
+
+/** One that is there already is taken as it is, once it is ready. */
+async function nicOf(session: Session, request: Create, subnet: unknown, counted: Counted): Promise<Nic> {
   const { machine, spec, signal } = request;
   const name = nicName(machine.metadata.name);
   const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
   const idOf = (body: unknown): string => identified.safeParse(body).data?.id ?? session.nic('GET', name).path;
   try {
     const known = await counted('nic_get', () =>
-      session.arm.call(session.nic('GET', name), signal).catch((thrown: unknown) => {
+      session.arm.follow(session.nic('GET', name), NIC_MS, signal).catch((thrown: unknown) => {
         if (isAbsent(thrown)) return undefined;
+        // Making it failed: it is asked for again, which mends it.
+        if (thrown instanceof ArmError && thrown.status === 200) return undefined;
         throw thrown;
       }),
     );
-    if (known) return idOf(known.body);
+    if (known !== undefined) return { id: idOf(known), known: true, begun: servesVm(known, machine.metadata.name) };
   } catch (thrown) {
     throw fromCloud(thrown, `failed to get NIC: ${what}, Err: `, signal);
   }
   try {
     const body = nicBody(machine.metadata.name, spec, subnet);
     const make = () => session.arm.run(session.nic('PUT', name, body), NIC_MS, signal);
-    return idOf(await counted('nic_create', make));
+    return { id: idOf(await counted('nic_create', make)), known: false, begun: false };
   } catch (thrown) {
     throw fromCloud(thrown, `failed to create NIC: ${what}, Err: `, signal);
   }
 }
 
-/** Disks that are made of images before the VM, one after the other. @returns their ids by name */
-async function imageDisks(session: Session, request: Create, counted: Counted): Promise<ReadonlyMap<string, string>> {
+/**
+ * Disks that are made of images before the VM, one after the other.
+ * @param begun An earlier call made the NIC, and may have made disks
+ * @returns their ids by name
+ */
+async function imageDisks(
+  session: Session,
+  request: Create,
+  counted: Counted,
+  begun: boolean,
+): Promise<ReadonlyMap<string, string>> {
   const { machine, spec, signal } = request;
   const ids = new Map<string, string>();
   for (const disk of dataDisksOf(spec).filter(({ imageRef }) => imageRef)) {
     const name = dataDiskName(machine.metadata.name, disk);
     const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
+    const known = begun ? await diskOf(session, name, signal, counted) : undefined;
+    if (known !== undefined) {
+      ids.set(name, known);
+      continue;
+    }
     const urn = disk.imageRef?.urn;
     let from: string | undefined;
     try {
@@ -143,12 +185,30 @@ async function imageDisks(session: Session, request: Create, counted: Counted): 
   return ids;
 }
 
+/** The id of a disk that is there, once it is ready. */
+async function diskOf(
+  session: Session,
+  name: string,
+  signal: AbortSignal,
+  counted: Counted,
+): Promise<string | undefined> {
+  const request = session.disk('GET', name);
+  try {
+    const body = await counted('disk_get', () => session.arm.follow(request, DISK_MS, signal));
+    return identified.safeParse(body).data?.id ?? request.path;
+  } catch (thrown) {
+    // One whose making failed is asked for again, which mends it.
+    if (isAbsent(thrown) || (thrown instanceof ArmError && thrown.status === 200)) return undefined;
+    throw fromCloud(thrown, `Failed to get Disk: [ResourceGroup: ${session.group}, Name: ${name}], Err: `, signal);
+  }
+}
+
 async function imageOf(session: Session, { spec, signal }: Create, urn: string, counted: Counted): Promise<Image> {
   try {
-    return await counted('virtual_machine_image_get', async () => {
-      const { body } = await session.arm.call(session.image(spec.location ?? '', urn), signal);
-      return image.parse(body);
-    });
+    const request = session.image(spec.location ?? '', urn);
+    const ask = () =>
+      counted('virtual_machine_image_get', async () => image.parse((await session.arm.call(request, signal)).body));
+    return image.parse(await session.lookups.get(request.path, signal, ask));
   } catch (thrown) {
     if (isAbsent(thrown)) throw new MachineError('NotFound', `VM Image ${urn} does not exist`, { cause: thrown });
     throw fromCloud(thrown, `Failed to retrieve VM Image: ${urn}: `, signal);
@@ -156,7 +216,7 @@ async function imageOf(session: Session, { spec, signal }: Create, urn: string, 
 }
 
 /** The purchase plan of a marketplace image, its terms accepted; undefined where there is nothing to buy. */
-async function planOf(session: Session, request: Create, counted: Counted): Promise<object | undefined> {
+async function planOf(session: Session, request: Create, counted: Counted): Promise<Plan | undefined> {
   const { spec, machine, signal } = request;
   const { urn, skipMarketplaceAgreement } = spec.properties?.storageProfile?.imageReference ?? {};
   if (urn === undefined || isBlank(urn) || skipMarketplaceAgreement) return undefined;
@@ -165,7 +225,7 @@ async function planOf(session: Session, request: Create, counted: Counted): Prom
   if (!plan) return undefined;
   const known = await agreementOf(session, plan, signal, counted);
   const terms = agreement.parse(known);
-  if (terms.properties?.accepted !== true) {
+  if (!isAccepted(terms)) {
     const body = { ...terms, properties: { ...terms.properties, accepted: true } };
     try {
       await counted('market_place_agreement_create', () =>
@@ -183,10 +243,9 @@ async function planOf(session: Session, request: Create, counted: Counted): Prom
 async function agreementOf(session: Session, plan: Plan, signal: AbortSignal, counted: Counted): Promise<unknown> {
   const told = `Plan [Name: ${plan.name}, Product: ${plan.product}, Publisher: ${plan.publisher}]`;
   try {
-    return await counted('market_place_agreement_get', async () => {
-      const { body } = await session.arm.call(session.agreement('GET', plan), signal);
-      return body;
-    });
+    const request = session.agreement('GET', plan);
+    const ask = () => counted('market_place_agreement_get', async () => (await session.arm.call(request, signal)).body);
+    return await session.lookups.get(request.path, signal, ask, isAccepted);
   } catch (thrown) {
     if (isAbsent(thrown))
       throw new MachineError('NotFound', `Marketplace Image Agreement for ${told} does not exist`, { cause: thrown });

@@ -2,6 +2,7 @@ import { seededRandom, type TransportRequest, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { Arm } from '../arm/client.ts';
 import { tellEvidence } from './evidence.ts';
+import { Remembered } from './remembered.ts';
 import { Session } from './session.ts';
 
 const LOG = 'https://logs.example.net/boot/serial.log?sig=topsecret';
@@ -26,7 +27,7 @@ function sessionWith(answers: Answers) {
       return new Response(body, { status });
     },
   });
-  return { session: new Session(arm, 's', 'g'), asked };
+  return { session: new Session({ arm, lookups: new Remembered(new VirtualClock(), 0) }, 's', 'g'), asked };
 }
 
 const signal = new AbortController().signal;

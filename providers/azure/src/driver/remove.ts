@@ -48,6 +48,14 @@ export async function deleteVm(
   const vm = await find(session, name, signal, counted);
   if (!vm) return deleteLeftOvers(session, name, spec, signal, counted);
   const what = `[ResourceGroup: ${group}, Name: ${name}]`;
+  if (isGoing(vm)) {
+    // Its deletion was begun, by an earlier process or by somebody else: neither a change nor a second DELETE is due.
+    const gone = counted('virtual_machine_delete', () => arm.followGone(session.vm('GET', name), VM_MS, signal));
+    const ended = await gone.catch((thrown: unknown) => {
+      throw fromCloud(thrown, `Failed to delete VM: ${what}, Err: `, signal);
+    });
+    if (ended) return deleteLeftOvers(session, name, spec, signal, counted);
+  }
   const whole = isUpdatable(vm);
   const change = whole ? cascade(vm, name, spec) : undefined;
   if (change) {
@@ -100,6 +108,8 @@ async function find(session: Session, name: string, signal: AbortSignal, counted
     throw fromCloud(thrown, `failed to get virtual machine for VM: ${what}, Err: `, signal);
   }
 }
+
+const isGoing = ({ properties }: Vm): boolean => properties?.provisioningState?.toLowerCase() === 'deleting';
 
 const isUpdatable = ({ properties }: Vm): boolean =>
   properties?.provisioningState?.toLowerCase() !== 'failed' &&

@@ -2,6 +2,7 @@ import type { DriverContext, DriverRequest } from '@mcm/core';
 import { Arm, type ArmRequest } from '../arm/client.ts';
 import { cloudOf } from '../arm/clouds.ts';
 import { createTokenSource, type Principal, type TokenOptions } from '../arm/tokens.ts';
+import { Remembered } from './remembered.ts';
 import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 
 export interface SessionOptions extends DriverContext {
@@ -23,14 +24,26 @@ const segment = (text: string): string =>
 
 type Request = DriverRequest<AzureProviderSpec, AzureCredentials>;
 
+/** What a principal keeps from one call to the next. */
+interface Connection {
+  readonly arm: Arm;
+  readonly lookups: Remembered<unknown>;
+}
+
+/** Terms may be withdrawn and images published: neither is believed for longer. */
+const LOOKUPS_KEPT_MS = 10 * 60_000;
+
 /** A subscription's part of a cloud, and the paths in it that a class means. */
 export class Session {
   readonly arm: Arm;
+  /** Images and agreed terms by their requests' paths: the same for all machines of a class. */
+  readonly lookups: Remembered<unknown>;
   readonly subscription: string;
   readonly group: string;
 
-  constructor(arm: Arm, subscription: string, group: string) {
+  constructor({ arm, lookups }: Connection, subscription: string, group: string) {
     this.arm = arm;
+    this.lookups = lookups;
     this.subscription = subscription;
     this.group = group;
   }
@@ -113,7 +126,7 @@ const first = (...values: (string | undefined)[]): string => (values.find((value
 
 /** Clients by cloud and principal, kept with their tokens and with what was learned of rates. @throws Error */
 export function sessions(options: SessionOptions): (request: Request) => Session {
-  const clients = new Map<string, Arm>();
+  const clients = new Map<string, Connection>();
   return ({ spec, credentials }) => {
     const tenant = first(credentials.tenantID, credentials.azureTenantId);
     if (!/^[\w.-]+$/.test(tenant))
@@ -129,12 +142,15 @@ export function sessions(options: SessionOptions): (request: Request) => Session
     };
     const { name } = spec.cloudConfiguration ?? {};
     const key = JSON.stringify([name, principal]);
-    const arm = clients.get(key) ?? connect(options, name, principal);
+    const connection = clients.get(key) ?? {
+      arm: connect(options, name, principal),
+      lookups: new Remembered(options.clock, LOOKUPS_KEPT_MS),
+    };
     clients.delete(key);
-    clients.set(key, arm);
+    clients.set(key, connection);
     for (const [oldest] of clients) if (clients.size > KEPT) clients.delete(oldest);
     const subscription = first(credentials.subscriptionID, credentials.azureSubscriptionId);
-    return new Session(arm, subscription, spec.resourceGroup ?? '');
+    return new Session(connection, subscription, spec.resourceGroup ?? '');
   };
 }
 

@@ -1,0 +1,64 @@
+import type { Clock } from '@mcm/kube';
+
+/** Answers at once; those used least lately are forgotten. */
+const KEPT = 256;
+
+/**
+ * Answers of the cloud that do not change from one machine to the next, kept for a while. Who asks while another's
+ * question is under way shares its answer; a failure is kept by nobody.
+ */
+export class Remembered<T> {
+  readonly #clock: Clock;
+  readonly #keptMs: number;
+  readonly #answers = new Map<
+    string,
+    { readonly answer: Promise<T>; readonly until: number; readonly signal: AbortSignal }
+  >();
+
+  constructor(clock: Clock, keptMs: number) {
+    this.#clock = clock;
+    this.#keptMs = keptMs;
+  }
+
+  /**
+   * @param signal Ends the question; who shares it and is not ended asks again.
+   * @param keep Whether an answer holds for the next as well; else the next asks again.
+   */
+  async get(
+    key: string,
+    signal: AbortSignal,
+    ask: () => Promise<T>,
+    keep: (answer: T) => boolean = () => true,
+  ): Promise<T> {
+    const now = this.#clock.now().getTime();
+    for (let known = this.#answers.get(key); known && known.until > now; known = this.#answers.get(key)) {
+      try {
+        return await known.answer;
+      } catch (thrown) {
+        signal.throwIfAborted();
+        if (!known.signal.aborted) throw thrown;
+        this.#drop(key, known.answer);
+      }
+    }
+    const answer = ask();
+    this.#answers.delete(key);
+    this.#answers.set(key, { answer, until: now + this.#keptMs, signal });
+    for (const [oldest] of this.#answers) if (this.#answers.size > KEPT) this.#answers.delete(oldest);
+    try {
+      const found = await answer;
+      if (!keep(found)) this.#drop(key, answer);
+      return found;
+    } catch (thrown) {
+      this.#drop(key, answer);
+      throw thrown;
+    }
+  }
+
+  forget(key: string): void {
+    this.#answers.delete(key);
+  }
+
+  #drop(key: string, answer: Promise<T>): void {
+    if (this.#answers.get(key)?.answer === answer) this.#answers.delete(key);
+  }
+}

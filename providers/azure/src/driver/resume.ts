@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { ArmError } from '../arm/error.ts';
+import type { Counted } from './counted.ts';
+import { isAbsent, isExhausted } from './errors.ts';
+import type { Session } from './session.ts';
+
+const reference = z.looseObject({ id: z.string().nullish() }).nullish();
+const nic = z.looseObject({ properties: z.looseObject({ virtualMachine: reference }).nullish() });
+const view = z.looseObject({
+  statuses: z.array(z.looseObject({ code: z.string().nullish(), message: z.string().nullish() })).nullish(),
+});
+
+/** Whether a NIC serves the VM of this name: then an earlier call, perhaps of an earlier process, has asked for the VM. */
+export function servesVm(body: unknown, vm: string): boolean {
+  const id = nic.safeParse(body).data?.properties?.virtualMachine?.id ?? '';
+  return id.slice(id.lastIndexOf('/') + 1).toLowerCase() === vm.toLowerCase();
+}
+
+/**
+ * Sees to its end what an earlier call began, without asking for it again: a second PUT would be a change of a VM that
+ * is being made, and is refused when its user data differs by now. The cloud itself says how far it has come, so nothing
+ * has to be noted by whoever began it.
+ * @returns false where the VM is to be asked for: there is none, or making it failed for a reason that may pass
+ * @throws ArmError among others the want of room that ended the VM's operation
+ */
+export async function resumeVm(
+  session: Session,
+  vm: string,
+  timeoutMs: number,
+  signal: AbortSignal,
+  counted: Counted,
+): Promise<boolean> {
+  const { arm } = session;
+  try {
+    await counted('virtual_machine_get', () => arm.follow(session.vm('GET', vm), timeoutMs, signal));
+    return true;
+  } catch (thrown) {
+    if (isAbsent(thrown)) return false;
+    // A state that is not told by a refusal comes with the status of the answer that told it.
+    if (!(thrown instanceof ArmError) || thrown.status !== 200) throw thrown;
+  }
+  const why = await failureOf(session, vm, signal);
+  if (isExhausted(why)) throw why;
+  return false;
+}
+
+/** Why a VM's operation failed, as its instance view keeps it: `ProvisioningState/failed/AllocationFailed`. */
+async function failureOf(session: Session, vm: string, signal: AbortSignal): Promise<ArmError | undefined> {
+  const request = session.instanceView(vm);
+  const { statuses } = view.parse((await session.arm.call(request, signal)).body);
+  const failed = statuses?.find(({ code }) => /^ProvisioningState\/failed\/./i.test(code ?? ''));
+  if (!failed) return undefined;
+  const code = failed.code?.split('/')[2] ?? '';
+  const text = JSON.stringify({ error: { code, message: failed.message ?? '' } });
+  return new ArmError(`GET ${request.path}`, 200, text);
+}
