@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { nextTime, parseSchedule } from '../../../kinds/workloads/cron.ts';
 import { TestPlane } from '../../testing.ts';
+import { zonedTimestamp } from './index.ts';
 
 const BATCH = '/apis/batch/v1/namespaces/default';
 
@@ -93,4 +94,87 @@ test('ended jobs are kept up to the limits', async () => {
     lastSuccessfulTime: '2024-01-01T00:30:00Z',
   });
   expect(plane.errors).toEqual([]);
+});
+
+const told = async (plane: TestPlane): Promise<string[]> =>
+  (await plane.list('/api/v1/namespaces/default/events')).map(({ reason, message }) => `${reason}: ${message}`);
+
+/** A job of the cron job's that runs, made by somebody else. */
+const foreign = async (plane: TestPlane, name: string): Promise<void> => {
+  const { metadata, spec } = await plane.must('GET', `${BATCH}/cronjobs/tick`);
+  const owner = { apiVersion: 'batch/v1', kind: 'CronJob', name: 'tick', uid: metadata.uid, controller: true };
+  const { jobTemplate } = spec as { jobTemplate: { spec: object } };
+  await plane.must('POST', `${BATCH}/jobs`, {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name, ownerReferences: [owner] },
+    spec: jobTemplate.spec,
+  });
+};
+
+test('UnexpectedJob: a job that the cron job did not start is told of, and does not count as active', async () => {
+  await using plane = await TestPlane.start('cronjob');
+  await start(plane, { concurrencyPolicy: 'Forbid' });
+  await foreign(plane, 'stranger');
+  await plane.clock.advance(1000);
+  expect(await told(plane)).toEqual([
+    'UnexpectedJob: Saw a job that the controller did not create or forgot: stranger',
+  ]);
+  await plane.clock.advance(10 * 60_000);
+  expect(await names(plane)).toEqual(['stranger', 'tick-28401130']);
+  expect(plane.errors).toEqual([]);
+});
+
+test('a run whose job is there already is written down and not started again', async () => {
+  await using plane = await TestPlane.start('cronjob');
+  await start(plane, {});
+  await foreign(plane, 'tick-28401130');
+  await plane.clock.advance(10 * 60_000);
+  expect((await plane.must('GET', `${BATCH}/cronjobs/tick`)).status).toMatchObject({
+    lastScheduleTime: '2024-01-01T00:10:00Z',
+    active: [{ name: 'tick-28401130' }],
+  });
+  expect(plane.errors).toEqual([]);
+});
+
+test('MissingJob: an active job that is gone is told of and forgotten', async () => {
+  await using plane = await TestPlane.start('cronjob');
+  await start(plane, {});
+  await plane.clock.advance(10 * 60_000);
+  await plane.must('DELETE', `${BATCH}/jobs/tick-28401130`, { propagationPolicy: 'Background' });
+  await plane.clock.advance(1000);
+  expect(await told(plane)).toContain('MissingJob: Active job went missing: tick-28401130');
+  expect((await plane.must('GET', `${BATCH}/cronjobs/tick`)).status).not.toHaveProperty('active');
+  expect(plane.errors).toEqual([]);
+});
+
+test('TooManyMissedTimes: of more than a hundred missed runs only the last is started', async () => {
+  await using plane = await TestPlane.start('cronjob');
+  await start(plane, { suspend: true });
+  await plane.clock.advance(17 * 3600_000);
+  await plane.patch(`${BATCH}/cronjobs/tick`, { spec: { suspend: false } });
+  await plane.clock.advance(1000);
+  expect(await names(plane)).toEqual(['tick-28402140']);
+  expect(await told(plane)).toContain(
+    'TooManyMissedTimes: too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew',
+  );
+  expect(plane.errors).toEqual([]);
+});
+
+test('InvalidSchedule: a schedule of a day that never comes is told of', async () => {
+  await using plane = await TestPlane.start('cronjob');
+  await start(plane, { schedule: '59 23 31 2 *' });
+  expect(await told(plane)).toEqual([
+    'InvalidSchedule: invalid schedule: 59 23 31 2 * : time difference between two schedules is less than 1 second',
+  ]);
+  expect(plane.errors).toEqual([]);
+});
+
+test.each([
+  ['Europe/Berlin', '2024-07-01T12:30:00+02:00'],
+  ['America/St_Johns', '2024-07-01T08:00:00-02:30'],
+  ['Etc/UTC', '2024-07-01T10:30:00Z'],
+  ['', '2024-07-01T10:30:00Z'],
+])('the time of a run is written as clocks in %s show it', (zone, shown) => {
+  expect(zonedTimestamp(new Date('2024-07-01T10:30:00Z'), zone)).toBe(shown);
 });

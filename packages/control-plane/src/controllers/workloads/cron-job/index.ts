@@ -7,6 +7,7 @@ import type { Controller, ControllerContext } from '../../runtime/controller.ts'
 import { keyOf } from '../../runtime/informer.ts';
 import { conditionOf, controllerOf, isDying, namespaceOf, ownerReference, timestamp } from '../../runtime/objects.ts';
 import { CRON_JOBS, JOBS } from '../../runtime/resources.ts';
+import { isTerminating } from '../pods.ts';
 
 const SCHEDULED_AT = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 /** Missed runs that are looked through one by one. */
@@ -47,17 +48,37 @@ export function dueRun(
   return { due, next, missed };
 }
 
+/** A time of RFC 3339 as the clocks of a zone show it. */
+export function zonedTimestamp(at: Date, zone: string): string {
+  const format = new Intl.DateTimeFormat('en', {
+    timeZone: zone === '' ? 'UTC' : zone,
+    timeZoneName: 'longOffset',
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  });
+  const part = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
+  // Go writes an offset of nothing as `Z`.
+  const offset = (part.timeZoneName ?? '').replace(/^GMT(?:[+-]00:00)?/, '') || 'Z';
+  return `${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:${part.second}${offset}`;
+}
+
 /** The job of one run: its name tells the minute for which it is meant. */
 export function jobOf(cronJob: ApiObject, at: Date): Plain {
   const template = look(cronJob, 'spec', 'jobTemplate');
   const { labels, annotations } = look(template, 'metadata');
+  const zone = text(look(cronJob, 'spec'), 'timeZone');
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: {
       name: `${cronJob.metadata.name}-${Math.floor(at.getTime() / 60_000)}`,
       ...(labels === undefined ? {} : { labels }),
-      annotations: { ...(annotations as object | undefined), [SCHEDULED_AT]: timestamp(at) },
+      annotations: { ...(annotations as object | undefined), [SCHEDULED_AT]: zonedTimestamp(at, zone) },
       ownerReferences: [ownerReference(cronJob)],
     },
     spec: template.spec,
@@ -103,8 +124,16 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     }
   };
 
+  /** A job that is no run of this cron job's, as far as its status knows; the cache may have an older one. */
+  const tellUnexpected = async (cronJob: ApiObject, { metadata: { uid, name } }: ApiObject): Promise<void> => {
+    const { namespace, name: owner } = cronJob.metadata;
+    const current = await allowing(api.get(CRON_JOBS, { namespace, name: owner }), 404);
+    if (current === undefined || items(look(current, 'status'), 'active').some((one) => one.uid === uid)) return;
+    tell(cronJob, 'Warning', 'UnexpectedJob', `Saw a job that the controller did not create or forgot: ${name}`);
+  };
+
   /** The jobs that run, and the last time that one ended well. */
-  const follow = (cronJob: ApiObject, own: readonly ApiObject[]): Plain => {
+  const follow = async (cronJob: ApiObject, own: readonly ApiObject[]): Promise<Plain> => {
     const status = look(cronJob, 'status');
     const active: Plain[] = [];
     let lastSuccess = text(status, 'lastSuccessfulTime');
@@ -114,7 +143,8 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
       const end = endOf(job);
       const before = known.get(uid);
       known.delete(uid);
-      if (end === undefined) active.push(before ?? referenceTo(job));
+      if (end === undefined && before === undefined) await tellUnexpected(cronJob, job);
+      else if (end === undefined) active.push(before ?? referenceTo(job));
       else if (before !== undefined) {
         tell(cronJob, 'Normal', 'SawCompletedJob', `Saw completed job: ${name}, condition: ${end}`);
       }
@@ -122,9 +152,9 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
       if (end === 'Complete' && completed > lastSuccess) lastSuccess = completed;
     }
     for (const one of known.values()) {
-      const there = jobs.get(`${namespaceOf(cronJob)}/${text(one, 'name')}`);
-      // Its own, made a moment ago and not in the cache yet.
-      if (there === undefined && isFresh(cronJob, clock.now())) active.push(one);
+      // Its own may have been made a moment ago, and not be in the cache yet.
+      const place = { namespace: namespaceOf(cronJob), name: text(one, 'name') };
+      if ((await allowing(api.get(JOBS, place), 404)) !== undefined) active.push(one);
       else tell(cronJob, 'Normal', 'MissingJob', `Active job went missing: ${text(one, 'name')}`);
     }
     return { ...status, active, ...(lastSuccess === '' ? {} : { lastSuccessfulTime: lastSuccess }) };
@@ -146,6 +176,17 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     return (await allowing(api.patch(CRON_JOBS, place, patch), 404, 409)) !== undefined;
   };
 
+  /** The job of this run is there: the cron job's own, whose making it could not write down, or somebody else's. */
+  const recall = async (cronJob: ApiObject, status: Plain, due: Date): Promise<void> => {
+    const { name } = look(jobOf(cronJob, due), 'metadata');
+    const job = await allowing(api.get(JOBS, { namespace: namespaceOf(cronJob), name: String(name) }), 404);
+    if (job === undefined || controllerOf(job)?.uid !== cronJob.metadata.uid)
+      return void (await write(cronJob, status));
+    const running = endOf(job) === undefined ? [referenceTo(job)] : [];
+    const active = [...items(status, 'active'), ...running];
+    await write(cronJob, { ...status, active, lastScheduleTime: timestamp(due) });
+  };
+
   const run = async (cronJob: ApiObject, status: Plain, due: Date, own: readonly ApiObject[]): Promise<void> => {
     const policy = text(look(cronJob, 'spec'), 'concurrencyPolicy');
     let active = items(status, 'active');
@@ -162,14 +203,14 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     let made: ApiObject;
     try {
       made = await api.create(JOBS, job, { namespace: namespaceOf(cronJob) });
+      tell(cronJob, 'Normal', 'SuccessfulCreate', `Created job ${made.metadata.name}`);
     } catch (error) {
-      // Made before an answer was lost; or the namespace is on its way out.
-      if (hasCode(error, 409) || hasCode(error, 403)) return;
+      if (isTerminating(error)) return;
+      if (hasCode(error, 409)) return recall(cronJob, status, due);
       const why = error instanceof Error ? error.message : String(error);
       tell(cronJob, 'Warning', 'FailedCreate', `Error creating job: ${why}`);
       throw error;
     }
-    tell(cronJob, 'Normal', 'SuccessfulCreate', `Created job ${made.metadata.name}`);
     await write(cronJob, { ...status, active: [...active, referenceTo(made)], lastScheduleTime: timestamp(due) });
   };
 
@@ -178,7 +219,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     if (cronJob === undefined || isDying(cronJob)) return;
     const own = jobsOf(cronJob.metadata.uid ?? '');
     await cleanUp(cronJob, own);
-    const status = follow(cronJob, own);
+    const status = await follow(cronJob, own);
     const spec = look(cronJob, 'spec');
     const zone = text(spec, 'timeZone');
     if (zone !== '' && !isTimeZone(zone)) {
@@ -200,15 +241,21 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
         cronJob,
         'Warning',
         'UnparseableSchedule',
-        `unparseable schedule: ${text(spec, 'schedule')} : ${error.message}`,
+        `unparseable schedule: ${JSON.stringify(text(spec, 'schedule'))} : ${error.message}`,
       );
       return;
     }
-    const { due, next } = dueRun(cronJob, schedule, clock.now());
+    const { due, next, missed } = dueRun(cronJob, schedule, clock.now());
     if (next !== undefined) work.addAt(key, next);
-    const isStarted =
-      due !== undefined && own.some(({ metadata }) => metadata.name === look(jobOf(cronJob, due), 'metadata').name);
-    if (due === undefined || isStarted) return void (await write(cronJob, status));
+    else if (due === undefined) {
+      const why = 'time difference between two schedules is less than 1 second';
+      tell(cronJob, 'Warning', 'InvalidSchedule', `invalid schedule: ${text(spec, 'schedule')} : ${why}`);
+    }
+    if (due === undefined || isStarted(cronJob, status, due)) return void (await write(cronJob, status));
+    if (missed > MANY_RUNS) {
+      const cure = 'Set or decrease .spec.startingDeadlineSeconds or check clock skew';
+      tell(cronJob, 'Warning', 'TooManyMissedTimes', `too many missed start times. ${cure}`);
+    }
     // Its own changes are written together with the run.
     await run(cronJob, status, due, own);
   });
@@ -224,11 +271,10 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   });
 }
 
-/** Whether a run was started so lately that the cache may not have its job. */
-const isFresh = (cronJob: ApiObject, now: Date): boolean => {
-  const last = text(look(cronJob, 'status'), 'lastScheduleTime');
-  return last !== '' && now.getTime() - new Date(last).getTime() < 1000;
-};
+/** Whether the status knows of the job of this run. */
+const isStarted = (cronJob: ApiObject, status: Plain, due: Date): boolean =>
+  items(status, 'active').some(({ name }) => name === look(jobOf(cronJob, due), 'metadata').name) ||
+  text(status, 'lastScheduleTime') === timestamp(due);
 
 /**
  * Starts the Jobs of CronJobs when they are due.
