@@ -11,12 +11,23 @@ interface Flags {
   readonly kubeconfig?: string;
   readonly controllers: boolean;
   readonly requestLog?: string;
+  readonly eventTtl?: number;
 }
 
 function parsePort(text: string): number {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError('it must be a number from 0 to 65535.');
   return port;
+}
+
+const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000 };
+
+/** A duration as Kubernetes' flags have it (`1h30m`, `90s`, `0`), in milliseconds. */
+function parseDuration(text: string): number {
+  if (text === '0') return 0;
+  if (!/^(\d+[hms])+$/.test(text)) throw new InvalidArgumentError('it must be a duration such as 1h, 90m or 0.');
+  const parts = text.matchAll(/(\d+)([hms])/g);
+  return [...parts].reduce((sum, [, count = '', unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0);
 }
 
 const command = new Command('control-plane')
@@ -26,6 +37,11 @@ const command = new Command('control-plane')
   .option('--memory', 'keep nothing (default without --data-dir)')
   .option('--kubeconfig <file>', 'write a kubeconfig for the administrator here (mode 0600)')
   .option('--no-controllers', 'run the API server alone')
+  .option(
+    '--event-ttl <duration>',
+    'how long events are kept after their last write, default 1h; 0: until they are deleted',
+    parseDuration,
+  )
   .option('--request-log <file>', 'append one JSON line for each answered request')
   .helpOption('-h, --help', 'show this help')
   .parse();
@@ -61,6 +77,7 @@ async function start(): Promise<ControlPlane> {
     port: flags.port,
     store: flags.dataDir === undefined ? 'memory' : { dir: flags.dataDir },
     controllers: flags.controllers,
+    ...(flags.eventTtl === undefined ? {} : { eventTtlMs: flags.eventTtl }),
     // Half of a start would be theirs.
     controllersAfter: announced.promise,
     onControllerError: (controller, _key, error) => {

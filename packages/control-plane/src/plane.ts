@@ -14,6 +14,7 @@ import { builtinAdmission, builtinKinds, systemObjects } from './kinds/index.ts'
 import type { ApiObject } from './object.ts';
 import { ensureObject, ensureSystemObjects } from './registry/bootstrap.ts';
 import { CrdLifecycle, withCrdStrategy } from './registry/crd-lifecycle.ts';
+import { EVENT_TTL_MS, expireEvents } from './registry/event-expiry.ts';
 import { KindRegistry } from './registry/kind-registry.ts';
 import { namespaceLifecycle } from './registry/lifecycle.ts';
 import { type Call, Registry } from './registry/registry.ts';
@@ -58,6 +59,8 @@ export interface ControlPlaneOptions {
   readonly onStoreFailure?: (error: Error) => void;
   /** Carries calls to admission webhooks; default: HTTPS. */
   readonly webhookTransport?: WebhookTransport;
+  /** How long an Event is kept after its last write, in milliseconds; default an hour, as kube-apiserver's `--event-ttl`; 0: until it is deleted. */
+  readonly eventTtlMs?: number;
   /** How long a change stays known to watches and pages, in milliseconds; default 5 minutes. */
   readonly historyMs?: number;
 }
@@ -127,6 +130,8 @@ async function serve(
   crds.start();
   for (const crd of options.crds ?? []) await ensureObject(registry, systemCall, crd as ApiObject);
   crds.sync();
+
+  const stopExpiry = expireEvents(registry, options.eventTtlMs ?? EVENT_TTL_MS);
 
   const adminToken =
     options.adminToken ??
@@ -205,6 +210,7 @@ async function serve(
     close: async () => {
       stopping.abort();
       crds.stop();
+      stopExpiry();
       await listener?.close();
       try {
         await store.settled();

@@ -3,7 +3,7 @@ import { trackUpdate } from '../patch/index.ts';
 import type { StatusCause } from '../status.ts';
 import { alreadyExists, badRequest, internal, invalid, shownKind } from './errors.ts';
 import type { ServedKind } from './kind-registry.ts';
-import { dedupOwners, metaCauses } from './metadata.ts';
+import { dedupOwners, finalizerWarnings, metaCauses } from './metadata.ts';
 import { formatTime, renderObject, tidyMeta } from './object-text.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target, Written } from './registry.ts';
@@ -80,7 +80,7 @@ function causesOf(
   return [
     ...meta,
     ...(served.kind.validate?.(object, context) ?? []),
-    ...schemaCauses(served, object, undefined, meta),
+    ...schemaCauses(served, object, undefined, meta, subresource),
   ];
 }
 
@@ -119,7 +119,7 @@ export async function createObject(
   const repeated = dedupOwners(object);
   if (repeated !== undefined) call.warn(repeated);
   object.metadata = tidyMeta(metadata);
-  if (!managed) track(registry, served, undefined, object, options, '');
+  if (!managed) track(registry, served, undefined, object, options, target.subresource);
 
   // Admission sees them already.
   object.metadata.uid = registry.uid();
@@ -134,7 +134,8 @@ export async function createObject(
     name: given,
   });
   const admitted = (await registry.admission.admit(attributes)) ?? object;
-  const context = { now: registry.now(), subresource: '', userName: call.user.name, newUid: () => registry.uid() };
+  const { subresource } = target;
+  const context = { now: registry.now(), subresource, userName: call.user.name, newUid: () => registry.uid() };
   prepareMeta(registry, served, admitted);
 
   const generated = given === '' && (metadata.generateName ?? '') !== '';
@@ -145,6 +146,7 @@ export async function createObject(
     const causes = causesOf(registry, call, served, admitted, '');
     if (causes.length > 0) throw invalid(shownKind(kind), admitted.metadata.name ?? '', causes);
     for (const warning of attempt === 1 ? (kind.warnings?.(admitted, undefined) ?? []) : []) call.warn(warning);
+    if (kind.custom) for (const warning of finalizerWarnings(admitted.metadata, undefined)) call.warn(warning);
     await registry.admission.validate({ ...attributes, name: admitted.metadata.name ?? '', object: admitted });
     const name = admitted.metadata.name ?? '';
     const existing = registry.store.get(served.resource, admitted.metadata.namespace ?? '', name);

@@ -235,7 +235,10 @@ function checkMeta(body: Plain, { kind }: ServedKind): void {
       if (!Array.isArray(value) || !value.every(isPlain)) throw fail(value, field, '[]v1.OwnerReference');
     }
     // A list without entries forgets who owns what, as one with an empty entry does; an absent one does not.
-    if (field === 'managedFields' && Array.isArray(value) && value.length === 0) meta[field] = [{}];
+    if (field !== 'managedFields' || !Array.isArray(value) || value.length > 0) continue;
+    // Of a custom object nobody can tell the two apart.
+    if (kind.custom) delete meta[field];
+    else meta[field] = [{}];
   }
 }
 

@@ -95,11 +95,15 @@ function finalizerCauses(finalizers: readonly string[] = [], anyName: boolean): 
   ];
 }
 
+/** Kinds of which only the name that was made is judged, not what it was made of. */
+const PREFIX_IS_FREE: ReadonlySet<string> = new Set(['/events', '/replicationcontrollers', 'events.k8s.io/events']);
+
 /** Causes that the metadata of a new object gives (apimachinery's `ValidateObjectMeta`). */
 export function metaCauses(kind: KindDefinition, meta: ObjectMeta): StatusCause[] {
   const causes: StatusCause[] = [];
   const nameProblems = kind.validateName ?? subdomainProblems;
-  if (meta.generateName !== undefined && meta.generateName !== '') {
+  const judgesPrefix = !PREFIX_IS_FREE.has(`${kind.group}/${kind.plural}`);
+  if (judgesPrefix && meta.generateName !== undefined && meta.generateName !== '') {
     // A prefix may end in a dash; the suffix stands in for it.
     const prefix = meta.generateName.endsWith('-') ? `${meta.generateName.slice(0, -1)}a` : meta.generateName;
     for (const problem of nameProblems(prefix)) {
@@ -272,6 +276,19 @@ export function metaUpdateCauses(
   const domains = takesAnyFinalizer(kind) ? [] : finalizerDomainCauses(finalizers);
   const looks = looksOf(kind, subresource).flatMap((look) => [...(look === 'change' ? change : general), ...domains]);
   return [...general, ...change, ...looks];
+}
+
+/** What is said of the finalizers of a custom object that was accepted: those that it has, or that an update has added. */
+export function finalizerWarnings(meta: ObjectMeta, old: ObjectMeta | undefined): string[] {
+  const before = new Set(old?.finalizers ?? []);
+  const warnings: string[] = [];
+  for (const finalizer of [...new Set(meta.finalizers ?? [])].sort()) {
+    if (before.has(finalizer) || finalizer.includes('/') || STANDARD_FINALIZERS.has(finalizer)) continue;
+    const path = finalizer.includes('.') ? ' including a path (/)' : '';
+    const why = `prefer a domain-qualified finalizer name${path} to avoid accidental conflicts with other finalizer writers`;
+    warnings.push(`metadata.finalizers: ${JSON.stringify(finalizer)}: ${why}`);
+  }
+  return warnings;
 }
 
 /** Removes repeated owners by uid, and says which were repeated. Mutates. */

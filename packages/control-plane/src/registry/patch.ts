@@ -114,7 +114,7 @@ function decodePatched(
   }
   const whole = options.fieldValidation === 'Strict' ? structuredClone(object) : object;
   const shown = (): string => strategic?.() ?? patchedText(live, whole);
-  const unknown = typed(served, strategic !== undefined, shown, () => {
+  const unknown = typed(strategic !== undefined, shown, () => {
     checkPatched(object, served);
     if (!sameVersion(object, served)) refuseVersion(object, live, served, kinds);
     return normalize(object, served);
@@ -138,11 +138,11 @@ function refuseVersion(object: ApiObject, live: ApiObject, served: ServedKind, k
 }
 
 /** Wrong types are told as a refusal of the patch: by all of its result, or (strategic) by the patch itself. */
-function typed(served: ServedKind, isStrategic: boolean, shown: () => string, read: () => string[]): string[] {
+function typed(isStrategic: boolean, shown: () => string, read: () => string[]): string[] {
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof DecodeError) || served.kind.custom) throw error;
+    if (!(error instanceof DecodeError)) throw error;
     throw invalidPatch(shown(), isStrategic ? error.converterWhy : error.why);
   }
 }
@@ -209,6 +209,15 @@ function checkAppliedType(
   throw badRequest(`invalid object type: ${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${kind}`);
 }
 
+/** Kinds of which an applied status makes the object, too. */
+const MADE_BY_STATUS: ReadonlySet<string> = new Set([
+  '/services',
+  'admissionregistration.k8s.io/validatingadmissionpolicies',
+]);
+
+const makesObject = ({ served, subresource }: Target): boolean =>
+  subresource === 'status' && MADE_BY_STATUS.has(served.resource);
+
 function applyObject(
   registry: Registry,
   call: Call,
@@ -247,7 +256,7 @@ function applyObject(
     target,
     {
       next: (live) => apply(live),
-      ...(target.subresource === '' ? { create: () => apply(undefined) } : {}),
+      ...(target.subresource === '' || makesObject(target) ? { create: () => apply(undefined) } : {}),
       managed: true,
       patched: true,
     },

@@ -1,3 +1,4 @@
+import { scaleCauses } from '../crd/scale.ts';
 import type { ApiObject } from '../object.ts';
 import type { StatusCause } from '../status.ts';
 import { invalidValue } from './errors.ts';
@@ -27,8 +28,31 @@ export function schemaCauses(
   object: ApiObject,
   old: ApiObject | undefined,
   meta: readonly StatusCause[],
+  subresource: string,
 ): StatusCause[] {
   if (!served.kind.custom || served.schema === undefined) return [];
+  const ofSchema = causesOfSchema(served, object, old, meta);
+  return [
+    ...(subresource === 'status' ? ofSchema.map(belowStatus) : ofSchema),
+    ...scaleCauses(served.kind.subresources?.scale, object, subresource),
+  ];
+}
+
+/** The status is judged by a schema of its own, which knows of no field above it. */
+function belowStatus(cause: StatusCause): StatusCause {
+  const { field = '', message } = cause;
+  if (!/^status\b/.test(field) || message === undefined) return cause;
+  const own = field.replace(/^status\.?/, '');
+  return { ...cause, message: message.replace(`: ${field} in body`, () => `: ${own} in body`) };
+}
+
+function causesOfSchema(
+  served: ServedKind,
+  object: ApiObject,
+  old: ApiObject | undefined,
+  meta: readonly StatusCause[],
+): StatusCause[] {
+  if (served.schema === undefined) return [];
   const blocked = served.hasRules && meta.some(({ reason = '' }) => BLOCKING.has(reason));
   if (!blocked) return served.schema.validate(object, old);
   return [...(served.plainSchema?.validate(object, old) ?? []), NOT_CHECKED];

@@ -4,7 +4,7 @@ import type { StoredRecord } from '../store/store.ts';
 import { createObject, matchNamespace, track } from './create.ts';
 import { badRequest, conflict, internal, invalid, invalidValue, MODIFIED, notFound, shownKind } from './errors.ts';
 import type { ServedKind } from './kind-registry.ts';
-import { dedupOwners, metaUpdateCauses } from './metadata.ts';
+import { dedupOwners, finalizerWarnings, metaUpdateCauses } from './metadata.ts';
 import { jsonEquals, renderObject, tidyMeta } from './object-text.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target, Written } from './registry.ts';
@@ -92,6 +92,9 @@ async function attemptUpdate(
   prepare(registry, call, served, subresource, updated, old);
   const causes = causesOf(registry, call, served, subresource, updated, old);
   if (causes.length > 0) throw invalid(shownKind(kind), target.name, causes);
+  if (subresource === '' && kind.custom) {
+    for (const warning of finalizerWarnings(updated.metadata, old.metadata)) call.warn(warning);
+  }
   if (subresource === '') for (const warning of kind.warnings?.(updated, old) ?? []) call.warn(warning);
   await admission?.validate({ ...attributes, object: updated });
 
@@ -277,7 +280,7 @@ function causesOf(
   return [
     ...meta,
     ...(served.kind.validateUpdate?.(updated, old, context) ?? []),
-    ...schemaCauses(served, updated, old, meta),
+    ...schemaCauses(served, updated, old, meta, subresource),
   ];
 }
 

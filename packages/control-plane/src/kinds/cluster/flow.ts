@@ -1,6 +1,7 @@
 import type { ApiObject } from '../../object.ts';
 import { labelProblems, subdomainProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
+import { conditionTypesCauses } from '../conditions.ts';
 import { Findings } from '../findings.ts';
 import { child, isPlain, items, look, number, type Plain, strings, text } from '../plain.ts';
 import { strategy, withStatus } from '../workloads/apps.ts';
@@ -143,6 +144,7 @@ export const flowSchemaStrategy = strategy({
   },
   prepareForCreate: withStatus(),
   causes: schemaCauses,
+  statusCauses: ({ status }) => conditionTypesCauses(status),
 });
 
 function levelCauses(object: ApiObject): StatusCause[] {
@@ -228,4 +230,5 @@ export const priorityLevelStrategy = strategy({
   },
   prepareForCreate: withStatus(),
   causes: levelCauses,
+  statusCauses: ({ status }) => conditionTypesCauses(status),
 });

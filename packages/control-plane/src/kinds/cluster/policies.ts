@@ -1,8 +1,10 @@
+import type { ApiObject } from '../../object.ts';
 import { invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
 import { pathSegmentProblems, qualifiedNameProblems, subdomainProblems } from '../../registry/names.ts';
 import type { Declaration } from '../../schema/cel/compile.ts';
 import type { StatusCause } from '../../status.ts';
 import { duplicateValue } from '../causes.ts';
+import { conditionsCauses } from '../conditions.ts';
 import { Findings } from '../findings.ts';
 import { child, isPlain, items, look, type Plain, strings, text } from '../plain.ts';
 import { strategy, withStatus } from '../workloads/apps.ts';
@@ -119,7 +121,19 @@ export const validatingPolicyStrategy = strategy({
       ...annotationCauses(spec, object.metadata.name ?? '', variables),
     ];
   },
+  statusCauses: policyStatusCauses,
 });
+
+/** What a policy's checker has found in its expressions, and the conditions. */
+function policyStatusCauses({ status }: ApiObject): StatusCause[] {
+  const findings = new Findings();
+  for (const [index, warning] of items(look(status, 'typeChecking'), 'expressionWarnings').entries()) {
+    const at = `status.typeChecking.expressionWarnings[${index}]`;
+    if (text(warning, 'warning') === '') findings.required(`${at}.warning`);
+    if (text(warning, 'fieldRef') === '') findings.required(`${at}.fieldRef`);
+  }
+  return [...findings.causes, ...conditionsCauses(status)];
+}
 
 /** Which objects a binding gives to its policy as parameters. */
 export function paramFindings(findings: Findings, ref: unknown): void {

@@ -1,8 +1,9 @@
 import type { ApiObject } from '../../object.ts';
+import { invalidValue } from '../../registry/errors.ts';
 import { labelProblems, qualifiedNameProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
 import { Findings } from '../findings.ts';
-import { strings } from '../plain.ts';
+import { child, look, preset, strings, text } from '../plain.ts';
 import { strategy } from '../workloads/apps.ts';
 
 const NAME_LABEL = 'kubernetes.io/metadata.name';
@@ -27,9 +28,23 @@ function finalizerCauses(namespace: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
+function phaseCauses({ metadata, status }: ApiObject): StatusCause[] {
+  const isDying = metadata.deletionTimestamp !== undefined;
+  const phase = text(look(status), 'phase');
+  if (phase === (isDying ? 'Terminating' : 'Active')) return [];
+  const why = isDying
+    ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
+    : "may only be 'Active' if `deletionTimestamp` is empty";
+  return [invalidValue('status.Phase', phase, why)];
+}
+
 export const namespaceStrategy = strategy({
   causes: finalizerCauses,
-  setDefaults: labelWithName,
+  statusCauses: phaseCauses,
+  setDefaults(namespace) {
+    labelWithName(namespace);
+    preset(child(namespace, 'status'), 'phase', 'Active');
+  },
   prepareForCreate(namespace) {
     labelWithName(namespace);
     const given = strings(namespace.spec, 'finalizers');

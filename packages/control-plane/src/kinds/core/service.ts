@@ -1,8 +1,11 @@
 import type { ApiObject } from '../../object.ts';
 import { forbiddenValue, invalidValue } from '../../registry/errors.ts';
+import { subdomainProblems } from '../../registry/names.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
-import { child, isPlain, items, look, number, preset, strings, text } from '../plain.ts';
+import { ipProblems, parseAddress } from '../addresses.ts';
+import { Findings } from '../findings.ts';
+import { child, isPlain, items, look, number, type Plain, preset, strings, text } from '../plain.ts';
 import type { Strategy } from '../workloads/apps.ts';
 import { balancerClassCauses, familiesOf, isReachable, serviceCauses } from './service-rules.ts';
 import { dropOfOldType, keepAllocated, needsHealthPort, needsNodePorts } from './service-types.ts';
@@ -29,6 +32,9 @@ function defaultService(service: ApiObject): void {
   const type = text(spec, 'type');
   if (isReachable(spec)) preset(spec, 'externalTrafficPolicy', 'Cluster');
   if (type === 'LoadBalancer') spec.allocateLoadBalancerNodePorts ??= true;
+  if (type === 'LoadBalancer') {
+    for (const point of pointsOf(service)) if (text(point, 'ip') !== '') point.ipMode ??= 'VIP';
+  }
   if (spec.sessionAffinity === 'None') delete spec.sessionAffinityConfig;
   if (type !== 'ExternalName') spec.internalTrafficPolicy ??= 'Cluster';
 }
@@ -99,11 +105,41 @@ function changeCauses(service: ApiObject, old: ApiObject): StatusCause[] {
   return causes;
 }
 
+const pointsOf = (service: ApiObject): Plain[] => items(look(service, 'status', 'loadBalancer'), 'ingress');
+
+/** Where a balancer is reached (`ValidateLoadBalancerStatus`); an address that was there before stays as it is written. */
+function balancerCauses(service: ApiObject, old: ApiObject): StatusCause[] {
+  const findings = new Findings();
+  const points = pointsOf(service);
+  const field = 'status.loadBalancer.ingress';
+  if (points.length > 0 && look(service, 'spec').type !== 'LoadBalancer') {
+    findings.forbidden(field, "may only be used when `spec.type` is 'LoadBalancer'");
+    return findings.causes;
+  }
+  const known = new Set(pointsOf(old).map((point) => text(point, 'ip')));
+  for (const [index, point] of points.entries()) {
+    const at = `${field}[${index}]`;
+    const [ip, hostname] = [text(point, 'ip'), text(point, 'hostname')];
+    if (ip !== '' && !known.has(ip)) findings.problems(`${at}.ip`, ip, ipProblems(ip));
+    if (point.ipMode === undefined) {
+      if (ip !== '') findings.required(`${at}.ipMode`, 'must be specified when `ip` is set');
+    } else if (ip === '') findings.forbidden(`${at}.ipMode`, 'may not be specified when `ip` is not set');
+    else findings.oneOf(`${at}.ipMode`, point.ipMode, ['Proxy', 'VIP']);
+    if (hostname === '') continue;
+    findings.problems(`${at}.hostname`, hostname, subdomainProblems(hostname));
+    if (parseAddress(hostname) !== undefined) {
+      findings.invalid(`${at}.hostname`, hostname, 'must be a DNS name, not an IP address');
+    }
+  }
+  return findings.causes;
+}
+
 export const serviceStrategy: Strategy = {
   setDefaults: defaultService,
-  prepareForCreate(service) {
+  prepareForCreate(service, { subresource }) {
     service.status = { loadBalancer: {} };
-    allocate(service);
+    // One that a write of its status makes gets no address.
+    if (subresource === '') allocate(service);
   },
   prepareForUpdate(service, old, { subresource }) {
     if (subresource !== '') return;
@@ -116,7 +152,7 @@ export const serviceStrategy: Strategy = {
   },
   validate: serviceCauses,
   validateUpdate(service, old, { subresource }) {
-    if (subresource === 'status') return [];
+    if (subresource === 'status') return balancerCauses(service, old);
     // Addresses are allocated before anything is judged, and what stands against that is told alone.
     const unfit = familiesOf(look(service, 'spec'));
     return unfit.length > 0 ? [...unfit] : [...changeCauses(service, old), ...serviceCauses(service)];

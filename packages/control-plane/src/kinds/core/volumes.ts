@@ -137,8 +137,13 @@ export const volumeStrategy = strategy({
   prepareForUpdate(volume, old, { subresource, now }) {
     if (subresource !== 'status') return;
     const status = child(volume, 'status');
-    if (status.phase === look(old, 'status').phase) return;
-    status.lastPhaseTransitionTime = `${now.toISOString().slice(0, 19)}Z`;
+    const before = look(old, 'status');
+    const time = status.lastPhaseTransitionTime ?? before.lastPhaseTransitionTime;
+    if (status.phase === before.phase) {
+      if (time !== undefined) status.lastPhaseTransitionTime = time;
+    } else if (time === before.lastPhaseTransitionTime) {
+      status.lastPhaseTransitionTime = `${now.toISOString().slice(0, 19)}Z`;
+    }
   },
   causes: volumeCauses,
   change(volume, old) {

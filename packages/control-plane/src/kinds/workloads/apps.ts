@@ -24,16 +24,18 @@ export function strategy(
   rules: Strategy & {
     readonly causes?: (object: ApiObject) => StatusCause[];
     readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];
+    /** What a write of the status is judged by; default: nothing. */
+    readonly statusCauses?: (object: ApiObject, old: ApiObject) => StatusCause[];
     /** The causes of the change come before those of the object; else after. */
     readonly changesFirst?: boolean;
   },
 ): Strategy {
-  const { causes, change, changesFirst = false, ...hooks } = rules;
+  const { causes, change, statusCauses, changesFirst = false, ...hooks } = rules;
   return {
     ...hooks,
     validate: (object) => causes?.(object) ?? [],
     validateUpdate: (object, old, context) => {
-      if (context.subresource === 'status') return [];
+      if (context.subresource === 'status') return statusCauses?.(object, old) ?? [];
       const own = causes?.(object) ?? [];
       const changes = change?.(object, old) ?? [];
       return changesFirst ? [...changes, ...own] : [...own, ...changes];

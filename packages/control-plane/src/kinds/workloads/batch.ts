@@ -215,6 +215,12 @@ export const jobStrategy = strategy({
       ...(look(object, 'spec', 'template', 'metadata').labels as Record<string, string>),
     };
   },
+  prepareForUpdate(object, old) {
+    // Those of the pods are defaults, which are there whenever a job is read.
+    if (Object.keys(object.metadata.labels ?? {}).length > 0) return;
+    const given = look(old, 'spec', 'template', 'metadata').labels as Record<string, string> | undefined;
+    if (given !== undefined) object.metadata.labels = { ...given };
+  },
   causes: (object) => [...ownSelectorCauses(object), ...wholeSpecCauses(look(object, 'spec'))],
   change: jobChange,
 });

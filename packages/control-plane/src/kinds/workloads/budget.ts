@@ -1,9 +1,12 @@
 import { invalidValue, unsupportedValue } from '../../registry/errors.ts';
 import type { StatusCause } from '../../status.ts';
+import { negativeCauses } from '../causes.ts';
+import { conditionsCauses } from '../conditions.ts';
 import { look } from '../plain.ts';
 import { strategy } from './apps.ts';
 import { intOrPercentCauses, selectorCauses } from './template.ts';
 
+const COUNTS = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'];
 const POLICIES = ['AlwaysAllow', 'IfHealthyBudget'];
 
 /** A percentage of more than all. */
@@ -32,4 +35,8 @@ export const budgetStrategy = strategy({
     }
     return causes;
   },
+  statusCauses: ({ status }) => [
+    ...conditionsCauses(status),
+    ...COUNTS.flatMap((count) => negativeCauses(`status.${count}`, look(status)[count])),
+  ],
 });

@@ -109,6 +109,11 @@ export class AppliedReader {
     }
   }
 
+  /** Top-level fields of which an endpoint may write some parts and not others. */
+  private isLookedInto(key: string): boolean {
+    return key === 'metadata' || (key === 'status' && this.scope.ignoredStatus !== undefined);
+  }
+
   private readMap(
     value: Record<string, unknown>,
     node: SchemaNode | undefined,
@@ -126,7 +131,7 @@ export class AppliedReader {
       const element = fieldElement(key);
       const inner = value[key];
       let set =
-        at.top?.length === 0 && key === 'metadata' && isRecord(inner)
+        at.top?.length === 0 && this.isLookedInto(key) && isRecord(inner)
           ? this.readMap(inner, type.node, below, { isResource: false, depth: at.depth + 1, top: [element] })
           : this.readValue(inner, type.node, below, at.depth + 1);
       if (

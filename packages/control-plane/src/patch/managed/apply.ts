@@ -57,7 +57,8 @@ function relevant(applied: ApiObject, scope: Scope): ApiObject {
   const copy: ApiObject = { ...applied, metadata };
   // kubectl once wrote `creationTimestamp: null` into every manifest; null means nothing here.
   if (creationTimestamp != null) copy.metadata.creationTimestamp = creationTimestamp;
-  for (const field of scope.ignored) delete copy[field];
+  for (const field of scope.ignored) if (field !== 'metadata') delete copy[field];
+  if (scope.ignored.has('metadata')) copy.metadata = withSystemFields({}, {}, copy.metadata);
   return copy;
 }
 

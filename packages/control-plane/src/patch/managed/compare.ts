@@ -70,6 +70,10 @@ const UNTRACKED_META = new Set([
 export interface Scope {
   /** Top-level fields that this endpoint does not write. */
   readonly ignored: ReadonlySet<string>;
+  /** Likewise, fields of the metadata. */
+  readonly ignoredMeta?: ReadonlySet<string>;
+  /** Likewise, fields of the status. */
+  readonly ignoredStatus?: ReadonlySet<string>;
 }
 
 function compareMap(
@@ -144,12 +148,23 @@ export function compareObjects(
   scope: Scope,
 ): Changes {
   const top: Skip = (key) => key === 'apiVersion' || key === 'kind' || key === 'metadata' || scope.ignored.has(key);
-  const body = compareMap(old, next, node, true, top);
+  const body = compareMap(pick(old, scope), pick(next, scope), node, true, top);
+  if (scope.ignored.has('metadata')) return body;
   const metaNode = fieldType(undefined, 'metadata', true).node;
   const meta = compareMap(own(old, 'metadata') ?? {}, own(next, 'metadata') ?? {}, metaNode, false, (key) =>
-    UNTRACKED_META.has(key),
+    isUntracked(key, scope),
   );
   return { changed: withMeta(body.changed, meta.changed), removed: withMeta(body.removed, meta.removed) };
+}
+
+const isUntracked = (field: string, scope: Scope): boolean =>
+  UNTRACKED_META.has(field) || scope.ignoredMeta?.has(field) === true;
+
+/** The object without the fields of its status that this endpoint does not write. */
+function pick(object: Record<string, unknown>, { ignoredStatus }: Scope): Record<string, unknown> {
+  const { status } = object;
+  if (ignoredStatus === undefined || !isRecord(status)) return object;
+  return { ...object, status: Object.fromEntries(Object.entries(status).filter(([key]) => !ignoredStatus.has(key))) };
 }
 
 function withMeta(body: FieldSet | undefined, meta: FieldSet | undefined): FieldSet | undefined {
@@ -163,5 +178,7 @@ export function isTracked(path: readonly string[], scope: Scope): boolean {
   if (first === undefined) return true;
   const name = first.slice(2);
   if (name === 'apiVersion' || name === 'kind' || scope.ignored.has(name)) return false;
-  return name !== 'metadata' || (second !== undefined && !UNTRACKED_META.has(second.slice(2)));
+  const field = second?.slice(2);
+  if (name === 'status') return field === undefined || scope.ignoredStatus?.has(field) !== true;
+  return name !== 'metadata' || (field !== undefined && !isUntracked(field, scope));
 }

@@ -22,10 +22,29 @@ export interface UpdateInput {
 const NOTHING: ReadonlySet<string> = new Set();
 const STATUS: ReadonlySet<string> = new Set(['status']);
 const SPEC: ReadonlySet<string> = new Set(['spec']);
+const ALL_META: ReadonlySet<string> = new Set(['spec', 'metadata']);
+
+/** What writers of the status of a built-in kind get no ownership of beside the spec (`GetResetFields`). */
+const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
+  ...[
+    'admissionregistration.k8s.io/validatingadmissionpolicies',
+    'flowcontrol.apiserver.k8s.io/flowschemas',
+    'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations',
+    'networking.k8s.io/servicecidrs',
+    'storage.k8s.io/volumeattachments',
+  ].map((id): [string, Scope] => [id, { ignored: ALL_META }]),
+  ['apps/deployments', { ignored: SPEC, ignoredMeta: new Set(['labels']) }],
+  ['/pods', { ignored: SPEC, ignoredMeta: new Set(['deletionTimestamp', 'ownerReferences']) }],
+  ['certificates.k8s.io/certificatesigningrequests', { ignored: SPEC, ignoredStatus: new Set(['conditions']) }],
+]);
 
 /** The fields that an endpoint does not write, so that a write there gives nobody ownership of them. */
 export function scopeOf(kind: KindDefinition, subresource: string): Scope {
-  if (subresource === 'status') return { ignored: SPEC };
+  if (subresource === 'status') {
+    if (kind.custom) return { ignored: ALL_META };
+    return STATUS_RESETS.get(`${kind.group}/${kind.plural}`) ?? { ignored: SPEC };
+  }
+  if (subresource === 'approval') return { ignored: SPEC, ignoredStatus: new Set(['certificate']) };
   return { ignored: subresource === '' && kind.subresources?.status === true ? STATUS : NOTHING };
 }
 

@@ -1,0 +1,123 @@
+import type { Timer } from '../clock.ts';
+import type { ApiObject } from '../object.ts';
+import type { Registry } from './registry.ts';
+
+/** How long kube-apiserver keeps events unless told otherwise (`--event-ttl`), in milliseconds. */
+export const EVENT_TTL_MS = 3_600_000;
+
+/** Events written within so many milliseconds of each other go together, as those that share one of etcd's leases do. */
+const SHARED_MS = 60_000;
+const RESOURCE = '/events';
+
+interface Key {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Events by the last of the milliseconds in which they may have been written, oldest first. What it holds grows with the events, not with their writes. */
+class Batches {
+  readonly #batches = new Map<number, Map<string, Key>>();
+  readonly #batchOf = new Map<string, number>();
+
+  /** An event was written at `time`. */
+  note(key: Key, time: number): void {
+    const id = `${key.namespace}/${key.name}`;
+    const end = (Math.floor(time / SHARED_MS) + 1) * SHARED_MS;
+    if (this.#batchOf.get(id) === end) return;
+    this.forget(key);
+    this.#batchOf.set(id, end);
+    const batch = this.#batches.get(end);
+    if (batch === undefined) this.#batches.set(end, new Map([[id, key]]));
+    else batch.set(id, key);
+  }
+
+  forget({ namespace, name }: Key): void {
+    const id = `${namespace}/${name}`;
+    const end = this.#batchOf.get(id);
+    if (end === undefined) return;
+    this.#batchOf.delete(id);
+    const batch = this.#batches.get(end);
+    batch?.delete(id);
+    if (batch?.size === 0) this.#batches.delete(end);
+  }
+
+  /** The end of the oldest batch. There are as many as the time that events are kept has minutes. */
+  oldest(): number | undefined {
+    return this.#batches.size === 0 ? undefined : Math.min(...this.#batches.keys());
+  }
+
+  /** Forgets a batch and tells what was in it. */
+  take(end: number): readonly Key[] {
+    const keys = [...(this.#batches.get(end)?.values() ?? [])];
+    for (const key of keys) this.forget(key);
+    return keys;
+  }
+}
+
+const timeOf = (text: unknown): number => {
+  const time = typeof text === 'string' ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(time) ? 0 : time;
+};
+
+/** When a stored event was last written, as far as it tells itself. */
+function lastWrite(json: string): number {
+  const event = JSON.parse(json) as ApiObject & { series?: { lastObservedTime?: unknown } };
+  const times = [event.metadata.creationTimestamp, event.lastTimestamp, event.eventTime];
+  return Math.max(...[...times, event.series?.lastObservedTime].map(timeOf));
+}
+
+/**
+ * Removes each event when it has not been written for `ttlMs` milliseconds, or up to a minute later; 0: never. One timer for all of them.
+ * Events of a store that was opened count from the latest time that they name. Returns the way out.
+ */
+export function expireEvents(registry: Registry, ttlMs: number): () => void {
+  if (ttlMs <= 0) return () => undefined;
+  const { store, clock } = registry;
+  const batches = new Batches();
+  let timer: Timer | undefined;
+
+  /** What is written later ends later: a timer that is set stands. */
+  const schedule = (): void => {
+    if (timer !== undefined) return;
+    const oldest = batches.oldest();
+    if (oldest === undefined) return;
+    timer = clock.setTimeout(expire, Math.max(0, oldest + ttlMs - clock.now().getTime()));
+  };
+
+  function expire(): void {
+    timer = undefined;
+    const now = clock.now().getTime();
+    const due: Key[] = [];
+    for (let end = batches.oldest(); end !== undefined && end + ttlMs <= now; end = batches.oldest()) {
+      due.push(...batches.take(end));
+    }
+    for (const key of due) remove(key);
+    // Those that there was no room to remove are still there.
+    store.settled().catch(() => {
+      for (const key of due) batches.note(key, clock.now().getTime());
+      schedule();
+    });
+    schedule();
+  }
+
+  function remove({ namespace, name }: Key): void {
+    const served = registry.kinds.find('', 'v1', 'events');
+    const record = store.get(RESOURCE, namespace, name);
+    if (served !== undefined && record !== undefined) registry.remove(served, record);
+  }
+
+  const start = clock.now().getTime();
+  for (const { namespace, name, json } of store.list(RESOURCE).records) {
+    batches.note({ namespace, name }, Math.min(start, Math.max(start - ttlMs, lastWrite(json))));
+  }
+  const unsubscribe = store.subscribe(RESOURCE, ({ type, record: { namespace, name } }) => {
+    if (type === 'DELETED') batches.forget({ namespace, name });
+    else batches.note({ namespace, name }, clock.now().getTime());
+    schedule();
+  });
+  schedule();
+  return () => {
+    timer?.cancel();
+    unsubscribe();
+  };
+}
