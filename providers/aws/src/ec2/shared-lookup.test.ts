@@ -25,36 +25,41 @@ function held() {
   return { clock, lookup, asked, answers, signals };
 }
 
+const started = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 test('those that come while a request is under way are asked for together by the next, never by the one that began before', async () => {
   const { clock, lookup, asked, answers } = held();
-  const found = ['a', 'b', 'c'].map((value) => lookup.find(value, never));
+  const first = lookup.find('a', never);
+  await started();
   expect(asked).toEqual([['a']]);
+  const others = ['b', 'c'].map((value) => lookup.find(value, never));
   answers[0]?.resolve([{ InstanceId: 'a' }]);
-  expect(await found[0]).toEqual([{ InstanceId: 'a' }]);
+  expect(await first).toEqual([{ InstanceId: 'a' }]);
   await clock.advance(2_000);
   expect(asked).toEqual([['a'], ['b', 'c']]);
   answers[1]?.resolve([{ InstanceId: 'c' }]);
-  expect(await Promise.all(found.slice(1))).toEqual([[], [{ InstanceId: 'c' }]]);
+  expect(await Promise.all(others)).toEqual([[], [{ InstanceId: 'c' }]]);
 });
 
-test('a thousand are five requests', async () => {
+test('a thousand that come at once are five requests', async () => {
   const { clock, lookup, asked, answers } = held();
-  const found = Array.from({ length: 1_001 }, (_, i) => lookup.find(`i-${i}`, never));
-  for (let i = 0; i < 6; i++) {
-    answers[i]?.resolve([]);
+  const found = Array.from({ length: 1_000 }, (_, i) => lookup.find(`i-${i}`, never));
+  for (let i = 0; i < 5; i++) {
     await clock.advance(2_000);
+    answers[i]?.resolve([]);
   }
   await Promise.all(found);
-  expect(asked.map(({ length }) => length)).toEqual([1, 200, 200, 200, 200, 200]);
+  expect(asked.map(({ length }) => length)).toEqual([200, 200, 200, 200, 200]);
 });
 
 test('a request that fails fails all that it was for, and the next goes on', async () => {
-  const { lookup, answers } = held();
+  const { clock, lookup, answers } = held();
   const first = lookup.find('a', never);
+  await started();
   const second = lookup.find('b', never);
   answers[0]?.reject(new Error('throttled'));
   await expect(first).rejects.toThrow('throttled');
-  await new Promise(setImmediate);
+  await clock.advance(2_000);
   answers[1]?.resolve([{ InstanceId: 'b' }]);
   expect(await second).toEqual([{ InstanceId: 'b' }]);
 });
@@ -64,6 +69,7 @@ test('who gives up is let go at once; the request ends when nobody waits for it'
   const [one, two] = [new AbortController(), new AbortController()];
   const first = lookup.find('a', one.signal);
   const second = lookup.find('b', two.signal);
+  await started();
   two.abort(new Error('second left'));
   await expect(second).rejects.toThrow('second left');
   expect(signals[0]?.aborted).toBe(false);
@@ -71,5 +77,5 @@ test('who gives up is let go at once; the request ends when nobody waits for it'
   await expect(first).rejects.toThrow('first left');
   expect(signals[0]?.aborted).toBe(true);
   await new Promise(setImmediate);
-  expect(asked).toEqual([['a']]);
+  expect(asked).toEqual([['a', 'b']]);
 });

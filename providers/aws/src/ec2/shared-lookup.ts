@@ -76,7 +76,7 @@ export class SharedLookup<T> {
 
   /** Who asks again and is alone does not wait, and a full request neither. */
   async #gather(): Promise<void> {
-    const left = this.#lastAt + GATHER_MS - this.#clock.now().getTime();
+    const left = this.#lastAt + GATHER_MS - this.#clock.monotonic();
     const alone = this.#waiting.length === 1 && this.#last.every((value) => value === this.#waiting[0]?.value);
     if (left > 0 && !alone && this.#waiting.length < this.#most) await sleep(this.#clock, left, NEVER);
   }
@@ -93,7 +93,7 @@ export class SharedLookup<T> {
 
   async #round(round: readonly Waiting<T>[]): Promise<void> {
     if (round.length === 0) return;
-    this.#lastAt = this.#clock.now().getTime();
+    this.#lastAt = this.#clock.monotonic();
     this.#last = round.map(({ value }) => value);
     const nobody = new AbortController();
     const there = new Set(round);
