@@ -4,7 +4,8 @@ import type { FaultRule } from '@mcm/provider-local';
 import { Dice } from '../dice.ts';
 import type { Mishap } from '../network.ts';
 import type { Outcome } from '../random-history.ts';
-import { DRAIN_TIMEOUT_MS, MachineWorld } from './machine-world.ts';
+import { type Defect, DRAIN_TIMEOUT_MS, MachineWorld } from './machine-world.ts';
+import { MuteJudge } from './mute-judge.ts';
 
 const MAX_ACTS = 12;
 const MAX_MACHINES = 4;
@@ -47,11 +48,13 @@ class MachineHistory {
   readonly #world: MachineWorld;
   readonly #dice: Dice;
   readonly #acts: readonly (() => Promise<void> | void)[];
+  readonly #mute: MuteJudge;
   #named = 0;
   #silenced = false;
 
   constructor(world: MachineWorld, seed: number) {
     this.#world = world;
+    this.#mute = new MuteJudge(world.clock, world.eyes);
     this.#dice = new Dice(seed + 2_000_000);
     const often = [() => this.#create(), () => this.#delete(), () => this.#delete(), () => this.#faultyCloud()];
     this.#acts = [
@@ -267,8 +270,12 @@ class MachineHistory {
 
   async #until(what: string, missing: () => readonly string[], maxMs = CALM_MS): Promise<number> {
     const { clock, witness } = this.#world;
+    const done = (): boolean => {
+      for (const text of this.#mute.look()) witness.violate(`(f) ${text}`);
+      return missing().length === 0;
+    };
     try {
-      return await clock.runUntil(() => missing().length === 0, { maxMs });
+      return await clock.runUntil(done, { maxMs });
     } catch {
       witness.violate(`not within ${maxMs} ms: ${what}; ${missing().join('; ')}`);
       return maxMs;
@@ -310,7 +317,7 @@ class MachineHistory {
     // Pods with volumes go one after the other, and each says anew what holds it up.
     if (eyes.pods.store.byIndex('node', name).some((pod) => eyes.volumesOf(pod).length > 0)) return;
     const said = this.#world.machines().filter((machine) => machine.metadata.name === name && isGoing(machine));
-    for (const machine of said.filter((each) => !/Waiting: |disruption budget/.test(saidBy(each))))
+    for (const machine of said.filter((each) => !/Waiting: \S|Drain failed due to - /.test(saidBy(each))))
       witness.violate(`(f) ${name} waits for a budget and does not say so: ${saidBy(machine)}`);
     await clock.advance(BLOCKED_MS);
     const about = writes.slice(written).filter((write) => write.split('/').includes(name));
@@ -346,8 +353,8 @@ class MachineHistory {
 }
 
 /** Plays the history of a seed. Same seed, same history, to the byte. */
-export async function playMachines(seed: number): Promise<Outcome> {
-  const world = await MachineWorld.start(seed);
+export async function playMachines(seed: number, defect: Defect = {}): Promise<Outcome> {
+  const world = await MachineWorld.start(seed, defect);
   try {
     await new MachineHistory(world, seed).run();
   } catch (error) {

@@ -48,6 +48,12 @@ const USER_DATA = 'user-data-7c2b';
 
 export const DRAIN_TIMEOUT_MS = 600_000;
 
+/** A controller that is broken on purpose, to see that it is caught: each wraps what it speaks to. */
+export interface Defect {
+  readonly kube?: (transport: Transport, clock: VirtualClock) => Transport;
+  readonly cloud?: (transport: Transport) => Transport;
+}
+
 type Plane = Pick<ControlPlane, 'fetch' | 'close'>;
 
 interface Process {
@@ -79,9 +85,11 @@ export class MachineWorld {
   readonly #end = new AbortController();
   readonly #processes = new Set<Process>();
   readonly #restartAfterMs: number;
+  readonly #defect: Defect;
 
-  private constructor(seed: number, clock: VirtualClock, plane: Plane) {
+  private constructor(seed: number, clock: VirtualClock, plane: Plane, defect: Defect) {
     this.clock = clock;
+    this.#defect = defect;
     this.#plane = plane;
     this.#random = seededRandom(seed + 2);
     this.#restartAfterMs = 1_000 * (seed % 11);
@@ -126,7 +134,7 @@ export class MachineWorld {
     return this.witness.violations;
   }
 
-  static async start(seed: number): Promise<MachineWorld> {
+  static async start(seed: number, defect: Defect = {}): Promise<MachineWorld> {
     const clock = new VirtualClock();
     const random = seededRandom(seed);
     let world: MachineWorld | undefined;
@@ -142,7 +150,7 @@ export class MachineWorld {
         if (['create', 'update', 'patch', 'delete'].includes(verb)) world?.writes.push(`${verb} ${what}`);
       },
     });
-    world = new MachineWorld(seed, clock, plane);
+    world = new MachineWorld(seed, clock, plane, defect);
     await world.#furnish();
     world.startProcess();
     return world;
@@ -178,14 +186,14 @@ export class MachineWorld {
     this.#processes.add(process);
     const log = this.log.with({ process: USER_AGENT });
     const random = this.#random;
-    const transport = life.wrap(
-      this.network.wire('machine-controller', this.#judged(handlerTransport(this.#plane.fetch))),
-    );
+    const { kube = (sound) => sound, cloud = (sound) => sound } = this.#defect;
+    const wire = this.network.wire('machine-controller', this.#judged(handlerTransport(this.#plane.fetch)));
+    const transport = life.wrap(kube(wire, this.clock));
     const client = createClient({ transport, userAgent: USER_AGENT, clock, random });
     const controller = buildMachineController({
       driver: createLocalDriver({
         clock,
-        connect: () => life.wrap(this.network.cloudWire('machine-controller', this.#cloudTransport())),
+        connect: () => life.wrap(cloud(this.network.cloudWire('machine-controller', this.#cloudTransport()))),
       }),
       control: client,
       target: client,
@@ -241,6 +249,7 @@ export class MachineWorld {
       const pod = name ? this.eyes.pods.store.get(`${NAMESPACE}/${name}`) : undefined;
       const leaves = pod && (eviction ? request.method === 'POST' : request.method === 'DELETE');
       const before: Pod | undefined = leaves ? pod : undefined;
+      if (before && eviction) this.oracle.asksToEvict(before);
       if (before && !eviction) this.oracle.beforePodLeaves(before, 'delete');
       const answer = await transport(request);
       // Whether an eviction is granted is the server's to say; what it meant is judged on what was so before.

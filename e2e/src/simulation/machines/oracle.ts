@@ -43,6 +43,10 @@ export class Oracle {
   readonly #attachedAt = new Map<string, number>();
   /** When a node was last ready. */
   readonly #readyAt = new Map<string, number>();
+  /** Since when nothing kept a machine, by UID, from being drained. */
+  readonly #drainableSince = new Map<string, number>();
+  /** Pods, by UID, of which a controller ever asked that they go. */
+  readonly #asked = new Set<string>();
   #blindUntil = 0;
   /** The furthest that a process's clock was ever ahead. */
   #aheadMs = 0;
@@ -88,10 +92,39 @@ export class Oracle {
     if (change.type === 'added') witness.note('state', `machine ${name} appeared`);
     if (change.type === 'deleted') this.#gone(object);
     if (change.type !== 'updated') return;
+    this.#noteDrainable(object);
     const before = change.old.status?.currentStatus?.phase || 'new';
     if (before !== phase) witness.note('state', `machine ${name}: ${before} → ${phase}`);
     const said = object.status?.lastOperation?.description ?? '';
     if (said !== change.old.status?.lastOperation?.description) witness.note('state', `machine ${name} says: ${said}`);
+  }
+
+  /** Not while its VM is still being made, nor while the breaker holds what only fell silent. */
+  #noteDrainable({ metadata: { uid, deletionTimestamp }, spec, status }: Machine): void {
+    const held = status?.lastOperation?.description?.includes('too many machines') ?? false;
+    if (!deletionTimestamp || !spec.providerID || held) this.#drainableSince.delete(uid);
+    else if (!this.#drainableSince.has(uid)) this.#drainableSince.set(uid, this.#now());
+  }
+
+  /** A controller is about to ask the server for an eviction. */
+  asksToEvict(pod: Pod): void {
+    this.#asked.add(pod.metadata.uid);
+  }
+
+  /** (c): a pod that nothing kept, and that is forced at the deadline without ever having been asked to go. */
+  #judgeNeverAsked(machine: Machine, pod: Pod): void {
+    const { name, uid } = pod.metadata;
+    const app = this.#o.apps.get(pod.metadata.labels?.app ?? '');
+    const free = app !== undefined && app.minAvailable === undefined && !app.volumes;
+    if (!free || this.#asked.has(uid) || this.#now() < this.#blindUntil + UNRESPONSIVE_MS) return;
+    const since = Math.max(
+      this.#drainableSince.get(machine.metadata.uid) ?? Number.POSITIVE_INFINITY,
+      this.#boundAt.get(uid) ?? Number.POSITIVE_INFINITY,
+    );
+    const forced = /^(1|t|T|TRUE|true|True)$/.test(label(machine, 'force-deletion') ?? '');
+    if (!forced && this.#now() > since + UNRESPONSIVE_MS) {
+      this.#violate('c', `pod ${name} is forced off ${pod.spec.nodeName}, and nobody had ever tried to evict it`);
+    }
   }
 
   /** (b), the moment itself: a Machine may not go before its VM has. */
@@ -125,14 +158,17 @@ export class Oracle {
     }
   }
 
-  /** (a): called after every answer of the cloud. */
+  /**
+   * (a): called after every answer of the cloud. By name, which no two machines of a history share: the idempotency
+   * token is the controller's own word for whose a VM is.
+   */
   countVms(): void {
     const living = new Map<string, string>();
-    for (const { id, clientToken = '', name, state } of this.#o.instances()) {
+    for (const { id, name, state } of this.#o.instances()) {
       if (state === 'terminated' || state === 'shutting-down') continue;
-      const other = living.get(clientToken);
+      const other = living.get(name);
       if (other !== undefined) this.#violate('a', `two VMs for ${name}: ${other} and ${id}`);
-      living.set(clientToken, id);
+      living.set(name, id);
     }
   }
 
@@ -189,6 +225,7 @@ export class Oracle {
       return;
     }
     if (verb === 'delete') {
+      this.#judgeNeverAsked(machine, pod);
       // A pod that did not end in its grace and half a minute is deleted without it.
       const due = millis(pod.metadata.deletionTimestamp) + LAG_MS;
       if (!this.#mayForce(machine) && !(this.#now() + this.#aheadMs >= due)) {

@@ -222,6 +222,11 @@ test.each<[row: string, observation: MachineObservation, actions: string[]]>([
     see(dying(terminating(T1)), { calls: { running: { kind: 'create', since: NOON } } }),
     [],
   ],
+  [
+    'and told when it takes long',
+    see(dying(terminating(T1)), { calls: { running: { kind: 'create', since: new Date(NOON.getTime() - 4_000) } } }),
+    ['writeStatus'],
+  ],
 ])('%s', (_row, observation, actions) => {
   expect(verbs(planDeletion(observation, NOON).actions)).toEqual(actions);
 });
@@ -339,4 +344,24 @@ test('S-D6 a drain that is forced goes on without the cordon that fails', () => 
   expect(verbs(planDeletion(see(dying(terminating(T2)), { node: node(), drain }), NOON).actions)).toEqual([
     'call delete',
   ]);
+});
+
+test.each([
+  ['create', T1, "Waiting: the driver's create is under way; a deletion beside it could miss the VM."],
+  ['status', T1, "Waiting: the driver's status is under way, which tells the node of the VM."],
+] as const)('a %s that takes long is told by name, once', (kind, said, told) => {
+  const since = new Date(NOON.getTime() - 4_000);
+  const { node: _none, ...rest } = see(dying(terminating(said)), { calls: { running: { kind, since } } });
+  const machineOf = (text: string): Machine => {
+    const machine = dying(terminating(text));
+    return { ...machine, metadata: { ...machine.metadata, labels: {} } };
+  };
+  const look = (text: string, at = NOON) => planDeletion({ ...rest, machine: machineOf(text) }, at);
+  const [write] = look(said).actions;
+  const description = write?.do === 'writeStatus' ? write.status.lastOperation?.description : undefined;
+  expect(description).toBe(`${told} ${T1}`);
+  expect(look(description ?? '').actions).toEqual([]);
+  const soon = look(said, new Date(NOON.getTime() - 2_000));
+  expect(soon.actions).toEqual([]);
+  expect(soon.next).toEqual({ kind: 'waitUntil', instant: new Date(NOON.getTime() - 1_000) });
 });

@@ -15,7 +15,7 @@ import type { MachineError } from '../driver/errors.ts';
 import { isOutOfService } from '../node/taints.ts';
 import { heldBecause, isHeld } from './breaker.ts';
 import { isHealthy } from './conditions.ts';
-import type { MachineObservation, SettledCall } from './observation.ts';
+import type { MachineObservation, RunningCall, SettledCall } from './observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './plan.ts';
 import { type Backoff, DELETE_RETRY, isTransient, LOOKUP_RETRY, retryAfter } from './retry.ts';
 import { hasReached, isSimilarStatus, type Operation, withOperation, withPhase } from './status.ts';
@@ -41,7 +41,7 @@ export function planDeletion(o: MachineObservation, now: Date): Plan {
   if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return wait('not ours to finish');
   if (calls.running?.overdue) return planOverdue(o, calls.running.overdue);
   if (calls.running && calls.running.kind !== 'delete' && calls.running.kind !== 'status') {
-    return wait(`the driver's ${calls.running.kind} is under way; a deletion beside it could miss the VM`);
+    return planBeside(o, calls.running, now);
   }
   const held = planHeld(o, now);
   if (held) return held;
@@ -72,6 +72,18 @@ const operation = (description: string, state: MachineState = 'Processing'): Ope
   state,
   type: 'Delete',
 });
+
+/** A call of before the deletion goes on. One that does not end soon is told, as whoever deleted the machine waits for it. */
+function planBeside(o: MachineObservation, { kind, since }: RunningCall, now: Date): Plan {
+  const because = `the driver's ${kind} is under way; a deletion beside it could miss the VM`;
+  const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
+  if (now < announceAt) return wait(because, announceAt);
+  return {
+    actions: say(o, operation(at('getVmStatus', `Waiting: ${because}.`)), now),
+    next: { kind: 'wait' },
+    because,
+  };
+}
 
 /**
  * The driver ignores its signal. A second call beside the first could miss what that still does to the VM, so the
@@ -132,7 +144,8 @@ function planLookup(o: MachineObservation, now: Date): Plan | undefined {
   }
   if (o.node) return act('the Node points back to the machine', { do: 'labelNode', nodeName: o.node.metadata.name });
   if (!o.driver.status || hasReached(machine.status, 'drain')) return undefined;
-  if (calls.running) return calls.running.kind === 'status' ? wait('the VM is looked up') : undefined;
+  if (calls.running?.kind === 'status') return planLookupBeside(o, calls.running, now);
+  if (calls.running) return undefined;
   if (calls.last?.kind === 'delete') return undefined;
   if (calls.last?.kind !== 'status') return act('which node is it?', { do: 'call', call: 'status' });
   const { outcome } = calls.last;
@@ -142,6 +155,18 @@ function planLookup(o: MachineObservation, now: Date): Plan | undefined {
   }
   if (GO_ON.has(outcome.error.code)) return undefined;
   return planRetry(o, calls.last, outcome.error, LOOKUP_RETRY[outcome.error.code], lookupFailed(outcome.error), now);
+}
+
+/** The cloud is asked for the node name, and takes its time. */
+function planLookupBeside(o: MachineObservation, { since }: RunningCall, now: Date): Plan {
+  const because = "the driver's status is under way, which tells the node of the VM";
+  const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
+  if (now < announceAt) return wait(because, announceAt);
+  return {
+    actions: say(o, operation(at('getVmStatus', `Waiting: ${because}.`)), now),
+    next: { kind: 'wait' },
+    because,
+  };
 }
 
 function lookupFailed(error: MachineError): string {
