@@ -4,6 +4,7 @@ import type { Guards } from '../disruption/guards.ts';
 import { planRepairs, type RepairPlan } from '../disruption/repairs.ts';
 import { countsTerminating, SAFEGUARD_DEFAULTS } from '../disruption/safeguards.ts';
 import { isTerminating } from '../set/machines.ts';
+import { isSlotName } from '../set/slots.ts';
 import { countMachines } from '../set/status.ts';
 import { type Limits, limitsOf } from './limits.ts';
 import { syncedSet } from './new-set.ts';
@@ -107,6 +108,7 @@ function repairsOf(
   const account = (set: MachineSet) => ({
     replicas: set.spec.replicas ?? 0,
     machines: machines.get(set.metadata.uid) ?? [],
+    isOurs: ({ metadata }: Machine) => isSlotName(set.metadata, metadata.name),
   });
   return planRepairs({
     replicas: deployment.spec.replicas ?? 0,

@@ -101,6 +101,28 @@ describe('room', () => {
   });
 });
 
+test.each([
+  [0, 0],
+  [JOIN_PATIENCE_MS / 60_000 - 1, 0],
+  [JOIN_PATIENCE_MS / 60_000, 1],
+])(
+  'after a take-over a machine that the original made %i minutes ago and that has not joined counts as a repair, not for ever: room for %i',
+  (age, room) => {
+    const current = {
+      ...account(1, [machine('theirs', { phase: 'Pending', age })]),
+      isOurs: ({ metadata }: Machine) => metadata.name !== 'theirs',
+    };
+    const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
+    const taken = ledgerOf(input({ replicas: 9, unavailable: 2, current, old: [account(9, old)] }));
+    expect(repairRoom(taken, 1)).toBe(room);
+    // One of ours without the mark is the rollout's.
+    const ours = { ...current, isOurs: () => true };
+    expect(
+      repairRoom(ledgerOf(input({ replicas: 9, unavailable: 2, current: ours, old: [account(9, old)] })), 2),
+    ).toBeGreaterThan(0);
+  },
+);
+
 const phases = [
   'Running',
   'Failed',

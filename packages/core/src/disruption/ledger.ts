@@ -9,6 +9,11 @@ export interface LedgerSet {
   readonly machines: readonly Machine[];
   /** Places that lost their machine and have no other one yet; absent: those whose machine is still on its way out. */
   readonly lost?: number;
+  /**
+   * Whether a machine was made by this controller, which marks those that take the place of another; absent: all were.
+   * Nobody can tell of others what they were made for.
+   */
+  readonly isOurs?: (machine: Machine) => boolean;
 }
 
 /** What a deployment, or a set of its own, is short of and may give up. */
@@ -53,7 +58,9 @@ export interface Ledger {
   readonly underWay: number;
   /**
    * Places whose machine was lost, until another one stands there: by a mark on the successor, which outlives the former
-   * machine. What an old set makes counts with or without it.
+   * machine. What an old set makes counts with or without it, and so does what another controller made: after a
+   * take-over a repair that the original began is not told from a step of its rollout, and both are over when the machine
+   * has joined.
    */
   readonly repairing: number;
   /** Of those, how many still have their former machine. */
@@ -86,7 +93,7 @@ interface Tally {
   oldestJoining: number;
 }
 
-function tallyOf({ machines }: LedgerSet, { leaving, now }: Pick<LedgerInput, 'leaving' | 'now'>): Tally {
+function tallyOf({ machines, isOurs }: LedgerSet, { leaving, now }: Pick<LedgerInput, 'leaving' | 'now'>): Tally {
   const tally: Tally = {
     available: 0,
     failed: 0,
@@ -115,7 +122,7 @@ function tallyOf({ machines }: LedgerSet, { leaving, now }: Pick<LedgerInput, 'l
       if (since + JOIN_PATIENCE_MS <= now.getTime()) tally.late++;
       else {
         tally.joining++;
-        if (isReplacement(machine)) tally.successors++;
+        if (isReplacement(machine) || isOurs?.(machine) === false) tally.successors++;
         tally.oldestJoining = Math.min(tally.oldestJoining, since);
       }
     }

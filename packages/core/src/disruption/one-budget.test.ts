@@ -43,6 +43,8 @@ const history = fc.record({
   unavailable: fc.nat(3),
   limit: fc.integer({ min: 1, max: 3 }),
   acts: fc.array(act, { minLength: 20, maxLength: 120 }),
+  /** So many acts happen under the original, which marks nothing and keeps to nothing; 0: ours has always been there. */
+  before: fc.oneof(fc.constant(0), fc.nat(40)),
 });
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
@@ -72,6 +74,10 @@ class Model {
   /** The last one is the current one. */
   sets: Staffed[] = [];
   readonly broken: string[] = [];
+  /** The original is at work. */
+  original = false;
+  /** UIDs of what it made. */
+  readonly foreign = new Set<string>();
 
   constructor({ replicas, surge, unavailable, limit }: History) {
     this.replicas = replicas;
@@ -96,7 +102,9 @@ class Model {
 
   born(phase: 'Running' | 'Pending', replacement = false): Machine {
     const age = (NOW.getTime() - this.now) / 60_000;
-    return machine(`m${++named}`, { phase, age, replacement });
+    const made = machine(`m${++named}`, { phase, age, replacement: replacement && !this.original });
+    if (this.original) this.foreign.add(made.metadata.uid);
+    return made;
   }
 
   get most(): number {
@@ -111,6 +119,7 @@ class Model {
       replicas: one.set.spec.replicas ?? 0,
       machines: one.machines,
       lost: one.lost.count(one.set, this.alive(one)),
+      isOurs: ({ metadata }: Machine) => !this.foreign.has(metadata.uid),
     });
     const [current, ...old] = this.sets.toReversed();
     return planRepairs({
@@ -137,7 +146,7 @@ class Model {
       machines,
       deleting,
       nodeAnnotations: () => ({}),
-      replaceable: new Set(repairs.go),
+      replaceable: new Set(this.original ? machines.filter(isFailed) : repairs.go),
       now: new Date(this.now),
     });
     for (let i = 0; i < Math.min(plan.create, makes); i++) {
@@ -176,6 +185,7 @@ class Model {
     const all = this.sets.reduce((sum, one) => sum + this.underWay(one), 0);
     const rolling = this.sets.slice(0, -1).some((one) => (one.set.spec.replicas ?? 0) + one.machines.length > 0);
     const allowed = Math.max(rolling ? Math.min(this.limit, this.most) : this.limit, 1);
+    if (this.original) return;
     if (begun > 0 && all > allowed) this.broken.push(`${all} repairs at once, ${allowed} are allowed`);
     const missing = this.missing();
     if (begun > 0 && rolling && missing > Math.max(this.most, 0) + 1 && all > 1) {
@@ -299,13 +309,18 @@ function perform(model: Model, action: Act): void {
 
 const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 5_000), endOnFailure: true };
 
-test('a repair lasts until its successor runs: rollouts, failures, restarts, frozen sets, failed creations; never one more than is allowed', () => {
+test('a repair lasts until its successor runs: rollouts, failures, restarts, take-overs, frozen sets, failed creations; never one more than is allowed', () => {
   fc.assert(
     fc.property(history, (story) => {
       const model = new Model(story);
       // Every controller has looked at its set before anything happens.
       for (const one of model.sets) model.sync(one);
-      for (const action of story.acts) perform(model, action);
+      for (const [index, action] of story.acts.entries()) {
+        model.original = index < story.before;
+        // Who takes over knows what the server knows.
+        if (index > 0 && index === story.before) perform(model, { do: 'kill' });
+        perform(model, action);
+      }
       expect(model.broken).toEqual([]);
     }),
     runs,

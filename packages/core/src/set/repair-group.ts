@@ -6,6 +6,7 @@ import { planRepairs, type RepairPlan } from '../disruption/repairs.ts';
 import { countsTerminating } from '../disruption/safeguards.ts';
 import { BY_CONTROLLER, type ControllerContext } from './caches.ts';
 import { isTerminating } from './machines.ts';
+import { isSlotName } from './slots.ts';
 
 /** What the controller of sets knows and the caches do not show. */
 export interface SetMemory {
@@ -49,7 +50,8 @@ export class RepairGroups {
       const machines = this.#machinesOf(one);
       for (const machine of machines) owners.set(machine, one);
       const alive = machines.filter((machine) => !isTerminating(machine) && !this.#memory.leaving(one, machine));
-      return { replicas: one.spec.replicas ?? 0, machines, lost: this.#memory.lost(one, alive) };
+      const isOurs = ({ metadata }: Machine) => isSlotName(one.metadata, metadata.name);
+      return { replicas: one.spec.replicas ?? 0, machines, lost: this.#memory.lost(one, alive), isOurs };
     };
     return planRepairs({
       replicas: (deployment ?? set).spec.replicas ?? 0,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fnv1a, nextMachineNames } from './slots.ts';
+import { fnv1a, isSlotName, nextMachineNames } from './slots.ts';
 
 const set = { name: 'pool-6f576', uid: '5b2f6cce-76bc-4a62-bc14-efdb433f9698' };
 
@@ -55,4 +55,31 @@ test('no name is given twice, whatever names exist', () => {
 
 test('1,000 machines of one set never share a name', () => {
   expect(new Set(nextMachineNames(set, [], 1000)).size).toBe(1000);
+});
+
+test('a name of ours is known again, for any set; names of the original are not, nor those of another set', () => {
+  fc.assert(
+    fc.property(fc.uuid(), fc.uuid(), (uid, other) => {
+      fc.pre(uid !== other);
+      const [one, another] = [
+        { name: 'pool', uid },
+        { name: 'pool', uid: other },
+      ];
+      const names = nextMachineNames(one, [], 300);
+      expect(names.filter((name) => !isSlotName(one, name))).toEqual([]);
+      // By chance one in 700 looks like one of the other set's.
+      expect(names.filter((name) => isSlotName(another, name)).length).toBeLessThan(30);
+    }),
+    { numRuns: 30 },
+  );
+  for (const name of [
+    'pool-6f576-9m5jg',
+    'pool-6f576-9rb7j',
+    'pool-6f576-s77kw',
+    'pool-6f576',
+    'pool-6f576-',
+    'by-hand',
+  ])
+    expect(isSlotName(set, name)).toBe(false);
+  expect(isSlotName(set, `${nextMachineNames(set, [], 1)[0]}x`)).toBe(false);
 });

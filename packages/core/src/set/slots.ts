@@ -10,13 +10,59 @@ export function fnv1a(text: string, seed = 0x811c9dc5): number {
   return hash;
 }
 
-/** Suffixes by number, in an order particular to one set. */
-function suffixesOf(setUid: string): (slot: number) => string {
+/** Where the sequence of a set begins, and how far it goes from one to the next. */
+function sequenceOf(setUid: string): { readonly offset: number; readonly stride: number } {
   const offset = fnv1a(setUid) % SLOTS;
   // 27^5 is a power of 3: a stride that 3 does not divide visits every suffix once.
   const stride = (fnv1a(`${setUid}/stride`) % (SLOTS / 3)) * 3 + 1;
+  return { offset, stride };
+}
+
+/** Suffixes by number, in an order particular to one set. */
+function suffixesOf(setUid: string): (slot: number) => string {
+  const { offset, stride } = sequenceOf(setUid);
   // Below 2^53 for as many slots as a set can have.
   return (slot) => encode((offset + slot * stride) % SLOTS);
+}
+
+/** No set has had so many machines at once: only the first of the sequence are ever asked for. */
+const EVER_USED = 20_000;
+
+/**
+ * Whether the name is one that {@link nextMachineNames} gives. The original's are random: of a thousand of them one or
+ * two look like ours.
+ */
+export function isSlotName(set: { readonly name: string; readonly uid: string }, name: string): boolean {
+  const suffix = name.slice(set.name.length + 1);
+  const value = decode(suffix);
+  if (value === undefined || name !== `${set.name}-${suffix}`) return false;
+  const { offset, stride } = sequenceOf(set.uid);
+  // Below 2^53, as above.
+  const slot = (((value - offset + SLOTS) % SLOTS) * inverse(stride)) % SLOTS;
+  return slot < EVER_USED;
+}
+
+/** What times the stride gives 1, by Euclid's algorithm. */
+function inverse(stride: number): number {
+  let [rest, next, factor, following] = [SLOTS, stride, 0, 1];
+  while (next !== 0) {
+    const quotient = Math.floor(rest / next);
+    [rest, next] = [next, rest - quotient * next];
+    [factor, following] = [following, factor - quotient * following];
+  }
+  return (factor + SLOTS) % SLOTS;
+}
+
+/** The number of a suffix; undefined when it is none. */
+function decode(suffix: string): number | undefined {
+  if (suffix.length !== LENGTH) return undefined;
+  let value = 0;
+  for (const character of [...suffix].reverse()) {
+    const digit = ALPHABET.indexOf(character);
+    if (digit < 0) return undefined;
+    value = value * ALPHABET.length + digit;
+  }
+  return value;
 }
 
 function encode(value: number): string {
