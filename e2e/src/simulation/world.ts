@@ -65,6 +65,10 @@ export interface WorldOptions {
   readonly wrapCloud?: (transport: Transport) => Transport;
   /** Makes what must be there before the controllers start. */
   readonly furnish?: (admin: KubeClient) => Promise<void>;
+  /** More data of the Secret of all classes, decoded. */
+  readonly secretData?: Readonly<Record<string, string>>;
+  /** Where the API server listens, for processes; absent: nowhere. */
+  readonly port?: number;
 }
 
 /** How often a wait looks at the whole world. */
@@ -75,7 +79,7 @@ const BY_NAME: Readonly<Record<ProcessName, string>> = {
   'machine-controller': 'machine-controller',
 };
 
-type Plane = Pick<ControlPlane, 'fetch' | 'close'>;
+type Plane = Pick<ControlPlane, 'fetch' | 'close' | 'kubeconfig'>;
 
 interface Running {
   readonly life: Life;
@@ -132,6 +136,11 @@ export class World {
     return this.witness.violations;
   }
 
+  /** Of an API server that listens. */
+  kubeconfig(): string {
+    return this.#plane.kubeconfig();
+  }
+
   /** A wire to the API server. */
   transport(): Transport {
     return handlerTransport(this.#plane.fetch);
@@ -175,6 +184,7 @@ export class World {
       clock,
       random: () => random.next(),
       crds,
+      ...(options.port === undefined ? {} : { port: options.port }),
       requestLog: ({ verb, resource, subresource, name, userAgent, code }) => {
         const what = [resource, ...(subresource ? [subresource] : []), ...(name ? [name] : [])].join('/');
         world?.witness.note('request', `${userAgent.split('/')[0]} ${verb} ${what} ${code}`);
@@ -201,6 +211,7 @@ export class World {
     const data = {
       endpoint: ENDPOINT,
       userData: '{"bootstrapToken":"<<BOOTSTRAP_TOKEN>>","nodeName":"<<MACHINE_NAME>>"}',
+      ...this.#options.secretData,
     };
     await this.admin.resource(secrets, NAMESPACE).create({
       metadata: { name: 'cloud', namespace: NAMESPACE },

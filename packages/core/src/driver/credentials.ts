@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type MachineClass, USER_DATA_KEY } from '@mcm/api';
+import { type MachineClass, USER_DATA_KEY, UserDataPlaceholders } from '@mcm/api';
 import { errorText, type Logger, makeKey, type Secret } from '@mcm/kube';
 import { MachineError } from './errors.ts';
 
@@ -91,19 +91,36 @@ export function userDataOf(secrets: ClassSecrets, machineName: string): string {
 const SHORTEST_SECRET = 6;
 const SHORTEST_LINE = 16;
 
-/** The text without any value of the Secrets, nor any line of one: what a cloud or library echoes must not be stored. */
+/** What of user data is the same for every machine: what stands between its placeholders. */
+const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'));
+
+/** Rendered user data holds one of these; which one, only the call that rendered it knows. */
+const BOOTSTRAP_TOKEN = /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g;
+
+/** As it stands within JSON. */
+const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
+
+function piecesOf(key: string, value: string): readonly string[] {
+  // User data travels to clouds in base64, and comes back so in what they echo.
+  const whole = [value, value.trim()].flatMap((each) => [each, Buffer.from(each, 'utf8').toString('base64')]);
+  const lines = value.split('\n').map((line) => line.trim());
+  const parts = key === USER_DATA_KEY ? lines.flatMap((line) => line.split(PLACEHOLDERS)) : [];
+  return [...whole, ...lines, ...parts].flatMap((piece) => [piece, escaped(piece)]);
+}
+
+/**
+ * The text without any value of the Secrets, nor any line of one, nor a bootstrap token: what a cloud or library echoes must
+ * not be stored.
+ */
 export function redact(text: string, secrets: Readonly<Record<string, string>>): string {
   let result = text;
   for (const [key, value] of Object.entries(secrets)) {
     const shortest = key === USER_DATA_KEY ? SHORTEST_LINE : SHORTEST_SECRET;
-    // User data travels to clouds in base64, and comes back so in what they echo.
-    const whole = [value, value.trim()].flatMap((each) => [each, Buffer.from(each, 'utf8').toString('base64')]);
-    const pieces = [...whole, ...value.split('\n').map((line) => line.trim())];
-    for (const piece of pieces) {
+    for (const piece of piecesOf(key, value)) {
       if (piece.length >= shortest && result.includes(piece)) result = result.replaceAll(piece, '***');
     }
   }
-  return result;
+  return result.replaceAll(BOOTSTRAP_TOKEN, '***');
 }
 
 type Fields = Readonly<Record<string, unknown>>;

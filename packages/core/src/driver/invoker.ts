@@ -408,7 +408,12 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
           const { code, message } = MachineError.from(thrown);
           throw new MachineError(code, message);
         });
-        return checkInstance(driver.name, 'create', await driver.create({ ...base, userData }));
+        const created = await driver.create({ ...base, userData }).catch((thrown: unknown) => {
+          // Only here it is known how the user data was rendered, which a cloud may quote in base64.
+          const error = MachineError.from(thrown);
+          throw scrub(error, { [USER_DATA_KEY]: userData }, undefined, error);
+        });
+        return checkInstance(driver.name, 'create', created);
       };
       return forMachine('create', machine, work, onOverdue);
     },
@@ -481,13 +486,19 @@ function inputs(machineClass: MachineClass | undefined, find: (key: string) => S
   return [`${uid}:${generation}`, ...secretKeysOf(machineClass).map((key) => secretVersion(key, find(key)))].join(' ');
 }
 
-/** The error without secrets, and without its cause, which may hold the whole request; with what to do about it. */
-function scrub(error: MachineError, secrets: Readonly<Record<string, string>>, cure?: string): MachineError {
+/** The error without secrets, and without its cause unless given, which may hold the whole request; with what to do about it. */
+function scrub(
+  error: MachineError,
+  secrets: Readonly<Record<string, string>>,
+  cure?: string,
+  cause?: unknown,
+): MachineError {
   const { code, retryAfterMs, credentialsRefused, throttled } = error;
   const message = redact(cure === undefined ? error.message : `${error.message}; ${cure}`, secrets);
   return new MachineError(code, message, {
     credentialsRefused,
     throttled,
+    ...(cause === undefined ? {} : { cause }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });
 }

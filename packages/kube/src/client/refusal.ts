@@ -6,6 +6,8 @@ import type { TransportResponse } from '../transport.ts';
 export interface Asked {
   readonly method: string;
   readonly path: string;
+  /** Only looked at for what an answer must not repeat. */
+  readonly body?: string;
 }
 
 const describe = (asked: Asked): string => `${asked.method} ${asked.path.split('?', 1)[0]}`;
@@ -42,9 +44,42 @@ function retryAfterMs(header: string | null, status: StatusBody | undefined, now
   return Number.isNaN(at) ? undefined : Math.max(0, at - now.getTime());
 }
 
-/** The error for an answer of 400 and above: the Status's words, or the HTTP code where a proxy answered. */
+const OF_SECRETS = /\/secrets(\/|\?|$)/;
+/** Refusals whose words are the authorizer's or the registry's own, and needed to see what is wrong. */
+const TELLING: ReadonlySet<number> = new Set([401, 403, 404, 409]);
+/** A shorter text is a word, not a secret. */
+const SHORTEST_SECRET = 6;
+
+/** Every text in a value, however deep. */
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/** Whether words quote what a Secret was to hold, as it was sent or decoded. */
+function quotes(words: string, body: string): boolean {
+  const sent: unknown = JSON.parse(body);
+  const values = isRecord(sent) && !Array.isArray(sent) ? [sent.data, sent.stringData] : [sent];
+  return values
+    .flatMap(textsIn)
+    .flatMap((text) => [text, Buffer.from(text, 'base64').toString('utf8')])
+    .some((text) => text.length >= SHORTEST_SECRET && words.includes(text));
+}
+
+/** The Status without its words where they may repeat a Secret that was written: an error is logged and told in events. */
+function discreet({ path, body }: Asked, code: number, status: StatusBody | undefined): StatusBody | undefined {
+  if (status === undefined || body === undefined || !OF_SECRETS.test(path)) return status;
+  if (TELLING.has(code) && !quotes(JSON.stringify(status), body)) return status;
+  const message = `HTTP ${code} ${status.reason ?? ''} (the words are left out: they may quote the Secret)`;
+  return { message, code, ...(status.reason === undefined ? {} : { reason: status.reason }) };
+}
+
+/**
+ * The error for an answer of 400 and above: the Status's words, or the HTTP code where a proxy answered. What is said of a
+ * Secret that was written is left out.
+ */
 export function refusal(asked: Asked, response: TransportResponse, text: string, now: Date): KubeError {
-  const status = parseStatus(text);
+  const status = discreet(asked, response.status, parseStatus(text));
   const wait = retryAfterMs(response.headers.get('retry-after'), status, now);
   return new KubeError(`${describe(asked)}: ${status?.message ?? `HTTP ${response.status}`}`, {
     code: response.status,
