@@ -1,6 +1,7 @@
 import { items, look, type Plain, strings } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
-import { allowing, hasCode, pathOf, resourceKey } from '../runtime/api.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
+import { ApiError, allowing, pathOf, resourceKey } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import type { ServedResource } from '../runtime/directory.ts';
 import type { Informer } from '../runtime/informer.ts';
@@ -42,8 +43,16 @@ function finalizersMessage(content: readonly Content[]): string | undefined {
   return `Some content in the namespace has finalizers remaining: ${parts.sort().join(', ')}`;
 }
 
+const failuresMessage = (failures: readonly string[]): string =>
+  `Failed to delete all resource types, ${failures.length} remaining: ${failures.join(', ')}`;
+
 /** The conditions of a namespace on its way out, in the order of the real controller. */
-export function terminationConditions(namespace: ApiObject, content: readonly Content[], now: Date): Plain[] {
+export function terminationConditions(
+  namespace: ApiObject,
+  content: readonly Content[],
+  failures: readonly string[],
+  now: Date,
+): Plain[] {
   const finalizers = finalizersMessage(content);
   const remain = content.length > 0;
   const rows: readonly (readonly [type: string, status: boolean, reason: string, message: string])[] = [
@@ -54,12 +63,14 @@ export function terminationConditions(namespace: ApiObject, content: readonly Co
       'ParsedGroupVersions',
       'All legacy kube types successfully parsed',
     ],
-    [
-      'NamespaceDeletionContentFailure',
-      false,
-      'ContentDeleted',
-      'All content successfully deleted, may be waiting on finalization',
-    ],
+    failures.length > 0
+      ? ['NamespaceDeletionContentFailure', true, 'ContentDeletionFailed', failuresMessage(failures)]
+      : [
+          'NamespaceDeletionContentFailure',
+          false,
+          'ContentDeleted',
+          'All content successfully deleted, may be waiting on finalization',
+        ],
     remain
       ? ['NamespaceContentRemaining', true, 'SomeResourcesRemain', remainingMessage(content)]
       : ['NamespaceContentRemaining', false, 'ContentRemoved', 'All content successfully removed'],
@@ -74,6 +85,12 @@ export function terminationConditions(namespace: ApiObject, content: readonly Co
     const since = before?.status === status ? before.lastTransitionTime : timestamp(now);
     return { type, status, lastTransitionTime: since, reason, message };
   });
+}
+
+/** While there are pods they alone are deleted: what they need to end well stays until they have. */
+function firstOf(content: readonly Content[]): readonly Content[] {
+  const pods = content.filter(({ resource }) => resource.group === '' && resource.plural === 'pods');
+  return pods.length > 0 ? pods : content;
 }
 
 function setup({ api, clock, directory, informer, metadataInformer, queue }: ControllerContext): void {
@@ -109,14 +126,23 @@ function setup({ api, clock, directory, informer, metadataInformer, queue }: Con
     return true;
   };
 
-  const deleteContent = async (name: string, content: readonly Content[]): Promise<void> => {
-    for (const { resource, objects } of content) {
+  /** Asks for the deletion of everything, pods first; what could not be asked for, in words. */
+  const deleteContent = async (name: string, content: readonly Content[]): Promise<ApiError[]> => {
+    const failures: ApiError[] = [];
+    for (const { resource, objects } of firstOf(content)) {
       for (const object of objects) {
         if (isDying(object)) continue;
         const place = { namespace: name, name: object.metadata.name };
-        await allowing(api.delete(resource, place, { propagationPolicy: 'Background' }), 404, 409);
+        try {
+          await allowing(api.delete(resource, place, { propagationPolicy: 'Background' }), 404, 409);
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error;
+          failures.push(error);
+          break;
+        }
       }
     }
+    return failures;
   };
 
   /** Takes this controller's name off the namespace, and the namespace out of the store when it was the last one. */
@@ -135,22 +161,20 @@ function setup({ api, clock, directory, informer, metadataInformer, queue }: Con
     if (namespace === undefined || !isDying(namespace)) return;
     if (!strings(look(namespace, 'spec'), 'finalizers').includes(FINALIZER)) return;
     const content = contentOf(name);
-    await deleteContent(name, content);
+    const failures = await deleteContent(name, content);
     if (content.length === 0 && (await isEmpty(name))) return finalize(namespace);
-    if (content.every(({ objects }) => !objects.some(isDying)) && content.length > 0) return;
-    const conditions = terminationConditions(namespace, content, clock.now());
-    const old = look(namespace, 'status').conditions;
-    if (JSON.stringify(old) === JSON.stringify(conditions)) return;
-    try {
+    const isWaiting = failures.length > 0 || content.some(({ objects }) => objects.some(isDying));
+    if (!isWaiting && content.length > 0) return;
+    const messages = failures.map(({ message }) => message).sort();
+    // While pods are waited for nothing is said of what remains.
+    const counted = firstOf(content) === content ? content : [];
+    const conditions = terminationConditions(namespace, counted, messages, clock.now());
+    if (!jsonEquals(look(namespace, 'status').conditions, conditions)) {
       const { resourceVersion } = namespace.metadata;
-      await api.patch(
-        NAMESPACES,
-        { name, subresource: 'status' },
-        { metadata: { resourceVersion }, status: { conditions } },
-      );
-    } catch (error) {
-      if (!hasCode(error, 404) && !hasCode(error, 409)) throw error;
+      const patch = { metadata: { resourceVersion }, status: { conditions } };
+      await allowing(api.patch(NAMESPACES, { name, subresource: 'status' }, patch), 404, 409);
     }
+    if (failures[0] !== undefined) throw failures[0];
   };
   const work = queue(sync);
 

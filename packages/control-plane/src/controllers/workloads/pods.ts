@@ -58,15 +58,33 @@ function worth(pod: ApiObject, crowd: ReadonlyMap<string, number>): readonly num
     Number(pod.metadata.annotations?.[DELETION_COST] ?? 0),
     // Where more of its kind stand beside it, one is missed less.
     -(crowd.get(nodeNameOf(pod)) ?? 0),
-    // The longer ready and the older, the more it is worth.
-    -(transitionOf(pod, 'Ready')?.getTime() ?? 0),
-    -restartsOf(pod),
-    -new Date(pod.metadata.creationTimestamp ?? 0).getTime(),
   ];
 }
 
-/** Pods in the order in which they are given up (`ActivePodsWithRanks`). `related`: those that count as its kind on a node. */
-export function byWorth(pods: readonly ApiObject[], related: readonly ApiObject[] = pods): ApiObject[] {
+/** The age of a pod in powers of two of nanoseconds: only ages of another power count. */
+const magnitude = (since: number, now: Date): number =>
+  now.getTime() > since ? Math.trunc(Math.log2((now.getTime() - since) * 1e6)) : -1;
+
+/**
+ * The younger goes first; of pods of one age, roughly, the one with the lesser uid, so that a set which grew at once does not lose its
+ * latest pods always. 0: of the very same age.
+ */
+function byAge(a: ApiObject, b: ApiObject, timeOf: (pod: ApiObject) => number, now: Date | undefined): number {
+  const [since, other] = [timeOf(a), timeOf(b)];
+  if (since === other) return 0;
+  if (since === 0 || other === 0) return since === 0 ? -1 : 1;
+  if (now === undefined) return other - since;
+  return magnitude(since, now) - magnitude(other, now) || ((a.metadata.uid ?? '') < (b.metadata.uid ?? '') ? -1 : 1);
+}
+
+const readySince = (pod: ApiObject): number => transitionOf(pod, 'Ready')?.getTime() ?? 0;
+const createdAt = (pod: ApiObject): number => new Date(pod.metadata.creationTimestamp ?? 0).getTime();
+
+/**
+ * Pods in the order in which they are given up (`ActivePodsWithRanks`). `now`: ages are compared roughly, without it to the second.
+ * `related`: those that count as its kind on a node.
+ */
+export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonly ApiObject[] = pods): ApiObject[] {
   const crowd = new Map<string, number>();
   for (const pod of related) crowd.set(nodeNameOf(pod), (crowd.get(nodeNameOf(pod)) ?? 0) + 1);
   const ranked = pods.map((pod) => ({ pod, worth: worth(pod, crowd) }));
@@ -75,6 +93,9 @@ export function byWorth(pods: readonly ApiObject[], related: readonly ApiObject[
       const other = b.worth[index] ?? 0;
       if (value !== other) return value - other;
     }
+    const byReadiness = isReady(a.pod) ? byAge(a.pod, b.pod, readySince, now) : 0;
+    const byHistory = byReadiness || restartsOf(b.pod) - restartsOf(a.pod) || byAge(a.pod, b.pod, createdAt, now);
+    if (byHistory !== 0) return byHistory;
     return (a.pod.metadata.name ?? '') < (b.pod.metadata.name ?? '') ? -1 : 1;
   });
   return ranked.map(({ pod }) => pod);

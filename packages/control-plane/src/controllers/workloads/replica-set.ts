@@ -109,7 +109,7 @@ const setupOf =
         await inBatches(missing, () => owned.create(set, pod));
       }
       if (missing >= 0) return;
-      const surplus = byWorth(active, related(set, active)).slice(0, -missing);
+      const surplus = byWorth(active, clock.now(), related(set, active)).slice(0, -missing);
       await Promise.all(surplus.map((pod) => owned.delete(pod, set)));
     };
 

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import type { ApiObject } from '../../object.ts';
+import { byWorth } from './pods.ts';
+
+const NOW = new Date('2024-01-01T12:00:00Z');
+const ago = (seconds: number): string => new Date(NOW.getTime() - seconds * 1000).toISOString();
+
+interface Facts {
+  readonly node?: string;
+  readonly phase?: string;
+  readonly ready?: number;
+  readonly cost?: number;
+  readonly restarts?: number;
+  readonly age?: number;
+}
+
+const pod = (
+  name: string,
+  { node = name, phase = 'Running', ready, cost, restarts = 0, age = 100 }: Facts,
+): ApiObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name,
+    uid: name,
+    creationTimestamp: ago(age),
+    ...(cost === undefined ? {} : { annotations: { 'controller.kubernetes.io/pod-deletion-cost': String(cost) } }),
+  },
+  spec: node === '' ? {} : { nodeName: node },
+  status: {
+    phase,
+    containerStatuses: [{ restartCount: restarts }],
+    conditions: ready === undefined ? [] : [{ type: 'Ready', status: 'True', lastTransitionTime: ago(ready) }],
+  },
+});
+
+test.each<[string, Facts, Facts]>([
+  ['one without a node goes before one with', { node: '' }, { ready: 1 }],
+  ['a pending one goes before a running one', { phase: 'Pending' }, { phase: 'Running' }],
+  ['an unready one goes before a ready one', {}, { ready: 10 }],
+  ['the cheaper one goes first', { ready: 90, cost: -5 }, { ready: 10 }],
+  ['the one that was ready for half as long goes first', { ready: 20 }, { ready: 45 }],
+  ['the one that was started again more often goes first', { ready: 10, restarts: 2 }, { ready: 10 }],
+  ['the one of half the age goes first', { ready: 5, age: 40 }, { ready: 5, age: 100 }],
+])('of two pods %s', (_title, lesser, better) => {
+  for (const [a, b] of [
+    ['a', 'b'],
+    ['b', 'a'],
+  ] as const) {
+    const order = byWorth([pod(b, better), pod(a, lesser)], NOW).map(({ metadata }) => metadata.name);
+    expect(order).toEqual([a, b]);
+  }
+});
+
+test('of pods on one node the first is given up before one that stands alone', () => {
+  const pods = [pod('a', { node: 'one', ready: 10 }), pod('b', { node: 'two', ready: 10 })];
+  const sibling = pod('c', { node: 'two', ready: 10 });
+  expect(byWorth(pods, NOW, [...pods, sibling]).map(({ metadata }) => metadata.name)).toEqual(['b', 'a']);
+});
+
+test('of pods of nearly one age the uid decides; to the second where no time is given', () => {
+  const pods = [pod('b', { ready: 70 }), pod('a', { ready: 80 })];
+  expect(byWorth(pods, NOW).map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
+  expect(byWorth(pods).map(({ metadata }) => metadata.name)).toEqual(['b', 'a']);
+});
