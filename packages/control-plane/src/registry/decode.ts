@@ -7,6 +7,7 @@ import { yaml } from '../yaml.ts';
 import { duplicateFields } from './duplicate-fields.ts';
 import { badRequest, invalid, invalidValue, jsonTypeOf } from './errors.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
+import { parseMerging } from './merge-repeated.ts';
 import { META_FIELDS } from './object-text.ts';
 import type { WriteOptions } from './options.ts';
 
@@ -286,19 +287,27 @@ function repeatedFields(bytes: Uint8Array, body: Plain): string[] {
   return duplicateFields(text, body).map((field) => `duplicate field "${field}"`);
 }
 
+/** The body of a built-in kind with what both values of a repeated field say. */
+function readTwice(bytes: Uint8Array, given: Plain, { kind }: ServedKind): Plain {
+  const merged = parseMerging(Buffer.from(bytes).toString('utf8'), kind.schema);
+  return isPlain(merged) ? merged : given;
+}
+
 /**
  * Makes an object of a body: type, metadata types, unknown fields (dropped; warned of or refused as asked), defaults.
  * @throws StatusError 400 or 422
  */
 export function decodeObject(
-  body: Plain,
+  given: Plain,
   bytes: Uint8Array,
   served: ServedKind,
   kinds: KindRegistry,
   options: WriteOptions,
   warn: (message: string) => void,
 ): ApiObject {
-  const repeated = options.fieldValidation === 'Ignore' ? [] : repeatedFields(bytes, body);
+  const found = repeatedFields(bytes, given);
+  const body = found.length > 0 && !served.kind.custom ? readTwice(bytes, given, served) : given;
+  const repeated = options.fieldValidation === 'Ignore' ? [] : found;
   checkType(body, served, kinds, bytes);
   checkMeta(body, served);
   const object = body as ApiObject;

@@ -96,15 +96,12 @@ export class BoundPolicies<P extends PolicyBase> {
         const candidates = exact ? [served] : [served, ...equivalents(this.#registry.kinds, served)];
         return candidates.find((kind) => rules.some((rule) => ruleMatches(rule, kind, subresource, operation)));
       };
-      const bindings = this.#bindings.all;
+      const bindings = Map.groupBy(this.#bindings.all, ({ policyName }) => policyName);
       found = this.#policies.all.flatMap((policy) => {
         const as = versionOf(policy.matches);
         if (as === undefined) return [];
-        return bindings
-          .filter(
-            ({ policyName, matches }) =>
-              policyName === policy.name && (matches.rules.length === 0 || versionOf(matches) !== undefined),
-          )
+        return (bindings.get(policy.name) ?? [])
+          .filter(({ matches }) => matches.rules.length === 0 || versionOf(matches) !== undefined)
           .map((binding) => ({ policy, binding, as }));
       });
       this.#found.set(key, found);

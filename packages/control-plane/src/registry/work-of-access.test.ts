@@ -1,0 +1,143 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { ruleMatches } from '../admission/match.ts';
+import { ruleAllows } from '../auth/rbac/rules.ts';
+import { TestPlane } from '../controllers/testing.ts';
+import { startTestPlane } from '../testing.ts';
+import { Registry } from './registry.ts';
+
+vi.mock(import('../admission/match.ts'), async (original) => {
+  const match = await original();
+  return { ...match, ruleMatches: vi.fn(match.ruleMatches), namespacePasses: vi.fn(match.namespacePasses) };
+});
+vi.mock(import('../auth/rbac/rules.ts'), async (original) => {
+  const rules = await original();
+  return { ...rules, ruleAllows: vi.fn(rules.ruleAllows) };
+});
+const { namespacePasses } = await import('../admission/match.ts');
+
+afterEach(() => vi.restoreAllMocks());
+
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const MAPS = '/api/v1/namespaces/default/configmaps';
+
+const rule = (resources: string) => ({
+  apiGroups: [''],
+  apiVersions: ['v1'],
+  operations: ['CREATE', 'UPDATE'],
+  resources: [resources],
+});
+
+type Setup = Awaited<ReturnType<typeof startTestPlane>>;
+
+async function must({ client }: Setup, path: string, body: object): Promise<void> {
+  const { status, body: answer } = await client.send('POST', path, body);
+  expect([status, answer.message]).toEqual([201, undefined]);
+}
+
+async function makeGuards(setup: Setup, name: string, resources: string): Promise<void> {
+  await must(setup, `${ADMISSION}/validatingadmissionpolicies`, {
+    metadata: { name },
+    spec: { matchConstraints: { resourceRules: [rule(resources)] }, validations: [{ expression: 'true' }] },
+  });
+  await must(setup, `${ADMISSION}/validatingadmissionpolicybindings`, {
+    metadata: { name },
+    spec: { policyName: name, validationActions: ['Deny'] },
+  });
+  for (const sort of ['validating', 'mutating']) {
+    await must(setup, `${ADMISSION}/${sort}webhookconfigurations`, {
+      metadata: { name },
+      webhooks: [
+        {
+          name: `${name}.example.dev`,
+          clientConfig: { url: `https://${name}/` },
+          sideEffects: 'None',
+          admissionReviewVersions: ['v1'],
+          rules: [rule(resources)],
+        },
+      ],
+    });
+  }
+}
+
+/** What the second write of a kind looks at, among so many guards of another kind. */
+async function guardsLookedAt(others: number): Promise<number[]> {
+  const allow = async ({ body }: { body: string }) => {
+    const { request } = JSON.parse(body) as { request: { uid: string } };
+    const response = { uid: request.uid, allowed: true };
+    return {
+      status: 200,
+      body: JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response }),
+    };
+  };
+  const setup = await startTestPlane({ webhookTransport: allow });
+  for (let i = 0; i < others; i++) await makeGuards(setup, `other-${i}`, 'secrets');
+  await makeGuards(setup, 'mine', 'configmaps');
+  await setup.clock.advance(1_000);
+  await must(setup, MAPS, { metadata: { name: 'first' } });
+  vi.mocked(ruleMatches).mockClear();
+  vi.mocked(namespacePasses).mockClear();
+  await must(setup, MAPS, { metadata: { name: 'second' } });
+  const counts = [vi.mocked(ruleMatches).mock.calls.length, vi.mocked(namespacePasses).mock.calls.length];
+  await setup.plane.close();
+  return counts;
+}
+
+test('a write looks at the webhooks and policies of its kind, however many there are of others', async () => {
+  const few = await guardsLookedAt(1);
+  expect(few[1]).toBeGreaterThan(0);
+  expect(await guardsLookedAt(20)).toEqual(few);
+});
+
+/** How many rules are asked about a read of a user, among so many roles and bindings of others. */
+async function rulesAsked(others: number): Promise<number> {
+  const setup = await startTestPlane();
+  const grant = async (name: string): Promise<void> => {
+    const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
+    await must(setup, `${RBAC}/namespaces/default/roles`, { metadata: { name }, rules });
+    await must(setup, `${RBAC}/namespaces/default/rolebindings`, {
+      metadata: { name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
+      subjects: [{ kind: 'User', name, apiGroup: 'rbac.authorization.k8s.io' }],
+    });
+  };
+  for (let i = 0; i < others; i++) await grant(`other-${i}`);
+  await grant('me');
+  vi.mocked(ruleAllows).mockClear();
+  const { status } = await setup.client.send('GET', MAPS, undefined, { 'impersonate-user': 'me' });
+  const asked = vi.mocked(ruleAllows).mock.calls.length;
+  expect(status).toBe(200);
+  await setup.plane.close();
+  return asked;
+}
+
+test('a user is judged by the rules of their own bindings, however many others have some', async () => {
+  const alone = await rulesAsked(0);
+  expect(alone).toBeGreaterThan(0);
+  expect(await rulesAsked(30)).toBe(alone);
+});
+
+/** How many objects are read when an owner goes and its one dependent follows, among so many other owners with dependents. */
+async function readsOfACollection(others: number): Promise<number> {
+  await using plane = await TestPlane.start('garbage-collector');
+  const makeFamily = async (name: string): Promise<void> => {
+    const { metadata } = await plane.must('POST', MAPS, { metadata: { name } });
+    const owner = { apiVersion: 'v1', kind: 'ConfigMap', name, uid: metadata.uid };
+    await plane.must('POST', MAPS, { metadata: { name: `${name}-child`, ownerReferences: [owner] } });
+  };
+  for (let i = 0; i < others; i++) await makeFamily(`other-${i}`);
+  await makeFamily('mine');
+  const parse = vi.spyOn(Registry.prototype, 'parse');
+  await plane.must('DELETE', `${MAPS}/mine`);
+  await plane.clock.advance(1_000);
+  const reads = parse.mock.calls.length;
+  parse.mockRestore();
+  expect([await plane.exists(`${MAPS}/mine-child`), await plane.list(MAPS)]).toEqual([false, expect.any(Array)]);
+  return reads;
+}
+
+test('the garbage collector reads the family of what went, however many others there are', async () => {
+  const alone = await readsOfACollection(0);
+  expect(alone).toBeGreaterThan(0);
+  expect(await readsOfACollection(25)).toBe(alone);
+});
