@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { realClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { conformanceCommand } from './command.ts';
 import { SCENARIOS } from './run.ts';
@@ -13,6 +14,7 @@ async function run(...args: string[]) {
   let out = '';
   const written = new Map<string, string>();
   const code = await conformanceCommand(args, {
+    clock: realClock,
     write: (text) => {
       out += text;
     },

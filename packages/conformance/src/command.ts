@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { errorText, realClock, type Transport } from '@mcm/kube';
+import { type Clock, errorText, type Transport } from '@mcm/kube';
 import { Command, CommanderError } from 'commander';
 import { z } from 'zod';
 import { type ConformanceConfig, readConfig } from './config.ts';
@@ -10,6 +10,8 @@ import type { ConformanceTarget, CreateDriver, World } from './target.ts';
 
 /** What the command needs of the process. */
 export interface CommandHost {
+  /** Of a target that brings no cloud of its own. */
+  readonly clock: Clock;
   readonly write: (text: string) => void;
   readonly readFile: (path: string) => Promise<string>;
   readonly writeFile: (path: string, text: string) => Promise<void>;
@@ -49,7 +51,7 @@ export async function conformanceCommand(args: readonly string[], host: CommandH
   const options = command.opts<{ driver: string; config: string; junit?: string; only?: string; seed: string }>();
   try {
     const config = readConfig(options.config, await host.readFile(options.config), host.variables);
-    const target = await targetOf(options.driver, config, host.connect);
+    const target = await targetOf(options.driver, config, host);
     const report = await runConformance(target, {
       only: options.only,
       seed: Number(options.seed),
@@ -67,10 +69,10 @@ export async function conformanceCommand(args: readonly string[], host: CommandH
 async function targetOf(
   path: string,
   config: ConformanceConfig,
-  connect: (origin: string) => Transport,
+  { clock, connect }: CommandHost,
 ): Promise<ConformanceTarget> {
   const module = driverModule.safeParse(await import(pathToFileURL(resolve(path)).href));
   if (!module.success) throw new Error(`${path}: ${z.prettifyError(module.error)}`);
-  const { createDriver, openCloud = (): World => ({ clock: realClock, connect }) } = module.data;
+  const { createDriver, openCloud = (): World => ({ clock, connect }) } = module.data;
   return { name: path, createDriver, openCloud, ...config };
 }

@@ -36,7 +36,7 @@ export function readConfig(
   text: string,
   variables: Readonly<Record<string, string | undefined>>,
 ): ConformanceConfig {
-  const parsed = conformanceConfig.safeParse(parse(text));
+  const parsed = conformanceConfig.safeParse(parse(text, { merge: true }));
   if (!parsed.success) throw new Error(`${path}: ${z.prettifyError(parsed.error)}`);
   const filled = Object.entries(parsed.data.secret).map(([key, value]) => [key, fill(path, key, value, variables)]);
   return { ...parsed.data, secret: Object.fromEntries(filled) };

@@ -173,7 +173,8 @@ export class GceEndpoint implements Emulator {
   #list({ project, zone }: { project: string; zone: string }, query: URLSearchParams): TransportResponse {
     const { pageSize = 500, visibleAfterMs = 0 } = this.#options;
     const size = Math.min(pageSize, Number(query.get('maxResults') ?? pageSize));
-    const from = Number(query.get('pageToken') ?? 0);
+    // What was told last: a page goes on after it, also when others have gone meanwhile.
+    const after = BigInt(query.get('pageToken') ?? 0);
     const now = this.#instances.now();
     const all = this.#instances.instances
       .values()
@@ -181,8 +182,10 @@ export class GceEndpoint implements Emulator {
         (each) =>
           each.zone === zone && each.project === project && Date.parse(each.creationTimestamp) + visibleAfterMs <= now,
       );
-    const next = from + size < all.length ? { nextPageToken: String(from + size) } : {};
-    const items = all.slice(from, from + size).map(told);
+    const left = all.filter(({ id }) => BigInt(id) > after);
+    const some = left.slice(0, size);
+    const next = some.length < left.length ? { nextPageToken: some.at(-1)?.id ?? '' } : {};
+    const items = some.map(told);
     const id = `projects/${project}/zones/${zone}/instances`;
     return json(200, { kind: 'compute#instanceList', id, ...(items.length > 0 ? { items } : {}), ...next });
   }

@@ -2,6 +2,7 @@ import { LearnedRate } from '@mcm/core';
 import { type Clock, type Random, sleep, type Transport, type TransportResponse } from '@mcm/kube';
 import { z } from 'zod';
 import { ArmError, parseJson } from './error.ts';
+import { TokenRefused, TokenUnavailable } from './tokens.ts';
 
 export interface ArmOptions {
   readonly clock: Clock;
@@ -181,9 +182,11 @@ export class Arm {
         return answer;
       } catch (thrown) {
         signal.throwIfAborted();
-        const wanted = thrown instanceof ArmError ? thrown.retryAfterMs : undefined;
+        const told = thrown instanceof ArmError || thrown instanceof TokenUnavailable;
+        const wanted = told ? thrown.retryAfterMs : undefined;
         const throttled = thrown instanceof ArmError && thrown.status === 429;
-        const repeatable = !(thrown instanceof ArmError) || REPEATED.has(thrown.status);
+        const repeatable =
+          !(thrown instanceof TokenRefused) && (!(thrown instanceof ArmError) || REPEATED.has(thrown.status));
         if (throttled) rate.throttled(Math.min(wanted ?? 0, LONGEST_PAUSE_MS));
         if (!repeatable || attempt === ATTEMPTS || (wanted ?? 0) > LONGEST_PAUSE_MS) throw thrown;
         await sleep(clock, Math.ceil(wanted ?? Math.min(pauseMs, LONGEST_PAUSE_MS)), signal);

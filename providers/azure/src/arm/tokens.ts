@@ -21,6 +21,17 @@ export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
 }
 
+/** The login host cannot be asked now: nothing is said of the credentials, and nothing has been done. */
+export class TokenUnavailable extends Error {
+  override readonly name = 'TokenUnavailable';
+  readonly retryAfterMs: number | undefined;
+
+  constructor(why: string, options: { readonly cause?: unknown; readonly retryAfterMs?: number } = {}) {
+    super(why, options.cause === undefined ? undefined : { cause: options.cause });
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
 const RENEW_BEFORE_MS = 300_000;
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.coerce.number().optional() });
@@ -58,11 +69,20 @@ async function ask(
   const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
   const path = `/${encodeURIComponent(tenant)}/oauth2/v2.0/token`;
   const body = new URLSearchParams(form).toString();
-  const response = await connect(login)({ method: 'POST', path, headers, body, signal });
-  const text = await response.text();
+  const exchange = async () => {
+    const response = await connect(login)({ method: 'POST', path, headers, body, signal });
+    return { response, text: await response.text() };
+  };
+  const { response, text } = await exchange().catch((thrown: unknown) => {
+    signal.throwIfAborted();
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new TokenUnavailable(`no token from ${login}: no answer: ${why}`, { cause: thrown });
+  });
   if (response.status < 300) return JSON.parse(text);
   // The whole answer may hold what was sent; its code is enough.
   const code = /"error"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '';
   const why = `no token from ${login}: ${response.status} ${code}`;
-  throw response.status < 500 ? new TokenRefused(why) : new Error(why);
+  if (response.status < 500 && response.status !== 429) throw new TokenRefused(why);
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  throw new TokenUnavailable(why, Number.isFinite(seconds) ? { retryAfterMs: seconds * 1_000 } : {});
 }

@@ -1,6 +1,6 @@
 import { type MachineCode, MachineError } from '@mcm/core';
 import { ArmError } from '../arm/error.ts';
-import { TokenRefused } from '../arm/tokens.ts';
+import { TokenRefused, TokenUnavailable } from '../arm/tokens.ts';
 
 const EXHAUSTED = new Set(['ZonalAllocationFailed', 'SkuNotAvailable', 'AllocationFailed', 'ResourceQuotaExceeded']);
 
@@ -31,9 +31,10 @@ export function fromCloud(
   if (thrown instanceof MachineError) return thrown;
   if (signal.aborted && signal.reason instanceof MachineError) return signal.reason;
   const why = thrown instanceof Error ? thrown.message : String(thrown);
-  const throttled = thrown instanceof ArmError && thrown.status === 429;
-  const retryAfterMs = thrown instanceof ArmError ? thrown.retryAfterMs : undefined;
-  const own: MachineCode = signal.aborted ? 'Canceled' : throttled && code === 'Internal' ? 'Unavailable' : code;
+  const later = thrown instanceof TokenUnavailable || (thrown instanceof ArmError && thrown.status === 429);
+  const retryAfterMs =
+    thrown instanceof ArmError || thrown instanceof TokenUnavailable ? thrown.retryAfterMs : undefined;
+  const own: MachineCode = signal.aborted ? 'Canceled' : later && code === 'Internal' ? 'Unavailable' : code;
   return new MachineError(own, `${what}${why}`, {
     cause: thrown,
     credentialsRefused: isCredentialsRefused(thrown),

@@ -1,6 +1,6 @@
 import { type MachineCode, MachineError } from '@mcm/core';
 import { Refusal } from '../gce/refusal.ts';
-import { TokenRefused } from '../gce/tokens.ts';
+import { TokenRefused, TokenUnavailable } from '../gce/tokens.ts';
 
 /** An operation that has ended in errors. */
 export class OperationFailed extends Error {
@@ -36,7 +36,8 @@ export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, la
   if (thrown instanceof MachineError) return thrown;
   if (signal.aborted && signal.reason instanceof MachineError) return signal.reason;
   const why = thrown instanceof Error ? thrown.message : String(thrown);
-  const retryAfterMs = thrown instanceof Refusal ? thrown.retryAfterMs : undefined;
+  const told = thrown instanceof Refusal || thrown instanceof TokenUnavailable;
+  const retryAfterMs = told ? thrown.retryAfterMs : undefined;
   return new MachineError(codeOf(thrown, signal, launches), `${what}: ${why}`, {
     cause: thrown,
     credentialsRefused: isCredentialsRefused(thrown),
@@ -53,7 +54,7 @@ const isCredentialsRefused = (thrown: unknown): boolean =>
 
 function codeOf(thrown: unknown, signal: AbortSignal, launches: boolean): MachineCode {
   if (signal.aborted) return 'Canceled';
-  if (thrown instanceof Refusal && thrown.throttles) return 'Unavailable';
+  if (thrown instanceof TokenUnavailable || (thrown instanceof Refusal && thrown.throttles)) return 'Unavailable';
   if (thrown instanceof OperationFailed || launches) return isExhausted(thrown) ? 'ResourceExhausted' : 'Internal';
   return 'Internal';
 }

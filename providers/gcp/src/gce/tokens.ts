@@ -17,6 +17,17 @@ export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
 }
 
+/** Whoever gives tokens cannot be asked now: nothing is said of the credentials, and nothing has been done. */
+export class TokenUnavailable extends Error {
+  override readonly name = 'TokenUnavailable';
+  readonly retryAfterMs: number | undefined;
+
+  constructor(why: string, options: { readonly cause?: unknown; readonly retryAfterMs?: number } = {}) {
+    super(why, options.cause === undefined ? undefined : { cause: options.cause });
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 /** A token is asked for anew so long before its end. */
 const RENEW_BEFORE_MS = 300_000;
@@ -81,13 +92,23 @@ async function post(
   signal: AbortSignal,
 ): Promise<unknown> {
   const { origin, pathname, search } = new URL(url);
-  const response = await connect(origin)({ method: 'POST', path: pathname + search, headers, body, signal });
-  const text = await response.text();
+  const request = { method: 'POST', path: pathname + search, headers, body, signal };
+  const ask = async () => {
+    const response = await connect(origin)(request);
+    return { response, text: await response.text() };
+  };
+  const { response, text } = await ask().catch((thrown: unknown) => {
+    signal.throwIfAborted();
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new TokenUnavailable(`oauth2: cannot fetch token: no answer from ${origin}: ${why}`, { cause: thrown });
+  });
   // The answer itself may hold a token: only the code of a refusal is told.
   if (response.status >= 300) {
     const code = /"error"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '';
     const why = `oauth2: cannot fetch token: ${response.status} ${code} from ${origin}`;
-    throw response.status < 500 ? new TokenRefused(why) : new Error(why);
+    if (response.status < 500 && response.status !== 429) throw new TokenRefused(why);
+    const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+    throw new TokenUnavailable(why, Number.isFinite(seconds) ? { retryAfterMs: seconds * 1_000 } : {});
   }
   return JSON.parse(text);
 }

@@ -1,0 +1,14 @@
+import { readFile } from 'node:fs/promises';
+import type { CreateDriver } from '@mcm/conformance';
+import { createGcpDriver } from '@mcm/provider-gcp';
+
+/** The driver as its machine controller makes it: endpoints by the process's variables. */
+export const createDriver: CreateDriver = (context) => {
+  const { GOOGLE_COMPUTE_CUSTOM_ENDPOINT: endpoint, MCM_GCP_TOKEN_ENDPOINT: tokenEndpoint } = process.env;
+  return createGcpDriver({
+    ...context,
+    ...(endpoint ? { endpoint } : {}),
+    ...(tokenEndpoint ? { tokenEndpoint } : {}),
+    readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
+  });
+};
