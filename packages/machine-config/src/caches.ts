@@ -11,6 +11,7 @@ import {
   type QueueMetrics,
   type Random,
 } from '@mcm/kube';
+import { NodeAnnotations } from './constants/annotations.ts';
 import type { ContainerRuntimeConfig } from './kinds/container-runtime-config.ts';
 import type { ControllerConfig } from './kinds/controller-config.ts';
 import type { KubeletConfig } from './kinds/kubelet-config.ts';
@@ -54,6 +55,14 @@ export interface ConfigContext {
 /** Where an informer of nodes finds those with a label: `<key>` and `<key>=<value>`. */
 export const NODE_LABEL_INDEX = 'label';
 
+/** Where an informer of nodes finds those that have a rendered MachineConfig, are told it or booted with it. */
+export const NODE_CONFIG_INDEX = 'config';
+
+const configTerms = ({ metadata: { annotations = {} } }: Node): readonly string[] => {
+  const { CurrentConfig, DesiredConfig, FirstPivotConfig } = NodeAnnotations;
+  return [...new Set([CurrentConfig, DesiredConfig, FirstPivotConfig].flatMap((key) => annotations[key] || []))];
+};
+
 /** Labels that no two nodes share select no pool; an index of them would only be memory. */
 const UNIQUE_LABEL = 'kubernetes.io/hostname';
 
@@ -73,7 +82,7 @@ export function createConfigCaches(control: KubeClient, target: KubeClient, runt
     nodes: createInformer(target, nodes, {
       ...runtime,
       project: projectNode,
-      indexes: { [NODE_LABEL_INDEX]: labelTerms },
+      indexes: { [NODE_LABEL_INDEX]: labelTerms, [NODE_CONFIG_INDEX]: configTerms },
     }),
   };
 }

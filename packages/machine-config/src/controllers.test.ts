@@ -1,19 +1,16 @@
 import { startControlPlane } from '@mcm/control-plane';
 import {
   createClient,
-  createInformer,
   createRecorder,
   handlerTransport,
   type KubeClient,
-  type KubeObject,
   nodes,
-  type ResourceDefinition,
   seededRandom,
   silentLogger,
   VirtualClock,
 } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import type { ConfigContext } from './caches.ts';
+import { type ConfigContext, createConfigCaches } from './caches.ts';
 import { ConfigAnnotations, NodeAnnotations } from './constants/annotations.ts';
 import { ConfigLabels } from './constants/labels.ts';
 import { CONTROLLER_CONFIG_NAME } from './constants/names.ts';
@@ -21,13 +18,7 @@ import { machineConfigCrds } from './crd/crds.ts';
 import { conditionOf } from './pool/conditions.ts';
 import { createUpdateController } from './pool/controller.ts';
 import { createRenderController } from './render/controller.ts';
-import {
-  containerRuntimeConfigs,
-  controllerConfigs,
-  kubeletConfigs,
-  machineConfigPools,
-  machineConfigs,
-} from './resources.ts';
+import { controllerConfigs, machineConfigPools, machineConfigs } from './resources.ts';
 
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 
@@ -46,16 +37,7 @@ async function start() {
     return plane.fetch(request);
   });
   const client = createClient({ transport, userAgent: 'test', clock });
-  const runtime = { clock, random, log: silentLogger };
-  const informer = <T extends KubeObject>(kind: ResourceDefinition<T>) => createInformer(client, kind, runtime);
-  const caches = {
-    machineConfigs: informer(machineConfigs),
-    pools: informer(machineConfigPools),
-    controllerConfigs: informer(controllerConfigs),
-    kubeletConfigs: informer(kubeletConfigs),
-    containerRuntimeConfigs: informer(containerRuntimeConfigs),
-    nodes: informer(nodes),
-  };
+  const caches = createConfigCaches(client, client, { clock, random, log: silentLogger });
   const recorder = createRecorder({ client, component: 'test', clock, log: silentLogger });
   const context: ConfigContext = {
     client,
@@ -164,6 +146,11 @@ test('a bad config degrades the pool and names object and field; the last good r
       status: 'True',
       message: expect.stringContaining('kernelType=turbo'),
     });
+    await clock.advance(30_000);
+    const events = await client.request<{ items: { reason: string; message: string }[] }>('GET', '/api/v1/events');
+    expect(events.items).toContainEqual(
+      expect.objectContaining({ reason: 'RenderFailed', message: expect.stringContaining('kernelType=turbo') }),
+    );
     await client.resource(machineConfigs).delete('99-bad');
     await clock.advance(90_000);
     const healed = await client.resource(machineConfigPools).get('worker');

@@ -8,6 +8,8 @@ import {
   type Informer,
   type KubeClient,
   nodes,
+  type Pod,
+  pods,
   type Secret,
   secrets,
   seededRandom,
@@ -20,6 +22,7 @@ import { ConfigAnnotations, NodeAnnotations } from './constants/annotations.ts';
 import { ConfigLabels } from './constants/labels.ts';
 import { CONTROLLER_CONFIG_NAME } from './constants/names.ts';
 import { machineConfigCrds } from './crd/crds.ts';
+import { createDrainController, POD_NODE_INDEX } from './drain/controller.ts';
 import { createKubeletConfigController } from './kubelet/controller.ts';
 import { createUpdateController, type UpdateControllerOptions } from './pool/controller.ts';
 import { createRenderController, type RenderControllerOptions } from './render/controller.ts';
@@ -59,7 +62,7 @@ export interface WorldOptions {
   /** Called before each write of the controllers; what it throws is the answer's loss. */
   readonly onWrite?: (request: Written) => void;
   /** Called after each write was done, before its answer is seen. */
-  readonly afterWrite?: (request: Written) => void;
+  readonly afterWrite?: (request: Written) => void | Promise<void>;
 }
 
 /** Templates of a worker with a kubelet.conf. */
@@ -88,7 +91,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     options.onWrite?.(about);
     writes.push(`${about.method} ${about.path}`);
     const answer = await plane.fetch(request);
-    options.afterWrite?.(about);
+    await options.afterWrite?.(about);
     return answer;
   });
   const client = createClient({ transport: handlerTransport((r) => plane.fetch(r)), userAgent: 'user', clock });
@@ -106,6 +109,10 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       caches: createConfigCaches(own, own, runtime),
     };
     const pullSecrets: Informer<Secret> = createInformer(own, secrets, { ...runtime, namespace: 'default' });
+    const podCache: Informer<Pod> = createInformer(own, pods, {
+      ...runtime,
+      indexes: { [POD_NODE_INDEX]: ({ spec }) => (spec.nodeName === undefined ? [] : [spec.nodeName]) },
+    });
     const tree = options.tree ?? TREE;
     const settings = fixedSettings({ featureGates: {} });
     controllers = [
@@ -113,10 +120,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       createKubeletConfigController(context, { tree, settings }),
       createRenderController(context, options.render),
       createUpdateController(context, options.update),
+      createDrainController(context, { pods: podCache }),
     ];
     running = [
       ...Object.values(context.caches).map((one: { run(signal: AbortSignal): Promise<void> }) => one.run(stop.signal)),
       pullSecrets.run(stop.signal),
+      podCache.run(stop.signal),
       ...controllers.map((one) => one.run(stop.signal)),
     ];
   };

@@ -12,6 +12,10 @@ export const ConfigAnnotations = {
   MachineConfigNameSuffix: 'machineconfiguration.openshift.io/mc-name-suffix',
   /** On KubeletConfigs: the suffix for each pool as a JSON object. The original knows one suffix for all pools. */
   MachineConfigNameSuffixes: 'machineconfiguration.openshift.io/mc-name-suffixes',
+  /** Ours, on pools: how many nodes get a target first. */
+  Canary: 'machineconfiguration.openshift.io/canary',
+  /** Ours, on pools: how long the first ones must be fine before the others follow, such as `30m`. */
+  CanarySoak: 'machineconfiguration.openshift.io/canary-soak',
 } as const;
 
 /** Annotations of Nodes: the whole conversation of controller and daemon. */

@@ -9,6 +9,10 @@ export const PoolConditions = {
   MachineRefResolved: 'MachineRefResolved',
   /** Ours: the target cannot be applied to running nodes, their machines are to be replaced. */
   RequiresReplacement: 'RequiresReplacement',
+  /** Ours: too many nodes that were told the target degrade. */
+  RolloutHalted: 'RolloutHalted',
+  /** Ours: the pool's canaries have the target. */
+  CanaryPassed: 'CanaryPassed',
 } as const;
 
 /** Conditions of the ControllerConfig, written by the TemplateController. */
@@ -40,6 +44,10 @@ export const ConfigEvents = {
   KubeletConfigRefused: 'KubeletConfigRefused',
   /** Ours: a ContainerRuntimeConfig was refused. */
   ContainerRuntimeConfigRefused: 'ContainerRuntimeConfigRefused',
+  /** Ours: a node's daemon asks for something that is neither drain nor uncordon. */
+  DrainRequestInvalid: 'DrainRequestInvalid',
+  DrainThresholdExceeded: 'DrainThresholdExceeded',
+  DrainFailed: 'DrainFailed',
   /** Ours: too many updated nodes are degraded; no further node is told the target. */
   RolloutHalted: 'RolloutHalted',
 } as const;

@@ -17,3 +17,9 @@ export const FORCE_FILE_PATH = '/run/machine-config-daemon-force';
 
 /** Largest rendered MachineConfig as JSON, in bytes: what etcd takes. */
 export const MAX_RENDERED_BYTES = 1_572_864;
+
+/** From this share of {@link MAX_RENDERED_BYTES} on a warning is given. */
+export const LARGE_RENDERED_SHARE = 0.8;
+
+/** How many rendered MachineConfigs that nobody names are kept for each pool, the newest. */
+export const KEPT_RENDERS = 10;

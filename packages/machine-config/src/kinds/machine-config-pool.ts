@@ -64,6 +64,11 @@ export const machineConfigPoolSpecSchema = crd(
     paused: optional(flag('Whether no further node is told of the target. Rendering goes on.')),
     maxUnavailable: optional(maxUnavailable),
     configuration: optional(poolConfigurationSchema),
+    osImageStream: optional(
+      z
+        .object({ name: optional(text('Name of the stream.')) })
+        .meta({ description: 'A named OS image, as the original has them. Not looked up here.' }),
+    ),
   }),
   {
     description: 'What the pool should be.',

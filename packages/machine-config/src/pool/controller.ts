@@ -11,8 +11,10 @@ import {
 import { type ConfigContext, nowText } from '../caches.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { inParallel } from '../parallel.ts';
 import { type PlannedPool, planPools } from './arbiter.ts';
 import { nodesOfPool } from './membership.ts';
+import { nodesNear } from './near.ts';
 import type { CandidateFilter, NodeWrite, PoolSnapshot } from './plan.ts';
 import { poolsToWake } from './wakeups.ts';
 import { writePoolStatus } from './write-status.ts';
@@ -23,9 +25,15 @@ export interface UpdateControllerOptions {
   readonly delayMs?: number;
   /** Take candidates out for now. */
   readonly filters?: readonly CandidateFilter[];
+  /** From so many nodes that degraded on the target on, no further one is told it. 0, the default: never. */
+  readonly haltAt?: number;
 }
 
-const DELAY_MS = 5000;
+/** Nodes written at once. */
+const PARALLEL_WRITES = 32;
+
+/** The original's are 5 s, so that a pool of a thousand nodes takes minutes more. */
+const DELAY_MS = 1000;
 const RETRY_MS = 60_000;
 
 /** Brings nodes to their pool's target: a thin shell around {@link planPools}. */
@@ -56,42 +64,48 @@ async function update(context: ConfigContext, options: UpdateControllerOptions, 
   const plans = planPools(snapshotOf(context, options, pool), (one) => snapshotOf(context, options, one));
   for (const planned of plans) await carryOut(context, planned);
   const error = plans.find(({ plan }) => plan.error !== undefined)?.plan.error;
-  if (error === undefined) return done;
+  const waits = plans.flatMap(({ plan }) => plan.againMs ?? []);
+  if (error === undefined) return waits.length > 0 ? again(Math.min(...waits)) : done;
   log.warn('pool is not updated', { pool: key, reason: error });
   return again(RETRY_MS);
 }
 
 function snapshotOf(
   context: ConfigContext,
-  { filters }: UpdateControllerOptions,
+  { filters, haltAt }: UpdateControllerOptions,
   pool: MachineConfigPool,
 ): PoolSnapshot {
   const { caches, clock, log } = context;
   const pools = caches.pools.store.list();
-  const own = nodesOfPool(pool, caches.nodes.store.list(), pools);
+  const own = nodesOfPool(pool, nodesNear(pool, caches.nodes.store), pools);
   for (const problem of own.problems) log.warn('node is left out', { pool: pool.metadata.name, reason: problem });
   return {
     ...{ pool, pools, nodes: own.nodes, now: nowText(clock) },
     controllerConfig: caches.controllerConfigs.store.get(CONTROLLER_CONFIG_NAME),
     machineConfig: (name) => caches.machineConfigs.store.get(name),
     ...(filters && { filters }),
+    ...(haltAt !== undefined && { haltAt }),
   };
 }
 
 async function carryOut(context: ConfigContext, { pool, plan }: PlannedPool): Promise<void> {
-  for (const write of plan.nodes) await writeNode(context, write);
+  await inParallel(plan.nodes, PARALLEL_WRITES, (write) => writeNode(context, write));
   if (plan.status) await writePoolStatus(context, pool, plan.status);
   for (const { type, reason, message } of plan.events) context.recorder.event(pool, type, reason, message);
 }
 
 /** One write a node. Taints are a whole list: the version makes a change by others in between a conflict. */
-async function writeNode({ client, caches }: ConfigContext, write: NodeWrite): Promise<void> {
+async function writeNode({ client, target = client, caches }: ConfigContext, write: NodeWrite): Promise<void> {
   const { name, annotations, labels, taints } = write;
   const resourceVersion = caches.nodes.store.get(name)?.metadata.resourceVersion;
   const body = {
-    metadata: { annotations, labels, ...(taints && resourceVersion !== undefined && { resourceVersion }) },
+    metadata: {
+      ...(Object.keys(annotations).length > 0 && { annotations }),
+      ...(Object.keys(labels).length > 0 && { labels }),
+      ...(taints && resourceVersion !== undefined && { resourceVersion }),
+    },
     ...(taints && { spec: { taints } }),
   };
-  const answer = await ignoreNotFound(client.resource(nodes).patch(name, { type: 'merge', body }));
+  const answer = await ignoreNotFound(target.resource(nodes).patch(name, { type: 'merge', body }));
   if (answer) caches.nodes.recordWrite(answer);
 }

@@ -1,4 +1,6 @@
 export { type PlannedPool, planPools } from './arbiter.ts';
+export { type BreakerVerdict, judgeRollout } from './breaker.ts';
+export { type CanaryVerdict, judgeCanaries } from './canary.ts';
 export { byZoneAndAge, type Candidates, candidatesOf, chooseNodes } from './candidates.ts';
 export { conditionOf, isTrue, type WantedCondition, withCondition } from './conditions.ts';
 export { labelsOfBootPool, labelsOfSelector } from './custom-boot.ts';

@@ -11,7 +11,7 @@ export class MembershipError extends Error {
 }
 
 /** Whether a pool is none of those that every cluster has. The arbiter's counts as custom here. */
-const isCustom = ({ metadata }: MachineConfigPool): boolean =>
+export const isCustomPool = ({ metadata }: MachineConfigPool): boolean =>
   metadata.name !== MASTER_POOL && metadata.name !== WORKER_POOL;
 
 const isWindows = ({ metadata }: Node): boolean => metadata.labels?.[NodeLabels.OperatingSystem] === 'windows';
@@ -39,7 +39,7 @@ function poolsMatching(node: Node, pools: readonly MachineConfigPool[]): readonl
 /** Orders the pools that claim a node. @throws MembershipError for several custom ones */
 export function primaryFirst(node: Node, claiming: readonly MachineConfigPool[]): readonly MachineConfigPool[] {
   const named = (name: string) => claiming.filter(({ metadata }) => metadata.name === name);
-  const [master, worker, custom] = [named(MASTER_POOL), named(WORKER_POOL), claiming.filter(isCustom)];
+  const [master, worker, custom] = [named(MASTER_POOL), named(WORKER_POOL), claiming.filter(isCustomPool)];
   if (custom.length > 1) {
     const names = custom.length;
     throw new MembershipError(

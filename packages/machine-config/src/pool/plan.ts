@@ -5,8 +5,11 @@ import { ConfigEvents, PoolConditions } from '../constants/conditions.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool, MachineConfigPoolStatus } from '../kinds/machine-config-pool.ts';
+import type { ConfigCondition } from '../kinds/shared.ts';
+import { judgeRollout } from './breaker.ts';
+import { judgeCanaries } from './canary.ts';
 import { candidatesOf, chooseNodes } from './candidates.ts';
-import { conditionOf, isTrue } from './conditions.ts';
+import { conditionOf, isTrue, type WantedCondition, withCondition } from './conditions.ts';
 import { labelsOfBootPool } from './custom-boot.ts';
 import { MaxUnavailableError, maxUnavailableOf } from './max-unavailable.ts';
 import { annotationOf, targetOf } from './predicates.ts';
@@ -38,6 +41,8 @@ export interface PoolSnapshot extends MemberFacts {
   readonly controllerConfig: ControllerConfig | undefined;
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   readonly filters?: readonly CandidateFilter[];
+  /** From so many degraded nodes on the target on, no further one is told it. 0, the default: never. */
+  readonly haltAt?: number;
   /** Nodes outside the pool take so many of its slots. */
   readonly reserved?: number;
   /** RFC 3339. */
@@ -58,6 +63,10 @@ export interface PoolPlan {
   readonly error?: string;
   /** One for each node with a change. */
   readonly nodes: readonly NodeWrite[];
+  /** Look again after so long, if no event comes. */
+  readonly againMs?: number;
+  /** Conditions beside those of the status, to be set in the same write. */
+  readonly conditions?: readonly WantedCondition[];
   /** Nodes that are told the target, in order. */
   readonly targeted: readonly string[];
   /** Absent: it stays as it is. */
@@ -96,13 +105,15 @@ const SELECTING_ALL: PlannedEvent = {
 
 /** Topology, taints and targets. */
 function advance(snapshot: PoolSnapshot, maxUnavailable: number): PoolPlan {
-  const { pool, pools, nodes, machineConfig, filters = [], reserved = 0 } = snapshot;
+  const { pool, pools, nodes, machineConfig, filters = [], reserved = 0, haltAt = 0, now } = snapshot;
   const writes = new NodeWrites(nodes);
   for (const node of nodes) {
     copyTopology(snapshot, node, writes);
     const taints = wantedTaints(node, pool);
     if (taints) writes.of(node).taints = taints;
   }
+  const breaker = judgeRollout(pool, nodes, haltAt);
+  const canaries = judgeCanaries(pool, nodes, Date.parse(now));
   const found = candidatesOf(pool, nodes, maxUnavailable);
   const deferred = filters.flatMap((filter) => filter(pool, found.nodes));
   const kept = found.nodes.filter((node) => {
@@ -113,7 +124,8 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number): PoolPlan {
     writes.of(node).annotations[NodeAnnotations.CustomPoolLabelsApplied] = '';
     return false;
   });
-  const capacity = Math.max(found.capacity - reserved, 0);
+  const room = breaker.halted ? 0 : canaries.room;
+  const capacity = Math.min(Math.max(found.capacity - reserved, 0), room);
   const chosen = capacity === 0 ? [] : chooseNodes(kept, capacity);
   const target = targetOf(pool);
   for (const node of chosen) tell(node, target, writes);
@@ -121,6 +133,9 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number): PoolPlan {
     nodes: writes.list(),
     targeted: chosen.filter((node) => annotationOf(node, NodeAnnotations.DesiredConfig) !== target).map(nameOf),
     events: [...deferred.flatMap(({ event }) => event ?? []), ...targetEvents(chosen, target)],
+    conditions: [breaker, canaries].flatMap(({ condition }) => condition ?? []),
+    ...(canaries.problem !== undefined && { error: canaries.problem }),
+    ...(canaries.againMs !== undefined && { againMs: canaries.againMs }),
   };
 }
 
@@ -186,15 +201,24 @@ class NodeWrites {
 /** Adds the status, computed from the nodes as they were read, and the events of its transitions. */
 function withStatus(snapshot: PoolSnapshot, plan: PoolPlan): PoolPlan {
   const { pool, nodes, now, unresolved } = snapshot;
-  const status = poolStatus(pool, nodes, now, unresolved === undefined ? {} : { unresolved });
+  const counted = poolStatus(pool, nodes, now, unresolved === undefined ? {} : { unresolved });
+  const conditions = (plan.conditions ?? []).reduce(
+    (list, one) => withCondition(list, one, now),
+    (counted.conditions ?? []) as readonly ConfigCondition[],
+  );
+  const status = { ...counted, conditions: [...conditions] };
   if (JSON.stringify(status) === JSON.stringify(pool.status ?? {})) return plan;
   return { ...plan, status, events: [...plan.events, ...transitionEvents(pool, status)] };
 }
 
 function transitionEvents(pool: MachineConfigPool, status: MachineConfigPoolStatus): readonly PlannedEvent[] {
-  const { Updated, Updating } = PoolConditions;
+  const { Updated, Updating, RolloutHalted } = PoolConditions;
   const { name } = pool.metadata;
   const old = pool.status?.conditions;
+  const halted = conditionOf(status.conditions, RolloutHalted);
+  if (halted?.status === 'True' && !isTrue(old, RolloutHalted)) {
+    return [{ type: 'Warning', reason: ConfigEvents.RolloutHalted, message: halted.message ?? '' }];
+  }
   if (!isTrue(old, Updated) && isTrue(status.conditions, Updated)) {
     const message = `Pool ${name} has completed update to MachineConfig ${targetOf(pool)}`;
     return [{ type: 'Normal', reason: ConfigEvents.Completed, message }];

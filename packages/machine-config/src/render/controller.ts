@@ -1,14 +1,16 @@
-import { again, type Controller, createController, done, type Key, type Outcome } from '@mcm/kube';
-import { type ConfigContext, nowText } from '../caches.ts';
-import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
+import { again, type Controller, createController, done, ignoreNotFound, type Key, type Outcome } from '@mcm/kube';
+import { type ConfigContext, NODE_CONFIG_INDEX, nowText } from '../caches.ts';
+import { ConfigEvents } from '../constants/conditions.ts';
+import { CONTROLLER_CONFIG_NAME, KEPT_RENDERS } from '../constants/names.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { withCondition } from '../pool/conditions.ts';
 import { writePoolStatus } from '../pool/write-status.ts';
 import { machineConfigPools, machineConfigs } from '../resources.ts';
 import { selects } from '../selectors.ts';
 import { planRender, type RenderPlan } from './plan.ts';
+import { oldRenders } from './prune.ts';
 import type { StorageOverride } from './reconcile.ts';
-import { poolsToRender } from './wakeups.ts';
+import { poolsToRender, poolsToRenderWith } from './wakeups.ts';
 
 /** Options of the RenderController. */
 export interface RenderControllerOptions {
@@ -16,6 +18,8 @@ export interface RenderControllerOptions {
   readonly delayMs?: number;
   readonly renderWhilePaused?: boolean;
   readonly storageOverrides?: () => readonly StorageOverride[];
+  /** How many renders that nobody names any more are kept for each pool; negative: all. Default 10. */
+  readonly keepRenders?: number;
 }
 
 const DELAY_MS = 5000;
@@ -36,7 +40,7 @@ export function createRenderController(context: ConfigContext, options: RenderCo
     for (const name of names) controller.enqueue(name, delayMs);
     return [];
   };
-  controller.watch(caches.pools, ({ key }) => later([key]));
+  controller.watch(caches.pools, (change) => later(poolsToRenderWith(change, all())));
   controller.watch(caches.machineConfigs, (change) => later(poolsToRender(change, all())));
   controller.watch(caches.controllerConfigs, () => later(all().map(({ metadata }) => metadata.name)));
   for (const informer of [caches.kubeletConfigs, caches.containerRuntimeConfigs] as const) {
@@ -64,6 +68,12 @@ async function render(context: ConfigContext, options: RenderControllerOptions, 
   });
   const newest = await carryOut(context, pool, plan);
   for (const { type, reason, message } of plan.events) recorder.event(newest, type, reason, message);
+  const { condition } = plan;
+  // The original says it in the condition only.
+  if (condition?.status === 'True') {
+    recorder.event(newest, 'Warning', ConfigEvents.RenderFailed, condition.message ?? '');
+  }
+  await prune(context, newest, options.keepRenders ?? KEPT_RENDERS);
   if (plan.error === undefined) return done;
   log.warn('pool is not rendered', { pool: key, reason: plan.error });
   return again(RETRY_MS);
@@ -87,4 +97,14 @@ async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: R
     await writePoolStatus(context, newest, { conditions: [...conditions] });
   }
   return newest;
+}
+
+/** Deletes renders that nobody needs: after the pool points elsewhere, and never one that a node may be told. */
+async function prune({ client, caches }: ConfigContext, pool: MachineConfigPool, keep: number): Promise<void> {
+  if (keep < 0) return;
+  const names = oldRenders({
+    ...{ pool, pools: caches.pools.store.list(), machineConfigs: caches.machineConfigs.store.list(), keep },
+    isOnNode: (name) => caches.nodes.store.countByIndex(NODE_CONFIG_INDEX, name) > 0,
+  });
+  for (const name of names) await ignoreNotFound(client.resource(machineConfigs).delete(name));
 }

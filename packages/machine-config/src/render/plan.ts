@@ -1,5 +1,6 @@
 import { formatSelector } from '@mcm/api';
 import { ConfigEvents, PoolConditions } from '../constants/conditions.ts';
+import { LARGE_RENDERED_SHARE, MAX_RENDERED_BYTES } from '../constants/names.ts';
 import { API_VERSION } from '../group.ts';
 import type { ContainerRuntimeConfig } from '../kinds/container-runtime-config.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
@@ -112,15 +113,14 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
     ...(!stored && { create: rendered.machineConfig }),
     ...(restore && { update: applied.machineConfig }),
     ...(!same && { configuration }),
-    events: stored ? [] : generatedEvents(rendered, controllerConfig, identity),
+    events: stored ? [] : [...generatedEvents(rendered, controllerConfig, identity), ...sizeEvents(rendered)],
   };
 }
 
-function generate(input: Parameters<typeof renderPool>[0]): Rendered {
+function generate(input: Parameters<typeof renderPool>[0]): Rendered & { readonly bytes: number } {
   try {
     const rendered = renderPool(input);
-    checkSize(rendered.machineConfig);
-    return rendered;
+    return { ...rendered, bytes: checkSize(rendered.machineConfig) };
   } catch (error) {
     if (!isRenderFailure(error)) throw error;
     throw new RenderError(`could not generate rendered MachineConfig: ${error.message}`, { cause: error });
@@ -163,4 +163,14 @@ function changed(pool: MachineConfigPool, wanted: WantedCondition): Pick<RenderP
   const same =
     old?.status === wanted.status && old.message === wanted.message && (old.reason ?? '') === (wanted.reason ?? '');
   return same ? {} : { condition: wanted };
+}
+
+/** Told when a render is made, so that there is time before the next file is refused. */
+function sizeEvents({ machineConfig, bytes }: Rendered & { readonly bytes: number }): readonly PlannedEvent[] {
+  if (bytes <= MAX_RENDERED_BYTES * LARGE_RENDERED_SHARE) return [];
+  const share = Math.floor((bytes / MAX_RENDERED_BYTES) * 100);
+  const message =
+    `MachineConfig ${machineConfig.metadata.name} has ${bytes} bytes, ${share} % of the ${MAX_RENDERED_BYTES} that are ` +
+    'possible: make files smaller or fetch them from elsewhere';
+  return [{ type: 'Warning', reason: ConfigEvents.RenderedConfigLarge, message }];
 }

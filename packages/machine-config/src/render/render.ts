@@ -90,6 +90,13 @@ function assemble({ pool, controllerConfig, identity }: RenderInput, configs: re
   const { spec, sources } = merged;
   checkContents(spec.config, sources);
   const imageOverridden = spec.osImageURL !== base.osImageURL;
+  const stream = pool.spec?.osImageStream?.name ?? '';
+  if (imageOverridden && stream !== '') {
+    throw new RenderError(
+      `cannot override the OS image with osImageURL ${JSON.stringify(spec.osImageURL)} while spec.osImageStream.name of ` +
+        `MachineConfigPool ${pool.metadata.name} is ${JSON.stringify(stream)}: remove one of them`,
+    );
+  }
   const name = nameOf(pool, spec);
   const annotations = {
     [ConfigAnnotations.GeneratedByControllerVersion]: identity.hash,

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Change, controllerOf } from '@mcm/kube';
+import { WORKER_POOL } from '../constants/names.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { isCustomPool } from '../pool/membership.ts';
 import { selects } from '../selectors.ts';
 
 /** The pools that an event of a MachineConfig concerns: its owner, or all that select it. */
@@ -26,4 +28,18 @@ export function poolsToRender(change: Change<MachineConfig>, pools: readonly Mac
   if (sameLabels && isDeepStrictEqual(old.spec ?? {}, object.spec ?? {})) return [];
   const before = sameLabels ? [] : poolsOf(old, pools);
   return [...new Set([...now, ...before].map(({ metadata }) => metadata.name))];
+}
+
+/**
+ * The pools to look at after a change of a pool: itself, and with another OS image of the workers all custom pools,
+ * which have theirs from them.
+ */
+export function poolsToRenderWith(
+  change: Change<MachineConfigPool>,
+  pools: readonly MachineConfigPool[],
+): readonly string[] {
+  const { key, object } = change;
+  const streamOf = ({ spec }: MachineConfigPool) => spec?.osImageStream?.name ?? '';
+  if (key !== WORKER_POOL || change.type !== 'updated' || streamOf(change.old) === streamOf(object)) return [key];
+  return [key, ...pools.filter(isCustomPool).map(({ metadata }) => metadata.name)];
 }

@@ -1,0 +1,179 @@
+import { type Attempt, planDrain } from '@mcm/core';
+import {
+  again,
+  type Controller,
+  createController,
+  done,
+  type Informer,
+  ignoreNotFound,
+  type Key,
+  type Node,
+  nodes,
+  type Outcome,
+  type Pod,
+} from '@mcm/kube';
+import type { ConfigContext } from '../caches.ts';
+import { NodeAnnotations } from '../constants/annotations.ts';
+import { ConfigEvents } from '../constants/conditions.ts';
+import { annotationOf } from '../pool/predicates.ts';
+import { evict } from './evict.ts';
+import { observeNode } from './observe.ts';
+import { type DrainRequest, DrainRequestError, drainRequestOf } from './request.ts';
+
+/** Index of an informer of pods: by the node that they are bound to. */
+export const POD_NODE_INDEX = 'node';
+
+/** Options of the drain controller. */
+export interface DrainControllerOptions {
+  /** Pods with {@link POD_NODE_INDEX}. */
+  readonly pods: Informer<Pod>;
+  readonly concurrency?: number;
+  /** Whether a node may be made schedulable again; not if its machine is being deleted. Default: always. */
+  readonly mayUncordon?: (node: Node) => boolean;
+}
+
+const CONCURRENCY = 5;
+/** From when a drain counts as slow, and from when as failed; it goes on all the same. Source: drain_controller.go. */
+const SLOW_MS = 600_000;
+const FAILED_MS = 3_600_000;
+/** Events bring the next look; this is for the case that none comes. */
+const LOOK_AGAIN_MS = 60_000;
+
+/** A drain under way. Lost with the process: waiting times begin anew, nothing else. */
+interface UnderWay {
+  readonly value: string;
+  readonly since: number;
+  readonly attempts: Map<string, Attempt>;
+  told: 'nothing' | 'slow' | 'failed';
+}
+
+/** Drains and uncordons nodes as their daemons ask. Evicting waits for nobody: pods that end bring the next look. */
+export function createDrainController(context: ConfigContext, options: DrainControllerOptions): Controller {
+  const { caches, clock, random, log, metrics } = context;
+  const underWay = new Map<Key, UnderWay>();
+  const drains = new Drains(context, options, underWay);
+  const controller = createController({
+    ...{ name: 'drain', concurrency: options.concurrency ?? CONCURRENCY, clock, random, log },
+    reconcile: (key, signal) => drains.look(key, signal),
+    ...(metrics && { metrics }),
+  });
+  controller.watch(caches.nodes, (change) => {
+    if (change.type === 'updated' && sameRequest(change.old, change.object)) return [];
+    return [change.key];
+  });
+  controller.watch(options.pods, ({ object }) => {
+    const { nodeName } = object.spec;
+    return nodeName !== undefined && underWay.has(nodeName) ? [nodeName] : [];
+  });
+  return controller;
+}
+
+const sameRequest = (old: Node, node: Node): boolean =>
+  annotationOf(old, NodeAnnotations.DesiredDrain) === annotationOf(node, NodeAnnotations.DesiredDrain) &&
+  annotationOf(old, NodeAnnotations.LastAppliedDrain) === annotationOf(node, NodeAnnotations.LastAppliedDrain) &&
+  (old.spec?.unschedulable ?? false) === (node.spec?.unschedulable ?? false);
+
+class Drains {
+  readonly #context: ConfigContext;
+  readonly #options: DrainControllerOptions;
+  readonly #underWay: Map<Key, UnderWay>;
+
+  constructor(context: ConfigContext, options: DrainControllerOptions, underWay: Map<Key, UnderWay>) {
+    this.#context = context;
+    this.#options = options;
+    this.#underWay = underWay;
+  }
+
+  async look(key: Key, signal: AbortSignal): Promise<Outcome> {
+    const node = this.#context.caches.nodes.store.get(key);
+    const request = node && this.#request(node);
+    if (!node || !request) {
+      this.#underWay.delete(key);
+      return done;
+    }
+    if (request.verb === 'uncordon') {
+      this.#underWay.delete(key);
+      return this.#uncordon(node, request);
+    }
+    return this.#drain(node, request, signal);
+  }
+
+  #request(node: Node): DrainRequest | undefined {
+    try {
+      return drainRequestOf(node);
+    } catch (error) {
+      if (!(error instanceof DrainRequestError)) throw error;
+      this.#context.recorder.event(node, 'Warning', ConfigEvents.DrainRequestInvalid, error.message);
+      return undefined;
+    }
+  }
+
+  async #uncordon(node: Node, { value }: DrainRequest): Promise<Outcome> {
+    const { mayUncordon = () => true } = this.#options;
+    if (node.spec?.unschedulable && mayUncordon(node)) await this.#cordon(node, false);
+    await this.#answer(node, value);
+    return done;
+  }
+
+  async #drain(node: Node, request: DrainRequest, signal: AbortSignal): Promise<Outcome> {
+    const { clock, recorder } = this.#context;
+    const { name } = node.metadata;
+    let state = this.#underWay.get(name);
+    // Somebody who made it schedulable has new pods on it by now: the drain begins anew.
+    const begun = state?.value === request.value && node.spec?.unschedulable === true;
+    if (!begun || !state) {
+      state = { value: request.value, since: clock.monotonic(), attempts: new Map(), told: 'nothing' };
+      this.#underWay.set(name, state);
+    }
+    if (!node.spec?.unschedulable) await this.#cordon(node, true);
+    const pods = this.#options.pods.store.byIndex(POD_NODE_INDEX, name);
+    const now = clock.now();
+    const plan = planDrain(observeNode(name, pods, state.attempts), now);
+    if (plan.drained) return this.#finish(name, request);
+    await evict(this.#context.target ?? this.#context.client, plan.evict, state.attempts, now, signal);
+    const left = [...plan.leaving, ...plan.evict].map((pod) => `${pod.namespace}/${pod.name}`).slice(0, 3);
+    const news = newsOf(state, clock.monotonic());
+    if (news) recorder.event(node, 'Warning', news, `Drain of node ${name} is not done, left: ${left.join(', ')}`);
+    const latest = Math.min(plan.lookAgainAt?.getTime() ?? Number.POSITIVE_INFINITY, now.getTime() + LOOK_AGAIN_MS);
+    return again(Math.max(latest - now.getTime(), 1_000));
+  }
+
+  /** The node is read anew: one that somebody made schedulable meanwhile is not drained. */
+  async #finish(name: string, { value }: DrainRequest): Promise<Outcome> {
+    const { client, target = client, caches } = this.#context;
+    const node = await ignoreNotFound(target.resource(nodes).get(name));
+    if (!node) return done;
+    caches.nodes.recordWrite(node);
+    if (!node.spec?.unschedulable) return again(1_000);
+    if (annotationOf(node, NodeAnnotations.DesiredDrain) !== value) return again(0);
+    await this.#answer(node, value);
+    this.#underWay.delete(name);
+    return done;
+  }
+
+  async #cordon({ metadata: { name } }: Node, unschedulable: boolean): Promise<void> {
+    const { client, target = client, caches } = this.#context;
+    const body = { spec: { unschedulable } };
+    const answer = await ignoreNotFound(target.resource(nodes).patch(name, { type: 'strategic', body }));
+    if (answer) caches.nodes.recordWrite(answer);
+  }
+
+  async #answer({ metadata: { name } }: Node, value: string): Promise<void> {
+    const { client, target = client, caches } = this.#context;
+    const body = { metadata: { annotations: { [NodeAnnotations.LastAppliedDrain]: value } } };
+    const answer = await ignoreNotFound(target.resource(nodes).patch(name, { type: 'merge', body }));
+    if (answer) caches.nodes.recordWrite(answer);
+  }
+}
+
+/** What is to be told of a drain that takes long; each is told once. */
+function newsOf(state: UnderWay, now: number): string | undefined {
+  const age = now - state.since;
+  if (age >= FAILED_MS && state.told !== 'failed') {
+    state.told = 'failed';
+    return ConfigEvents.DrainFailed;
+  }
+  if (age < SLOW_MS || state.told !== 'nothing') return undefined;
+  state.told = 'slow';
+  return ConfigEvents.DrainThresholdExceeded;
+}

@@ -1,0 +1,112 @@
+import { type KubeClient, nodes, pods } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { NodeAnnotations } from '../constants/annotations.ts';
+import { startWorld, type World, type WorldOptions } from '../testing.ts';
+
+const { DesiredDrain, LastAppliedDrain } = NodeAnnotations;
+
+async function inWorld(work: (world: World) => Promise<void>, options: WorldOptions = {}): Promise<void> {
+  const world = await startWorld(options);
+  try {
+    await work(world);
+  } finally {
+    await world.end();
+  }
+}
+
+const createNode = (client: KubeClient, desired: string, unschedulable: boolean) =>
+  client.resource(nodes).create({
+    metadata: { name: 'n', annotations: { [DesiredDrain]: desired } },
+    spec: unschedulable ? { unschedulable } : {},
+  });
+
+const nodeNow = async (client: KubeClient) => {
+  const { metadata, spec } = await client.resource(nodes).get('n');
+  return { unschedulable: spec?.unschedulable ?? false, answer: metadata.annotations?.[LastAppliedDrain] };
+};
+
+const nodeWrites = ({ writes }: World) => writes.filter((write) => write === 'PATCH /api/v1/nodes/n').length;
+
+test('D1 a cordoned node that asks to be uncordoned is, and then told so', () =>
+  inWorld(async (world) => {
+    await createNode(world.client, 'uncordon-a', true);
+    await world.clock.advance(1_000);
+    expect(await nodeNow(world.client)).toEqual({ unschedulable: false, answer: 'uncordon-a' });
+    expect(nodeWrites(world)).toBe(2);
+  }));
+
+test('D2 a node without pods that asks to be drained is cordoned, and then told so', () =>
+  inWorld(async (world) => {
+    await createNode(world.client, 'drain-a', false);
+    await world.clock.advance(1_000);
+    expect(await nodeNow(world.client)).toEqual({ unschedulable: true, answer: 'drain-a' });
+    expect(nodeWrites(world)).toBe(2);
+  }));
+
+test('D3 a node that somebody uncordons before it is read anew is not told to be drained, but drained anew', async () => {
+  let undo: (() => Promise<unknown>) | undefined;
+  let cordons = 0;
+  await inWorld(
+    async (world) => {
+      const { client, clock } = world;
+      undo = () => client.resource(nodes).patch('n', { type: 'merge', body: { spec: { unschedulable: false } } });
+      await createNode(client, 'drain-a', false);
+      await clock.advance(5_000);
+      expect(await nodeNow(client)).toEqual({ unschedulable: true, answer: 'drain-a' });
+      // Without the other's hand it is one cordon and one answer.
+      expect(nodeWrites(world)).toBe(3);
+    },
+    {
+      afterWrite: async ({ path }) => {
+        if (path !== '/api/v1/nodes/n') return;
+        cordons += 1;
+        if (cordons === 1) await undo?.();
+      },
+    },
+  );
+});
+
+test('a drain waits for pods that a budget holds, holds no worker meanwhile, and is told when the last has gone', () =>
+  inWorld(async ({ client, clock }) => {
+    const make = (name: string, owner?: string) =>
+      client.resource(pods, 'default').create({
+        metadata: {
+          ...{ name, namespace: 'default', labels: { app: name } },
+          ...(owner && {
+            ownerReferences: [{ apiVersion: 'apps/v1', kind: owner, name: 'x', uid: '1', controller: true }],
+          }),
+        },
+        spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }], terminationGracePeriodSeconds: 0 },
+      });
+    await client.resource(nodes).create({ metadata: { name: 'n' }, spec: {} });
+    await make('held');
+    const running = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+    const ready = { type: 'merge', body: { status: running } } as const;
+    await client.resource(pods, 'default').patch('held', ready, { subresource: 'status' });
+    await make('free');
+    await make('daemon', 'DaemonSet');
+    await client.request('POST', '/apis/policy/v1/namespaces/default/poddisruptionbudgets', {
+      body: {
+        ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: 'b' } },
+        spec: { minAvailable: 1, selector: { matchLabels: { app: 'held' } } },
+      },
+    });
+    const body = { metadata: { annotations: { [DesiredDrain]: 'drain-a' } } };
+    await client.resource(nodes).patch('n', { type: 'merge', body });
+    await clock.advance(60_000);
+    const left = (await client.resource(pods, 'default').list()).items.map(({ metadata }) => metadata.name);
+    expect(left.toSorted()).toEqual(['daemon', 'held']);
+    expect(await nodeNow(client)).toEqual({ unschedulable: true, answer: undefined });
+    await client.resource(pods, 'default').delete('held', { gracePeriodSeconds: 0 });
+    await clock.advance(2_000);
+    expect(await nodeNow(client)).toEqual({ unschedulable: true, answer: 'drain-a' });
+  }));
+
+test('a request that nobody understands is told as an event and changes nothing', () =>
+  inWorld(async (world) => {
+    await createNode(world.client, 'explode-a', false);
+    await world.clock.advance(30_000);
+    expect(nodeWrites(world)).toBe(0);
+    const events = await world.client.request<{ items: { reason: string }[] }>('GET', '/api/v1/events');
+    expect(events.items.map(({ reason }) => reason)).toContain('DrainRequestInvalid');
+  }));

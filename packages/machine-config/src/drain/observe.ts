@@ -1,0 +1,52 @@
+import { Annotations, parseTime } from '@mcm/api';
+import { type Attempt, type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } from '@mcm/core';
+import { controllerOf, type Pod } from '@mcm/kube';
+
+const DEFAULT_GRACE_SECONDS = 30;
+/** A drain for an update is never forced: the daemon gives up after its own time, and asks again. */
+const NEVER = new Date(8.64e15);
+
+/**
+ * What core's drain looks at, for a node that stays: its volumes come back with it, so nothing waits for them. Budgets
+ * are the API server's to judge: it refuses an eviction, which is then tried again at the pace of core's drain.
+ */
+export const observeNode = (
+  nodeName: string,
+  pods: readonly Pod[],
+  attempts: ReadonlyMap<string, Attempt>,
+): DrainObservation => ({
+  nodeName,
+  pods: pods.map(observePod),
+  attachments: [],
+  attachedElsewhere: new Set(),
+  tracksVolumes: false,
+  memory: { ...NO_DRAIN_MEMORY, attempts },
+  evictUntil: NEVER,
+  forceAt: NEVER,
+  forced: false,
+  detachTimeoutMs: 0,
+  reattachTimeoutMs: 0,
+  volumeWindow: Number.MAX_SAFE_INTEGER,
+});
+
+function observePod(pod: Pod): DrainPod {
+  const { metadata, spec, status } = pod;
+  const ownerKind = controllerOf(pod)?.kind;
+  const dueAt = parseTime(metadata.deletionTimestamp);
+  return {
+    namespace: metadata.namespace ?? '',
+    name: metadata.name,
+    uid: metadata.uid,
+    phase: status?.phase ?? '',
+    ready: status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false,
+    graceMs: (spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS) * 1_000,
+    priority: spec.priority ?? 0,
+    mirror: metadata.annotations?.[Annotations.MirrorPod] !== undefined,
+    localStorage: spec.volumes?.some(({ emptyDir }) => emptyDir) ?? false,
+    hasClaims: false,
+    volumes: [],
+    budgets: [],
+    ...(ownerKind !== undefined && { ownerKind }),
+    ...(dueAt && { dueAt }),
+  };
+}

@@ -1,0 +1,29 @@
+import type { Node } from '@mcm/kube';
+import { NodeAnnotations } from '../constants/annotations.ts';
+import { annotationOf } from '../pool/predicates.ts';
+
+/** What a node's daemon asks for: `value` is the whole annotation, which is the answer too. */
+export interface DrainRequest {
+  readonly verb: 'drain' | 'uncordon';
+  readonly value: string;
+}
+
+/** A request that nobody understands. */
+export class DrainRequestError extends Error {
+  override readonly name = 'DrainRequestError';
+}
+
+/**
+ * The request of a node that is not yet fulfilled; undefined if there is none.
+ * @throws DrainRequestError naming annotation and value
+ */
+export function drainRequestOf(node: Node): DrainRequest | undefined {
+  const value = annotationOf(node, NodeAnnotations.DesiredDrain);
+  if (value === '' || value === annotationOf(node, NodeAnnotations.LastAppliedDrain)) return undefined;
+  const verb = value.split('-', 1)[0];
+  if (verb === 'drain' || verb === 'uncordon') return { verb, value };
+  throw new DrainRequestError(
+    `annotation ${NodeAnnotations.DesiredDrain} of node ${node.metadata.name} is ${JSON.stringify(value)}: ` +
+      'expected drain-<config> or uncordon-<config>',
+  );
+}

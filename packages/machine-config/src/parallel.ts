@@ -1,0 +1,23 @@
+/**
+ * Works on items, so many at once. All are tried; the first failure is thrown when all have ended, so that one refused
+ * write holds up no other.
+ */
+export async function inParallel<T>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const failures: unknown[] = [];
+  const queue = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of queue) {
+      try {
+        await work(item);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
+  if (failures.length > 0) throw failures[0];
+}

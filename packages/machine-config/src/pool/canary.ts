@@ -1,0 +1,56 @@
+import type { Node } from '@mcm/kube';
+import { parseDuration } from '@mcm/kube';
+import { ConfigAnnotations } from '../constants/annotations.ts';
+import { PoolConditions } from '../constants/conditions.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { conditionOf, type WantedCondition } from './conditions.ts';
+import { isTargeted, isUpdatedAndReady, targetOf } from './predicates.ts';
+
+/** What the canaries allow. */
+export interface CanaryVerdict {
+  /** Nodes that may be told the target now, besides what maxUnavailable allows. */
+  readonly room: number;
+  /** Absent: the pool has no canaries, and never had. */
+  readonly condition?: WantedCondition;
+  /** How long until the soak is over. */
+  readonly againMs?: number;
+  /** What is wrong with the annotations. */
+  readonly problem?: string;
+}
+
+const EVERYONE = Number.MAX_SAFE_INTEGER;
+
+/**
+ * Lets a few nodes go first, and the others only when those have been updated and Ready for a while. Asked for by the
+ * pool's annotations `canary` (nodes) and `canary-soak` (such as `30m`).
+ * @param now milliseconds
+ */
+export function judgeCanaries(pool: MachineConfigPool, nodes: readonly Node[], now: number): CanaryVerdict {
+  const { annotations = {} } = pool.metadata;
+  const wanted = annotations[ConfigAnnotations.Canary];
+  const type = PoolConditions.CanaryPassed;
+  const known = conditionOf(pool.status?.conditions, type);
+  if (wanted === undefined || !/^[1-9]\d{0,4}$/.test(wanted)) {
+    const problem = `annotation ${ConfigAnnotations.Canary} is ${JSON.stringify(wanted)}: expected a count of nodes such as "1"`;
+    return { room: EVERYONE, ...(wanted !== undefined && { problem, room: 0 }) };
+  }
+  const soakText = annotations[ConfigAnnotations.CanarySoak] ?? '0s';
+  const soakMs = parseDuration(soakText);
+  if (soakMs === undefined) {
+    const problem = `annotation ${ConfigAnnotations.CanarySoak} is ${JSON.stringify(soakText)}: expected a time such as "30m"`;
+    return { room: 0, problem };
+  }
+  const count = Math.min(Number(wanted), nodes.length);
+  const good = nodes.filter((node) => isUpdatedAndReady(node, pool)).length;
+  if (good < count) {
+    const told = nodes.filter((node) => isTargeted(node, pool)).length;
+    const message = `${good} of ${count} canaries have MachineConfig ${targetOf(pool)}`;
+    return { room: Math.max(count - told, 0), condition: { type, status: 'False', reason: 'Waiting', message } };
+  }
+  const message = `${count} canaries have MachineConfig ${targetOf(pool)}`;
+  const since =
+    known?.status === 'True' && known.message === message ? Date.parse(known.lastTransitionTime ?? '') : now;
+  const left = since + soakMs - now;
+  const condition: WantedCondition = { type, status: 'True', reason: 'Updated', message };
+  return left > 0 ? { room: 0, condition, againMs: left } : { room: EVERYONE, condition };
+}

@@ -1,0 +1,158 @@
+import { type KubeClient, nodes } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { ConfigAnnotations, NodeAnnotations } from '../constants/annotations.ts';
+import { machineConfigPools, machineConfigs } from '../resources.ts';
+import {
+  configOf,
+  fillWorld,
+  playDaemons,
+  startWorld,
+  storedConfigs,
+  WORKER_ROLE,
+  type World,
+  type WorldOptions,
+} from '../testing.ts';
+import { conditionOf } from './conditions.ts';
+
+async function inWorld(options: WorldOptions, work: (world: World) => Promise<void>): Promise<void> {
+  const world = await startWorld(options);
+  try {
+    await work(world);
+  } finally {
+    await world.end();
+  }
+}
+
+const worker = (client: KubeClient) => client.resource(machineConfigPools).get('worker');
+const { DesiredConfig, CurrentConfig, State } = NodeAnnotations;
+
+const told = async (client: KubeClient): Promise<number> => {
+  const target = (await worker(client)).spec?.configuration?.name;
+  const { items } = await client.resource(nodes).list();
+  return items.filter(({ metadata }) => metadata.annotations?.[DesiredConfig] === target).length;
+};
+
+const write = (client: KubeClient, data: string) =>
+  client.resource(machineConfigs).patch('50-user', { type: 'merge', body: { spec: { config: configOf(data) } } });
+
+async function settle({ client, clock }: World, rounds = 20): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    await clock.advance(6_000);
+    await playDaemons(client);
+  }
+}
+
+test('canaries go first, the others follow after the soak', () =>
+  inWorld({}, async (world) => {
+    const { client, clock } = world;
+    await fillWorld(client, { count: 6, maxUnavailable: 3 });
+    const annotations = { [ConfigAnnotations.Canary]: '1', [ConfigAnnotations.CanarySoak]: '30m' };
+    await client.resource(machineConfigPools).patch('worker', { type: 'merge', body: { metadata: { annotations } } });
+    await clock.advance(20_000);
+    expect(await told(client)).toBe(1);
+    await playDaemons(client);
+    await clock.advance(25 * 60_000);
+    expect(await told(client)).toBe(1);
+    expect(conditionOf((await worker(client)).status?.conditions, 'CanaryPassed')).toMatchObject({ status: 'True' });
+    await clock.advance(6 * 60_000);
+    expect(await told(client)).toBe(4);
+    await settle(world);
+    expect(conditionOf((await worker(client)).status?.conditions, 'Updated')?.status).toBe('True');
+  }));
+
+test('a canary annotation that says no count holds the pool still and is told', () =>
+  inWorld({}, async ({ client, clock }) => {
+    await fillWorld(client, { count: 2 });
+    const annotations = { [ConfigAnnotations.Canary]: 'few' };
+    await client.resource(machineConfigPools).patch('worker', { type: 'merge', body: { metadata: { annotations } } });
+    await clock.advance(60_000);
+    expect(await told(client)).toBe(0);
+  }));
+
+test('the breaker halts a rollout whose updated nodes degrade, and undoing the change heals it', () =>
+  inWorld({ update: { haltAt: 2 } }, async (world) => {
+    const { client, clock } = world;
+    await fillWorld(client, { count: 12, maxUnavailable: 2 });
+    const spec = { config: configOf('good') };
+    await client.resource(machineConfigs).create({ metadata: { name: '50-user', labels: WORKER_ROLE }, spec });
+    await settle(world, 12);
+    expect(await told(client)).toBe(12);
+    const good = (await worker(client)).spec?.configuration?.name ?? '';
+    await write(client, 'bad');
+    for (let round = 0; round < 6; round += 1) {
+      await clock.advance(6_000);
+      await playDaemons(client, (config) => config !== good);
+    }
+    const { status } = await worker(client);
+    expect(conditionOf(status?.conditions, 'RolloutHalted')).toMatchObject({
+      status: 'True',
+      message: expect.stringContaining('2 nodes degraded on MachineConfig rendered-worker-'),
+    });
+    expect(await told(client)).toBe(2);
+    await write(client, 'good');
+    await settle(world, 6);
+    const healed = await worker(client);
+    expect(healed.spec?.configuration?.name).toBe(good);
+    expect(conditionOf(healed.status?.conditions, 'RolloutHalted')?.status).toBe('False');
+    expect(conditionOf(healed.status?.conditions, 'Updated')?.status).toBe('True');
+  }));
+
+test('renders that neither pool nor node names are deleted but for the newest', () =>
+  inWorld({ render: { keepRenders: 2 } }, async (world) => {
+    const { client, clock } = world;
+    await fillWorld(client, { count: 1 });
+    const spec = { config: configOf('0') };
+    await client.resource(machineConfigs).create({ metadata: { name: '50-user', labels: WORKER_ROLE }, spec });
+    await clock.advance(20_000);
+    const onNode = (await worker(client)).spec?.configuration?.name ?? '';
+    await client.resource(machineConfigPools).patch('worker', { type: 'merge', body: { spec: { paused: true } } });
+    await playDaemons(client);
+    for (let version = 1; version <= 6; version += 1) {
+      await write(client, String(version));
+      await clock.advance(20_000);
+    }
+    const target = (await worker(client)).spec?.configuration?.name;
+    const renders = (await storedConfigs(client)).filter((name) => name.startsWith('rendered-'));
+    expect(renders).toContain(onNode);
+    expect(renders).toContain(target);
+    expect(renders).toHaveLength(4);
+  }));
+
+test('S17 a node that leaves its pool in the middle of an update is counted and told by the other one', () =>
+  inWorld({}, async ({ client, clock }) => {
+    await fillWorld(client, { count: 2 });
+    await clock.advance(20_000);
+    expect(await told(client)).toBe(1);
+    await client.resource(machineConfigs).create({
+      metadata: { name: '50-infra', labels: { 'machineconfiguration.openshift.io/role': 'infra' } },
+      spec: { config: configOf('infra') },
+    });
+    await client.resource(machineConfigPools).create({
+      metadata: { name: 'infra' },
+      spec: {
+        machineConfigSelector: {
+          matchExpressions: [
+            { key: 'machineconfiguration.openshift.io/role', operator: 'In', values: ['worker', 'infra'] },
+          ],
+        },
+        nodeSelector: { matchLabels: { 'node-role.kubernetes.io/infra': '' } },
+      },
+    });
+    await clock.advance(20_000);
+    const { items } = await client.resource(nodes).list();
+    const moving = items.find(({ metadata }) => metadata.annotations?.[DesiredConfig] !== 'rendered-old');
+    const name = moving?.metadata.name ?? '';
+    const old = (await worker(client)).spec?.configuration?.name ?? '';
+    const done = {
+      labels: { 'node-role.kubernetes.io/infra': '' },
+      annotations: { [CurrentConfig]: old, [State]: 'Done' },
+    };
+    await client.resource(nodes).patch(name, { type: 'merge', body: { metadata: done } });
+    await clock.advance(20_000);
+    const infra = await client.resource(machineConfigPools).get('infra');
+    expect(infra.status?.machineCount).toBe(1);
+    expect((await worker(client)).status?.machineCount).toBe(1);
+    expect((await client.resource(nodes).get(name)).metadata.annotations?.[DesiredConfig]).toBe(
+      infra.spec?.configuration?.name,
+    );
+  }));

@@ -1,0 +1,44 @@
+import { controllerOf } from '@mcm/kube';
+import { KEPT_RENDERS } from '../constants/names.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { compareBytes } from './order.ts';
+
+/** What finding old renders reads. */
+export interface PruneSnapshot {
+  readonly pool: MachineConfigPool;
+  readonly pools: readonly MachineConfigPool[];
+  /** Rendered MachineConfigs, the pool's own among them. */
+  readonly machineConfigs: readonly MachineConfig[];
+  /** Whether a node has it, is told it or booted with it. */
+  readonly isOnNode: (name: string) => boolean;
+  /** How many that nobody names are kept. */
+  readonly keep?: number;
+}
+
+const PREFIX = 'rendered-';
+
+/**
+ * Names of a pool's renders that nobody needs any more, the oldest first: neither a pool nor a node names them, and
+ * newer ones than those that are kept for looking back.
+ */
+export function oldRenders({
+  pool,
+  pools,
+  machineConfigs,
+  isOnNode,
+  keep = KEPT_RENDERS,
+}: PruneSnapshot): readonly string[] {
+  const named = new Set(pools.flatMap(({ spec, status }) => [spec?.configuration?.name, status?.configuration?.name]));
+  const idle = machineConfigs.filter(({ metadata, ...rest }) => {
+    const owner = controllerOf({ metadata, ...rest });
+    const own = owner?.kind === 'MachineConfigPool' && owner.uid === pool.metadata.uid;
+    return own && metadata.name.startsWith(PREFIX) && !named.has(metadata.name) && !isOnNode(metadata.name);
+  });
+  const oldestFirst = idle.toSorted(
+    (a, b) =>
+      compareBytes(a.metadata.creationTimestamp, b.metadata.creationTimestamp) ||
+      compareBytes(a.metadata.name, b.metadata.name),
+  );
+  return oldestFirst.slice(0, Math.max(oldestFirst.length - keep, 0)).map(({ metadata }) => metadata.name);
+}
