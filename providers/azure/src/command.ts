@@ -1,15 +1,17 @@
 import { readFile } from 'node:fs/promises';
-import { processContext, runMachineController } from '@mcm/core';
+import { endpointSetting, processContext, runMachineController, settingsOrExit } from '@mcm/core';
 import { createAzureDriver } from './driver/driver.ts';
 
-const { AZURE_RESOURCE_MANAGER_ENDPOINT: endpoint, AZURE_AUTHORITY_HOST: login } = process.env;
-const origin = (url: string): string => new URL(url).origin;
+const { endpoint, login } = settingsOrExit('machine-controller-azure', () => ({
+  endpoint: endpointSetting('AZURE_RESOURCE_MANAGER_ENDPOINT', process.env)?.origin,
+  login: endpointSetting('AZURE_AUTHORITY_HOST', process.env)?.origin,
+}));
 
 await runMachineController(
   createAzureDriver({
     ...processContext(),
-    ...(endpoint ? { endpoint: origin(endpoint) } : {}),
-    ...(login ? { login: origin(login) } : {}),
+    ...(endpoint ? { endpoint } : {}),
+    ...(login ? { login } : {}),
     readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
   }),
 );

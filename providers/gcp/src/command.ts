@@ -1,13 +1,16 @@
 import { readFile } from 'node:fs/promises';
-import { processContext, runMachineController } from '@mcm/core';
+import { endpointSetting, processContext, runMachineController, settingsOrExit } from '@mcm/core';
 import { createGcpDriver } from './driver/driver.ts';
 
-const { GOOGLE_COMPUTE_CUSTOM_ENDPOINT: endpoint, MCM_GCP_TOKEN_ENDPOINT: tokenEndpoint } = process.env;
+const { endpoint, tokenEndpoint } = settingsOrExit('machine-controller-gcp', () => ({
+  endpoint: endpointSetting('GOOGLE_COMPUTE_CUSTOM_ENDPOINT', process.env)?.href.replace(/\/+$/, ''),
+  tokenEndpoint: endpointSetting('MCM_GCP_TOKEN_ENDPOINT', process.env)?.href,
+}));
 
 await runMachineController(
   createGcpDriver({
     ...processContext(),
-    ...(endpoint ? { endpoint: endpoint.replace(/\/+$/, '') } : {}),
+    ...(endpoint ? { endpoint } : {}),
     ...(tokenEndpoint ? { tokenEndpoint } : {}),
     readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
   }),

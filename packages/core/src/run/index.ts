@@ -1,3 +1,4 @@
 export { buildMachineController, type MachineController, type MachineControllerOptions } from './build.ts';
+export { endpointSetting, settingsOrExit, type Variables } from './endpoint-setting.ts';
 export { machineFlags } from './flags.ts';
 export { machineControllerBinary, processContext, runMachineController } from './main.ts';

@@ -1,0 +1,35 @@
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+/** Environment variables, as `process.env` holds them. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/**
+ * A cloud's endpoint, as an environment variable sets it: credentials and user data go there, so plain http is for
+ * loopback addresses only, unless `MCM_ALLOW_PLAIN_HTTP=true` says otherwise.
+ * @returns undefined where the variable is empty or not set
+ * @throws Error that names the variable and the cure; the value is not told where it may hold credentials
+ */
+export function endpointSetting(name: string, variables: Variables): URL | undefined {
+  const value = variables[name];
+  if (!value) return undefined;
+  const url = URL.parse(value);
+  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:'))
+    throw new Error(`${name} is no URL of https (or of http on this host): write https://host[:port]`);
+  if (url.username || url.password)
+    throw new Error(`${name} holds a user or a password, which no endpoint takes: write https://host[:port]`);
+  if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname) && variables.MCM_ALLOW_PLAIN_HTTP !== 'true')
+    throw new Error(
+      `${name} is ${url.origin}, plain http, which is for loopback addresses only: use https, or set MCM_ALLOW_PLAIN_HTTP=true`,
+    );
+  return url;
+}
+
+/** Reads settings of a provider's process. A wrong one is told on standard error and ends the process with 1. */
+export function settingsOrExit<T>(binary: string, read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    process.stderr.write(`${binary}: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+    process.exit(1);
+  }
+}
