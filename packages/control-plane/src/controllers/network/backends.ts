@@ -7,11 +7,15 @@ import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtim
 export const selectsPods = (service: ApiObject): boolean =>
   look(service, 'spec').type !== 'ExternalName' && Object.keys(look(service, 'spec', 'selector')).length > 0;
 
-/** The pods that a service sends to, with an address. */
-export function podsBehind(service: ApiObject, pods: readonly ApiObject[]): ApiObject[] {
+/** The pods that a service selects. */
+export function podsSelected(service: ApiObject, pods: readonly ApiObject[]): ApiObject[] {
   const selects = selectorOf({ matchLabels: look(service, 'spec', 'selector') as Record<string, string> });
-  return pods.filter((pod) => !isTerminal(pod) && addressesOf(pod).length > 0 && selects(pod.metadata.labels ?? {}));
+  return pods.filter((pod) => selects(pod.metadata.labels ?? {}));
 }
+
+/** The pods that a service sends to, with an address. */
+export const podsBehind = (service: ApiObject, pods: readonly ApiObject[]): ApiObject[] =>
+  podsSelected(service, pods).filter((pod) => !isTerminal(pod) && addressesOf(pod).length > 0);
 
 export function addressesOf(pod: ApiObject): string[] {
   const status = look(pod, 'status');

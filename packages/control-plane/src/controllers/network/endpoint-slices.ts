@@ -6,8 +6,18 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
 import { isDying, namespaceOf, ownerReference } from '../runtime/objects.ts';
 import { ENDPOINT_SLICES, NODES, PODS, SERVICES } from '../runtime/resources.ts';
-import { addressesOf, endpointOf, familiesOf, isOfFamily, podsBehind, portsOn, selectsPods } from './backends.ts';
+import {
+  addressesOf,
+  endpointOf,
+  familiesOf,
+  isOfFamily,
+  podsBehind,
+  podsSelected,
+  portsOn,
+  selectsPods,
+} from './backends.ts';
 import { followPods } from './follow.ts';
+import { TriggerTimes, triggerAnnotation, withoutNulls } from './trigger-times.ts';
 
 const SERVICE_NAME = 'kubernetes.io/service-name';
 const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
@@ -77,8 +87,11 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
   const remove = ({ metadata: { namespace, name } }: ApiObject): Promise<unknown> =>
     allowing(api.delete(ENDPOINT_SLICES, { namespace, name }), 404);
 
+  const times = new TriggerTimes();
+
   const work = queue(async (key) => {
     const service = services.get(key);
+    if (service === undefined) times.forget(key);
     const known = slicesOf(key).filter((slice) => !isDying(slice));
     if (service === undefined || isDying(service) || !selectsPods(service)) {
       // Its slices have it as their owner; those of a service that selects no more go here.
@@ -87,7 +100,9 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
     }
     const { namespace } = splitKey(key);
     const nodeOf = (pod: ApiObject) => nodes.get(text(look(pod, 'spec'), 'nodeName'));
-    const wanted = sliceContents(service, podsIn(namespace), nodeOf);
+    const all = podsIn(namespace);
+    const changed = triggerAnnotation(times.changeOf(key, service, podsSelected(service, all)));
+    const wanted = sliceContents(service, all, nodeOf);
     const labels = labelsOf(service);
     const free = [...known];
     const claim = (content: SliceContent): ApiObject | undefined => {
@@ -105,6 +120,7 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
           metadata: {
             generateName: `${service.metadata.name}-`,
             labels,
+            annotations: withoutNulls(changed),
             ownerReferences: [ownerReference({ ...service, apiVersion: 'v1', kind: 'Service' })],
           },
           ...content,
@@ -129,7 +145,8 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
         jsonEquals(slice.metadata.labels ?? {}, labels);
       if (same) continue;
       const { uid, resourceVersion, name } = slice.metadata;
-      const patch = { metadata: { uid, resourceVersion, labels }, ports: content.ports, endpoints: content.endpoints };
+      const metadata = { uid, resourceVersion, labels, annotations: changed };
+      const patch = { metadata, ports: content.ports, endpoints: content.endpoints };
       await allowing(api.patch(ENDPOINT_SLICES, { namespace, name }, patch), 404, 409);
     }
     for (const slice of free) await remove(slice);

@@ -12,11 +12,13 @@ import {
   hostnameOf,
   isOfFamily,
   podsBehind,
+  podsSelected,
   portsOn,
   selectsPods,
   targetRefOf,
 } from './backends.ts';
 import { followPods } from './follow.ts';
+import { TriggerTimes, triggerAnnotation, withoutNulls } from './trigger-times.ts';
 
 const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 const SELF = 'endpoint-controller';
@@ -26,6 +28,32 @@ interface Subset {
   readonly addresses: Plain[];
   readonly notReadyAddresses: Plain[];
   readonly ports: readonly Plain[];
+}
+
+/** How many addresses endpoints hold at most, and what they are annotated with when there are more. */
+const MOST = 1000;
+const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
+
+/**
+ * Cuts what is too much (`truncateEndpoints`): unready addresses first, and from each subset by its part of the whole, rounded up.
+ * Whether anything was cut.
+ */
+export function truncate(subsets: readonly Plain[]): { subsets: Plain[]; isCut: boolean } {
+  const count = (field: string): number => subsets.reduce((sum, subset) => sum + items(subset, field).length, 0);
+  const [ready, unready] = [count('addresses'), count('notReadyAddresses')];
+  if (ready + unready <= MOST) return { subsets: [...subsets], isCut: false };
+  const [field, all, most] = ready > MOST ? ['addresses', ready, MOST] : ['notReadyAddresses', unready, MOST - ready];
+  let left = most;
+  const cut = subsets.map((subset) => {
+    const given = items(subset, field);
+    const kept = given.slice(0, Math.min(left, Math.ceil((given.length / all) * most)));
+    left -= kept.length;
+    const { notReadyAddresses: _unready, ...rest } = subset;
+    const result: Plain = { ...rest, [field]: kept };
+    if (kept.length === 0) delete result[field];
+    return result;
+  });
+  return { subsets: cut, isCut: true };
 }
 
 const byAddress = (a: Plain, b: Plain): number => (String(a.ip) < String(b.ip) ? -1 : 1);
@@ -65,18 +93,23 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const endpoints = informer(ENDPOINTS);
   const pods = informer(PODS);
   const podsIn = pods.index((pod) => [namespaceOf(pod)]);
+  const times = new TriggerTimes();
 
   const work = queue(async (key) => {
     const { namespace, name } = splitKey(key);
     const service = services.get(key);
     const known = endpoints.get(key);
     if (service === undefined || isDying(service)) {
+      times.forget(key);
       // The service's own endpoints go with it, by name.
       if (service === undefined && known !== undefined) await allowing(api.delete(ENDPOINTS, { namespace, name }), 404);
       return;
     }
     if (!selectsPods(service)) return;
-    const subsets = subsetsOf(service, podsIn(namespace));
+    const all = podsIn(namespace);
+    const changed = times.changeOf(key, service, podsSelected(service, all));
+    const { subsets, isCut } = truncate(subsetsOf(service, all));
+    const annotations = { ...triggerAnnotation(changed), [OVER_CAPACITY]: isCut ? 'truncated' : null };
     const isHeadless = look(service, 'spec').clusterIP === 'None';
     const labels = {
       ...service.metadata.labels,
@@ -84,13 +117,23 @@ function setup({ api, informer, queue }: ControllerContext): void {
       ...(isHeadless ? { [HEADLESS]: '' } : {}),
     };
     if (known === undefined) {
-      const object = { apiVersion: 'v1', kind: 'Endpoints', metadata: { name, labels }, subsets };
+      const object = {
+        apiVersion: 'v1',
+        kind: 'Endpoints',
+        metadata: { name, labels, annotations: withoutNulls(annotations) },
+        subsets,
+      };
       await allowing(api.create(ENDPOINTS, object, { namespace }), 403, 404, 409);
       return;
     }
-    if (jsonEquals(items(known, 'subsets'), subsets) && jsonEquals(known.metadata.labels ?? {}, labels)) return;
+    const isMarked = (known.metadata.annotations?.[OVER_CAPACITY] !== undefined) === isCut;
+    const isSame = jsonEquals(items(known, 'subsets'), subsets) && jsonEquals(known.metadata.labels ?? {}, labels);
+    if (isSame && isMarked) return;
     const { uid, resourceVersion } = known.metadata;
-    const patch = { metadata: { uid, resourceVersion, labels }, subsets: subsets.length === 0 ? null : subsets };
+    const patch = {
+      metadata: { uid, resourceVersion, labels, annotations },
+      subsets: subsets.length === 0 ? null : subsets,
+    };
     await allowing(api.patch(ENDPOINTS, { namespace, name }, patch), 404, 409);
   });
 

@@ -1,0 +1,50 @@
+import type { ApiObject } from '../../object.ts';
+import { transitionOf } from '../runtime/objects.ts';
+
+/** What endpoints are annotated with: when the change happened that they show, so that delays can be measured. */
+export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
+
+interface Known {
+  readonly service: number;
+  readonly pods: ReadonlyMap<string, number>;
+}
+
+/** Remembers, service by service, which changes have been seen (`TriggerTimeTracker`). */
+export class TriggerTimes {
+  readonly #known = new Map<string, Known>();
+
+  /**
+   * The earliest change since the last call: of a pod's readiness, or the making of the service. The time of a service that is new here
+   * is that of its making; undefined: nothing changed by itself.
+   */
+  changeOf(key: string, service: ApiObject, pods: readonly ApiObject[]): Date | undefined {
+    const made = new Date(service.metadata.creationTimestamp ?? 0).getTime();
+    const before = this.#known.get(key);
+    const times = new Map<string, number>();
+    const changed: number[] = [];
+    for (const pod of pods) {
+      const { name = '' } = pod.metadata;
+      const since = transitionOf(pod, 'Ready')?.getTime();
+      if (since === undefined) continue;
+      times.set(name, since);
+      if (since > (before?.pods.get(name) ?? 0)) changed.push(since);
+    }
+    this.#known.set(key, { service: made, pods: times });
+    if (before === undefined) return new Date(made);
+    if (made > before.service) changed.push(made);
+    return changed.length === 0 ? undefined : new Date(Math.min(...changed));
+  }
+
+  forget(key: string): void {
+    this.#known.delete(key);
+  }
+}
+
+/** The annotation as a merge patch sets it: it goes when no change is known. In RFC 3339, without empty fractions. */
+export const triggerAnnotation = (change: Date | undefined): Record<string, string | null> => ({
+  [TRIGGER_TIME]: change === undefined ? null : change.toISOString().replace(/\.?0*Z$/, 'Z'),
+});
+
+/** The same for an object that is created. */
+export const withoutNulls = (annotations: Readonly<Record<string, string | null>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(annotations).filter((entry): entry is [string, string] => entry[1] !== null));
