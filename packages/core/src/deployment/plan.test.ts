@@ -36,6 +36,27 @@ const sizesAfter = (
 const strategy = (type: string, block: object = {}): Partial<MachineDeployment['spec']> =>
   ({ strategy: { type, ...block } }) as Partial<MachineDeployment['spec']>;
 
+test.each(['RollingUpdate', 'Recreate'])(
+  '2.8 %s: history beyond the limit is removed when the rollout is complete, and not before',
+  (type) => {
+    const observed = (one: MachineSet): MachineSet => ({ ...one, status: { ...one.status, observedGeneration: 1 } });
+    const pool = deployment(2, {
+      ...strategy(type, { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } }),
+      revisionHistoryLimit: 0,
+    });
+    const sets = [observed(former(0)), observed(set('new', 2, { age: 5 }))];
+    const removed = (machines: readonly Machine[]) => {
+      const status = { replicas: 2, updatedReplicas: 2, availableReplicas: 2, observedGeneration: 1 };
+      const plan = planRollout(snapshot({ ...pool, status }, sets, [[], machines]));
+      return plan.remove.map(({ metadata }) => metadata.name);
+    };
+    expect(removed(machinesOf(2, 'Running'))).toEqual(['old']);
+    // One has not joined: a rollback may still want the former template.
+    expect(removed([...machinesOf(1, 'Running'), machine('late', { phase: 'Pending', age: 1 })])).toEqual([]);
+    expect(removed(machinesOf(1, 'Running'))).toEqual([]);
+  },
+);
+
 describe('replicas of a set that is made for five, beside four old machines', () => {
   const inPlace = (orchestrationType: string, maxSurge: number) =>
     strategy('InPlaceUpdate', { inPlaceUpdate: { orchestrationType, maxSurge, maxUnavailable: 1 } });
