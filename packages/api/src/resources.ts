@@ -22,7 +22,11 @@ const resource = <T>(plural: string, kind: string): MachineResource<T> => ({
   namespaced: true,
 });
 
+/** Where Machines are read and written. */
 export const machines = resource<Machine>('machines', 'Machine');
+/** Where MachineSets are read and written. */
 export const machineSets = resource<MachineSet>('machinesets', 'MachineSet');
+/** Where MachineDeployments are read and written. */
 export const machineDeployments = resource<MachineDeployment>('machinedeployments', 'MachineDeployment');
+/** Where MachineClasses are read and written. */
 export const machineClasses = resource<MachineClass>('machineclasses', 'MachineClass');

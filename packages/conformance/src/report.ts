@@ -10,6 +10,7 @@ export function outcomeText({ scenario, state, why }: Outcome): string {
   return `${head}      ${why ?? ''}\n${users}`;
 }
 
+/** The outcome as one line for people: how many scenarios passed, failed and were skipped. */
 export function summaryText({ target, outcomes }: Report): string {
   const count = (state: Outcome['state']): number => outcomes.filter((each) => each.state === state).length;
   return `${target}: ${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped\n`;

@@ -11,6 +11,7 @@ import type { ConformanceTarget } from './target.ts';
 /** All that a driver must do. */
 export const SCENARIOS: readonly Scenario[] = [...creation, ...refusals, ...lookup, ...deletion, ...manners];
 
+/** What came of one scenario. */
 export interface Outcome {
   readonly scenario: Scenario;
   readonly state: 'passed' | 'failed' | 'skipped';
@@ -20,12 +21,14 @@ export interface Outcome {
   readonly ms: number;
 }
 
+/** What came of all scenarios against one target. */
 export interface Report {
   readonly target: string;
   readonly outcomes: readonly Outcome[];
   readonly failed: number;
 }
 
+/** Which scenarios are run, and who is told. */
 export interface RunOptions {
   /** The scenario of this name, else those whose name holds this text; default all. */
   readonly only?: string | undefined;

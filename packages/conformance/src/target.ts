@@ -40,6 +40,7 @@ export interface Dialect {
   readonly unauthorized?: HttpAnswer | undefined;
 }
 
+/** A driver with the cloud that the suite may use. */
 export interface ConformanceTarget {
   readonly name: string;
   readonly createDriver: CreateDriver;

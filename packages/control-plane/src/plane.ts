@@ -27,6 +27,7 @@ import type { Store } from './store/store.ts';
 
 export type { RequestLogEntry } from './server/handler.ts';
 
+/** How a control plane is started; everything has a default. */
 export interface ControlPlaneOptions {
   /** Where time comes from; default: the wall clock. */
   readonly clock?: Clock;

@@ -7,6 +7,7 @@ export type Patch =
   | { readonly type: 'strategic'; readonly body: object }
   | { readonly type: 'apply'; readonly body: object; readonly fieldManager: string; readonly force?: boolean };
 
+/** What any request may say beside its object. */
 export interface RequestOptions {
   readonly signal?: AbortSignal;
   /**
@@ -16,6 +17,7 @@ export interface RequestOptions {
   readonly onRetryAfter?: 'wait' | 'throw';
 }
 
+/** Which objects are listed, and from which state. */
 export interface ListOptions extends RequestOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -30,6 +32,7 @@ export interface ItemOptions<T> {
   readonly each?: (item: T) => T;
 }
 
+/** Which objects are watched, and from which state on. */
 export interface WatchOptions extends RequestOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -41,12 +44,14 @@ export interface WatchOptions extends RequestOptions {
   readonly onOpen?: () => void;
 }
 
+/** Under which conditions an object is deleted, and what becomes of what it owns. */
 export interface DeleteOptions extends RequestOptions {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
+/** How a write is done: dry run, field manager, subresource. */
 export interface WriteOptions extends RequestOptions {
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
@@ -54,6 +59,7 @@ export interface WriteOptions extends RequestOptions {
   readonly subresource?: string;
 }
 
+/** A list as the API server gives it, with the state that it shows. */
 export interface List<T> {
   readonly metadata: {
     readonly resourceVersion: string;
@@ -63,6 +69,7 @@ export interface List<T> {
   readonly items: T[];
 }
 
+/** One event of a watch. */
 export type WatchEvent<T> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
   | {
@@ -94,6 +101,7 @@ export interface ResourceWriter<T extends KubeObject> {
   createSubresource<R = unknown>(name: string, subresource: string, body: object, options?: RequestOptions): Promise<R>;
 }
 
+/** Reads and writes objects of one kind. */
 export interface ResourceClient<T extends KubeObject> extends ResourceReader<T>, ResourceWriter<T> {}
 
 /** One API server as one identity. */

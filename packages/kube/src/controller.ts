@@ -4,8 +4,11 @@ import type { Key, KubeObject } from './objects.ts';
 /** What a reconcile that did not fail says: finished, or look again after a while. An error backs off instead. */
 export type Outcome = { readonly kind: 'done' } | { readonly kind: 'again'; readonly afterMs: number };
 
+/** Nothing is left to do until something happens. */
 export const done: Outcome = { kind: 'done' };
+/** Asks to be called again after so many milliseconds. */
 export const again = (afterMs: number): Outcome => ({ kind: 'again', afterMs });
+/** Of several outcomes the one that wants to be called first; {@link done} when none does. */
 export const soonest = (...all: readonly Outcome[]): Outcome =>
   all.reduce((a, b) => (a.kind === 'done' ? b : b.kind === 'done' || a.afterMs <= b.afterMs ? a : b), done);
 

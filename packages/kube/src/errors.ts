@@ -34,14 +34,21 @@ export class KubeError extends Error {
 
 const hasCode = (error: unknown, code: number): error is KubeError => error instanceof KubeError && error.code === code;
 
+/** Whether the API server said that there is no such object (404). */
 export const isNotFound = (error: unknown): error is KubeError => hasCode(error, 404);
+/** Whether the API server said that there is an object of this name (409). */
 export const isAlreadyExists = (error: unknown): error is KubeError =>
   hasCode(error, 409) && error.reason === 'AlreadyExists';
+/** Whether the object was changed since it was read (409). */
 export const isConflict = (error: unknown): error is KubeError =>
   hasCode(error, 409) && error.reason !== 'AlreadyExists';
+/** Whether the state that was asked for is too old (410): list anew. */
 export const isGone = (error: unknown): error is KubeError => hasCode(error, 410);
+/** Whether the API server refused the object's content (422). */
 export const isInvalid = (error: unknown): error is KubeError => hasCode(error, 422);
+/** Whether permissions are missing (403). */
 export const isForbidden = (error: unknown): error is KubeError => hasCode(error, 403);
+/** Whether the server asks to come back later (429), as it does for an eviction that a budget forbids. */
 export const isTooManyRequests = (error: unknown): error is KubeError => hasCode(error, 429);
 
 /** Resolves to undefined when the object is not there, which for a deletion is what was wanted. */

@@ -40,6 +40,7 @@ export interface Informer<T extends KubeObject> {
   silentForMs(): number;
 }
 
+/** What an informer is made of, and which objects it keeps. */
 export interface InformerOptions<T extends KubeObject> {
   readonly namespace?: string;
   readonly labelSelector?: string;

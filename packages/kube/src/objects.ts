@@ -54,9 +54,11 @@ export interface ResourceDefinition<T extends KubeObject> {
 /** `namespace/name`, or `name` for cluster-scoped objects: the key of caches and queues. */
 export type Key = string;
 
+/** The key of an object. */
 export const keyOf = (object: { readonly metadata: { readonly name: string; readonly namespace?: string } }): Key =>
   object.metadata.namespace ? `${object.metadata.namespace}/${object.metadata.name}` : object.metadata.name;
 
+/** The key of the object of that name: `namespace/name`, or `name` alone. */
 export const makeKey = (namespace: string | undefined, name: string): Key =>
   namespace ? `${namespace}/${name}` : name;
 

@@ -13,18 +13,22 @@ export const machineConfigs: ResourceDefinition<MachineConfig> = {
   ...clusterScoped,
   ...{ plural: 'machineconfigs', kind: 'MachineConfig' },
 };
+/** Where MachineConfigPools are read and written. */
 export const machineConfigPools: ResourceDefinition<MachineConfigPool> = {
   ...clusterScoped,
   ...{ plural: 'machineconfigpools', kind: 'MachineConfigPool' },
 };
+/** Where ControllerConfigs are read and written. */
 export const controllerConfigs: ResourceDefinition<ControllerConfig> = {
   ...clusterScoped,
   ...{ plural: 'controllerconfigs', kind: 'ControllerConfig' },
 };
+/** Where KubeletConfigs are read and written. */
 export const kubeletConfigs: ResourceDefinition<KubeletConfig> = {
   ...clusterScoped,
   ...{ plural: 'kubeletconfigs', kind: 'KubeletConfig' },
 };
+/** Where ContainerRuntimeConfigs are read and written. */
 export const containerRuntimeConfigs: ResourceDefinition<ContainerRuntimeConfig> = {
   ...clusterScoped,
   ...{ plural: 'containerruntimeconfigs', kind: 'ContainerRuntimeConfig' },

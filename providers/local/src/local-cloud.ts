@@ -3,6 +3,7 @@ import { MemoryStore } from './cloud/store/memory-store.ts';
 import { KubeletHost, type KubeletHostOptions } from './kubelet/kubelet-host.ts';
 import { storedMemory } from './kubelet/stored-memory.ts';
 
+/** What a local cloud in this process is made of. */
 export interface LocalCloudOptions extends Omit<CloudOptions, 'host'> {
   readonly kubelets: Pick<KubeletHostOptions, 'connect' | 'nodeCluster' | 'defaults'>;
 }

@@ -10,6 +10,7 @@ import { answerLogin, type Principal } from './login.ts';
 import { type Label, labelOf, pathOf } from './paths.ts';
 import { Resources } from './resources.ts';
 
+/** What an Azure Resource Manager endpoint is made of. */
 export interface ArmEndpointOptions {
   readonly clock: Clock;
   readonly pageSize?: number;

@@ -26,6 +26,7 @@ export interface SeenRequest {
   readonly scope: Scope | undefined;
 }
 
+/** What an EC2 endpoint is made of. */
 export interface Ec2EndpointOptions {
   readonly clock: Clock;
   readonly images?: readonly CloudImage[];

@@ -9,6 +9,7 @@ export interface CloudInterface {
   noAttachment?: boolean;
 }
 
+/** An instance as EC2's API describes it, as far as a driver reads it. */
 export interface CloudInstance {
   instanceId?: string | null;
   state?: string | null;
@@ -46,6 +47,7 @@ export interface CloudVolume {
   instanceId?: string;
 }
 
+/** An image (AMI) as EC2's API describes it, as far as a driver reads it. */
 export interface CloudImage {
   readonly imageId: string;
   readonly rootDeviceName?: string | null;

@@ -44,5 +44,7 @@ export const faultRule = z.strictObject({
   delayMs: z.number().min(0).optional(),
 });
 
+/** A fault as it is kept: which calls it befalls, and what it does to them. */
 export type FaultRule = z.infer<typeof faultRule>;
+/** A {@link FaultRule} as it is ordered: what has a default may be left out. */
 export type FaultRuleInput = z.input<typeof faultRule>;

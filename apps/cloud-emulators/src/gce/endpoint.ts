@@ -9,6 +9,7 @@ import { Instances } from './instances.ts';
 import { exchangeAssertion, type ServiceAccountKey } from './login.ts';
 import { type GceInstance, type GceOperation, insertedBody } from './model.ts';
 
+/** What a Compute Engine endpoint is made of. */
 export interface GceEndpointOptions {
   readonly clock: Clock;
   readonly pageSize?: number;

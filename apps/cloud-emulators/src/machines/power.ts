@@ -21,4 +21,5 @@ export interface Power {
   off(id: string): void;
 }
 
+/** Instances that are only entries: nothing runs behind them. */
 export const noPower: Power = { on: () => undefined, off: () => undefined };

@@ -11,6 +11,7 @@ export interface ListenOptions {
   readonly log: Logger;
 }
 
+/** A server that listens on the loopback interface. */
 export interface Listener {
   /** `https://127.0.0.1:6443`. */
   readonly origin: string;

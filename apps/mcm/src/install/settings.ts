@@ -42,6 +42,7 @@ export const PORTS = {
   webhooks: 9443,
 } as const;
 
+/** What is installed when nothing else is said. */
 export const DEFAULT_INSTALL: InstallSettings = {
   namespace: 'default',
   provider: 'local',

@@ -41,6 +41,7 @@ export const checkSafeguardFlags = (flags: Values): readonly string[] =>
 
 const countOrPercent = (text: string): number | string => (text.endsWith('%') ? text : Number(text));
 
+/** The settings that parsed flags stand for. */
 export const safeguardsOf = (flags: Values): Omit<SafeguardSettings, 'countTerminating'> => ({
   maxUnhealthyReplacements: countOrPercent(flags['max-unhealthy-replacements']),
   breaker: {

@@ -15,6 +15,7 @@ export interface SafeguardSettings {
   readonly countTerminating: boolean;
 }
 
+/** Settings in effect without flags. */
 export const SAFEGUARD_DEFAULTS: SafeguardSettings = {
   maxUnhealthyReplacements: MAX_UNHEALTHY_REPLACEMENTS,
   breaker: BREAKER_DEFAULTS,

@@ -64,6 +64,7 @@ export interface BreakerLimits {
   readonly stableMs: number;
 }
 
+/** Thresholds of the breaker in effect without flags; times in milliseconds. */
 export const BREAKER_DEFAULTS: BreakerLimits = {
   windowMs: 10 * 60_000,
   thresholdPercent: 50,

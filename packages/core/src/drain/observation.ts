@@ -91,6 +91,7 @@ export interface DrainMemory {
   readonly cordonFailed?: boolean;
 }
 
+/** What a drain remembers before its first step. */
 export const NO_DRAIN_MEMORY: DrainMemory = { attempts: new Map(), moves: new Map() };
 
 /** A volume attached to a node. */

@@ -7,6 +7,7 @@ import { NO_DRAIN_MEMORY } from './observation.ts';
 import { observeDrain } from './observe.ts';
 import { undrainablePolicyOf } from './undrainable.ts';
 
+/** What a drain that is only looked at needs. */
 export interface PreviewOptions {
   /** The cluster of the nodes. */
   readonly target: KubeClient;

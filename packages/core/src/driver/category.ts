@@ -6,6 +6,7 @@ export type ErrorCategory = 'capacity or quota' | 'credentials' | 'invalid input
 /** Where a failure is to be mended. `nobody`: it passes by itself. */
 export type Fault = 'the user' | 'the cloud' | 'the driver' | 'nobody';
 
+/** What an error means: what kind of failure it is, and whose it is to mend. */
 export interface ErrorKind {
   readonly category: ErrorCategory;
   readonly fault: Fault;

@@ -17,15 +17,18 @@ export interface DriverRequest<Spec, Credentials> {
 /** @param service What was asked for, as the driver's metrics call it. @param error What it failed with, if it did. */
 export type ObserveApi = (service: string, ms: number, error: unknown) => void;
 
+/** A request about one machine. */
 export interface MachineRequest<Spec, Credentials> extends DriverRequest<Spec, Credentials> {
   readonly machine: Machine;
 }
 
+/** What a driver makes a VM from. */
 export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
   /** The Secret's `userData` with its placeholders replaced. Never log it. */
   readonly userData: string;
 }
 
+/** An address of a VM, of a type that Nodes know, such as `InternalIP`. */
 export interface Address {
   readonly type: string;
   readonly address: string;
@@ -38,6 +41,7 @@ export interface Instance {
   readonly addresses?: readonly Address[];
 }
 
+/** A VM that was made, with what the driver wants to remember of it. */
 export interface CreatedInstance extends Instance {
   /** Opaque provider state kept in `status.lastKnownState`. */
   readonly lastKnownState?: string;

@@ -43,6 +43,7 @@ export interface DriverTimeouts {
 
 const MINUTE = 60_000;
 
+/** How long each call of a driver may take, in milliseconds. */
 export const DRIVER_TIMEOUTS: DriverTimeouts = {
   create: 15 * MINUTE,
   initialize: 10 * MINUTE,
@@ -112,6 +113,7 @@ export interface InvokerCaches {
   readonly secrets: { readonly store: { get(key: string): Secret | undefined } };
 }
 
+/** What the calls of a driver need around them. */
 export interface InvokerOptions<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
   readonly caches: InvokerCaches;
@@ -164,6 +166,7 @@ function usable(secrets: ClassSecrets): ClassSecrets {
   return secrets;
 }
 
+/** Wraps a driver: inputs are decoded, calls have deadlines, and whatever is thrown becomes a MachineError. */
 export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, Credentials>): DriverInvoker {
   const { driver, caches, clock, log, stop, timeouts = DRIVER_TIMEOUTS, observe, observeApi } = options;
   const budgets = new CallBudgets(clock);

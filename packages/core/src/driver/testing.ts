@@ -15,6 +15,7 @@ export interface FakeVm {
   initialized: boolean;
 }
 
+/** The calls that a fake driver answers. */
 export type FakeMethod = 'create' | 'initialize' | 'status' | 'delete' | 'list' | 'evidence';
 
 /** A failure to come. `after`: the call takes effect and its answer is lost. */
@@ -25,6 +26,7 @@ export interface FakeFailure {
   readonly after?: boolean;
 }
 
+/** How the cloud of a fake driver behaves. */
 export interface FakeCloudOptions {
   /** Whether VMs need `initialize`; default false: the driver has none. */
   readonly initializes?: boolean;
@@ -48,6 +50,7 @@ export interface FakeCloudOptions {
 const spec = z.looseObject({ size: z.string().optional() });
 const credentials = z.looseObject({ userData: z.string().optional() });
 
+/** A driver over a cloud in memory, for tests of what calls it. */
 export type FakeDriver = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
 
 /**

@@ -11,6 +11,7 @@ import type { MachineSettings } from './settings.ts';
 /** The calls of a driver that concern one machine. */
 export type CallKind = 'create' | 'initialize' | 'status' | 'delete';
 
+/** What came of a driver's call: the VM, or the error. */
 export type CallOutcome =
   | { readonly ok: true; readonly instance?: Instance; readonly lastKnownState?: string }
   | { readonly ok: false; readonly error: MachineError };

@@ -39,6 +39,7 @@ import { ClassTroubles } from '../machine-class/troubles.ts';
 import { ORPHAN_DEFAULTS, OrphanCollector, type OrphanOptions, orphanKeysOf } from '../safety/orphans.ts';
 import { createReachability, REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../safety/reachability.ts';
 
+/** What a machine controller is made of: its driver, its clusters, its clock and its settings. */
 export interface MachineControllerOptions<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
   /** The cluster of the machine objects. */
@@ -94,6 +95,7 @@ export interface MachineController {
   idle(withinMs?: number): boolean;
 }
 
+/** Puts a machine controller together around a driver. Nothing runs before its `run`. */
 export function buildMachineController<Spec, Credentials>(
   options: MachineControllerOptions<Spec, Credentials>,
 ): MachineController {

@@ -25,6 +25,7 @@ import { NodeCollector } from './node-collector.ts';
 import { isReady } from './orphan-nodes.ts';
 import { confirmOrphans, isOrphan, standIn } from './orphan-vms.ts';
 
+/** How VMs without a machine are searched for and what is done with them; times in milliseconds. */
 export interface OrphanOptions {
   /** Between two passes: `--machine-safety-orphan-vms-period`. */
   readonly periodMs: number;
@@ -37,6 +38,7 @@ export interface OrphanOptions {
 
 const MINUTE = 60_000;
 
+/** Settings of the search for orphans in effect without flags. */
 export const ORPHAN_DEFAULTS: OrphanOptions = {
   periodMs: 15 * MINUTE,
   confirmAfterMs: 5 * MINUTE,

@@ -24,6 +24,7 @@ export interface ReachabilityTimings {
   readonly timeoutMs: number;
 }
 
+/** How often, and with how much patience, an API server is asked whether it is there. */
 export const REACHABILITY_DEFAULTS: ReachabilityTimings = { periodMs: 60_000, timeoutMs: 30_000 };
 
 /** What is remembered between checks. */

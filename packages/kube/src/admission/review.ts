@@ -31,6 +31,7 @@ export interface AdmissionVerdict {
   readonly warnings?: readonly string[];
 }
 
+/** Judges one admission request. */
 export type AdmissionHandler = (request: AdmissionRequest) => AdmissionVerdict | Promise<AdmissionVerdict>;
 
 const isRequest = (value: unknown): value is AdmissionRequest =>

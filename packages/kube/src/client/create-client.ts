@@ -7,6 +7,7 @@ import { createRateLimiter, type RateLimit } from './rate-limit.ts';
 import { parseJson } from './refusal.ts';
 import { HttpResourceClient } from './resource-client.ts';
 
+/** What a client is made of. */
 export interface ClientOptions {
   readonly transport: Transport;
   /** See `userAgent`. */

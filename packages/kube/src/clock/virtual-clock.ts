@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../clock.ts';
 import { Schedule } from './schedule.ts';
 
+/** Where a virtual clock begins, and when it takes everything for settled. */
 export interface VirtualClockOptions {
   /** The first instant; default 2026-01-01T00:00:00Z. */
   readonly start?: Date;

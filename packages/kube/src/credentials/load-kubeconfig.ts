@@ -6,6 +6,7 @@ import { kubeconfigFile } from './kubeconfig.ts';
 /** The word that asks for the pod's own service account in place of a file. */
 export const IN_CLUSTER = 'inClusterConfig';
 
+/** What the loading of credentials needs of its surroundings. */
 export interface LoadOptions {
   /** Paces the re-reading of token files; default: the real one. */
   readonly clock?: Clock;

@@ -19,8 +19,10 @@ export interface ElectionTimings {
   readonly retryMs: number;
 }
 
+/** Timings of the election as client-go has them, in milliseconds. */
 export const DEFAULT_ELECTION_TIMINGS: ElectionTimings = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2000 };
 
+/** Which Lease is held, by whom, and how. */
 export interface ElectionOptions {
   readonly client: KubeClient;
   readonly lease: { readonly namespace: string; readonly name: string };

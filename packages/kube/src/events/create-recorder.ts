@@ -10,6 +10,7 @@ import type { EventRecorder } from '../recorder.ts';
 import { type EventObject, events } from '../types/core.ts';
 import { EventGroups, type Series } from './series.ts';
 
+/** What a recorder of events is made of. */
 export interface RecorderOptions {
   readonly client: KubeClient;
   /** `source.component`: the binary's name, as `kubectl describe` shows it. */

@@ -10,6 +10,7 @@ import {
   textFlag,
 } from './flag.ts';
 
+/** Defaults in which the binaries differ. */
 export interface CommonDefaults {
   readonly port: number;
   /** Keys worked on at once by each controller. */
@@ -132,4 +133,5 @@ export const commonFlags = (defaults: CommonDefaults) => ({
   'log-flush-frequency': ignoredFlag('<duration>', 'lines are written at once'),
 });
 
+/** The flags that every binary has. */
 export type CommonFlags = ReturnType<typeof commonFlags>;

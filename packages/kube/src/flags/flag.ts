@@ -20,6 +20,7 @@ export interface Flag<T> {
   parse(text: string): T;
 }
 
+/** Flags by their names, without the dashes. */
 export type Flags = Readonly<Record<string, Flag<unknown>>>;
 /** The parsed values, by the flags' names. */
 export type FlagValues<F extends Flags> = { readonly [name in keyof F]: F[name] extends Flag<infer T> ? T : never };
@@ -102,6 +103,7 @@ export const integersFlag = (
   },
 });
 
+/** A flag that takes a whole number within limits. */
 export const integerFlag = (
   options: Common<number> & { readonly min: number; readonly max?: number },
 ): Flag<number> => ({
@@ -118,6 +120,7 @@ export const integerFlag = (
   },
 });
 
+/** A flag that takes a number that is not below a limit. */
 export const numberFlag = (options: Common<number> & { readonly min: number }): Flag<number> => ({
   ...more(options),
   placeholder: '<number>',

@@ -4,6 +4,7 @@ import { readConfigFile } from './config-file.ts';
 import type { Flag, Flags, FlagValues } from './flag.ts';
 import { type Given, givenByEnvironment } from './given.ts';
 
+/** What `--help` and `--version` tell of a program. */
 export interface Program {
   readonly name: string;
   readonly version: string;

@@ -6,6 +6,7 @@ import { load } from '../lazy.ts';
 import type { Logger } from '../logger.ts';
 import { LOG_LEVELS, type LogLevel } from './memory-logger.ts';
 
+/** Where log lines go, and from which level on. */
 export interface LoggerOptions {
   readonly level: LogLevel | 'silent';
   /** Default: standard error, one JSON object a line. */

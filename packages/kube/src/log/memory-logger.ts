@@ -1,5 +1,6 @@
 import type { Logger } from '../logger.ts';
 
+/** How grave a line is. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** What a log can be limited to, from everything to nothing. */
@@ -8,6 +9,7 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const 
   | 'silent'
 )[];
 
+/** A line as it was logged. */
 export interface LogLine {
   readonly level: LogLevel;
   readonly message: string;
@@ -36,6 +38,7 @@ function over(lines: LogLine[], own: Readonly<Record<string, unknown>>): MemoryL
   };
 }
 
+/** A logger that keeps its lines, for tests. */
 export const createMemoryLogger = (): MemoryLogger => over([], {});
 
 const nothing = (): void => undefined;

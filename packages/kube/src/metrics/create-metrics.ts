@@ -6,6 +6,7 @@ import { createMeters, type Meters } from './meters.ts';
 import { tellProcess } from './process.ts';
 import { templated } from './template.ts';
 
+/** What the metrics of a binary are made of. */
 export interface MetricsOptions {
   /** Put before the names of queue and reflector metrics, e.g. `mcm_`. */
   readonly prefix?: string;

@@ -19,6 +19,7 @@ export interface QueueGauges {
 /** Registers a queue by name and returns what it should call. */
 export type QueueMetrics = (name: string, gauges: QueueGauges) => QueueObserver;
 
+/** What a controller is made of: its name, its work and how it is repeated. */
 export interface ControllerOptions {
   readonly name: string;
   /** Number of keys worked on at once. */

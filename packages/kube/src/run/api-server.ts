@@ -10,6 +10,7 @@ import type { Random } from '../random.ts';
 
 const BACKOFF: BackoffOptions = { baseMs: 100, maxMs: 5000, jitter: 0.3 };
 
+/** How an API server is waited for. */
 export interface WaitOptions {
   /** For the log: `control`, `target`. */
   readonly name: string;

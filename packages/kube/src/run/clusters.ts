@@ -16,6 +16,7 @@ export interface Cluster {
   urgentClient(component: string): KubeClient;
 }
 
+/** The cluster of the machine objects and that of the nodes; they may be the same. */
 export interface Clusters {
   readonly control: Cluster;
   /** Undefined for `--target-kubeconfig=none`. */
@@ -23,6 +24,7 @@ export interface Clusters {
   close(): Promise<void>;
 }
 
+/** How the clusters are found and what their clients say of themselves. */
 export interface ClusterSettings {
   readonly binary: string;
   readonly version: string;

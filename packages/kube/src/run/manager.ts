@@ -3,6 +3,7 @@ import { errorText } from '../error-text.ts';
 import type { Logger } from '../logger.ts';
 import type { Phase, PhaseState, PhaseStatus, Stop } from './phase.ts';
 
+/** What a manager needs of its surroundings. */
 export interface ManagerOptions {
   readonly clock: Clock;
   readonly log: Logger;
@@ -105,4 +106,5 @@ class PhaseManager implements Manager {
   }
 }
 
+/** Makes a manager that starts its phases in order and ends them in the opposite one. */
 export const createManager = (options: ManagerOptions): Manager => new PhaseManager(options);

@@ -11,8 +11,10 @@ export interface Phase {
   start(signal: AbortSignal, report: (detail: string) => void): Promise<Stop | undefined>;
 }
 
+/** How far a phase has come. */
 export type PhaseState = 'waiting' | 'starting' | 'started' | 'failed' | 'stopped';
 
+/** How far a phase has come, as health checks and logs tell it. */
 export interface PhaseStatus {
   readonly name: string;
   readonly state: PhaseState;

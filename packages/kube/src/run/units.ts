@@ -34,6 +34,7 @@ export interface Unit {
   run(signal: AbortSignal): Promise<void>;
 }
 
+/** What runs the units of a binary. */
 export interface UnitRunnerOptions {
   readonly units: readonly Unit[];
   readonly clock: Clock;

@@ -3,6 +3,7 @@ import { type ClusterConfig, ConfigError } from '../credentials/cluster-config.t
 import { load } from '../lazy.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../transport.ts';
 
+/** How a transport over the network is made. */
 export interface UndiciTransportOptions extends ClusterConfig {
   /** A bearer token that does not change; `authorization` goes first. */
   readonly token?: string;
@@ -10,6 +11,7 @@ export interface UndiciTransportOptions extends ClusterConfig {
   readonly connections?: number;
 }
 
+/** A transport over the network; closing it ends its connections. */
 export type UndiciTransport = Transport & {
   /** Ends all connections; requests under way fail. */
   close(): Promise<void>;

@@ -10,6 +10,7 @@ export interface Condition {
   lastTransitionTime?: string | null;
 }
 
+/** A taint of a Node. */
 export interface Taint {
   key: string;
   value?: string;
@@ -17,6 +18,7 @@ export interface Taint {
   timeAdded?: string;
 }
 
+/** A Node, as far as it is read or written here. */
 export interface Node extends KubeObject {
   spec: { providerID?: string; unschedulable?: boolean; taints?: Taint[]; podCIDR?: string; podCIDRs?: string[] };
   status?: {
@@ -31,6 +33,7 @@ export interface Node extends KubeObject {
   };
 }
 
+/** A volume of a Pod, as far as a drain reads it. */
 export interface PodVolume {
   name: string;
   persistentVolumeClaim?: { claimName: string };
@@ -39,6 +42,7 @@ export interface PodVolume {
   [source: string]: unknown;
 }
 
+/** A Pod, as far as a drain reads it. */
 export interface Pod extends KubeObject {
   spec: {
     nodeName?: string;
@@ -61,6 +65,7 @@ export interface Pod extends KubeObject {
   status?: { phase?: string; conditions?: Condition[]; reason?: string; [field: string]: unknown };
 }
 
+/** A Secret; the values of `data` are base64. */
 export interface Secret extends KubeObject {
   type?: string;
   /** Base64. */
@@ -68,15 +73,18 @@ export interface Secret extends KubeObject {
   stringData?: Record<string, string>;
 }
 
+/** A ConfigMap. */
 export interface ConfigMap extends KubeObject {
   data?: Record<string, string>;
 }
 
+/** A PersistentVolumeClaim, as far as a drain reads it. */
 export interface PersistentVolumeClaim extends KubeObject {
   spec: { volumeName?: string; storageClassName?: string; [field: string]: unknown };
   status?: { phase?: string };
 }
 
+/** A PersistentVolume, as far as a drain reads it. */
 export interface PersistentVolume extends KubeObject {
   spec: {
     csi?: { driver: string; volumeHandle: string };
@@ -109,28 +117,36 @@ export interface EventObject extends KubeObject {
 
 const core = { group: '', version: 'v1' } as const;
 
+/** Where Nodes are read and written. */
 export const nodes: ResourceDefinition<Node> = { ...core, plural: 'nodes', kind: 'Node', namespaced: false };
+/** Where Pods are read and written. */
 export const pods: ResourceDefinition<Pod> = { ...core, plural: 'pods', kind: 'Pod', namespaced: true };
+/** Where Secrets are read and written. */
 export const secrets: ResourceDefinition<Secret> = { ...core, plural: 'secrets', kind: 'Secret', namespaced: true };
+/** Where ConfigMaps are read and written. */
 export const configMaps: ResourceDefinition<ConfigMap> = {
   ...core,
   plural: 'configmaps',
   kind: 'ConfigMap',
   namespaced: true,
 };
+/** Where Namespaces are read and written. */
 export const namespaces: ResourceDefinition<KubeObject> = {
   ...core,
   plural: 'namespaces',
   kind: 'Namespace',
   namespaced: false,
 };
+/** Where Events are read and written. */
 export const events: ResourceDefinition<EventObject> = { ...core, plural: 'events', kind: 'Event', namespaced: true };
+/** Where PersistentVolumeClaims are read and written. */
 export const persistentVolumeClaims: ResourceDefinition<PersistentVolumeClaim> = {
   ...core,
   plural: 'persistentvolumeclaims',
   kind: 'PersistentVolumeClaim',
   namespaced: true,
 };
+/** Where PersistentVolumes are read and written. */
 export const persistentVolumes: ResourceDefinition<PersistentVolume> = {
   ...core,
   plural: 'persistentvolumes',

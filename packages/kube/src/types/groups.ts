@@ -1,10 +1,12 @@
 import type { KubeObject, ResourceDefinition } from '../objects.ts';
 
+/** A label selector as the API has it. */
 export interface LabelSelector {
   matchLabels?: Record<string, string>;
   matchExpressions?: { key: string; operator: string; values?: string[] }[];
 }
 
+/** A PodDisruptionBudget, as far as a drain reads it. */
 export interface PodDisruptionBudget extends KubeObject {
   spec: {
     selector?: LabelSelector;
@@ -22,6 +24,7 @@ export interface PodDisruptionBudget extends KubeObject {
   };
 }
 
+/** A VolumeAttachment, as far as a drain reads it. */
 export interface VolumeAttachment extends KubeObject {
   spec: { attacher: string; nodeName: string; source: { persistentVolumeName?: string; inlineVolumeSpec?: object } };
   status?: { attached: boolean; attachError?: object; detachError?: object };
@@ -35,6 +38,7 @@ export interface CsiNode extends KubeObject {
   };
 }
 
+/** A Lease; times are RFC 3339 with microseconds. */
 export interface Lease extends KubeObject {
   spec?: {
     holderIdentity?: string | null;
@@ -46,6 +50,7 @@ export interface Lease extends KubeObject {
   };
 }
 
+/** A PriorityClass, as far as a drain reads it. */
 export interface PriorityClass extends KubeObject {
   value: number;
 }
@@ -59,6 +64,7 @@ export interface WebhookConfiguration extends KubeObject {
   }[];
 }
 
+/** Where MutatingWebhookConfigurations are read and written. */
 export const mutatingWebhookConfigurations: ResourceDefinition<WebhookConfiguration> = {
   group: 'admissionregistration.k8s.io',
   version: 'v1',
@@ -66,11 +72,13 @@ export const mutatingWebhookConfigurations: ResourceDefinition<WebhookConfigurat
   kind: 'MutatingWebhookConfiguration',
   namespaced: false,
 };
+/** Where ValidatingWebhookConfigurations are read and written. */
 export const validatingWebhookConfigurations: ResourceDefinition<WebhookConfiguration> = {
   ...mutatingWebhookConfigurations,
   plural: 'validatingwebhookconfigurations',
   kind: 'ValidatingWebhookConfiguration',
 };
+/** Where PodDisruptionBudgets are read and written. */
 export const podDisruptionBudgets: ResourceDefinition<PodDisruptionBudget> = {
   group: 'policy',
   version: 'v1',
@@ -78,6 +86,7 @@ export const podDisruptionBudgets: ResourceDefinition<PodDisruptionBudget> = {
   kind: 'PodDisruptionBudget',
   namespaced: true,
 };
+/** Where VolumeAttachments are read and written. */
 export const volumeAttachments: ResourceDefinition<VolumeAttachment> = {
   group: 'storage.k8s.io',
   version: 'v1',
@@ -85,6 +94,7 @@ export const volumeAttachments: ResourceDefinition<VolumeAttachment> = {
   kind: 'VolumeAttachment',
   namespaced: false,
 };
+/** Where CSINodes are read and written. */
 export const csiNodes: ResourceDefinition<CsiNode> = {
   group: 'storage.k8s.io',
   version: 'v1',
@@ -92,6 +102,7 @@ export const csiNodes: ResourceDefinition<CsiNode> = {
   kind: 'CSINode',
   namespaced: false,
 };
+/** Where Leases are read and written. */
 export const leases: ResourceDefinition<Lease> = {
   group: 'coordination.k8s.io',
   version: 'v1',
@@ -99,6 +110,7 @@ export const leases: ResourceDefinition<Lease> = {
   kind: 'Lease',
   namespaced: true,
 };
+/** Where PriorityClasses are read and written. */
 export const priorityClasses: ResourceDefinition<PriorityClass> = {
   group: 'scheduling.k8s.io',
   version: 'v1',

@@ -6,7 +6,9 @@ export const UPDATE_IN_PROGRESS_TAINT = { key: 'UpdateInProgress', effect: 'Pref
 
 /** Pools that are not custom. */
 export const MASTER_POOL = 'master';
+/** The pool of every node that no other one selects. */
 export const WORKER_POOL = 'worker';
+/** The pool of arbiter nodes. */
 export const ARBITER_POOL = 'arbiter';
 
 /** Path of the kubelet's configuration on a node. */

@@ -14,6 +14,7 @@ export const conditionOf = (
   type: string,
 ): ConfigCondition | undefined => conditions?.find((condition) => condition.type === type);
 
+/** Whether the condition of that type is there and `True`. */
 export const isTrue = (conditions: readonly ConfigCondition[] | undefined, type: string): boolean =>
   conditionOf(conditions, type)?.status === 'True';
 

@@ -10,6 +10,7 @@ const { CurrentConfig, DesiredConfig, CurrentImage, DesiredImage, State, Reason 
 export const annotationOf = (node: Node, key: string): string => node.metadata.annotations?.[key] ?? '';
 const has = (node: Node, key: string): boolean => node.metadata.annotations?.[key] !== undefined;
 
+/** Name of the rendered config that the pool's nodes are to have; empty when there is none yet. */
 export const targetOf = ({ spec }: MachineConfigPool): string => spec?.configuration?.name ?? '';
 
 /**
@@ -26,6 +27,7 @@ export function notReadyReason(node: Node): string | undefined {
   return node.spec?.unschedulable ? `${reporting} Unschedulable` : undefined;
 }
 
+/** Whether nothing speaks against the node's readiness. */
 export const isReady = (node: Node): boolean => notReadyReason(node) === undefined;
 
 /** Whether the daemon knows the node's config; without it nothing is known of the node. */
@@ -51,6 +53,7 @@ export const isDone = (node: Node): boolean =>
 export const isTargeted = (node: Node, pool: MachineConfigPool): boolean =>
   annotationOf(node, DesiredConfig) === targetOf(pool);
 
+/** Whether the node has the pool's target and is done with it. */
 export const isUpdated = (node: Node, pool: MachineConfigPool): boolean =>
   isDone(node) && isTargeted(node, pool) && !has(node, DesiredImage);
 
@@ -68,6 +71,7 @@ export const isDegraded = (node: Node): boolean => {
 export const isFailing = (node: Node): boolean =>
   annotationOf(node, CurrentConfig) !== annotationOf(node, DesiredConfig) && isDegraded(node);
 
+/** Whether the node counts towards `maxUnavailable`: not ready, or at work on its config. */
 export const isUnavailable = (node: Node): boolean => !isReady(node) || (!isDone(node) && !isFailing(node));
 
 /** Whether a node has yet to be told the target, ready or not. */

@@ -15,6 +15,7 @@ import { NAME_TAG } from './run-instances.ts';
 import { AwsCredentials, AwsProviderSpec } from './schemas.ts';
 import { volumeIdOf } from './volumes.ts';
 
+/** What the AWS driver needs of its surroundings. */
 export interface AwsDriverOptions {
   readonly clock: Clock;
   readonly random: Random;
@@ -26,6 +27,7 @@ export interface AwsDriverOptions {
   readonly version?: string;
 }
 
+/** The driver for EC2, with its spec and credentials. */
 export type AwsDriver = DriverDefinition<AwsProviderSpec, AwsCredentials>;
 
 const VISIBILITY_BUDGET_MS = 300_000;

@@ -1,5 +1,6 @@
 import { MachineError } from '@mcm/core';
 
+/** The provider id of an instance: `aws:///REGION/INSTANCE`. */
 export const formatProviderId = (region: string, instanceId: string): string => `aws:///${region}/${instanceId}`;
 
 /** The last part of a provider id, whatever stands before it, as in the original. @throws `InvalidArgument` */

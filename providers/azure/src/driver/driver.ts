@@ -21,11 +21,13 @@ import { type Session, type SessionOptions, sessions } from './session.ts';
 import { sshPublicKey } from './ssh-key.ts';
 import { CLUSTER_TAG, ROLE_TAG } from './validate.ts';
 
+/** What the Azure driver needs of its surroundings. */
 export interface AzureDriverOptions extends SessionOptions {
   /** A public key in the format of authorized_keys whose private half nobody has. */
   readonly throwAwayKey?: () => Promise<string>;
 }
 
+/** The driver for Azure, with its spec and credentials. */
 export type AzureDriver = DriverDefinition<AzureProviderSpec, AzureCredentials>;
 type Request = DriverRequest<AzureProviderSpec, AzureCredentials>;
 type OnMachine = MachineRequest<AzureProviderSpec, AzureCredentials>;

@@ -19,6 +19,7 @@ export interface ExternalAccount {
   readonly impersonationUrl: string;
 }
 
+/** Who the driver is to Google: a service account with a key, or an external identity. */
 export type Account = ServiceAccount | ExternalAccount;
 
 export const STS_URL = 'https://sts.googleapis.com/v1/token';

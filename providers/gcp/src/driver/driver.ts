@@ -21,6 +21,7 @@ import { tellEvidence } from './evidence.ts';
 import { instanceBody } from './instance-body.ts';
 import { GcpCredentials, GcpProviderSpec } from './schemas.ts';
 
+/** What the Google Cloud driver needs of its surroundings. */
 export interface GcpDriverOptions extends DriverContext {
   /** Default the public one; `GOOGLE_COMPUTE_CUSTOM_ENDPOINT`. */
   readonly endpoint?: string;
@@ -32,6 +33,7 @@ export interface GcpDriverOptions extends DriverContext {
   readonly version?: string;
 }
 
+/** The driver for Compute Engine, with its spec and credentials. */
 export type GcpDriver = DriverDefinition<GcpProviderSpec, GcpCredentials>;
 type Request = DriverRequest<GcpProviderSpec, GcpCredentials>;
 type OnMachine = MachineRequest<GcpProviderSpec, GcpCredentials>;

@@ -19,6 +19,7 @@ import type { CloudStore } from './store/store.ts';
 import { Volumes } from './volumes.ts';
 import { Waiters } from './waiters.ts';
 
+/** What a local cloud is made of. */
 export interface CloudOptions {
   readonly clock: Clock;
   readonly random: Random;
@@ -48,6 +49,7 @@ export interface Cloud {
   close(): void;
 }
 
+/** Zones of a cloud for which none are named. */
 export const DEFAULT_ZONES = ['local-a', 'local-b', 'local-c'] as const;
 
 const nothingBoots: InstanceHost = { boot: () => undefined, halt: () => Promise.resolve(), forget: () => undefined };

@@ -17,6 +17,7 @@ export const CLOUD_ERRORS = {
   RequestTimeout: 504,
 } as const;
 
+/** Codes with which the API refuses. */
 export type CloudErrorCode = keyof typeof CLOUD_ERRORS;
 
 /** A refusal as the API sends it: `{"error": {"code", "message"}}`. */

@@ -45,8 +45,10 @@ export const faultRule = z
     message: 'must order at least one of error, timeout, latency, stale, kubelet',
   });
 
+/** A fault that can be ordered: which calls it befalls, and what it does to them. */
 export type FaultRule = z.infer<typeof faultRule>;
 
+/** A fault that was ordered, and what it has done since. */
 export interface OrderedFault extends FaultRule {
   readonly id: string;
   /** How many times it has acted. */

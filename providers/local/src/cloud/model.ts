@@ -35,6 +35,7 @@ export interface Instance {
 
 export type VolumeState = 'available' | 'attaching' | 'attached' | 'detaching';
 
+/** A volume of the cloud. */
 export interface Volume {
   readonly id: string;
   readonly name: string;
@@ -49,6 +50,7 @@ export interface Volume {
   settlesAt?: string;
 }
 
+/** An image that instances start from. */
 export interface Image {
   readonly id: string;
   readonly name: string;

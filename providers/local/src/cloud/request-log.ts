@@ -9,6 +9,7 @@ export interface LoggedRequest {
   readonly ms: number;
 }
 
+/** How often an operation was asked for, and how often it failed. */
 export interface OperationCounter {
   total: number;
   failed: number;

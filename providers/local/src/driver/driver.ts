@@ -15,6 +15,7 @@ import { aborted } from './errors.ts';
 import { formatProviderId, instanceIdOf } from './provider-id.ts';
 import { LocalCredentials, LocalProviderSpec } from './schemas.ts';
 
+/** What the driver of the local cloud needs of its surroundings. */
 export interface LocalDriverOptions {
   readonly clock: Clock;
   /** A way to the cloud at an address; called once for each address. */
@@ -27,6 +28,7 @@ export interface LocalDriverOptions {
   readonly backend?: 'cloud' | 'pod';
 }
 
+/** The driver of the local cloud, with its spec and credentials. */
 export type LocalDriver = DriverDefinition<LocalProviderSpec, LocalCredentials>;
 
 type Request = DriverRequest<LocalProviderSpec, LocalCredentials>;

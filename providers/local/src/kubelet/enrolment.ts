@@ -11,6 +11,7 @@ export interface ApiAddress {
   readonly clientCertificate?: KubeletCertificate;
 }
 
+/** A transport to the API server; closing it, where it can be, ends its connections. */
 export type ApiTransport = Transport & { close?(): Promise<void> };
 
 /** Ready credentials that all kubelets share. */

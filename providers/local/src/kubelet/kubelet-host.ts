@@ -6,6 +6,7 @@ import { type Access, Enrolment, type EnrolmentOptions } from './enrolment.ts';
 import { HollowKubelet } from './kubelet.ts';
 import type { KubeletMemory } from './memory.ts';
 
+/** What runs the hollow kubelets of a cloud. */
 export interface KubeletHostOptions extends Pick<EnrolmentOptions, 'nodeCluster' | 'connect'> {
   readonly clock: Clock;
   readonly random: Random;
