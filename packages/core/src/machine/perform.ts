@@ -189,8 +189,11 @@ export class Performer {
   }
 
   #complain({ o: { machine }, memory }: Scope, complaints: readonly string[]): void {
+    // A new process finds what a former one may have told already.
+    const once = memory.complained === undefined;
     memory.complained = complaints.join('; ');
-    for (const complaint of complaints) this.#options.recorder.event(machine, 'Warning', 'InvalidInput', complaint);
+    for (const complaint of complaints)
+      this.#options.recorder.event(machine, 'Warning', 'InvalidInput', complaint, { once });
   }
 
   #keepEvidence({ o: { machine }, memory, now }: Scope, failure: Failure): void {

@@ -38,6 +38,22 @@ async function setUp(wrap: (transport: Transport) => Transport = (transport) => 
 }
 
 describe('recorder', () => {
+  test('what is told once is not told again by the next process, as long as the Event is stored', async () => {
+    const t = await setUp();
+    const tell = async (message: string) => {
+      const recorder = createRecorder({ client: t.client, component: 'demo', clock: t.clock, log: t.log });
+      for (let i = 0; i < 2; i += 1) {
+        recorder.event(set('a'), 'Warning', 'InvalidInput', message, { once: true });
+        await t.clock.advance(2_000);
+      }
+    };
+    await tell('odd');
+    await tell('odd');
+    expect(await t.stored()).toEqual(['1 InvalidInput: odd']);
+    await tell('strange');
+    expect(await t.stored()).toEqual(['1 InvalidInput: odd', '1 InvalidInput: strange']);
+  });
+
   test('writes an Event as kubectl describe expects it, after a moment', async () => {
     const t = await setUp();
     t.recorder.event(set('a'), 'Warning', 'FailedCreate', 'no quota');

@@ -1,12 +1,13 @@
+import { createHash } from 'node:crypto';
 import { type BackoffOptions, backoffMs } from '../backoff.ts';
 import type { KubeClient } from '../client.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { errorText } from '../error-text.ts';
-import { isNotFound, KubeError } from '../errors.ts';
+import { isConflict, isNotFound, KubeError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { KubeObject } from '../objects.ts';
 import { type Random, randomString, seededRandom } from '../random.ts';
-import type { EventRecorder } from '../recorder.ts';
+import type { EventOptions, EventRecorder } from '../recorder.ts';
 import { type EventObject, events } from '../types/core.ts';
 import { EventGroups, type Series } from './series.ts';
 
@@ -54,7 +55,13 @@ class BatchingRecorder implements EventRecorder {
     this.#random = options.random ?? seededRandom(options.clock.now().getTime());
   }
 
-  event(object: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string): void {
+  event(
+    object: KubeObject,
+    type: 'Normal' | 'Warning',
+    reason: string,
+    message: string,
+    { once = false }: EventOptions = {},
+  ): void {
     if (this.#waiting.size >= MAX_WAITING) {
       this.#drop();
       return;
@@ -73,6 +80,7 @@ class BatchingRecorder implements EventRecorder {
       reason,
       message,
       at: this.#options.clock.now(),
+      once,
     });
     this.#waiting.add(series);
     this.#arm(this.#options.delayMs ?? 1000);
@@ -124,6 +132,7 @@ class BatchingRecorder implements EventRecorder {
   /** Creates the Event, or counts it up; returns its name. */
   async #send(series: Series): Promise<string> {
     const resource = this.#options.client.resource(events, series.involved.namespace ?? 'default');
+    if (series.once) return this.#sendOnce(series);
     if (series.written !== undefined) {
       const { count, message } = series;
       const body = { count, message, lastTimestamp: toSeconds(series.last) };
@@ -139,9 +148,29 @@ class BatchingRecorder implements EventRecorder {
     return draft.metadata.name;
   }
 
-  #draft(series: Series) {
+  /** One that is there already was told by a former process. */
+  async #sendOnce(series: Series): Promise<string> {
+    if (series.written !== undefined) return series.written;
+    const { uid = '', namespace = 'default' } = series.involved;
+    const hash = createHash('sha256')
+      .update([uid, series.reason, series.message].join('\n'))
+      .digest('hex')
+      .slice(0, 16);
+    const draft = this.#draft(series, hash);
+    try {
+      await this.#options.client.resource(events, namespace).create(draft);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+    }
+    return draft.metadata.name;
+  }
+
+  #draft(
+    series: Series,
+    id = `${this.#options.clock.now().getTime().toString(16)}${randomString(this.#random, HEX, 6)}`,
+  ) {
     const { component } = this.#options;
-    const suffix = `.${this.#options.clock.now().getTime().toString(16)}${randomString(this.#random, HEX, 6)}`;
+    const suffix = `.${id}`;
     const name = `${(series.involved.name ?? '').slice(0, NAME_LIMIT - suffix.length)}${suffix}`;
     return {
       metadata: { name },

@@ -7,6 +7,7 @@ export interface Recorded {
   readonly reason: string;
   readonly message: string;
   readonly at: Date;
+  readonly once: boolean;
 }
 
 /** Like events of one object that share one Event on the server. */
@@ -15,6 +16,8 @@ export interface Series {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   message: string;
+  /** The name of its Event follows from what it says, and it is not counted up. */
+  readonly once: boolean;
   count: number;
   readonly first: Date;
   last: Date;
@@ -49,6 +52,7 @@ const startSeries = (event: Recorded, message: string): Series => ({
   type: event.type,
   reason: event.reason,
   message,
+  once: event.once,
   count: 0,
   first: event.at,
   last: event.at,
