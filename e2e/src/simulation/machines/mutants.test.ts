@@ -71,7 +71,7 @@ interface Mutant {
 const MUTANTS: readonly Mutant[] = [
   { rule: '(a)', what: 'makes a VM twice', from: 20, defect: () => ({ cloud: tokenless() }) },
   { rule: '(c)', what: 'deletes VMs before their drains', from: 1, defect: () => ({ kube: blindToPods }) },
-  { rule: '(c)', what: 'evicts nobody, but forces at the deadline', from: 1, defect: () => ({ kube: evictsNobody }) },
+  { rule: '(c)', what: 'evicts nobody, but forces at the deadline', from: 7, defect: () => ({ kube: evictsNobody }) },
   {
     rule: '(f)',
     what: 'does not say what it waits for',
