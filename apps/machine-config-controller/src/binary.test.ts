@@ -1,0 +1,89 @@
+import { startControlPlane } from '@mcm/control-plane';
+import {
+  type CommonFlags,
+  commonFlags,
+  createClient,
+  createRecorder,
+  type FlagValues,
+  handlerTransport,
+  nodes,
+  parseFlags,
+  seededRandom,
+  silentLogger,
+  UnitRunner,
+  VirtualClock,
+} from '@mcm/kube';
+import {
+  conditionOf,
+  controllerConfigs,
+  machineConfigCrds,
+  machineConfigPools,
+  NodeAnnotations,
+} from '@mcm/machine-config';
+import { expect, test } from 'vitest';
+import { machineConfigController } from './binary.ts';
+import { createConfigControllers } from './controllers.ts';
+
+const parse = async (...argv: string[]) => {
+  const { defaults, flags } = machineConfigController;
+  const parsed = await parseFlags(machineConfigController, { ...commonFlags(defaults), ...flags }, argv);
+  if (parsed.kind !== 'run') throw new Error('nothing to run');
+  return parsed.values as FlagValues<CommonFlags> & FlagValues<typeof flags>;
+};
+
+test('flags have their defaults, and what is wrong is named', async () => {
+  expect(await parse()).toMatchObject({ port: 8797, 'keep-renders': 10, 'halt-degraded': 0, 'leader-elect': true });
+  await expect(parse('--keep-renders=-2')).rejects.toThrow('--keep-renders');
+  const values = await parse('--tls-profile=New');
+  expect(machineConfigController.check?.(values)).toEqual([
+    '--tls-profile is "New", must be one of Old, Intermediate, Modern',
+  ]);
+});
+
+const TREE = new Map([
+  ['worker/00-worker/_base/files/motd.yaml', 'mode: 0644\npath: /etc/motd\ncontents:\n  inline: hello\n'],
+]);
+
+test('the units of the binary bring a node from templates to the target', async () => {
+  const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
+  const random = seededRandom(3);
+  const plane = await startControlPlane({
+    ...{ clock, random: () => random.next(), crds: [...machineConfigCrds], controllers: false },
+  });
+  const client = createClient({ transport: handlerTransport((r) => plane.fetch(r)), userAgent: 'test', clock });
+  const runtime = { clock, random, log: silentLogger };
+  const recorder = createRecorder({ client, component: 'test', ...runtime });
+  const { units } = createConfigControllers({
+    ...{ control: client, target: client, recorder, nodeRecorder: recorder, runtime, tree: TREE },
+    identity: { version: 'v1', hash: 'h1' },
+  });
+  const stop = new AbortController();
+  const running = new UnitRunner({ units, ...runtime }).run(stop.signal);
+  try {
+    const resource = client.resource(controllerConfigs);
+    await resource.create({ metadata: { name: 'machine-config-controller' }, spec: { platform: 'none' } });
+    const labels = { 'node-role.kubernetes.io/worker': '' };
+    await client.resource(machineConfigPools).create({
+      metadata: { name: 'worker' },
+      spec: {
+        machineConfigSelector: { matchLabels: { 'machineconfiguration.openshift.io/role': 'worker' } },
+        nodeSelector: { matchLabels: labels },
+      },
+    });
+    const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
+    const annotations = { [CurrentConfig]: 'old', [DesiredConfig]: 'old', [State]: 'Done' };
+    await client.resource(nodes).create({ metadata: { name: 'n', labels, annotations }, spec: {} });
+    await clock.advance(60_000);
+    const target = (await client.resource(machineConfigPools).get('worker')).spec?.configuration?.name ?? '';
+    expect((await client.resource(nodes).get('n')).metadata.annotations?.[DesiredConfig]).toBe(target);
+    const done = { metadata: { annotations: { [CurrentConfig]: target } } };
+    await client.resource(nodes).patch('n', { type: 'merge', body: done });
+    await clock.advance(10_000);
+    const { status } = await client.resource(machineConfigPools).get('worker');
+    expect(conditionOf(status?.conditions, 'Updated')?.status).toBe('True');
+  } finally {
+    stop.abort();
+    await running;
+    await plane.close();
+  }
+});

@@ -1,0 +1,86 @@
+import { fileURLToPath } from 'node:url';
+import { type BinaryDefinition, booleanFlag, flagGroup, integerFlag, textFlag } from '@mcm/kube';
+import { loadTemplates } from '@mcm/machine-config';
+import { CONTROLLERS, createConfigControllers, DEFAULT_CONFIG_SETTINGS } from './controllers.ts';
+
+/** The templates that come with the binary. */
+export const TEMPLATES = fileURLToPath(new URL('../templates', import.meta.url));
+
+const VERSION = '0.1.0';
+const PROFILES = ['Old', 'Intermediate', 'Modern'];
+
+const flags = {
+  ...flagGroup('Machine configs', {
+    templates: textFlag({
+      placeholder: '<directory>',
+      default: '',
+      help: 'templates of the nodes: <role>/<MachineConfig>/<overlay>/{files,units,extensions}/<template>; default: those that come with the binary',
+    }),
+    'pull-secret-namespace': textFlag({
+      placeholder: '<namespace>',
+      default: DEFAULT_CONFIG_SETTINGS.pullSecretNamespace,
+      help: 'where the Secret of the ControllerConfig’s spec.pullSecret is',
+    }),
+    'tls-profile': textFlag({
+      placeholder: '<name>',
+      default: 'Intermediate',
+      help: 'TLS profile of kubelets without one of their own: Old, Intermediate or Modern',
+    }),
+    'watch-api-server-config': booleanFlag({
+      default: DEFAULT_CONFIG_SETTINGS.watchApiServerConfig,
+      help: 'take the TLS profile from apiservers.config.openshift.io/cluster, and follow it',
+    }),
+    'stamp-version': booleanFlag({
+      default: DEFAULT_CONFIG_SETTINGS.stampVersion,
+      help: 'write this version to the ControllerConfig; false where an operator does, whose version is then waited for',
+    }),
+    'render-while-paused': booleanFlag({
+      default: DEFAULT_CONFIG_SETTINGS.renderWhilePaused,
+      help: 'render paused pools too, so that they show what they would get',
+    }),
+    'keep-renders': integerFlag({
+      min: -1,
+      default: DEFAULT_CONFIG_SETTINGS.keepRenders,
+      help: 'how many rendered MachineConfigs that neither a pool nor a node names are kept for each pool; -1: all',
+    }),
+    'halt-degraded': integerFlag({
+      min: 0,
+      default: DEFAULT_CONFIG_SETTINGS.haltDegraded,
+      help: 'from so many nodes that degraded on a pool’s target on, no further node is told it; 0: never',
+    }),
+  }),
+} as const;
+
+/** The `machine-config-controller` binary. */
+export const machineConfigController: BinaryDefinition<typeof flags> = {
+  name: 'machine-config-controller',
+  version: VERSION,
+  description: 'Controllers of MachineConfigs, their pools and KubeletConfigs, and drain for updates of nodes.',
+  metricsPrefix: 'mcc_',
+  defaults: { port: 8797, concurrency: DEFAULT_CONFIG_SETTINGS.concurrency, controllers: CONTROLLERS },
+  flags,
+  check: (given) =>
+    PROFILES.includes(given['tls-profile'])
+      ? []
+      : [`--tls-profile is ${JSON.stringify(given['tls-profile'])}, must be one of ${PROFILES.join(', ')}`],
+  units: async ({ control, target, recorder, targetRecorder, runtime, metrics, flags: given }) => {
+    const tree = await loadTemplates(given.templates === '' ? TEMPLATES : given.templates);
+    return createConfigControllers(
+      {
+        ...{ control, target: target ?? control, recorder, runtime, tree, metrics: metrics.queues },
+        nodeRecorder: targetRecorder ?? recorder,
+        identity: { version: VERSION, hash: VERSION },
+      },
+      {
+        concurrency: given['concurrent-syncs'],
+        pullSecretNamespace: given['pull-secret-namespace'],
+        tlsProfile: given['tls-profile'],
+        watchApiServerConfig: given['watch-api-server-config'],
+        stampVersion: given['stamp-version'],
+        renderWhilePaused: given['render-while-paused'],
+        keepRenders: given['keep-renders'],
+        haltDegraded: given['halt-degraded'],
+      },
+    ).units;
+  },
+};

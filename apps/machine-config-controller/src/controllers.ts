@@ -1,0 +1,156 @@
+import {
+  type Controller,
+  createInformer,
+  type EventRecorder,
+  type InformerRuntime,
+  type KubeClient,
+  nodes,
+  type Pod,
+  pods,
+  type QueueMetrics,
+  type Secret,
+  secrets,
+  type Unit,
+} from '@mcm/kube';
+import {
+  type ApiServerConfig,
+  apiServerConfigs,
+  type ConfigContext,
+  type ControllerIdentity,
+  containerRuntimeConfigs,
+  controllerConfigs,
+  createConfigCaches,
+  createDrainController,
+  createKubeletConfigController,
+  createRenderController,
+  createTemplateController,
+  createUpdateController,
+  fixedSettings,
+  kubeletConfigs,
+  machineConfigPools,
+  machineConfigs,
+  POD_NODE_INDEX,
+  type TemplateTree,
+  watchedSettings,
+} from '@mcm/machine-config';
+
+/** What the controllers reach the world through. */
+export interface ConfigSurroundings {
+  /** The cluster of the MachineConfigs. */
+  readonly control: KubeClient;
+  /** The cluster of the nodes. */
+  readonly target: KubeClient;
+  readonly recorder: EventRecorder;
+  /** Events about nodes. */
+  readonly nodeRecorder: EventRecorder;
+  readonly runtime: InformerRuntime;
+  readonly metrics?: QueueMetrics;
+  readonly tree: TemplateTree;
+  readonly identity: ControllerIdentity;
+}
+
+/** What an operator may choose. */
+export interface ConfigSettings {
+  /** Drains worked on at once; the other queues are short. */
+  readonly concurrency: number;
+  readonly pullSecretNamespace: string;
+  /** `Old`, `Intermediate` or `Modern`. */
+  readonly tlsProfile: string;
+  readonly watchApiServerConfig: boolean;
+  readonly stampVersion: boolean;
+  readonly renderWhilePaused: boolean;
+  readonly keepRenders: number;
+  readonly haltDegraded: number;
+}
+
+export const DEFAULT_CONFIG_SETTINGS: ConfigSettings = {
+  concurrency: 5,
+  pullSecretNamespace: 'openshift-config',
+  tlsProfile: 'Intermediate',
+  watchApiServerConfig: false,
+  stampVersion: true,
+  renderWhilePaused: true,
+  keepRenders: 10,
+  haltDegraded: 0,
+};
+
+/** Their names. */
+export const CONTROLLERS = ['template', 'kubelet-config', 'render', 'update', 'drain'];
+
+/** The controllers of this binary. */
+export interface ConfigControllers {
+  readonly units: readonly Unit[];
+  /** True when no controller has anything to do within `withinMs` (default 0). */
+  idle(withinMs?: number): boolean;
+}
+
+/** What a drain reads of a pod. */
+const projectPod = ({ apiVersion, kind, metadata, spec, status }: Pod): Pod => {
+  const { nodeName, priority, terminationGracePeriodSeconds, volumes } = spec;
+  const { phase, conditions } = status ?? {};
+  return {
+    ...(apiVersion !== undefined && { apiVersion }),
+    ...(kind !== undefined && { kind }),
+    metadata,
+    spec: {
+      ...(nodeName !== undefined && { nodeName }),
+      ...(priority !== undefined && { priority }),
+      ...(terminationGracePeriodSeconds !== undefined && { terminationGracePeriodSeconds }),
+      ...(volumes && { volumes }),
+    },
+    status: { ...(phase !== undefined && { phase }), ...(conditions && { conditions }) },
+  } as Pod;
+};
+
+const nodeOf = ({ spec }: Pod): readonly string[] => (spec.nodeName === undefined ? [] : [spec.nodeName]);
+
+/** Builds caches and controllers; nothing happens before their units run. */
+export function createConfigControllers(
+  { control, target, recorder, nodeRecorder, runtime, metrics, tree, identity }: ConfigSurroundings,
+  chosen: Partial<ConfigSettings> = {},
+): ConfigControllers {
+  const settings = { ...DEFAULT_CONFIG_SETTINGS, ...chosen };
+  const caches = createConfigCaches(control, target, runtime);
+  const { clock, random, log } = runtime;
+  const context: ConfigContext = {
+    ...{ client: control, target, caches, clock, random, log, recorder, identity },
+    ...(metrics && { metrics }),
+  };
+  const pullSecrets = createInformer<Secret>(control, secrets, { ...runtime, namespace: settings.pullSecretNamespace });
+  const indexes = { [POD_NODE_INDEX]: nodeOf };
+  const podCache = createInformer<Pod>(target, pods, { ...runtime, project: projectPod, indexes });
+  const base = { featureGates: {}, tlsProfile: { type: settings.tlsProfile } };
+  const servers = settings.watchApiServerConfig
+    ? createInformer<ApiServerConfig>(control, apiServerConfigs, runtime)
+    : undefined;
+  const cluster = servers ? watchedSettings(base, servers) : fixedSettings(base);
+  const { stampVersion, renderWhilePaused, keepRenders, haltDegraded, concurrency } = settings;
+  const configs = Object.values(caches);
+  const ofServers = servers ? [servers] : [];
+  const pools: readonly Controller[] = [
+    createKubeletConfigController(context, { tree, settings: cluster }),
+    createRenderController(context, { renderWhilePaused, keepRenders }),
+    createUpdateController(context, { haltAt: haltDegraded }),
+  ];
+  const template = createTemplateController(context, { tree, settings: cluster, secrets: pullSecrets, stampVersion });
+  const drain = createDrainController({ ...context, recorder: nodeRecorder }, { pods: podCache, concurrency });
+  const needs = [
+    { client: control, definition: machineConfigs },
+    { client: control, definition: machineConfigPools },
+    { client: control, definition: controllerConfigs },
+    { client: control, definition: kubeletConfigs },
+    { client: control, definition: containerRuntimeConfigs },
+    ...(servers ? [{ client: control, definition: apiServerConfigs }] : []),
+    { client: target, definition: nodes },
+  ];
+  const unit = (controller: Controller, informers: Unit['informers']): Unit => ({
+    ...{ name: controller.name, needs, informers, run: (signal) => controller.run(signal) },
+  });
+  const units = [
+    unit(template, [...configs, pullSecrets, ...ofServers]),
+    ...pools.map((controller) => unit(controller, [...configs, ...ofServers])),
+    unit(drain, [...configs, podCache]),
+  ];
+  const all = [template, ...pools, drain];
+  return { units, idle: (withinMs) => all.every((controller) => controller.idle(withinMs)) };
+}

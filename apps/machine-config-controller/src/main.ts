@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+import { runBinary } from '@mcm/kube';
+import { machineConfigController } from './binary.ts';
+
+process.exit(await runBinary(machineConfigController));

@@ -1,0 +1,257 @@
+import { startControlPlane } from '@mcm/control-plane';
+import {
+  createClient,
+  createInformer,
+  createRecorder,
+  handlerTransport,
+  type InformerRuntime,
+  type KubeClient,
+  type Node,
+  nodes,
+  type Pod,
+  pods,
+  realClock,
+  seededRandom,
+  silentLogger,
+  sleep,
+} from '@mcm/kube';
+import {
+  type ConfigContext,
+  conditionOf,
+  controllerConfigs,
+  createConfigCaches,
+  createDrainController,
+  createRenderController,
+  createTemplateController,
+  createUpdateController,
+  type MachineConfig,
+  machineConfigCrds,
+  machineConfigPools,
+  machineConfigs,
+  NodeAnnotations,
+  POD_NODE_INDEX,
+  renderPool,
+} from '@mcm/machine-config';
+import { atOnce } from './machines/at-once.ts';
+import { atMost, type Figure, told } from './machines/figure.ts';
+
+const ROLE = { 'machineconfiguration.openshift.io/role': 'worker' };
+const WORKER = 'node-role.kubernetes.io/worker';
+const IDENTITY = { version: 'v1', hash: 'h1' };
+const POOL = 1_000;
+const IDLE = 5_000;
+const IDLE_MS = 60_000;
+const LIMIT_MS = 300_000;
+const { CurrentConfig, DesiredConfig, State, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
+
+const configOf = (files: number, mark: string) => ({
+  ignition: { version: '3.5.0' },
+  storage: {
+    files: Array.from({ length: files }, (_, index) => ({
+      path: `/etc/bench/${mark}/${index}`,
+      mode: 0o644,
+      contents: { source: `data:,${mark}-${index}` },
+    })),
+  },
+});
+
+/** Rendering alone: cold, and of the same inputs again. */
+function* rendering(): Generator<Figure> {
+  const inputs = () =>
+    Array.from({ length: 50 }, (_, index) => ({
+      ...{ apiVersion: 'machineconfiguration.openshift.io/v1', kind: 'MachineConfig' },
+      metadata: { name: `${String(index).padStart(2, '0')}-bench`, labels: ROLE },
+      spec: { config: configOf(200, String(index)) },
+    })) as unknown as MachineConfig[];
+  const pool = { metadata: { name: 'worker', uid: 'u' }, spec: {} };
+  const annotations = { 'machineconfiguration.openshift.io/generated-by-version': 'v1' };
+  const controllerConfig = { metadata: { name: 'machine-config-controller', annotations }, spec: {} };
+  const renderMs = (configs: readonly MachineConfig[]): number => {
+    const began = performance.now();
+    renderPool({ pool, controllerConfig, configs, identity: IDENTITY } as unknown as Parameters<typeof renderPool>[0]);
+    return performance.now() - began;
+  };
+  yield atMost('Render 50 MachineConfigs of 200 files: first ever', renderMs(inputs()), 100, 'ms');
+  const fresh = [1, 2, 3, 4, 5].map(() => renderMs(inputs()));
+  yield atMost('Render 50 MachineConfigs of 200 files: new objects, best of 5', Math.min(...fresh), 100, 'ms');
+  const known = inputs();
+  renderMs(known);
+  yield atMost(
+    'Render 50 MachineConfigs of 200 files: one changed',
+    renderMs([...known.slice(1), ...inputs().slice(0, 1)]),
+    100,
+    'ms',
+  );
+}
+
+const counting = (fetch: (request: Request) => Promise<Response>, counts: { writes: number }) =>
+  handlerTransport((request) => {
+    if (request.method !== 'GET') counts.writes += 1;
+    return fetch(request);
+  });
+
+/** A cluster in this process: API server, controllers and daemons that work at once. */
+class Bench {
+  readonly controllers = { writes: 0 };
+  readonly daemons = { writes: 0 };
+  readonly #stop = new AbortController();
+  readonly client: KubeClient;
+  readonly #close: () => Promise<void>;
+
+  static async start(): Promise<Bench> {
+    const plane = await startControlPlane({ clock: realClock, crds: [...machineConfigCrds], controllers: false });
+    return new Bench(
+      (request) => plane.fetch(request),
+      () => plane.close(),
+    );
+  }
+
+  private constructor(fetch: (request: Request) => Promise<Response>, close: () => Promise<void>) {
+    this.#close = close;
+    const clock = realClock;
+    this.client = createClient({ transport: handlerTransport(fetch), userAgent: 'bench', clock });
+    const client = createClient({ transport: counting(fetch, this.controllers), userAgent: 'controllers', clock });
+    const runtime = { clock, random: seededRandom(1), log: silentLogger };
+    const context: ConfigContext = {
+      ...{ client, ...runtime, identity: IDENTITY },
+      caches: createConfigCaches(client, client, runtime),
+      recorder: createRecorder({ client, component: 'bench', delayMs: 3_000, ...runtime }),
+    };
+    const podCache = createInformer<Pod>(client, pods, {
+      ...runtime,
+      indexes: { [POD_NODE_INDEX]: ({ spec }) => (spec.nodeName === undefined ? [] : [spec.nodeName]) },
+    });
+    const file = 'mode: 0644\npath: /etc/motd\ncontents:\n  inline: hello\n';
+    const tree = new Map([['worker/00-worker/_base/files/motd.yaml', file]]);
+    const controllers = [
+      createTemplateController(context, { tree }),
+      createRenderController(context),
+      createUpdateController(context),
+      createDrainController(context, { pods: podCache }),
+    ];
+    const { signal } = this.#stop;
+    for (const cache of Object.values(context.caches))
+      void (cache as { run(s: AbortSignal): Promise<void> }).run(signal);
+    void podCache.run(signal);
+    for (const controller of controllers) void controller.run(signal);
+    this.#daemons(createClient({ transport: counting(fetch, this.daemons), userAgent: 'daemons', clock }), runtime);
+  }
+
+  /** Drain, apply, uncordon, done: each as soon as it may. */
+  #daemons(client: KubeClient, runtime: InformerRuntime): void {
+    const cache = createInformer<Node>(client, nodes, runtime);
+    const write = (name: string, annotations: Record<string, string>) =>
+      client.resource(nodes).patch(name, { type: 'merge', body: { metadata: { annotations } } });
+    cache.onChange(({ type, object: { metadata } }) => {
+      const { name, annotations: a = {} } = metadata;
+      const desired = a[DesiredConfig] ?? '';
+      if (type === 'deleted' || desired === '') return;
+      if (a[State] === 'Done') {
+        if (desired !== a[CurrentConfig]) void write(name, { [State]: 'Working', [DesiredDrain]: `drain-${desired}` });
+      } else if (a[DesiredDrain] === a[LastAppliedDrain]) {
+        const drained = a[LastAppliedDrain] === `drain-${desired}`;
+        if (drained) void write(name, { [DesiredDrain]: `uncordon-${desired}` });
+        else void write(name, { [CurrentConfig]: desired, [State]: 'Done' });
+      }
+    });
+    void cache.run(this.#stop.signal);
+  }
+
+  async fill(count: number): Promise<void> {
+    const { client } = this;
+    await client
+      .resource(controllerConfigs)
+      .create({ metadata: { name: 'machine-config-controller' }, spec: { platform: 'none' } });
+    await client
+      .resource(machineConfigs)
+      .create({ metadata: { name: '50-a', labels: ROLE }, spec: { config: configOf(1, 'a') } });
+    await client.resource(machineConfigPools).create({
+      metadata: { name: 'worker' },
+      spec: {
+        machineConfigSelector: { matchLabels: ROLE },
+        nodeSelector: { matchLabels: { [WORKER]: '' } },
+        maxUnavailable: '10%',
+      },
+    });
+    await this.until(async () => ((await this.pool()).spec?.configuration?.source ?? []).length === 2);
+    const target = (await this.pool()).spec?.configuration?.name ?? '';
+    const annotations = { [CurrentConfig]: target, [DesiredConfig]: target, [State]: 'Done' };
+    await atOnce(count, 32, async (index) => {
+      const labels = { [WORKER]: '', 'topology.kubernetes.io/zone': `z${index % 3}` };
+      await client.resource(nodes).create({ metadata: { name: `n${index}`, labels, annotations }, spec: {} });
+    });
+    await this.until(async () => {
+      const { status } = await this.pool();
+      return status?.updatedMachineCount === count && conditionOf(status.conditions, 'Updated')?.status === 'True';
+    });
+    await sleep(realClock, 5_000);
+  }
+
+  pool = () => this.client.resource(machineConfigPools).get('worker');
+
+  async until(reached: () => Promise<boolean>): Promise<void> {
+    const began = realClock.monotonic();
+    while (!(await reached())) {
+      if (realClock.monotonic() - began > LIMIT_MS) throw new Error('bench: not reached in time');
+      await sleep(realClock, 100);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#close();
+  }
+}
+
+async function* rollout(): AsyncGenerator<Figure> {
+  const bench = await Bench.start();
+  try {
+    await bench.fill(POOL);
+    const before = (await bench.pool()).spec?.configuration?.name;
+    bench.controllers.writes = 0;
+    bench.daemons.writes = 0;
+    const began = realClock.monotonic();
+    const config = configOf(1, 'b');
+    await bench.client.resource(machineConfigs).patch('50-a', { type: 'merge', body: { spec: { config } } });
+    await bench.until(async () => {
+      const { spec, status } = await bench.pool();
+      const target = spec?.configuration?.name;
+      return target !== before && status?.configuration?.name === target;
+    });
+    const seconds = (realClock.monotonic() - began) / 1_000;
+    yield atMost(`A file changed on ${POOL} nodes, maxUnavailable 10 %`, seconds, 60, 's');
+    yield atMost('  writes of the controllers a node, drain included', bench.controllers.writes / POOL, 6, 'writes');
+    yield atMost('  with the daemons’', (bench.controllers.writes + bench.daemons.writes) / POOL, 12, 'writes');
+  } finally {
+    await bench.stop();
+  }
+}
+
+async function* idle(): AsyncGenerator<Figure> {
+  const bench = await Bench.start();
+  try {
+    await bench.fill(IDLE);
+    bench.controllers.writes = 0;
+    const cpu = process.cpuUsage();
+    await sleep(realClock, IDLE_MS);
+    const { user, system } = process.cpuUsage(cpu);
+    yield atMost(`${IDLE} nodes, nothing to do, a minute`, bench.controllers.writes, 0, 'writes');
+    yield atMost('  CPU, the API server’s included', ((user + system) / 1_000 / IDLE_MS) * 100, 2, '%');
+    yield told('  memory of the process', process.memoryUsage().rss / 2 ** 20, 'MB', 'with the API server');
+  } finally {
+    await bench.stop();
+  }
+}
+
+/** Rendering, a rollout and a quiet fleet. */
+export async function* machineConfigFigures(): AsyncGenerator<Figure> {
+  // All is in this process, whose clock keeps nobody waiting by itself.
+  const alive = setInterval(() => undefined, 1_000);
+  try {
+    yield* rendering();
+    yield* rollout();
+    yield* idle();
+  } finally {
+    clearInterval(alive);
+  }
+}
