@@ -51,6 +51,8 @@ export { createMetrics, type Metrics, type MetricsOptions } from './metrics/crea
 export type { MeterLabels, MeterName, Meters, Sample } from './metrics/meters.ts';
 export { watchProcess } from './metrics/process.ts';
 export * from './objects.ts';
+export { observingClient } from './observe/client.ts';
+export { type Decision, ObserveLedger, type Outcome as ObserveOutcome } from './observe/ledger.ts';
 export { createOutageLog, type OutageLog } from './outage-log.ts';
 export {
   type ControllerOptions,

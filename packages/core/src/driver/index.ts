@@ -29,6 +29,7 @@ export {
   type ObserveCall,
 } from './invoker.ts';
 export { LearnedRate } from './learned-rate.ts';
+export { observingDriver } from './observing.ts';
 export { type DriverReference, driverReference, type JsonSchema, referenceText } from './reference.ts';
 export { type DriverSpan, type DriverTracer, registeredTracer } from './tracing.ts';
 export { unknownFields } from './unknown-fields.ts';

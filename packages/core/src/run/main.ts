@@ -21,6 +21,7 @@ import {
 } from '@mcm/kube';
 import type { DriverContext } from '../driver/context.ts';
 import type { DriverDefinition } from '../driver/define-driver.ts';
+import { observingDriver } from '../driver/observing.ts';
 import { driverReference, referenceText } from '../driver/reference.ts';
 import { type DriverTracer, registeredTracer } from '../driver/tracing.ts';
 import { registerDriverMetrics } from '../metrics/driver.ts';
@@ -66,7 +67,7 @@ function unitOf<Spec, Credentials>(
     context;
   const driverMetrics = registerDriverMetrics(metrics.meters, driver.name, clock);
   const controller = buildMachineController({
-    driver,
+    driver: context.observe ? observingDriver(driver, context.observe) : driver,
     control,
     target,
     namespace,

@@ -37,6 +37,10 @@ export const commonFlags = (defaults: CommonDefaults) => ({
       help: 'keys that each controller works on at once',
       deprecated: { 'concurrent-node-syncs': 'it never was about nodes; use --concurrent-syncs' },
     }),
+    'observe-only': booleanFlag({
+      default: false,
+      help: 'decide everything and do nothing, beside a controller that runs: no write to an API server or cloud, no lease; what would be done is logged and counted (mcm_observe_decisions_total)',
+    }),
     'concurrent-syncs-by-controller': integersFlag({
       min: 1,
       names: defaults.controllers,

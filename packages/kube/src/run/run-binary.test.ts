@@ -116,6 +116,32 @@ function demo(change: Partial<Demo> = {}) {
 }
 
 describe('a binary', () => {
+  test('with --observe-only it works without a lease, serves nobody, and sends no write', async () => {
+    let served = 0;
+    const { definition, began } = demo({
+      serve: () => {
+        served += 1;
+        return Promise.resolve(undefined);
+      },
+      leaseName: 'observer',
+    });
+    const t = fakeHost([`--target-kubeconfig=${kubeconfig}`, '--observe-only']);
+    const exit = runBinary(definition, t.host);
+    const address = await t.readyOr(exit);
+    const { control, observe } = await began;
+    expect(observe).toBeDefined();
+    await expect(
+      control.resource(configMaps, 'default').create({ metadata: { name: 'never', namespace: 'default' } }),
+    ).rejects.toThrow('--observe-only');
+    const metrics = await (await fetch(`${address}/metrics`)).text();
+    expect(metrics).toContain('mcm_observe_decisions_total{what="create configmaps",outcome="wanted"} 1');
+    t.stop();
+    expect(await exit).toBe(0);
+    expect(served).toBe(0);
+    expect(requests.filter((line) => !/: GET /.test(line))).toEqual([]);
+    await expect(client().resource(leases, 'default').get('observer')).rejects.toThrow('not found');
+  });
+
   test('from start to SIGTERM: ready line, health, lease, last events, exit 0', async () => {
     const { definition, began } = demo();
     const t = fakeHost([`--target-kubeconfig=${kubeconfig}`, '--safety-up=5']);

@@ -15,6 +15,8 @@ import type { LogLevel } from '../log/memory-logger.ts';
 import type { Logger } from '../logger.ts';
 import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
 import { watchProcess } from '../metrics/process.ts';
+import { observingClient } from '../observe/client.ts';
+import { ObserveLedger } from '../observe/ledger.ts';
 import type { Random } from '../random.ts';
 import type { EventRecorder } from '../recorder.ts';
 import { waitForApiServer } from './api-server.ts';
@@ -47,6 +49,8 @@ export interface BinaryContext<F extends Flags> {
   readonly metrics: Metrics;
   /** For `createInformer`. */
   readonly runtime: InformerRuntime;
+  /** With `--observe-only`: where what would be done to anything but the clusters is noted; its clients note their own. */
+  readonly observe?: ObserveLedger;
   /** Asked before what cannot be taken back; absent: this process leads without being elected. */
   readonly fence?: Fence;
 }
@@ -87,6 +91,8 @@ class Run<F extends Flags> {
   readonly #flags: FlagValues<F> & FlagValues<CommonFlags>;
   readonly #log: LeveledLogger;
   readonly #metrics: Metrics;
+  /** Undefined: this process does what it decides. */
+  readonly #ledger: ObserveLedger | undefined;
   readonly #manager: Manager;
   readonly #ended = Promise.withResolvers<number>();
   #clusters: Clusters | undefined;
@@ -101,6 +107,10 @@ class Run<F extends Flags> {
     this.#flags = flags;
     this.#log = createLogger({ level: levelOf(flags), fields: { binary: definition.name } });
     this.#metrics = createMetrics(definition.metricsPrefix === undefined ? {} : { prefix: definition.metricsPrefix });
+    const common: FlagValues<CommonFlags> = flags;
+    const { clock } = host;
+    const ledger = () => new ObserveLedger({ clock, log: this.#log, meters: this.#metrics.meters });
+    this.#ledger = common['observe-only'] ? ledger() : undefined;
     this.#metrics.caches(() => this.#runner?.cacheSizes() ?? new Map());
     this.#manager = createManager({
       clock: host.clock,
@@ -215,7 +225,10 @@ class Run<F extends Flags> {
 
   #serveMore(): Phase[] {
     const { serve } = this.#definition;
-    return serve ? [{ name: 'services', start: () => serve(this.#context().context) }] : [];
+    // Whoever only observes answers nobody.
+    return serve && this.#ledger === undefined
+      ? [{ name: 'services', start: () => serve(this.#context().context) }]
+      : [];
   }
 
   #lead(): Phase {
@@ -236,7 +249,7 @@ class Run<F extends Flags> {
 
   async #elect(signal: AbortSignal): Promise<void> {
     const flags: FlagValues<CommonFlags> = this.#flags;
-    if (!flags['leader-elect']) return this.#work(signal, signal);
+    if (!flags['leader-elect'] || this.#ledger !== undefined) return this.#work(signal, signal);
     const { clock, random, identity } = this.#host;
     const client = this.#clusters?.control.urgentClient('leader-election');
     if (client === undefined) throw new Error('leader election before configuration');
@@ -291,17 +304,23 @@ class Run<F extends Flags> {
     if (clusters === undefined) throw new Error('controllers before configuration');
     const recorderOf = (client: KubeClient): EventRecorder =>
       createRecorder({ client, component: name, clock, log: this.#log, random });
-    const recorder = recorderOf(clusters.control.client('events'));
-    const target = clusters.target?.client('controllers');
-    const targetRecorder = clusters.target === undefined ? undefined : recorderOf(clusters.target.client('events'));
+    const ledger = this.#ledger;
+    const seen = (client: KubeClient): KubeClient => (ledger === undefined ? client : observingClient(client, ledger));
+    const targetAs = (component: string): KubeClient | undefined =>
+      clusters.target && seen(clusters.target.client(component));
+    const controlAs = (component: string): KubeClient => seen(clusters.control.client(component));
+    const events = targetAs('events');
+    const recorder = recorderOf(controlAs('events'));
+    const targetRecorder = events && recorderOf(events);
     const flags: FlagValues<CommonFlags> = this.#flags;
     const context: BinaryContext<F> = {
       flags: this.#flags,
       namespace: flags.namespace,
-      control: clusters.control.client('controllers'),
-      target,
-      controlAs: (component) => clusters.control.client(component),
-      targetAs: (component) => clusters.target?.client(component),
+      control: controlAs('controllers'),
+      target: targetAs('controllers'),
+      controlAs,
+      targetAs,
+      ...(ledger === undefined ? {} : { observe: ledger }),
       recorder,
       targetRecorder,
       clock,

@@ -1,0 +1,120 @@
+import { buildMachineController, observingDriver } from '@mcm/core';
+import {
+  createClient,
+  createMemoryLogger,
+  createMetrics,
+  createRecorder,
+  handlerTransport,
+  ObserveLedger,
+  observingClient,
+  seededRandom,
+  type Transport,
+} from '@mcm/kube';
+import { runManager } from '@mcm/machine-controller-manager';
+import { createLocalDriver } from '@mcm/provider-local';
+import { expect, test } from 'vitest';
+import { NAMESPACE, World } from '../simulation/world.ts';
+
+/** Both controllers with --observe-only beside the two that run: they send nothing, and see that the others do the same. */
+
+const MINUTE = 60_000;
+
+function observe(world: World) {
+  const { clock } = world;
+  const log = createMemoryLogger();
+  const metrics = createMetrics();
+  const ledger = new ObserveLedger({ clock, log, meters: metrics.meters });
+  const sent: string[] = [];
+  const cloud: string[] = [];
+  const noting =
+    (notes: string[], transport: Transport): Transport =>
+    (request) => {
+      if (request.method !== 'GET') notes.push(`${request.method} ${request.path}`);
+      return transport(request);
+    };
+  const random = seededRandom(9);
+  const real = createClient({ transport: noting(sent, world.transport()), userAgent: 'observer', clock, random });
+  const client = observingClient(real, ledger);
+  const runtime = { clock, random, log, freeze: true };
+  const stop = new AbortController();
+  const { ended } = runManager({ control: client, target: client, namespace: NAMESPACE, runtime }, {}, stop.signal);
+  const local = createLocalDriver({
+    clock,
+    connect: () =>
+      noting(
+        cloud,
+        handlerTransport((request) => Promise.resolve(world.cloud.fetch(request))),
+      ),
+  });
+  const controller = buildMachineController({
+    driver: observingDriver(local, ledger),
+    control: client,
+    target: client,
+    namespace: NAMESPACE,
+    clock,
+    random,
+    secretRandom: random,
+    log,
+    recorder: createRecorder({ client, component: 'machine-controller', clock, log }),
+    runtime,
+  });
+  const running = controller.run(stop.signal);
+  const end = async (): Promise<void> => {
+    stop.abort(new Error('the end'));
+    await Promise.allSettled([ended, running]);
+  };
+  /** Decisions by what and outcome. */
+  const counts = async (): Promise<Map<string, number>> => {
+    const { text } = await metrics.scrape();
+    const lines = text.matchAll(/^mcm_observe_decisions_total\{what="([^"]+)",outcome="([^"]+)"\} (\d+)/gm);
+    return new Map([...lines].map(([, what, outcome, count]) => [`${what}: ${outcome}`, Number(count)]));
+  };
+  return { sent, cloud, log, counts, end };
+}
+
+test('nothing is sent, and what the running controllers do is what would have been done', async () => {
+  const world = await World.start({ maxSurge: 1 });
+  const observer = observe(world);
+  try {
+    await world.createDeployment(2);
+    await world.untilSettled(2, 'blue');
+    await world.change({ template: { spec: { class: { name: 'green' } } } });
+    await world.untilSettled(2, 'green');
+    await world.clock.advance(10 * MINUTE);
+    expect(observer.sent).toEqual([]);
+    expect(observer.cloud).toEqual([]);
+    const counts = await observer.counts();
+    expect(counts.get('create machinesets: same')).toBeGreaterThanOrEqual(2);
+    expect(counts.get('create machines: same')).toBeGreaterThanOrEqual(2);
+    expect(counts.get('create machines: different')).toBeUndefined();
+    expect(counts.get('delete machines: different')).toBeUndefined();
+    expect(observer.log.lines.some(({ message }) => message === 'The running controller did the same')).toBe(true);
+    expect(world.violations).toEqual([]);
+  } finally {
+    await observer.end();
+    await world.close();
+  }
+});
+
+test('what the running controller does not do within five minutes is told and counted as different', async () => {
+  const world = await World.start({ maxSurge: 1 });
+  const observer = observe(world);
+  try {
+    world.network.cut('manager');
+    await world.createDeployment(2);
+    await world.clock.advance(10 * MINUTE);
+    expect(observer.sent).toEqual([]);
+    const counts = await observer.counts();
+    // Its first step, once, however often it is tried; what would come after it is not known before it is done.
+    expect(counts.get('patch machinedeployments: wanted')).toBe(1);
+    expect(counts.get('patch machinedeployments: different')).toBe(1);
+    const told = observer.log.lines.filter(({ message }) => message.startsWith('The running controller did not'));
+    expect(told.length).toBeGreaterThan(0);
+    world.network.mend();
+    await world.untilSettled(2, 'blue');
+    expect(await world.machines()).toHaveLength(2);
+  } finally {
+    await observer.end();
+    await world.close();
+  }
+});

@@ -1,0 +1,119 @@
+import type { KubeClient, Patch, ResourceClient, WatchEvent, WatchOptions, WriteOptions } from '../client.ts';
+import { KubeError } from '../errors.ts';
+import type { Draft, KubeObject, ResourceDefinition } from '../objects.ts';
+import { includes, patchHolds } from './holds.ts';
+import type { Decision, ObserveLedger } from './ledger.ts';
+
+/** Reviews store nothing: they are questions that are sent with POST. */
+const QUESTIONS = /\/(tokenreviews|subjectaccessreviews|selfsubjectaccessreviews)$/;
+
+/** What a write ends with that was not sent; to be tried again as any failure. */
+const notSent = (what: string, object: string): KubeError =>
+  new KubeError(`${what} ${object} is not sent: --observe-only`, { code: 0, reason: 'ObserveOnly' });
+
+class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
+  readonly #real: ResourceClient<T>;
+  readonly #definition: ResourceDefinition<T>;
+  readonly #namespace: string;
+  readonly #ledger: ObserveLedger;
+  readonly get: ResourceClient<T>['get'];
+  readonly list: ResourceClient<T>['list'];
+
+  constructor(
+    real: ResourceClient<T>,
+    definition: ResourceDefinition<T>,
+    namespace: string | undefined,
+    ledger: ObserveLedger,
+  ) {
+    this.#real = real;
+    this.#definition = definition;
+    this.#namespace = namespace ?? '';
+    this.#ledger = ledger;
+    this.get = (name, options) => real.get(name, options);
+    this.list = (options) => real.list(options);
+  }
+
+  /** Passes on what it shows, and lets the ledger see it. */
+  async *watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>> {
+    for await (const event of this.#real.watch(options)) {
+      if (event.type !== 'BOOKMARK') this.#ledger.saw(this.#definition.plural, event.object, event.type === 'DELETED');
+      yield event;
+    }
+  }
+
+  async create(object: Draft<T>): Promise<T> {
+    // Events are words, not decisions: said to nobody, and nothing fails for it.
+    if (this.#definition.plural === 'events') return object as unknown as T;
+    const { name, generateName = '', ownerReferences = [], namespace = this.#namespace } = object.metadata;
+    const owner = ownerReferences.find(({ controller }) => controller === true)?.uid;
+    // Several of one owner are told as one: they have no names to be told apart by.
+    const done = ({ metadata }: KubeObject, deleted: boolean): boolean =>
+      !deleted &&
+      (metadata.namespace ?? '') === namespace &&
+      (owner === undefined
+        ? metadata.name === name
+        : metadata.ownerReferences?.some(({ uid }) => uid === owner) === true);
+    return this.#refuse('create', `${namespace}/${owner ?? name ?? generateName}`, '', done);
+  }
+
+  async update(object: T, options?: WriteOptions): Promise<T> {
+    const { name } = object.metadata;
+    const part = options?.subresource === 'status' && 'status' in object ? { status: object.status } : object;
+    return this.#change('update', name, options, part, (seen) => includes(seen, part));
+  }
+
+  async patch(name: string, patch: Patch, options?: WriteOptions): Promise<T> {
+    if (this.#definition.plural === 'events') return patch.body as unknown as T;
+    return this.#change('patch', name, options, patch.body, (seen) => patchHolds(seen, patch));
+  }
+
+  async delete(name: string): Promise<T | undefined> {
+    const done = (seen: KubeObject, deleted: boolean): boolean =>
+      this.#is(seen, name) && (deleted || seen.metadata.deletionTimestamp !== undefined);
+    return this.#refuse('delete', `${this.#namespace}/${name}`, '', done);
+  }
+
+  async deleteCollection(): Promise<void> {
+    throw notSent('delete', this.#definition.plural);
+  }
+
+  async createSubresource<R>(name: string, subresource: string): Promise<R> {
+    const done = (seen: KubeObject, deleted: boolean): boolean =>
+      this.#is(seen, name) && (deleted || seen.metadata.deletionTimestamp !== undefined);
+    return this.#refuse(`create ${subresource} of`, `${this.#namespace}/${name}`, '', done);
+  }
+
+  #is({ metadata }: KubeObject, name: string): boolean {
+    return metadata.name === name && (this.#namespace === '' || metadata.namespace === this.#namespace);
+  }
+
+  #change(
+    verb: string,
+    name: string,
+    options: WriteOptions | undefined,
+    body: object,
+    holds: (seen: KubeObject) => boolean,
+  ): Promise<T> {
+    const suffix = options?.subresource === undefined ? '' : `/${options.subresource}`;
+    const content = JSON.stringify(body).replaceAll(/"\d{4}-\d\d-\d\dT[^"]*"|"(?:resourceVersion|uid)":"[^"]*"/g, '""');
+    const done = (seen: KubeObject, deleted: boolean): boolean => this.#is(seen, name) && !deleted && holds(seen);
+    return this.#refuse(verb, `${this.#namespace}/${name}`, content, done, suffix);
+  }
+
+  #refuse<R>(verb: string, object: string, content: string, done: Decision['done'], suffix = ''): Promise<R> {
+    const resource = this.#definition.plural;
+    const what = `${verb} ${resource}${suffix}`;
+    this.#ledger.want({ what, resource, object, content, done });
+    return Promise.reject(notSent(what, object));
+  }
+}
+
+/** A client that reads as the one it is given and sends no write: each is noted in the ledger and fails. */
+export const observingClient = (real: KubeClient, ledger: ObserveLedger): KubeClient => ({
+  resource: (definition, namespace) =>
+    new ObservingResource(real.resource(definition, namespace), definition, namespace, ledger),
+  request: (method, path, options) =>
+    method === 'GET' || QUESTIONS.test(path)
+      ? real.request(method, path, options)
+      : Promise.reject(notSent(method, path)),
+});
