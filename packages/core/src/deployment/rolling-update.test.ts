@@ -1,11 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { deployment } from '../set/test-objects.ts';
+import { deployment, set } from '../set/test-objects.ts';
 import { checkPlan } from './guard.ts';
+import { surplusHistory } from './history.ts';
 import { fenceposts, limitsOf, resolveIntOrPercent } from './limits.ts';
 import { currentReplicas, planRollingUpdate, type RolloutTarget, shrinkOld } from './rolling-update.ts';
-import { isScalingEvent, planScaling } from './scaling.ts';
-import type { SetSize } from './size.ts';
+import { isSaturated, isScalingEvent, planScaling } from './scaling.ts';
+import { footprint, type SetSize } from './size.ts';
 
 const size = (name: string, replicas: number, more: Partial<SetSize> = {}): SetSize => ({
   name,
@@ -268,5 +269,44 @@ describe('for every history', () => {
       }),
       { numRuns: 2000 },
     );
+  });
+});
+
+describe('what a machine that has not gone yet still holds', () => {
+  test('one that terminates beside those that are to be counts in full', () => {
+    expect([footprint(size('a', 3, { actual: 4, leaving: 1 })), footprint(size('a', 3, { actual: 4 }))]).toEqual([
+      4, 4,
+    ]);
+    expect(footprint(size('a', 3, { actual: 3, leaving: 1 }))).toBe(4);
+  });
+  test('the only set grows into what emptied sets leave, and not before', () => {
+    const target = {
+      replicas: 5,
+      limits: { surge: 0, annotatedSurge: 0, unavailable: 1 },
+      strategy: 'RollingUpdate',
+      statusReplicas: 4,
+    };
+    const scaled = (actual: number) =>
+      planScaling({ current: size('new', 2), old: [size('old', 0, { actual })] }, target).resize.get('new');
+    expect([scaled(2), scaled(1), scaled(0)]).toEqual([3, 4, 5]);
+  });
+  test('a current set carries the deployment once all its machines are available', () => {
+    expect([2, 3].map((available) => isSaturated(size('new', 3, { desired: 3, available }), 3))).toEqual([false, true]);
+  });
+  test('a set of which a breaker keeps machines is not made smaller: it would give those up first', () => {
+    const shrunk = (held: number) =>
+      shrinkOld(
+        { current: size('new', 2), old: [size('old', 3, { available: 2, held })] },
+        { replicas: 4, surge: 1, unavailable: 1 },
+      );
+    expect([shrunk(1).size, shrunk(0).get('old')]).toEqual([0, 1]);
+  });
+  test('2.8 history whose last size was not seen yet by its set is kept', () => {
+    const old = (observedGeneration: number) => {
+      const one = set('old', 0);
+      return { ...one, metadata: { ...one.metadata, generation: 2 }, status: { observedGeneration } };
+    };
+    const removed = (observedGeneration: number) => surplusHistory([old(observedGeneration)], () => 0, 0).length;
+    expect([removed(1), removed(2)]).toEqual([0, 1]);
   });
 });
