@@ -30,7 +30,7 @@ function isRule(key: string, value: unknown): boolean {
 
 async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
   const clock = new VirtualClock();
-  const plane = await startControlPlane({ clock, crds: LENIENT, controllers: false });
+  const plane = await startControlPlane({ clock, crds: LENIENT, controllers: false, eventTtlMs: 0 });
   const rig = new Rig({ clock, plane, ...options });
   cleanUp.push(async () => {
     await rig.kill();
@@ -408,7 +408,7 @@ test.each([
   ],
 ])('our CRDs refuse %s, with field and cure', async (_what, spec, says) => {
   const clock = new VirtualClock();
-  const plane = await startControlPlane({ clock, crds, controllers: false });
+  const plane = await startControlPlane({ clock, crds, controllers: false, eventTtlMs: 0 });
   const rig = new Rig({ clock, plane });
   cleanUp.push(() => plane.close());
   await expect(rig.createMachine('bad', spec)).rejects.toThrow(says);

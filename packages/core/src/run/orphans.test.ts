@@ -17,7 +17,7 @@ const MINUTE = 60_000;
 
 async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
   const clock = new VirtualClock();
-  const plane = await startControlPlane({ clock, crds, controllers: false });
+  const plane = await startControlPlane({ clock, crds, controllers: false, eventTtlMs: 0 });
   const rig = new Rig({ clock, plane, ...options });
   cleanUp.push(async () => {
     await rig.kill();
