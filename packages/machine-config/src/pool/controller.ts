@@ -9,6 +9,7 @@ import {
   type Outcome,
 } from '@mcm/kube';
 import { type ConfigContext, nowText } from '../caches.ts';
+import { NodeAnnotations } from '../constants/annotations.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { inParallel } from '../parallel.ts';
@@ -16,6 +17,7 @@ import { type PlannedPool, planPools } from './arbiter.ts';
 import { nodesOfPool } from './membership.ts';
 import { nodesNear } from './near.ts';
 import type { CandidateFilter, NodeWrite, PoolSnapshot } from './plan.ts';
+import { wantedTaints } from './taints.ts';
 import { poolsToWake } from './wakeups.ts';
 import { writePoolStatus } from './write-status.ts';
 
@@ -89,9 +91,23 @@ function snapshotOf(
 }
 
 async function carryOut(context: ConfigContext, { pool, plan }: PlannedPool): Promise<void> {
-  await inParallel(plan.nodes, PARALLEL_WRITES, (write) => writeNode(context, write));
+  await inParallel(plan.nodes, PARALLEL_WRITES, (write) => writeNode(context, told(context, pool, write)));
   if (plan.status) await writePoolStatus(context, pool, plan.status);
   for (const { type, reason, message } of plan.events) context.recorder.event(pool, type, reason, message);
+}
+
+/**
+ * The mark of waiting goes in the write that tells the node its target. The original marks it first, and takes the mark
+ * away at its next look: two writes more for each node.
+ */
+function told({ caches }: ConfigContext, pool: MachineConfigPool, write: NodeWrite): NodeWrite {
+  const desired = write.annotations[NodeAnnotations.DesiredConfig];
+  const node = caches.nodes.store.get(write.name);
+  if (typeof desired !== 'string' || !node) return write;
+  const annotations = { ...node.metadata.annotations, [NodeAnnotations.DesiredConfig]: desired };
+  const taints = wantedTaints({ ...node, metadata: { ...node.metadata, annotations } }, pool);
+  const { taints: _marked, ...rest } = write;
+  return { ...rest, ...(taints && { taints }) };
 }
 
 /** One write a node. Taints are a whole list: the version makes a change by others in between a conflict. */

@@ -156,3 +156,20 @@ test('S17 a node that leaves its pool in the middle of an update is counted and 
       infra.spec?.configuration?.name,
     );
   }));
+
+test('a node waits with the mark, and loses it in the write that tells it the target', () =>
+  inWorld({}, async ({ client, clock, writes }) => {
+    await fillWorld(client, { count: 2 });
+    await clock.advance(20_000);
+    const { items } = await client.resource(nodes).list();
+    const marked = items.filter(({ spec }) => spec?.taints?.some(({ key }) => key === 'UpdateInProgress'));
+    expect(marked.map(({ metadata }) => metadata.annotations?.[DesiredConfig])).toEqual(['rendered-old']);
+    expect(await told(client)).toBe(1);
+    writes.length = 0;
+    await playDaemons(client);
+    await clock.advance(20_000);
+    expect(await told(client)).toBe(2);
+    const { spec } = await client.resource(nodes).get(marked[0]?.metadata.name ?? '');
+    expect((spec?.taints ?? []).map(({ key }) => key)).not.toContain('UpdateInProgress');
+    expect(writes.filter((one) => one.includes('/nodes/'))).toHaveLength(1);
+  }));
