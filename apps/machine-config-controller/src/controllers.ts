@@ -63,6 +63,7 @@ export interface ConfigSettings {
   readonly haltDegraded: number;
 }
 
+/** Settings in effect without flags. */
 export const DEFAULT_CONFIG_SETTINGS: ConfigSettings = {
   concurrency: 5,
   pullSecretNamespace: 'openshift-config',
