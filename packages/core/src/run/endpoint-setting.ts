@@ -23,13 +23,3 @@ export function endpointSetting(name: string, variables: Variables): URL | undef
     );
   return url;
 }
-
-/** Reads settings of a provider's process. A wrong one is told on standard error and ends the process with 1. */
-export function settingsOrExit<T>(binary: string, read: () => T): T {
-  try {
-    return read();
-  } catch (thrown) {
-    process.stderr.write(`${binary}: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
-    process.exit(1);
-  }
-}

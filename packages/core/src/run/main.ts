@@ -164,3 +164,13 @@ export async function runMachineController<Spec, Credentials>(
   setFlagsFromString('--semi-space-growth-factor=1');
   process.exit(await runBinary(machineControllerBinary(driver, version, tracer)));
 }
+
+/** Reads settings of a provider's process. A wrong one is told on standard error and ends the process with 1. */
+export function settingsOrExit<T>(binary: string, read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    process.stderr.write(`${binary}: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+    process.exit(1);
+  }
+}
