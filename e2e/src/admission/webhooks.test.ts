@@ -30,17 +30,19 @@ const freePort = (): Promise<number> =>
     });
   });
 
-/** What `deploy/webhooks` has, called by URL, and so that nothing passes while they do not answer. */
+/** What `deploy/` has, called by URL, and so that nothing passes while they do not answer. */
 const configurations = (port: number): WebhookConfiguration[] =>
-  parseAllDocuments(readFileSync(join(ROOT, 'deploy', 'webhooks', 'webhooks.yaml'), 'utf8')).map((document) => {
-    const { webhooks, ...rest } = document.toJS();
-    const called = webhooks.map((hook: { clientConfig: { service: { path: string } } }) => ({
-      ...hook,
-      failurePolicy: 'Fail',
-      clientConfig: { url: `https://127.0.0.1:${port}${hook.clientConfig.service.path}` },
-    }));
-    return { ...rest, webhooks: called };
-  });
+  parseAllDocuments(readFileSync(join(ROOT, 'deploy', 'kustomize', 'base', 'webhooks.yaml'), 'utf8'))
+    .map((document) => document.toJS())
+    .filter(({ webhooks }) => webhooks !== undefined) // Roles are beside them.
+    .map(({ webhooks, ...rest }) => {
+      const called = webhooks.map((hook: { clientConfig: { service: { path: string } } }) => ({
+        ...hook,
+        failurePolicy: 'Fail',
+        clientConfig: { url: `https://127.0.0.1:${port}${hook.clientConfig.service.path}` },
+      }));
+      return { ...rest, webhooks: called };
+    });
 
 const pool = (name: string, strategy: unknown, annotations: Record<string, string> = {}): Draft<MachineDeployment> =>
   ({
