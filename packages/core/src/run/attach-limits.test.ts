@@ -1,38 +1,23 @@
-import { crds } from '@mcm/api';
-import { startControlPlane } from '@mcm/control-plane';
 import {
   csiNodes,
   persistentVolumeClaims,
   persistentVolumes,
   pods,
   type Transport,
-  VirtualClock,
   volumeAttachments,
 } from '@mcm/kube';
-import { afterEach, expect, test } from 'vitest';
-import { NAMESPACE, Rig } from './testing.ts';
+import { expect, test } from 'vitest';
+import { NAMESPACE, type Rig } from './testing/rig.ts';
+import { startRig } from './testing/start.ts';
 
 /** Attach limits of the nodes that stay, as a drain reads them from CSINodes. */
 
 const DRIVER = 'local.csi';
 const NAMES = ['db-0', 'db-1', 'db-2', 'db-3'];
 
-const cleanUp: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanUp.splice(0)) await clean();
-});
-
 /** Two machines; four pods with a volume each on the first; the second's driver attaches so many volumes. */
 async function started(count: number | undefined, wrap?: (transport: Transport) => Transport): Promise<Rig> {
-  const clock = new VirtualClock();
-  const plane = await startControlPlane({ clock, crds, controllers: false });
-  const rig = new Rig({ clock, plane, controller: { volumeWindow: 5 }, ...(wrap ? { wrap } : {}) });
-  cleanUp.push(async () => {
-    await rig.kill();
-    await plane.close();
-  });
-  await rig.createClass();
-  rig.start();
+  const rig = await startRig({ controller: { volumeWindow: 5 }, ...(wrap ? { wrap } : {}) });
   for (const name of ['m-0', 'm-1']) await rig.createMachine(name);
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
   const { admin } = rig;
@@ -54,7 +39,7 @@ async function started(count: number | undefined, wrap?: (transport: Transport) 
     const body = { metadata: { ownerReferences: [owner] } };
     await admin.resource(pods, NAMESPACE).patch(name, { type: 'merge', body });
   }
-  await clock.advance(1_000);
+  await rig.clock.advance(1_000);
   await rig.deleteMachine('m-0');
   return rig;
 }

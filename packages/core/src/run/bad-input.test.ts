@@ -3,7 +3,8 @@ import { startControlPlane } from '@mcm/control-plane';
 import { events, secrets, type Transport, VirtualClock } from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
 import { MachineError } from '../driver/errors.ts';
-import { NAMESPACE, Rig, type RigOptions } from './testing.ts';
+import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
+import { startRig } from './testing/start.ts';
 
 /** Input that cannot work: it is told with field and cure, nobody else is held up, and nothing is tried all the time. */
 
@@ -29,16 +30,7 @@ function isRule(key: string, value: unknown): boolean {
 }
 
 async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
-  const clock = new VirtualClock();
-  const plane = await startControlPlane({ clock, crds: LENIENT, controllers: false, eventTtlMs: 0 });
-  const rig = new Rig({ clock, plane, ...options });
-  cleanUp.push(async () => {
-    await rig.kill();
-    await plane.close();
-  });
-  await rig.createClass();
-  rig.start();
-  return rig;
+  return startRig({ crds: LENIENT, eventTtlMs: 0, ...options });
 }
 
 const told = async (rig: Rig, name: string): Promise<string> =>

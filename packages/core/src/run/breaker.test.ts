@@ -1,17 +1,10 @@
-import { crds } from '@mcm/api';
-import { startControlPlane } from '@mcm/control-plane';
-import { VirtualClock } from '@mcm/kube';
-import { afterEach, expect, test } from 'vitest';
-import { Rig } from './testing.ts';
+import { expect, test } from 'vitest';
+import type { Rig } from './testing/rig.ts';
+import { startRig } from './testing/start.ts';
 
 /** Machines that the breaker holds back: what changes it brings the next look, nothing else does. */
 
 const MINUTE = 60_000;
-
-const cleanUp: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanUp.splice(0)) await clean();
-});
 
 const ready = (status: 'True' | 'Unknown', rig: Rig) => [
   { type: 'Ready', status, reason: 'Test', lastTransitionTime: rig.clock.now().toISOString() },
@@ -19,19 +12,11 @@ const ready = (status: 'True' | 'Unknown', rig: Rig) => [
 
 /** Four machines, of which three have been silent for longer than the health timeout. */
 async function outage(): Promise<Rig> {
-  const clock = new VirtualClock();
-  const plane = await startControlPlane({ clock, crds, controllers: false });
-  const rig = new Rig({ clock, plane });
-  cleanUp.push(async () => {
-    await rig.kill();
-    await plane.close();
-  });
-  await rig.createClass();
-  rig.start();
+  const rig = await startRig();
   for (let i = 0; i < 4; i++) await rig.createMachine(`m-${i}`);
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
   for (let i = 0; i < 3; i++) await rig.conditions(`m-${i}`, ready('Unknown', rig));
-  await clock.advance(15 * MINUTE);
+  await rig.clock.advance(15 * MINUTE);
   expect(await phases(rig)).toEqual(['Unknown', 'Unknown', 'Unknown', 'Running']);
   return rig;
 }

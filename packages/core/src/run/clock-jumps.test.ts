@@ -1,8 +1,6 @@
-import { crds } from '@mcm/api';
-import { startControlPlane } from '@mcm/control-plane';
-import { VirtualClock } from '@mcm/kube';
-import { afterEach, expect, test } from 'vitest';
-import { Rig, type RigOptions } from './testing.ts';
+import { expect, test } from 'vitest';
+import type { Rig, RigOptions } from './testing/rig.ts';
+import { startRig } from './testing/start.ts';
 
 /** The time of day is set, forward or back: waits last as long as they would have. */
 
@@ -10,22 +8,8 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-const cleanUp: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanUp.splice(0)) await clean();
-});
-
 async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
-  const clock = new VirtualClock();
-  const plane = await startControlPlane({ clock, crds, controllers: false });
-  const rig = new Rig({ clock, plane, ...options });
-  cleanUp.push(async () => {
-    await rig.kill();
-    await plane.close();
-  });
-  await rig.createClass();
-  rig.start();
-  return rig;
+  return startRig(options);
 }
 
 test.each([

@@ -2,8 +2,8 @@ import { Annotations, crds, Labels, NodeConditions, Taints } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { nodes, pods } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { type Fates, liveAndDie, type MortalOptions, type Story } from './mortal.ts';
-import { NAMESPACE } from './testing.ts';
+import { type Fates, liveAndDie, type MortalOptions, type Story } from './testing/mortal.ts';
+import { NAMESPACE } from './testing/rig.ts';
 
 /** Machines that are kept or updated where they are, the process dying at every write. */
 

@@ -2,7 +2,7 @@ import { crds } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { type Random, seededRandom } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { type Fates, liveAndDie, type MortalOptions } from './mortal.ts';
+import { type Fates, liveAndDie, type MortalOptions } from './testing/mortal.ts';
 
 const open: MortalOptions['open'] = (clock) => startControlPlane({ clock, crds, controllers: false });
 

@@ -1,5 +1,5 @@
-import { crds, machines } from '@mcm/api';
-import { type RequestLogEntry, startControlPlane } from '@mcm/control-plane';
+import { machines } from '@mcm/api';
+import type { RequestLogEntry } from '@mcm/control-plane';
 import {
   events,
   type Node,
@@ -9,33 +9,16 @@ import {
   podDisruptionBudgets,
   pods,
   type Transport,
-  VirtualClock,
 } from '@mcm/kube';
-import { afterEach, expect, test } from 'vitest';
-import { NAMESPACE, Rig, type RigOptions, USER_AGENT } from './testing.ts';
-
-const cleanUp: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanUp.splice(0)) await clean();
-});
+import { expect, test } from 'vitest';
+import { NAMESPACE, type Rig, type RigOptions, USER_AGENT } from './testing/rig.ts';
+import { createRig } from './testing/start.ts';
 
 async function started(
   count: number,
   options: Partial<RigOptions> = {},
 ): Promise<{ rig: Rig; requests: RequestLogEntry[] }> {
-  const clock = new VirtualClock();
-  const requests: RequestLogEntry[] = [];
-  const plane = await startControlPlane({
-    clock,
-    crds,
-    controllers: false,
-    requestLog: (e) => requests.push(e),
-  });
-  const rig = new Rig({ clock, plane, ...options });
-  cleanUp.push(async () => {
-    await rig.kill();
-    await plane.close();
-  });
+  const { rig, requests } = await createRig(options);
   await rig.createClass();
   rig.start();
   for (let i = 0; i < count; i++) await rig.createMachine(`m-${i}`);

@@ -1,18 +1,13 @@
-import { crds, type Machine, machines } from '@mcm/api';
-import { startControlPlane } from '@mcm/control-plane';
-import { type ConfigMap, configMaps, secrets, type Transport, VirtualClock } from '@mcm/kube';
-import { afterEach, expect, test } from 'vitest';
+import { type Machine, machines } from '@mcm/api';
+import { type ConfigMap, configMaps, secrets, type Transport } from '@mcm/kube';
+import { expect, test } from 'vitest';
 import type { FakeVm } from '../driver/testing.ts';
 import { readEvidence } from '../evidence/read.ts';
 import { EVIDENCE_BOUND_MS } from '../machine/evidence-first.ts';
-import { NAMESPACE, Rig, type RigOptions } from './testing.ts';
+import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
+import { createRig } from './testing/start.ts';
 
 /** What is kept of machines that fail, over the server and the cloud in memory. */
-
-const cleanUp: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanUp.splice(0)) await clean();
-});
 
 const MINUTE = 60_000;
 const JOIN = 'run <<MACHINE_NAME>> with --token <<BOOTSTRAP_TOKEN>> please';
@@ -23,13 +18,7 @@ const careless = (vm: FakeVm): string =>
   `Booting ${vm.machineName}\n${vm.userData}\n${Buffer.from(vm.userData).toString('base64')}\npanic: no root device\n`;
 
 async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
-  const clock = new VirtualClock();
-  const plane = await startControlPlane({ clock, crds, controllers: false });
-  const rig = new Rig({ clock, plane, cloud: { console: careless }, joinAfterMs: undefined, ...options });
-  cleanUp.push(async () => {
-    await rig.kill();
-    await plane.close();
-  });
+  const { rig } = await createRig({ cloud: { console: careless }, joinAfterMs: undefined, ...options });
   await rig.createClass('small', JOIN);
   rig.start();
   return rig;

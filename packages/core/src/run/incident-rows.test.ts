@@ -1,31 +1,17 @@
-import { Annotations, crds, type MachineClass, machineClasses } from '@mcm/api';
-import { startControlPlane } from '@mcm/control-plane';
-import { events, pods, VirtualClock } from '@mcm/kube';
-import { afterEach, expect, test } from 'vitest';
+import { Annotations, type MachineClass, machineClasses } from '@mcm/api';
+import { events, pods } from '@mcm/kube';
+import { expect, test } from 'vitest';
 import { MachineError } from '../driver/errors.ts';
-import { NAMESPACE, Rig, type RigOptions } from './testing.ts';
+import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
+import { startRig } from './testing/start.ts';
 
 /** Incidents of the original that show in what a Machine says of itself, replayed. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-const cleanUp: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanUp.splice(0)) await clean();
-});
-
 async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
-  const clock = new VirtualClock();
-  const plane = await startControlPlane({ clock, crds, controllers: false });
-  const rig = new Rig({ clock, plane, ...options });
-  cleanUp.push(async () => {
-    await rig.kill();
-    await plane.close();
-  });
-  await rig.createClass();
-  rig.start();
-  return rig;
+  return startRig(options);
 }
 
 const warnings = async (rig: Rig, name: string): Promise<string[]> =>

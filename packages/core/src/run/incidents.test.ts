@@ -16,7 +16,8 @@ import {
 } from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
 import { MachineError } from '../driver/errors.ts';
-import { NAMESPACE, Rig, type RigOptions } from './testing.ts';
+import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
+import { startRig } from './testing/start.ts';
 
 /** Incidents of the field, played again over the server. The numbers are those of the incident sheet. */
 
@@ -26,16 +27,7 @@ afterEach(async () => {
 });
 
 async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
-  const clock = new VirtualClock();
-  const plane = await startControlPlane({ clock, crds, controllers: false });
-  const rig = new Rig({ clock, plane, ...options });
-  cleanUp.push(async () => {
-    await rig.kill();
-    await plane.close();
-  });
-  await rig.createClass();
-  rig.start();
-  return rig;
+  return startRig(options);
 }
 
 const HOUR = 3_600_000;

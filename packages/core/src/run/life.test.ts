@@ -1,28 +1,12 @@
-import { crds, machineClasses } from '@mcm/api';
-import { type RequestLogEntry, startControlPlane } from '@mcm/control-plane';
-import { nodes, pods, secrets, VirtualClock } from '@mcm/kube';
-import { afterEach, expect, test } from 'vitest';
-import { NAMESPACE, Rig, type RigOptions, USER_AGENT } from './testing.ts';
-
-const cleanUp: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanUp.splice(0)) await clean();
-});
+import { machineClasses } from '@mcm/api';
+import type { RequestLogEntry } from '@mcm/control-plane';
+import { nodes, pods, secrets } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { NAMESPACE, type Rig, type RigOptions, USER_AGENT } from './testing/rig.ts';
+import { createRig } from './testing/start.ts';
 
 async function rig(options: Partial<RigOptions> = {}): Promise<{ rig: Rig; requests: RequestLogEntry[] }> {
-  const clock = new VirtualClock();
-  const requests: RequestLogEntry[] = [];
-  const plane = await startControlPlane({
-    clock,
-    crds,
-    controllers: false,
-    requestLog: (entry) => requests.push(entry),
-  });
-  const made = new Rig({ clock, plane, ...options });
-  cleanUp.push(async () => {
-    await made.kill();
-    await plane.close();
-  });
+  const { rig: made, requests } = await createRig(options);
   return { rig: made, requests };
 }
 

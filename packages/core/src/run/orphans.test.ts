@@ -1,31 +1,17 @@
-import { Annotations, crds, type Machine, machineClasses, machines } from '@mcm/api';
-import { startControlPlane } from '@mcm/control-plane';
-import { events, nodes, type Transport, VirtualClock } from '@mcm/kube';
-import { afterEach, expect, test } from 'vitest';
+import { Annotations, type Machine, machineClasses, machines } from '@mcm/api';
+import { events, nodes, type Transport } from '@mcm/kube';
+import { expect, test } from 'vitest';
 import { ORPHAN_DEFAULTS } from '../safety/orphans.ts';
-import { NAMESPACE, Rig, type RigOptions } from './testing.ts';
+import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
+import { startRig } from './testing/start.ts';
 
 /** VMs and Nodes that nothing stands for, over the server and the cloud in memory. */
-
-const cleanUp: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanUp.splice(0)) await clean();
-});
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
 async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
-  const clock = new VirtualClock();
-  const plane = await startControlPlane({ clock, crds, controllers: false, eventTtlMs: 0 });
-  const rig = new Rig({ clock, plane, ...options });
-  cleanUp.push(async () => {
-    await rig.kill();
-    await plane.close();
-  });
-  await rig.createClass();
-  rig.start();
-  return rig;
+  return startRig({ eventTtlMs: 0, ...options });
 }
 
 const SILENT = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { crds, type Machine, machines } from '@mcm/api';
-import { startControlPlane } from '@mcm/control-plane';
-import { nodes, pods, type Transport, VirtualClock, volumeAttachments } from '@mcm/kube';
-import { afterEach, expect, test } from 'vitest';
+import { type Machine, machines } from '@mcm/api';
+import { nodes, pods, type Transport, volumeAttachments } from '@mcm/kube';
+import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { ORPHAN_DEFAULTS } from '../safety/orphans.ts';
-import { NAMESPACE, Rig } from './testing.ts';
+import { NAMESPACE } from './testing/rig.ts';
+import { createRig } from './testing/start.ts';
 
 /** The controller under the roles that the installation gives its container, and under no others. */
 
@@ -52,11 +52,6 @@ function askedFor(method: string, path: string): { readonly namespace: string; r
   return { namespace, what };
 }
 
-const cleanUp: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanUp.splice(0)) await clean();
-});
-
 const MINUTE = 60_000;
 const SILENT = [{ type: 'Ready', status: 'Unknown', lastTransitionTime: '2026-01-01T00:00:00Z' }] as const;
 
@@ -75,14 +70,8 @@ test('what is allowed suffices for all that a machine controller does, and all o
         new Response('{"kind":"Status","code":403,"reason":"Forbidden","message":"no"}', { status: 403 }),
       );
     };
-  const clock = new VirtualClock();
-  const plane = await startControlPlane({ clock, crds, controllers: false });
   const orphans = { ...ORPHAN_DEFAULTS, periodMs: MINUTE };
-  const rig = new Rig({ clock, plane, wrap, joinAfterMs: undefined, controller: { orphans, evidencePerClass: 1 } });
-  cleanUp.push(async () => {
-    await rig.kill();
-    await plane.close();
-  });
+  const { rig } = await createRig({ wrap, joinAfterMs: undefined, controller: { orphans, evidencePerClass: 1 } });
   const api = rig.admin.resource<Machine>(machines, NAMESPACE);
   const runs = async (name: string): Promise<void> => {
     const vm = rig.cloud.vms.find(({ machineName }) => machineName === name);
@@ -96,7 +85,7 @@ test('what is allowed suffices for all that a machine controller does, and all o
   for (const name of ['late', 'never']) await rig.createMachine(name, { creationTimeout: '2m' });
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Pending'));
   await api.patch('late', { type: 'merge', body: { spec: { creationTimeout: '1h' } } });
-  await clock.advance(1_000);
+  await rig.clock.advance(1_000);
   for (const name of ['never', 'late']) {
     await rig.until(async () => (await rig.phase(name)) === 'Failed', 90 * MINUTE);
     await rig.deleteMachine(name);
@@ -125,7 +114,7 @@ test('what is allowed suffices for all that a machine controller does, and all o
   }
   await rig.admin.resource(nodes).delete('by-node');
   await gone('by-node');
-  await clock.advance(30 * MINUTE);
+  await rig.clock.advance(30 * MINUTE);
   await rig.kill();
   await rig.conditions('ghost', SILENT);
   await api.patch('ghost', { type: 'merge', body: { metadata: { finalizers: null } } });
@@ -133,7 +122,7 @@ test('what is allowed suffices for all that a machine controller does, and all o
   await api.delete('ghost');
   rig.start();
   await rig.until(async () => (await rig.nodes()).length === 0, 120 * MINUTE);
-  await clock.advance(MINUTE);
+  await rig.clock.advance(MINUTE);
 
   expect([...refused]).toEqual([]);
   const unused = [...allowed].filter((each) => !used.has(each));

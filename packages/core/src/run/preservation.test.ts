@@ -1,26 +1,14 @@
-import { crds } from '@mcm/api';
-import { type RequestLogEntry, startControlPlane } from '@mcm/control-plane';
-import { nodes, VirtualClock } from '@mcm/kube';
-import { afterEach, expect, test } from 'vitest';
-import { Rig, USER_AGENT } from './testing.ts';
-
-const cleanUp: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanUp.splice(0)) await clean();
-});
+import type { RequestLogEntry } from '@mcm/control-plane';
+import { nodes } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { USER_AGENT } from './testing/rig.ts';
+import { createRig } from './testing/start.ts';
 
 const SICK = [{ type: 'Ready', status: 'False', reason: 'KubeletDown', lastTransitionTime: '2026-01-01T00:00:00Z' }];
 const READY = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: '2026-01-01T00:00:00Z' }];
 
 test('a Failed machine asked for by its Node is emptied and kept, quietly, until it recovers or its time is over', async () => {
-  const clock = new VirtualClock();
-  const requests: RequestLogEntry[] = [];
-  const plane = await startControlPlane({ clock, crds, controllers: false, requestLog: (e) => requests.push(e) });
-  const rig = new Rig({ clock, plane });
-  cleanUp.push(async () => {
-    await rig.kill();
-    await plane.close();
-  });
+  const { rig, requests } = await createRig();
   const own = (): readonly RequestLogEntry[] =>
     requests.filter((e) => e.userAgent?.includes(USER_AGENT) && e.verb !== 'watch' && e.resource !== 'events');
   const expiry = async (): Promise<string | null | undefined> =>

@@ -1,15 +1,8 @@
-import { crds } from '@mcm/api';
-import { startControlPlane } from '@mcm/control-plane';
-import { type Transport, VirtualClock } from '@mcm/kube';
-import { afterEach, expect, test } from 'vitest';
-import { Rig } from './testing.ts';
+import type { Transport } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { startRig } from './testing/start.ts';
 
 /** What the machine controller does while an API server is out of reach, by cutting its connections to it. */
-
-const cleanUp: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanUp.splice(0)) await clean();
-});
 
 const MINUTE = 60_000;
 const SILENT = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
@@ -37,15 +30,7 @@ async function started() {
       }
       return transport({ ...request, signal });
     };
-  const clock = new VirtualClock();
-  const plane = await startControlPlane({ clock, crds, controllers: false });
-  const rig = new Rig({ clock, plane, wrap });
-  cleanUp.push(async () => {
-    await rig.kill();
-    await plane.close();
-  });
-  await rig.createClass();
-  rig.start();
+  const rig = await startRig({ wrap });
   return {
     rig,
     /** Refuses connections, and breaks those that stand. */

@@ -1,29 +1,16 @@
-import { crds, Labels, machines } from '@mcm/api';
-import { startControlPlane } from '@mcm/control-plane';
-import { nodes, pods, type Transport, VirtualClock } from '@mcm/kube';
-import { afterEach, describe, expect, test } from 'vitest';
-import { NAMESPACE, Rig, type RigOptions } from './testing.ts';
+import { Labels, machines } from '@mcm/api';
+import { nodes, pods, type Transport } from '@mcm/kube';
+import { describe, expect, test } from 'vitest';
+import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
+import { startRig } from './testing/start.ts';
 
 /** Rows of the machine controller's scenario tables that only show in the whole controller. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-const cleanUp: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanUp.splice(0)) await clean();
-});
-
 async function started(names: readonly string[], options: Partial<RigOptions> = {}): Promise<Rig> {
-  const clock = new VirtualClock();
-  const plane = await startControlPlane({ clock, crds, controllers: false });
-  const rig = new Rig({ clock, plane, ...options });
-  cleanUp.push(async () => {
-    await rig.kill();
-    await plane.close();
-  });
-  await rig.createClass();
-  rig.start();
+  const rig = await startRig(options);
   for (const name of names) await rig.createMachine(name, {}, { labels: { [Labels.DeploymentName]: 'd1' } });
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
   return rig;

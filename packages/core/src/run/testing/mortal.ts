@@ -1,5 +1,5 @@
 import { type Transport, VirtualClock } from '@mcm/kube';
-import { Rig, type RigOptions } from './testing.ts';
+import { Rig, type RigOptions } from './rig.ts';
 
 /** Tests in which the machine controller dies at a chosen point, and another one goes on. */
 

@@ -17,8 +17,8 @@ import {
   type Transport,
   type VirtualClock,
 } from '@mcm/kube';
-import { FakeCloud, type FakeCloudOptions, type FakeVm } from '../driver/testing.ts';
-import { buildMachineController, type MachineController, type MachineControllerOptions } from './build.ts';
+import { FakeCloud, type FakeCloudOptions, type FakeVm } from '../../driver/testing.ts';
+import { buildMachineController, type MachineController, type MachineControllerOptions } from '../build.ts';
 
 /** Tests of the whole machine controller over a control plane in this process, on a virtual clock. */
 
