@@ -20,7 +20,7 @@ export const LocalProviderSpec = z.looseObject({
       'Cloud: tags of the instance. `kubernetes.io/cluster/…` and `kubernetes.io/role/…` say which instances belong together.',
   }),
   volumes: z
-    .array(z.looseObject({ sizeGi: z.int().positive().meta({ description: 'GiB.' }) }))
+    .array(z.looseObject({ sizeGi: z.int().positive().meta({ description: 'Size in GiB.' }) }))
     .optional()
     .meta({ description: 'Cloud: disks made with the machine and gone with it.' }),
   bootLatency: duration.optional().meta({ description: 'Cloud: how long the machine takes to boot, such as `5s`.' }),
