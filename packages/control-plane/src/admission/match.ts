@@ -47,13 +47,21 @@ export function ruleMatches(
 export const nameMatches = ({ resourceNames = [] }: MatchRule, name: string): boolean =>
   resourceNames.length === 0 || resourceNames.includes(name);
 
-/** The other versions of a resource, in which a rule with match policy `Equivalent` may name it. */
-export const equivalents = (kinds: KindRegistry, served: ServedKind): ServedKind[] =>
-  kinds
-    .all()
-    .filter(
-      (other) => other !== served && other.kind.group === served.kind.group && other.kind.plural === served.kind.plural,
-    );
+/**
+ * The version of a resource in which rules name it, the asked one first; `exact`: no other. undefined: none.
+ */
+export function versionNamed(
+  kinds: KindRegistry,
+  rules: readonly MatchRule[],
+  exact: boolean,
+  { served, subresource, operation }: Pick<AdmissionAttributes, 'served' | 'subresource' | 'operation'>,
+): ServedKind | undefined {
+  const names = (kind: ServedKind) => rules.some((rule) => ruleMatches(rule, kind, subresource, operation));
+  if (names(served)) return served;
+  if (exact) return undefined;
+  const { group, plural } = served.kind;
+  return kinds.versionsOf(group, plural).find((other) => other !== served && names(other));
+}
 
 /** A selector that everything passes is left out. */
 export function compileSelector(selector: SelectorObject): LabelSelector | undefined {
@@ -64,16 +72,25 @@ export function compileSelector(selector: SelectorObject): LabelSelector | undef
 
 const NAMESPACES = '/namespaces';
 
-/** Whether the namespace of an object passes a selector. Namespaces are judged by themselves; other cluster-scoped objects pass. */
-export function namespacePasses(
-  selector: LabelSelector | undefined,
+/** The labels of the namespace of an object. Namespaces are judged by themselves; other cluster-scoped objects have `none`. */
+export function namespaceLabelsOf(
   { store }: Registry,
   { served, namespace, object, old }: AdmissionAttributes,
+): Readonly<Record<string, string>> | 'none' {
+  if (served.resource === NAMESPACES) return (object ?? old)?.metadata.labels ?? {};
+  if (!served.kind.namespaced) return 'none';
+  return store.get(NAMESPACES, '', namespace)?.labels ?? {};
+}
+
+/** Whether the namespace of an object passes a selector. What is in none passes. */
+export function namespacePasses(
+  selector: LabelSelector | undefined,
+  registry: Registry,
+  attributes: AdmissionAttributes,
 ): boolean {
   if (selector === undefined) return true;
-  if (served.resource === NAMESPACES) return selector((object ?? old)?.metadata.labels ?? {});
-  if (!served.kind.namespaced) return true;
-  return selector(store.get(NAMESPACES, '', namespace)?.labels ?? {});
+  const labels = namespaceLabelsOf(registry, attributes);
+  return labels === 'none' || selector(labels);
 }
 
 /** Whether the new or the old object passes a selector. */

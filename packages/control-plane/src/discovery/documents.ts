@@ -104,7 +104,7 @@ export const apiGroupList = (kinds: KindRegistry): Record<string, unknown> => ({
 
 /** `/apis/GROUP`; undefined: not served. */
 export function apiGroup(kinds: KindRegistry, name: string): Record<string, unknown> | undefined {
-  const group = kinds.groups().find((one) => one.name === name && name !== '');
+  const group = name === '' ? undefined : kinds.group(name);
   return group === undefined ? undefined : { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(group) };
 }
 
@@ -181,20 +181,28 @@ function aggregatedResource(kind: KindDefinition): Record<string, unknown> {
   };
 }
 
-/** `/api` (core) or `/apis` (all others) in one document. */
-export function aggregatedDiscovery(kinds: KindRegistry, core: boolean): Record<string, unknown> {
-  const groups = kinds.groups().filter(({ name }) => (name === '') === core);
-  return {
-    kind: 'APIGroupDiscoveryList',
-    apiVersion: 'apidiscovery.k8s.io/v2',
-    metadata: {},
-    items: groups.map(({ name, versions }) => ({
-      metadata: core ? {} : { name },
-      versions: versions.map((one) => {
-        const served = [...kinds.of(name, one)];
-        if (served.every(({ kind }) => !kind.custom)) served.sort((a, b) => (a.kind.plural < b.kind.plural ? -1 : 1));
-        return { version: one, resources: served.map(({ kind }) => aggregatedResource(kind)), freshness: 'Current' };
-      }),
-    })),
-  };
+/** One version of a group in the aggregated document. */
+export function aggregatedVersion(kinds: KindRegistry, group: string, version: string): Record<string, unknown> {
+  const served = [...kinds.of(group, version)];
+  if (served.every(({ kind }) => !kind.custom)) served.sort((a, b) => (a.kind.plural < b.kind.plural ? -1 : 1));
+  return { version, resources: served.map(({ kind }) => aggregatedResource(kind)), freshness: 'Current' };
+}
+
+/**
+ * `/api` (core) or `/apis` (all others) in one document: its text.
+ * @param versionText the text of `aggregatedVersion`, which does not change while its kinds do not
+ */
+export function aggregatedDiscovery(
+  kinds: KindRegistry,
+  core: boolean,
+  versionText: (group: string, version: string) => string,
+): string {
+  const items = kinds
+    .groups()
+    .filter(({ name }) => (name === '') === core)
+    .map(({ name, versions }) => {
+      const metadata = core ? '{}' : JSON.stringify({ name });
+      return `{"metadata":${metadata},"versions":[${versions.map((one) => versionText(name, one)).join(',')}]}`;
+    });
+  return `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":[${items.join(',')}]}`;
 }

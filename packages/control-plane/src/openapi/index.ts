@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { apiVersionOf, type KindDefinition } from '../kinds/kind.ts';
 import type { Json, JsonObject } from '../object.ts';
 import { Components, type Dialect, V2, V3 } from './components.ts';
-import { rootPath } from './names.ts';
+import { rootPath, schemaName } from './names.ts';
 import { Operations } from './operations.ts';
 
 const INFO: JsonObject = { title: 'Kubernetes', version: 'v1.36.3' };
@@ -12,7 +12,7 @@ const SECURITY: JsonObject = {
 };
 
 /** What a document is made from; built-in schemas never change while the server runs. */
-function fingerprint(kinds: readonly KindDefinition[]): string {
+export function fingerprint(kinds: readonly KindDefinition[]): string {
   const hash = createHash('sha512');
   for (const kind of kinds) {
     hash.update(`${apiVersionOf(kind)} ${kind.kind} ${kind.plural} ${JSON.stringify(kind.subresources ?? null)}`);
@@ -21,19 +21,23 @@ function fingerprint(kinds: readonly KindDefinition[]): string {
   return hash.digest('hex').toUpperCase();
 }
 
+/** A group version, as the index of `/openapi/v3` lists it. */
+export interface GroupVersionEntry {
+  readonly group: string;
+  readonly version: string;
+  /** Changes when the document does. */
+  readonly hash: string;
+}
+
 /**
  * The index of `/openapi/v3`: one document per group version, with a hash in its url that changes when the document does, so
  * that clients may keep it.
  */
-export function openApiV3Index(kinds: readonly KindDefinition[]): Json {
-  const byPath = new Map<string, KindDefinition[]>();
-  for (const kind of kinds) {
-    const path = rootPath(kind.group, kind.version).slice(1);
-    byPath.set(path, [...(byPath.get(path) ?? []), kind]);
-  }
+export function openApiV3Index(entries: readonly GroupVersionEntry[]): Json {
+  const hashes = new Map(entries.map(({ group, version, hash }) => [rootPath(group, version).slice(1), hash]));
   const paths: JsonObject = {};
-  for (const path of [...byPath.keys()].sort()) {
-    paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${fingerprint(byPath.get(path) ?? [])}` };
+  for (const path of [...hashes.keys()].sort()) {
+    paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${hashes.get(path)}` };
   }
   return { paths };
 }
@@ -48,24 +52,41 @@ function build(kinds: readonly KindDefinition[], dialect: Dialect): { paths: Jso
   return { paths: operations.paths, schemas: components.schemas };
 }
 
-/** The OpenAPI v3 document of one group version: its paths, and the schemas of its kinds with all they refer to. */
-export function openApiV3(kinds: readonly KindDefinition[], group: string, version: string): Json {
-  const { paths, schemas } = build(
-    kinds.filter((kind) => kind.group === group && kind.version === version),
-    V3,
-  );
+/** The OpenAPI v3 document of the kinds of one group version: its paths, and the schemas of its kinds with all they refer to. */
+export function openApiV3(kinds: readonly KindDefinition[]): Json {
+  const { paths, schemas } = build(kinds, V3);
   return { openapi: '3.0.0', info: INFO, paths, components: { schemas, securitySchemes: SECURITY } };
 }
 
-/** The OpenAPI v2 document of all kinds. */
-export function openApiV2(kinds: readonly KindDefinition[]): Json {
+/** What a group version gives to the OpenAPI v2 document, as text: members of its `paths`, and definitions by their names. */
+export interface V2Piece {
+  /** Without the braces. */
+  readonly paths: string;
+  /** Of its own kinds: they say which kinds these are. */
+  readonly own: ReadonlyMap<string, string>;
+  /** What these refer to. */
+  readonly shared: ReadonlyMap<string, string>;
+}
+
+/** The share of one group version in the OpenAPI v2 document. */
+export function openApiV2Piece(kinds: readonly KindDefinition[]): V2Piece {
   const { paths, schemas } = build(kinds, V2);
+  const names = new Set(kinds.map(schemaName));
+  const definitions = Object.entries(schemas).map(([name, schema]) => [name, JSON.stringify(schema)] as const);
   return {
-    swagger: '2.0',
-    info: INFO,
-    paths,
-    definitions: schemas,
-    securityDefinitions: SECURITY,
-    security: [{ BearerToken: [] }],
+    paths: JSON.stringify(paths).slice(1, -1),
+    own: new Map(definitions.filter(([name]) => names.has(name))),
+    shared: new Map(definitions.filter(([name]) => !names.has(name))),
   };
+}
+
+/** The text of the OpenAPI v2 document: all pieces. What several of them need is the same in each. */
+export function openApiV2(pieces: readonly V2Piece[]): string {
+  const definitions = new Map(pieces.flatMap(({ shared }) => [...shared]));
+  for (const { own } of pieces) for (const [name, text] of own) definitions.set(name, text);
+  const paths = pieces.map((piece) => piece.paths).filter((text) => text !== '');
+  const schemas = [...definitions].map(([name, text]) => `${JSON.stringify(name)}:${text}`);
+  const head = `"swagger":"2.0","info":${JSON.stringify(INFO)},"paths":{${paths.join(',')}}`;
+  const security = `"securityDefinitions":${JSON.stringify(SECURITY)},"security":[{"BearerToken":[]}]`;
+  return `{${head},"definitions":{${schemas.join(',')}},${security}}`;
 }

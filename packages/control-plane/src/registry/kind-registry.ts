@@ -80,15 +80,22 @@ export function compareVersions(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** Told of the kinds that came, changed or went. */
+export type KindListener = (touched: ReadonlySet<KindDefinition>) => void;
+
 /** Every kind that is served: the built-in ones for good, those of CRDs as these come and go. */
 export class KindRegistry {
   readonly #served = new Map<string, ServedKind>();
   readonly #byKind = new Map<string, ServedKind>();
   readonly #byVersion = new Map<string, Map<string, ServedKind>>();
+  readonly #byResource = new Map<string, ServedKind[]>();
+  /** The versions of a group, with how many kinds each has. */
+  readonly #byGroup = new Map<string, Map<string, number>>();
   readonly #builtinGroups: ReadonlySet<string>;
   readonly #custom = new Map<string, readonly ServedKind[]>();
-  readonly #listeners = new Set<() => void>();
-  #groups: ServedGroup[] | undefined;
+  readonly #listeners = new Set<KindListener>();
+  readonly #sorted = new Map<string, ServedGroup>();
+  #groups: readonly ServedGroup[] | undefined;
 
   constructor(builtin: readonly KindDefinition[]) {
     for (const kind of builtin) this.#add(new ServedKind(kind));
@@ -122,19 +129,31 @@ export class KindRegistry {
     return this.#builtinGroups.has(group);
   }
 
+  /** All versions of a resource. */
+  versionsOf(group: string, plural: string): readonly ServedKind[] {
+    return this.#byResource.get(`${group}/${plural}`) ?? [];
+  }
+
+  /** One group; undefined: not served. */
+  group(name: string): ServedGroup | undefined {
+    const versions = this.#byGroup.get(name);
+    if (versions === undefined) return undefined;
+    let group = this.#sorted.get(name);
+    if (group === undefined) {
+      group = { name, versions: [...versions.keys()].sort(compareVersions) };
+      this.#sorted.set(name, group);
+    }
+    return group;
+  }
+
   /** Built-in groups in their order, then those of CRDs by name. */
   groups(): readonly ServedGroup[] {
-    if (this.#groups !== undefined) return this.#groups;
-    const versions = new Map<string, Set<string>>();
-    const custom = new Set<string>();
-    for (const { kind } of this.#served.values()) {
-      const known = versions.get(kind.group) ?? new Set();
-      if (known.size === 0 && kind.custom) custom.add(kind.group);
-      versions.set(kind.group, known.add(kind.version));
+    if (this.#groups === undefined) {
+      const names = [...this.#byGroup.keys()];
+      const custom = names.filter((name) => !this.#builtinGroups.has(name)).sort();
+      const ordered = [...names.filter((name) => this.#builtinGroups.has(name)), ...custom];
+      this.#groups = ordered.map((name) => this.group(name)).filter((group) => group !== undefined);
     }
-    const names = [...versions.keys()];
-    const ordered = [...names.filter((name) => !custom.has(name)), ...names.filter((name) => custom.has(name)).sort()];
-    this.#groups = ordered.map((name) => ({ name, versions: [...(versions.get(name) ?? [])].sort(compareVersions) }));
     return this.#groups;
   }
 
@@ -143,17 +162,18 @@ export class KindRegistry {
    * which objects were written under another schema.
    */
   setCustom(crdName: string, kinds: readonly KindDefinition[], since = 0): void {
-    for (const served of this.#custom.get(crdName) ?? []) this.#remove(served);
+    const before = this.#custom.get(crdName) ?? [];
+    for (const served of before) this.#remove(served);
     const served = kinds.map((kind) => new ServedKind(kind, since));
     if (served.length === 0) this.#custom.delete(crdName);
     else this.#custom.set(crdName, served);
     for (const one of served) this.#add(one);
-    this.#groups = undefined;
-    for (const listener of [...this.#listeners]) listener();
+    const touched = new Set([...before, ...served].map(({ kind }) => kind));
+    for (const listener of [...this.#listeners]) listener(touched);
   }
 
   /** Calls `listener` whenever what is served changes. Returns the way out. */
-  onChange(listener: () => void): () => void {
+  onChange(listener: KindListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -167,10 +187,39 @@ export class KindRegistry {
     const place = `${kind.group}/${kind.version}`;
     const near = this.#byVersion.get(place) ?? new Map<string, ServedKind>();
     this.#byVersion.set(place, near.set(kind.plural, served));
+    const resource = `${kind.group}/${kind.plural}`;
+    this.#byResource.set(resource, [...(this.#byResource.get(resource) ?? []), served]);
+    const versions = this.#byGroup.get(kind.group) ?? new Map<string, number>();
+    this.#byGroup.set(kind.group, versions);
+    const kinds = versions.get(kind.version) ?? 0;
+    versions.set(kind.version, kinds + 1);
+    if (kinds === 0) this.#regroup(kind.group);
   }
 
-  #remove({ kind, apiVersion }: ServedKind): void {
+  #regroup(group: string): void {
+    this.#sorted.delete(group);
+    this.#groups = undefined;
+  }
+
+  #leaveGroup({ group, version }: KindDefinition): void {
+    const versions = this.#byGroup.get(group);
+    const left = (versions?.get(version) ?? 1) - 1;
+    if (left > 0) versions?.set(version, left);
+    else {
+      versions?.delete(version);
+      if (versions?.size === 0) this.#byGroup.delete(group);
+      this.#regroup(group);
+    }
+  }
+
+  #remove(served: ServedKind): void {
+    const { kind, apiVersion } = served;
     this.#served.delete(keyOf(kind));
+    const resource = `${kind.group}/${kind.plural}`;
+    const versions = (this.#byResource.get(resource) ?? []).filter((one) => one !== served);
+    if (versions.length === 0) this.#byResource.delete(resource);
+    else this.#byResource.set(resource, versions);
+    this.#leaveGroup(kind);
     const place = `${kind.group}/${kind.version}`;
     const near = this.#byVersion.get(place);
     near?.delete(kind.plural);

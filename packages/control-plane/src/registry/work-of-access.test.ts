@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { ruleMatches } from '../admission/match.ts';
+import { versionNamed } from '../admission/match.ts';
 import { ruleAllows } from '../auth/rbac/rules.ts';
 import { TestPlane } from '../controllers/testing.ts';
 import { startTestPlane } from '../testing.ts';
@@ -7,13 +7,23 @@ import { Registry } from './registry.ts';
 
 vi.mock(import('../admission/match.ts'), async (original) => {
   const match = await original();
-  return { ...match, ruleMatches: vi.fn(match.ruleMatches), namespacePasses: vi.fn(match.namespacePasses) };
+  return {
+    ...match,
+    versionNamed: vi.fn(match.versionNamed),
+    namespacePasses: vi.fn(match.namespacePasses),
+    objectPasses: vi.fn(match.objectPasses),
+  };
 });
 vi.mock(import('../auth/rbac/rules.ts'), async (original) => {
   const rules = await original();
   return { ...rules, ruleAllows: vi.fn(rules.ruleAllows) };
 });
-const { namespacePasses } = await import('../admission/match.ts');
+vi.mock(import('../admission/webhook/hook.ts'), async (original) => {
+  const hook = await original();
+  return { ...hook, hooksOf: vi.fn(hook.hooksOf) };
+});
+const { namespacePasses, objectPasses } = await import('../admission/match.ts');
+const { hooksOf } = await import('../admission/webhook/hook.ts');
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -35,14 +45,27 @@ async function must({ client }: Setup, path: string, body: object): Promise<void
   expect([status, answer.message]).toEqual([201, undefined]);
 }
 
-async function makeGuards(setup: Setup, name: string, resources: string): Promise<void> {
+/** What a guard asks of requests beside their resource. */
+interface Narrow {
+  readonly namespaceSelector?: object;
+  readonly objectSelector?: object;
+}
+
+async function makeGuards(setup: Setup, name: string, resources: string, narrow: Narrow = {}): Promise<void> {
   await must(setup, `${ADMISSION}/validatingadmissionpolicies`, {
     metadata: { name },
-    spec: { matchConstraints: { resourceRules: [rule(resources)] }, validations: [{ expression: 'true' }] },
+    spec: {
+      matchConstraints: { resourceRules: [rule(resources)], ...narrow },
+      validations: [{ expression: 'true' }],
+    },
   });
   await must(setup, `${ADMISSION}/validatingadmissionpolicybindings`, {
     metadata: { name },
     spec: { policyName: name, validationActions: ['Deny'] },
+  });
+  await must(setup, `${ADMISSION}/validatingadmissionpolicybindings`, {
+    metadata: { name: `${name}-narrow` },
+    spec: { policyName: name, validationActions: ['Deny'], matchResources: narrow },
   });
   for (const sort of ['validating', 'mutating']) {
     await must(setup, `${ADMISSION}/${sort}webhookconfigurations`, {
@@ -54,13 +77,36 @@ async function makeGuards(setup: Setup, name: string, resources: string): Promis
           sideEffects: 'None',
           admissionReviewVersions: ['v1'],
           rules: [rule(resources)],
+          ...narrow,
         },
       ],
     });
   }
 }
 
-/** What the second write of a kind looks at, among so many guards of another kind. */
+const byName = (name: string): object => ({ matchLabels: { managed: 'yes', 'kubernetes.io/metadata.name': name } });
+
+/** Guards of other kinds, and of this one in other namespaces and of other objects. */
+async function makeOthers(setup: Setup, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    await makeGuards(setup, `kind-${i}`, 'secrets');
+    await makeGuards(setup, `namespace-${i}`, 'configmaps', { namespaceSelector: byName(`n-${i}`) });
+    await makeGuards(setup, `object-${i}`, 'configmaps', { objectSelector: byName(`o-${i}`) });
+    // Webhooks know no names of objects.
+    const spec = {
+      matchConstraints: { resourceRules: [{ ...rule('configmaps'), resourceNames: [`name-${i}`] }] },
+      validations: [{ expression: 'true' }],
+    };
+    await must(setup, `${ADMISSION}/validatingadmissionpolicies`, { metadata: { name: `name-${i}` }, spec });
+    const binding = { policyName: `name-${i}`, validationActions: ['Deny'] };
+    await must(setup, `${ADMISSION}/validatingadmissionpolicybindings`, {
+      metadata: { name: `name-${i}` },
+      spec: binding,
+    });
+  }
+}
+
+/** What the first write of a kind looks at after a change of one guard, among so many others. */
 async function guardsLookedAt(others: number): Promise<number[]> {
   const allow = async ({ body }: { body: string }) => {
     const { request } = JSON.parse(body) as { request: { uid: string } };
@@ -71,22 +117,25 @@ async function guardsLookedAt(others: number): Promise<number[]> {
     };
   };
   const setup = await startTestPlane({ webhookTransport: allow });
-  for (let i = 0; i < others; i++) await makeGuards(setup, `other-${i}`, 'secrets');
+  await makeOthers(setup, others);
   await makeGuards(setup, 'mine', 'configmaps');
   await setup.clock.advance(1_000);
-  await must(setup, MAPS, { metadata: { name: 'first' } });
-  vi.mocked(ruleMatches).mockClear();
-  vi.mocked(namespacePasses).mockClear();
-  await must(setup, MAPS, { metadata: { name: 'second' } });
-  const counts = [vi.mocked(ruleMatches).mock.calls.length, vi.mocked(namespacePasses).mock.calls.length];
+  const looks = [versionNamed, namespacePasses, objectPasses, hooksOf];
+  for (const look of looks) vi.mocked(look).mockClear();
+  await makeGuards(setup, 'late', 'configmaps');
+  await setup.clock.advance(1_000);
+  await must(setup, MAPS, { metadata: { name: 'first', labels: { managed: 'no' } } });
+  const counts = looks.map((look) => vi.mocked(look).mock.calls.length);
   await setup.plane.close();
   return counts;
 }
 
-test('a write looks at the webhooks and policies of its kind, however many there are of others', async () => {
+test('the first write after a change of a guard looks at the webhooks and policies that concern it, however many others there are', async () => {
   const few = await guardsLookedAt(1);
-  expect(few[1]).toBeGreaterThan(0);
-  expect(await guardsLookedAt(20)).toEqual(few);
+  // Two configurations of webhooks came, and each was read once.
+  expect(few).toEqual([expect.any(Number), expect.any(Number), expect.any(Number), 2]);
+  expect(Math.min(...few)).toBeGreaterThan(0);
+  expect(await guardsLookedAt(12)).toEqual(few);
 });
 
 /** How many rules are asked about a read of a user, among so many roles and bindings of others. */

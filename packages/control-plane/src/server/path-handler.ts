@@ -2,17 +2,16 @@ import { createHash } from 'node:crypto';
 import type { UserInfo } from '../auth/user.ts';
 import {
   AGGREGATED,
-  aggregatedDiscovery,
   apiGroup,
   apiGroupList,
   apiResourceList,
   apiVersions,
   asksForAggregated,
 } from '../discovery/documents.ts';
-import { openApiV2, openApiV3, openApiV3Index } from '../openapi/index.ts';
 import { methodNotAllowed, unknownResource } from '../registry/errors.ts';
 import type { Registry } from '../registry/registry.ts';
 import { answerJson, compressed, pageNotFound } from './answer.ts';
+import { ApiDocuments } from './api-documents.ts';
 import type { ServerRequest, ServerResponse } from './exchange.ts';
 import { answerHealth, healthPaths, isHealth } from './health.ts';
 import { type Format, negotiate, notAcceptable } from './negotiate.ts';
@@ -95,7 +94,7 @@ function discovery(
   const { kinds } = registry;
   if (second === undefined) {
     if (asksForAggregated(request.header('accept') ?? '')) {
-      const text = JSON.stringify(aggregatedDiscovery(kinds, first === 'api'));
+      const text = documentsOf(registry).aggregated(first === 'api');
       const answer = compressed(text, AGGREGATED, request);
       const etag = `"${createHash('sha256').update(text).digest('hex').toUpperCase()}"`;
       if (request.header('if-none-match') === etag) return { status: 304, headers: { etag }, body: '' };
@@ -119,43 +118,24 @@ function discovery(
   return pageNotFound();
 }
 
-/** Documents are made at the first request after a change of the kinds. */
-const documents = new WeakMap<Registry, Map<string, string>>();
+const documents = new WeakMap<Registry, ApiDocuments>();
 
-function cached(registry: Registry, path: string, make: () => unknown): string {
+function documentsOf(registry: Registry): ApiDocuments {
   let known = documents.get(registry);
   if (known === undefined) {
-    const fresh = new Map<string, string>();
-    registry.kinds.onChange(() => fresh.clear());
-    documents.set(registry, fresh);
-    known = fresh;
+    known = new ApiDocuments(registry.kinds);
+    documents.set(registry, known);
   }
-  let text = known.get(path);
-  if (text === undefined) {
-    text = JSON.stringify(make());
-    known.set(path, text);
-  }
-  return text;
+  return known;
 }
 
 function openApi(request: ServerRequest, [version, ...path]: readonly string[], registry: Registry): ServerResponse {
-  const kinds = registry.kinds.all().map(({ kind }) => kind);
-  if (version === 'v2' && path.length === 0) {
-    const text = cached(registry, 'v2', () => openApiV2(kinds));
-    return compressed(text, 'application/json', request);
-  }
+  const all = documentsOf(registry);
+  if (version === 'v2' && path.length === 0) return compressed(all.openApiV2(), 'application/json', request);
   if (version !== 'v3') return pageNotFound();
-  if (path.length === 0) {
-    return compressed(
-      cached(registry, 'v3', () => openApiV3Index(kinds)),
-      'text/plain; charset=utf-8',
-      request,
-    );
-  }
+  if (path.length === 0) return compressed(all.openApiV3Index(), 'text/plain; charset=utf-8', request);
   const [prefix, second = '', third = ''] = path;
-  const group = prefix === 'apis' ? second : '';
-  const groupVersion = prefix === 'apis' ? third : second;
-  if (!registry.kinds.hasGroupVersion(group, groupVersion)) return { status: 404, headers: {}, body: '' };
-  const text = cached(registry, path.join('/'), () => openApiV3(kinds, group, groupVersion));
+  const text = prefix === 'apis' ? all.openApiV3(second, third) : all.openApiV3('', second);
+  if (text === undefined) return { status: 404, headers: {}, body: '' };
   return compressed(text, 'application/json', request);
 }

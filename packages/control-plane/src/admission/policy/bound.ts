@@ -4,9 +4,9 @@ import type { AdmissionAttributes } from '../../registry/admission.ts';
 import type { ServedKind } from '../../registry/kind-registry.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { authorizerScope } from '../authorizer.ts';
-import { Collection } from '../collection.ts';
 import type { Scope } from '../expression.ts';
-import { equivalents, nameMatches, namespacePasses, objectPasses, ruleMatches } from '../match.ts';
+import { GuardIndex } from '../guard-index.ts';
+import { nameMatches, namespacePasses, objectPasses, ruleMatches, versionNamed } from '../match.ts';
 import { describeRequest, presented } from '../request.ts';
 import { type Binding, compileBinding, type MatchResources, type PolicyBase } from './policy.ts';
 
@@ -24,30 +24,33 @@ const REFRESH_MS = 100;
 /** Policies of one sort with their bindings, found by what a request is about. */
 export class BoundPolicies<P extends PolicyBase> {
   readonly #registry: Registry;
-  readonly #policies: Collection<P>;
-  readonly #bindings: Collection<Binding>;
-  readonly #found = new Map<string, readonly Bound<P>[]>();
+  readonly #policies: GuardIndex<P>;
+  readonly #bindings: GuardIndex<Binding>;
 
   /** `sort`: `validating` or `mutating`, as their resources begin. */
   constructor(registry: Registry, sort: string, compile: (object: ApiObject) => P) {
     this.#registry = registry;
-    this.#policies = new Collection(registry, `${GROUP}/${sort}admissionpolicies`, compile, REFRESH_MS);
-    this.#bindings = new Collection(registry, `${GROUP}/${sort}admissionpolicybindings`, compileBinding, REFRESH_MS);
-    const forget = (): void => this.#found.clear();
-    this.#policies.onChange(forget);
-    this.#bindings.onChange(forget);
-    registry.kinds.onChange(forget);
+    const policyGuards = (object: ApiObject) => {
+      const policy = compile(object);
+      // Without rules a policy is about nothing, a binding about all that its policy is about.
+      return policy.matches.rules.length === 0 ? [] : [{ item: policy, about: policy.matches.about }];
+    };
+    const bindingGuards = (object: ApiObject) => {
+      const binding = compileBinding(object);
+      return [{ item: binding, about: binding.matches.about, owner: binding.policyName }];
+    };
+    this.#policies = new GuardIndex(registry, `${GROUP}/${sort}admissionpolicies`, policyGuards, REFRESH_MS);
+    this.#bindings = new GuardIndex(registry, `${GROUP}/${sort}admissionpolicybindings`, bindingGuards, REFRESH_MS);
   }
 
   /** Without a binding no policy has a say. */
   get isEmpty(): boolean {
-    return this.#bindings.all.length === 0;
+    return this.#bindings.isEmpty;
   }
 
   /** Those that a request passes to, in the order of their names. */
   applicable(attributes: AdmissionAttributes): Bound<P>[] {
-    const { served, subresource, operation } = attributes;
-    return this.#about(served, subresource, operation).filter(
+    return this.#about(attributes).filter(
       ({ policy, binding }) => this.#passes(policy.matches, attributes) && this.#passes(binding.matches, attributes),
     );
   }
@@ -88,24 +91,16 @@ export class BoundPolicies<P extends PolicyBase> {
     return namespacePasses(namespaceSelector, this.#registry, attributes) && objectPasses(objectSelector, attributes);
   }
 
-  #about(served: ServedKind, subresource: string, operation: AdmissionAttributes['operation']): readonly Bound<P>[] {
-    const key = `${operation} ${served.apiVersion}/${served.kind.plural}/${subresource}`;
-    let found = this.#found.get(key);
-    if (found === undefined) {
-      const versionOf = ({ rules, exact }: MatchResources): ServedKind | undefined => {
-        const candidates = exact ? [served] : [served, ...equivalents(this.#registry.kinds, served)];
-        return candidates.find((kind) => rules.some((rule) => ruleMatches(rule, kind, subresource, operation)));
-      };
-      const bindings = Map.groupBy(this.#bindings.all, ({ policyName }) => policyName);
-      found = this.#policies.all.flatMap((policy) => {
-        const as = versionOf(policy.matches);
-        if (as === undefined) return [];
-        return (bindings.get(policy.name) ?? [])
-          .filter(({ matches }) => matches.rules.length === 0 || versionOf(matches) !== undefined)
-          .map((binding) => ({ policy, binding, as }));
-      });
-      this.#found.set(key, found);
-    }
-    return found;
+  #about(attributes: AdmissionAttributes): Bound<P>[] {
+    const versionOf = ({ rules, exact }: MatchResources): ServedKind | undefined =>
+      versionNamed(this.#registry.kinds, rules, exact, attributes);
+    return this.#policies.find(attributes).flatMap((policy) => {
+      const as = versionOf(policy.matches);
+      if (as === undefined) return [];
+      return this.#bindings
+        .find(attributes, policy.name)
+        .filter(({ matches }) => matches.rules.length === 0 || versionOf(matches) !== undefined)
+        .map((binding) => ({ policy, binding, as }));
+    });
   }
 }

@@ -8,6 +8,7 @@ import {
 } from '../../registry/label-selector.ts';
 import type { Equality } from '../../store/record-index.ts';
 import { Expression } from '../expression.ts';
+import type { About } from '../guard-words.ts';
 import { compileSelector, type MatchRule } from '../match.ts';
 
 interface MatchResourcesObject {
@@ -26,6 +27,8 @@ export interface MatchResources {
   readonly namespaceSelector: LabelSelector | undefined;
   readonly objectSelector: LabelSelector | undefined;
   readonly exact: boolean;
+  /** By what it is found. */
+  readonly about: About;
 }
 
 export interface Validation {
@@ -89,6 +92,11 @@ const compileMatch = (match: MatchResourcesObject = {}): MatchResources => ({
   namespaceSelector: compileSelector(match.namespaceSelector),
   objectSelector: compileSelector(match.objectSelector),
   exact: match.matchPolicy === 'Exact',
+  about: {
+    rules: match.resourceRules ?? [],
+    namespaceSelector: match.namespaceSelector,
+    objectSelector: match.objectSelector,
+  },
 });
 
 function compileBase(object: ApiObject, spec: PolicySpec): PolicyBase {

@@ -1,6 +1,7 @@
 import type { ApiObject } from '../../object.ts';
-import type { LabelSelector, selectorOf } from '../../registry/label-selector.ts';
+import type { LabelSelector, SelectorObject } from '../../registry/label-selector.ts';
 import { Expression } from '../expression.ts';
+import type { Guard } from '../guard-index.ts';
 import { compileSelector, type MatchRule } from '../match.ts';
 
 /** A webhook as its configuration has it, with the defaults filled in. */
@@ -10,8 +11,8 @@ interface WebhookObject {
   readonly rules?: readonly MatchRule[];
   readonly failurePolicy?: 'Fail' | 'Ignore';
   readonly matchPolicy?: 'Exact' | 'Equivalent';
-  readonly namespaceSelector?: Parameters<typeof selectorOf>[0];
-  readonly objectSelector?: Parameters<typeof selectorOf>[0];
+  readonly namespaceSelector?: SelectorObject;
+  readonly objectSelector?: SelectorObject;
   readonly sideEffects?: string;
   readonly timeoutSeconds?: number;
   readonly admissionReviewVersions?: readonly string[];
@@ -73,6 +74,11 @@ function compileHook(webhook: WebhookObject): Hook {
   };
 }
 
-/** The webhooks of a configuration, in its order. */
-export const hooksOf = (configuration: ApiObject): Hook[] =>
-  ((configuration.webhooks as readonly WebhookObject[] | undefined) ?? []).map(compileHook);
+/** The webhooks of a configuration, in its order. One without rules is about nothing. */
+export const hooksOf = (configuration: ApiObject): Guard<Hook>[] =>
+  ((configuration.webhooks as readonly WebhookObject[] | undefined) ?? [])
+    .filter(({ rules = [] }) => rules.length > 0)
+    .map((webhook) => {
+      const { rules = [], namespaceSelector, objectSelector } = webhook;
+      return { item: compileHook(webhook), about: { rules, namespaceSelector, objectSelector } };
+    });

@@ -10,9 +10,9 @@ import { jsonEquals } from '../../registry/object-text.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { StatusError } from '../../status.ts';
 import { authorizerScope } from '../authorizer.ts';
-import { Collection } from '../collection.ts';
 import { conditionsHold, type Scope } from '../expression.ts';
-import { equivalents, isExempt, namespacePasses, objectPasses, ruleMatches } from '../match.ts';
+import { GuardIndex } from '../guard-index.ts';
+import { isExempt, namespacePasses, objectPasses, versionNamed } from '../match.ts';
 import { describeRequest, presented } from '../request.ts';
 import { callWebhook, failureOf, refusalOf, WebhookFailure } from './call.ts';
 import { type Hook, hooksOf } from './hook.ts';
@@ -28,26 +28,23 @@ interface Invocation {
 class Hooks {
   readonly #registry: Registry;
   readonly #transport: WebhookTransport;
-  readonly #hooks: Collection<readonly Hook[]>;
-  readonly #found = new Map<string, readonly Invocation[]>();
+  readonly #hooks: GuardIndex<Hook>;
 
   constructor(registry: Registry, transport: WebhookTransport, plural: string) {
     this.#registry = registry;
     this.#transport = transport;
-    this.#hooks = new Collection(registry, `admissionregistration.k8s.io/${plural}`, hooksOf);
-    this.#hooks.onChange(() => this.#found.clear());
-    registry.kinds.onChange(() => this.#found.clear());
+    this.#hooks = new GuardIndex(registry, `admissionregistration.k8s.io/${plural}`, hooksOf);
   }
 
   /** Whether there is any at all: most clusters have none. */
   get isEmpty(): boolean {
-    return this.#hooks.all.length === 0;
+    return this.#hooks.isEmpty;
   }
 
   /** Those to ask about a request, in order. @throws StatusError 400 or 403 when one cannot be asked */
   select(attributes: AdmissionAttributes): Invocation[] {
-    const { served, subresource, operation, dryRun } = attributes;
-    return this.#about(served, subresource, operation).filter(({ hook, as }) => {
+    const { dryRun } = attributes;
+    return this.#about(attributes).filter(({ hook, as }) => {
       if (!namespacePasses(hook.namespaceSelector, this.#registry, attributes)) return false;
       if (!objectPasses(hook.objectSelector, attributes) || !this.#conditionsHold(hook, as, attributes)) return false;
       if (dryRun && !hook.dryRuns) {
@@ -71,20 +68,11 @@ class Hooks {
     }
   }
 
-  #about(served: ServedKind, subresource: string, operation: AdmissionAttributes['operation']): readonly Invocation[] {
-    const key = `${operation} ${served.apiVersion}/${served.kind.plural}/${subresource}`;
-    let found = this.#found.get(key);
-    if (found === undefined) {
-      found = this.#hooks.all.flat().flatMap((hook) => {
-        const candidates = hook.exact ? [served] : [served, ...equivalents(this.#registry.kinds, served)];
-        const as = candidates.find((kind) =>
-          hook.rules.some((rule) => ruleMatches(rule, kind, subresource, operation)),
-        );
-        return as === undefined ? [] : [{ hook, as }];
-      });
-      this.#found.set(key, found);
-    }
-    return found;
+  #about(attributes: AdmissionAttributes): Invocation[] {
+    return this.#hooks.find(attributes).flatMap((hook) => {
+      const as = versionNamed(this.#registry.kinds, hook.rules, hook.exact, attributes);
+      return as === undefined ? [] : [{ hook, as }];
+    });
   }
 
   #conditionsHold(hook: Hook, as: ServedKind, attributes: AdmissionAttributes): boolean {

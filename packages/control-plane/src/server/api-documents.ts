@@ -1,0 +1,96 @@
+import { aggregatedDiscovery, aggregatedVersion } from '../discovery/documents.ts';
+import type { KindDefinition } from '../kinds/kind.ts';
+import { fingerprint, openApiV2, openApiV2Piece, openApiV3, openApiV3Index, type V2Piece } from '../openapi/index.ts';
+import type { KindRegistry } from '../registry/kind-registry.ts';
+
+const placeOf = ({ group, version }: Pick<KindDefinition, 'group' | 'version'>): string => `${group}/${version}`;
+
+/** What is made of one group version at a time, when it is first asked for, and kept while its kinds stay. */
+class Pieces<T> {
+  readonly #make: (kinds: readonly KindDefinition[], group: string, version: string) => T;
+  readonly #kinds: KindRegistry;
+  readonly #made = new Map<string, T>();
+
+  constructor(kinds: KindRegistry, make: (kinds: readonly KindDefinition[], group: string, version: string) => T) {
+    this.#kinds = kinds;
+    this.#make = make;
+  }
+
+  of(group: string, version: string): T {
+    const place = placeOf({ group, version });
+    let made = this.#made.get(place);
+    if (made === undefined) {
+      const kinds = this.#kinds.of(group, version).map(({ kind }) => kind);
+      made = this.#make(kinds, group, version);
+      this.#made.set(place, made);
+    }
+    return made;
+  }
+
+  forget(place: string): void {
+    this.#made.delete(place);
+  }
+}
+
+/**
+ * The documents that tell what is served. A change of a kind makes those of its group version anew, when they are next asked for; those that are
+ * about all of them are put together of what is kept of each.
+ */
+export class ApiDocuments {
+  readonly #kinds: KindRegistry;
+  readonly #versions: Pieces<string>;
+  readonly #hashes: Pieces<string>;
+  readonly #v3: Pieces<string>;
+  readonly #v2: Pieces<V2Piece>;
+  /** The documents about everything. */
+  readonly #whole = new Map<string, string>();
+
+  constructor(kinds: KindRegistry) {
+    this.#kinds = kinds;
+    this.#versions = new Pieces(kinds, (_, group, version) => JSON.stringify(aggregatedVersion(kinds, group, version)));
+    this.#hashes = new Pieces(kinds, fingerprint);
+    this.#v3 = new Pieces(kinds, (of) => JSON.stringify(openApiV3(of)));
+    this.#v2 = new Pieces(kinds, openApiV2Piece);
+    const pieces = [this.#versions, this.#hashes, this.#v3, this.#v2];
+    kinds.onChange((touched) => {
+      this.#whole.clear();
+      for (const kind of touched) for (const one of pieces) one.forget(placeOf(kind));
+    });
+  }
+
+  /** `/api` (core) or `/apis` in one. */
+  aggregated(core: boolean): string {
+    return this.#all(core ? 'api' : 'apis', () =>
+      aggregatedDiscovery(this.#kinds, core, (group, version) => this.#versions.of(group, version)),
+    );
+  }
+
+  openApiV2(): string {
+    return this.#all('v2', () => openApiV2(this.#places().map(({ group, version }) => this.#v2.of(group, version))));
+  }
+
+  openApiV3Index(): string {
+    return this.#all('v3', () => {
+      const entries = this.#places().map((place) => ({ ...place, hash: this.#hashes.of(place.group, place.version) }));
+      return JSON.stringify(openApiV3Index(entries));
+    });
+  }
+
+  /** undefined: not served. */
+  openApiV3(group: string, version: string): string | undefined {
+    return this.#kinds.hasGroupVersion(group, version) ? this.#v3.of(group, version) : undefined;
+  }
+
+  #places(): { group: string; version: string }[] {
+    return this.#kinds.groups().flatMap(({ name, versions }) => versions.map((version) => ({ group: name, version })));
+  }
+
+  #all(name: string, make: () => string): string {
+    let text = this.#whole.get(name);
+    if (text === undefined) {
+      text = make();
+      this.#whole.set(name, text);
+    }
+    return text;
+  }
+}
