@@ -23,6 +23,7 @@ import {
   createDrainController,
   createKubeletConfigController,
   createRenderController,
+  createRuntimeConfigController,
   createTemplateController,
   createUpdateController,
   fixedSettings,
@@ -76,7 +77,7 @@ export const DEFAULT_CONFIG_SETTINGS: ConfigSettings = {
 };
 
 /** Their names. */
-export const CONTROLLERS = ['template', 'kubelet-config', 'render', 'update', 'drain'];
+export const CONTROLLERS = ['template', 'kubelet-config', 'container-runtime-config', 'render', 'update', 'drain'];
 
 /** The controllers of this binary. */
 export interface ConfigControllers {
@@ -130,6 +131,7 @@ export function createConfigControllers(
   const ofServers = servers ? [servers] : [];
   const pools: readonly Controller[] = [
     createKubeletConfigController(context, { tree, settings: cluster }),
+    createRuntimeConfigController(context, { tree, settings: cluster }),
     createRenderController(context, { renderWhilePaused, keepRenders }),
     createUpdateController(context, { haltAt: haltDegraded }),
   ];

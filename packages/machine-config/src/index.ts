@@ -23,9 +23,11 @@ export {
 export * from './ignition/index.ts';
 export * from './kinds/index.ts';
 export * from './kubelet/index.ts';
+export * from './node-config/index.ts';
 export { createUpdateController, type UpdateControllerOptions } from './pool/controller.ts';
 export * from './pool/index.ts';
 export { createRenderController, type RenderControllerOptions } from './render/controller.ts';
 export * from './render/index.ts';
 export * from './resources.ts';
+export * from './runtime/index.ts';
 export * from './templates/index.ts';

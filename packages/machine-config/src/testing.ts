@@ -27,6 +27,7 @@ import { createKubeletConfigController } from './kubelet/controller.ts';
 import { createUpdateController, type UpdateControllerOptions } from './pool/controller.ts';
 import { createRenderController, type RenderControllerOptions } from './render/controller.ts';
 import { controllerConfigs, machineConfigPools, machineConfigs } from './resources.ts';
+import { createRuntimeConfigController } from './runtime/controller.ts';
 import { createTemplateController } from './templates/controller.ts';
 import type { TemplateTree } from './templates/tree.ts';
 
@@ -118,6 +119,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     controllers = [
       createTemplateController(context, { tree, settings, secrets: pullSecrets }),
       createKubeletConfigController(context, { tree, settings }),
+      createRuntimeConfigController(context, { tree, settings }),
       createRenderController(context, options.render),
       createUpdateController(context, options.update),
       createDrainController(context, { pods: podCache }),

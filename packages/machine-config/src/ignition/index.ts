@@ -20,5 +20,6 @@ export {
   ignitionConfigSchema,
 } from './schema.ts';
 export { type IgnitionV2, ignitionV2Schema } from './schema-v2.ts';
+export { textFile } from './text-file.ts';
 export { SERVED_VERSIONS, type ServedVersion, toIgnitionVersion } from './to-version.ts';
 export { validateIgnition } from './validate.ts';

@@ -1,5 +1,4 @@
 import { KubeletConditions } from '../constants/conditions.ts';
-import type { KubeletConfig } from '../kinds/kubelet-config.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
 
 /** How many verdicts are remembered. */
@@ -27,15 +26,4 @@ export function withVerdict(
     : { type: Accepted, status: problem === undefined ? 'True' : 'False', ...entry };
   const kept = [...(same ? verdicts.slice(0, -1) : verdicts), next].slice(-REMEMBERED);
   return [...kept, { type: problem === undefined ? Success : Failure, status: 'True', ...entry }];
-}
-
-/** Whether the status says a verdict of this generation already: saying it again would only be a write. */
-export function verdictIsTold(
-  { metadata, status }: Pick<KubeletConfig, 'metadata' | 'status'>,
-  problem: string | undefined,
-): boolean {
-  const { Success, Failure } = KubeletConditions;
-  const last = status?.conditions?.at(-1);
-  const told = last?.type === (problem === undefined ? Success : Failure) && last.message === (problem ?? 'Success');
-  return told && (status?.observedGeneration ?? 0) === (metadata.generation ?? 0);
 }

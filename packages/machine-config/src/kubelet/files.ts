@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
 import { KUBELET_CONF_PATH } from '../constants/names.ts';
-import { encodeBase64DataUrl, type IgnitionFile } from '../ignition/index.ts';
+import { type IgnitionFile, textFile } from '../ignition/index.ts';
 import type { KubeletConfig } from '../kinds/kubelet-config.ts';
 import { printYaml } from '../render/yaml.ts';
 import {
@@ -14,7 +14,6 @@ import { KubeletConfigError } from './validate.ts';
 
 const SIZING_PATH = '/etc/node-sizing-enabled.env';
 const LOGGING_PATH = '/etc/systemd/system/kubelet.service.d/20-logging.conf';
-const MODE = 0o644;
 
 /** What sizes a node: from the user's systemReserved into a file of its own. */
 const SIZED = {
@@ -35,13 +34,6 @@ export function parseKubeletConf(text: string): KubeletConfiguration {
   return decodeKubelet(raw);
 }
 
-const file = (path: string, text: string): IgnitionFile => ({
-  path,
-  mode: MODE,
-  overwrite: true,
-  contents: { source: encodeBase64DataUrl(text), compression: '' },
-});
-
 /**
  * The files of the MachineConfig of a KubeletConfig, in order.
  * @param base kubelet.conf of the templates with everything of the cluster
@@ -57,8 +49,8 @@ export function kubeletFiles(base: KubeletConfiguration, { spec = {} }: KubeletC
     ...(sizing ? [sizing] : []),
     ...(level === undefined || level === null
       ? []
-      : [file(LOGGING_PATH, `[Service]\nEnvironment="KUBELET_LOG_LEVEL=${level}"\n`)]),
-    file(KUBELET_CONF_PATH, printYaml(serialiseKubelet(merged))),
+      : [textFile(LOGGING_PATH, `[Service]\nEnvironment="KUBELET_LOG_LEVEL=${level}"\n`)]),
+    textFile(KUBELET_CONF_PATH, printYaml(serialiseKubelet(merged))),
   ];
 }
 
@@ -89,7 +81,7 @@ function sizingFile(autoSizing: boolean | null | undefined, user: KubeletConfigu
   if (!sized && (autoSizing === undefined || autoSizing === null)) return undefined;
   const enabled = sized ? false : autoSizing === true;
   const lines = names.map((name) => `${SIZED[name]}=${reserved[name] || SIZE_DEFAULTS[name]}\n`);
-  return file(SIZING_PATH, `NODE_SIZING_ENABLED=${enabled}\n${lines.join('')}`);
+  return textFile(SIZING_PATH, `NODE_SIZING_ENABLED=${enabled}\n${lines.join('')}`);
 }
 
 const RESERVED = ['system-reserved', 'system-reserved-compressible'];

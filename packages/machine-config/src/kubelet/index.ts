@@ -6,7 +6,7 @@ export {
   reportFrequency,
   withLatency,
 } from './base.ts';
-export { verdictIsTold, withVerdict } from './conditions.ts';
+export { withVerdict } from './conditions.ts';
 export {
   decodeKubelet,
   type KubeletConfiguration,
@@ -14,10 +14,9 @@ export {
   overlayKubelet,
   serialiseKubelet,
 } from './configuration.ts';
-export { createKubeletConfigController, type KubeletConfigControllerOptions } from './controller.ts';
+export { createKubeletConfigController } from './controller.ts';
 export { kubeletFiles, parseKubeletConf } from './files.ts';
-export { formerNames, type KubeletName, nameKubeletConfig, suffixOf, withSuffixFor } from './names.ts';
-export { type KubeletPlan, type KubeletSnapshot, planKubeletConfig } from './plan.ts';
+export { formerNames, nameKubeletConfig, planKubeletConfig } from './kind.ts';
 export { type TlsProfile, type TlsSettings, tlsSettings } from './tls.ts';
 export {
   isControlPlanePool,

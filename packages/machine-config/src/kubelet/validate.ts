@@ -1,11 +1,12 @@
 import { ARBITER_POOL, MASTER_POOL } from '../constants/names.ts';
 import type { KubeletConfig } from '../kinds/kubelet-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { NodeConfigError } from '../node-config/error.ts';
 import { decodeKubelet, type KubeletConfiguration, KubeletConfigurationError } from './configuration.ts';
 
 /** Why a KubeletConfig is refused: shown in its condition. Trying again changes nothing. */
-export class KubeletConfigError extends Error {
-  override readonly name = 'KubeletConfigError';
+export class KubeletConfigError extends NodeConfigError {
+  override readonly name: string = 'KubeletConfigError';
 }
 
 const MAX_LOG_LEVEL = 10;

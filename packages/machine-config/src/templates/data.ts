@@ -8,7 +8,20 @@ export interface TemplateInputs {
   /** As the kubelet spells it: `VersionTLS12`. */
   readonly tlsMinVersion: string;
   readonly tlsCipherSuites: readonly string[];
+  /** Settings of container runtimes by a ContainerRuntimeConfig; absent: the templates' own. */
+  readonly containerRuntime?: RuntimeSettings;
 }
+
+/** What templates of container runtimes are filled with as `containerRuntime`; what is not set is empty, or 0. */
+export interface RuntimeSettings {
+  readonly logLevel?: string;
+  readonly defaultRuntime?: string;
+  readonly pidsLimit?: number;
+  readonly logSizeMax?: string | number;
+  readonly overlaySize?: string | number;
+}
+
+const NO_RUNTIME_SETTINGS = { logLevel: '', defaultRuntime: '', pidsLimit: 0, logSizeMax: '', overlaySize: '' };
 
 /** Places that both templates and controllers know. */
 export const TEMPLATE_CONSTANTS = { apiServerURLFile: '/etc/kubernetes/apiserver-url.env' } as const;
@@ -30,6 +43,7 @@ export function templateData(config: ControllerConfig, inputs: TemplateInputs): 
     pullSecret: inputs.pullSecret ?? '',
     tlsMinVersion: inputs.tlsMinVersion,
     tlsCipherSuites: inputs.tlsCipherSuites,
+    containerRuntime: { ...NO_RUNTIME_SETTINGS, ...inputs.containerRuntime },
     constants: TEMPLATE_CONSTANTS,
     platform: platform.name,
     cloudProvider: cloudProviderOf(platform),

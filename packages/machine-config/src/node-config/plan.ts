@@ -4,35 +4,29 @@ import { ConfigLabels } from '../constants/labels.ts';
 import { API_VERSION } from '../group.ts';
 import { emptyIgnition } from '../ignition/index.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
-import type { KubeletConfig } from '../kinds/kubelet-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { applyMachineConfig } from '../render/apply.ts';
 import { controllerConfigGate } from '../render/gates.ts';
 import { byName } from '../render/order.ts';
 import { TemplateError } from '../templates/engine.ts';
-import type { TemplateTree } from '../templates/tree.ts';
-import { baseKubeletConfiguration, type ClusterSettings, withLatency } from './base.ts';
-import { kubeletFiles } from './files.ts';
-import { nameKubeletConfig, selecting, withSuffixFor } from './names.ts';
-import type { TlsProfile } from './tls.ts';
-import { KubeletConfigError, validateKubeletConfig, validateStaticPodPath } from './validate.ts';
+import { NodeConfigError } from './error.ts';
+import type { NodeConfig, NodeConfigInput, NodeConfigKind } from './kind.ts';
+import { nameNodeConfig, selecting, withSuffixFor } from './names.ts';
 
-/** What one look at a KubeletConfig reads. */
-export interface KubeletSnapshot {
-  readonly config: KubeletConfig;
-  readonly stored: readonly KubeletConfig[];
+/** What one look at an object reads. */
+export interface NodeConfigSnapshot<T extends NodeConfig> extends Omit<NodeConfigInput, 'controllerConfig'> {
+  readonly config: T;
+  readonly stored: readonly T[];
   readonly pools: readonly MachineConfigPool[];
   readonly machineConfigs: readonly MachineConfig[];
   readonly controllerConfig: ControllerConfig | undefined;
-  readonly tree: TemplateTree;
-  readonly cluster: ClusterSettings;
   /** Hash of this controller's build. */
   readonly hash: string;
 }
 
-/** What to do for a KubeletConfig, in this order: MachineConfigs, the object, its status, what is left over. */
-export interface KubeletPlan {
+/** What to do for an object, in this order: MachineConfigs, the object, its status, what is left over. */
+export interface NodeConfigPlan {
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];
   readonly remove: readonly string[];
@@ -44,49 +38,51 @@ export interface KubeletPlan {
   readonly error?: string;
 }
 
-const NOTHING: KubeletPlan = { create: [], update: [], remove: [] };
+const NOTHING: NodeConfigPlan = { create: [], update: [], remove: [] };
 
-/** Decides what a KubeletConfig needs now. Pure. */
-export function planKubeletConfig(snapshot: KubeletSnapshot): KubeletPlan {
+/** Decides what an object needs now. Pure. */
+export function planNodeConfig<T extends NodeConfig>(
+  kind: NodeConfigKind<T>,
+  snapshot: NodeConfigSnapshot<T>,
+): NodeConfigPlan {
   const { config, controllerConfig } = snapshot;
   if (config.metadata.deletionTimestamp !== undefined) return takeDown(config);
   const closed = controllerConfigGate(controllerConfig);
   if (closed !== undefined || !controllerConfig) return { ...NOTHING, error: closed ?? '' };
-  const work = new Work(snapshot, controllerConfig);
+  const work = new Work(kind, snapshot, controllerConfig);
   try {
     work.run();
-    return work.plan({ verdict: {}, remove: leftOver(snapshot, work.names) });
+    return work.plan({ verdict: {}, remove: leftOver(kind, snapshot, work.names) });
   } catch (error) {
-    if (!(error instanceof KubeletConfigError) && !(error instanceof TemplateError)) throw error;
-    const problem = error instanceof NamingFailure ? error.told : `Error: ${error.message}`;
+    if (!(error instanceof NodeConfigError) && !(error instanceof TemplateError)) throw error;
+    const about = error instanceof NamingFailure ? `could not get ${kind.naming.noun} key` : 'Error';
+    const problem = `${about}: ${error.message}`;
     return work.plan({ verdict: { problem }, error: error.message, remove: [] });
   }
 }
 
 /** One MachineConfig a look, in the order of the finalizers, and the object goes last. */
-function takeDown({ metadata }: KubeletConfig): KubeletPlan {
+function takeDown({ metadata }: NodeConfig): NodeConfigPlan {
   const [first, ...rest] = metadata.finalizers ?? [];
   return first === undefined ? NOTHING : { ...NOTHING, remove: [first], finalizers: rest };
 }
 
 /** A name that could not be given; the original tells of it in other words. */
-class NamingFailure extends KubeletConfigError {
-  get told(): string {
-    return `could not get kubelet config key: ${this.message}`;
-  }
-}
+class NamingFailure extends NodeConfigError {}
 
-/** The pools of a KubeletConfig, worked off in order: what was done before a failure stays done. */
-class Work {
+/** The pools of an object, worked off in order: what was done before a failure stays done. */
+class Work<T extends NodeConfig> {
   readonly names: string[] = [];
-  readonly #snapshot: KubeletSnapshot;
+  readonly #kind: NodeConfigKind<T>;
+  readonly #snapshot: NodeConfigSnapshot<T>;
   readonly #controllerConfig: ControllerConfig;
   readonly #create: MachineConfig[] = [];
   readonly #update: MachineConfig[] = [];
   readonly #former: string[] = [];
-  #config: KubeletConfig;
+  #config: T;
 
-  constructor(snapshot: KubeletSnapshot, controllerConfig: ControllerConfig) {
+  constructor(kind: NodeConfigKind<T>, snapshot: NodeConfigSnapshot<T>, controllerConfig: ControllerConfig) {
+    this.#kind = kind;
     this.#snapshot = snapshot;
     this.#controllerConfig = controllerConfig;
     this.#config = snapshot.config;
@@ -94,13 +90,15 @@ class Work {
 
   run(): void {
     const { pools, config } = this.#snapshot;
-    validateKubeletConfig(config);
+    this.#kind.validate(config);
     const own = byName(pools).filter((pool) => selecting(pool, [config]).length > 0);
-    if (own.length === 0) throw new KubeletConfigError('could not find any MachineConfigPool set for KubeletConfig');
+    if (own.length === 0) {
+      throw new NodeConfigError(`could not find any MachineConfigPool set for ${this.#kind.noPool(config)}`);
+    }
     for (const pool of own) this.#doPool(pool);
   }
 
-  plan(rest: Pick<KubeletPlan, 'verdict' | 'error' | 'remove'>): KubeletPlan {
+  plan(rest: Pick<NodeConfigPlan, 'verdict' | 'error' | 'remove'>): NodeConfigPlan {
     const { annotations, finalizers } = this.#config.metadata;
     const { metadata } = this.#snapshot.config;
     return {
@@ -112,7 +110,7 @@ class Work {
 
   #doPool(pool: MachineConfigPool): void {
     const { machineConfigs } = this.#snapshot;
-    validateStaticPodPath(this.#config, pool);
+    this.#kind.validateFor(this.#config, pool);
     const { name, suffix, former } = this.#name(pool);
     const required = this.#machineConfig(pool, name);
     const existing = machineConfigs.find(({ metadata }) => metadata.name === name);
@@ -129,9 +127,15 @@ class Work {
     const others = stored.filter(({ metadata }) => metadata.name !== config.metadata.name);
     const exists = (name: string) => machineConfigs.some(({ metadata }) => metadata.name === name);
     try {
-      return nameKubeletConfig({ pool, config: this.#config, stored: [...others, this.#config], exists });
+      return nameNodeConfig({
+        naming: this.#kind.naming,
+        pool,
+        config: this.#config,
+        stored: [...others, this.#config],
+        exists,
+      });
     } catch (error) {
-      if (error instanceof KubeletConfigError) throw new NamingFailure(error.message, { cause: error });
+      if (error instanceof NodeConfigError) throw new NamingFailure(error.message, { cause: error });
       throw error;
     }
   }
@@ -139,15 +143,12 @@ class Work {
   #machineConfig(pool: MachineConfigPool, name: string): MachineConfig {
     const { tree, cluster, hash, config } = this.#snapshot;
     const role = pool.metadata.name;
-    const tlsProfile = (config.spec?.tlsSecurityProfile as TlsProfile | null | undefined) ?? cluster.tlsProfile;
-    const input = { tree, controllerConfig: this.#controllerConfig };
-    const base = baseKubeletConfiguration(input, role, { ...cluster, ...(tlsProfile && { tlsProfile }) });
-    const files = kubeletFiles(withLatency(base, role, cluster.latencyProfile), config);
+    const files = this.#kind.files(config, pool, { tree, cluster, controllerConfig: this.#controllerConfig });
     const metadata: Partial<MachineConfig['metadata']> = {
       name,
       labels: { [ConfigLabels.Role]: role },
       annotations: { [ConfigAnnotations.GeneratedByControllerVersion]: hash },
-      ownerReferences: [ownerOf(config)],
+      ownerReferences: [ownerOf(this.#kind.kind, config)],
     };
     const spec = { config: { ...emptyIgnition(), storage: { files: [...files] } } };
     return { apiVersion: API_VERSION, kind: 'MachineConfig', metadata: metadata as MachineConfig['metadata'], spec };
@@ -159,7 +160,7 @@ class Work {
     const wanted = withSuffixFor(this.#config, pool, suffix);
     const same = JSON.stringify(wanted) === JSON.stringify(metadata.annotations);
     const old = metadata.finalizers ?? [];
-    const kept = old.every((finalizer) => finalizer.includes('kubelet')) ? old : [];
+    const kept = old.every((finalizer) => finalizer.includes(this.#kind.naming.part)) ? old : [];
     const finalizers = kept.includes(name) ? kept : [...kept, name];
     this.#config = {
       ...this.#config,
@@ -168,13 +169,13 @@ class Work {
         ...(!same && { annotations: wanted }),
         ...(JSON.stringify(finalizers) !== JSON.stringify(old) && { finalizers: [...finalizers] }),
       },
-    };
+    } as T;
   }
 }
 
-const ownerOf = ({ metadata }: KubeletConfig): OwnerReference => ({
+const ownerOf = (kind: string, { metadata }: NodeConfig): OwnerReference => ({
   apiVersion: API_VERSION,
-  kind: 'KubeletConfig',
+  kind,
   name: metadata.name,
   uid: metadata.uid,
   controller: true,
@@ -182,17 +183,22 @@ const ownerOf = ({ metadata }: KubeletConfig): OwnerReference => ({
 });
 
 /**
- * MachineConfigs of kubelets that another version of this controller made and nobody wants any more. The name alone says
- * nothing: without a version it is a user's. What another KubeletConfig owns is that one's to renew: without it for a
+ * Generated MachineConfigs that another version of this controller made and nobody wants any more. The name alone says
+ * nothing: without a version it is a user's. What another object owns is that one's to renew: without it for a
  * moment, its pools would be rendered without the user's settings.
  */
-function leftOver(snapshot: KubeletSnapshot, names: readonly string[]): readonly string[] {
+function leftOver<T extends NodeConfig>(
+  { naming }: NodeConfigKind<T>,
+  snapshot: NodeConfigSnapshot<T>,
+  names: readonly string[],
+): readonly string[] {
+  const form = new RegExp(`^99-.+-generated-${naming.part}(-\\d)?$`);
   const { machineConfigs, hash, stored, config } = snapshot;
   const others = new Set(stored.flatMap(({ metadata: { uid } }) => (uid && uid !== config.metadata.uid ? [uid] : [])));
   return machineConfigs.flatMap(({ metadata: { name, annotations, ownerReferences } }) => {
     if (ownerReferences?.some(({ uid }) => others.has(uid))) return [];
     const by = annotations?.[ConfigAnnotations.GeneratedByControllerVersion] ?? '';
-    const ours = /^99-.+-generated-kubelet(-\d)?$/.test(name);
+    const ours = form.test(name);
     return ours && by !== '' && by !== hash && !names.includes(name) ? [name] : [];
   });
 }

@@ -1,0 +1,43 @@
+import type { KubeletConfig } from '../kinds/kubelet-config.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import type { NodeConfigKind, NodeConfigNaming } from '../node-config/kind.ts';
+import { type NamingInput, type NodeConfigName, nameNodeConfig } from '../node-config/names.ts';
+import { type NodeConfigPlan, type NodeConfigSnapshot, planNodeConfig } from '../node-config/plan.ts';
+import { baseKubeletConfiguration, withLatency } from './base.ts';
+import { withVerdict } from './conditions.ts';
+import { kubeletFiles } from './files.ts';
+import type { TlsProfile } from './tls.ts';
+import { validateKubeletConfig, validateStaticPodPath } from './validate.ts';
+
+/** Names that older controllers gave: by the pool's UID, and by the first design. */
+export const formerNames = ({ metadata }: MachineConfigPool): readonly string[] => [
+  `99-${metadata.name}-${metadata.uid}-kubelet`,
+  `99-${metadata.name}-kubelet-managed`,
+];
+
+const NAMING: NodeConfigNaming = { part: 'kubelet', noun: 'kubelet config', formerNames };
+
+/** What KubeletConfigs are made into. */
+export const KUBELET_KIND: NodeConfigKind<KubeletConfig> = {
+  kind: 'KubeletConfig',
+  naming: NAMING,
+  noPool: () => 'KubeletConfig',
+  validate: validateKubeletConfig,
+  validateFor: validateStaticPodPath,
+  files: (config, pool, { tree, cluster, controllerConfig }) => {
+    const role = pool.metadata.name;
+    const tlsProfile = (config.spec?.tlsSecurityProfile as TlsProfile | null | undefined) ?? cluster.tlsProfile;
+    const settings = { ...cluster, ...(tlsProfile && { tlsProfile }) };
+    const base = baseKubeletConfiguration({ tree, controllerConfig }, role, settings);
+    return kubeletFiles(withLatency(base, role, cluster.latencyProfile), config);
+  },
+  withVerdict,
+};
+
+/** The name of the MachineConfig of a KubeletConfig for a pool. @throws NodeConfigError when there are too many */
+export const nameKubeletConfig = (input: Omit<NamingInput, 'naming'>): NodeConfigName =>
+  nameNodeConfig({ ...input, naming: NAMING });
+
+/** Decides what a KubeletConfig needs now. Pure. */
+export const planKubeletConfig = (snapshot: NodeConfigSnapshot<KubeletConfig>): NodeConfigPlan =>
+  planNodeConfig(KUBELET_KIND, snapshot);

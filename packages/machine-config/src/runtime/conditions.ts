@@ -1,0 +1,22 @@
+import { KubeletConditions } from '../constants/conditions.ts';
+import type { ConfigCondition } from '../kinds/shared.ts';
+
+/** How many verdicts are remembered. */
+const REMEMBERED = 3;
+
+/**
+ * Adds a verdict to the conditions of a ContainerRuntimeConfig, the newest last. The same one again only refreshes the time.
+ * @param problem why it was refused; absent: it was accepted
+ * @param now RFC 3339
+ */
+export function withRuntimeVerdict(
+  existing: readonly ConfigCondition[],
+  problem: string | undefined,
+  now: string,
+): readonly ConfigCondition[] {
+  const type = problem === undefined ? KubeletConditions.Success : KubeletConditions.Failure;
+  const next = { type, status: 'True' as const, reason: '', message: problem ?? 'Success', lastTransitionTime: now };
+  const last = existing.at(-1);
+  const same = last?.type === next.type && last.message === next.message;
+  return [...(same ? existing.slice(0, -1) : existing), next].slice(-REMEMBERED);
+}

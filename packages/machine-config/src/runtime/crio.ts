@@ -1,0 +1,30 @@
+import { type IgnitionFile, textFile } from '../ignition/index.ts';
+import type { ContainerRuntimeConfiguration } from '../kinds/container-runtime-config.ts';
+import { setTomlKey, tomlString } from './toml.ts';
+import { bytesOf } from './validate.ts';
+
+/** CRI-O's nodes have this file; the size of containers' layers stands in it. */
+export const STORAGE_CONF_PATH = '/etc/containers/storage.conf';
+const DROP_INS = '/etc/crio/crio.conf.d/01-ctrcfg-';
+
+const dropIn = (field: string, key: string, value: string): IgnitionFile =>
+  textFile(DROP_INS + field, `[crio]\n\n  [crio.runtime]\n    ${key} = ${value}\n`);
+
+/**
+ * The files for a node of CRI-O, as the original has them: the storage configuration with another size, and a drop-in for
+ * each other setting.
+ * @param storageConf what the templates have at {@link STORAGE_CONF_PATH}
+ */
+export function crioFiles(wanted: ContainerRuntimeConfiguration, storageConf: string): readonly IgnitionFile[] {
+  const { logLevel = '', pidsLimit = 0, defaultRuntime = '' } = wanted;
+  const overlay = bytesOf('overlaySize', wanted.overlaySize) ?? 0n;
+  const logSize = bytesOf('logSizeMax', wanted.logSizeMax) ?? 0n;
+  const size = () => setTomlKey(storageConf, 'storage.options', 'size', tomlString(String(wanted.overlaySize)));
+  return [
+    ...(overlay === 0n ? [] : [textFile(STORAGE_CONF_PATH, size())]),
+    ...(logLevel === '' ? [] : [dropIn('logLevel', 'log_level', tomlString(logLevel))]),
+    ...(pidsLimit === 0 ? [] : [dropIn('pidsLimit', 'pids_limit', String(pidsLimit))]),
+    ...(logSize === 0n ? [] : [dropIn('logSizeMax', 'log_size_max', String(logSize))]),
+    ...(defaultRuntime === '' ? [] : [dropIn('defaultRuntime', 'default_runtime', tomlString(defaultRuntime))]),
+  ];
+}

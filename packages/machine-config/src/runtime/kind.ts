@@ -1,0 +1,25 @@
+import type { ContainerRuntimeConfig } from '../kinds/container-runtime-config.ts';
+import type { NodeConfigKind } from '../node-config/kind.ts';
+import { type NodeConfigPlan, type NodeConfigSnapshot, planNodeConfig } from '../node-config/plan.ts';
+import { withRuntimeVerdict } from './conditions.ts';
+import { runtimeFiles } from './files.ts';
+import { validateRuntimeConfig } from './validate.ts';
+
+/** What ContainerRuntimeConfigs are made into. */
+export const RUNTIME_KIND: NodeConfigKind<ContainerRuntimeConfig> = {
+  kind: 'ContainerRuntimeConfig',
+  naming: {
+    part: 'containerruntime',
+    noun: 'ctrcfg',
+    formerNames: ({ metadata }) => [`99-${metadata.name}-${metadata.uid}-containerruntime`],
+  },
+  noPool: ({ metadata }) => `ContainerRuntimeConfig ${metadata.name}`,
+  validate: validateRuntimeConfig,
+  validateFor: () => undefined,
+  files: runtimeFiles,
+  withVerdict: withRuntimeVerdict,
+};
+
+/** Decides what a ContainerRuntimeConfig needs now. Pure. */
+export const planRuntimeConfig = (snapshot: NodeConfigSnapshot<ContainerRuntimeConfig>): NodeConfigPlan =>
+  planNodeConfig(RUNTIME_KIND, snapshot);
