@@ -21,7 +21,8 @@ const NAMESPACE = 'default';
 const CLASS = 'pool';
 const DAY_MS = 86_400_000;
 
-const CRDS: ResourceDefinition<KubeObject> = {
+/** The kind of CRDs. */
+export const CRDS: ResourceDefinition<KubeObject> = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
   plural: 'customresourcedefinitions',
@@ -144,7 +145,7 @@ interface Parts {
 }
 
 /** A Node, ready at once, for each VM that gets power. */
-function nodesOf(client: KubeClient): Power {
+export function nodesOf(client: KubeClient): Power {
   const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] as const;
   return {
     on: ({ hostname, providerId }) => {

@@ -1,17 +1,15 @@
 import { readFile } from 'node:fs/promises';
-import { endpointSetting, processContext, runMachineController, settingsOrExit } from '@mcm/core';
+import { processContext, runMachineController, settingsOrExit } from '@mcm/core';
 import { createGcpDriver } from './driver/driver.ts';
+import { gcpSettings } from './settings.ts';
 
-const { endpoint, tokenEndpoint } = settingsOrExit('machine-controller-gcp', () => ({
-  endpoint: endpointSetting('GOOGLE_COMPUTE_CUSTOM_ENDPOINT', process.env)?.href.replace(/\/+$/, ''),
-  tokenEndpoint: endpointSetting('MCM_GCP_TOKEN_ENDPOINT', process.env)?.href,
-}));
+const settings = settingsOrExit('machine-controller-gcp', () => gcpSettings(process.env));
 
 await runMachineController(
   createGcpDriver({
     ...processContext(),
-    ...(endpoint ? { endpoint } : {}),
-    ...(tokenEndpoint ? { tokenEndpoint } : {}),
+    ...settings,
     readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
   }),
+  { endpoints: { ...settings } },
 );

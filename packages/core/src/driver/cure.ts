@@ -34,17 +34,19 @@ const DEEPEST_CAUSE = 8;
 
 /**
  * What a user can do about a call that failed at the cloud, when class or Secret are the cause; undefined when they are
- * not. @param error As the driver threw it, with its causes
+ * not. @param error As the driver threw it, with its causes @param call The driver's method
  */
 export function troubleOf(
   error: MachineError,
   machineClass: MachineClass,
   secrets: Readonly<Record<string, string>>,
+  call: string,
 ): Trouble | undefined {
   if (error.credentialsRefused) return { reason: 'CredentialsRefused', cure: credentialsCure(machineClass, secrets) };
   const network = networkCode(error);
   if (network !== undefined) return { reason: 'CloudUnreachable', cure: networkCure(network, machineClass) };
-  if (!LASTING.has(error.code)) return undefined;
+  // What a creation does not find is no VM but what the class names: an image, a network.
+  if (!LASTING.has(error.code) && !(call === 'create' && error.code === 'NotFound')) return undefined;
   const fields = leaves(machineClass.providerSpec).filter(({ value }) => names(error.message, value));
   if (fields.length === 0) return undefined;
   return { reason: 'CloudRefuses', cure: `look at ${told(fields)} of MachineClass ${machineClass.metadata.name}` };

@@ -15,6 +15,11 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
    */
   decode?(input: DriverInput): DecodedInput<Spec, Credentials>;
   /**
+   * What else is wrong with a class and its Secret that can be told without the cloud, one sentence each: told on the class
+   * before any VM is asked for. Absent: nothing.
+   */
+  check?(input: DecodedInput<Spec, Credentials>): readonly string[];
+  /**
    * The driver spaces its requests itself, with a `LearnedRate` for each account. Absent: its calls are spaced, by the
    * errors that it throws (`MachineError.throttled`).
    */

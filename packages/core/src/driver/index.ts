@@ -31,5 +31,6 @@ export {
 export { LearnedRate } from './learned-rate.ts';
 export { observingDriver } from './observing.ts';
 export { type DriverReference, driverReference, type JsonSchema, referenceText } from './reference.ts';
+export { singleFlight } from './single-flight.ts';
 export { type DriverSpan, type DriverTracer, registeredTracer } from './tracing.ts';
 export { unknownFields } from './unknown-fields.ts';

@@ -292,7 +292,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     machineClass: MachineClass | undefined,
     { data }: ClassSecrets,
   ): MachineError => {
-    const trouble = options.observeClass && machineClass && troubleOf(thrown, machineClass, data);
+    const trouble = options.observeClass && machineClass && troubleOf(thrown, machineClass, data, call);
     const error = scrub(thrown, data, trouble?.cure);
     if (trouble && machineClass)
       options.observeClass?.(machineClass, call, { reason: trouble.reason, message: error.message });
@@ -396,7 +396,8 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
         problems.push('secretRef: no Secret of the class has the key userData; without it no VM can be made');
       if (secrets.problems.length > 0) return problems;
       try {
-        decodeInput(driver, { call: 'create', machineClass, data: secrets.data });
+        const decoded = decodeInput(driver, { call: 'create', machineClass, data: secrets.data });
+        for (const problem of driver.check?.(decoded) ?? []) problems.push(redact(problem, secrets.data));
       } catch (thrown) {
         problems.push(redact(MachineError.from(thrown).message, secrets.data));
       }

@@ -45,6 +45,7 @@ export const machineControllerBinary = <Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   version = '0.1.0',
   tracer?: DriverTracer,
+  endpoints: Readonly<Record<string, string>> = {},
 ): BinaryDefinition<MachineFlags> => ({
   name: `${NAME}-${driver.name}`,
   version,
@@ -54,7 +55,11 @@ export const machineControllerBinary = <Spec, Credentials>(
   defaults: { port: 10_259, concurrency: 50, controllers: CONTROLLERS },
   flags: machineFlags,
   check: checkMachineFlags,
-  units: (context) => [unitOf(driver, context, tracer)],
+  units: (context) => {
+    for (const [setting, endpoint] of Object.entries(endpoints))
+      context.log.info('The cloud is asked at another address', { setting, endpoint });
+    return [unitOf(driver, context, tracer)];
+  },
 });
 
 function unitOf<Spec, Credentials>(
@@ -142,6 +147,8 @@ export interface MachineControllerSettings {
   readonly version?: string;
   /** Where the driver's calls leave spans; default: the tracer of an OpenTelemetry SDK loaded into the process, if any. */
   readonly tracer?: DriverTracer;
+  /** Where the cloud is other than by default, by the setting that says so; told once at the start. */
+  readonly endpoints?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -151,7 +158,7 @@ export interface MachineControllerSettings {
  */
 export async function runMachineController<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
-  { version, tracer = registeredTracer() }: MachineControllerSettings = {},
+  { version, tracer = registeredTracer(), endpoints = {} }: MachineControllerSettings = {},
 ): Promise<never> {
   const [command, format] = process.argv.slice(2);
   if (command === 'schema') {
@@ -162,7 +169,7 @@ export async function runMachineController<Spec, Credentials>(
   }
   // A first list of 20,000 pods lets V8's young generation grow and never shrink again: 233 MB resident instead of 170.
   setFlagsFromString('--semi-space-growth-factor=1');
-  process.exit(await runBinary(machineControllerBinary(driver, version, tracer)));
+  process.exit(await runBinary(machineControllerBinary(driver, version, tracer, endpoints)));
 }
 
 /** Reads settings of a provider's process. A wrong one is told on standard error and ends the process with 1. */

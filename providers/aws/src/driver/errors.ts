@@ -1,5 +1,6 @@
 import { type MachineCode, MachineError } from '@mcm/core';
 import { isThrottle } from '../ec2/attempts.ts';
+import { NoKeys } from '../ec2/credentials.ts';
 import { Refusal } from '../ec2/refusal.ts';
 
 /** Codes that say: no capacity or no quota. Source: the original's pkg/aws/errors; the sheet's table in `providers.md` §1.6. */
@@ -45,9 +46,14 @@ export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: Machi
     const retryAfterMs = thrown instanceof Refusal ? thrown.retryAfterMs : undefined;
     return new MachineError('Unavailable', message, { cause: thrown, ...(retryAfterMs ? { retryAfterMs } : {}) });
   }
-  const credentialsRefused = thrown instanceof Refusal && CREDENTIALS_REFUSED.has(thrown.code);
-  return new MachineError(otherwise, message, { cause: thrown, credentialsRefused });
+  return new MachineError(otherwise, message, { cause: thrown, credentialsRefused: isRefusedCredentials(thrown) });
 }
+
+/** Keys that the cloud refuses, or none at all: the SDK's own chain ends in an error of this name. */
+const isRefusedCredentials = (thrown: unknown): boolean =>
+  thrown instanceof Refusal
+    ? CREDENTIALS_REFUSED.has(thrown.code)
+    : thrown instanceof NoKeys || (thrown instanceof Error && thrown.name === 'CredentialsProviderError');
 
 /** The same for a launch, where a lack of capacity or quota has a code of its own. */
 export function fromLaunch(thrown: unknown, signal: AbortSignal): MachineError {

@@ -11,6 +11,11 @@ export interface Keys {
   readonly expiration?: Date;
 }
 
+/** There are no keys to sign with, and nobody was asked. */
+export class NoKeys extends Error {
+  override readonly name = 'NoKeys';
+}
+
 /** Where a class's keys come from. */
 export type KeySource =
   | { readonly from: 'secret'; readonly keys: Keys }
@@ -43,7 +48,8 @@ export function webIdentity(options: WebIdentityOptions): () => Promise<Keys> {
   const { region, tokenFile, roleArn, clock, readFile, requestHandler } = options;
   return async () => {
     const token = await readFile(tokenFile);
-    if (token === undefined) throw new Error(`the token file ${tokenFile} of workloadIdentityTokenFile cannot be read`);
+    if (token === undefined)
+      throw new NoKeys(`the token file ${tokenFile} of workloadIdentityTokenFile cannot be read`);
     const { AssumeRoleWithWebIdentityCommand, STSClient } = await import('@aws-sdk/client-sts');
     const client = new STSClient({ region, maxAttempts: 1, requestHandler });
     const RoleSessionName = `${clock.now().getTime()}000000`;

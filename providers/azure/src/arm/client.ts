@@ -182,11 +182,9 @@ export class Arm {
         return answer;
       } catch (thrown) {
         signal.throwIfAborted();
-        const told = thrown instanceof ArmError || thrown instanceof TokenUnavailable;
-        const wanted = told ? thrown.retryAfterMs : undefined;
+        const wanted = thrown instanceof ArmError ? thrown.retryAfterMs : undefined;
         const throttled = thrown instanceof ArmError && thrown.status === 429;
-        const repeatable =
-          !(thrown instanceof TokenRefused) && (!(thrown instanceof ArmError) || REPEATED.has(thrown.status));
+        const repeatable = thrown instanceof ArmError ? REPEATED.has(thrown.status) : !isOfLogin(thrown);
         if (throttled) rate.throttled(Math.min(wanted ?? 0, LONGEST_PAUSE_MS));
         if (!repeatable || attempt === ATTEMPTS || (wanted ?? 0) > LONGEST_PAUSE_MS) throw thrown;
         await sleep(clock, Math.ceil(wanted ?? Math.min(pauseMs, LONGEST_PAUSE_MS)), signal);
@@ -222,6 +220,9 @@ export class Arm {
     return answer;
   }
 }
+
+/** Nothing was sent: the machine's next try is soon enough, and asks for the token once. */
+const isOfLogin = (thrown: unknown): boolean => thrown instanceof TokenRefused || thrown instanceof TokenUnavailable;
 
 type Pause = (answer: ArmAnswer, ms: number) => Promise<void>;
 

@@ -46,3 +46,13 @@ test('refused credentials are told as such, without the secret', async () => {
   expect(error.message).toContain('invalid_client');
   expect(error.message).not.toContain('secret-of-the-test');
 });
+
+test.each(['{"access_token":"half-of-a-tok', '{"access_token":5}', 'oops', ''])(
+  'an answer without a token is told as such, and not shown: %s',
+  async (body) => {
+    const error = await told(answers(200, body));
+    expect([error.code, error.credentialsRefused]).toEqual(['Unavailable', false]);
+    expect(error.message).toContain('login.chinacloudapi.cn');
+    expect(error.message).not.toContain('half-of');
+  },
+);

@@ -1,6 +1,8 @@
+import { singleFlight } from '@mcm/core';
 import type { Clock, Transport } from '@mcm/kube';
 import { z } from 'zod';
 import type { CloudAddresses } from './clouds.ts';
+import { parseJson } from './error.ts';
 
 /** Who asks for tokens. */
 export interface Principal {
@@ -43,13 +45,14 @@ export function createTokenSource(
   options: TokenOptions,
 ): (signal: AbortSignal) => Promise<string> {
   let known: { readonly value: string; readonly until: number } | undefined;
-  return async (signal) => {
+  const renew = singleFlight(async (signal) => {
     const now = options.clock.now().getTime();
-    if (known && known.until - RENEW_BEFORE_MS > now) return known.value;
-    const told = answer.parse(await ask(principal, cloud, options, signal));
+    const told = await ask(principal, cloud, options, signal);
     known = { value: told.access_token, until: now + (told.expires_in ?? 3_600) * 1_000 };
     return known.value;
-  };
+  });
+  return async (signal) =>
+    known && known.until - RENEW_BEFORE_MS > options.clock.now().getTime() ? known.value : renew(signal);
 }
 
 async function ask(
@@ -57,12 +60,13 @@ async function ask(
   { login, scope }: CloudAddresses,
   { connect, readFile }: TokenOptions,
   signal: AbortSignal,
-): Promise<unknown> {
+): Promise<z.infer<typeof answer>> {
   const form: Record<string, string> = { client_id: clientId, grant_type: 'client_credentials', scope };
   if ('secret' in proof) form.client_secret = proof.secret;
   else {
     const token = await readFile(proof.tokenFile);
-    if (token === undefined) throw new Error(`WorkloadIdentityCredential: open ${proof.tokenFile}: it cannot be read`);
+    if (token === undefined)
+      throw new TokenRefused(`WorkloadIdentityCredential: open ${proof.tokenFile}: it cannot be read`);
     form.client_assertion = token;
     form.client_assertion_type = ASSERTION;
   }
@@ -78,7 +82,12 @@ async function ask(
     const why = thrown instanceof Error ? thrown.message : String(thrown);
     throw new TokenUnavailable(`no token from ${login}: no answer: ${why}`, { cause: thrown });
   });
-  if (response.status < 300) return JSON.parse(text);
+  if (response.status < 300) {
+    const told = answer.safeParse(parseJson(text));
+    if (told.success) return told.data;
+    // What is wrong with it is not told: it may hold a token.
+    throw new TokenUnavailable(`no token from ${login}: ${response.status}, and an answer that holds none`);
+  }
   // The whole answer may hold what was sent; its code is enough.
   const code = /"error"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '';
   const why = `no token from ${login}: ${response.status} ${code}`;

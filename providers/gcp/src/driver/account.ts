@@ -16,18 +16,21 @@ export interface ExternalAccount {
   readonly type: 'external_account';
   readonly project: string;
   readonly audience: string;
+  /** Where its token is exchanged. */
+  readonly stsUrl: string;
   readonly impersonationUrl: string;
 }
 
 /** Who the driver is to Google: a service account with a key, or an external identity. */
 export type Account = ServiceAccount | ExternalAccount;
 
-export const STS_URL = 'https://sts.googleapis.com/v1/token';
+/** Domain of the public cloud. */
+export const PUBLIC_UNIVERSE = 'googleapis.com';
 export const TOKEN_FILE = '/var/run/secrets/gardener.cloud/workload-identity/token';
 export const SUBJECT_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:jwt';
-const IMPERSONATION =
-  '^https://iamcredentials\\.googleapis\\.com/v1/projects/-/serviceAccounts/.+:generateAccessToken$';
-const DEFAULT_TOKEN_URI = 'https://oauth2.googleapis.com/token';
+const stsUrl = (universe: string): string => `https://sts.${universe}/v1/token`;
+const impersonation = (universe: string): string =>
+  `^https://iamcredentials\\.${universe.replaceAll('.', '\\.')}/v1/projects/-/serviceAccounts/.+:generateAccessToken$`;
 
 /** All that a service account's key may hold: anything else could point the driver at somebody else's server. */
 const SERVICE_ACCOUNT_FIELDS = [
@@ -44,7 +47,8 @@ const SERVICE_ACCOUNT_FIELDS = [
   'universe_domain',
 ];
 
-const head = z.looseObject({ type: z.string().nullish(), project_id: z.string().nullish() });
+const text = z.string().nullish();
+const head = z.looseObject({ type: text, project_id: text, universe_domain: text });
 const texts = z.record(z.string(), z.string());
 const external = z.looseObject({
   audience: z.string().nullish(),
@@ -54,19 +58,34 @@ const external = z.looseObject({
   credential_source: z.looseObject({ file: z.string().nullish() }).nullish(),
 });
 
-/** Who the driver is at Google. @throws Error in the original's words */
-export function readAccount(secret: GcpCredentials): Account {
-  const field = (['serviceAccountJSON', 'serviceaccount.json', 'credentialsConfig'] as const).find(
+/** The key of the Secret that holds the credentials: the first that is there. */
+export const accountField = (secret: GcpCredentials) =>
+  (['serviceAccountJSON', 'serviceaccount.json', 'credentialsConfig'] as const).find(
     (name) => secret[name] !== undefined,
   );
+
+/**
+ * Who the driver is at Google.
+ * @param universe Domain of the cloud that the operator has chosen; absent: the public one, whatever the credentials say, as
+ * the original
+ * @throws Error in the original's words
+ */
+export function readAccount(secret: GcpCredentials, universe?: string): Account {
+  const field = accountField(secret);
   const json = readJson((field && secret[field]) ?? '', `could not get service account from "${field}" field`);
-  const { type, project_id: named } = parse(
-    head,
-    json ?? {},
-    `could not get service account from "${field}" field: failed to unmarshal json object`,
-  );
-  if (type === 'service_account') return serviceAccount(json, named ?? '', field ?? '');
-  if (type === 'external_account') return externalAccount(json, named || secret.projectID || '');
+  const {
+    type,
+    project_id: named,
+    universe_domain: own,
+  } = parse(head, json ?? {}, `could not get service account from "${field}" field: failed to unmarshal json object`);
+  // Both would have to be changed by somebody: credentials of one cloud are not sent to another.
+  if (universe && (own || PUBLIC_UNIVERSE) !== universe)
+    throw new Error(
+      `universe_domain of "${field}" is ${own || PUBLIC_UNIVERSE}, and GOOGLE_CLOUD_UNIVERSE_DOMAIN of the controller is ${universe}: they must be equal`,
+    );
+  const domain = universe ?? PUBLIC_UNIVERSE;
+  if (type === 'service_account') return serviceAccount(json, named ?? '', field ?? '', domain);
+  if (type === 'external_account') return externalAccount(json, named || secret.projectID || '', domain);
   throw new Error(
     `forbidden credential type "${type ?? ''}" used. Only "service_account" or "external_account" is allowed`,
   );
@@ -89,15 +108,15 @@ function parse<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
   );
 }
 
-function serviceAccount(json: unknown, project: string, field: string): ServiceAccount {
+function serviceAccount(json: unknown, project: string, field: string, universe: string): ServiceAccount {
   if (!project) throw new Error(`could not get service account from "${field}" field: no project id specified`);
   const fields = parse(texts, json, `failed to unmarshal '"${field}"' field`);
   if (Object.keys(fields).some((name) => !SERVICE_ACCOUNT_FIELDS.includes(name)))
     throw new Error(`forbidden fields are present. Allowed fields are ${SERVICE_ACCOUNT_FIELDS.join(', ')}`);
-  const tokenUri = fields.token_uri ?? DEFAULT_TOKEN_URI;
-  if (!isGoogles(tokenUri))
+  const tokenUri = fields.token_uri ?? `https://oauth2.${universe}/token`;
+  if (!isGoogles(tokenUri, universe))
     throw new Error(
-      `token_uri of "${field}" must be https and of googleapis.com: a signed assertion and what is got for it go there`,
+      `token_uri of "${field}" must be https and of ${universe}: a signed assertion and what is got for it go there`,
     );
   return {
     type: 'service_account',
@@ -109,25 +128,27 @@ function serviceAccount(json: unknown, project: string, field: string): ServiceA
   };
 }
 
-function isGoogles(uri: string): boolean {
+function isGoogles(uri: string, universe: string): boolean {
   const url = URL.parse(uri);
-  return url?.protocol === 'https:' && /(^|\.)googleapis\.com$/.test(url.hostname);
+  return url?.protocol === 'https:' && `.${url.hostname}`.endsWith(`.${universe}`);
 }
 
-function externalAccount(json: unknown, project: string): ExternalAccount {
+function externalAccount(json: unknown, project: string, universe: string): ExternalAccount {
   const fields = parse(external, json, 'invalid credentials config');
   const must = (holds: boolean, field: string, should: string): void => {
     if (!holds) throw new Error(`invalid credentials config: invalid ${field}: should ${should}`);
   };
+  const sts = stsUrl(universe);
+  const pattern = impersonation(universe);
   const impersonationUrl = fields.service_account_impersonation_url ?? '';
-  must(fields.token_url === STS_URL, 'token_url', `equal ${STS_URL}`);
+  must(fields.token_url === sts, 'token_url', `equal ${sts}`);
   must(fields.subject_token_type === SUBJECT_TOKEN_TYPE, 'subject_token_type', `equal ${SUBJECT_TOKEN_TYPE}`);
   must(fields.credential_source?.file === TOKEN_FILE, 'credential_source', `equal ${TOKEN_FILE}`);
   must(
-    impersonationUrl === '' || new RegExp(IMPERSONATION).test(impersonationUrl),
+    impersonationUrl === '' || new RegExp(pattern).test(impersonationUrl),
     'service_account_impersonation_url',
-    `match reg expression ${IMPERSONATION}`,
+    `match reg expression ${pattern}`,
   );
   if (!fields.audience) throw new Error('oauth2/google/externalaccount: Audience must be set');
-  return { type: 'external_account', project, audience: fields.audience, impersonationUrl };
+  return { type: 'external_account', project, audience: fields.audience, stsUrl: sts, impersonationUrl };
 }

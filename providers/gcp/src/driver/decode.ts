@@ -1,4 +1,5 @@
 import { type DecodedInput, type DriverInput, foldGoJson, MachineError, pathText } from '@mcm/core';
+import { accountField, readAccount } from './account.ts';
 import { GcpCredentials, GcpProviderSpec } from './schemas.ts';
 import { secretProblems, specProblems } from './validate.ts';
 
@@ -40,6 +41,18 @@ export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCre
   const missing = secretProblems(hasSecret ? credentials : undefined);
   if (missing.length > 0) fail('validateSecret', 'Internal', `error while validating Secret [${missing.join(' ')}]`);
   return { spec, credentials };
+}
+
+/** What no cloud could take of the credentials: the original's words, and the key where they do not name it. */
+export function accountProblems(credentials: GcpCredentials, universe: string | undefined): readonly string[] {
+  try {
+    readAccount(credentials, universe);
+    return [];
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    const field = accountField(credentials) ?? '';
+    return [why.includes(field) ? why : `${why}; correct data.${field} of the Secret`];
+  }
 }
 
 const typeProblems = (issues: readonly { readonly path: PropertyKey[]; readonly message: string }[]): string[] =>

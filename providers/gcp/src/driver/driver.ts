@@ -14,8 +14,8 @@ import { type Clock, sleep } from '@mcm/kube';
 import { Gce, type Instance, type Operation } from '../gce/client.ts';
 import { Refusal } from '../gce/refusal.ts';
 import { createTokenSource, type TokenOptions } from '../gce/tokens.ts';
-import { type Account, readAccount } from './account.ts';
-import { callText, decode } from './decode.ts';
+import { type Account, PUBLIC_UNIVERSE, readAccount } from './account.ts';
+import { accountProblems, callText, decode } from './decode.ts';
 import { fromCloud, OperationFailed } from './errors.ts';
 import { tellEvidence } from './evidence.ts';
 import { instanceBody } from './instance-body.ts';
@@ -25,6 +25,8 @@ import { GcpCredentials, GcpProviderSpec } from './schemas.ts';
 export interface GcpDriverOptions extends DriverContext {
   /** Default the public one; `GOOGLE_COMPUTE_CUSTOM_ENDPOINT`. */
   readonly endpoint?: string;
+  /** Domain of a cloud that is not the public one, which credentials must name too; `GOOGLE_CLOUD_UNIVERSE_DOMAIN`. */
+  readonly universe?: string;
   readonly readFile: TokenOptions['readFile'];
   /** Where service accounts get their tokens in place of their key's `token_uri`; `MCM_GCP_TOKEN_ENDPOINT`. */
   readonly tokenEndpoint?: string;
@@ -38,7 +40,6 @@ export type GcpDriver = DriverDefinition<GcpProviderSpec, GcpCredentials>;
 type Request = DriverRequest<GcpProviderSpec, GcpCredentials>;
 type OnMachine = MachineRequest<GcpProviderSpec, GcpCredentials>;
 
-const ENDPOINT = 'https://compute.googleapis.com';
 const CLUSTER = 'kubernetes-io-cluster-';
 const ROLE = 'kubernetes-io-role-';
 /** An operation is looked at so often, and so long. */
@@ -101,6 +102,7 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
     providerSpec: GcpProviderSpec,
     credentialsSchema: GcpCredentials,
     decode,
+    check: ({ credentials }) => accountProblems(credentials, options.universe),
 
     create: async (request) => {
       const { machine, signal } = request;
@@ -181,7 +183,8 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
 
 /** Clients by account, kept with their tokens and with what was learned of rates. */
 function sessions(options: GcpDriverOptions): (request: Request) => Session {
-  const { clock, connect, readFile, tokenEndpoint, endpoint = ENDPOINT, version = '0.1.0' } = options;
+  const { clock, connect, readFile, tokenEndpoint, universe, version = '0.1.0' } = options;
+  const endpoint = options.endpoint ?? `https://compute.${universe ?? PUBLIC_UNIVERSE}`;
   const clients = new Map<string, Gce>();
   const make = (account: Account): Gce => {
     const token = createTokenSource(account, {
@@ -193,7 +196,7 @@ function sessions(options: GcpDriverOptions): (request: Request) => Session {
     return new Gce({ clock, connect, endpoint, userAgent: `mcm/${version}`, authorize });
   };
   return ({ spec, credentials }) => {
-    const account = readAccount(credentials);
+    const account = readAccount(credentials, universe);
     const key = JSON.stringify(account);
     const gce = clients.get(key) ?? make(account);
     clients.delete(key);

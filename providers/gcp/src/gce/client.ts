@@ -1,6 +1,7 @@
 import { LearnedRate } from '@mcm/core';
 import type { Clock, Transport } from '@mcm/kube';
 import { z } from 'zod';
+import { parseJson } from './json.ts';
 import { Refusal, readRefusal } from './refusal.ts';
 
 const operation = z.looseObject({
@@ -143,13 +144,5 @@ export class Gce {
     const parsed = schema.safeParse(answer);
     if (parsed.success) return parsed.data;
     throw new Error(`${method} ${path.replace(/\?.*/, '')}: an answer that is none of Compute Engine's`);
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // some proxy's page: none of the schemas takes it
   }
 }

@@ -52,3 +52,13 @@ test('refused credentials are told as such, without the key', async () => {
   expect(error.message).toContain('invalid_grant');
   expect(error.message).not.toContain('PRIVATE KEY');
 });
+
+test.each(['{"access_token":"half-of-a-tok', '{"access_token":5}', 'oops', ''])(
+  'an answer without a token is told as such, and not shown: %s',
+  async (body) => {
+    const error = await told(answers(200, body));
+    expect([error.code, error.credentialsRefused]).toEqual(['Unavailable', false]);
+    expect(error.message).toContain('tokens.example');
+    expect(error.message).not.toContain('half-of');
+  },
+);

@@ -1,7 +1,9 @@
 import { createSign } from 'node:crypto';
+import { singleFlight } from '@mcm/core';
 import type { Clock, Transport } from '@mcm/kube';
 import { z } from 'zod';
-import { type Account, type ServiceAccount, STS_URL, SUBJECT_TOKEN_TYPE, TOKEN_FILE } from '../driver/account.ts';
+import { type Account, type ServiceAccount, SUBJECT_TOKEN_TYPE, TOKEN_FILE } from '../driver/account.ts';
+import { parseJson } from './json.ts';
 
 export interface TokenOptions {
   readonly clock: Clock;
@@ -47,11 +49,12 @@ interface Token {
 export function createTokenSource(account: Account, options: TokenOptions): (signal: AbortSignal) => Promise<string> {
   const { clock } = options;
   let known: Token | undefined;
-  return async (signal) => {
-    const now = clock.now().getTime();
-    if (!known || known.until - RENEW_BEFORE_MS <= now) known = await fetchToken(account, options, signal);
+  const renew = singleFlight(async (signal) => {
+    known = await fetchToken(account, options, signal);
     return known.value;
-  };
+  });
+  return async (signal) =>
+    known && known.until - RENEW_BEFORE_MS > clock.now().getTime() ? known.value : renew(signal);
 }
 
 async function fetchToken(account: Account, options: TokenOptions, signal: AbortSignal): Promise<Token> {
@@ -59,7 +62,7 @@ async function fetchToken(account: Account, options: TokenOptions, signal: Abort
   const exchange = async (url: string, form: Record<string, string>): Promise<Token> => {
     const body = new URLSearchParams(form).toString();
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-    const told = answer.parse(await post(options, url, headers, body, signal));
+    const told = await post(answer, options, url, headers, body, signal);
     return { value: told.access_token, until: now + (told.expires_in ?? HOUR_S) * 1_000 };
   };
   if (account.type === 'service_account')
@@ -68,8 +71,8 @@ async function fetchToken(account: Account, options: TokenOptions, signal: Abort
       assertion: assertion(account, Math.floor(now / 1_000)),
     });
   const subject = (await options.readFile(TOKEN_FILE))?.trim();
-  if (!subject) throw new Error(`the workload's token ${TOKEN_FILE} cannot be read, or is empty`);
-  const own = await exchange(STS_URL, {
+  if (!subject) throw new TokenRefused(`the workload's token ${TOKEN_FILE} cannot be read, or is empty`);
+  const own = await exchange(account.stsUrl, {
     audience: account.audience,
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
     requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
@@ -80,17 +83,18 @@ async function fetchToken(account: Account, options: TokenOptions, signal: Abort
   if (!account.impersonationUrl) return own;
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${own.value}` };
   const body = JSON.stringify({ scope: [SCOPE], lifetime: `${HOUR_S}s` });
-  const told = impersonated.parse(await post(options, account.impersonationUrl, headers, body, signal));
+  const told = await post(impersonated, options, account.impersonationUrl, headers, body, signal);
   return { value: told.accessToken, until: told.expireTime ? Date.parse(told.expireTime) : own.until };
 }
 
-async function post(
+async function post<T>(
+  schema: z.ZodType<T>,
   { connect }: TokenOptions,
   url: string,
   headers: Readonly<Record<string, string>>,
   body: string,
   signal: AbortSignal,
-): Promise<unknown> {
+): Promise<T> {
   const { origin, pathname, search } = new URL(url);
   const request = { method: 'POST', path: pathname + search, headers, body, signal };
   const ask = async () => {
@@ -110,7 +114,9 @@ async function post(
     const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
     throw new TokenUnavailable(why, Number.isFinite(seconds) ? { retryAfterMs: seconds * 1_000 } : {});
   }
-  return JSON.parse(text);
+  const told = schema.safeParse(parseJson(text));
+  if (told.success) return told.data;
+  throw new TokenUnavailable(`oauth2: cannot fetch token: ${origin} answers ${response.status} without one`);
 }
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -125,6 +131,6 @@ function assertion({ email, privateKey, privateKeyId, tokenUri }: ServiceAccount
     return `${header}.${claims}.${signature.sign(privateKey, 'base64url')}`;
   } catch {
     // The library's words may quote the key.
-    throw new Error('private_key of the service account must be an RSA key in PEM');
+    throw new TokenRefused('private_key of the service account must be an RSA key in PEM');
   }
 }

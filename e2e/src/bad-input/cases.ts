@@ -1,0 +1,318 @@
+import { serviceAccount } from './clouds.ts';
+import { SAMPLES } from './providers.ts';
+
+/** A class and a Secret that cannot work. */
+export interface Case {
+  readonly what: string;
+  readonly spec?: object;
+  readonly secret?: Readonly<Record<string, string>>;
+  /** What an event on the class says, with its reason. */
+  readonly event: RegExp;
+  /** What the status of its machines says. */
+  readonly says: RegExp | 'it works';
+  /** Further texts that nobody may read; the Secret's values are never to be read. */
+  readonly secrets?: readonly string[];
+}
+
+const sample = (provider: string) => {
+  const found = SAMPLES.find((each) => each.provider === provider);
+  if (!found) throw new Error(`there is no sample of ${provider}`);
+  const without = (key: string): Record<string, string> =>
+    Object.fromEntries(Object.entries(found.secret).filter(([name]) => name !== key));
+  return {
+    spec: (change: object) => ({ ...found.spec, ...change }),
+    secret: (change: Readonly<Record<string, string>>) => ({ ...found.secret, ...change }),
+    without,
+  };
+};
+
+const aws = sample('AWS');
+const AWS: readonly Case[] = [
+  {
+    what: 'credentials that are refused',
+    secret: aws.secret({ providerSecretAccessKey: 'not-the-secret-of-this-key' }),
+    event:
+      /^CredentialsRefused: .*AuthFailure.*correct the credentials in Secret default\/odd \(data\.providerAccessKeyId, data\.providerSecretAccessKey\)/,
+    says: /correct the credentials in Secret default\/odd \(data\.providerAccessKeyId/,
+  },
+  {
+    what: 'a region that does not exist',
+    spec: aws.spec({ region: 'eu-west-9' }),
+    event: /^CloudUnreachable: .*ENOTFOUND.*look at providerSpec\.region \("eu-west-9"\)/,
+    says: /look at providerSpec\.region \("eu-west-9"\)/,
+  },
+  {
+    what: 'a region that is no part of a host’s name',
+    spec: aws.spec({ region: 'eu north 1' }),
+    event: /^CloudRefuses: .*providerSpec\.region \("eu north 1"\)/,
+    says: /providerSpec\.region \("eu north 1"\)/,
+  },
+  {
+    what: 'an endpoint that is out of reach',
+    spec: aws.spec({ region: 'eu-west-8' }),
+    event:
+      /^CloudUnreachable: .*ECONNREFUSED.*look at providerSpec\.region \("eu-west-8"\).*the endpoint in Secret or environment/,
+    says: /ECONNREFUSED.*look at providerSpec\.region/,
+  },
+  {
+    what: 'an endpoint whose certificate is not trusted',
+    spec: aws.spec({ region: 'eu-west-7' }),
+    event:
+      /^CloudUnreachable: .*not trusted \(SELF_SIGNED_CERT_IN_CHAIN\); name a file with its CA in NODE_EXTRA_CA_CERTS/,
+    says: /NODE_EXTRA_CA_CERTS/,
+  },
+  {
+    what: 'a Secret without its second half',
+    secret: aws.without('providerSecretAccessKey'),
+    event: /^InvalidClass: .*secretRef\.AWSSecretAccessKey: Required value: Mention atleast providerSecretAccessKey/,
+    says: /providerSecretAccessKey/,
+  },
+  {
+    what: 'keys of blanks',
+    secret: aws.secret({ providerSecretAccessKey: '   ' }),
+    event: /^CredentialsRefused: .*correct the credentials in Secret default\/odd \(data\.providerAccessKeyId/,
+    says: /correct the credentials in Secret default\/odd/,
+  },
+  {
+    what: 'a token file that is not there',
+    secret: {
+      ...{ workloadIdentityTokenFile: '/var/run/nowhere/token', roleARN: 'arn:aws:iam::111122223333:role/r' },
+      userData: '#cloud-config of this test',
+    },
+    event: /^CredentialsRefused: .*the token file .* of workloadIdentityTokenFile cannot be read/,
+    says: /token file/,
+  },
+  {
+    what: 'an image that the cloud does not know',
+    spec: aws.spec({ ami: 'ami-ffffffffffffffff0' }),
+    event: /^CloudRefuses: .*ami-ffffffffffffffff0.*look at providerSpec\.ami/,
+    says: /ami-ffffffffffffffff0/,
+  },
+  {
+    what: 'a wrong type',
+    spec: aws.spec({ machineType: 5 }),
+    event: /^InvalidClass: .*providerSpec\.machineType: .*expected string/,
+    says: /providerSpec\.machineType/,
+  },
+  {
+    what: 'a contradiction',
+    spec: aws.spec({ iam: { name: 'nodes', arn: 'arn:aws:iam::1:x' } }),
+    event: /^InvalidClass: .*providerSpec\.iam: .*either IAM Name or ARN must be set/,
+    says: /providerSpec\.iam/,
+  },
+  {
+    what: 'an unknown field',
+    spec: aws.spec({ machinetypes: 'm6i.large' }),
+    event: /providerSpec\.machinetypes: is no field.*did you mean machineType\?/,
+    says: 'it works',
+  },
+];
+
+const azure = sample('Azure');
+const AZURE: readonly Case[] = [
+  {
+    what: 'credentials that are refused',
+    secret: azure.secret({ clientSecret: 'not-the-secret-of-this-client' }),
+    event:
+      /^CredentialsRefused: .*invalid_client.*correct the credentials in Secret default\/odd \(data\.clientID, data\.clientSecret/,
+    says: /correct the credentials in Secret default\/odd/,
+  },
+  {
+    what: 'a tenant that is not there',
+    secret: azure.secret({ tenantID: 'another-tenant-0001' }),
+    event: /^CredentialsRefused: .*correct the credentials in Secret default\/odd/,
+    says: /correct the credentials in Secret default\/odd/,
+  },
+  {
+    what: 'a tenant that is no name of one',
+    secret: azure.secret({ tenantID: 'a tenant/of nobody' }),
+    event: /tenantID/,
+    says: /tenantID/,
+  },
+  {
+    what: 'a region that does not exist',
+    spec: azure.spec({ location: 'westnowhere' }),
+    event: /^CloudRefuses: .*westnowhere.*look at providerSpec\.location \("westnowhere"\)/,
+    says: /look at providerSpec\.location \("westnowhere"\)/,
+  },
+  {
+    what: 'a cloud that is out of reach',
+    spec: azure.spec({ cloudConfiguration: { name: 'AzureChina' } }),
+    event: /^CloudUnreachable: .*ENOTFOUND.*the endpoint in Secret or environment, and the controller's network/,
+    says: /ENOTFOUND/,
+  },
+  {
+    what: 'a cloud whose certificate is not trusted',
+    spec: azure.spec({ cloudConfiguration: { name: 'AzureGovernment' } }),
+    event: /^CloudUnreachable: .*NODE_EXTRA_CA_CERTS/,
+    says: /NODE_EXTRA_CA_CERTS/,
+  },
+  {
+    what: 'a Secret without its second half',
+    secret: azure.without('clientSecret'),
+    event: /^InvalidClass: .*data\.clientSecret: Required value/,
+    says: /data\.clientSecret/,
+  },
+  {
+    what: 'a token file that is not there',
+    secret: { ...azure.without('clientSecret'), workloadIdentityTokenFile: '/var/run/nowhere/token' },
+    event: /^CredentialsRefused: .*cannot be read/,
+    says: /WorkloadIdentityCredential/,
+  },
+  {
+    what: 'a wrong type',
+    spec: azure.spec({ resourceGroup: ['a'] }),
+    event: /^InvalidClass: .*providerSpec\.resourceGroup: .*expected string/,
+    says: /providerSpec\.resourceGroup/,
+  },
+  {
+    what: 'a contradiction',
+    spec: azure.spec({ cloudConfiguration: { name: 'AzureMars' } }),
+    event:
+      /^InvalidClass: .*providerSpec\.cloudConfiguration\.name: Unsupported value: "AzureMars": supported values: "AzurePublic"/,
+    says: /cloudConfiguration\.name/,
+  },
+  {
+    what: 'an unknown field',
+    spec: azure.spec({ resourceGroups: 'rg' }),
+    event: /providerSpec\.resourceGroups: is no field.*did you mean resourceGroup\?/,
+    says: 'it works',
+  },
+];
+
+const gcp = sample('GCP');
+const GCP: readonly Case[] = [
+  {
+    what: 'credentials that are refused',
+    secret: gcp.secret({ serviceAccountJSON: serviceAccount({ client_email: 'nobody@project-p.example' }) }),
+    event:
+      /^CredentialsRefused: .*invalid_grant.*correct the credentials in Secret default\/odd \(data\.serviceAccountJSON\)/,
+    says: /correct the credentials in Secret default\/odd \(data\.serviceAccountJSON\)/,
+    secrets: ['PRIVATE KEY', 'nobody@project-p.example'],
+  },
+  {
+    what: 'credentials that are no JSON',
+    secret: gcp.secret({ serviceAccountJSON: 'rubbish-of-the-secret {' }),
+    event: /^InvalidClass: .*"serviceAccountJSON" field: failed to unmarshal json object: it is no JSON/,
+    says: /serviceAccountJSON/,
+    secrets: ['rubbish-of-the-secret'],
+  },
+  {
+    what: 'credentials of a kind that is not taken',
+    secret: gcp.secret({ serviceAccountJSON: serviceAccount({ type: 'authorized_user' }) }),
+    event:
+      /^InvalidClass: .*forbidden credential type "authorized_user".*correct data\.serviceAccountJSON of the Secret/,
+    says: /authorized_user/,
+    secrets: ['PRIVATE KEY'],
+  },
+  {
+    what: 'credentials with a host of somebody else',
+    secret: gcp.secret({ serviceAccountJSON: serviceAccount({ token_uri: 'https://evil.example/token' }) }),
+    event: /^InvalidClass: .*token_uri of "serviceAccountJSON" must be https and of googleapis\.com/,
+    says: /token_uri/,
+    secrets: ['PRIVATE KEY'],
+  },
+  {
+    what: 'a private key that is none',
+    secret: gcp.secret({ serviceAccountJSON: serviceAccount({ private_key: 'rubbish-in-place-of-a-key' }) }),
+    event:
+      /^CredentialsRefused: .*private_key of the service account must be an RSA key in PEM.*data\.serviceAccountJSON/,
+    says: /private_key/,
+    secrets: ['rubbish-in-place-of-a-key'],
+  },
+  {
+    what: 'a token endpoint that is out of reach',
+    secret: gcp.secret({
+      serviceAccountJSON: serviceAccount({ token_uri: 'https://tokens-west.googleapis.com/token' }),
+    }),
+    event: /^CloudUnreachable: .*ENOTFOUND/,
+    says: /tokens-west\.googleapis\.com.*ENOTFOUND/,
+    secrets: ['PRIVATE KEY'],
+  },
+  {
+    what: 'a zone that does not exist',
+    spec: gcp.spec({ zone: 'europe-nowhere1-b' }),
+    secret: gcp.secret({ serviceAccountJSON: serviceAccount() }),
+    event: /^CloudRefuses: .*Unknown zone.*look at providerSpec\.zone \("europe-nowhere1-b"\)/,
+    says: /look at providerSpec\.zone/,
+  },
+  {
+    what: 'a Secret without credentials',
+    secret: { userData: '#cloud-config of the bad-input test' },
+    event: /^InvalidClass: .*serviceAccountJSON/,
+    says: /serviceAccountJSON/,
+  },
+  {
+    what: 'a wrong type',
+    spec: gcp.spec({ disks: 'one' }),
+    event: /^InvalidClass: .*providerSpec\.disks: .*expected array/,
+    says: /providerSpec\.disks/,
+  },
+  {
+    what: 'a contradiction',
+    spec: gcp.spec({ gpu: { acceleratorType: 'nvidia', count: 1 } }),
+    event: /^InvalidClass: .*onHostMaintenance: Forbidden/,
+    says: /onHostMaintenance/,
+  },
+  {
+    what: 'an unknown field',
+    spec: gcp.spec({ zones: 'b' }),
+    secret: gcp.secret({ serviceAccountJSON: serviceAccount() }),
+    event: /providerSpec\.zones: is no field.*did you mean zone\?/,
+    says: 'it works',
+  },
+];
+
+const local = sample('local');
+const LOCAL: readonly Case[] = [
+  {
+    what: 'credentials that are refused',
+    secret: local.secret({ token: 'token-of-somebody-else' }),
+    event: /^CredentialsRefused: .*correct the credentials in Secret default\/odd \(data\.endpoint, data\.token\)/,
+    says: /correct the credentials in Secret default\/odd/,
+  },
+  {
+    what: 'a zone that does not exist',
+    spec: local.spec({ zone: 'local-nowhere' }),
+    event: /^CloudRefuses: .*look at providerSpec\.zone \("local-nowhere"\)/,
+    says: /look at providerSpec\.zone/,
+  },
+  {
+    what: 'an endpoint that is out of reach',
+    secret: local.secret({ endpoint: 'http://nowhere.example' }),
+    event: /^CloudUnreachable: .*ENOTFOUND.*the endpoint in Secret or environment/,
+    says: /ENOTFOUND/,
+  },
+  {
+    what: 'an endpoint that is no URL',
+    secret: local.secret({ endpoint: 'rubbish of an endpoint' }),
+    event: /^InvalidClass: .*endpoint: must be an http or https URL/,
+    says: /endpoint/,
+  },
+  {
+    what: 'a Secret without its second half',
+    secret: local.without('token'),
+    event: /token|CredentialsRefused/,
+    says: /credentials|token/,
+  },
+  {
+    what: 'a wrong type',
+    spec: local.spec({ volumes: [{ sizeGi: 'ten' }] }),
+    event: /^InvalidClass: .*providerSpec\.volumes\[0\]\.sizeGi: .*expected/,
+    says: /providerSpec\.volumes\[0\]\.sizeGi/,
+  },
+  {
+    what: 'a contradiction',
+    spec: local.spec({ machineType: 'small', instanceType: 'large' }),
+    event: /^InvalidClass: .*instanceType/,
+    says: /instanceType/,
+  },
+  {
+    what: 'an unknown field',
+    spec: local.spec({ zones: 'b' }),
+    event: /providerSpec\.zones: is no field.*did you mean zone\?/,
+    says: 'it works',
+  },
+];
+
+export const CASES: Readonly<Record<string, readonly Case[]>> = { AWS, Azure: AZURE, GCP, local: LOCAL };

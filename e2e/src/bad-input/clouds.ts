@@ -1,0 +1,146 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { ArmEndpoint, Ec2Endpoint, GceEndpoint } from '@mcm/cloud-emulators';
+import type { DriverContext, DriverDefinition } from '@mcm/core';
+import {
+  handlerTransport,
+  type KubeClient,
+  seededRandom,
+  silentLogger,
+  type Transport,
+  type VirtualClock,
+} from '@mcm/kube';
+import { createAwsDriver } from '@mcm/provider-aws';
+import { createAzureDriver } from '@mcm/provider-azure';
+import { createGcpDriver } from '@mcm/provider-gcp';
+import { createCloud, createLocalDriver } from '@mcm/provider-local';
+import { AWS_VARIABLES } from '../drivers/aws-environment.ts';
+import { nodesOf } from '../drivers/fleet.ts';
+import { SAMPLES } from './providers.ts';
+import type { ClassInput } from './two-classes.ts';
+
+/** A cloud that asks everybody who he is, the driver that speaks to it, and a class that works there. */
+export interface CloudOf {
+  readonly driver: (context: DriverContext) => DriverDefinition<never, never>;
+  /** Who answers at an origin; an error: nobody does. */
+  readonly origins: (origin: string) => Transport | Error;
+  readonly ordinary: ClassInput;
+}
+
+interface Surroundings {
+  readonly clock: VirtualClock;
+  readonly client: KubeClient;
+}
+
+const failing = (code: string, message: string): Error => Object.assign(new Error(message), { code });
+
+/** What goes wrong before anybody answers, by a part of the host's name. */
+export const FAILURES: Readonly<Record<string, (host: string) => Error>> = {
+  'eu-west-9': (host) => failing('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`),
+  'eu-west-8': (host) => failing('ECONNREFUSED', `connect ECONNREFUSED ${host}:443`),
+  'eu-west-7': () => failing('SELF_SIGNED_CERT_IN_CHAIN', 'self-signed certificate in certificate chain'),
+  chinacloudapi: (host) => failing('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`),
+  usgovcloudapi: () => failing('SELF_SIGNED_CERT_IN_CHAIN', 'self-signed certificate in certificate chain'),
+  'microsoftonline.us': () => failing('SELF_SIGNED_CERT_IN_CHAIN', 'self-signed certificate in certificate chain'),
+  'tokens-west': (host) => failing('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`),
+  'nowhere.example': (host) => failing('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`),
+};
+
+/** @param hosts Parts of the names of hosts that are the cloud's */
+const originsOf =
+  (transport: Transport, hosts: readonly string[]) =>
+  (origin: string): Transport | Error => {
+    const { hostname } = new URL(origin);
+    const failure = Object.entries(FAILURES).find(([part]) => hostname.includes(part));
+    if (failure) return failure[1](hostname);
+    if (hosts.some((host) => hostname.includes(host))) return transport;
+    return failing('ENOTFOUND', `getaddrinfo ENOTFOUND ${hostname}`);
+  };
+
+const sampleOf = (provider: string): ClassInput => {
+  const sample = SAMPLES.find((each) => each.provider === provider);
+  if (!sample) throw new Error(`there is no sample of ${provider}`);
+  return sample;
+};
+
+const nothingRead = { readFile: async () => undefined };
+
+/** The same key for all: it takes a while to make. */
+const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const pem = (key: typeof publicKey, type: 'spki' | 'pkcs8'): string =>
+  key.export({ type, format: 'pem' } as never).toString();
+const ACCOUNT = { type: 'service_account', project_id: 'project-p', client_email: 'machines@project-p.example' };
+/** The key of a service account, with some of it replaced. */
+export const serviceAccount = (change: object = {}): string =>
+  JSON.stringify({ ...ACCOUNT, private_key: pem(privateKey, 'pkcs8'), ...change });
+
+/** Opens the cloud of a provider. */
+export const CLOUDS: Readonly<Record<string, (surroundings: Surroundings) => CloudOf>> = {
+  AWS: ({ clock, client }) => {
+    const ordinary = sampleOf('AWS');
+    const { providerAccessKeyId = '', providerSecretAccessKey = '' } = ordinary.secret;
+    const cloud = new Ec2Endpoint({
+      ...{ clock, power: nodesOf(client), bootMs: 1_000 },
+      keys: { [providerAccessKeyId]: providerSecretAccessKey },
+      images: [{ imageId: 'ami-0f00dcafe12345678', rootDeviceName: '/dev/xvda' }],
+    });
+    const { AWS_ENDPOINT_URL: _, ...variables } = AWS_VARIABLES;
+    return {
+      ordinary,
+      origins: originsOf(cloud.transport, ['.amazonaws.com']),
+      driver: (context) => createAwsDriver({ ...context, environment: { variables, ...nothingRead } }) as never,
+    };
+  },
+  Azure: ({ clock, client }) => {
+    const ordinary = sampleOf('Azure');
+    const { tenantID: tenant = '', clientID: clientId = '', clientSecret: secret = '' } = ordinary.secret;
+    const cloud = new ArmEndpoint({ clock, power: nodesOf(client), principals: [{ tenant, clientId, secret }] });
+    cloud.faults.order({
+      ...{ on: '^PUT networkInterfaces$', body: '"location":"westnowhere"' },
+      refuse: {
+        ...{ status: 400, code: 'LocationNotAvailableForResourceType' },
+        message:
+          "The provided location 'westnowhere' is not available for resource type 'Microsoft.Network/networkInterfaces'.",
+      },
+    });
+    return {
+      ordinary,
+      origins: originsOf(cloud.transport, ['management.azure.com', 'login.microsoftonline.com']),
+      driver: (context) => createAzureDriver({ ...context, ...nothingRead }) as never,
+    };
+  },
+  GCP: ({ clock, client }) => {
+    const ordinary = {
+      ...sampleOf('GCP'),
+      secret: { ...sampleOf('GCP').secret, serviceAccountJSON: serviceAccount() },
+    };
+    const accounts = [{ email: ACCOUNT.client_email, key: pem(publicKey, 'spki') }];
+    const cloud = new GceEndpoint({ clock, power: nodesOf(client), accounts });
+    cloud.faults.order({
+      ...{ on: '.', body: 'europe-nowhere1-b' },
+      refuse: {
+        status: 400,
+        code: 'invalid',
+        message: "Invalid value for field 'zone': 'europe-nowhere1-b'. Unknown zone.",
+      },
+    });
+    return {
+      ordinary,
+      origins: originsOf(cloud.transport, ['.googleapis.com']),
+      driver: (context) => createGcpDriver({ ...context, ...nothingRead }) as never,
+    };
+  },
+  local: ({ clock }) => {
+    const ordinary = sampleOf('local');
+    const cloud = createCloud({
+      clock,
+      random: seededRandom(7),
+      log: silentLogger,
+      token: ordinary.secret.token ?? '',
+    });
+    return {
+      ordinary,
+      origins: originsOf(handlerTransport(cloud.fetch), ['cloud.example']),
+      driver: ({ connect }) => createLocalDriver({ clock, connect }) as never,
+    };
+  },
+};

@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+/** Settings of a machine controller's process that cannot work: told by their names, at once, by the real binaries. */
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+
+async function run(
+  provider: string,
+  variables: Readonly<Record<string, string>>,
+): Promise<{ code: number; said: string }> {
+  const main = join(ROOT, `providers/${provider}/src/main.ts`);
+  const env = { PATH: process.env.PATH ?? '', ...variables };
+  const child = spawn(process.execPath, ['--conditions=source', main, '--namespace=n'], { env, cwd: ROOT });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      said += chunk.toString('utf8');
+    });
+  const code = await new Promise<number>((resolve) => child.once('close', (status) => resolve(status ?? -1)));
+  return { code, said };
+}
+
+test.each([
+  [
+    'aws',
+    { AWS_ENDPOINT_URL_EC2: 'http://ec2.example.net' },
+    'AWS_ENDPOINT_URL_EC2 is http://ec2.example.net, plain http, which is for loopback addresses only: use https, or set MCM_ALLOW_PLAIN_HTTP=true',
+  ],
+  [
+    'azure',
+    { AZURE_RESOURCE_MANAGER_ENDPOINT: 'https://arm.example.net/one/path' },
+    'AZURE_RESOURCE_MANAGER_ENDPOINT has the path /one/path, which would not be asked: write https://arm.example.net',
+  ],
+  [
+    'gcp',
+    { GOOGLE_CLOUD_UNIVERSE_DOMAIN: 'https://universe.example/token-of-somebody' },
+    'GOOGLE_CLOUD_UNIVERSE_DOMAIN is no domain: write one such as googleapis.com, without https://',
+  ],
+  ['local', { MCM_LOCAL_BACKEND: 'podman' }, 'MCM_LOCAL_BACKEND is "podman"; write cloud or pod'],
+])(
+  '%s: a setting that cannot work ends the process by its name',
+  { timeout: 120_000 },
+  async (provider, variables, says) => {
+    const { code, said } = await run(provider, variables);
+    expect(said).toBe(`machine-controller-${provider}: ${says}\n`);
+    expect(code).toBe(1);
+  },
+);

@@ -1,0 +1,40 @@
+interface Flight<T> {
+  readonly result: Promise<T>;
+  readonly ended: AbortController;
+  waiting: number;
+}
+
+/**
+ * One call for all that want its result at the same time: a hundred machines need one login, not a hundred. It is given up
+ * when nobody waits for it any longer; each who waits may leave by the signal, and a failure is told to all and forgotten.
+ */
+export function singleFlight<T>(work: (signal: AbortSignal) => Promise<T>): (signal: AbortSignal) => Promise<T> {
+  let flight: Flight<T> | undefined;
+  const begin = (): Flight<T> => {
+    const ended = new AbortController();
+    const begun: Flight<T> = { result: work(ended.signal), ended, waiting: 0 };
+    const over = (): void => {
+      if (flight === begun) flight = undefined;
+    };
+    begun.result.then(over, over);
+    return begun;
+  };
+  return async (signal) => {
+    signal.throwIfAborted();
+    flight ??= begin();
+    const shared = flight;
+    shared.waiting++;
+    const gone = Promise.withResolvers<never>();
+    const leave = (): void => gone.reject(signal.reason);
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      return await Promise.race([shared.result, gone.promise]);
+    } finally {
+      signal.removeEventListener('abort', leave);
+      if (--shared.waiting === 0) {
+        if (flight === shared) flight = undefined;
+        shared.ended.abort(new Error('nobody waits for the answer any longer'));
+      }
+    }
+  };
+}
