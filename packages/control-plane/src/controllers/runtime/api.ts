@@ -116,6 +116,11 @@ export class Api {
     return this.call(pathOf(resource, place), 'PATCH', patch, 'application/merge-patch+json');
   }
 
+  /** A strategic merge patch, for built-in kinds: lists of objects are merged by their key, so that nobody else's items are lost. */
+  merge(resource: Resource, place: Place, patch: unknown): Promise<ApiObject> {
+    return this.call(pathOf(resource, place), 'PATCH', patch, 'application/strategic-merge-patch+json');
+  }
+
   delete(resource: Resource, place: Place, options: DeleteOptions = {}): Promise<unknown> {
     return this.call(pathOf(resource, place), 'DELETE', { kind: 'DeleteOptions', apiVersion: 'v1', ...options });
   }

@@ -9,20 +9,32 @@ type SelectorSpec = Parameters<typeof selectorOf>[0];
 
 const NOTHING: LabelSelector = () => false;
 
+/** Whose objects are taken and given up, and what comes with that. */
+export interface Household {
+  readonly owners: Resource;
+  readonly resource: Resource;
+  readonly objects: Informer;
+  /** Finalizers that an object has as long as it is owned. */
+  readonly finalizers?: readonly string[];
+  /** Told of an object that was taken, as it is now: the cache may see that only later. */
+  readonly taken?: (owner: ApiObject, object: ApiObject) => void;
+}
+
 /**
  * Who belongs to whom: an owner takes objects without a controller that its selector matches, and gives up those that it
  * matches no more (`ControllerRefManager`).
  */
 export class Adoption {
   readonly #api: Api;
-  readonly #resource: Resource;
+  readonly #household: Household;
   readonly #of: (uid: string) => ApiObject[];
   readonly #orphansIn: (namespace: string) => ApiObject[];
   readonly #selectors = new WeakMap<ApiObject, LabelSelector>();
 
-  constructor(api: Api, resource: Resource, objects: Informer) {
+  constructor(api: Api, household: Household) {
     this.#api = api;
-    this.#resource = resource;
+    this.#household = household;
+    const { objects } = household;
     this.#of = objects.index((object) => {
       const owner = controllerOf(object);
       return owner === undefined ? [] : [owner.uid];
@@ -41,7 +53,10 @@ export class Adoption {
     return selector(object.metadata.labels ?? {});
   }
 
-  /** The owner's objects after taking and giving up what there is. `mayAdopt`: which orphans it wants. */
+  /**
+   * The owner's objects after taking and giving up what there is. `mayAdopt`: which orphans it wants.
+   * @throws ApiError, Error when an orphan was not to be had; it is tried again then
+   */
   async claim(owner: ApiObject, mayAdopt: (object: ApiObject) => boolean = () => true): Promise<ApiObject[]> {
     const claimed: ApiObject[] = [];
     for (const object of this.#of(owner.metadata.uid ?? '')) {
@@ -49,24 +64,45 @@ export class Adoption {
       else if (!isDying(owner)) await this.#release(owner, object);
     }
     if (isDying(owner)) return claimed;
+    let isChecked = false;
     for (const object of this.#orphansIn(namespaceOf(owner))) {
       if (isDying(object) || !this.selects(owner, object) || !mayAdopt(object)) continue;
+      if (!isChecked) await this.#checkAlive(owner);
+      isChecked = true;
       const adopted = await this.#adopt(owner, object);
       if (adopted !== undefined) claimed.push(adopted);
     }
     return claimed;
   }
 
-  #adopt(owner: ApiObject, object: ApiObject): Promise<ApiObject | undefined> {
-    const { namespace, name, uid, ownerReferences = [] } = object.metadata;
-    const patch = { metadata: { uid, ownerReferences: [...ownerReferences, ownerReference(owner)] } };
-    return allowing(this.#api.patch(this.#resource, { namespace, name }, patch), 404, 409, 422);
+  /** The cache may be late: an owner that is on its way out takes nothing more, least of all what was just orphaned. */
+  async #checkAlive({ kind, metadata: { namespace, name, uid } }: ApiObject): Promise<void> {
+    const { metadata } = await this.#api.get(this.#household.owners, { namespace, name });
+    if (metadata.uid !== uid) {
+      throw new Error(`original ${kind} ${namespace}/${name} is gone: got uid ${metadata.uid}, wanted ${uid}`);
+    }
+    const { deletionTimestamp } = metadata;
+    if (deletionTimestamp !== undefined) {
+      throw new Error(`${namespace}/${name} has just been deleted at ${deletionTimestamp}`);
+    }
+  }
+
+  async #adopt(owner: ApiObject, object: ApiObject): Promise<ApiObject | undefined> {
+    const { resource, finalizers, taken } = this.#household;
+    const { namespace, name, uid } = object.metadata;
+    const metadata = { uid, ownerReferences: [ownerReference(owner)], ...(finalizers && { finalizers }) };
+    const adopted = await allowing(this.#api.merge(resource, { namespace, name }, { metadata }), 404);
+    if (adopted !== undefined) taken?.(owner, adopted);
+    return adopted;
   }
 
   async #release(owner: ApiObject, object: ApiObject): Promise<void> {
-    const { namespace, name, uid, ownerReferences = [] } = object.metadata;
-    const others = ownerReferences.filter((one) => one.uid !== owner.metadata.uid);
-    const patch = { metadata: { uid, ownerReferences: others.length === 0 ? null : others } };
-    await allowing(this.#api.patch(this.#resource, { namespace, name }, patch), 404, 409, 422);
+    const { resource, finalizers } = this.#household;
+    const { namespace, name, uid } = object.metadata;
+    const ownerReferences = [{ $patch: 'delete', uid: owner.metadata.uid }];
+    const without = finalizers && { '$deleteFromPrimitiveList/finalizers': finalizers };
+    const metadata = { uid, ownerReferences, ...without };
+    // 404, 409 and 422: it has gone, or another one has its name.
+    await allowing(this.#api.merge(resource, { namespace, name }, { metadata }), 404, 409, 422);
   }
 }

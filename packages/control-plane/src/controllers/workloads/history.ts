@@ -1,60 +1,109 @@
 import { look, number, type Plain } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
-import { type Api, allowing } from '../runtime/api.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
+import { type Api, allowing, hasCode, type Resource } from '../runtime/api.ts';
 import type { Informer } from '../runtime/informer.ts';
-import { controllerOf, ownerReference } from '../runtime/objects.ts';
+import { ownerReference } from '../runtime/objects.ts';
 import { CONTROLLER_REVISIONS } from '../runtime/resources.ts';
+import { Adoption } from './adopt.ts';
+import { templateHash } from './hash.ts';
 
-const revisionOf = (revision: ApiObject): number => number(revision, 'revision') ?? 0;
+export const revisionOf = (revision: ApiObject): number => number(revision, 'revision') ?? 0;
+
+const createdAt = ({ metadata }: ApiObject): number => new Date(metadata.creationTimestamp ?? 0).getTime();
+
+const byRevision = (a: ApiObject, b: ApiObject): number =>
+  revisionOf(a) - revisionOf(b) ||
+  createdAt(a) - createdAt(b) ||
+  ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
 
 /** What a revision keeps: a patch that puts the template back, as `kubectl rollout undo` sends it. */
 const dataOf = (set: ApiObject): Plain => ({
   spec: { template: { ...look(set, 'spec', 'template'), $patch: 'replace' } },
 });
 
-const HASH_LABEL = 'controller.kubernetes.io/hash';
+/** What a set's template is called, by its hash; another name for each time that the hash turned out to be taken. */
+function hashOf(set: ApiObject): string {
+  const collisions = number(look(set, 'status'), 'collisionCount') ?? 0;
+  return templateHash(collisions === 0 ? look(set, 'spec', 'template') : [look(set, 'spec', 'template'), collisions]);
+}
 
-/** Revisions can be told apart by the hash in their name. */
-const withHash = (set: ApiObject, name: string, labels: unknown): Plain => ({
-  ...(labels as object | undefined),
-  [HASH_LABEL]: name.slice((set.metadata.name ?? '').length + 1),
-});
+/** The revisions of a set as they are now. */
+export interface Revisions {
+  /** The one of its template. */
+  readonly current: ApiObject;
+  /** Those of the same template that are too many: of one template there is one revision. */
+  readonly duplicates: readonly ApiObject[];
+  /** Those of other templates, the oldest first. */
+  readonly old: readonly ApiObject[];
+}
 
 /** The templates that a StatefulSet or DaemonSet has had, kept as ControllerRevisions. */
 export class RevisionHistory {
   readonly #api: Api;
+  readonly #owners: Resource;
+  readonly #label: string;
   readonly #revisions: Informer;
-  readonly #of: (uid: string) => ApiObject[];
+  readonly #adoption: Adoption;
 
-  constructor(api: Api, revisions: Informer) {
+  /** `label`: under which a revision has its hash. */
+  constructor(api: Api, owners: Resource, revisions: Informer, label: string) {
     this.#api = api;
+    this.#owners = owners;
+    this.#label = label;
     this.#revisions = revisions;
-    this.#of = revisions.index((revision) => {
-      const owner = controllerOf(revision);
-      return owner === undefined ? [] : [owner.uid];
-    });
+    this.#adoption = new Adoption(api, { owners, resource: CONTROLLER_REVISIONS, objects: revisions });
   }
 
-  /** Sees to it that the set's template is its latest revision: a template that comes back gets the next number again. */
-  async keep(set: ApiObject, name: string): Promise<void> {
-    const { uid = '', namespace = '' } = set.metadata;
-    const all = this.#of(uid);
-    const known = this.#revisions.get(`${namespace}/${name}`);
-    const highest = Math.max(0, ...all.filter((one) => one !== known).map(revisionOf));
-    if (known !== undefined) {
-      if (revisionOf(known) > highest) return;
-      await allowing(this.#api.patch(CONTROLLER_REVISIONS, { namespace, name }, { revision: highest + 1 }), 404, 409);
-      return;
-    }
-    const { labels, annotations } = look(set, 'spec', 'template', 'metadata');
+  /**
+   * Sees to it that the set's template is its latest revision: one that comes back gets the next number, one that a set of the same
+   * selector left behind is taken.
+   * @throws ApiError when another object has the name; the set's collisions are counted first, so that the next try takes another
+   */
+  async keep(set: ApiObject): Promise<Revisions> {
+    const all = (await this.#adoption.claim(set)).sort(byRevision);
+    const data = dataOf(set);
+    const same = all.filter((one) => jsonEquals(one.data, data));
+    const old = all.filter((one) => !same.includes(one));
+    const next = Math.max(0, ...old.map(revisionOf)) + 1;
+    const known = same.at(-1);
+    if (known === undefined) return { current: await this.#create(set, data, next), duplicates: [], old };
+    const duplicates = same.slice(0, -1);
+    if (revisionOf(known) >= next) return { current: known, duplicates, old };
+    const { namespace, name } = known.metadata;
+    const current = await this.#api.patch(CONTROLLER_REVISIONS, { namespace, name }, { revision: next });
+    return { current, duplicates, old };
+  }
+
+  async #create(set: ApiObject, data: Plain, number: number): Promise<ApiObject> {
+    const { namespace = '', annotations } = set.metadata;
+    const hash = hashOf(set);
+    const name = `${set.metadata.name}-${hash}`;
+    const labels = { ...look(set, 'spec', 'template', 'metadata', 'labels'), [this.#label]: hash };
     const revision = {
       apiVersion: 'apps/v1',
       kind: 'ControllerRevision',
-      metadata: { name, labels: withHash(set, name, labels), annotations, ownerReferences: [ownerReference(set)] },
-      data: dataOf(set),
-      revision: highest + 1,
+      metadata: { name, labels, annotations, ownerReferences: [ownerReference(set)] },
+      data,
+      revision: number,
     };
-    await allowing(this.#api.create(CONTROLLER_REVISIONS, revision, { namespace }), 409);
+    try {
+      return await this.#api.create(CONTROLLER_REVISIONS, revision, { namespace });
+    } catch (error) {
+      if (!hasCode(error, 409)) throw error;
+      const there = await this.#api.get(CONTROLLER_REVISIONS, { namespace, name });
+      // Made a moment ago, and not in the cache yet.
+      if (jsonEquals(there.data, data)) return there;
+      await this.#collide(set);
+      throw error;
+    }
+  }
+
+  async #collide(set: ApiObject): Promise<void> {
+    const { namespace, name, resourceVersion } = set.metadata;
+    const collisionCount = (number(look(set, 'status'), 'collisionCount') ?? 0) + 1;
+    const patch = { metadata: { resourceVersion }, status: { collisionCount } };
+    await allowing(this.#api.patch(this.#owners, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }
 
   /** The template that a revision keeps; undefined when there is no such revision (yet). */
@@ -65,17 +114,13 @@ export class RevisionHistory {
     return template;
   }
 
-  /** Forgets the oldest revisions beyond the set's limit; those in use (`live` names) stay. */
-  async cleanUp(set: ApiObject, live: ReadonlySet<string>): Promise<void> {
-    const limit = number(look(set, 'spec'), 'revisionHistoryLimit') ?? 10;
-    const idle = this.#of(set.metadata.uid ?? '').filter((one) => !live.has(one.metadata.name ?? ''));
-    if (idle.length <= limit) return;
-    idle.sort((a, b) => revisionOf(a) - revisionOf(b));
-    for (const { metadata } of idle.slice(0, idle.length - limit)) {
-      await allowing(
-        this.#api.delete(CONTROLLER_REVISIONS, { namespace: metadata.namespace, name: metadata.name }),
-        404,
-      );
+  async forget(revisions: readonly ApiObject[]): Promise<void> {
+    for (const { metadata } of revisions) {
+      const { namespace, name } = metadata;
+      await allowing(this.#api.delete(CONTROLLER_REVISIONS, { namespace, name }), 404);
     }
   }
 }
+
+/** How many old revisions a set keeps. */
+export const historyLimit = (set: ApiObject): number => number(look(set, 'spec'), 'revisionHistoryLimit') ?? 10;

@@ -43,22 +43,34 @@ export function availability(pod: ApiObject, minReadySeconds: number, now: Date)
 }
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
-/** How often the containers of a pod were started again. */
-const restartsOf = (pod: ApiObject): number =>
-  Math.max(0, ...items(look(pod, 'status'), 'containerStatuses').map((one) => number(one, 'restartCount') ?? 0));
+
+/** What a pod says of its worth; what is no whole number of 32 bits says nothing. */
+function deletionCostOf(pod: ApiObject): number {
+  const value = pod.metadata.annotations?.[DELETION_COST] ?? '';
+  const cost = /^(0|-?[1-9]\d*)$/.test(value) ? Number(value) : 0;
+  return cost === (cost | 0) ? cost : 0;
+}
+
+const mostRestarts = (statuses: readonly Plain[]): number =>
+  Math.max(0, ...statuses.map((one) => number(one, 'restartCount') ?? 0));
+
+/** How often one of a pod's containers was started again, and, where that says nothing, one of its sidecars. */
+function restartsOf(pod: ApiObject): readonly [number, number] {
+  const status = look(pod, 'status');
+  const sidecars = items(look(pod, 'spec'), 'initContainers').filter((one) => one.restartPolicy === 'Always');
+  const names = new Set(sidecars.map(({ name }) => name));
+  const ofSidecars = items(status, 'initContainerStatuses').filter(({ name }) => names.has(name));
+  return [mostRestarts(items(status, 'containerStatuses')), mostRestarts(ofSidecars)];
+}
 
 const PHASES = ['Pending', 'Unknown', 'Running'];
 
-/** What says that a pod is the lesser loss: the smaller of the first difference goes first. */
-function worth(pod: ApiObject, crowd: ReadonlyMap<string, number>): readonly number[] {
-  return [
-    nodeNameOf(pod) === '' ? 0 : 1,
-    PHASES.indexOf(phaseOf(pod)),
-    isReady(pod) ? 1 : 0,
-    Number(pod.metadata.annotations?.[DELETION_COST] ?? 0),
-    // Where more of its kind stand beside it, one is missed less.
-    -(crowd.get(nodeNameOf(pod)) ?? 0),
-  ];
+/** What says that a pod is the lesser loss: the smaller of the first difference goes first. `crowd`: how many of its kind a node has. */
+function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): readonly number[] {
+  const state = [nodeNameOf(pod) === '' ? 0 : 1, PHASES.indexOf(phaseOf(pod)), isReady(pod) ? 1 : 0];
+  if (crowd === undefined) return state;
+  // Where more of its kind stand beside it, one is missed less.
+  return [...state, deletionCostOf(pod), -(crowd.get(nodeNameOf(pod)) ?? 0)];
 }
 
 /** The age of a pod in powers of two of nanoseconds: only ages of another power count. */
@@ -80,26 +92,38 @@ function byAge(a: ApiObject, b: ApiObject, timeOf: (pod: ApiObject) => number, n
 const readySince = (pod: ApiObject): number => transitionOf(pod, 'Ready')?.getTime() ?? 0;
 const createdAt = (pod: ApiObject): number => new Date(pod.metadata.creationTimestamp ?? 0).getTime();
 
+const firstDifference = (a: readonly number[], b: readonly number[]): number =>
+  a.map((value, index) => value - (b[index] ?? 0)).find((difference) => difference !== 0) ?? 0;
+
+function sortByWorth(
+  pods: readonly ApiObject[],
+  now: Date | undefined,
+  crowd: ReadonlyMap<string, number> | undefined,
+): ApiObject[] {
+  const ranked = pods.map((pod) => ({ pod, worth: worth(pod, crowd), restarts: restartsOf(pod) }));
+  ranked.sort(
+    (a, b) =>
+      firstDifference(a.worth, b.worth) ||
+      (isReady(a.pod) ? byAge(a.pod, b.pod, readySince, now) : 0) ||
+      firstDifference(b.restarts, a.restarts) ||
+      byAge(a.pod, b.pod, createdAt, now) ||
+      ((a.pod.metadata.name ?? '') < (b.pod.metadata.name ?? '') ? -1 : 1),
+  );
+  return ranked.map(({ pod }) => pod);
+}
+
 /**
- * Pods in the order in which they are given up (`ActivePodsWithRanks`). `now`: ages are compared roughly, without it to the second.
- * `related`: those that count as its kind on a node.
+ * Pods in the order in which a set of replicas gives them up (`ActivePodsWithRanks`). `now`: ages are compared roughly, without it to
+ * the second. `related`: those that count as its kind on a node.
  */
 export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonly ApiObject[] = pods): ApiObject[] {
   const crowd = new Map<string, number>();
   for (const pod of related) crowd.set(nodeNameOf(pod), (crowd.get(nodeNameOf(pod)) ?? 0) + 1);
-  const ranked = pods.map((pod) => ({ pod, worth: worth(pod, crowd) }));
-  ranked.sort((a, b) => {
-    for (const [index, value] of a.worth.entries()) {
-      const other = b.worth[index] ?? 0;
-      if (value !== other) return value - other;
-    }
-    const byReadiness = isReady(a.pod) ? byAge(a.pod, b.pod, readySince, now) : 0;
-    const byHistory = byReadiness || restartsOf(b.pod) - restartsOf(a.pod) || byAge(a.pod, b.pod, createdAt, now);
-    if (byHistory !== 0) return byHistory;
-    return (a.pod.metadata.name ?? '') < (b.pod.metadata.name ?? '') ? -1 : 1;
-  });
-  return ranked.map(({ pod }) => pod);
+  return sortByWorth(pods, now, crowd);
 }
+
+/** Pods in the order in which a job gives them up: by their state and exact age, whatever stands beside them (`ActivePods`). */
+export const byState = (pods: readonly ApiObject[]): ApiObject[] => sortByWorth(pods, undefined, undefined);
 
 /** A pod that was deleted, as the cache will have it soon. */
 const dying = (pod: ApiObject): ApiObject => ({
@@ -151,6 +175,19 @@ export class OwnedPods {
     return this.all(owner).filter((pod) => isActive(pod) && !this.#deleted.has(pod.metadata.uid ?? ''));
   }
 
+  /** Counts a pod that was adopted as the owner's until the cache has seen it. */
+  took(owner: ApiObject, pod: ApiObject): void {
+    const { namespace, name, uid = '' } = pod.metadata;
+    const cached = this.#pods.get(`${namespace}/${name}`);
+    if (cached !== undefined && controllerOf(cached)?.uid === owner.metadata.uid) return;
+    this.#remember(owner.metadata.uid ?? '', uid, pod);
+  }
+
+  #remember(owner: string, uid: string, pod: ApiObject): void {
+    const known = this.#made.get(owner) ?? new Map<string, ApiObject>();
+    this.#made.set(owner, known.set(uid, pod));
+  }
+
   /** Makes a pod of the owner. @throws ApiError */
   async create(owner: ApiObject, pod: Plain): Promise<ApiObject> {
     const { uid = '', namespace = '' } = owner.metadata;
@@ -163,10 +200,7 @@ export class OwnedPods {
     const { name = '' } = made.metadata;
     this.#tell?.(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${name}`);
     const seen = this.#pods.get(`${namespace}/${name}`)?.metadata.uid === made.metadata.uid;
-    if (!seen) {
-      const known = this.#made.get(uid) ?? new Map<string, ApiObject>();
-      this.#made.set(uid, known.set(made.metadata.uid ?? '', made));
-    }
+    if (!seen) this.#remember(uid, made.metadata.uid ?? '', made);
     return made;
   }
 
@@ -201,7 +235,7 @@ export class OwnedPods {
 export const isTerminating = (error: unknown): boolean =>
   error instanceof ApiError && error.code === 403 && error.message.includes('because it is being terminated');
 
-/** How many are made at once at first, and at most: a namespace that refuses one is not asked for all. */
+/** How many are made at once at first, and at most in one go: a namespace that refuses one is not asked for all. */
 const FIRST_BATCH = 1;
 const BURST = 500;
 
@@ -209,14 +243,18 @@ const BURST = 500;
  * Does the same thing several times, in batches that double, and stops after a batch in which one failed (`slowStartBatch`).
  * @throws what the first of those threw
  */
-export async function inBatches(count: number, work: () => Promise<unknown>): Promise<void> {
-  let left = Math.min(count, BURST);
-  for (let size = FIRST_BATCH; left > 0; size *= 2) {
-    const now = Math.min(left, size);
-    const results = await Promise.allSettled(Array.from({ length: now }, () => work()));
+export async function inBatches(
+  count: number,
+  work: (index: number) => Promise<unknown>,
+  most: number = BURST,
+): Promise<void> {
+  const end = Math.min(count, most);
+  for (let size = FIRST_BATCH, done = 0; done < end; size *= 2) {
+    const batch = Array.from({ length: Math.min(end - done, size) }, (_, index) => done + index);
+    const results = await Promise.allSettled(batch.map(work));
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
-    left -= now;
+    done += batch.length;
   }
 }
 

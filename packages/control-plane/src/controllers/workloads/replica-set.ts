@@ -89,7 +89,8 @@ const setupOf =
     const sets = informer(resource);
     const pods = informer(PODS);
     const owned = new OwnedPods(api, pods, recorder(component));
-    const adoption = new Adoption(api, PODS, pods);
+    const taken = owned.took.bind(owned);
+    const adoption = new Adoption(api, { owners: resource, resource: PODS, objects: pods, taken });
     const setsIn = sets.index((set) => [namespaceOf(set)]);
     const siblings = sets.index((set) => {
       const owner = controllerOf(set);

@@ -1,59 +1,30 @@
-import { look, type Plain } from '../../../kinds/plain.ts';
+import { look, number } from '../../../kinds/plain.ts';
 import type { ApiObject } from '../../../object.ts';
 import { jsonEquals } from '../../../registry/object-text.ts';
 import { allowing } from '../../runtime/api.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
 import { keyOf, splitKey } from '../../runtime/informer.ts';
-import { controllerOf, isActive, isDying, isReady, namespaceOf, phaseOf } from '../../runtime/objects.ts';
+import { controllerOf, isDying, isTerminal, namespaceOf, phaseOf } from '../../runtime/objects.ts';
 import { CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS } from '../../runtime/resources.ts';
 import { Adoption } from '../adopt.ts';
-import { RevisionHistory } from '../history.ts';
-import { availability, isTerminating, minReadySecondsOf, OwnedPods } from '../pods.ts';
-import { daemonPod, HASH_LABEL, hashOf, type Placement, placementOn, revisionName, targetOf } from './node.ts';
-import { byAge, type DaemonPlan, type DaemonView, planPlacement, planUpdate } from './plan.ts';
+import { historyLimit, RevisionHistory, type Revisions } from '../history.ts';
+import { inBatches, isTerminating, OwnedPods } from '../pods.ts';
+import { daemonPod, HASH_LABEL, type Placement, placementOn, targetOf } from './node.ts';
+import { type DaemonPlan, type DaemonView, planPlacement, planUpdate } from './plan.ts';
+import { daemonStatus } from './status.ts';
 
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 15 * 60_000;
+/** How many pods are made, and deleted, in one go. */
+const BURST = 250;
 
 /** What of a node decides where daemons go: heartbeats change none of it. */
 const sameForDaemons = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
   jsonEquals(look(node, 'spec').taints, look(old, 'spec').taints);
 
-/** The status of a set with these pods (`updateDaemonSetStatus`). */
-export function daemonStatus(view: DaemonView): { status: Plain; lookAgainAt: Date | undefined } {
-  const { set, hash, now } = view;
-  const counts = { desired: 0, current: 0, misplaced: 0, ready: 0, updated: 0, available: 0 };
-  let lookAgainAt: Date | undefined;
-  for (const [node, { runs }] of view.placements) {
-    const pods = view.podsOn.get(node) ?? [];
-    if (runs) counts.desired++;
-    const [pod] = byAge(pods);
-    if (pod === undefined) continue;
-    if (!runs) {
-      counts.misplaced++;
-      continue;
-    }
-    counts.current++;
-    if (pod.metadata.labels?.[HASH_LABEL] === hash) counts.updated++;
-    if (!isReady(pod)) continue;
-    counts.ready++;
-    const { available, at } = availability(pod, minReadySecondsOf(set), now);
-    if (available) counts.available++;
-    else if (at !== undefined && (lookAgainAt === undefined || at < lookAgainAt)) lookAgainAt = at;
-  }
-  const status = {
-    observedGeneration: set.metadata.generation ?? 0,
-    desiredNumberScheduled: counts.desired,
-    currentNumberScheduled: counts.current,
-    numberMisscheduled: counts.misplaced,
-    numberReady: counts.ready,
-    updatedNumberScheduled: counts.updated,
-    numberAvailable: counts.available,
-    numberUnavailable: counts.desired - counts.available,
-  };
-  return { status, lookAgainAt };
-}
+/** What the template of a revision is called; a revision that nobody labelled yet, by its own name. */
+const hashOf = ({ metadata: { labels, name = '' } }: ApiObject): string => labels?.[HASH_LABEL] ?? name;
 
 function setup({ api, clock, informer, queue, recorder }: ControllerContext): void {
   const sets = informer(DAEMON_SETS);
@@ -61,28 +32,33 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   const pods = informer(PODS);
   const tell = recorder('daemonset-controller');
   const owned = new OwnedPods(api, pods, tell);
-  const adoption = new Adoption(api, PODS, pods);
-  const history = new RevisionHistory(api, informer(CONTROLLER_REVISIONS));
+  const taken = owned.took.bind(owned);
+  const adoption = new Adoption(api, { owners: DAEMON_SETS, resource: PODS, objects: pods, taken });
+  const revisions = informer(CONTROLLER_REVISIONS);
+  const history = new RevisionHistory(api, DAEMON_SETS, revisions, HASH_LABEL);
   const setsIn = sets.index((set) => [namespaceOf(set)]);
   /** When the pod of a set on a node failed last, and how often in a row. */
   const failures = new Map<string, { count: number; at: number }>();
 
-  const viewOf = (set: ApiObject): DaemonView => {
+  const podsOf = (set: ApiObject): ApiObject[] => owned.all(set).filter((pod) => adoption.selects(set, pod));
+
+  const viewOf = (set: ApiObject, hash: string): DaemonView => {
     const podsOn = new Map<string, ApiObject[]>();
-    for (const pod of owned.all(set)) {
+    for (const pod of podsOf(set)) {
       const target = targetOf(pod);
+      if (target === undefined || (isTerminal(pod) && isDying(pod))) continue;
       const known = podsOn.get(target);
       if (known === undefined) podsOn.set(target, [pod]);
       else known.push(pod);
     }
     const placements = new Map<string, Placement>();
     for (const node of nodes.all()) placements.set(node.metadata.name ?? '', placementOn(set, node));
-    return { set, hash: hashOf(set), podsOn, placements, now: clock.now() };
+    return { set, hash, podsOn, placements, now: clock.now() };
   };
 
-  /** Whether a failed pod may be replaced now; the wait doubles with every failure. */
+  /** Whether a failed pod may be replaced now; the wait doubles with every failure, and starts anew with a change of the set. */
   const mayReplace = (key: string, set: ApiObject, pod: ApiObject): boolean => {
-    const id = `${set.metadata.uid}/${targetOf(pod)}`;
+    const id = `${set.metadata.uid}/${number(look(set, 'status'), 'observedGeneration') ?? 0}/${targetOf(pod)}`;
     const now = clock.now().getTime();
     const { count, at } = failures.get(id) ?? { count: 0, at: 0 };
     const wait = count === 0 ? 0 : Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (count - 1));
@@ -94,30 +70,67 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     return true;
   };
 
-  const carryOut = async (key: string, set: ApiObject, plan: DaemonPlan): Promise<void> => {
-    for (const node of plan.create) {
-      try {
-        await owned.create(set, daemonPod(set, node));
-      } catch (error) {
-        if (isTerminating(error)) return;
-        throw error;
-      }
-    }
-    for (const pod of plan.delete) {
-      if (plan.ended.includes(pod)) {
-        const failed = phaseOf(pod) === 'Failed';
-        if (failed && !mayReplace(key, set, pod)) continue;
-        const { namespace, name } = pod.metadata;
-        const about = `daemon pod ${namespace}/${name} on node ${targetOf(pod)}`;
-        if (failed) tell(set, 'Warning', 'FailedDaemonPod', `Found failed ${about}, will try to kill it`);
-        else tell(set, 'Normal', 'SucceededDaemonPod', `Found succeeded ${about}, will try to delete it`);
-      }
-      await owned.delete(pod, set);
+  /** Whether a pod goes now; of one that ended it is told. */
+  const isDue = (key: string, set: ApiObject, pod: ApiObject, plan: DaemonPlan): boolean => {
+    if (!plan.ended.includes(pod)) return true;
+    const failed = phaseOf(pod) === 'Failed';
+    if (failed && !mayReplace(key, set, pod)) return false;
+    const { namespace, name } = pod.metadata;
+    const about = `daemon pod ${namespace}/${name} on node ${targetOf(pod)}`;
+    if (failed) tell(set, 'Warning', 'FailedDaemonPod', `Found failed ${about}, will try to kill it`);
+    else tell(set, 'Normal', 'SucceededDaemonPod', `Found succeeded ${about}, will try to delete it`);
+    return true;
+  };
+
+  const create = async (set: ApiObject, hash: string, plan: DaemonPlan): Promise<void> => {
+    try {
+      const make = (index: number) => owned.create(set, daemonPod(set, hash, plan.create[index] ?? ''));
+      await inBatches(plan.create.length, make, BURST);
+    } catch (error) {
+      // A namespace on its way out takes no pods, and will take the set with it.
+      if (!isTerminating(error)) throw error;
     }
   };
 
-  const report = async (key: string, set: ApiObject): Promise<void> => {
-    const { status, lookAgainAt } = daemonStatus(viewOf(set));
+  /** Both are tried, whichever fails. */
+  const carryOut = async (key: string, { set, hash }: DaemonView, plan: DaemonPlan): Promise<void> => {
+    const surplus = plan.delete.filter((pod) => isDue(key, set, pod, plan)).slice(0, BURST);
+    const results = await Promise.allSettled([
+      create(set, hash, plan),
+      ...surplus.map((pod) => owned.delete(pod, set)),
+    ]);
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  };
+
+  /** Of one template there is one revision, by whose name its pods go; and each has its name in a label. */
+  const tidy = async (set: ApiObject, { current, duplicates, old }: Revisions): Promise<void> => {
+    for (const { metadata } of [current, ...old]) {
+      const { namespace, name, labels } = metadata;
+      if (labels?.[HASH_LABEL] !== undefined) continue;
+      const patch = { metadata: { labels: { [HASH_LABEL]: name } } };
+      await allowing(api.patch(CONTROLLER_REVISIONS, { namespace, name }, patch), 404);
+    }
+    if (duplicates.length === 0) return;
+    const hash = hashOf(current);
+    for (const { metadata } of podsOf(set)) {
+      const { namespace, name, labels } = metadata;
+      if (labels?.[HASH_LABEL] === hash) continue;
+      await allowing(api.patch(PODS, { namespace, name }, { metadata: { labels: { [HASH_LABEL]: hash } } }), 404);
+    }
+    await history.forget(duplicates);
+  };
+
+  /** Forgets the oldest templates beyond the set's limit, but none that a pod is of. */
+  const cleanUp = async (set: ApiObject, { old }: Revisions): Promise<void> => {
+    const live = new Set(podsOf(set).map((pod) => pod.metadata.labels?.[HASH_LABEL]));
+    const idle = old.filter((revision) => !live.has(hashOf(revision)));
+    await history.forget(idle.slice(0, Math.max(0, old.length - historyLimit(set))));
+  };
+
+  const report = async (key: string, view: DaemonView): Promise<void> => {
+    const { set } = view;
+    const { status, lookAgainAt } = daemonStatus(view);
     if (lookAgainAt !== undefined) work.addAt(key, lookAgainAt);
     const old = look(set, 'status');
     if (Object.entries(status).every(([field, value]) => (old[field] ?? 0) === value)) return;
@@ -126,16 +139,21 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
 
   const work = queue(async (key) => {
     const set = sets.get(key);
-    if (set === undefined) return;
-    if (!isDying(set)) {
-      await adoption.claim(set, isActive);
-      await history.keep(set, revisionName(set));
-      await carryOut(key, set, planPlacement(viewOf(set)));
-      await carryOut(key, set, planUpdate(viewOf(set)));
-      const used = owned.all(set).map((pod) => `${set.metadata.name}-${pod.metadata.labels?.[HASH_LABEL]}`);
-      await history.cleanUp(set, new Set(used).add(revisionName(set)));
+    // Of a set on its way out nobody can say how many pods it should have.
+    if (set === undefined || isDying(set)) return;
+    const known = await history.keep(set);
+    await tidy(set, known);
+    const hash = hashOf(known.current);
+    try {
+      await adoption.claim(set);
+      const view = viewOf(set, hash);
+      await carryOut(key, view, planPlacement(view));
+      const next = viewOf(set, hash);
+      await carryOut(key, next, planUpdate(next));
+      await cleanUp(set, known);
+    } finally {
+      await report(key, viewOf(set, hash));
     }
-    await report(key, set);
   });
 
   sets.onChange(({ type, object }) => {
@@ -148,6 +166,14 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     for (const pod of old === undefined ? [object] : [object, old]) {
       const owner = controllerOf(pod);
       if (owner?.kind === 'DaemonSet') work.add(`${namespaceOf(pod)}/${owner.name}`);
+    }
+    if (type === 'deleted' || controllerOf(object) !== undefined) return;
+    for (const set of setsIn(namespaceOf(object))) if (adoption.selects(set, object)) work.add(keyOf(set));
+  });
+  revisions.onChange(({ type, object, old }) => {
+    for (const revision of old === undefined ? [object] : [object, old]) {
+      const owner = controllerOf(revision);
+      if (owner?.kind === 'DaemonSet' && type !== 'added') work.add(`${namespaceOf(revision)}/${owner.name}`);
     }
     if (type === 'deleted' || controllerOf(object) !== undefined) return;
     for (const set of setsIn(namespaceOf(object))) if (adoption.selects(set, object)) work.add(keyOf(set));

@@ -1,11 +1,11 @@
-import { child, items, look, type Plain, text } from '../../../kinds/plain.ts';
+import { child, items, look, type Plain, strings, text } from '../../../kinds/plain.ts';
 import type { ApiObject } from '../../../object.ts';
 import { copyJson } from '../../../registry/object-text.ts';
 import { nodeNameOf } from '../../runtime/objects.ts';
 import { isNamed, tolerates } from '../../scheduler/fit.ts';
-import { templateHash } from '../hash.ts';
 import { podOf } from '../pods.ts';
 
+/** Under which label a pod and a revision have the hash of their template. */
 export const HASH_LABEL = 'controller-revision-hash';
 const GENERATION_LABEL = 'pod-template-generation';
 const GENERATION = 'deprecated.daemonset.template.generation';
@@ -22,52 +22,54 @@ const TOLERATIONS: readonly Plain[] = [
 ];
 const NETWORK: Plain = { key: 'node.kubernetes.io/network-unavailable', operator: 'Exists', effect: 'NoSchedule' };
 
-export const hashOf = (set: ApiObject): string => templateHash(look(set, 'spec', 'template'));
+const isAlike = (one: Plain, other: Plain): boolean =>
+  ['key', 'operator', 'effect', 'value'].every((field) => text(one, field) === text(other, field));
 
-export const revisionName = (set: ApiObject): string => `${set.metadata.name}-${hashOf(set)}`;
-
-/** Own tolerations of the template, and those that it does not have of every daemon's. */
+/** The template's tolerations and every daemon's; of a like one that ends after a while, every daemon's own stands in its place. */
 function tolerationsOf(spec: Plain): Plain[] {
-  const own = items(spec, 'tolerations');
   const all = spec.hostNetwork === true ? [...TOLERATIONS, NETWORK] : TOLERATIONS;
-  const added = all.filter(
-    ({ key, operator, effect }) =>
-      !own.some((one) => one.key === key && one.operator === operator && one.effect === effect),
-  );
-  return [...own, ...added];
+  const own = items(spec, 'tolerations').map((one) => all.find((daemons) => isAlike(one, daemons)) ?? one);
+  return [...own, ...all.filter((daemons) => !own.includes(daemons))];
 }
 
-/** The pod of a set for one node: bound to it by affinity, which the scheduler carries out. */
-export function daemonPod(set: ApiObject, node: string): Plain {
+/** The number of the template that a set has come to, in the form of a label; undefined where the annotation is none. */
+function generationOf(set: ApiObject): string | undefined {
+  const value = set.metadata.annotations?.[GENERATION] ?? '';
+  return /^[+-]?\d+$/.test(value) ? BigInt(value.replace('+', '')).toString() : undefined;
+}
+
+/** Whether a pod is of the set's template: by its hash, or by its number as in former times. */
+export function isUpdated(set: ApiObject, hash: string, { metadata: { labels = {} } }: ApiObject): boolean {
+  const generation = generationOf(set);
+  return labels[HASH_LABEL] === hash || (generation !== undefined && labels[GENERATION_LABEL] === generation);
+}
+
+/** The pod of a set for one node: bound to it by affinity, which the scheduler carries out. `hash`: of its template. */
+export function daemonPod(set: ApiObject, hash: string, node: string): Plain {
   const pod = copyJson(podOf(set, look(set, 'spec', 'template')));
   const meta = child(pod, 'metadata');
-  const generation = set.metadata.annotations?.[GENERATION] ?? '1';
-  meta.labels = { ...look(meta, 'labels'), [HASH_LABEL]: hashOf(set), [GENERATION_LABEL]: generation };
+  const generation = generationOf(set);
+  const labels = { ...look(meta, 'labels'), [HASH_LABEL]: hash };
+  meta.labels = generation === undefined ? labels : { ...labels, [GENERATION_LABEL]: generation };
   const spec = child(pod, 'spec');
   const affinity = child(child(spec, 'affinity'), 'nodeAffinity');
+  // Which nodes the template asks for was looked at already: what is left to say is which of them this pod is for.
   const matchFields = [{ key: 'metadata.name', operator: 'In', values: [node] }];
-  const required = affinity.requiredDuringSchedulingIgnoredDuringExecution;
-  const terms = items(required, 'nodeSelectorTerms');
-  // The node is added to each of the template's own terms, since one of them has to be met.
-  affinity.requiredDuringSchedulingIgnoredDuringExecution = {
-    nodeSelectorTerms: terms.length === 0 ? [{ matchFields }] : terms.map((term) => ({ ...term, matchFields })),
-  };
+  affinity.requiredDuringSchedulingIgnoredDuringExecution = { nodeSelectorTerms: [{ matchFields }] };
   spec.tolerations = tolerationsOf(spec);
   return pod;
 }
 
-/** The node that a daemon's pod is meant for, bound or not. */
-export function targetOf(pod: ApiObject): string {
+/** The node that a daemon's pod is meant for, bound or not; undefined when it does not say. */
+export function targetOf(pod: ApiObject): string | undefined {
   const bound = nodeNameOf(pod);
   if (bound !== '') return bound;
   const required = look(pod, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution');
-  for (const term of items(required, 'nodeSelectorTerms')) {
-    for (const field of items(term, 'matchFields')) {
-      const { values } = field;
-      if (text(field, 'key') === 'metadata.name' && Array.isArray(values)) return String(values[0]);
-    }
-  }
-  return '';
+  const named = items(required, 'nodeSelectorTerms')
+    .flatMap((term) => items(term, 'matchFields'))
+    .find((field) => text(field, 'key') === 'metadata.name' && text(field, 'operator') === 'In');
+  const names = strings(named, 'values');
+  return names.length === 1 ? names[0] : undefined;
 }
 
 /** Whether a set's pod should be made on a node, and whether one that is there may stay. */

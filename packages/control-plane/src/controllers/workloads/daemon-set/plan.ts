@@ -1,19 +1,22 @@
 import { look } from '../../../kinds/plain.ts';
 import type { ApiObject } from '../../../object.ts';
-import { isDying, isReady, phaseOf, scaled } from '../../runtime/objects.ts';
+import { isDying, isReady, nodeNameOf, phaseOf, scaled } from '../../runtime/objects.ts';
 import { availability, minReadySecondsOf } from '../pods.ts';
-import { HASH_LABEL, type Placement } from './node.ts';
+import { HASH_LABEL, isUpdated, type Placement } from './node.ts';
 
 /** A set, its pods by the node that they are meant for, and what the set wants of each node. */
 export interface DaemonView {
   readonly set: ApiObject;
+  /** Of the set's template. */
   readonly hash: string;
+  /** Without those that have ended and been deleted: whoever holds them back, they are no matter of the set's any more. */
   readonly podsOn: ReadonlyMap<string, readonly ApiObject[]>;
   readonly placements: ReadonlyMap<string, Placement>;
   readonly now: Date;
 }
 
 export interface DaemonPlan {
+  /** Names of nodes. */
   readonly create: readonly string[];
   readonly delete: readonly ApiObject[];
   /** Pods among those that ended, to be told of. */
@@ -21,47 +24,52 @@ export interface DaemonPlan {
 }
 
 const createdAt = (pod: ApiObject): number => new Date(pod.metadata.creationTimestamp ?? 0).getTime();
-const PHASES = ['Failed', 'Unknown', 'Pending', 'Running'];
 
 /** The oldest first, bound before unbound. */
-export const byAge = (pods: readonly ApiObject[]): ApiObject[] =>
-  [...pods].sort((a, b) => {
-    const bound = (pod: ApiObject): number => (look(pod, 'spec').nodeName === undefined ? 1 : 0);
-    return (
-      bound(a) - bound(b) || createdAt(a) - createdAt(b) || PHASES.indexOf(phaseOf(b)) - PHASES.indexOf(phaseOf(a))
-    );
-  });
-
-const isNew = ({ hash }: DaemonView, pod: ApiObject): boolean => pod.metadata.labels?.[HASH_LABEL] === hash;
+export const byAge = (pods: readonly ApiObject[]): ApiObject[] => {
+  const isBound = (pod: ApiObject): number => (nodeNameOf(pod) === '' ? 1 : 0);
+  const byName = (a: ApiObject, b: ApiObject): number => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
+  return [...pods].sort((a, b) => isBound(a) - isBound(b) || createdAt(a) - createdAt(b) || byName(a, b));
+};
 
 const isAvailable = ({ set, now }: DaemonView, pod: ApiObject): boolean =>
-  !isDying(pod) && availability(pod, minReadySecondsOf(set), now).available;
+  availability(pod, minReadySecondsOf(set), now).available;
 
 const desired = ({ placements }: DaemonView): number => [...placements.values()].filter(({ runs }) => runs).length;
 
-/** How many pods may be missing, and how many may stand beside an old one; either is at least one. */
-function limits(view: DaemonView): { unavailable: number; surge: number } {
-  const { type, rollingUpdate } = look(view.set, 'spec', 'updateStrategy');
+/** How many of so many pods may be missing, and how many may stand beside an old one; either is at least one. */
+function limits({ set }: DaemonView, wanted: number): { unavailable: number; surge: number } {
+  const { type, rollingUpdate } = look(set, 'spec', 'updateStrategy');
   const { maxUnavailable = 1, maxSurge = 0 } = look({ rollingUpdate }, 'rollingUpdate');
   if (type !== 'RollingUpdate') return { unavailable: 0, surge: 0 };
-  const wanted = desired(view);
   const surge = scaled(maxSurge, wanted, true);
   const unavailable = scaled(maxUnavailable, wanted, true);
   return { surge, unavailable: wanted > 0 && surge === 0 && unavailable === 0 ? 1 : unavailable };
 }
 
+/** Whether a node may have a pod beside another one at all. */
+const allowsSurge = (view: DaemonView): boolean => limits(view, 1).surge > 0;
+
 /** Which of a node's running pods are too many: one stays, with a surge one of each template until the new one is available. */
 function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[] {
   const sorted = byAge(running);
-  if (limits(view).surge === 0) return sorted.slice(1);
-  const fresh = sorted.find((pod) => isNew(view, pod));
-  const old = sorted.find((pod) => !isNew(view, pod));
+  if (!allowsSurge(view)) return sorted.slice(1);
+  const isNew = (pod: ApiObject): boolean => pod.metadata.labels?.[HASH_LABEL] === view.hash;
+  const fresh = sorted.find(isNew);
+  const old = sorted.find((pod) => !isNew(pod));
   const surplus = sorted.filter((pod) => pod !== fresh && pod !== old);
   if (fresh !== undefined && old !== undefined && (!isReady(old) || isAvailable(view, fresh))) surplus.push(old);
   return surplus;
 }
 
-/** Pods where there should be one, and none where there should not. */
+/** Pods that wait for a node which is not there: nobody but their set gives them up. */
+function waitingForNobody({ podsOn, placements }: DaemonView): ApiObject[] {
+  return [...podsOn]
+    .filter(([node]) => !placements.has(node))
+    .flatMap(([, pods]) => pods.filter((pod) => nodeNameOf(pod) === '' && !isDying(pod)));
+}
+
+/** Pods where there should be one, and none where there should not (`podsShouldBeOnNode`). */
 export function planPlacement(view: DaemonView): DaemonPlan {
   const create: string[] = [];
   const gone: ApiObject[] = [];
@@ -75,37 +83,38 @@ export function planPlacement(view: DaemonView): DaemonPlan {
       const running = live.filter((pod) => !over.includes(pod));
       ended.push(...over);
       gone.push(...over, ...surplusOn(view, running));
-      if (limits(view).surge > 0 && runs && running.length === 0) create.push(node);
+      if (allowsSurge(view) && runs && running.length === 0) create.push(node);
     } else gone.push(...pods.filter((pod) => !isDying(pod)));
   }
-  return { create, delete: gone, ended };
+  return { create, delete: [...gone, ...waitingForNobody(view)], ended };
 }
 
 /** The old and the new pod of a node; undefined where there are more of one kind. */
 function pairOn(view: DaemonView, pods: readonly ApiObject[]): { fresh?: ApiObject; old?: ApiObject } | undefined {
   const live = pods.filter((pod) => !isDying(pod));
-  const fresh = live.filter((pod) => isNew(view, pod));
-  const old = live.filter((pod) => !isNew(view, pod));
-  if (fresh.length > 1 || old.length > 1) return undefined;
-  return {
-    ...(fresh[0] === undefined ? {} : { fresh: fresh[0] }),
-    ...(old[0] === undefined ? {} : { old: old[0] }),
-  };
+  const [fresh, ...others] = live.filter((pod) => isUpdated(view.set, view.hash, pod));
+  const [old, ...more] = live.filter((pod) => !isUpdated(view.set, view.hash, pod));
+  if (others.length + more.length > 0) return undefined;
+  return { ...(fresh && { fresh }), ...(old && { old }) };
+}
+
+/** Every node that has a pod, or should have one. */
+function* nodesOf({ podsOn, placements }: DaemonView): Generator<readonly [string, readonly ApiObject[]]> {
+  yield* podsOn;
+  for (const [node, { runs }] of placements) if (runs && !podsOn.has(node)) yield [node, []];
 }
 
 function replaceInPlace(view: DaemonView, unavailable: number): DaemonPlan {
   let down = 0;
   const broken: ApiObject[] = [];
   const candidates: ApiObject[] = [];
-  for (const [node, { runs }] of view.placements) {
-    const pair = pairOn(view, view.podsOn.get(node) ?? []);
-    const { fresh, old } = pair ?? {};
-    if (!runs && fresh === undefined && old === undefined) continue;
-    if (old === undefined) {
-      if (fresh === undefined || !isAvailable(view, fresh)) down++;
-    } else if (fresh !== undefined) down++;
-    else if (isAvailable(view, old)) candidates.push(old);
-    else {
+  for (const [, pods] of nodesOf(view)) {
+    const { fresh, old } = pairOn(view, pods) ?? {};
+    // None, or more than should be: that is mended elsewhere, and the node is without a pod until then.
+    if ((fresh === undefined) === (old === undefined)) down++;
+    else if (fresh !== undefined) down += isAvailable(view, fresh) ? 0 : 1;
+    else if (old !== undefined && isAvailable(view, old)) candidates.push(old);
+    else if (old !== undefined) {
       broken.push(old);
       down++;
     }
@@ -121,9 +130,7 @@ function replaceBeside(view: DaemonView, surge: number): DaemonPlan {
   const misplaced: ApiObject[] = [];
   const allowed: string[] = [];
   const candidates: string[] = [];
-  for (const [node, { runs }] of view.placements) {
-    const pods = view.podsOn.get(node) ?? [];
-    if (pods.length === 0) continue;
+  for (const [node, pods] of view.podsOn) {
     const pair = pairOn(view, pods);
     if (pair === undefined) {
       surging++;
@@ -132,14 +139,16 @@ function replaceBeside(view: DaemonView, surge: number): DaemonPlan {
     const { fresh, old } = pair;
     const counted = old ?? fresh;
     if (counted !== undefined && isAvailable(view, counted)) available++;
-    if (old === undefined) continue;
+    const placement = view.placements.get(node);
+    // Pods of a node that has gone go with it.
+    if (old === undefined || placement === undefined) continue;
     if (fresh !== undefined) {
       if (isAvailable(view, fresh)) gone.push(old);
       else surging++;
     } else if (!isAvailable(view, old)) {
-      if (runs) allowed.push(node);
+      if (placement.runs) allowed.push(node);
       else gone.push(old);
-    } else if (runs) candidates.push(node);
+    } else if (placement.runs) candidates.push(node);
     else misplaced.push(old);
   }
   const deletable = Math.max(0, available - desired(view));
@@ -153,6 +162,6 @@ function replaceBeside(view: DaemonView, surge: number): DaemonPlan {
 /** Which pods of an old template may be replaced now (`rollingUpdate`). */
 export function planUpdate(view: DaemonView): DaemonPlan {
   if (look(view.set, 'spec', 'updateStrategy').type !== 'RollingUpdate') return { create: [], delete: [], ended: [] };
-  const { surge, unavailable } = limits(view);
+  const { surge, unavailable } = limits(view, desired(view));
   return surge === 0 ? replaceInPlace(view, unavailable) : replaceBeside(view, surge);
 }

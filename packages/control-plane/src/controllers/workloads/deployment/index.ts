@@ -34,7 +34,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   const replicaSets = informer(REPLICA_SETS);
   const pods = informer(PODS);
   const tell = recorder('deployment-controller');
-  const adoption = new Adoption(api, REPLICA_SETS, replicaSets);
+  const adoption = new Adoption(api, { owners: DEPLOYMENTS, resource: REPLICA_SETS, objects: replicaSets });
   const podsOf = pods.index((pod) => {
     const owner = controllerOf(pod);
     return owner === undefined ? [] : [owner.uid];

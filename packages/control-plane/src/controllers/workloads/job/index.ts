@@ -43,7 +43,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   const pods = informer(PODS);
   const tell = recorder('job-controller');
   const owned = new OwnedPods(api, pods, tell);
-  const adoption = new Adoption(api, PODS, pods);
+  const adoption = new Adoption(api, { owners: JOBS, resource: PODS, objects: pods });
   const backoffs = new Map<string, Backoff>();
   /** Failed pods that the backoff knows: their finalizer may be gone from the cache only later. */
   const known = new Map<string, Set<string>>();

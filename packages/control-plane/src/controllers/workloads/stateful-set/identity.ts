@@ -1,7 +1,6 @@
 import { items, look, number, type Plain, text } from '../../../kinds/plain.ts';
 import type { ApiObject } from '../../../object.ts';
 import { copyJson } from '../../../registry/object-text.ts';
-import { templateHash } from '../hash.ts';
 import { podOf, replicasOf } from '../pods.ts';
 
 export const REVISION_LABEL = 'controller-revision-hash';
@@ -21,10 +20,6 @@ export const firstOrdinal = (set: ApiObject): number => number(look(set, 'spec',
 /** Whether a number is one that the set has now. */
 export const inRange = (set: ApiObject, ordinal: number): boolean =>
   ordinal >= firstOrdinal(set) && ordinal < firstOrdinal(set) + replicasOf(set);
-
-/** The revision of a set's template: the name of the ControllerRevision that keeps it. */
-export const revisionName = (set: ApiObject): string =>
-  `${set.metadata.name}-${templateHash(look(set, 'spec', 'template'))}`;
 
 export const revisionOfPod = (pod: ApiObject): string => pod.metadata.labels?.[REVISION_LABEL] ?? '';
 

@@ -1,4 +1,4 @@
-import { look, type Plain, text } from '../../../kinds/plain.ts';
+import { look, number, type Plain, text } from '../../../kinds/plain.ts';
 import type { ApiObject } from '../../../object.ts';
 import { allowing } from '../../runtime/api.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
@@ -6,29 +6,42 @@ import { keyOf, splitKey } from '../../runtime/informer.ts';
 import { controllerOf, isDying, namespaceOf, phaseOf } from '../../runtime/objects.ts';
 import { CLAIMS, CONTROLLER_REVISIONS, PODS, STATEFUL_SETS } from '../../runtime/resources.ts';
 import { Adoption } from '../adopt.ts';
-import { RevisionHistory } from '../history.ts';
+import { historyLimit, RevisionHistory, type Revisions } from '../history.ts';
 import { countPods, isTerminating, minReadySecondsOf, OwnedPods, replicasOf } from '../pods.ts';
 import { StatefulClaims } from './claims.ts';
-import { missingIdentity, ordinalOf, revisionName, revisionOfPod, statefulPod } from './identity.ts';
+import { missingIdentity, ordinalOf, revisionOfPod, statefulPod } from './identity.ts';
 import { isRunningAndReady, planStatefulSet } from './plan.ts';
 
-/** The revision that the set comes from; its newest where it has none, or lost it. */
-const currentRevision = (set: ApiObject): string => text(look(set, 'status'), 'currentRevision') || revisionName(set);
+/** Under which label a revision of a set has the hash of its template. */
+const HASH_LABEL = 'controller.kubernetes.io/hash';
 
-/** Names of the revisions that a set or its pods still are. */
-function revisionsInUse(set: ApiObject, pods: readonly ApiObject[]): Set<string> {
-  const used = new Set(pods.map(revisionOfPod));
-  return used.add(revisionName(set)).add(currentRevision(set));
+/** Names of the revision that a set comes from and of the one that it goes to: of its template. */
+export interface SetRevisions {
+  readonly current: string;
+  readonly update: string;
+}
+
+/** Of a set on its way out no revision is made any more. */
+const namesIn = (set: ApiObject): SetRevisions => ({
+  current: text(look(set, 'status'), 'currentRevision'),
+  update: text(look(set, 'status'), 'updateRevision'),
+});
+
+/** Where the set comes from is where it goes to, if it never came from anywhere or nobody knows that template any more. */
+function revisionsOf(set: ApiObject, { current: update, duplicates, old }: Revisions): SetRevisions {
+  const known = new Set([update, ...duplicates, ...old].map(({ metadata }) => metadata.name ?? ''));
+  const name = update.metadata.name ?? '';
+  const current = text(look(set, 'status'), 'currentRevision');
+  return { current: known.has(current) ? current : name, update: name };
 }
 
 /** The status of a set with these pods (`updateStatus`, `completeRollingUpdate`). */
 export function statefulStatus(
   set: ApiObject,
+  { current, update }: SetRevisions,
   pods: readonly ApiObject[],
   now: Date,
 ): { status: Plain; lookAgainAt: Date | undefined } {
-  const update = revisionName(set);
-  const current = currentRevision(set);
   const created = pods.filter((pod) => phaseOf(pod) !== '');
   const { ready, available, lookAgainAt } = countPods(created.filter(isRunningAndReady), minReadySecondsOf(set), now);
   const of = (revision: string): number =>
@@ -48,7 +61,7 @@ export function statefulStatus(
     updatedReplicas: updated,
     currentRevision: isDone ? update : current,
     updateRevision: update,
-    collisionCount: 0,
+    collisionCount: number(look(set, 'status'), 'collisionCount') ?? 0,
   };
   return { status, lookAgainAt };
 }
@@ -57,10 +70,11 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   const sets = informer(STATEFUL_SETS);
   const pods = informer(PODS);
   const tell = recorder('statefulset-controller');
-  const history = new RevisionHistory(api, informer(CONTROLLER_REVISIONS));
+  const history = new RevisionHistory(api, STATEFUL_SETS, informer(CONTROLLER_REVISIONS), HASH_LABEL);
   const claims = new StatefulClaims(api, informer(CLAIMS), tell);
   const owned = new OwnedPods(api, pods);
-  const adoption = new Adoption(api, PODS, pods);
+  const taken = owned.took.bind(owned);
+  const adoption = new Adoption(api, { owners: STATEFUL_SETS, resource: PODS, objects: pods, taken });
   const setsIn = sets.index((set) => [namespaceOf(set)]);
 
   /** Does something to a pod, and says on its set how it went. */
@@ -107,8 +121,15 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     }
   };
 
-  const report = async (key: string, set: ApiObject, all: readonly ApiObject[]): Promise<void> => {
-    const { status, lookAgainAt } = statefulStatus(set, all, clock.now());
+  /** Forgets the oldest templates that nothing is made from any more, beyond the set's limit. */
+  const cleanUp = async (set: ApiObject, { old }: Revisions, live: SetRevisions): Promise<void> => {
+    const used = new Set(owned.all(set).map(revisionOfPod)).add(live.current).add(live.update);
+    const idle = old.filter(({ metadata }) => !used.has(metadata.name ?? ''));
+    await history.forget(idle.slice(0, Math.max(0, idle.length - historyLimit(set))));
+  };
+
+  const report = async (key: string, set: ApiObject, names: SetRevisions): Promise<void> => {
+    const { status, lookAgainAt } = statefulStatus(set, names, owned.all(set), clock.now());
     if (lookAgainAt !== undefined) work.addAt(key, lookAgainAt);
     const old = look(set, 'status');
     if (Object.entries(status).every(([field, value]) => (old[field] ?? 0) === value)) return;
@@ -118,18 +139,19 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   const work = queue(async (key) => {
     const set = sets.get(key);
     if (set === undefined) return;
-    if (!isDying(set)) {
+    if (isDying(set)) return report(key, set, namesIn(set));
+    const known = await history.keep(set);
+    const names = revisionsOf(set, known);
+    try {
       await adoption.claim(set, (pod) => ordinalOf(set, pod) >= 0);
-      const all = owned.all(set);
-      const update = revisionName(set);
-      await history.keep(set, update);
-      await mend(set, all);
-      const plan = planStatefulSet({ set, pods: all, current: currentRevision(set), update, now: clock.now() });
+      await mend(set, owned.all(set));
+      const plan = planStatefulSet({ set, pods: owned.all(set), ...names, now: clock.now() });
       for (const { ordinal, revision } of plan.create) await create(set, ordinal, revision);
       for (const pod of plan.delete) await told('Delete', set, pod.metadata.name ?? '', owned.delete(pod));
-      await history.cleanUp(set, revisionsInUse(set, all));
+      await cleanUp(set, known, names);
+    } finally {
+      await report(key, set, names);
     }
-    await report(key, set, owned.all(set));
   });
 
   sets.onChange(({ type, object }) => {

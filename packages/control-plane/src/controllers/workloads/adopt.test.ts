@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import type { ApiObject } from '../../object.ts';
+import { Api } from '../runtime/api.ts';
+import { Informer, withoutManagedFields } from '../runtime/informer.ts';
+import { PODS, REPLICA_SETS } from '../runtime/resources.ts';
+import { settle, TestClock, TestPlane } from '../testing.ts';
+import { Adoption } from './adopt.ts';
+
+const owner: ApiObject = {
+  apiVersion: 'apps/v1',
+  kind: 'ReplicaSet',
+  metadata: { name: 'web', namespace: 'default', uid: 'u1' },
+  spec: { selector: { matchLabels: { app: 'web' } } },
+};
+const orphan = {
+  metadata: { name: 'p', namespace: 'default', uid: 'p1', labels: { app: 'web' }, resourceVersion: '1' },
+};
+
+test.each([
+  ['is on its way out', { ...owner.metadata, deletionTimestamp: 'T' }, 'default/web has just been deleted at T'],
+  [
+    'is another one of its name',
+    { ...owner.metadata, uid: 'u2' },
+    'original ReplicaSet default/web is gone: got uid u2, wanted u1',
+  ],
+])('an owner of which the cache does not know yet that it %s takes nothing', async (_name, metadata, message) => {
+  const patched: string[] = [];
+  const json = { 'content-type': 'application/json' };
+  const api = new Api({
+    async handle({ method, path, query }) {
+      if (method === 'PATCH') patched.push(path);
+      if (query.has('watch')) return { status: 500, headers: json, body: '{}' };
+      const list = { apiVersion: 'v1', kind: 'PodList', metadata: { resourceVersion: '1' }, items: [orphan] };
+      const body = path.endsWith('/pods') ? list : { ...owner, metadata };
+      return { status: 200, headers: json, body: JSON.stringify(body) };
+    },
+  });
+  const pods = new Informer(api, new TestClock(), PODS, withoutManagedFields);
+  const ended = new AbortController();
+  const adoption = new Adoption(api, { owners: REPLICA_SETS, resource: PODS, objects: pods });
+  await pods.start(ended.signal);
+  ended.abort();
+  await expect(adoption.claim(owner)).rejects.toThrow(message);
+  await settle();
+  expect(patched).toEqual([]);
+});
+
+test('what is taken keeps its other owners, and what is given up as well', async () => {
+  await using plane = await TestPlane.start('replicaset');
+  const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'other', uid: 'x' };
+  const metadata = { name: 'p', labels: { app: 'web' }, ownerReferences: [other] };
+  const spec = { containers: [{ name: 'c', image: 'i' }] };
+  const path = '/api/v1/namespaces/default/pods';
+  await plane.must('POST', path, { apiVersion: 'v1', kind: 'Pod', metadata, spec });
+  await plane.must('POST', '/apis/apps/v1/namespaces/default/replicasets', {
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: { name: 'web' },
+    spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template: { metadata, spec } },
+  });
+  // Taken, not made: the cache knew of it late, and the set did not.
+  expect((await plane.list(path)).map((pod) => pod.metadata.name)).toEqual(['p']);
+  const owners = async () =>
+    (await plane.must('GET', `${path}/p`)).metadata.ownerReferences?.map(({ kind }) => kind).sort();
+  expect(await owners()).toEqual(['ConfigMap', 'ReplicaSet']);
+  await plane.patch(`${path}/p`, { metadata: { labels: { app: 'alone' } } });
+  expect(await owners()).toEqual(['ConfigMap']);
+  expect(plane.errors).toEqual([]);
+});
