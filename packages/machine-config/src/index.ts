@@ -14,6 +14,7 @@ export * from './constants/labels.ts';
 export * from './constants/names.ts';
 export * from './constants/states.ts';
 export { machineConfigCrds } from './crd/crds.ts';
+export * from './daemon/index.ts';
 export * from './drain/index.ts';
 export {
   API_VERSION as MACHINE_CONFIG_API_VERSION,

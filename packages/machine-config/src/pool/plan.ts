@@ -12,7 +12,7 @@ import { candidatesOf, chooseNodes } from './candidates.ts';
 import { conditionOf, isTrue, type WantedCondition, withCondition } from './conditions.ts';
 import { labelsOfBootPool } from './custom-boot.ts';
 import { MaxUnavailableError, maxUnavailableOf } from './max-unavailable.ts';
-import { annotationOf, targetOf } from './predicates.ts';
+import { annotationOf, isStranded, targetOf } from './predicates.ts';
 import { type MemberFacts, poolStatus } from './status.ts';
 import { wantedTaints } from './taints.ts';
 
@@ -126,7 +126,12 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number): PoolPlan {
   });
   const room = breaker.halted ? 0 : canaries.room;
   const capacity = Math.min(Math.max(found.capacity - reserved, 0), room);
-  const chosen = capacity === 0 ? [] : chooseNodes(kept, capacity);
+  const stranded = nodes.filter((node) => isStranded(node, pool));
+  const deferredStranded = new Set(filters.flatMap((filter) => filter(pool, stranded)).map(({ node }) => node));
+  const chosen = [
+    ...stranded.filter((node) => !deferredStranded.has(node)),
+    ...(capacity === 0 ? [] : chooseNodes(kept, capacity)),
+  ];
   const target = targetOf(pool);
   for (const node of chosen) tell(node, target, writes);
   return {

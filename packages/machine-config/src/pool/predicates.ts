@@ -78,5 +78,20 @@ export const isUnavailable = (node: Node): boolean => !isReady(node) || (!isDone
 export const needsTarget = (node: Node, pool: MachineConfigPool): boolean =>
   !isTargeted(node, pool) || has(node, DesiredImage);
 
+/** Whether all that keeps a node from being ready is the drain that its own daemon asked for. */
+const isDrainedForUpdate = (node: Node): boolean => {
+  const asked = annotationOf(node, NodeAnnotations.DesiredDrain);
+  const answered = annotationOf(node, NodeAnnotations.LastAppliedDrain);
+  const schedulable = { ...node, spec: { ...node.spec, unschedulable: false } };
+  return node.spec?.unschedulable === true && asked.startsWith('drain-') && asked === answered && isReady(schedulable);
+};
+
+/**
+ * Whether a node failed after it was drained and waits to be told something else. It is unavailable as it is: telling
+ * it takes no room, and is the only way back.
+ */
+export const isStranded = (node: Node, pool: MachineConfigPool): boolean =>
+  isFailing(node) && needsTarget(node, pool) && isDrainedForUpdate(node);
+
 /** Why a node is degraded, in the daemon's words. */
 export const degradedReason = (node: Node): string => annotationOf(node, Reason);

@@ -1,0 +1,162 @@
+import { type KubeClient, nodes } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { NodeAnnotations } from '../constants/annotations.ts';
+import { machineConfigPools, machineConfigs } from '../resources.ts';
+import { configOf, fillWorld, startWorld, WORKER_ROLE, type World } from '../testing.ts';
+import { readText, textFile } from './disk.ts';
+import { PlayedFleet } from './fleet.testing.ts';
+import { DaemonPaths } from './paths.ts';
+import { fileOf } from './wanted.ts';
+
+const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain } = NodeAnnotations;
+
+const UNIT = `${DaemonPaths.Units}/x.service`;
+
+/** Controllers, nodes without a word of any daemon, and daemons. */
+async function inFleet(work: (world: World, fleet: PlayedFleet) => Promise<void>, count = 3): Promise<void> {
+  const world = await startWorld();
+  const { client, clock } = world;
+  const fleet = new PlayedFleet(client, clock);
+  try {
+    await fillWorld(client, { count: 0, maxUnavailable: count });
+    const labels = { 'node-role.kubernetes.io/worker': '' };
+    for (let index = 0; index < count; index += 1) {
+      await client.resource(nodes).create({ metadata: { name: `n${index}`, labels }, spec: {} });
+    }
+    await client.resource(machineConfigs).create({
+      ...{
+        metadata: { name: '50-user', labels: WORKER_ROLE },
+        spec: { config: configOf('one'), kernelArguments: ['a'] },
+      },
+    });
+    await clock.advance(60_000);
+    await work(world, fleet);
+  } finally {
+    fleet.stop();
+    await world.end();
+  }
+}
+
+const annotations = async (client: KubeClient, name: string) =>
+  (await client.resource(nodes).get(name)).metadata.annotations ?? {};
+
+const write = (client: KubeClient, spec: object) =>
+  client.resource(machineConfigs).patch('50-user', { type: 'merge', body: { spec } });
+
+const target = async (client: KubeClient) =>
+  (await client.resource(machineConfigPools).get('worker')).spec?.configuration?.name ?? '';
+
+test('nodes that had nothing get all of the target; a change of a file drains, writes, reboots, uncordons, and is Done', () =>
+  inFleet(async ({ client, clock }, fleet) => {
+    const first = await target(client);
+    const host = fleet.host('n0');
+    expect(await annotations(client, 'n0')).toMatchObject({
+      [CurrentConfig]: first,
+      [DesiredConfig]: first,
+      [State]: 'Done',
+    });
+    expect([await readText(host.disk, '/etc/a'), host.line, host.boots]).toEqual(['one', 'ro quiet a', 1]);
+    await write(client, { config: configOf('two', '/etc/b'), kernelArguments: null });
+    await clock.advance(60_000);
+    const second = await target(client);
+    expect(second).not.toBe(first);
+    expect(await annotations(client, 'n0')).toMatchObject({
+      [CurrentConfig]: second,
+      [State]: 'Done',
+      [DesiredDrain]: `uncordon-${second}`,
+    });
+    expect((await client.resource(nodes).get('n0')).spec?.unschedulable ?? false).toBe(false);
+    expect([await readText(host.disk, '/etc/a'), await readText(host.disk, '/etc/b'), host.line]).toEqual([
+      undefined,
+      'two',
+      'ro quiet',
+    ]);
+    expect(host.boots).toBe(2);
+  }));
+
+test('what no pod notices is written without drain and reboot', () =>
+  inFleet(async ({ client, clock }, fleet) => {
+    const policy = (text: string) => ({
+      config: { ...configOf('one'), storage: { files: [fileOf('/etc/containers/policy.json', text)] } },
+    });
+    await write(client, policy('{}'));
+    await clock.advance(60_000);
+    const { boots } = fleet.host('n0');
+    const asked = (await annotations(client, 'n0'))[DesiredDrain];
+    await write(client, policy('{"default":[]}'));
+    await clock.advance(60_000);
+    const host = fleet.host('n0');
+    expect([host.boots, host.actions]).toEqual([boots, ['Reload']]);
+    expect(await annotations(client, 'n0')).toMatchObject({ [CurrentConfig]: await target(client), [State]: 'Done' });
+    expect((await annotations(client, 'n0'))[DesiredDrain]).toBe(asked);
+  }));
+
+test('a config that cannot be written leaves the disk as it was and says why; undone, all heal', () =>
+  inFleet(async ({ client, clock }, fleet) => {
+    const good = await target(client);
+    const before = fleet.host('n0').memory.image();
+    await write(client, { config: configOf('x', '/etc/hostname/below') });
+    await clock.advance(60_000);
+    const node = await annotations(client, 'n0');
+    expect(node).toMatchObject({ [CurrentConfig]: good, [State]: 'Degraded' });
+    expect(node[Reason]).toBe('cannot write /etc/hostname/below: /etc/hostname is not a directory');
+    expect(fleet.host('n0').memory.image()).toEqual(before);
+    await write(client, { config: configOf('one') });
+    await clock.advance(60_000);
+    expect(await annotations(client, 'n0')).toMatchObject({ [DesiredConfig]: good, [State]: 'Done', [Reason]: '' });
+    expect((await client.resource(nodes).get('n0')).spec?.unschedulable ?? false).toBe(false);
+  }));
+
+test('a disk that somebody changed is told; repaired, the node is Done again; the force file writes all anew', () =>
+  inFleet(async ({ client, clock }, fleet) => {
+    const host = fleet.host('n0');
+    const entry = await host.memory.read('/etc/a');
+    await host.memory.put('/etc/a', textFile('mine', 0o644));
+    fleet.restart('n0');
+    await clock.advance(5_000);
+    expect(await annotations(client, 'n0')).toMatchObject({
+      [State]: 'Degraded',
+      [Reason]: `unexpected on-disk state validating against ${await target(client)}: content mismatch for file "/etc/a"`,
+    });
+    if (entry) await host.memory.put('/etc/a', entry);
+    fleet.restart('n0');
+    await clock.advance(5_000);
+    expect(await annotations(client, 'n0')).toMatchObject({ [State]: 'Done', [Reason]: '' });
+    await host.memory.put('/etc/a', textFile('mine', 0o644));
+    await host.memory.put('/run/machine-config-daemon-force', textFile(''));
+    const { boots } = host;
+    fleet.restart('n0');
+    await clock.advance(5_000);
+    expect([await readText(host.disk, '/etc/a'), host.boots]).toEqual(['one', boots + 1]);
+    expect(await host.memory.read('/run/machine-config-daemon-force')).toBeUndefined();
+    expect(await annotations(client, 'n0')).toMatchObject({ [State]: 'Done' });
+  }));
+
+test('a daemon that dies at any step of an update, before or after what it did, comes to the same end', () =>
+  inFleet(async ({ client, clock }, fleet) => {
+    const host = fleet.host('n0');
+    const old = await host.memory.read('/etc/hostname');
+    let deaths = 0;
+    for (let round = 0; round < 60; round += 1) {
+      const there = round % 2 === 0;
+      const files = there ? [fileOf('/etc/hostname', 'ours'), fileOf('/etc/b', 'b', 0o600)] : [fileOf('/etc/a', 'one')];
+      const units = there
+        ? [{ name: 'x.service', enabled: true, contents: '[Install]\nWantedBy=multi-user.target\n' }]
+        : [];
+      const config = { ignition: { version: '3.5.0' }, storage: { files }, systemd: { units } };
+      [host.left, host.done] = [round >> 1, round % 4 > 1];
+      await write(client, { config, kernelArguments: there ? ['a', 'b'] : ['c'] });
+      await clock.advance(20_000);
+      if (host.left < 0) deaths += 1;
+      fleet.restart('n0');
+      await clock.advance(70_000);
+      expect(await annotations(client, 'n0')).toMatchObject({ [CurrentConfig]: await target(client), [State]: 'Done' });
+      expect(host.line).toBe(there ? 'ro quiet a b' : 'ro quiet c');
+      const left = host.memory.paths().filter((path) => !path.startsWith('/etc/machine-config-daemon/orig'));
+      const own = there ? ['/etc/b', `${DaemonPaths.Units}/multi-user.target.wants/x.service`, UNIT] : ['/etc/a'];
+      const always = ['/etc/hostname', '/etc/motd', '/etc/kubernetes/kubelet.conf', DaemonPaths.CurrentConfig];
+      expect(left.filter((path) => !path.includes('/noorig/'))).toEqual([...always, ...own].toSorted());
+      if (!there) expect(await host.memory.read('/etc/hostname')).toEqual(old);
+    }
+    expect(deaths).toBeGreaterThan(20);
+  }, 1));

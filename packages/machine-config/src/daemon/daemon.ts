@@ -1,0 +1,358 @@
+import {
+  backoffMs,
+  type Clock,
+  type EventRecorder,
+  isNotFound,
+  type KubeClient,
+  type Logger,
+  type Node,
+  nodes,
+  type Random,
+} from '@mcm/kube';
+import { FORCE_FILE_PATH } from '../constants/names.ts';
+import { IgnitionError } from '../ignition/index.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import { irreconcilable } from '../render/reconcile.ts';
+import { machineConfigs } from '../resources.ts';
+import { applyJournal, finishJournal, undoJournal } from './apply.ts';
+import { type DaemonStep, type DaemonView, decide, type Verdict } from './decide.ts';
+import { diffConfigs } from './diff.ts';
+import { readText } from './disk.ts';
+import {
+  carriedOut,
+  DEFAULT_POLICY,
+  type DisruptionPolicy,
+  isSafeRegistries,
+  needsDrain,
+  postActions,
+} from './disruption.ts';
+import { findDrift } from './drift.ts';
+import { lookUpFirstConfig } from './first-config.ts';
+import type { DaemonHost } from './host.ts';
+import { type Journal, readJournal, storeConfig, storedConfig, writeJournal } from './journal.ts';
+import { DaemonPaths } from './paths.ts';
+import { resolveWanted } from './resolve.ts';
+
+/** What a daemon is made of. */
+export interface NodeDaemonOptions {
+  readonly nodeName: string;
+  readonly client: KubeClient;
+  /** The node as it was last seen, and who takes in what was written. */
+  readonly node: { get(): Node | undefined; wrote(node: Node): void };
+  readonly host: DaemonHost;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly recorder?: EventRecorder;
+  readonly policy?: DisruptionPolicy;
+  /** Whether machine or process is ending: what fails then is no fault of a config. */
+  readonly ended?: () => boolean;
+}
+
+/** Tries are spaced so. Source: the original's daemon. */
+const RETRY = { baseMs: 1_000, maxMs: 60_000, jitter: 0.1 };
+
+interface Failure {
+  readonly target: string;
+  readonly reason: string;
+  readonly retryAt: number;
+  readonly count: number;
+}
+
+/**
+ * The daemon of one node: keeps its disk at the config that it is told, and says how it goes. It knows nothing that the
+ * disk and the node do not say: ended anywhere and started anew it comes to the same end.
+ */
+export class NodeDaemon {
+  readonly #options: NodeDaemonOptions;
+  #loaded = false;
+  #stored: MachineConfig | undefined;
+  #journal: Journal | undefined;
+  #boot: string | undefined;
+  #bootId = '';
+  #checkDue = true;
+  #drift: string | undefined;
+  #verdict: (Verdict & { from: string; target: string; to?: MachineConfig }) | undefined;
+  #failure: Failure | undefined;
+  #first: string | null | undefined;
+  #asked: { readonly value: string; readonly at: number } | undefined;
+
+  constructor(options: NodeDaemonOptions) {
+    this.#options = options;
+  }
+
+  /** Something on the disk changed that the daemon did not write. */
+  diskChanged(): void {
+    this.#checkDue = true;
+  }
+
+  /** The config that the disk has. */
+  get stored(): string | undefined {
+    return this.#stored?.metadata.name;
+  }
+
+  /**
+   * Goes on as far as it can without waiting.
+   * @returns milliseconds after which to look again; undefined: when something changes
+   * @throws what the API server answers; look again later
+   */
+  async look(signal: AbortSignal): Promise<number | undefined> {
+    for (;;) {
+      signal.throwIfAborted();
+      const node = this.#options.node.get();
+      if (!node) return undefined;
+      const step = decide(await this.#view(node));
+      if (step.kind === 'idle') return undefined;
+      if (step.kind === 'wait') {
+        // Who waits for a pool asks anew the next time.
+        this.#first = undefined;
+        return step.ms;
+      }
+      await this.#carryOut(node, step, signal);
+    }
+  }
+
+  async #load(): Promise<void> {
+    const { host } = this.#options;
+    const { disk } = host;
+    this.#bootId = await host.bootId();
+    this.#stored = await storedConfig(disk);
+    this.#journal = await readJournal(disk);
+    const text = await readText(disk, DaemonPaths.NodeAnnotations);
+    this.#boot = text === undefined ? undefined : bootConfigOf(text);
+    this.#loaded = true;
+  }
+
+  async #view({ metadata }: Node): Promise<DaemonView> {
+    const { host, clock, nodeName } = this.#options;
+    if (!this.#loaded) await this.#load();
+    const stored = this.#stored;
+    if (this.#checkDue && stored && !this.#journal) await this.#check(stored);
+    const { annotations = {} } = metadata;
+    const target = annotations['machineconfiguration.openshift.io/desiredConfig'] ?? '';
+    const verdict = this.#verdict;
+    const fits = verdict?.from === (stored?.metadata.name ?? '') && verdict.target === target;
+    const forced = (await host.disk.read(FORCE_FILE_PATH)) !== undefined;
+    const asked = annotations['machineconfiguration.openshift.io/desiredDrain'] ?? '';
+    const now = clock.monotonic();
+    if (this.#asked?.value !== asked) this.#asked = { value: asked, at: now };
+    return {
+      ...{ nodeName, annotations, forced, now, askedAt: this.#asked.at },
+      ...(stored && { stored: stored.metadata.name }),
+      ...(this.#first !== undefined && { first: this.#first }),
+      ...(this.#boot !== undefined && { boot: this.#boot }),
+      ...(this.#journal && { journal: this.#journalView(this.#journal) }),
+      ...(this.#drift !== undefined && { drift: this.#drift }),
+      ...(verdict && fits && { verdict }),
+      ...(this.#failure && { failure: this.#failure }),
+    };
+  }
+
+  #journalView({ phase, to, actions, bootId }: Journal): NonNullable<DaemonView['journal']> {
+    const rebootDue = actions.some(({ type }) => type === 'Reboot') && bootId === this.#bootId;
+    return { phase, to: to.metadata.name, rebootDue };
+  }
+
+  async #check(stored: MachineConfig): Promise<void> {
+    const { host, node, recorder } = this.#options;
+    this.#checkDue = false;
+    const before = this.#drift;
+    this.#drift = await findDrift(host.disk, stored);
+    const object = node.get();
+    if (this.#drift === undefined || this.#drift === before || !object) return;
+    recorder?.event(object, 'Warning', 'ConfigDriftDetected', this.#drift);
+  }
+
+  async #carryOut(node: Node, step: DaemonStep, signal: AbortSignal): Promise<void> {
+    switch (step.kind) {
+      case 'write':
+        return this.#write(node, step.annotations, signal);
+      case 'adopt':
+        return this.#adopt(step.name, signal);
+      case 'first':
+        this.#first = (await lookUpFirstConfig(this.#options.client, node, signal)) ?? null;
+        return;
+      case 'judge':
+        return this.#judge(step.target, signal);
+      case 'apply':
+        return this.#tried(step.target, () => this.#apply(node, step.target));
+      case 'force':
+        return this.#tried(this.#stored?.metadata.name ?? '', () => this.#force());
+      default:
+        return this.#goOn(step.kind);
+    }
+  }
+
+  async #goOn(kind: DaemonStep['kind']): Promise<void> {
+    const { host } = this.#options;
+    const journal = this.#journal;
+    if (!journal) return;
+    const target = journal.to.metadata.name;
+    if (kind === 'resume') return this.#tried(target, () => this.#bring(journal));
+    if (kind === 'undo') return this.#tried(target, () => this.#undo(journal), { keep: true });
+    if (kind === 'finish') return this.#tried(target, () => this.#finish(journal));
+    if (kind !== 'reboot') return;
+    await host.reboot();
+    // A machine that reboots takes this process with it. One that is played comes back here with another boot id.
+    this.#bootId = await host.bootId();
+  }
+
+  async #write(
+    { metadata }: Node,
+    annotations: Readonly<Record<string, string | null>>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { client, node } = this.#options;
+    const body = { metadata: { uid: metadata.uid, annotations } };
+    node.wrote(await client.resource(nodes).patch(metadata.name, { type: 'merge', body }, { signal }));
+  }
+
+  /** Notes a failure of the machine's. */
+  async #tried(target: string, work: () => Promise<void>, { keep = false } = {}): Promise<void> {
+    try {
+      await work();
+      if (!keep) this.#failure = undefined;
+    } catch (error) {
+      if (this.#options.ended?.()) throw error;
+      this.#fail(target, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #fail(target: string, reason: string): void {
+    const { clock, random, log } = this.#options;
+    const count = (this.#failure?.target === target ? this.#failure.count : 0) + 1;
+    if (this.#failure?.reason !== reason) log.warn('the update failed', { target, reason });
+    this.#failure = { target, reason, count, retryAt: clock.monotonic() + backoffMs(RETRY, count, random) };
+    this.#verdict = this.#verdict?.kind === 'refused' ? this.#verdict : undefined;
+  }
+
+  async #adopt(name: string, signal: AbortSignal): Promise<void> {
+    const config = await this.#read(name, signal);
+    if (!config) return this.#fail(name, missing(name).reason);
+    await this.#tried(name, () => this.#take(config));
+  }
+
+  /** The annotations of the first boot are read once: from then on the disk says it. */
+  async #take(config: MachineConfig): Promise<void> {
+    const { disk } = this.#options.host;
+    await storeConfig(disk, config);
+    this.#stored = config;
+    const read = await disk.read(DaemonPaths.NodeAnnotations);
+    if (read) await disk.put(DaemonPaths.NodeAnnotationsRead, read);
+    await disk.remove(DaemonPaths.NodeAnnotations);
+    this.#boot = undefined;
+    this.#checkDue = true;
+  }
+
+  async #read(name: string, signal: AbortSignal): Promise<MachineConfig | undefined> {
+    try {
+      return await this.#options.client.resource(machineConfigs).get(name, { signal });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #judge(target: string, signal: AbortSignal): Promise<void> {
+    const to = await this.#read(target, signal);
+    const from = this.#stored?.metadata.name ?? '';
+    const verdict = to ? this.#verdictOn(to) : missing(target);
+    this.#verdict = { ...verdict, from, target, ...(to && { to }) };
+    if (verdict.kind !== 'fits') this.#fail(target, verdict.reason);
+  }
+
+  #verdictOn(to: MachineConfig): Verdict {
+    const { host, policy = DEFAULT_POLICY } = this.#options;
+    const from = this.#stored;
+    try {
+      // What was never anything may become all that can be written to a disk.
+      const refused = from && irreconcilable(from, to)?.message;
+      if (refused !== undefined) return { kind: 'refused', reason: refused };
+      const diff = diffConfigs(from, to);
+      const cannot = host.unsupported?.(diff, to);
+      if (cannot !== undefined) return { kind: 'refused', reason: cannot };
+      return { kind: 'fits', drains: needsDrain(postActions(diff, policy), () => isSafeRegistries(from, to)) };
+    } catch (error) {
+      if (error instanceof IgnitionError) return { kind: 'refused', reason: error.message };
+      throw error;
+    }
+  }
+
+  async #apply(node: Node, target: string): Promise<void> {
+    const { host, policy = DEFAULT_POLICY, recorder } = this.#options;
+    const from = this.#stored;
+    const to = this.#verdict?.target === target ? this.#verdict.to : undefined;
+    if (!to) return;
+    const drift = from && (await findDrift(host.disk, from));
+    if (drift !== undefined) {
+      recorder?.event(node, 'Warning', 'PreflightConfigDriftCheckFailed', drift);
+      this.#drift = drift;
+      return;
+    }
+    // Content that cannot be read is found before anything is written.
+    await resolveWanted(host.disk, to);
+    const actions = carriedOut(postActions(diffConfigs(from, to), policy));
+    const commandLine = await host.commandLine();
+    const journal: Journal = {
+      ...{ phase: 'applying', to, actions, commandLine, bootId: this.#bootId },
+      ...(from && { from }),
+    };
+    await writeJournal(host.disk, journal);
+    this.#journal = journal;
+    await this.#bring(journal);
+  }
+
+  async #bring(journal: Journal): Promise<void> {
+    const { host } = this.#options;
+    await host.prepare?.(journal.to);
+    await applyJournal(host, journal);
+    this.#journal = { ...journal, phase: 'applied' };
+    this.#stored = journal.to;
+    this.#verdict = undefined;
+    this.#checkDue = true;
+  }
+
+  async #undo(journal: Journal): Promise<void> {
+    this.#journal = { ...journal, phase: 'undoing' };
+    await undoJournal(this.#options.host, journal);
+    this.#journal = undefined;
+    this.#stored = journal.from;
+    this.#checkDue = true;
+  }
+
+  async #finish(journal: Journal): Promise<void> {
+    const { host } = this.#options;
+    for (const action of journal.actions) {
+      if (action.type !== 'None' && action.type !== 'Drain' && action.type !== 'Reboot') await host.act(action);
+    }
+    await finishJournal(host, journal);
+    this.#journal = undefined;
+  }
+
+  /** Everything is written anew, the machine rebooted, and the file that asked for it is gone. */
+  async #force(): Promise<void> {
+    const { host } = this.#options;
+    const to = this.#stored;
+    if (!to) return;
+    const commandLine = await host.commandLine();
+    const journal: Journal = {
+      ...{ phase: 'applying', from: to, to, actions: [{ type: 'Reboot' }], commandLine, bootId: this.#bootId },
+    };
+    await writeJournal(host.disk, journal);
+    await host.disk.remove(FORCE_FILE_PATH);
+    this.#journal = journal;
+    this.#drift = undefined;
+    await this.#bring(journal);
+  }
+}
+
+const missing = (name: string): Exclude<Verdict, { kind: 'fits' }> => ({
+  ...{ kind: 'missing', reason: `MachineConfig ${JSON.stringify(name)} not found` },
+});
+
+function bootConfigOf(text: string): string | undefined {
+  const annotations: unknown = JSON.parse(text);
+  if (typeof annotations !== 'object' || annotations === null) return undefined;
+  const current = Object.entries(annotations).find(([key]) => key.endsWith('/currentConfig'))?.[1];
+  return typeof current === 'string' ? current : undefined;
+}
