@@ -1,6 +1,6 @@
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { ignitionOrEmpty } from './diff.ts';
-import { readText, textFile } from './disk.ts';
+import { readText, textEntry } from './disk.ts';
 import { findDrift, mismatch } from './drift.ts';
 import type { DaemonHost } from './host.ts';
 import { dropJournal, type Journal, storeConfig, writeJournal } from './journal.ts';
@@ -93,6 +93,6 @@ async function setPassword({ disk }: DaemonHost, wanted: MachineConfig | undefin
     throw new Error('failed to set the password of user core: there is no such user');
   const [name, , ...rest] = (lines[at] ?? '').split(':');
   lines[at] = [name, user.passwordHash, ...rest].join(':');
-  const { content } = textFile(lines.join('\n'));
+  const { content } = textEntry(lines.join('\n'));
   if (!Buffer.from(content).equals(found.content)) await disk.put(DaemonPaths.Shadow, { ...found, content });
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { machineConfigPools, machineConfigs } from '../resources.ts';
 import { configOf, fillWorld, startWorld, WORKER_ROLE, type World } from '../testing.ts';
-import { readText, textFile } from './disk.ts';
+import { readText, textEntry } from './disk.ts';
 import { PlayedFleet } from './fleet.testing.ts';
 import { DaemonPaths } from './paths.ts';
 import { fileOf } from './wanted.ts';
@@ -111,7 +111,7 @@ test('a disk that somebody changed is told; repaired, the node is Done again; th
   inFleet(async ({ client, clock }, fleet) => {
     const host = fleet.host('n0');
     const entry = await host.memory.read('/etc/a');
-    await host.memory.put('/etc/a', textFile('mine', 0o644));
+    await host.memory.put('/etc/a', textEntry('mine', 0o644));
     fleet.restart('n0');
     await clock.advance(5_000);
     expect(await annotations(client, 'n0')).toMatchObject({
@@ -122,8 +122,8 @@ test('a disk that somebody changed is told; repaired, the node is Done again; th
     fleet.restart('n0');
     await clock.advance(5_000);
     expect(await annotations(client, 'n0')).toMatchObject({ [State]: 'Done', [Reason]: '' });
-    await host.memory.put('/etc/a', textFile('mine', 0o644));
-    await host.memory.put('/run/machine-config-daemon-force', textFile(''));
+    await host.memory.put('/etc/a', textEntry('mine', 0o644));
+    await host.memory.put('/run/machine-config-daemon-force', textEntry(''));
     const { boots } = host;
     fleet.restart('n0');
     await clock.advance(5_000);

@@ -50,6 +50,6 @@ export async function readText(disk: NodeDisk, path: string): Promise<string | u
 }
 
 /** A file of text. @param mode permission bits */
-export const textFile = (text: string, mode = 0o600): WantedFile => ({
+export const textEntry = (text: string, mode = 0o600): WantedFile => ({
   ...{ kind: 'file', content: new TextEncoder().encode(text), mode },
 });

@@ -12,7 +12,7 @@ export {
   type Entry,
   type NodeDisk,
   readText,
-  textFile,
+  textEntry,
   type WantedDirectory,
   type WantedFile,
   type WantedLink,

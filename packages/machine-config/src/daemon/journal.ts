@@ -1,5 +1,5 @@
 import type { MachineConfig } from '../kinds/machine-config.ts';
-import { type NodeDisk, readText, textFile } from './disk.ts';
+import { type NodeDisk, readText, textEntry } from './disk.ts';
 import type { PostAction } from './disruption.ts';
 import { DaemonPaths } from './paths.ts';
 
@@ -26,7 +26,7 @@ export async function readJournal(disk: NodeDisk): Promise<Journal | undefined> 
 }
 
 export const writeJournal = (disk: NodeDisk, journal: Journal): Promise<void> =>
-  disk.put(DaemonPaths.Journal, textFile(JSON.stringify(journal)));
+  disk.put(DaemonPaths.Journal, textEntry(JSON.stringify(journal)));
 
 export const dropJournal = (disk: NodeDisk): Promise<void> => disk.remove(DaemonPaths.Journal);
 
@@ -38,4 +38,4 @@ export async function storedConfig(disk: NodeDisk): Promise<MachineConfig | unde
 
 /** Notes what the disk has in full. */
 export const storeConfig = (disk: NodeDisk, config: MachineConfig): Promise<void> =>
-  disk.put(DaemonPaths.CurrentConfig, textFile(JSON.stringify(config)));
+  disk.put(DaemonPaths.CurrentConfig, textEntry(JSON.stringify(config)));

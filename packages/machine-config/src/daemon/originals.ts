@@ -1,5 +1,5 @@
 import type { NodeDisk } from './disk.ts';
-import { textFile } from './disk.ts';
+import { textEntry } from './disk.ts';
 import { DaemonPaths } from './paths.ts';
 
 const originalOf = (path: string): string => `${DaemonPaths.Originals}${path}.mcdorig`;
@@ -19,7 +19,7 @@ export class Originals {
     if ((await disk.read(originalOf(path))) || (await disk.read(noOriginalOf(path)))) return;
     const found = await disk.read(path);
     if (found && found.kind !== 'directory') await disk.put(originalOf(path), found);
-    else await disk.put(noOriginalOf(path), textFile(''));
+    else await disk.put(noOriginalOf(path), textEntry(''));
   }
 
   /** Content that was there; empty if there was none. */
