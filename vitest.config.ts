@@ -7,7 +7,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ['source'] } },
   test: {
     setupFiles: ['./vitest.setup.ts'],
-    include: ['{packages,providers,apps}/*/src/**/*.test.ts', 'e2e/src/**/*.test.ts'],
+    include: ['{packages,providers,apps}/*/src/**/*.test.ts', '{e2e,tools}/src/**/*.test.ts'],
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
     // One for each core: left to itself, vitest keeps one core free, which is half of a small machine.
     maxWorkers: '100%',

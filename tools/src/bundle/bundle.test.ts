@@ -1,0 +1,108 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { BINARIES, binaryNamed } from './binaries.ts';
+import { type Bundle, bundle } from './bundle.ts';
+import { importParts, requireLazily } from './lazy-loads.ts';
+
+const run = promisify(execFile);
+const LONG = 300_000;
+
+/** Packages of a cloud's vendor, by the only program that may hold them. */
+const VENDORS: Readonly<Record<string, RegExp>> = {
+  'machine-controller-aws': /^@(aws-sdk|smithy|aws)\//,
+  'machine-controller-azure': /^@azure\//,
+  'machine-controller-gcp': /^@google-cloud\/|^google-/,
+};
+
+let folder: string;
+let bundles: readonly Bundle[];
+
+beforeAll(async () => {
+  // Far from any node_modules: what is not in the bundle is not there.
+  folder = await mkdtemp(join(tmpdir(), 'mcm bundles '));
+  const made: Bundle[] = [];
+  for (const binary of BINARIES) made.push(await bundle(binary, folder));
+  bundles = made;
+}, LONG);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Runs a bundle as a user without this repository does. */
+const start = (name: string, args: readonly string[]) =>
+  run(process.execPath, [join(folder, name, 'dist/main.js'), ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: folder },
+    maxBuffer: 1 << 24,
+  });
+
+test.each(BINARIES.map(({ name }) => name))('%s is one file that runs by itself and says its flags', async (name) => {
+  const { stdout } = await start(name, ['--help']);
+  expect(stdout).toContain(`Usage: ${name} [options]`);
+  const manifest = JSON.parse(await readFile(join(folder, name, 'package.json'), 'utf8')) as Record<string, unknown>;
+  expect(manifest).toMatchObject({ name, type: 'module' });
+  expect(manifest).not.toHaveProperty('dependencies');
+});
+
+test('the SDK of a cloud is in the program of that cloud alone', () => {
+  for (const { binary, packages } of bundles) {
+    const vendors = Object.keys(VENDORS).filter((owner) => packages.some(({ name }) => VENDORS[owner]?.test(name)));
+    expect(vendors, binary.name).toEqual(binary.name === 'machine-controller-aws' ? ['machine-controller-aws'] : []);
+  }
+});
+
+test('the programs of a local cluster find each other: mcm up brings up a fleet from bundles alone', {
+  timeout: LONG,
+}, async () => {
+  const data = join(folder, 'data');
+  const { stdout } = await start('mcm', ['up', '--exit-when-ready', '--no-tty', '--machines=2', `--data-dir=${data}`]);
+  expect(stdout).toContain('ready: 2 machines Running');
+});
+
+test('the same sources give the same bytes, wherever they are built', async () => {
+  const elsewhere = await mkdtemp(join(tmpdir(), 'mcm-again-'));
+  try {
+    const name = 'machine-controller-manager';
+    await bundle(binaryNamed(name), elsewhere);
+    for (const file of ['dist/main.js', 'dist/main.js.map', 'package.json', 'sbom.cdx.json']) {
+      const [one, other] = await Promise.all([folder, elsewhere].map((root) => readFile(join(root, name, file))));
+      expect(one?.equals(other ?? Buffer.alloc(0)), file).toBe(true);
+    }
+    const text = await readFile(join(folder, name, 'dist/main.js'), 'utf8');
+    expect(text).not.toContain(process.cwd());
+  } finally {
+    await rm(elsewhere, { recursive: true, force: true });
+  }
+});
+
+test('the bill of materials names what is in the bundle, with version, licence and package URL', async () => {
+  for (const { binary, packages } of bundles) {
+    const bill = JSON.parse(await readFile(join(folder, binary.name, 'sbom.cdx.json'), 'utf8')) as {
+      specVersion: string;
+      components: { name: string; version: string; purl: string; licenses?: unknown }[];
+    };
+    expect(bill.specVersion).toBe('1.6');
+    expect(new Set(bill.components.map(({ name }) => name))).toEqual(new Set(packages.map(({ name }) => name)));
+    for (const { name, version, purl, licenses } of bill.components) {
+      expect(purl).toBe(`pkg:npm/${name.replace('@', '%40')}@${version}`);
+      expect(licenses, `licence of ${name} in ${binary.name}`).toBeDefined();
+    }
+  }
+});
+
+test('what is loaded late is loaded late in a bundle too, and only the parts that are named', () => {
+  expect(requireLazily("const pino = load('pino') as Pino;")).toBe("const pino = require('pino') as Pino;");
+  expect(requireLazily("createRequire(import.meta.url)('yaml')")).toBe("require('yaml')");
+  expect(requireLazily('reload(x)')).toBe('reload(x)');
+  expect(importParts("const { A, B } = await import('big');")).toBe(
+    "const { A, B } = await import('parts-of:A,B:big');",
+  );
+  expect(importParts("await import('./command.ts');")).toBe("await import('./command.ts');");
+});
+
+test('a program that is not there is refused by name, with those there are', () => {
+  expect(() => binaryNamed('mcm-x')).toThrow('no binary "mcm-x"; there are machine-controller-manager, ');
+});

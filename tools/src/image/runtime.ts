@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ROOT } from '../root.ts';
+import { readElf } from './elf.ts';
+import type { Entry } from './tar.ts';
+
+/** Where an image has its Node. */
+export const NODE_PATH = 'usr/local/bin/node';
+
+/** The Node that the lock file pins, of the machine that builds. */
+export const PINNED_NODE = join(ROOT, 'node_modules/node/bin/node');
+
+const TRIPLES: Readonly<Record<string, string>> = {
+  amd64: 'x86_64-linux-gnu',
+  arm64: 'aarch64-linux-gnu',
+  ppc64le: 'powerpc64le-linux-gnu',
+  s390x: 's390x-linux-gnu',
+};
+
+/** Nobody in particular, as in distroless images. */
+export const NOBODY = 65_532;
+
+const text = (path: string, content: string): Entry => ({ path, mode: 0o644, data: Buffer.from(content) });
+
+/** What a C library and Node look for in an otherwise empty root. */
+const FILES: readonly Entry[] = [
+  text('etc/passwd', `root:x:0:0:root:/:/sbin/nologin\nnonroot:x:${NOBODY}:${NOBODY}:nonroot:/:/sbin/nologin\n`),
+  text('etc/group', `root:x:0:\nnonroot:x:${NOBODY}:\n`),
+  text('etc/nsswitch.conf', 'hosts: files dns\n'),
+  { path: 'tmp', mode: 0o1777 },
+];
+
+/** The Node binary alone, for an image with a base that has a C library. */
+export async function nodeAlone(node: string): Promise<{ entries: Entry[]; architecture: string }> {
+  const data = await readFile(node);
+  return { entries: [{ path: NODE_PATH, mode: 0o755, data }], architecture: readElf(data).architecture };
+}
+
+/**
+ * A root with Node and nothing that it does not need: the shared libraries that it names, as the building machine has them,
+ * no shell, no package manager. Throws when a library is not found.
+ */
+export async function runtime(node: string): Promise<{ entries: Entry[]; architecture: string }> {
+  const { entries, architecture } = await nodeAlone(node);
+  const { loader, libraries } = readElf(await readFile(node));
+  const found = new Map<string, Entry>();
+  const take = async (path: string): Promise<void> => {
+    if (found.has(path)) return;
+    const data = await readFile(path);
+    found.set(path, { path: path.slice(1), mode: 0o755, data });
+    for (const needed of readElf(data).libraries) await take(libraryPath(needed, architecture));
+  };
+  if (loader !== undefined) await take(loader);
+  for (const needed of libraries) await take(libraryPath(needed, architecture));
+  return { entries: [...FILES, ...entries, ...found.values()], architecture };
+}
+
+function libraryPath(name: string, architecture: string): string {
+  const triple = TRIPLES[architecture];
+  const folders = [`/lib/${triple}`, `/usr/lib/${triple}`, '/lib64', '/usr/lib64', '/lib', '/usr/lib'];
+  const path = folders.map((folder) => `${folder}/${name}`).find((candidate) => existsSync(candidate));
+  if (path !== undefined) return path;
+  throw new Error(`${name} for ${architecture} is not on this machine; build there, or give a base with --base`);
+}
