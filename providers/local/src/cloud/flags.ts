@@ -33,6 +33,7 @@ interface RawFlags {
   readonly kubeletReadyDelay?: number;
   readonly kubeletPodReadyDelay?: number;
   readonly kubeletPodShutdown?: KubeletBehaviour['podShutdown'];
+  readonly configDaemon?: true;
   readonly logLevel: CloudFlags['logLevel'];
 }
 
@@ -78,6 +79,7 @@ function command(): Command {
     .option('--kubelet-ready-delay <duration>', 'from joining to Ready', duration)
     .option('--kubelet-pod-ready-delay <duration>', 'from a pod’s start to its readiness', duration)
     .option('--kubelet-pod-shutdown <how>', 'how long pods take to end: grace, immediate, or a duration', podShutdown)
+    .option('--config-daemon', 'the machines play the daemon of machine configs')
     .addOption(
       new Option('--log-level <level>', 'least level of log lines')
         .choices(['debug', 'info', 'warn', 'error'] as const)
@@ -97,6 +99,7 @@ export function parseFlags(argv: readonly string[], env: Readonly<Record<string,
     ...(raw.kubeletReadyDelay === undefined ? {} : { readyDelay: raw.kubeletReadyDelay }),
     ...(raw.kubeletPodReadyDelay === undefined ? {} : { podReadyDelay: raw.kubeletPodReadyDelay }),
     ...(raw.kubeletPodShutdown === undefined ? {} : { podShutdown: raw.kubeletPodShutdown }),
+    ...(raw.configDaemon === true ? { configDaemon: true } : {}),
   };
   return {
     port: raw.port,

@@ -36,6 +36,20 @@ export const kubeletBehaviour = z.strictObject({
   updateDelay: durationMs.optional(),
   /** Why an update in place fails. */
   updateFailure: z.string().min(1).max(1024).optional(),
+  /** True: the machine plays the daemon of machine configs. */
+  configDaemon: z.boolean().optional(),
+  /** What becomes of a new config: it is applied, fails, or nothing ever happens. */
+  config: z.enum(['apply', 'fail', 'hang']).optional(),
+  /** How long applying takes; 1 s by default. */
+  configDelay: durationMs.optional(),
+  /** Why applying fails. */
+  configFailure: z.string().min(1).max(4096).optional(),
+  /** `never`: a machine that reboots does not come back. */
+  reboot: z.enum(['normal', 'never']).optional(),
+  /** How long a reboot takes; 2 s by default. */
+  rebootDelay: durationMs.optional(),
+  /** A file that somebody changes by hand; empty: it is put back. */
+  drift: z.union([z.literal(''), z.string().startsWith('/')]).optional(),
   /** Written to the serial console at boot. */
   consoleText: z.string().max(32_768).optional(),
 });

@@ -85,8 +85,17 @@ export class KubeletHost implements InstanceHost, KubeletControl {
       selected.onChange(({ object }) => this.#byNode.get(object.metadata.name)?.onSelected());
     }
     kubelet.onSelected();
+    if (kubelet.behaviour.configDaemon === true) this.#followNodes(connection.nodes(client), kubelet);
     for (const pod of informer.store.byIndex('node', kubelet.nodeName))
       kubelet.onPod({ type: 'added', key: `${pod.metadata.namespace}/${pod.metadata.name}`, object: pod });
+  }
+
+  #followNodes(informer: Informer<Node>, kubelet: HollowKubelet): void {
+    if (!this.#watched.has(informer)) {
+      this.#watched.add(informer);
+      informer.onChange(({ object }) => this.#byNode.get(object.metadata.name)?.onNode());
+    }
+    kubelet.onNode();
   }
 
   #dispatch(change: Change<Pod>): void {

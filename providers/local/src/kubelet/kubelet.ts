@@ -13,6 +13,7 @@ import {
 } from '@mcm/kube';
 import type { Instance, MachineType } from '../cloud/model.ts';
 import { type KubeletBehaviour, layerBehaviour } from './behaviour.ts';
+import { ConfigAgent } from './config-agent.ts';
 import type { Access, Enrolment } from './enrolment.ts';
 import { LeaseRenewer } from './lease-renewer.ts';
 import { Life } from './life.ts';
@@ -58,6 +59,8 @@ export class HollowKubelet {
   #runner: PodRunner | undefined;
   #statics: StaticPods | undefined;
   #agent: UpdateAgent | undefined;
+  #config: ConfigAgent | undefined;
+  #rebooting = false;
 
   constructor(options: KubeletOptions) {
     this.#options = options;
@@ -103,6 +106,7 @@ export class HollowKubelet {
     else this.#status?.report();
     this.#runner?.reconsider();
     this.#agent?.consider();
+    this.#config?.consider();
   }
 
   /** Power off; resolves when no request of this kubelet is under way. */
@@ -119,6 +123,11 @@ export class HollowKubelet {
   /** The node was selected for an update, or what is said of it has changed. */
   onSelected(): void {
     this.#agent?.consider();
+  }
+
+  /** The node has changed. */
+  onNode(): void {
+    this.#config?.consider();
   }
 
   #revive(): void {
@@ -286,6 +295,7 @@ export class HollowKubelet {
       paused: () => this.#paused(),
       console: (line) => this.#options.console(line),
     });
+    if (this.#behaviour.configDaemon === true) this.#config = this.#configAgent(access);
     const state = memory.get(instance.id) ?? {};
     if (state.joined !== true) memory.put(instance.id, { ...state, joined: true });
     this.#options.onJoined(this, access);
@@ -295,13 +305,32 @@ export class HollowKubelet {
     if (wait > 0) this.#life.after(wait, () => this.#status?.report());
   }
 
+  #configAgent({ client, connection, outage }: Access): ConfigAgent {
+    const { clock, random, log, instance, memory } = this.#options;
+    return new ConfigAgent({
+      ...{ client, clock, random, log, life: this.#life, nodeName: this.nodeName, outage },
+      nodes: () => connection.nodes(client),
+      behaviour: () => this.#behaviour,
+      paused: () => this.#paused(),
+      console: (line) => this.#options.console(line),
+      stored: memory.get(instance.id)?.machine,
+      store: (machine) => memory.put(instance.id, { ...memory.get(instance.id), machine }),
+      rebooting: (off) => {
+        this.#rebooting = off;
+        this.#status?.report();
+      },
+    });
+  }
+
   #facts(): NodeFacts {
     const { instance, machineType } = this.#options;
     return { name: this.nodeName, instance, machineType, boot: this.#boot, behaviour: this.#behaviour };
   }
 
   #ready(): boolean {
-    return this.#behaviour.ready !== false && this.#options.clock.now().getTime() >= this.#readyFrom;
+    return (
+      !this.#rebooting && this.#behaviour.ready !== false && this.#options.clock.now().getTime() >= this.#readyFrom
+    );
   }
 
   #paused(): boolean {

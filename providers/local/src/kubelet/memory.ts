@@ -1,4 +1,5 @@
 import type { KubeletBehaviour } from './behaviour.ts';
+import type { StoredMachine } from './config-agent.ts';
 
 /** A kubelet's own credentials, as its disk would keep them. PEM. */
 export interface KubeletCertificate {
@@ -11,6 +12,8 @@ export interface KubeletState {
   /** It has registered its Node. */
   readonly joined?: boolean;
   readonly certificate?: KubeletCertificate;
+  /** Its disk, as far as machine configs are on it. */
+  readonly machine?: StoredMachine;
   /** Ordered for this instance, by a fault rule at boot or through the API. */
   readonly ordered?: KubeletBehaviour;
 }
