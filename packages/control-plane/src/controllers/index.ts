@@ -24,7 +24,8 @@ import { storageProtection } from './volumes/protection.ts';
 import { cronJobController } from './workloads/cron-job/index.ts';
 import { daemonSetController } from './workloads/daemon-set/index.ts';
 import { deploymentController } from './workloads/deployment/index.ts';
-import { jobController, ttlAfterFinished } from './workloads/job/index.ts';
+import { jobController } from './workloads/job/index.ts';
+import { ttlAfterFinished } from './workloads/job/ttl.ts';
 import { replicaSetController, replicationController } from './workloads/replica-set.ts';
 import { statefulSetController } from './workloads/stateful-set/index.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ApiObject } from '../../object.ts';
-import { byWorth } from './pods.ts';
+import { byState, byWorth } from './pods.ts';
 
 const NOW = new Date('2024-01-01T12:00:00Z');
 const ago = (seconds: number): string => new Date(NOW.getTime() - seconds * 1000).toISOString();
@@ -62,4 +62,33 @@ test('of pods of nearly one age the uid decides; to the second where no time is 
   const pods = [pod('b', { ready: 70 }), pod('a', { ready: 80 })];
   expect(byWorth(pods, NOW).map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
   expect(byWorth(pods).map(({ metadata }) => metadata.name)).toEqual(['b', 'a']);
+});
+
+test.each<[string, Facts, Facts]>([
+  ['the younger, by its exact age', { age: 99 }, { age: 100 }],
+  ['the one that was ready last', { ready: 99, restarts: 0 }, { ready: 100, restarts: 5 }],
+  ['the one that was started again more often', { restarts: 1, age: 200 }, { age: 100 }],
+])('a job gives up %s, whatever it costs and however many stand beside it', (_name, first, second) => {
+  const crowd = [pod('c', { node: 'n', age: 500 }), pod('d', { node: 'n', age: 500 })];
+  const pods = [pod('a', { ...first, node: 'm', cost: 9 }), pod('b', { ...second, node: 'n', cost: -9 }), ...crowd];
+  const order = byState(pods).map(({ metadata }) => metadata.name);
+  expect(order.indexOf('a')).toBeLessThan(order.indexOf('b'));
+});
+
+test('a cost that is no whole number says nothing, and sidecars decide where containers do not', () => {
+  const costly = (name: string, cost: string, age: number): ApiObject => {
+    const one = pod(name, { node: 'n', age });
+    return {
+      ...one,
+      metadata: { ...one.metadata, annotations: { 'controller.kubernetes.io/pod-deletion-cost': cost } },
+    };
+  };
+  const names = (pods: ApiObject[]) => byWorth(pods).map(({ metadata }) => metadata.name);
+  expect(names([costly('a', 'x', 50), costly('b', '+5', 10), costly('c', '-1', 99)])).toEqual(['c', 'b', 'a']);
+  const sidecar = (name: string, restartCount: number): ApiObject => ({
+    ...pod(name, { node: 'n' }),
+    spec: { nodeName: 'n', initContainers: [{ name: 's', restartPolicy: 'Always' }] },
+    status: { phase: 'Running', initContainerStatuses: [{ name: 's', restartCount }] },
+  });
+  expect(names([sidecar('a', 1), sidecar('b', 2)])).toEqual(['b', 'a']);
 });

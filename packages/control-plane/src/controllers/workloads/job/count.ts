@@ -3,6 +3,7 @@ import type { ApiObject } from '../../../object.ts';
 import { isActive, isDying, isTerminal, phaseOf } from '../../runtime/objects.ts';
 import { indexOf, parseIndexes } from './indexes.ts';
 import { judgeFailure } from './policy.ts';
+import { finishedAt } from './times.ts';
 
 /** A pod carries this until its end is written down in its job's status. */
 export const TRACKING = 'batch.kubernetes.io/job-tracking';
@@ -15,15 +16,35 @@ export const perIndexLimit = (job: ApiObject): number | undefined =>
   isIndexed(job) ? number(look(job, 'spec'), 'backoffLimitPerIndex') : undefined;
 
 /** Whether a pod is replaced only once it has failed for good, and not as soon as it is being deleted. */
-export const replacesFailedOnly = (job: ApiObject): boolean => look(job, 'spec').podReplacementPolicy === 'Failed';
+export const replacesFailedOnly = (job: ApiObject): boolean => {
+  const { podReplacementPolicy, podFailurePolicy } = look(job, 'spec');
+  return podReplacementPolicy === 'Failed' || podFailurePolicy !== undefined;
+};
 
 /** A deleted pod counts as failed too: it may never get to say so. */
 export const hasFailed = (job: ApiObject, pod: ApiObject): boolean =>
   phaseOf(pod) === 'Failed' || (!replacesFailedOnly(job) && isDying(pod) && phaseOf(pod) !== 'Succeeded');
 
-export const failureCountOf = (pod: ApiObject): number => Number(pod.metadata.annotations?.[FAILURE_COUNT] ?? 0) || 0;
+/** A number that an annotation holds; what is no whole number of 32 bits is none. */
+function annotatedCount(pod: ApiObject, annotation: string): number {
+  const value = pod.metadata.annotations?.[annotation] ?? '';
+  const count = /^[+-]?\d+$/.test(value) ? Number(value) : 0;
+  return count >= 0 && count <= 2 ** 31 - 1 ? count : 0;
+}
 
-const uidOf = (pod: ApiObject): string => pod.metadata.uid ?? '';
+/** How often the index of a pod had failed before it. */
+export const failureCountOf = (pod: ApiObject): number => annotatedCount(pod, FAILURE_COUNT);
+export const ignoredCountOf = (pod: ApiObject): number => annotatedCount(pod, IGNORED_COUNT);
+/** The same with failures that do not count: the wait before the next pod goes by all of them. */
+export const triesOf = (pod: ApiObject): number => failureCountOf(pod) + ignoredCountOf(pod);
+
+export const uidOf = (pod: ApiObject): string => pod.metadata.uid ?? '';
+
+/** Whether a pod is of an index that its job has; of a job without indexes each is. */
+export function hasPlace(job: ApiObject, pod: ApiObject): boolean {
+  const completions = number(look(job, 'spec'), 'completions') ?? 0;
+  return !isIndexed(job) || (indexOf(pod) ?? completions) < completions;
+}
 
 /** What has become of a job's pods: numbers written down before, and those that are new. */
 export interface JobCount {
@@ -33,15 +54,12 @@ export interface JobCount {
   readonly failed: number;
   /** Counters of the status with the pods whose end is safely written down. */
   readonly counted: { readonly succeeded: number; readonly failed: number };
-  /** Written in the status as ended and still carrying the finalizer. */
+  /** uids that the status has as ended, of pods that still carry the finalizer. */
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
   readonly succeededIndexes: ReadonlySet<number>;
   /** undefined without a limit per index. */
   readonly failedIndexes: ReadonlySet<number> | undefined;
-  /** Tracked pods that have failed, new or not. */
-  readonly failedPods: readonly ApiObject[];
   readonly newlyFailed: readonly ApiObject[];
-  /** Pods that ended well, new ones, beside indexes. */
   readonly newlySucceeded: readonly ApiObject[];
   /** The last failed pod of an index that has no successor yet: it tells the next one how often it was tried. */
   readonly lastFailed: ReadonlyMap<number, ApiObject>;
@@ -49,71 +67,67 @@ export interface JobCount {
 
 /** Whether a failed pod is the end of its index. */
 function endsIndex(job: ApiObject, pod: ApiObject): boolean {
-  if (!hasFailed(job, pod)) return false;
   const { action, counts } = judgeFailure(job, pod);
-  if (action === 'FailIndex') return true;
-  return counts && failureCountOf(pod) >= (perIndexLimit(job) ?? Number.POSITIVE_INFINITY);
+  return action === 'FailIndex' || (counts && failureCountOf(pod) >= (perIndexLimit(job) ?? Number.POSITIVE_INFINITY));
+}
+
+/** Whether a failed pod of an index came after another one. */
+const isLater = (pod: ApiObject, other: ApiObject): boolean =>
+  triesOf(pod) >= triesOf(other) && finishedAt(pod) >= finishedAt(other);
+
+function lastFailedOf(failed: readonly ApiObject[], settled: (index: number) => boolean): Map<number, ApiObject> {
+  const last = new Map<number, ApiObject>();
+  for (const pod of failed) {
+    const index = indexOf(pod) ?? 0;
+    if (settled(index)) continue;
+    const known = last.get(index);
+    if (known === undefined || isLater(pod, known)) last.set(index, pod);
+  }
+  return last;
+}
+
+/** What the status says of pods, in two parts: those that still carry the finalizer, and the number of those that no longer do. */
+function notedIn(status: Plain, list: 'succeeded' | 'failed', tracked: ReadonlySet<string>): [string[], number] {
+  const noted = strings(look(status, 'uncountedTerminatedPods'), list);
+  const kept = noted.filter((uid) => tracked.has(uid));
+  return [kept, (number(status, list) ?? 0) + noted.length - kept.length];
 }
 
 /** Counts a job's pods. */
 export function countJob(job: ApiObject, pods: readonly ApiObject[]): JobCount {
   const status = look(job, 'status');
   const completions = number(look(job, 'spec'), 'completions') ?? 0;
-  const indexed = isIndexed(job);
-  const hasPlace = (pod: ApiObject): boolean => !indexed || (indexOf(pod) ?? completions) < completions;
   const tracked = pods.filter((pod) => isTracked(pod));
-  const trackedUids = new Set(tracked.map(uidOf));
-  const noted = {
-    succeeded: strings(look(status, 'uncountedTerminatedPods'), 'succeeded'),
-    failed: strings(look(status, 'uncountedTerminatedPods'), 'failed'),
-  };
-  const kept = {
-    succeeded: noted.succeeded.filter((uid) => trackedUids.has(uid)),
-    failed: noted.failed.filter((uid) => trackedUids.has(uid)),
-  };
-  const counted = {
-    succeeded: (number(status, 'succeeded') ?? 0) + noted.succeeded.length - kept.succeeded.length,
-    failed: (number(status, 'failed') ?? 0) + noted.failed.length - kept.failed.length,
-  };
-  const candidates = tracked.filter(hasPlace);
-  const newlySucceeded = candidates.filter(
-    (pod) => phaseOf(pod) === 'Succeeded' && !kept.succeeded.includes(uidOf(pod)),
-  );
-  const failedPods = candidates.filter((pod) => hasFailed(job, pod));
-  const newlyFailed = failedPods.filter((pod) => !kept.failed.includes(uidOf(pod)));
-  const counting = newlyFailed.filter((pod) => judgeFailure(job, pod).counts);
+  const uids = new Set(tracked.map(uidOf));
+  const [keptSucceeded, countedSucceeded] = notedIn(status, 'succeeded', uids);
+  const [keptFailed, countedFailed] = notedIn(status, 'failed', uids);
+  const candidates = tracked.filter((pod) => hasPlace(job, pod));
+  const succeeded = candidates.filter((pod) => phaseOf(pod) === 'Succeeded');
+  const newlySucceeded = succeeded.filter((pod) => !keptSucceeded.includes(uidOf(pod)));
+  const failed = candidates.filter((pod) => hasFailed(job, pod));
+  const newlyFailed = failed.filter((pod) => !keptFailed.includes(uidOf(pod)));
+  const active = pods.filter((pod) => isActive(pod));
 
   const succeededIndexes = parseIndexes(text(status, 'completedIndexes'), completions);
+  if (isIndexed(job)) for (const pod of succeeded) succeededIndexes.add(indexOf(pod) ?? 0);
   let failedIndexes: Set<number> | undefined;
-  const lastFailed = new Map<number, ApiObject>();
-  if (indexed) {
-    for (const pod of newlySucceeded) succeededIndexes.add(indexOf(pod) ?? 0);
-  }
-  const active = pods.filter((pod) => isActive(pod));
+  let lastFailed: ReadonlyMap<number, ApiObject> = new Map();
   if (perIndexLimit(job) !== undefined) {
-    failedIndexes = parseIndexes(text(status, 'failedIndexes'), completions);
-    for (const pod of failedPods) if (endsIndex(job, pod)) failedIndexes.add(indexOf(pod) ?? 0);
+    const ended = parseIndexes(text(status, 'failedIndexes'), completions);
+    for (const pod of failed) if (endsIndex(job, pod)) ended.add(indexOf(pod) ?? 0);
     const busy = new Set(active.map(indexOf));
-    for (const pod of failedPods) {
-      const index = indexOf(pod) ?? 0;
-      if (succeededIndexes.has(index) || failedIndexes.has(index) || busy.has(index)) continue;
-      const known = lastFailed.get(index);
-      if (known === undefined || failureCountOf(pod) >= failureCountOf(known)) lastFailed.set(index, pod);
-    }
+    lastFailed = lastFailedOf(failed, (index) => succeededIndexes.has(index) || ended.has(index) || busy.has(index));
+    failedIndexes = ended;
   }
   return {
     active,
     terminating: pods.filter((pod) => isDying(pod) && !isTerminal(pod)).length,
-    succeeded: indexed ? succeededIndexes.size : counted.succeeded + kept.succeeded.length + newlySucceeded.length,
-    failed: counted.failed + kept.failed.length + counting.length,
-    counted: indexed ? { ...counted, succeeded: succeededIndexes.size } : counted,
-    uncounted: {
-      succeeded: indexed ? [] : [...kept.succeeded, ...newlySucceeded.map(uidOf)],
-      failed: [...kept.failed, ...counting.map(uidOf)],
-    },
+    succeeded: isIndexed(job) ? succeededIndexes.size : countedSucceeded + keptSucceeded.length + newlySucceeded.length,
+    failed: countedFailed + keptFailed.length + newlyFailed.filter((pod) => judgeFailure(job, pod).counts).length,
+    counted: { succeeded: isIndexed(job) ? succeededIndexes.size : countedSucceeded, failed: countedFailed },
+    uncounted: { succeeded: keptSucceeded, failed: keptFailed },
     succeededIndexes,
     failedIndexes,
-    failedPods,
     newlyFailed,
     newlySucceeded,
     lastFailed,

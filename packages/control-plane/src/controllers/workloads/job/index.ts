@@ -1,18 +1,20 @@
-import { look, number, type Plain, text } from '../../../kinds/plain.ts';
+import { look, type Plain, text } from '../../../kinds/plain.ts';
 import type { ApiObject } from '../../../object.ts';
 import { jsonEquals } from '../../../registry/object-text.ts';
 import { allowing } from '../../runtime/api.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
 import { keyOf, splitKey } from '../../runtime/informer.ts';
-import { controllerOf, isActive, isDying, namespaceOf } from '../../runtime/objects.ts';
+import { controllerOf, isDying, namespaceOf } from '../../runtime/objects.ts';
 import { JOBS, PODS } from '../../runtime/resources.ts';
 import { Adoption } from '../adopt.ts';
-import { isTerminating, OwnedPods } from '../pods.ts';
-import { countJob, isTracked, TRACKING } from './count.ts';
-import { type Backoff, isFinished, type JobStep, judgeJob, nextBackoff } from './judge.ts';
+import { inBatches, isTerminating, OwnedPods } from '../pods.ts';
+import { countJob, isTracked, type JobCount, TRACKING, uidOf } from './count.ts';
+import { deadlineOf, endOf, isFinished } from './end.ts';
+import { type NewPod, NOTHING, planPods } from './plan.ts';
 import { jobPod } from './pods.ts';
+import { type Done, type JobReport, reportJob } from './status.ts';
+import { type Backoff, NO_FAILURE, nextBackoff } from './times.ts';
 
-const NO_FAILURE: Backoff = { failures: 0, lastFailure: 0 };
 const OWN = 'kubernetes.io/job-controller';
 
 /** Whether somebody else runs the job. */
@@ -43,74 +45,143 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   const pods = informer(PODS);
   const tell = recorder('job-controller');
   const owned = new OwnedPods(api, pods, tell);
-  const adoption = new Adoption(api, { owners: JOBS, resource: PODS, objects: pods });
+  const adoption = new Adoption(api, {
+    owners: JOBS,
+    resource: PODS,
+    objects: pods,
+    finalizers: [TRACKING],
+    taken: owned.took.bind(owned),
+  });
   const backoffs = new Map<string, Backoff>();
-  /** Failed pods that the backoff knows: their finalizer may be gone from the cache only later. */
+  /** Failed and succeeded pods that the backoff knows, as long as they are tracked. */
   const known = new Map<string, Set<string>>();
+  /** Pods whose finalizer is gone, which the cache does not know yet. */
+  const released = new Set<string>();
 
   const release = async (pod: ApiObject): Promise<void> => {
-    const { namespace, name, uid, finalizers = [] } = pod.metadata;
-    const left = finalizers.filter((one) => one !== TRACKING);
-    await allowing(api.patch(PODS, { namespace, name }, { metadata: { uid, finalizers: left } }), 404, 409);
+    const { namespace, name, uid = '' } = pod.metadata;
+    const metadata = { uid, '$deleteFromPrimitiveList/finalizers': [TRACKING] };
+    await allowing(api.merge(PODS, { namespace, name }, { metadata }), 404, 409);
+    const cached = pods.get(`${namespace}/${name}`);
+    if (cached?.metadata.uid === uid && isTracked(cached)) released.add(uid);
   };
 
-  const remember = (job: ApiObject, all: readonly ApiObject[]): void => {
+  const withoutTracking = (pod: ApiObject): ApiObject => ({
+    ...pod,
+    metadata: { ...pod.metadata, finalizers: (pod.metadata.finalizers ?? []).filter((one) => one !== TRACKING) },
+  });
+
+  const podsFor = (job: ApiObject): ApiObject[] =>
+    owned
+      .all(job)
+      .filter((pod) => adoption.selects(job, pod))
+      .map((pod) => (released.has(uidOf(pod)) ? withoutTracking(pod) : pod));
+
+  const backoffOf = (job: ApiObject, count: JobCount): Backoff => {
     const { uid = '' } = job.metadata;
-    const count = countJob(job, all);
     const seen = known.get(uid) ?? new Set<string>();
     known.set(uid, seen);
-    const fresh = (list: readonly ApiObject[]): ApiObject[] => list.filter((pod) => !seen.has(pod.metadata.uid ?? ''));
-    const news = {
-      ...count,
-      newlyFailed: fresh(count.newlyFailed),
-      newlySucceeded: fresh(count.newlySucceeded),
-    };
-    for (const pod of [...news.newlyFailed, ...news.newlySucceeded]) seen.add(pod.metadata.uid ?? '');
-    backoffs.set(uid, nextBackoff(backoffs.get(uid) ?? NO_FAILURE, news, clock.now()));
+    const fresh = (list: readonly ApiObject[]): ApiObject[] => list.filter((pod) => !seen.has(uidOf(pod)));
+    const [succeeded, failed] = [fresh(count.newlySucceeded), fresh(count.newlyFailed)];
+    for (const pod of [...succeeded, ...failed]) seen.add(uidOf(pod));
+    const backoff = nextBackoff(backoffs.get(uid) ?? NO_FAILURE, succeeded, failed);
+    backoffs.set(uid, backoff);
+    return backoff;
   };
 
-  const carryOut = async (key: string, job: ApiObject, step: JobStep): Promise<void> => {
-    for (const pod of step.delete) await owned.delete(pod, job);
-    for (const { index, previous } of step.create) {
+  const forget = (uid: string): void => {
+    backoffs.delete(uid);
+    known.delete(uid);
+  };
+
+  /** Deletes pods; `quietly`: those that are given up before their time do not count as failed. */
+  const remove = async (
+    job: ApiObject,
+    list: readonly ApiObject[],
+    quietly: boolean,
+    errors: unknown[],
+  ): Promise<ApiObject[]> => {
+    const one = async (pod: ApiObject): Promise<ApiObject[]> => {
       try {
-        await owned.create(job, jobPod(job, index, previous));
+        if (quietly && isTracked(pod)) await release(pod);
+        await owned.delete(pod, job);
+        return [pod];
       } catch (error) {
-        if (isTerminating(error)) return;
-        throw error;
+        errors.push(error);
+        return [];
       }
+    };
+    return (await Promise.all(list.map(one))).flat();
+  };
+
+  const make = async (job: ApiObject, list: readonly NewPod[], errors: unknown[]): Promise<number> => {
+    let made = 0;
+    const one = async (index: number): Promise<void> => {
+      await owned.create(job, jobPod(job, list[index]?.index, list[index]?.previous));
+      made++;
+    };
+    try {
+      await inBatches(list.length, one);
+    } catch (error) {
+      // A namespace on its way out takes no pods, and will take the job with it.
+      if (!isTerminating(error)) errors.push(error);
     }
-    const { metadata } = job;
-    if (!saysAlready(look(job, 'status'), step.status)) {
-      const patch = { metadata: { resourceVersion: metadata.resourceVersion }, status: step.status };
+    return made;
+  };
+
+  const write = async (key: string, job: ApiObject, { status, release: ended, events }: JobReport): Promise<void> => {
+    const { resourceVersion } = job.metadata;
+    if (!saysAlready(look(job, 'status'), status)) {
+      const patch = { metadata: { resourceVersion }, status };
       const place = { ...splitKey(key), subresource: 'status' };
       // Written by somebody else meanwhile: its event brings the job back, and nothing is let go before.
       if ((await allowing(api.patch(JOBS, place, patch), 404, 409)) === undefined) return;
-      for (const { type, reason, message } of step.events) tell(job, type, reason, message);
+      for (const { type, reason, message } of events) tell(job, type, reason, message);
     }
-    for (const pod of step.release) await release(pod);
+    await Promise.all(ended.map(release));
+  };
+
+  const sync = async (key: string, job: ApiObject): Promise<void> => {
+    await adoption.claim(job);
+    const now = clock.now();
+    const all = podsFor(job);
+    const count = countJob(job, all);
+    const backoff = backoffOf(job, count);
+    const end = endOf(job, count, all, now);
+    const errors: unknown[] = [];
+    let done: Done;
+    if (end !== undefined) {
+      done = { made: 0, deleted: await remove(job, count.active, false, errors) };
+    } else {
+      const plan = isDying(job) ? NOTHING : planPods(job, count, all, backoff, now);
+      if (plan.lookAgainAt !== undefined) work.addAt(key, new Date(plan.lookAgainAt));
+      done = {
+        deleted: await remove(job, plan.delete, true, errors),
+        made: await make(job, plan.create, errors),
+      };
+    }
+    const isOver = end !== undefined && done.deleted.length === count.active.length;
+    const report = reportJob(job, all, count, done, isOver ? end : undefined, end === undefined && !isDying(job), now);
+    const deadline = end === undefined ? deadlineOf({ ...job, status: report.status }) : undefined;
+    if (deadline !== undefined) work.addAt(key, new Date(deadline));
+    await write(key, job, report);
+    if (errors.length > 0) throw errors[0];
   };
 
   const work = queue(async (key) => {
     const job = jobs.get(key);
     if (job === undefined || isForeign(job)) return;
-    if (isFinished(job)) {
-      for (const pod of owned.all(job).filter(isTracked)) await release(pod);
-      return;
-    }
-    await adoption.claim(job, isActive);
-    const all = owned.all(job);
-    remember(job, all);
-    const backoff = backoffs.get(job.metadata.uid ?? '') ?? NO_FAILURE;
-    const step = judgeJob(job, all, backoff, clock.now());
-    if (step.lookAgainAt !== undefined) work.addAt(key, new Date(step.lookAgainAt));
-    await carryOut(key, job, step);
+    if (!isFinished(job)) return sync(key, job);
+    forget(job.metadata.uid ?? '');
+    for (const pod of podsFor(job).filter(isTracked)) await release(pod);
   });
 
-  /** A pod whose job is gone waits for nobody. */
+  /** A pod whose job is gone waits for nobody; one of another owner is none of ours. */
   const orphans = queue(async (key) => {
     const pod = pods.get(key);
     if (pod === undefined || !isTracked(pod)) return;
     const owner = controllerOf(pod);
+    if (owner !== undefined && (owner.kind !== 'Job' || owner.apiVersion !== 'batch/v1')) return;
     const job = owner === undefined ? undefined : jobs.get(`${namespaceOf(pod)}/${owner.name}`);
     if (job === undefined || job.metadata.uid !== owner?.uid) await release(pod);
   });
@@ -123,8 +194,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     if (type !== 'deleted') return work.add(keyOf(object));
     const { uid = '' } = object.metadata;
     owned.forget(uid);
-    backoffs.delete(uid);
-    known.delete(uid);
+    forget(uid);
     for (const pod of podsOf(uid)) orphans.add(keyOf(pod));
   });
   const jobsIn = jobs.index((job) => [namespaceOf(job)]);
@@ -133,9 +203,13 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
       const owner = controllerOf(pod);
       if (owner?.kind === 'Job') work.add(`${namespaceOf(pod)}/${owner.name}`);
     }
+    if (type === 'deleted' || !isTracked(object)) {
+      released.delete(uidOf(object));
+      known.get(controllerOf(object)?.uid ?? '')?.delete(uidOf(object));
+    }
     if (type === 'deleted') return;
     if (isTracked(object) && (isDying(object) || controllerOf(object) === undefined)) orphans.add(keyOf(object));
-    if (controllerOf(object) !== undefined || !isActive(object)) return;
+    if (controllerOf(object) !== undefined) return;
     for (const job of jobsIn(namespaceOf(object))) if (adoption.selects(job, object)) work.add(keyOf(job));
   });
 }
@@ -146,27 +220,3 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
  * @see kubernetes pkg/controller/job
  */
 export const jobController: Controller = { name: 'job', setup };
-
-function setupTtl({ api, clock, informer, queue }: ControllerContext): void {
-  const jobs = informer(JOBS);
-  const work = queue(async (key) => {
-    const job = jobs.get(key);
-    if (job === undefined || isDying(job) || !isFinished(job)) return;
-    const seconds = number(look(job, 'spec'), 'ttlSecondsAfterFinished');
-    const end = (look(job, 'status').conditions as Plain[]).find(
-      ({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True',
-    );
-    const since = text(end, 'lastTransitionTime');
-    if (seconds === undefined || since === '') return;
-    const at = new Date(new Date(since).getTime() + seconds * 1000);
-    if (at > clock.now()) return work.addAt(key, at);
-    const preconditions = { uid: job.metadata.uid ?? '' };
-    await allowing(api.delete(JOBS, splitKey(key), { propagationPolicy: 'Foreground', preconditions }), 404, 409);
-  });
-  jobs.onChange(({ type, object }) => {
-    if (type !== 'deleted' && look(object, 'spec').ttlSecondsAfterFinished !== undefined) work.add(keyOf(object));
-  });
-}
-
-/** Deletes finished jobs whose time to live is over. @see kubernetes pkg/controller/ttlafterfinished */
-export const ttlAfterFinished: Controller = { name: 'ttl-after-finished', setup: setupTtl };

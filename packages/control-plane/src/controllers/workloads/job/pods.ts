@@ -2,19 +2,26 @@ import { items, look, type Plain } from '../../../kinds/plain.ts';
 import type { ApiObject } from '../../../object.ts';
 import { copyJson } from '../../../registry/object-text.ts';
 import { podOf } from '../pods.ts';
-import { FAILURE_COUNT, failureCountOf, IGNORED_COUNT, perIndexLimit, TRACKING } from './count.ts';
+import { FAILURE_COUNT, failureCountOf, IGNORED_COUNT, ignoredCountOf, perIndexLimit, TRACKING } from './count.ts';
 import { INDEX } from './indexes.ts';
 import { judgeFailure } from './policy.ts';
 
 const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
 
+/** What a generated name keeps of its base, whose end tells the index. */
+const LONGEST_BASE = 58;
+
+function generateName(job: string, index: number): string {
+  const end = `-${index}-`;
+  return `${job.slice(0, LONGEST_BASE - end.length)}${end}`;
+}
+
 /** Failures of an index so far, as its next pod remembers them. */
 function failuresOf(job: ApiObject, previous: ApiObject | undefined): Record<string, string> {
   if (previous === undefined) return { [FAILURE_COUNT]: '0' };
-  const ignored = Number(previous.metadata.annotations?.[IGNORED_COUNT] ?? 0) || 0;
   const { counts } = judgeFailure(job, previous);
   const failures = failureCountOf(previous) + (counts ? 1 : 0);
-  const others = ignored + (counts ? 0 : 1);
+  const others = ignoredCountOf(previous) + (counts ? 0 : 1);
   return { [FAILURE_COUNT]: String(failures), ...(others > 0 ? { [IGNORED_COUNT]: String(others) } : {}) };
 }
 
@@ -25,7 +32,7 @@ export function jobPod(job: ApiObject, index: number | undefined, previous: ApiO
   const known = Array.isArray(meta.finalizers) ? meta.finalizers : [];
   meta.finalizers = known.includes(TRACKING) ? known : [...known, TRACKING];
   if (index === undefined) return pod;
-  meta.generateName = `${job.metadata.name}-${index}-`;
+  meta.generateName = generateName(job.metadata.name ?? '', index);
   meta.labels = { ...look(meta, 'labels'), [INDEX]: String(index) };
   const counts = perIndexLimit(job) === undefined ? {} : failuresOf(job, previous);
   meta.annotations = { ...look(meta, 'annotations'), [INDEX]: String(index), ...counts };

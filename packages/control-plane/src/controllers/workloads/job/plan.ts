@@ -1,0 +1,94 @@
+import { look, number } from '../../../kinds/plain.ts';
+import type { ApiObject } from '../../../object.ts';
+import { isDying, isTerminal } from '../../runtime/objects.ts';
+import { byState } from '../pods.ts';
+import { isIndexed, type JobCount, perIndexLimit, replacesFailedOnly, triesOf } from './count.ts';
+import { isSuspended } from './end.ts';
+import { indexOf } from './indexes.ts';
+import { type Backoff, finishedAt, waitFor } from './times.ts';
+
+/** How many pods are made, and given up, in one go. */
+const MOST_AT_ONCE = 500;
+
+/** A pod to make: its index in an indexed job, and the failed pod that it replaces. */
+export interface NewPod {
+  readonly index: number | undefined;
+  readonly previous: ApiObject | undefined;
+}
+
+/** Which pods to make or to give up; `lookAgainAt` (ms): when one may be made that has to wait. */
+export interface PodPlan {
+  readonly create: readonly NewPod[];
+  readonly delete: readonly ApiObject[];
+  readonly lookAgainAt?: number | undefined;
+}
+
+export const NOTHING: PodPlan = { create: [], delete: [] };
+
+/** Pods that are too many: a second one of an index, then the least worth (`activePodsForRemoval`). */
+function surplus(job: ApiObject, active: readonly ApiObject[], least: number): readonly ApiObject[] {
+  const twice: ApiObject[] = [];
+  const others: ApiObject[] = [];
+  const seen = new Set<number>();
+  const completions = number(look(job, 'spec'), 'completions') ?? 0;
+  for (const pod of byState(active).reverse()) {
+    const index = indexOf(pod);
+    if (!isIndexed(job)) others.push(pod);
+    else if (index === undefined || index >= completions || seen.has(index)) twice.push(pod);
+    else {
+      seen.add(index);
+      others.push(pod);
+    }
+  }
+  return [...twice, ...byState(others).slice(0, Math.max(0, least - twice.length))].slice(0, MOST_AT_ONCE);
+}
+
+/** The first indexes that neither have a pod nor are done. */
+function pendingIndexes(job: ApiObject, count: JobCount, pods: readonly ApiObject[], wanted: number): number[] {
+  const taken = new Set<number | undefined>([...count.succeededIndexes, ...(count.failedIndexes ?? [])]);
+  for (const pod of count.active) taken.add(indexOf(pod));
+  if (replacesFailedOnly(job)) for (const pod of pods) if (isDying(pod) && !isTerminal(pod)) taken.add(indexOf(pod));
+  const completions = number(look(job, 'spec'), 'completions') ?? 0;
+  const free: number[] = [];
+  for (let index = 0; index < completions && free.length < wanted; index++) if (!taken.has(index)) free.push(index);
+  return free;
+}
+
+/** How many pods there should be, and which to make or give up for it (`manageJob`). */
+export function planPods(
+  job: ApiObject,
+  count: JobCount,
+  pods: readonly ApiObject[],
+  backoff: Backoff,
+  now: Date,
+): PodPlan {
+  const { active } = count;
+  if (isSuspended(job)) return { create: [], delete: active };
+  const spec = look(job, 'spec');
+  const parallelism = number(spec, 'parallelism') ?? 1;
+  const completions = number(spec, 'completions');
+  const left = completions === undefined ? parallelism : Math.max(0, completions - count.succeeded);
+  const wanted = completions === undefined && count.succeeded > 0 ? active.length : Math.min(left, parallelism);
+  const tooMany = surplus(job, active, Math.max(0, active.length - wanted));
+  if (tooMany.length > 0) return { create: [], delete: tooMany };
+  const lacking = wanted - (replacesFailedOnly(job) ? count.terminating : 0) - active.length;
+  if (lacking <= 0) return NOTHING;
+  const at = backoff.lastFailure + waitFor(backoff.failures);
+  if (perIndexLimit(job) === undefined && at > now.getTime()) return { ...NOTHING, lookAgainAt: at };
+  const missing = Math.min(lacking, MOST_AT_ONCE);
+  if (isIndexed(job)) return planIndexes(pendingIndexes(job, count, pods, missing), count, now);
+  return { create: Array.from({ length: missing }, () => ({ index: undefined, previous: undefined })), delete: [] };
+}
+
+/** Every index waits for itself where each has a limit of its own; a failure that does not count makes it wait as well. */
+function planIndexes(indexes: readonly number[], count: JobCount, now: Date): PodPlan {
+  const create: NewPod[] = [];
+  let lookAgainAt: number | undefined;
+  for (const index of indexes) {
+    const previous = count.lastFailed.get(index);
+    const at = previous === undefined ? 0 : finishedAt(previous) + waitFor(triesOf(previous) + 1);
+    if (at <= now.getTime()) create.push({ index, previous });
+    else lookAgainAt = Math.min(lookAgainAt ?? at, at);
+  }
+  return { create, delete: [], lookAgainAt };
+}

@@ -1,0 +1,158 @@
+import { items, look, number, type Plain, text } from '../../../kinds/plain.ts';
+import type { ApiObject } from '../../../object.ts';
+import { isDying, isReady, phaseOf, timestamp } from '../../runtime/objects.ts';
+import { hasFailed, hasPlace, isIndexed, isTracked, type JobCount, uidOf } from './count.ts';
+import { completionOf, type End, isSuspended } from './end.ts';
+import { formatIndexes, indexOf } from './indexes.ts';
+import { judgeFailure } from './policy.ts';
+
+/** How many ends of pods the status notes at once, so that it stays small; the rest has its turn when these are counted. */
+const MOST_NOTED = 500;
+
+export interface JobEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What a sync has done: how many pods it made, and which of the active ones it deleted. */
+export interface Done {
+  readonly made: number;
+  readonly deleted: readonly ApiObject[];
+}
+
+/** What is written down after a sync, and what follows from it. */
+export interface JobReport {
+  readonly status: Plain;
+  /** Pods whose finalizer goes once the status is written. */
+  readonly release: readonly ApiObject[];
+  readonly events: readonly JobEvent[];
+}
+
+interface Tracking {
+  readonly release: readonly ApiObject[];
+  readonly succeeded: readonly string[];
+  readonly failed: readonly string[];
+  /** More have ended than could be noted. */
+  readonly isFull: boolean;
+}
+
+/** The last of an index that has to be tried again stays until the next one knows how often it was; of a job that ends none stays. */
+const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiObject): boolean =>
+  isDying(job) ||
+  end !== undefined ||
+  phaseOf(pod) === 'Succeeded' ||
+  (hasFailed(job, pod) && count.lastFailed.get(indexOf(pod) ?? -1) !== pod);
+
+/** Which ends of pods are to be noted, and which pods may go then (`trackJobStatusAndRemoveFinalizers`). */
+function track(job: ApiObject, pods: readonly ApiObject[], count: JobCount, end: End | undefined): Tracking {
+  const release: ApiObject[] = [];
+  const succeeded = [...count.uncounted.succeeded];
+  const failed = [...count.uncounted.failed];
+  let newIndexes = 0;
+  const sorted = isIndexed(job) ? [...pods].sort((a, b) => (indexOf(a) ?? -1) - (indexOf(b) ?? -1)) : pods;
+  for (const pod of sorted) {
+    if (!isTracked(pod) || !mayGo(job, count, end, pod)) continue;
+    release.push(pod);
+    const uid = uidOf(pod);
+    if (phaseOf(pod) === 'Succeeded' && !failed.includes(uid)) {
+      // Of an index it is enough that it is among those that have succeeded.
+      if (isIndexed(job)) newIndexes++;
+      else if (!succeeded.includes(uid)) succeeded.push(uid);
+    } else if (hasFailed(job, pod) || end?.type === 'FailureTarget') {
+      // In a job that fails every pod has failed that has not succeeded.
+      if (!failed.includes(uid) && hasPlace(job, pod) && judgeFailure(job, pod).counts) failed.push(uid);
+    }
+    if (newIndexes + succeeded.length + failed.length >= MOST_NOTED)
+      return { release, succeeded, failed, isFull: true };
+  }
+  return { release, succeeded, failed, isFull: false };
+}
+
+interface Facts {
+  readonly type: string;
+  readonly status: 'True' | 'False';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Sets a condition; the list it was given in when it says so already, or is false and was never true. */
+function withCondition(conditions: readonly Plain[], facts: Facts, now: Date): readonly Plain[] {
+  const old = conditions.find(({ type }) => type === facts.type);
+  const at = timestamp(now);
+  const made = { ...facts, lastProbeTime: at, lastTransitionTime: at };
+  if (old === undefined) return facts.status === 'False' ? conditions : [...conditions, made];
+  const isSame = old.status === facts.status && old.reason === facts.reason && old.message === facts.message;
+  return isSame ? conditions : conditions.map((one) => (one === old ? made : one));
+}
+
+/** The job's end as it is told. */
+function finishEvents(job: ApiObject, type: 'Complete' | 'Failed', end: End, succeeded: number): JobEvent[] {
+  if (type === 'Failed') return [{ type: 'Warning', reason: end.reason, message: end.message }];
+  const completed: JobEvent = { type: 'Normal', reason: 'Completed', message: 'Job completed' };
+  const completions = number(look(job, 'spec'), 'completions');
+  if (completions === undefined || succeeded <= completions) return [completed];
+  const message = 'Too many succeeded pods running after completion count reached';
+  return [{ type: 'Warning', reason: 'TooManySucceededPods', message }, completed];
+}
+
+/**
+ * What a job's status says after a sync (`syncJob`). `end`: what it has come to before pods were made or given up; an end that could not
+ * have all its pods deleted is no end yet (`undefined`), and `isManaged` is false unless the job's pods were seen to without an end.
+ */
+export function reportJob(
+  job: ApiObject,
+  pods: readonly ApiObject[],
+  count: JobCount,
+  { made, deleted }: Done,
+  known: End | undefined,
+  isManaged: boolean,
+  now: Date,
+): JobReport {
+  const old = look(job, 'status');
+  const active = count.active.length - deleted.length + made;
+  const terminating = count.terminating + deleted.length;
+  const end = known ?? (isManaged || isDying(job) ? completionOf(job, count, active) : undefined);
+  const events: JobEvent[] = [];
+  let conditions: readonly Plain[] = items(old, 'conditions');
+  let startTime = text(old, 'startTime');
+  if (startTime === '' && !isSuspended(job)) startTime = timestamp(now);
+  if (end === undefined && isManaged) {
+    const facts: Facts = isSuspended(job)
+      ? { type: 'Suspended', status: 'True', reason: 'JobSuspended', message: 'Job suspended' }
+      : { type: 'Suspended', status: 'False', reason: 'JobResumed', message: 'Job resumed' };
+    const next = withCondition(conditions, facts, now);
+    if (next !== conditions) {
+      const reason = isSuspended(job) ? 'Suspended' : 'Resumed';
+      events.push({ type: 'Normal', reason, message: facts.message });
+      startTime = isSuspended(job) ? '' : timestamp(now);
+    }
+    conditions = next;
+  }
+  const { release, succeeded, failed, isFull } = track(job, pods, count, end);
+  const status: Plain = {
+    startTime: startTime === '' ? null : startTime,
+    active,
+    ready: count.active.filter((pod) => isReady(pod) && !deleted.includes(pod)).length,
+    terminating,
+    succeeded: count.counted.succeeded,
+    failed: count.counted.failed,
+    uncountedTerminatedPods: {
+      succeeded: succeeded.length === 0 ? null : succeeded,
+      failed: failed.length === 0 ? null : failed,
+    },
+    ...(isIndexed(job) ? { completedIndexes: formatIndexes(count.succeededIndexes) } : {}),
+    ...(count.failedIndexes === undefined ? {} : { failedIndexes: formatIndexes(count.failedIndexes) }),
+  };
+  if (end !== undefined) {
+    conditions = withCondition(conditions, { ...end, status: 'True' }, now);
+    // The end is told once nothing of the job is left that could still change its numbers.
+    if (!isFull && succeeded.length + failed.length === 0 && terminating === 0) {
+      const type = end.type === 'SuccessCriteriaMet' ? 'Complete' : 'Failed';
+      conditions = withCondition(conditions, { ...end, type, status: 'True' }, now);
+      if (type === 'Complete') status.completionTime = timestamp(now);
+      events.push(...finishEvents(job, type, end, count.counted.succeeded));
+    }
+  }
+  return { status: { ...status, conditions }, release, events };
+}

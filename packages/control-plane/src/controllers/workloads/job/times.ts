@@ -1,0 +1,60 @@
+import { items, look, number, type Plain, text } from '../../../kinds/plain.ts';
+import type { ApiObject } from '../../../object.ts';
+import { conditionOf } from '../../runtime/objects.ts';
+
+const FIRST_BACKOFF_MS = 10_000;
+const LAST_BACKOFF_MS = 600_000;
+
+/** Failures since the last success, and when the last was (ms): what the wait before the next pod goes by. */
+export interface Backoff {
+  readonly failures: number;
+  readonly lastFailure: number;
+}
+
+export const NO_FAILURE: Backoff = { failures: 0, lastFailure: 0 };
+
+/** How long the next pod waits after so many failures. */
+export const waitFor = (failures: number): number =>
+  failures === 0 ? 0 : Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
+
+/** When the last of a pod's containers and sidecars ended; undefined while one has not. */
+function containersEndedAt(pod: ApiObject): number | undefined {
+  const sidecars = items(look(pod, 'spec'), 'initContainers').filter((one) => one.restartPolicy === 'Always');
+  const names = new Set(sidecars.map(({ name }) => name));
+  const status = look(pod, 'status');
+  const ofSidecars = items(status, 'initContainerStatuses').filter(({ name }) => names.has(name));
+  const times = [...items(status, 'containerStatuses'), ...ofSidecars].map((one: Plain) =>
+    text(look(one, 'state', 'terminated'), 'finishedAt'),
+  );
+  return times.length === 0 || times.includes('')
+    ? undefined
+    : Math.max(...times.map((time) => new Date(time).getTime()));
+}
+
+/**
+ * When a pod ended (ms): by its containers, or since it is not ready, or its deletion, before which it had its grace; at the latest
+ * when it was made (`getFinishedTime`).
+ */
+export function finishedAt(pod: ApiObject): number {
+  const ended = containersEndedAt(pod);
+  if (ended !== undefined) return ended;
+  const ready = conditionOf(pod, 'Ready');
+  if (ready?.status === 'False' && typeof ready.lastTransitionTime === 'string') {
+    return new Date(ready.lastTransitionTime).getTime();
+  }
+  const { deletionTimestamp, creationTimestamp } = pod.metadata;
+  if (deletionTimestamp === undefined) return new Date(creationTimestamp ?? 0).getTime();
+  return new Date(deletionTimestamp).getTime() - (number(pod.metadata, 'deletionGracePeriodSeconds') ?? 0) * 1000;
+}
+
+/** What the wait goes by after these pods have ended: failures count from the last success on (`newBackoffRecord`). */
+export function nextBackoff(backoff: Backoff, succeeded: readonly ApiObject[], failed: readonly ApiObject[]): Backoff {
+  const ends = failed.map(finishedAt);
+  if (succeeded.length === 0) {
+    if (failed.length === 0) return backoff;
+    return { failures: backoff.failures + failed.length, lastFailure: Math.max(...ends) };
+  }
+  const lastSuccess = Math.max(...succeeded.map(finishedAt));
+  const since = ends.filter((at) => at > lastSuccess);
+  return since.length === 0 ? NO_FAILURE : { failures: since.length, lastFailure: Math.max(...since) };
+}

@@ -1,0 +1,31 @@
+import { look, number, type Plain, text } from '../../../kinds/plain.ts';
+import { allowing } from '../../runtime/api.ts';
+import type { Controller, ControllerContext } from '../../runtime/controller.ts';
+import { keyOf, splitKey } from '../../runtime/informer.ts';
+import { isDying } from '../../runtime/objects.ts';
+import { JOBS } from '../../runtime/resources.ts';
+import { isFinished } from './end.ts';
+
+function setupTtl({ api, clock, informer, queue }: ControllerContext): void {
+  const jobs = informer(JOBS);
+  const work = queue(async (key) => {
+    const job = jobs.get(key);
+    if (job === undefined || isDying(job) || !isFinished(job)) return;
+    const seconds = number(look(job, 'spec'), 'ttlSecondsAfterFinished');
+    const end = (look(job, 'status').conditions as Plain[]).find(
+      ({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True',
+    );
+    const since = text(end, 'lastTransitionTime');
+    if (seconds === undefined || since === '') return;
+    const at = new Date(new Date(since).getTime() + seconds * 1000);
+    if (at > clock.now()) return work.addAt(key, at);
+    const preconditions = { uid: job.metadata.uid ?? '' };
+    await allowing(api.delete(JOBS, splitKey(key), { propagationPolicy: 'Foreground', preconditions }), 404, 409);
+  });
+  jobs.onChange(({ type, object }) => {
+    if (type !== 'deleted' && look(object, 'spec').ttlSecondsAfterFinished !== undefined) work.add(keyOf(object));
+  });
+}
+
+/** Deletes finished jobs whose time to live is over. @see kubernetes pkg/controller/ttlafterfinished */
+export const ttlAfterFinished: Controller = { name: 'ttl-after-finished', setup: setupTtl };
