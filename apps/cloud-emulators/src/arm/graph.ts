@@ -21,12 +21,13 @@ function has(text: string, term: string): boolean {
 export function graphRows(
   query: string,
   resources: readonly ArmResource[],
-): readonly { readonly type: string; readonly name: string }[] {
+): readonly { readonly type: string; readonly name: string; readonly owner?: string }[] {
   const all = (pattern: string): string[] =>
     [...query.matchAll(new RegExp(`${pattern} ${TEXT}`, 'g'))].map(([, text = '']) => plain(text));
   const types = all('type =~').map((each) => each.toLowerCase());
   const [group = ''] = all('resourceGroup =~');
   const keys = all('tagKeys has');
+  const projected = new RegExp(`owner = tostring\\(tags\\[${TEXT}\\]\\)`).exec(query)?.[1];
   return resources
     .filter(({ kind, group: of, body }) => {
       const names = Object.keys(body.tags ?? {});
@@ -36,5 +37,9 @@ export function graphRows(
         keys.every((key) => names.some((name) => has(name, key)))
       );
     })
-    .map(({ kind, name }) => ({ type: TYPES[kind], name }));
+    .map(({ kind, name, body }) => ({
+      type: TYPES[kind],
+      name,
+      ...(projected === undefined ? {} : { owner: body.tags?.[plain(projected)] ?? '' }),
+    }));
 }

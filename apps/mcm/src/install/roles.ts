@@ -46,6 +46,8 @@ const CONTROLLER_RULES: readonly Rule[] = [
   { apiGroups: MACHINES, resources: ['machineclasses'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'create', 'delete'] },
+  // Its own alone: a Role allows no other.
+  { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
   ...ownRules(CONTROLLER),
 ];
 
@@ -67,9 +69,19 @@ const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
 ];
 
-/** In `kube-system` of the cluster of the nodes: tokens that machines join with. */
-const TOKEN_RULES: readonly Rule[] = [
+/**
+ * In `kube-system` of the cluster of the nodes: tokens that machines join with, and the Lease by which two control clusters
+ * know which of them works.
+ */
+const tokenRules = (namespace: string): readonly Rule[] => [
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'delete'] },
+  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
+  {
+    apiGroups: ['coordination.k8s.io'],
+    resources: ['leases'],
+    resourceNames: [`${CONTROLLER}-${namespace}`],
+    verbs: ['get', 'update'],
+  },
 ];
 
 /** In `default` of the cluster of the nodes: what is told of Nodes. */
@@ -109,7 +121,7 @@ export const controlRoles = ({ namespace }: InstallSettings): readonly object[] 
 export const targetRoles = ({ namespace }: InstallSettings): readonly object[] => [
   ...role('ClusterRole', `${APP}-nodes`, undefined, MANAGER_NODE_RULES, namespace),
   ...role('ClusterRole', `${CONTROLLER}-nodes`, undefined, CONTROLLER_NODE_RULES, namespace),
-  ...role('Role', `${CONTROLLER}-tokens`, 'kube-system', TOKEN_RULES, namespace),
+  ...role('Role', `${CONTROLLER}-tokens`, 'kube-system', tokenRules(namespace), namespace),
   ...role('Role', `${CONTROLLER}-node-events`, 'default', NODE_EVENT_RULES, namespace),
 ];
 

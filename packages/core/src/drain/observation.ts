@@ -100,6 +100,8 @@ export interface Attachment {
   readonly name?: string;
   readonly volume: string;
   readonly deleting: boolean;
+  /** Only `status.volumesInUse` of the Node tells of it: its kubelet has it mounted, or is dead and says nothing. */
+  readonly inUse?: true;
 }
 
 /** Room for volumes on the nodes that pods may come to. */

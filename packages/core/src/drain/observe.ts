@@ -56,7 +56,7 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   );
   const since = deletion ?? selected?.lastTransitionTime ?? machine.status?.currentStatus?.lastUpdateTime;
   const forced = deletion ? isForceDeletion(machine) : machine.metadata.labels?.[Labels.ForceDrain] === TRUE;
-  const unresponsive = unresponsiveAt(machine, node, settings.unresponsiveNodeMs);
+  const unresponsive = unresponsiveAt(machine, node, settings);
   const timeout = after(since, settings.drainTimeoutMs);
   const forceAt = earliest(timeout, unresponsive);
   const moving = [...memory.moves.values()].flatMap(({ volumes }) => volumes);

@@ -53,7 +53,10 @@ export class VolumeFinder {
     return [...new Set(names)];
   }
 
-  /** What is attached to the node: all that attachments tell, and those of `used` that only the node's status names. */
+  /**
+   * What is attached to the node: all that attachments tell, and those of `used` that only the node's status names, as
+   * attached or as in use. A list of attachments may be incomplete (incident 21): all three must say that a volume is off.
+   */
   attachedTo(node: Node, used: readonly string[]): Attachment[] {
     const told = this.#caches.attachments.store.byIndex('node', node.metadata.name).flatMap(({ metadata, spec }) => {
       const volume = spec.source.persistentVolumeName;
@@ -61,12 +64,21 @@ export class VolumeFinder {
     });
     const known = new Set(told.map(({ volume }) => volume));
     const names = (node.status?.volumesAttached ?? []).map(({ name }) => name);
-    const others = names.length === 0 ? [] : [...new Set(used)].filter((volume) => !known.has(volume));
-    const named = others.filter((volume) => {
-      const id = this.#id(volume);
-      return id !== undefined && names.some((name) => namesVolume(name, id));
+    const inUse = node.status?.volumesInUse ?? [];
+    const others = names.length + inUse.length === 0 ? [] : [...new Set(used)].filter((volume) => !known.has(volume));
+    const named = others.flatMap((volume): Attachment[] => {
+      if (names.some((name) => this.#isNamed(volume, name))) return [{ volume, deleting: false }];
+      return inUse.some((name) => this.#isNamed(volume, name)) ? [{ volume, deleting: false, inUse: true }] : [];
     });
-    return [...told, ...named.map((volume) => ({ volume, deleting: false }))];
+    return [...told, ...named];
+  }
+
+  /** Whether a name of the node's status is the volume's: by the cloud's id, or as kubelets name a CSI volume. */
+  #isNamed(volume: string, name: string): boolean {
+    const id = this.#id(volume);
+    if (id !== undefined && namesVolume(name, id)) return true;
+    const csi = this.#caches.volumes.store.get(volume)?.spec.csi;
+    return csi !== undefined && name === `kubernetes.io/csi/${csi.driver}^${csi.volumeHandle}`;
   }
 
   /** Whether a volume has arrived at another node. Of one without attachments nothing would tell: it counts as arrived. */

@@ -108,6 +108,8 @@ export function nextPlaceAt(o: DrainObservation, now: Date): Date | undefined {
 
 const DETACH_CURE = 'its VolumeAttachment has to go: see the CSI driver; the detach timeout ends the wait';
 
+const IN_USE_CURE = 'its kubelet has to unmount it: see the log of the kubelet; the detach timeout ends the wait';
+
 /** A volume that is off the node sooner is not worth a status write. */
 const NAMED_AFTER_MS = 10_000;
 
@@ -126,10 +128,10 @@ export function planVolumes(
   if (attached.length === 0 || now >= until) return { blockers: [], waits: false };
   const namedAt = later(emptySince, NAMED_AFTER_MS);
   if (now < namedAt) return { blockers: [], waits: true, until: earliest(namedAt, until) };
-  const blockers = attached.map(({ volume }) => ({
-    text: `volume ${volume} is still attached`,
+  const blockers = attached.map(({ volume, inUse }) => ({
+    text: `volume ${volume} is still ${inUse ? 'in use' : 'attached'}`,
     failed: false,
-    cure: DETACH_CURE,
+    cure: inUse ? IN_USE_CURE : DETACH_CURE,
   }));
   return { blockers, waits: true, until };
 }

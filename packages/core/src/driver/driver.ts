@@ -10,6 +10,8 @@ export interface DriverRequest<Spec, Credentials> {
   /** Aborted when the call's deadline passes or the process stops: the call must reject within a second. */
   readonly signal: AbortSignal;
   readonly log: Logger;
+  /** The control cluster that asks: `create` marks the VM with it (see `ownerTags`), `list` tells the mark. Absent: unknown. */
+  readonly owner?: string;
   /** To be told of the cloud's requests, for metrics; absent: nobody counts. */
   readonly observeApi?: ObserveApi;
 }
@@ -53,6 +55,8 @@ export interface ListedInstance {
   readonly machineName: string;
   /** When the cloud made it, RFC 3339, if the cloud says so; young ones are never taken for orphans. */
   readonly createdAt?: string;
+  /** The control cluster that made it, if the cloud says so (see `ownerOf`). */
+  readonly owner?: string;
 }
 
 /** The part of a PersistentVolume's spec that names a volume in a cloud. */

@@ -15,16 +15,26 @@ export class MachineError extends Error {
   /** The cloud refuses the call for there being too many: those of everybody with the same credentials are spaced. */
   readonly throttled: boolean;
 
+  /** The driver threw something that is no `MachineError`: a fault of the driver, or of a library that it uses. */
+  readonly unexpected: boolean;
+
   /** @param options.throttled Default: an `Unavailable` for which the cloud said how long to wait. */
   constructor(
     code: MachineCode,
     message: string,
-    options: { cause?: unknown; retryAfterMs?: number; credentialsRefused?: boolean; throttled?: boolean } = {},
+    options: {
+      cause?: unknown;
+      retryAfterMs?: number;
+      credentialsRefused?: boolean;
+      throttled?: boolean;
+      unexpected?: boolean;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.retryAfterMs = options.retryAfterMs;
     this.credentialsRefused = options.credentialsRefused ?? (code === 'Unauthenticated' || code === 'PermissionDenied');
+    this.unexpected = options.unexpected ?? false;
     this.throttled = options.throttled ?? (code === 'Unavailable' && options.retryAfterMs !== undefined);
   }
 
@@ -32,7 +42,7 @@ export class MachineError extends Error {
   static from(thrown: unknown): MachineError {
     if (thrown instanceof MachineError) return thrown;
     const message = thrown instanceof Error ? thrown.message : textOf(thrown);
-    return new MachineError('Unknown', message, { cause: thrown });
+    return new MachineError('Unknown', message, { cause: thrown, unexpected: true });
   }
 }
 

@@ -30,6 +30,7 @@ export {
 } from './invoker.ts';
 export { LearnedRate } from './learned-rate.ts';
 export { observingDriver } from './observing.ts';
+export { OWNER_TAG, ownerOf, ownerTags } from './owner.ts';
 export { type DriverReference, driverReference, type JsonSchema, referenceText } from './reference.ts';
 export { singleFlight } from './single-flight.ts';
 export { type DriverSpan, type DriverTracer, registeredTracer } from './tracing.ts';

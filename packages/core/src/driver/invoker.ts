@@ -125,6 +125,8 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly former?: (machineClass: MachineClass) => MachineClass | undefined;
   /** Asked before each call that makes or deletes something; absent: nobody else can lead. */
   readonly fence?: Fence;
+  /** The control cluster of this process, see `OWNER_TAG`; absent, or undefined: VMs bear no mark. */
+  readonly owner?: (() => string | undefined) | undefined;
   /** Told of every call that ended; for metrics. */
   readonly observe?: ObserveCall;
   /** Classes whose credentials are tried when those of a machine's own class are refused; absent: none. */
@@ -215,9 +217,11 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     { signal, span }: Underway,
     machine?: Machine,
   ): DriverRequest<Spec, Credentials> => {
+    const owner = options.owner?.();
     return {
       ...decode({ call, machineClass, data: usable(secrets).data, ...(machine ? { machine } : {}) }),
       signal,
+      ...(owner === undefined ? {} : { owner }),
       observeApi: (service, ms, error) => {
         observeApi?.(service, ms, error);
         span.request(service, ms, error !== undefined);
@@ -497,11 +501,12 @@ function scrub(
   cure?: string,
   cause?: unknown,
 ): MachineError {
-  const { code, retryAfterMs, credentialsRefused, throttled } = error;
+  const { code, retryAfterMs, credentialsRefused, throttled, unexpected } = error;
   const message = redact(cure === undefined ? error.message : `${error.message}; ${cure}`, secrets);
   return new MachineError(code, message, {
     credentialsRefused,
     throttled,
+    unexpected,
     ...(cause === undefined ? {} : { cause }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });

@@ -12,6 +12,8 @@ export interface FakeVm {
   readonly uid: string;
   readonly userData: string;
   readonly createdAt?: string;
+  /** The control cluster that made it. */
+  readonly owner?: string;
   initialized: boolean;
 }
 
@@ -87,8 +89,8 @@ export class FakeCloud {
   }
 
   /** Puts a VM there without anybody's asking. */
-  plant(machineName: string, createdAt?: string, providerId?: string): FakeVm {
-    return this.#make(machineName, `planted-${this.#next}`, '', createdAt, providerId);
+  plant(machineName: string, createdAt?: string, providerId?: string, owner?: string): FakeVm {
+    return this.#make(machineName, `planted-${this.#next}`, '', createdAt, providerId, owner);
   }
 
   /** Takes a VM away behind everybody's back. */
@@ -102,6 +104,7 @@ export class FakeCloud {
     userData: string,
     createdAt = this.#options.now?.(),
     providerId = `fake:///zone/vm-${this.#next++}`,
+    owner?: string,
   ): FakeVm {
     const vm: FakeVm = {
       providerId,
@@ -111,6 +114,7 @@ export class FakeCloud {
       userData,
       initialized: !this.#options.initializes,
       ...(createdAt === undefined ? {} : { createdAt }),
+      ...(owner === undefined ? {} : { owner }),
     };
     this.#vms.set(vm.providerId, vm);
     this.made.push(vm);
@@ -152,10 +156,11 @@ export class FakeCloud {
       credentialsSchema: credentials,
       create: (request) =>
         this.#call('create', request, (): CreatedInstance => {
-          const { machine, userData } = request;
+          const { machine, userData, owner } = request;
           const known = this.#find(machine.metadata.uid, undefined);
           if (known) return instance(known);
-          const vm = this.#make(machine.metadata.name, machine.metadata.uid, userData);
+          const { name, uid } = machine.metadata;
+          const vm = this.#make(name, uid, userData, undefined, undefined, owner);
           this.#options.onCreated?.(vm);
           return instance(vm);
         }),
@@ -180,10 +185,11 @@ export class FakeCloud {
         this.#call('list', request, () =>
           this.vms
             .filter((vm) => !this.#options.hides?.(vm))
-            .map(({ providerId, machineName, createdAt }) => ({
+            .map(({ providerId, machineName, createdAt, owner }) => ({
               providerId,
               machineName,
               ...(createdAt === undefined ? {} : { createdAt }),
+              ...(owner === undefined ? {} : { owner }),
             })),
         ),
     };

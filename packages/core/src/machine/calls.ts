@@ -22,9 +22,14 @@ export interface CallsOptions {
   readonly limit?: number;
   /** Told when a call begins and when it ends, or is found to ignore its signal. */
   readonly observer?: CallObserver;
+  /** Told once when a call has failed {@link FAULT_AFTER_FAILURES} times in a row with what is no error of a driver. */
+  readonly onFault?: (machine: Machine, kind: CallKind, error: MachineError) => void;
 }
 
 const DEFAULT_LIMIT = 500;
+
+/** Once is a stumble; a driver that fails like this again and again is broken, and no waiting mends it. */
+export const FAULT_AFTER_FAILURES = 5;
 
 /** The time of day was set when it is off by more; less is drift. */
 const JUMP_MS = 2_000;
@@ -133,6 +138,8 @@ export class DriverCalls {
     this.#settledAt.set(uid, this.#options.clock.monotonic());
     this.#memory.set(uid, { last: settled, ...(made ? { created: made } : {}) });
     this.#log(`${namespace}/${name}`, kind, outcome, failures);
+    if (!outcome.ok && outcome.error.unexpected && failures === FAULT_AFTER_FAILURES)
+      this.#options.onFault?.(machine, kind, outcome.error);
     this.#options.wake(machine);
   }
 

@@ -1,5 +1,6 @@
 import { type Machine, type NodeCondition, NodeConditions, Taints } from '@mcm/api';
 import type { Condition, Node } from '@mcm/kube';
+import type { MachineSettings } from './settings.ts';
 import { goTime, millis } from './timestamps.ts';
 
 /** The conditions that predicates read, of a Machine's status or of a Node. */
@@ -78,20 +79,25 @@ export const printConditions = (conditions: readonly NodeCondition[]): string =>
     .join(' ')}]`;
 
 /**
- * When the node will have been unresponsive (NotReady, or its file system read-only) for `ms`; undefined if it is
- * neither. The Node tells, and the Machine's status only if that says nothing: a deletion no longer mirrors conditions,
+ * When the node will have been NotReady, or its file system read-only, for as long as the settings say; undefined if it
+ * is neither. The Node tells, and the Machine's status only if that says nothing: a deletion no longer mirrors conditions,
  * and a node that has recovered since must not lose its pods to what was so before.
  */
-export function unresponsiveAt(machine: Machine, node: Node | undefined, ms: number): Date | undefined {
+export function unresponsiveAt(
+  machine: Machine,
+  node: Node | undefined,
+  { unresponsiveNodeMs, readOnlyNodeMs }: Pick<MachineSettings, 'unresponsiveNodeMs' | 'readOnlyNodeMs'>,
+): Date | undefined {
   const live = node?.status?.conditions ?? [];
   const isTold = live.some(({ type }) => type === NodeConditions.Ready);
   const conditions: readonly (NodeCondition | Condition)[] = isTold ? live : (machine.status?.conditions ?? []);
-  const since = (type: string, good: string): number | undefined => {
+  const due = (type: string, good: string, ms: number): number | undefined => {
     const found = conditions.find((condition) => condition.type === type);
-    return found && found.status !== good ? millis(found.lastTransitionTime) : undefined;
+    return found && found.status !== good ? millis(found.lastTransitionTime) + ms : undefined;
   };
-  const instants = [since(NodeConditions.Ready, 'True'), since(NodeConditions.ReadonlyFilesystem, 'False')].filter(
-    (instant) => instant !== undefined,
-  );
-  return instants.length > 0 ? new Date(Math.min(...instants) + ms) : undefined;
+  const instants = [
+    due(NodeConditions.Ready, 'True', unresponsiveNodeMs),
+    due(NodeConditions.ReadonlyFilesystem, 'False', readOnlyNodeMs),
+  ].filter((instant) => instant !== undefined);
+  return instants.length > 0 ? new Date(Math.min(...instants)) : undefined;
 }

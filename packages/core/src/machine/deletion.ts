@@ -317,17 +317,19 @@ const vmNote = (o: MachineObservation): string =>
  */
 function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
   const { node, drain, calls, machine, settings } = o;
-  if (!o.hasTarget || !node || !drain || drain.attachments.length === 0) return undefined;
+  // What a kubelet said to be in use is not: it went with the VM.
+  const attachments = drain?.attachments.filter(({ inUse }) => !inUse) ?? [];
+  if (!o.hasTarget || !node || !drain || attachments.length === 0) return undefined;
   const goneAt = calls.last?.kind === 'delete' ? calls.last.at : millis(machine.status?.lastOperation?.lastUpdateTime);
   const until = new Date(goneAt.valueOf() + settings.volumeDetachTimeoutMs);
   if (now >= until) return undefined;
   if (!isOutOfService(node)) return act('volumes are attached to a VM that is gone', { do: 'markOutOfService' });
   const { detachAsked } = drain.memory;
-  const names = drain.attachments.flatMap(({ name, deleting }) =>
+  const names = attachments.flatMap(({ name, deleting }) =>
     name && !deleting && !detachAsked?.has(name) ? [name] : [],
   );
   if (names.length > 0) return act('their attachments go', { do: 'deleteAttachments', names });
-  const volumes = listed([...new Set(drain.attachments.map(({ volume }) => volume))].sort());
+  const volumes = listed([...new Set(attachments.map(({ volume }) => volume))].sort());
   const note = `VM deletion was successful. Waiting: volumes are still attached: ${volumes}.`;
   return {
     actions: say(o, operation(at('deleteNode', note)), now),

@@ -141,7 +141,7 @@ describe('a change of a node’s labels', () => {
 });
 
 describe('how long a node is unresponsive before its pods are forced', () => {
-  const MINUTES_5 = 300_000;
+  const MINUTES_5 = { unresponsiveNodeMs: 300_000, readOnlyNodeMs: 300_000 };
   const forcedAtNoon = (...conditions: ReturnType<typeof condition>[]): boolean => {
     const m = machine({ status: { conditions: conditions as NonNullable<Machine['status']>['conditions'] } as never });
     const instant = unresponsiveAt(m, undefined, MINUTES_5);
@@ -162,9 +162,17 @@ describe('how long a node is unresponsive before its pods are forced', () => {
       false,
     );
   });
+  test('R47 a read-only file system has a threshold of its own', () => {
+    const since = (type: string, status: 'True' | 'False') => ({ type, status, lastTransitionTime: at(-6) });
+    const readOnly = machine({ status: { conditions: [since('Ready', 'True'), since('ReadonlyFilesystem', 'True')] } });
+    const limits = { unresponsiveNodeMs: 60_000, readOnlyNodeMs: 1_800_000 };
+    expect(unresponsiveAt(readOnly, undefined, limits)).toEqual(new Date(at(24)));
+    const both = machine({ status: { conditions: [since('Ready', 'False'), since('ReadonlyFilesystem', 'True')] } });
+    expect(unresponsiveAt(both, undefined, limits)).toEqual(new Date(at(-5)));
+  });
   test('R47 the threshold is an option', () => {
     const m = machine({ status: { conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: at(-6) }] } });
-    expect(unresponsiveAt(m, undefined, 600_000)).toEqual(new Date(at(4)));
+    expect(unresponsiveAt(m, undefined, { unresponsiveNodeMs: 600_000, readOnlyNodeMs: 0 })).toEqual(new Date(at(4)));
   });
   test('the Node tells, not what was mirrored before the deletion', () => {
     const mirrored = (status: 'True' | 'Unknown'): Machine =>

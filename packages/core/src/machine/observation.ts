@@ -63,6 +63,8 @@ export interface MachineObservation {
   readonly nodeOfCreated?: Node;
   /** A Node that bears the name of the machine's own, but is that of an earlier VM, which no other machine has. */
   readonly squatter?: Node;
+  /** This process deleted a Node of that name before. */
+  readonly squatterCameBack?: true;
   /** The machine has no Node, as the one that its label names is another machine's; and which Node names it, if one does. */
   readonly namedInVain?: { readonly node: string; readonly ownedBy: string; readonly own?: string };
   /** The Node vanished while this process watched. */

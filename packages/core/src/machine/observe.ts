@@ -148,14 +148,18 @@ function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node |
 }
 
 /** The Node under the machine's name for its own that is of another VM, one that no machine has. */
-function squatterOf(machine: Machine, memory: MachineMemory, caches: Caches): { readonly squatter?: Node } {
+function squatterOf(
+  machine: Machine,
+  memory: MachineMemory,
+  caches: Caches,
+): Pick<MachineObservation, 'squatter' | 'squatterCameBack'> {
   const name = machine.metadata.labels?.[Labels.Node];
   const squatter = name ? caches.target?.nodes.store.get(name) : undefined;
   if (!name || !squatter || squatter.metadata.uid === memory.releasedNode || isNodeOf(machine, squatter)) return {};
   const owned = caches.machines.store
     .byIndex('node', name)
     .some((other) => other.spec.providerID && isNodeOf(other, squatter));
-  return owned ? {} : { squatter };
+  return owned ? {} : { squatter, ...(memory.releasedNode === undefined ? {} : { squatterCameBack: true }) };
 }
 
 /** The Node under the machine's name for its own has a machine with a better claim: somebody edited the label, or two VMs share a name. */

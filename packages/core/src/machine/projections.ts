@@ -83,7 +83,7 @@ export function projectPod(pod: Pod): Pod {
 
 /** A node without its images and the facts about its kernel. */
 export function projectNode(node: Node): Node {
-  const { capacity, conditions, volumesAttached } = node.status ?? {};
+  const { capacity, conditions, volumesAttached, volumesInUse } = node.status ?? {};
   return {
     apiVersion: 'v1',
     kind: 'Node',
@@ -93,6 +93,7 @@ export function projectNode(node: Node): Node {
       ...(capacity ? { capacity } : {}),
       ...(conditions ? { conditions } : {}),
       ...(volumesAttached ? { volumesAttached } : {}),
+      ...(volumesInUse ? { volumesInUse } : {}),
     },
   };
 }

@@ -20,8 +20,10 @@ export interface MachineDefaults {
   readonly volumeReattachTimeoutMs: number;
   /** First wait after a creation that failed with `ResourceExhausted`; it grows, see `CapacityGate`. */
   readonly resourceExhaustedRetryMs: number;
-  /** NotReady or read-only for longer than this: the node's pods are force-deleted, for nothing on it answers. */
+  /** NotReady for longer than this: the node's pods are force-deleted, for nothing on it answers. */
   readonly unresponsiveNodeMs: number;
+  /** The same for a file system that is read-only: pods on it cannot end in order. */
+  readonly readOnlyNodeMs: number;
   readonly breaker: BreakerLimits;
   /** Machines of a deployment that are replaced at once, or a percentage of them. */
   readonly maxUnhealthyReplacements: number | string;
@@ -40,6 +42,7 @@ export const MACHINE_DEFAULTS: MachineDefaults = {
   volumeReattachTimeoutMs: 90_000,
   resourceExhaustedRetryMs: 10 * MINUTE,
   unresponsiveNodeMs: 5 * MINUTE,
+  readOnlyNodeMs: 5 * MINUTE,
   breaker: BREAKER_DEFAULTS,
   maxUnhealthyReplacements: MAX_UNHEALTHY_REPLACEMENTS,
 };

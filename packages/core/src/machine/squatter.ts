@@ -4,7 +4,7 @@ import { act, type Plan, wait } from './plan.ts';
 import { CREATE_RETRY, retryAfter } from './retry.ts';
 import { after, millis } from './timestamps.ts';
 
-/** So long a young Node is let be: it may not be Ready yet, and a living kubelet of another VM would register it again. */
+/** So long a young Node is let be when the cloud does not tell whose it is, or one was deleted before: a living kubelet of another VM registers it again. */
 const LET_BE_MS = 60_000;
 
 /**
@@ -14,7 +14,9 @@ const LET_BE_MS = 60_000;
  * shared name; nor is one on which nobody reports. A younger one that is Ready may be the machine's true Node, and it is
  * the machine's provider id that somebody edited. Or it was registered by a VM that came of a call whose answer was lost
  * and that went before anybody knew of it: the kubelet of the machine's VM found it and goes on with it, and the machine
- * would never join. The cloud tells the two apart: it is asked once for each such Node which VM the machine has.
+ * would never join. The cloud tells the two apart: it is asked once for each such Node which VM the machine has. That is
+ * done at once while the machine has not joined: its VM may still boot, and a kubelet that finds no Node registers one,
+ * whereas one that took on a Node which is then deleted does not register again.
  * Absent: nothing is to be done about it.
  */
 export function planSquatter(o: MachineObservation, now: Date): Plan | undefined {
@@ -23,10 +25,15 @@ export function planSquatter(o: MachineObservation, now: Date): Plan | undefined
   const older = squatter.metadata.creationTimestamp < machine.metadata.creationTimestamp;
   if (older) return leftOver;
   const due = after(squatter.metadata.creationTimestamp, LET_BE_MS);
-  if (now < due) return wait('a Node of another VM bears its name', due);
+  if (now < due) {
+    const asked = o.squatterCameBack || !isJoining(o) ? undefined : planReported(o, squatter, now);
+    return asked ?? wait('a Node of another VM bears its name', due);
+  }
   if (!isReady(squatter)) return leftOver;
-  return machine.status?.currentStatus?.phase === 'Pending' ? planReported(o, squatter, now) : undefined;
+  return isJoining(o) ? planReported(o, squatter, now) : undefined;
 }
+
+const isJoining = ({ machine }: MachineObservation): boolean => machine.status?.currentStatus?.phase === 'Pending';
 
 const leftOver: Plan = act('a Node left over from an earlier VM bears its name', { do: 'deleteStaleNode' });
 

@@ -122,4 +122,6 @@ const nodeMatters = (before: Node, after: Node): boolean =>
   !jsonEquals(before.metadata.finalizers, after.metadata.finalizers) ||
   !jsonEquals(before.spec.taints, after.spec.taints) ||
   !jsonEquals(before.status?.capacity, after.status?.capacity) ||
-  !jsonEquals(before.status?.volumesAttached, after.status?.volumesAttached);
+  !jsonEquals(before.status?.volumesAttached, after.status?.volumesAttached) ||
+  // Of a node that is not emptied nobody asks.
+  (after.spec.unschedulable === true && !jsonEquals(before.status?.volumesInUse, after.status?.volumesInUse));

@@ -25,7 +25,7 @@ import { createInvoker, type DriverTimeouts, type ObserveCall } from '../driver/
 import type { DriverTracer } from '../driver/tracing.ts';
 import { EVIDENCE_PER_CLASS, EvidenceKeeper } from '../evidence/keeper.ts';
 import { type Caches, createCaches, informersOf } from '../machine/caches.ts';
-import { DriverCalls } from '../machine/calls.ts';
+import { DriverCalls, FAULT_AFTER_FAILURES } from '../machine/calls.ts';
 import { CapacityGate } from '../machine/capacity.ts';
 import { MachineMemories } from '../machine/memory.ts';
 import { Performer } from '../machine/perform.ts';
@@ -72,6 +72,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly queueMetrics?: QueueMetrics;
   readonly observeCall?: ObserveCall;
   readonly observeApi?: ObserveApi;
+  /** The control cluster of this process, see `OWNER_TAG`; absent, or undefined: VMs bear no mark of it. */
+  readonly owner?: (() => string | undefined) | undefined;
   /** Asked before each call that changes something in the cloud; absent: nobody else can lead. */
   readonly fence?: Fence | undefined;
   /** Where each call of the driver leaves a span; absent: none is made. */
@@ -117,6 +119,7 @@ export function buildMachineController<Spec, Credentials>(
     ...(options.observeCall ? { observe: options.observeCall } : {}),
     ...(options.observeApi ? { observeApi: options.observeApi } : {}),
     tracer: options.tracer,
+    owner: options.owner,
     ...(options.fence ? { fence: options.fence } : {}),
     observeClass: troubles.observe,
   });
@@ -145,6 +148,13 @@ export function buildMachineController<Spec, Credentials>(
     clock,
     log,
     wake: (machine) => machineController.enqueue(keyOf(machine)),
+    onFault: (machine, kind, error) =>
+      recorder.event(
+        machine,
+        'Warning',
+        'DriverFault',
+        `${kind} has failed ${FAULT_AFTER_FAILURES} times in a row with what is no answer of the cloud: ${error.message}; it is tried again, but driver ${options.driver.name} has to be mended`,
+      ),
     observer: {
       began: (machine, kind, inputs) => kind === 'create' && capacity.began(machine, inputs),
       ended: (machine, kind, inputs, outcome) => kind === 'create' && capacity.ended(machine, inputs, outcome),
@@ -222,6 +232,7 @@ export function buildMachineController<Spec, Credentials>(
     targetRecorder: options.targetRecorder,
     defaults,
     options: options.orphans ?? ORPHAN_DEFAULTS,
+    owner: options.owner,
     frozen: reachability.frozen,
     wake: (key) => orphanController.enqueue(key),
   });

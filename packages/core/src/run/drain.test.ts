@@ -269,6 +269,53 @@ test('a volume of which only the node tells is off the node before its VM goes',
   await rig.until(async () => (await rig.machines()).length === 0, 1_000);
 });
 
+test('incident 21: a volume without attachment that the kubelet says to be in use is no volume that is off', async () => {
+  const { rig } = await started(1);
+  const { admin } = rig;
+  const spec = { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' } };
+  const csi = { driver: 'foreign.csi', volumeHandle: 'vol-1' };
+  await admin.resource(persistentVolumes).create({ metadata: { name: 'pv-1' }, spec: { ...spec, csi } });
+  await admin.resource(persistentVolumeClaims, NAMESPACE).create({
+    metadata: { name: 'data', namespace: NAMESPACE },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, volumeName: 'pv-1' },
+  });
+  const inUse = (volumesInUse: string[]): Promise<Node> =>
+    admin
+      .resource(nodes)
+      .patch('m-0', { type: 'merge', body: { status: { volumesInUse } } }, { subresource: 'status' });
+  await inUse(['kubernetes.io/csi/foreign.csi^vol-12', 'kubernetes.io/csi/foreign.csi^vol-1']);
+  await rig.createPod('db', 'm-0', {}, [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]);
+  await rig.deleteMachine('m-0');
+  await rig.clock.advance(1_000);
+  await endPods(rig);
+  await rig.clock.advance(60_000);
+  expect(await rig.description('m-0')).toBe('Waiting: volume pv-1 is still in use. Initiate node drain');
+  expect(rig.cloud.calls.delete).toBe(0);
+  await inUse(['kubernetes.io/csi/foreign.csi^vol-12']);
+  await rig.until(async () => (await rig.machines()).length === 0, 1_000);
+});
+
+test('incident 21: a kubelet that is dead holds its volumes in use no longer than the detach timeout, nor once its VM is gone', async () => {
+  const { rig } = await started(1);
+  const { admin } = rig;
+  const spec = { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' } };
+  const csi = { driver: 'local.csi', volumeHandle: 'vol-1' };
+  await admin.resource(persistentVolumes).create({ metadata: { name: 'pv-1' }, spec: { ...spec, csi } });
+  await admin.resource(persistentVolumeClaims, NAMESPACE).create({
+    metadata: { name: 'data', namespace: NAMESPACE },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, volumeName: 'pv-1' },
+  });
+  const body = { status: { volumesInUse: ['kubernetes.io/csi/local.csi^vol-1'] } };
+  await admin.resource(nodes).patch('m-0', { type: 'merge', body }, { subresource: 'status' });
+  await rig.createPod('db', 'm-0', {}, [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]);
+  await rig.deleteMachine('m-0');
+  await rig.clock.advance(1_000);
+  await endPods(rig);
+  await rig.clock.advance(110_000);
+  expect(rig.cloud.calls.delete).toBe(0);
+  await rig.until(async () => (await rig.machines()).length === 0, 15_000);
+});
+
 test('incident 32: machines whose drains are blocked hold up neither a birth nor the death of an empty one', async () => {
   // Three times as many as there are workers.
   const [count, concurrency] = [12, 4];

@@ -69,7 +69,11 @@ export const machineFlags = {
     }),
     'machine-unresponsive-node-timeout': durationFlag({
       default: MACHINE_DEFAULTS.unresponsiveNodeMs,
-      help: 'NotReady, or its file system read-only, for longer than this, the pods of a node that is deleted are force-deleted',
+      help: 'NotReady for longer than this, the pods of a node that is deleted are force-deleted',
+    }),
+    'machine-read-only-node-timeout': durationFlag({
+      default: MACHINE_DEFAULTS.readOnlyNodeMs,
+      help: 'its file system read-only (condition ReadonlyFilesystem) for longer than this, the pods of a node that is deleted are force-deleted; much longer than the other where pods end well without writing',
     }),
     'drain-volume-window': integerFlag({
       min: 1,
@@ -92,6 +96,10 @@ export const machineFlags = {
       min: 0,
       default: ORPHAN_DEFAULTS.maxPerHour,
       help: 'VMs without a machine, and Nodes without one, deleted within an hour at most',
+    }),
+    'orphan-former-owners': listFlag({
+      default: [],
+      help: 'control clusters (UIDs of their namespaces of Machines) that this one was moved from: VMs that they made are its own; those of others are never deleted as orphans',
     }),
     'machine-safety-apiserver-statuscheck-period': durationFlag({
       default: REACHABILITY_DEFAULTS.periodMs,
@@ -129,6 +137,7 @@ export const defaultsOf = (flags: MachineFlagValues): MachineDefaults => ({
   volumeReattachTimeoutMs: flags['machine-pv-reattach-timeout'],
   resourceExhaustedRetryMs: flags['resource-exhausted-retry'],
   unresponsiveNodeMs: flags['machine-unresponsive-node-timeout'],
+  readOnlyNodeMs: flags['machine-read-only-node-timeout'],
   ...safeguardsOf(flags),
 });
 
@@ -137,6 +146,7 @@ export const orphanOptionsOf = (flags: MachineFlagValues): OrphanOptions => ({
   periodMs: flags['machine-safety-orphan-vms-period'],
   maxPerHour: flags['orphan-max-deletions-per-hour'],
   policy: flags['orphan-policy'] === 'report' ? 'report' : 'delete',
+  formerOwners: flags['orphan-former-owners'],
 });
 
 export const reachabilityOf = (flags: MachineFlagValues): ReachabilityTimings => ({

@@ -125,3 +125,40 @@ test('incident 29: a quota error keeps its category and the cloud’s own words,
   await rig.until(async () => (await rig.phase('m-0')) === 'Running', HOUR);
   expect((await said())?.errorCode).toBeUndefined();
 });
+
+test('R43 a driver that throws what is no machine error is told of as a fault of the driver after five tries, once', async () => {
+  let broken = true;
+  const rig = await started({
+    cloud: {
+      gate: (method, point) => {
+        if (broken && method === 'delete' && point === 'before') throw new TypeError("reading 'id' of undefined");
+      },
+    },
+  });
+  await rig.createMachine('m');
+  await rig.until(async () => (await rig.phase('m')) === 'Running');
+  await rig.deleteMachine('m');
+  const faults = async () =>
+    (await rig.admin.resource(events, NAMESPACE).list()).items
+      .filter(({ reason }) => reason === 'DriverFault')
+      .map(({ involvedObject, message, count }) => `${involvedObject.name} ${count}: ${message}`);
+  await rig.until(async () => rig.cloud.calls.delete === 4, HOUR);
+  await rig.clock.advance(2_000);
+  expect(await faults()).toEqual([]);
+  await rig.clock.advance(20 * MINUTE);
+  expect(await faults()).toEqual([
+    expect.stringMatching(/^m 1: delete has failed 5 times in a row .*: reading 'id' of undefined; .* driver fake /),
+  ]);
+  broken = false;
+  await rig.until(async () => (await rig.machine('m')) === undefined, 5 * MINUTE);
+});
+
+test('R43 an error that the cloud answered is no fault of the driver, however often', async () => {
+  const rig = await started();
+  await rig.createMachine('m');
+  await rig.until(async () => (await rig.phase('m')) === 'Running');
+  rig.cloud.fail('delete', ...Array(10).fill({ code: 'Unknown' }));
+  await rig.deleteMachine('m');
+  await rig.until(async () => (await rig.machine('m')) === undefined, HOUR);
+  expect(await warnings(rig, 'm')).not.toContain('DriverFault');
+});

@@ -1,6 +1,7 @@
 import { crds, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import {
+  events,
   type Fence,
   leases,
   nodes,
@@ -16,6 +17,7 @@ import {
 } from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
 import { MachineError } from '../driver/errors.ts';
+import { ORPHAN_DEFAULTS } from '../safety/orphans.ts';
 import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
@@ -98,6 +100,58 @@ test('incident 16: a process that was suspended while another took the lease cha
   expect(await ended).toBe('lost');
 });
 
+test('incident 16: two control clusters of one cloud account and one cluster tag leave each other’s VMs alone', async () => {
+  const mine = await started({ joinAfterMs: undefined, controller: { owner: () => 'cluster-a' } });
+  const plane = await startControlPlane({ clock: mine.clock, crds, controllers: false });
+  const orphans = { ...ORPHAN_DEFAULTS, formerOwners: ['cluster-moved-away'] };
+  const other = new Rig({
+    clock: mine.clock,
+    plane,
+    sharedCloud: mine.cloud,
+    controller: { owner: () => 'cluster-b', orphans },
+  });
+  cleanUp.push(async () => {
+    await other.kill();
+    await plane.close();
+  });
+  await other.createClass();
+  other.start();
+  for (const [rig, name] of [
+    [mine, 'a'],
+    [other, 'b'],
+  ] as const) {
+    await rig.createMachine(name, { creationTimeout: '5h' });
+    await rig.until(async () => (await rig.phase(name)) === 'Pending');
+  }
+  expect(mine.cloud.vms.map(({ machineName, owner }) => `${machineName} ${owner}`)).toEqual([
+    'a cluster-a',
+    'b cluster-b',
+  ]);
+  const created = mine.clock.now().toISOString();
+  // Both may collect what bears no mark; one's own, and those of a cluster that one took the place of.
+  mine.cloud.plant('nobody', created);
+  mine.cloud.plant('lost', created, undefined, 'cluster-a');
+  mine.cloud.plant('moved', created, undefined, 'cluster-moved-away');
+  await mine.clock.advance(HOUR / 2);
+  const told = (await mine.admin.resource(events, NAMESPACE).list()).items.filter(
+    ({ reason }) => reason === 'ForeignVMs',
+  );
+  expect(told.map(({ involvedObject, message, count }) => `${involvedObject.kind} ${count} ${message}`).sort()).toEqual(
+    [
+      expect.stringMatching(
+        /^MachineClass 1 VMs with the tags .* another control cluster \(cluster-b\) .*--orphan-former-owners/,
+      ),
+      expect.stringMatching(/^MachineClass 1 .*\(cluster-moved-away\)/),
+    ],
+  );
+  await mine.clock.advance(3 * HOUR);
+  expect(mine.cloud.vms.map(({ machineName }) => machineName)).toEqual(['a', 'b']);
+  // One side is away: the other still leaves its VMs alone.
+  await mine.kill();
+  await mine.clock.advance(3 * HOUR);
+  expect(mine.cloud.vms.map(({ machineName }) => machineName)).toEqual(['a', 'b']);
+});
+
 test('incident 17: a VM that gets the name of a Node just deleted does not join by way of that Node', async () => {
   const name = 'ip-10-0-0-1';
   const rig = await started({ cloud: { nodeName: () => name }, joinAfterMs: undefined });
@@ -143,13 +197,46 @@ test('incident 17: a VM whose kubelet finds the Ready Node of a VM that nobody k
   if (!own) throw new Error('no VM');
   await rig.clock.advance(5_000);
   // It came of a call whose answer was lost, joined, and went; the kubelet of the other VM reports on its Node.
-  await rig.join({ nodeName: own.nodeName, providerId: 'fake:///gone' });
-  await rig.clock.advance(50_000);
-  expect(await rig.nodes()).toHaveLength(1);
-  await rig.until(async () => (await rig.nodes()).length === 0, 60_000);
+  const gone = { metadata: { name: own.nodeName }, spec: { providerID: 'fake:///gone' } };
+  await rig.admin.resource(nodes).create({ ...gone, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
+  await rig.until(async () => (await rig.nodes()).length === 0, 2_000);
   expect(rig.cloud.calls.status).toBe(1);
   await rig.join(own);
   await rig.until(async () => (await rig.phase('m')) === 'Running', 5_000);
+});
+
+test('incident 17: a Node left over that is younger than a minute is gone before the machine’s own kubelet finds it', async () => {
+  const rig = await started({ joinAfterMs: undefined });
+  await rig.createMachine('m', { creationTimeout: '20m' });
+  await rig.until(async () => (await rig.phase('m')) === 'Pending');
+  const [own] = rig.cloud.vms;
+  if (!own) throw new Error('no VM');
+  // Registered a moment ago, and not Ready yet, by a VM that nobody knew of.
+  const client = rig.admin.resource(nodes);
+  const register = () => client.create({ metadata: { name: 'm' }, spec: { providerID: 'fake:///gone' } });
+  await register();
+  await rig.until(async () => (await rig.nodes()).length === 0, 2_000);
+  expect(await rig.phase('m')).toBe('Pending');
+  // Its kubelet lives and registers it again: that is not a race of two that delete and create without end.
+  await register();
+  await rig.clock.advance(50_000);
+  expect(await rig.nodes()).toHaveLength(1);
+  await rig.until(async () => (await rig.nodes()).length === 0, 15_000);
+  await rig.join(own);
+  await rig.until(async () => (await rig.phase('m')) === 'Running', 5_000);
+});
+
+test('incident 17: a kubelet that took the Node of another VM on and does not register again ends its machine in time, with words', async () => {
+  const rig = await started({ joinAfterMs: undefined });
+  await rig.createMachine('m', { creationTimeout: '20m' });
+  await rig.until(async () => (await rig.phase('m')) === 'Pending');
+  await rig.admin.resource(nodes).create({ metadata: { name: 'm' }, spec: { providerID: 'fake:///gone' } });
+  await rig.until(async () => (await rig.nodes()).length === 0, 2_000);
+  await rig.until(async () => (await rig.phase('m')) === 'Failed', 21 * 60_000);
+  expect(await rig.description('m')).toContain('failed to join the cluster');
+  await rig.deleteMachine('m');
+  await rig.until(async () => (await rig.machines()).length === 0, 60_000);
+  expect(rig.cloud.vms).toEqual([]);
 });
 
 test('a machine whose provider id was edited before it joined keeps its Node: the cloud names another VM', async () => {

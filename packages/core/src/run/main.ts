@@ -27,6 +27,7 @@ import { type DriverTracer, registeredTracer } from '../driver/tracing.ts';
 import { registerDriverMetrics } from '../metrics/driver.ts';
 import { registerMachineMetrics } from '../metrics/machine.ts';
 import { buildMachineController } from './build.ts';
+import { ControlCluster } from './control-cluster.ts';
 import { checkMachineFlags, defaultsOf, machineFlags, orphanOptionsOf, reachabilityOf, timeoutsOf } from './flags.ts';
 
 /** Name of the Lease and of the event source: the original's, so that the two never work at once. */
@@ -70,6 +71,17 @@ function unitOf<Spec, Credentials>(
   reportStrayRejections(context.log);
   const { control, target, namespace, clock, random, log, recorder, targetRecorder, metrics, runtime, flags, fence } =
     context;
+  const same = ['', flags['target-kubeconfig']].includes(flags['control-kubeconfig']);
+  const cluster = new ControlCluster({
+    control,
+    // One cluster has one Lease already, and who only looks takes none.
+    target: same || context.observe ? undefined : target,
+    namespace,
+    fence,
+    clock,
+    random,
+    log,
+  });
   const driverMetrics = registerDriverMetrics(metrics.meters, driver.name, clock);
   const controller = buildMachineController({
     driver: context.observe ? observingDriver(driver, context.observe) : driver,
@@ -96,7 +108,8 @@ function unitOf<Spec, Credentials>(
     observeCall: driverMetrics.observe,
     observeApi: driverMetrics.observeApi,
     tracer,
-    fence,
+    owner: cluster.owner,
+    fence: cluster.fence,
   });
   const { machines: cached, classes } = controller.caches;
   const stages = registerMachineMetrics(metrics.meters, {
@@ -116,7 +129,7 @@ function unitOf<Spec, Credentials>(
     ],
     informers: controller.informers,
     run: async (signal) => {
-      await controller.runControllers(signal);
+      await cluster.run(signal, (term) => controller.runControllers(term));
       await Promise.all([recorder, targetRecorder].map((each) => each?.flush()));
     },
   };

@@ -12,6 +12,18 @@ export function isOrphan(vm: ListedInstance, machine: Machine | undefined): bool
   return phase !== undefined && phase !== 'CrashLoopBackOff';
 }
 
+/** The control clusters whose VMs are this one's to collect. */
+export interface Owners {
+  /** This control cluster; undefined: it could not be told, and VMs bear no mark of it. */
+  readonly own: string | undefined;
+  /** Those that it was moved from. */
+  readonly former: readonly string[];
+}
+
+/** Whether another control cluster made the VM (incident 16). One without a mark is anybody's, as with the original. */
+export const isForeign = ({ owner }: ListedInstance, { own, former }: Owners): boolean =>
+  owner !== undefined && owner !== own && !former.includes(owner);
+
 /** Which of the suspected VMs are confirmed, and when the first of the others may be. */
 export function confirmOrphans(
   suspects: readonly ListedInstance[],

@@ -23,7 +23,7 @@ import { type Listing, Listings } from './listings.ts';
 import { liveMachines } from './live-machines.ts';
 import { NodeCollector } from './node-collector.ts';
 import { isReady } from './orphan-nodes.ts';
-import { confirmOrphans, isOrphan, standIn } from './orphan-vms.ts';
+import { confirmOrphans, isForeign, isOrphan, standIn } from './orphan-vms.ts';
 
 /** How VMs without a machine are searched for and what is done with them; times in milliseconds. */
 export interface OrphanOptions {
@@ -34,6 +34,8 @@ export interface OrphanOptions {
   /** Most VMs, and most Nodes, deleted in an hour. */
   readonly maxPerHour: number;
   readonly policy: 'delete' | 'report';
+  /** Control clusters that this one was moved from: their VMs count as its own. */
+  readonly formerOwners?: readonly string[];
 }
 
 const MINUTE = 60_000;
@@ -70,6 +72,8 @@ export interface OrphanReconcileOptions {
   readonly targetRecorder?: EventRecorder | undefined;
   readonly defaults: MachineDefaults;
   readonly options: OrphanOptions;
+  /** The control cluster of this process; undefined, or absent: it could not be told. */
+  readonly owner?: (() => string | undefined) | undefined;
   /** API servers were out of reach: nothing is taken for an orphan until they are back. */
   readonly frozen: () => boolean;
   /** Has a key looked at. */
@@ -101,6 +105,8 @@ interface ClassState {
   failures: number;
   /** An event told that it cannot be listed. */
   deaf?: true;
+  /** Other control clusters whose VMs an event told of. */
+  readonly foreign: Set<string>;
 }
 
 /**
@@ -178,6 +184,7 @@ export class OrphanCollector {
       firstSeen: new Map(),
       told: new Map(),
       failures: 0,
+      foreign: new Set(),
     };
     this.#classes.set(key, state);
     if (this.#listings.running(key)) return done;
@@ -223,7 +230,7 @@ export class OrphanCollector {
   async #judge(machineClass: MachineClass, state: ClassState, listing: Listing): Promise<Outcome> {
     const { caches, clock, options, log, namespace } = this.#o;
     const now = clock.now();
-    const suspects = listing.vms.filter((vm) =>
+    const suspects = this.#withoutForeign(machineClass, state, listing).filter((vm) =>
       isOrphan(vm, caches.machines.store.get(makeKey(namespace, vm.machineName))),
     );
     const fresh = suspects.filter(({ providerId }) => !state.firstSeen.has(providerId)).length;
@@ -239,6 +246,19 @@ export class OrphanCollector {
     state.judged = listing;
     const untilNext = nextAt ? nextAt.getTime() - clock.now().getTime() : options.periodMs;
     return again(Math.max(Math.min(untilNext, options.periodMs), MIN_INTERVAL_MS));
+  }
+
+  /** VMs that another control cluster made are left to it; once for each of them an event says so. */
+  #withoutForeign(machineClass: MachineClass, { foreign }: ClassState, { vms }: Listing): readonly ListedInstance[] {
+    const owners = { own: this.#o.owner?.(), former: this.#o.options.formerOwners ?? [] };
+    const others = vms.filter((vm) => isForeign(vm, owners));
+    for (const { owner = '', providerId } of others) {
+      if (foreign.has(owner)) continue;
+      foreign.add(owner);
+      const text = `VMs with the tags of the class, such as ${providerId}, were made by another control cluster (${owner}) and are left to it; if this one took its place, name it in --orphan-former-owners`;
+      this.#o.recorder.event(machineClass, 'Warning', 'ForeignVMs', text);
+    }
+    return others.length === 0 ? vms : vms.filter((vm) => !others.includes(vm));
   }
 
   /** Deletes what a live list of machines, made after the cloud's, confirms. A cache may lag: a VM cannot be brought back. */

@@ -1,4 +1,11 @@
-import { type DriverDefinition, defineDriver, MachineError, type Instance as Told } from '@mcm/core';
+import {
+  type DriverDefinition,
+  defineDriver,
+  MachineError,
+  ownerOf,
+  ownerTags,
+  type Instance as Told,
+} from '@mcm/core';
 import type { Clock, Random, Transport } from '@mcm/kube';
 import { type Ec2, ec2Clients, type Instance } from '../ec2/client.ts';
 import type { Environment } from '../ec2/environment.ts';
@@ -70,7 +77,9 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
       const ec2 = await connectTo(request);
       const { visibilityBudgetMs = VISIBILITY_BUDGET_MS } = options;
       const wait = { clock, random, visibilityBudgetMs };
-      const { created, seen } = await createInstance(ec2, request, wait, timed(request));
+      const { spec } = request;
+      const marked = { ...request, spec: { ...spec, tags: { ...spec.tags, ...ownerTags(request) } } };
+      const { created, seen } = await createInstance(ec2, marked, wait, timed(request));
       fresh.put(request.machine, seen);
       return created;
     },
@@ -130,7 +139,8 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
           if (!id) return [];
           const machineName = Tags.find(({ Key }) => Key === NAME_TAG)?.Value ?? '';
           const createdAt = LaunchTime ? { createdAt: LaunchTime.toISOString() } : {};
-          return [{ providerId: formatProviderId(region, id), machineName, ...createdAt }];
+          const tags = Object.fromEntries(Tags.map(({ Key = '', Value = '' }) => [Key, Value]));
+          return [{ providerId: formatProviderId(region, id), machineName, ...createdAt, ...ownerOf(tags) }];
         });
       } catch (thrown) {
         throw fromCloud(thrown, request.signal);

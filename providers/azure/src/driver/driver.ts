@@ -6,6 +6,8 @@ import {
   defineDriver,
   MachineError,
   type MachineRequest,
+  OWNER_TAG,
+  ownerTags,
   type VolumeSource,
 } from '@mcm/core';
 import { z } from 'zod';
@@ -14,7 +16,7 @@ import { createVm } from './create.ts';
 import { decode } from './decode.ts';
 import { fromCloud, isAbsent } from './errors.ts';
 import { tellEvidence } from './evidence.ts';
-import { machineNames, providerIdOf, type Row } from './names.ts';
+import { machineNames, ownerOfMachine, providerIdOf, type Row } from './names.ts';
 import { deleteVm } from './remove.ts';
 import { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 import { type Session, type SessionOptions, sessions } from './session.ts';
@@ -56,7 +58,9 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
     decode,
 
     create: async (request) => {
-      await createVm(open(request), request, counted(request), throwAwayKey);
+      const { spec } = request;
+      const marked = { ...request, spec: { ...spec, tags: { ...spec.tags, ...ownerTags(request) } } };
+      await createVm(open(request), marked, counted(request), throwAwayKey);
       const { name } = request.machine.metadata;
       return { providerId: providerIdOf(request.spec, name), nodeName: name };
     },
@@ -110,8 +114,12 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
       const { spec, signal } = request;
       try {
         const session = sessionOf(request);
-        const rows = await counted(request)('resource_graph_query', () => query(session, spec, signal));
-        return machineNames(rows).map((machineName) => ({ providerId: providerIdOf(spec, machineName), machineName }));
+        const rows = await counted(request)('resource_graph_query', () => query(session, request));
+        return machineNames(rows).map((machineName) => ({
+          providerId: providerIdOf(spec, machineName),
+          machineName,
+          ...ownerOfMachine(rows, machineName),
+        }));
       } catch (thrown) {
         const words = 'failed to get VM names from VMs, NICs and Disks for resourceGroup';
         throw fromCloud(thrown, `${words} :${spec.resourceGroup ?? ''}: error: `, signal);
@@ -132,7 +140,8 @@ const page = z.looseObject({
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
 /** Everything of the class's cluster and role in its resource group, over all pages. */
-async function query(session: Session, { tags = {} }: AzureProviderSpec, signal: AbortSignal): Promise<readonly Row[]> {
+async function query(session: Session, { spec, signal, owner }: Request): Promise<readonly Row[]> {
+  const { tags = {} } = spec;
   const keys = Object.keys(tags).toSorted();
   const key = (prefix: string): string => quoted(keys.find((each) => each.startsWith(prefix)) ?? '');
   const text = `
@@ -141,7 +150,7 @@ async function query(session: Session, { tags = {} }: AzureProviderSpec, signal:
 	| where resourceGroup =~ ${quoted(session.group)}
 	| extend tagKeys = bag_keys(tags)
 	| where tagKeys has ${key(CLUSTER_TAG)} and tagKeys has ${key(ROLE_TAG)}
-	| project type, name
+	| project type, name${owner === undefined ? '' : `, owner = tostring(tags[${quoted(OWNER_TAG)}])`}
 	`;
   const rows: Row[] = [];
   for (let token = ''; ; ) {

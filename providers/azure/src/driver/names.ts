@@ -24,20 +24,29 @@ export const providerIdOf = ({ location = '' }: AzureProviderSpec, vm: string): 
 export interface Row {
   readonly type?: unknown;
   readonly name?: unknown;
+  /** What the tag of the control cluster says; absent: nobody asked. */
+  readonly owner?: unknown;
 }
 
 /**
  * Names of the machines that the rows belong to. A NIC or an OS disk alone is a machine's left-over and counts as it; a
  * data disk never does by itself: its name does not say for sure where the machine's ends.
  */
-export function machineNames(rows: readonly Row[]): readonly string[] {
-  const names = rows.flatMap(({ type, name }) => {
-    if (typeof type !== 'string' || typeof name !== 'string') return [];
-    if (type === 'microsoft.compute/virtualmachines') return [name];
-    if (type === 'microsoft.network/networkinterfaces') return [name.slice(0, -nicName('').length)];
-    return type === 'microsoft.compute/disks' && name.endsWith(osDiskName(''))
-      ? [name.slice(0, -osDiskName('').length)]
-      : [];
-  });
-  return [...new Set(names.filter((name) => name !== ''))];
+export const machineNames = (rows: readonly Row[]): readonly string[] => [
+  ...new Set(rows.map(machineOf).filter((name) => name !== '')),
+];
+
+function machineOf({ type, name }: Row): string {
+  if (typeof type !== 'string' || typeof name !== 'string') return '';
+  if (type === 'microsoft.compute/virtualmachines') return name;
+  if (type === 'microsoft.network/networkinterfaces') return name.slice(0, -nicName('').length);
+  return type === 'microsoft.compute/disks' && name.endsWith(osDiskName(''))
+    ? name.slice(0, -osDiskName('').length)
+    : '';
+}
+
+/** The control cluster that made a machine's VM, or what is left of it. */
+export function ownerOfMachine(rows: readonly Row[], machineName: string): { readonly owner?: string } {
+  const row = rows.find((each) => each.owner && machineOf(each) === machineName);
+  return typeof row?.owner === 'string' ? { owner: row.owner } : {};
 }

@@ -8,6 +8,8 @@ import {
   type ListedInstance,
   MachineError,
   type MachineRequest,
+  ownerOf,
+  ownerTags,
   type VolumeSource,
 } from '@mcm/core';
 import { type Clock, sleep } from '@mcm/kube';
@@ -84,7 +86,8 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
     const { machine, spec, userData, signal } = request;
     const { gce, project, zone } = session;
     const { name, uid } = machine.metadata;
-    const body = instanceBody({ name, project, spec, userData });
+    const labels = { ...spec.labels, ...ownerTags(request) };
+    const body = instanceBody({ name, project, spec: { ...spec, labels }, userData });
     const attempt = failed.get(uid) ?? 0;
     try {
       const started = await gce.insert(project, zone, body, requestIdOf(`insert ${uid} ${attempt}`), signal);
@@ -164,10 +167,11 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
         const session = open(request);
         // An instance without a name could be deleted by nobody.
         const named = (await lookup(request, session)).filter(({ name = '' }) => name !== '');
-        return named.map(({ name = '', creationTimestamp }) => ({
+        return named.map(({ name = '', creationTimestamp, labels }) => ({
           providerId: providerIdOf(session, name),
           machineName: name,
           ...(creationTimestamp ? { createdAt: creationTimestamp } : {}),
+          ...ownerOf(labels),
         }));
       };
       try {

@@ -6,6 +6,8 @@ import {
   type Instance,
   MachineError,
   type MachineRequest,
+  ownerOf,
+  ownerTags,
 } from '@mcm/core';
 import { type Clock, sleep, type Transport } from '@mcm/kube';
 import { PodBackend, type PodBackendOptions } from '../pods/backend.ts';
@@ -124,6 +126,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
         providerId: formatProviderId(instance),
         machineName: instance.name,
         createdAt: instance.createdAt,
+        ...ownerOf(instance.tags),
       }));
     },
 
@@ -147,7 +150,8 @@ function cloudClients({ clock, connect, defaults }: LocalDriverOptions): (reques
   };
 }
 
-function launchBody({ machine, spec, userData }: OnMachine & { readonly userData: string }): object {
+function launchBody(request: OnMachine & { readonly userData: string }): object {
+  const { machine, spec, userData } = request;
   const { namespace, name, uid } = machine.metadata;
   return {
     name,
@@ -156,7 +160,7 @@ function launchBody({ machine, spec, userData }: OnMachine & { readonly userData
     image: spec.image,
     zone: spec.zone,
     machineType: spec.machineType ?? spec.instanceType,
-    tags: { ...spec.tags, [NAMESPACE_TAG]: namespace ?? '' },
+    tags: { ...spec.tags, [NAMESPACE_TAG]: namespace ?? '', ...ownerTags(request) },
     volumes: spec.volumes?.map(({ sizeGi }) => ({ sizeGi })),
     bootLatency: spec.bootLatency,
     userData,

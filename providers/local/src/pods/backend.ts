@@ -7,6 +7,8 @@ import {
   type ListedInstance,
   MachineError,
   type MachineRequest,
+  ownerOf,
+  ownerTags,
 } from '@mcm/core';
 import {
   type Clock,
@@ -69,7 +71,7 @@ export class PodBackend {
       return client.resource(kind, namespace).patch(body.metadata.name, patch, { signal, onRetryAfter: 'throw' });
     };
     try {
-      const { metadata } = await apply(pods, podOf(machine, spec, namespace));
+      const { metadata } = await apply(pods, podOf(machine, spec, namespace, ownerTags(request)));
       await apply(secrets, userDataSecretOf(machine, userData, metadata, namespace));
       await apply(services, serviceOf(machine, metadata, namespace));
     } catch (thrown) {
@@ -139,8 +141,8 @@ export class PodBackend {
         const options = { labelSelector: SELECTOR, limit: PAGE, signal, onRetryAfter: 'throw' } as const;
         const page = await client.list(next === undefined ? options : { ...options, continue: next });
         for (const { metadata } of page.items) {
-          const { name, creationTimestamp: createdAt } = metadata;
-          found.push({ providerId: name, machineName: name.replace(PREFIX, ''), createdAt });
+          const { name, creationTimestamp: createdAt, labels } = metadata;
+          found.push({ providerId: name, machineName: name.replace(PREFIX, ''), createdAt, ...ownerOf(labels) });
         }
         next = page.metadata.continue || undefined;
       } while (next !== undefined);

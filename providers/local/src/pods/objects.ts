@@ -42,10 +42,15 @@ function annotations({ ipPoolNameV4, ipPoolNameV6 }: LocalProviderSpec): Record<
 }
 
 /** The Pod that is a machine, as gardener's provider-local makes it: kind's node image with systemd in it. */
-export const podOf = ({ metadata: { name } }: Machine, spec: LocalProviderSpec, namespace: string) => ({
+export const podOf = (
+  { metadata: { name } }: Machine,
+  spec: LocalProviderSpec,
+  namespace: string,
+  marks: Readonly<Record<string, string>> = {},
+) => ({
   apiVersion: 'v1',
   kind: 'Pod',
-  metadata: { name: podName(name), namespace, labels: labels(name), annotations: annotations(spec) },
+  metadata: { name: podName(name), namespace, labels: { ...labels(name), ...marks }, annotations: annotations(spec) },
   spec: {
     dnsPolicy: 'Default',
     containers: [

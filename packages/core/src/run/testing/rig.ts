@@ -34,6 +34,8 @@ export interface RigOptions {
   /** Wraps the controller's own requests, for faults. */
   readonly wrap?: (transport: Transport) => Transport;
   readonly controller?: Partial<MachineControllerOptions<never, never>>;
+  /** The cloud of another rig, which its machines are made in; its VMs join where the test says. */
+  readonly sharedCloud?: FakeCloud;
   /** False: `--target-kubeconfig=none`. */
   readonly target?: boolean;
 }
@@ -71,11 +73,13 @@ export class Rig {
     this.#options = options;
     this.clock = options.clock;
     this.admin = this.#client('test', handlerTransport(options.plane.fetch));
-    this.cloud = new FakeCloud({
-      ...options.cloud,
-      now: () => this.clock.now().toISOString(),
-      onCreated: (vm) => this.#boot(vm),
-    });
+    this.cloud =
+      options.sharedCloud ??
+      new FakeCloud({
+        ...options.cloud,
+        now: () => this.clock.now().toISOString(),
+        onCreated: (vm) => this.#boot(vm),
+      });
   }
 
   #client(userAgent: string, transport: Transport): KubeClient {

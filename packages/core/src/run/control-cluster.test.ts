@@ -1,0 +1,147 @@
+import { crds } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import {
+  createClient,
+  createMemoryLogger,
+  type Fence,
+  handlerTransport,
+  type KubeClient,
+  leases,
+  seededRandom,
+  type Transport,
+  VirtualClock,
+} from '@mcm/kube';
+import { afterEach, expect, test } from 'vitest';
+import { ControlCluster, FENCE_NAMESPACE, fenceName } from './control-cluster.ts';
+import { NAMESPACE, Rig } from './testing/rig.ts';
+
+/** Copies of one set of Machines in two control clusters, and one target cluster: a control plane that was moved. */
+
+const cleanUp: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const clean of cleanUp.splice(0).reverse()) await clean();
+});
+
+const MINUTE = 60_000;
+
+type Plane = Awaited<ReturnType<typeof startControlPlane>>;
+
+async function stage() {
+  const clock = new VirtualClock();
+  const open = async (): Promise<Plane> => {
+    const plane = await startControlPlane({ clock, crds, controllers: false });
+    cleanUp.push(() => plane.close());
+    return plane;
+  };
+  const target = await open();
+  const client = (plane: Plane, wrap: (transport: Transport) => Transport = (each) => each): KubeClient =>
+    createClient({ transport: wrap(handlerTransport(plane.fetch)), userAgent: 'test', clock, random: seededRandom(1) });
+  const side = async (wrap?: (transport: Transport) => Transport, own: Fence | undefined = undefined) => {
+    const plane = await open();
+    const log = createMemoryLogger();
+    const options = { control: client(plane), target: client(target, wrap), namespace: NAMESPACE, fence: own };
+    const cluster = new ControlCluster({ ...options, clock, random: seededRandom(2), log });
+    const stop = new AbortController();
+    const state = { works: false, begun: 0, failed: undefined as unknown };
+    const ended = cluster
+      .run(stop.signal, async (signal) => {
+        state.works = true;
+        state.begun++;
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+        state.works = false;
+      })
+      .catch((error: unknown) => {
+        state.failed = error;
+      });
+    cleanUp.push(() => {
+      stop.abort();
+      return ended;
+    });
+    return { plane, cluster, log, stop, state, ended };
+  };
+  return {
+    clock,
+    side,
+    holder: async () =>
+      (await client(target).resource(leases, FENCE_NAMESPACE).get(fenceName(NAMESPACE))).spec?.holderIdentity,
+  };
+}
+
+/** A way to the target cluster that can be cut, or that refuses one kind. */
+function way() {
+  const state = { cut: false, refuses: undefined as string | undefined };
+  const wrap =
+    (transport: Transport): Transport =>
+    (request) => {
+      if (state.cut) return Promise.reject(new TypeError('connection refused'));
+      const refused = state.refuses !== undefined && request.path.includes(state.refuses);
+      return refused
+        ? Promise.resolve(new Response('{"kind":"Status","code":403,"reason":"Forbidden"}', { status: 403 }))
+        : transport(request);
+    };
+  return { state, wrap };
+}
+
+test('incident 16: of two control clusters with copies of the same machines one works, and the other waits for its end', async () => {
+  const { clock, side, holder } = await stage();
+  const old = await side();
+  await clock.advance(MINUTE);
+  expect(old.state.works).toBe(true);
+  expect(await holder()).toBe(old.cluster.owner());
+  const next = await side();
+  await clock.advance(10 * MINUTE);
+  expect([old.state.works, next.state.works]).toEqual([true, false]);
+  expect(next.log.lines.filter(({ message }) => message.startsWith('another control cluster works'))).toHaveLength(1);
+  old.stop.abort();
+  await clock.advance(MINUTE);
+  expect([old.state.works, next.state.works]).toEqual([false, true]);
+  expect(await holder()).toBe(next.cluster.owner());
+});
+
+test('incident 16: the side that is cut off from the target cluster changes nothing in the cloud once the other works', async () => {
+  const { clock, side } = await stage();
+  const { state, wrap } = way();
+  const old = await side(wrap);
+  await clock.advance(MINUTE);
+  const rig = new Rig({ clock, plane: old.plane, controller: { fence: old.cluster.fence, owner: old.cluster.owner } });
+  cleanUp.push(() => rig.kill());
+  await rig.createClass();
+  rig.start();
+  await rig.createMachine('m');
+  await rig.until(async () => (await rig.phase('m')) === 'Running');
+  state.cut = true;
+  const next = await side();
+  await clock.advance(5 * MINUTE);
+  expect(next.state.works).toBe(true);
+  expect(old.state).toMatchObject({ works: false, begun: 1 });
+  expect(String(old.state.failed)).toContain(
+    'another control cluster took Lease kube-system/machine-controller-default',
+  );
+  // What of it has not heard yet that it lost asks in vain.
+  const { create, delete: deleted } = rig.cloud.calls;
+  await rig.deleteMachine('m');
+  await rig.createMachine('late');
+  await clock.advance(5 * MINUTE);
+  expect(rig.cloud.calls).toMatchObject({ create, delete: deleted });
+  expect(await rig.description('late')).toContain('create is not sent: whether this process still leads');
+});
+
+test('a successor within one control cluster does not wait; one that may not see the Lease works without', async () => {
+  const { clock, side, holder } = await stage();
+  const { state, wrap } = way();
+  const first = await side(wrap);
+  await clock.advance(MINUTE);
+  const owner = first.cluster.owner();
+  // Killed: the Lease stays its own.
+  state.cut = true;
+  first.stop.abort();
+  await clock.advance(1_000);
+  expect(await holder()).toBe(owner);
+  const other = way();
+  other.state.refuses = '/leases';
+  const unfenced = await side(other.wrap);
+  await clock.advance(1_000);
+  expect(unfenced.state.works).toBe(true);
+  expect(unfenced.log.lines.some(({ message }) => message.includes('may not be read'))).toBe(true);
+  await expect(unfenced.cluster.fence.confirm()).resolves.toBeUndefined();
+});

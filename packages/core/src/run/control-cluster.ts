@@ -1,0 +1,135 @@
+import {
+  type Clock,
+  type ElectionTimings,
+  errorText,
+  type Fence,
+  type KubeClient,
+  KubeError,
+  type Logger,
+  leases,
+  namespaces,
+  pause,
+  type Random,
+  runElected,
+} from '@mcm/kube';
+
+/** Where the Lease of a target cluster stands, beside the bootstrap tokens. */
+export const FENCE_NAMESPACE = 'kube-system';
+
+/** The Lease by which the control clusters of one target cluster know which of them works on a namespace's machines. */
+export const fenceName = (namespace: string): string => `machine-controller-${namespace}`;
+
+/** Slower than the election within a control cluster: who is to be kept out is a whole control plane that was moved. */
+const TIMINGS: ElectionTimings = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 };
+
+const ASK_AGAIN_MS = 5_000;
+
+export interface ControlClusterOptions {
+  /** The cluster of the machine objects. */
+  readonly control: KubeClient;
+  /** The cluster of the nodes, when it is another one; undefined: there is none to be fenced in. */
+  readonly target: KubeClient | undefined;
+  /** Of the machine objects. */
+  readonly namespace: string;
+  /** The fence of the election within the control cluster. */
+  readonly fence?: Fence | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+const isForbidden = (error: unknown): boolean => error instanceof KubeError && error.code === 403;
+
+/**
+ * Which control cluster this process works for, and that no other works on the same target cluster for a namespace of
+ * this name: a control plane that was moved leaves copies of its Machines behind, and a controller beside them must not
+ * delete the VMs of the new side (incident 16). The one that holds a Lease in the target cluster works; it names the
+ * control cluster, so that successors within one do not wait for each other.
+ */
+export class ControlCluster {
+  readonly #o: ControlClusterOptions;
+  #owner: string | undefined;
+  #inTarget: Fence | undefined;
+
+  constructor(options: ControlClusterOptions) {
+    this.#o = options;
+  }
+
+  /** UID of the namespace of the Machines, once `run` has asked for it; undefined: it may not be read. */
+  readonly owner = (): string | undefined => this.#owner;
+
+  /** Both Leases: that of this control cluster, and that of the target cluster. */
+  readonly fence: Fence = {
+    confirm: async () => {
+      await this.#o.fence?.confirm();
+      await this.#inTarget?.confirm();
+    },
+  };
+
+  /**
+   * Does `work` as this control cluster, once no other does on its target cluster.
+   * @throws Error when another control cluster took the target cluster
+   */
+  async run(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    this.#owner = await this.#untilTold(signal, 'the namespace of the machines', () => this.#askOwner(signal));
+    const { target, namespace, log } = this.#o;
+    if (signal.aborted) return;
+    if (!target || this.#owner === undefined || !(await this.#mayFence(target, signal))) return work(signal);
+    const lease = { namespace: FENCE_NAMESPACE, name: fenceName(namespace) };
+    const { clock, random } = this.#o;
+    const options = { client: target, lease, identity: this.#owner, timings: TIMINGS, clock, random, log, signal };
+    const onLeader = (other: string): void =>
+      log.warn('another control cluster works on the machines of this target cluster', { ...lease, other });
+    const end = await runElected({ ...options, onLeader: once(onLeader) }, async (term, fence) => {
+      this.#inTarget = fence;
+      await work(term);
+    });
+    if (end === 'lost')
+      throw new Error(`another control cluster took Lease ${lease.namespace}/${lease.name} of the target cluster`);
+  }
+
+  async #askOwner(signal: AbortSignal): Promise<string> {
+    const { control, namespace } = this.#o;
+    return (await control.resource(namespaces).get(namespace, { signal })).metadata.uid;
+  }
+
+  async #mayFence(target: KubeClient, signal: AbortSignal): Promise<boolean> {
+    const client = target.resource(leases, FENCE_NAMESPACE);
+    const ask = async (): Promise<true> => {
+      await client.get(fenceName(this.#o.namespace), { signal }).catch((error: unknown) => {
+        if (!(error instanceof KubeError && error.code === 404)) throw error;
+      });
+      return true;
+    };
+    return (await this.#untilTold(signal, 'the Lease of the target cluster', ask)) ?? false;
+  }
+
+  /** Asks until there is an answer. Without permission the controller works as one that knows of no other. */
+  async #untilTold<T>(signal: AbortSignal, what: string, ask: () => Promise<T>): Promise<T | undefined> {
+    const { clock, log } = this.#o;
+    while (!signal.aborted) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (signal.aborted) break;
+        const fields = { error: errorText(error) };
+        if (isForbidden(error)) {
+          log.warn(`${what} may not be read: other control clusters are not told from this one`, fields);
+          return undefined;
+        }
+        log.warn(`${what} cannot be read; it is tried again`, fields);
+        await pause(clock, ASK_AGAIN_MS, signal);
+      }
+    }
+    return undefined;
+  }
+}
+
+/** Says the same thing one time. */
+function once(say: (text: string) => void): (text: string) => void {
+  let last: string | undefined;
+  return (text) => {
+    if (text !== last) say(text);
+    last = text;
+  };
+}
