@@ -1,0 +1,263 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Ec2Endpoint } from '@mcm/cloud-emulators';
+import { seededRandom, VirtualClock } from '@mcm/kube';
+import { type AwsCredentials, type AwsProviderSpec, createAwsDriver } from '@mcm/provider-aws';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { AWS_VARIABLES, inAwsEnvironment } from '../aws-environment.ts';
+import { refused, Stage } from '../rows/stage.ts';
+import { abortAfter, broken, reply, Wire } from './wire.ts';
+
+/** The rules of endpoints, repetitions, ends and errors for AWS: `docs/rules-drivers.md`. */
+
+let back: () => void;
+let folder: string;
+beforeAll(async () => {
+  back = await inAwsEnvironment();
+  folder = mkdtempSync(join(tmpdir(), 'mcm aws '));
+});
+afterAll(() => {
+  back();
+  rmSync(folder, { recursive: true, force: true });
+});
+afterEach(() => {
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
+  Object.assign(process.env, AWS_VARIABLES);
+});
+
+const SPEC = {
+  ami: 'ami-0abc',
+  region: 'eu-west-1',
+  machineType: 'm5.large',
+  iam: { name: 'nodes-profile' },
+  blockDevices: [{ ebs: { volumeType: 'gp3', volumeSize: 50 } }],
+  networkInterfaces: [{ subnetID: 'subnet-1', securityGroupIDs: ['sg-1'] }],
+  tags: { 'kubernetes.io/cluster/shoot--x': '1', 'kubernetes.io/role/node': '1' },
+};
+const SECRET = { providerAccessKeyId: 'AKIA', providerSecretAccessKey: 's', userData: '#cloud-config\n' };
+const WORKLOAD = { workloadIdentityTokenFile: '/token', roleARN: 'arn:aws:iam::111122223333:role/r', userData: 'x' };
+
+/** @param variables Of the process; undefined takes one out. The SDK reads the process's own. */
+function open(variables: Readonly<Record<string, string | undefined>> = {}, quietTurns = 30) {
+  const clock = new VirtualClock({ quietTurns });
+  const cloud = new Ec2Endpoint({ clock });
+  const wire = new Wire(clock, cloud.transport);
+  for (const [name, value] of Object.entries(variables)) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+  const driver = createAwsDriver({
+    ...{ clock, random: seededRandom(1), connect: wire.connect },
+    environment: { variables: process.env, readFile: async () => 'token-of-the-workload' },
+  });
+  const stage = new Stage<AwsProviderSpec, AwsCredentials>(clock, driver, {
+    provider: 'AWS',
+    spec: SPEC,
+    secret: SECRET,
+  });
+  const times = (action: string): readonly number[] =>
+    wire.sent.filter(({ body = '' }) => body.includes(`Action=${action}&`)).map(({ at }) => at);
+  return { clock, wire, stage, times };
+}
+
+const error = (status: number, code: string, headers: Readonly<Record<string, string>> = {}) =>
+  reply(
+    status,
+    `<Response><Errors><Error><Code>${code}</Code><Message>ordered</Message></Error></Errors><RequestID>r-1</RequestID></Response>`,
+    headers,
+  );
+/** Answers an action so, the first times. */
+const failing =
+  (action: string, answer: () => ReturnType<typeof error> | Promise<never>, most = Number.POSITIVE_INFINITY) =>
+  ({ body = '' }: { readonly body?: string }) =>
+    body.includes(`Action=${action}&`) && most-- > 0 ? answer() : undefined;
+
+const NONE = { AWS_ENDPOINT_URL: undefined };
+
+describe('endpoints', () => {
+  test('E1-01: AWS_ENDPOINT_URL_EC2 is asked, and before it AWS_ENDPOINT_URL is not', async () => {
+    const { wire, stage } = open({
+      AWS_ENDPOINT_URL: 'https://all.example',
+      AWS_ENDPOINT_URL_EC2: 'https://ec2.example',
+    });
+    await stage.list();
+    expect(wire.origins).toEqual(['https://ec2.example']);
+    const other = open({ AWS_ENDPOINT_URL: 'https://all.example', AWS_ENDPOINT_URL_EC2: undefined });
+    await other.stage.list();
+    expect(other.wire.origins).toEqual(['https://all.example']);
+  });
+
+  test('E1-03: AWS_IGNORE_CONFIGURED_ENDPOINT_URLS switches them off', async () => {
+    const { wire, stage } = open({ AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' });
+    await stage.list();
+    expect(wire.origins).toEqual(['https://ec2.eu-west-1.amazonaws.com']);
+  });
+
+  test.each([
+    ['eu-west-1', {}, 'https://ec2.eu-west-1.amazonaws.com'],
+    ['cn-north-1', {}, 'https://ec2.cn-north-1.amazonaws.com.cn'],
+    ['us-gov-west-1', {}, 'https://ec2.us-gov-west-1.amazonaws.com'],
+    ['us-east-1', { AWS_USE_FIPS_ENDPOINT: 'true' }, 'https://ec2-fips.us-east-1.amazonaws.com'],
+    ['eu-west-1', { AWS_USE_DUALSTACK_ENDPOINT: 'true' }, 'https://ec2.eu-west-1.api.aws'],
+  ])('E1-04: without an endpoint the region decides: %s %o', async (region, variables, origin) => {
+    const { wire, stage } = open({ ...NONE, ...variables });
+    await stage.list({ spec: { ...SPEC, region } });
+    expect(wire.origins).toEqual([origin]);
+  });
+
+  test('E1-05: plain http is for loopback addresses only, unless told otherwise', async () => {
+    const far = { AWS_ENDPOINT_URL: 'http://ec2.example' };
+    const { wire, stage } = open(far);
+    await refused(stage.list(), 'Internal', 'plain http', 'MCM_ALLOW_PLAIN_HTTP=true');
+    expect(wire.sent).toEqual([]);
+    process.env.MCM_ALLOW_PLAIN_HTTP = 'true';
+    try {
+      const told = open(far);
+      await told.stage.list();
+      expect(told.wire.origins).toEqual(['http://ec2.example']);
+    } finally {
+      delete process.env.MCM_ALLOW_PLAIN_HTTP;
+    }
+  });
+
+  test.each([
+    [{ AWS_ENDPOINT_URL_STS: 'https://sts.example' }, 'https://sts.example'],
+    [{}, 'http://127.0.0.1:5000'],
+    [NONE, 'https://sts.eu-west-1.amazonaws.com'],
+  ])('E1-06: workload identity asks STS where %o says', async (variables, origin) => {
+    const { wire, stage } = open(variables);
+    await stage.list({ secret: WORKLOAD });
+    const asked = wire.sent.find(({ body = '' }) => body.includes('AssumeRoleWithWebIdentity'));
+    expect(asked?.origin).toBe(origin);
+    expect(asked?.body).toContain('token-of-the-workload');
+  });
+
+  test('E1-07: a missing region is an error of ours, before any call', async () => {
+    const { wire, stage } = open();
+    const { region: _, ...spec } = SPEC;
+    await refused(stage.list({ spec }), 'InvalidArgument', 'providerSpec.region: Required value');
+    expect(wire.sent).toEqual([]);
+  });
+
+  test('E1-08: requests name this product', async () => {
+    const { wire, stage } = open();
+    await stage.list();
+    expect(wire.sent[0]?.headers['user-agent'] ?? wire.sent[0]?.headers['User-Agent']).toMatch(/mcm\/\d/);
+  });
+
+  test('E1-09: without keys no metadata server is asked, and that is told', async () => {
+    const { wire, stage } = open();
+    await refused(stage.list({ secret: { ...SECRET, providerAccessKeyId: ' ' } }), 'Internal', 'credentials');
+    expect(wire.sent).toEqual([]);
+  });
+});
+
+/** The SDK reads the file while the clock sees nothing to wait for. */
+const FILE_READ_TURNS = 5_000;
+
+test('E1-02: the endpoint_url of the shared configuration is asked', async () => {
+  const file = join(folder, 'config');
+  writeFileSync(file, '[default]\nendpoint_url = https://shared.example\n');
+  const { wire, stage } = open({ ...NONE, AWS_CONFIG_FILE: file }, FILE_READ_TURNS);
+  await stage.list();
+  expect(wire.origins).toEqual(['https://shared.example']);
+});
+
+describe('repetitions', () => {
+  test('E2-01: a launch that finds no capacity is sent once, though EC2 tells it as 500', async () => {
+    const { wire, stage, times } = open();
+    wire.script = failing('RunInstances', () => error(500, 'InsufficientInstanceCapacity'));
+    await refused(stage.create(), 'ResourceExhausted', 'InsufficientInstanceCapacity');
+    expect(times('RunInstances')).toHaveLength(1);
+  });
+
+  test.each(['500', '503', 'ECONNRESET'])('E2-02: reads are sent three times at most: %s', async (what) => {
+    const { wire, stage, times } = open();
+    const answer = () => (what === 'ECONNRESET' ? broken(what) : error(Number(what), 'InternalError'));
+    wire.script = failing('DescribeInstances', answer, 2);
+    await stage.list();
+    const pauses = times('DescribeInstances').map((at, i, all) => at - (all[i - 1] ?? at));
+    expect(pauses).toHaveLength(3);
+    expect(Math.max(...pauses)).toBeLessThan(5_000);
+    wire.script = failing('DescribeInstances', answer);
+    await refused(stage.list(), 'Internal');
+    expect(times('DescribeInstances')).toHaveLength(6);
+  });
+
+  test('E2-03: AWS_MAX_ATTEMPTS bounds them, also where EC2 throttles', async () => {
+    const { wire, stage, times } = open({ AWS_MAX_ATTEMPTS: '1' });
+    wire.script = failing('DescribeInstances', () => error(503, 'RequestLimitExceeded'));
+    await refused(stage.list(), 'Unavailable', 'RequestLimitExceeded');
+    expect(times('DescribeInstances')).toHaveLength(1);
+  });
+
+  test.each([
+    [{ 'retry-after': '3' }, 3_000],
+    [{ 'x-amz-retry-after': '4000' }, 4_000],
+  ])('E2-04: what EC2 wants to be waited is waited: %o', async (headers, ms) => {
+    const { wire, stage, times } = open();
+    wire.script = failing('DescribeInstances', () => error(503, 'RequestLimitExceeded', headers), 1);
+    await stage.list();
+    const [first = 0, second = 0] = times('DescribeInstances');
+    expect(second - first).toBeGreaterThanOrEqual(ms);
+    expect(second - first).toBeLessThan(ms + 3_000);
+  });
+
+  test('E2-05: the client token of a launch is of the Machine, the same for each attempt, and no other machine’s', async () => {
+    const { wire, stage } = open();
+    wire.script = failing('RunInstances', () => error(500, 'InternalError'), 1);
+    await stage.create();
+    await stage.create({ name: 'm-2' });
+    const tokens = wire.sent.flatMap(({ body = '' }) => new URLSearchParams(body).get('ClientToken') ?? []);
+    expect(tokens).toHaveLength(3);
+    expect(tokens[0]).toBe(tokens[1]);
+    expect(new Set(tokens).size).toBe(2);
+  });
+});
+
+describe('ends and errors', () => {
+  test('E3-01: a call ends with its signal at once, also between two attempts', async () => {
+    const { wire, stage, clock } = open();
+    wire.script = failing('DescribeInstances', () => error(503, 'RequestLimitExceeded', { 'retry-after': '100' }));
+    const start = clock.monotonic();
+    await refused(stage.list({ signal: abortAfter(clock, 2_000) }), 'Canceled');
+    expect(clock.monotonic() - start).toBeLessThan(2_100);
+  });
+
+  test.each([
+    [error(400, 'InvalidParameterValue'), 'InvalidParameterValue'],
+    [reply(503, 'a proxy’s page'), 'UnknownError'],
+  ])('E4-01: the code of an error is the cloud’s own: %o', async (answer, code) => {
+    const { wire, stage } = open({ AWS_MAX_ATTEMPTS: '1' });
+    wire.script = failing('RunInstances', () => answer);
+    await refused(stage.create(), 'Internal', code);
+  });
+
+  test('E4-02: a connection that breaks is told with Node’s code, and what was asked', async () => {
+    const { wire, stage } = open({ AWS_MAX_ATTEMPTS: '1' });
+    wire.script = failing('DescribeInstances', () => broken('ECONNREFUSED'));
+    await refused(stage.list(), 'Internal', 'DescribeInstances', 'ECONNREFUSED', 'http://127.0.0.1:5000');
+  });
+
+  test.each(['RequestLimitExceeded', 'Throttling', 'RequestThrottled'])(
+    'E4-03: %s is a throttle: nothing has been done, and it is tried again soon',
+    async (code) => {
+      const { wire, stage, times } = open();
+      wire.script = failing('RunInstances', () => error(503, code), 4);
+      await stage.create();
+      expect(times('RunInstances')).toHaveLength(5);
+    },
+  );
+
+  test('E5-01: no page size is sent with ids, which EC2 refuses', async () => {
+    const { wire, stage } = open();
+    const { providerId } = await stage.create();
+    await stage.status({ providerID: providerId });
+    await stage.list();
+    for (const { body = '' } of wire.sent) {
+      const form = new URLSearchParams(body);
+      if ([...form.keys()].some((key) => key.startsWith('InstanceId.'))) expect(form.has('MaxResults')).toBe(false);
+    }
+  });
+});

@@ -1,0 +1,336 @@
+import { ArmEndpoint, type ArmEndpointOptions } from '@mcm/cloud-emulators';
+import { seededRandom, VirtualClock } from '@mcm/kube';
+import { type AzureCredentials, type AzureProviderSpec, azureSettings, createAzureDriver } from '@mcm/provider-azure';
+import { describe, expect, test } from 'vitest';
+import { refused, Stage } from '../rows/stage.ts';
+import { abortAfter, broken, reply, type Sent, silence, Wire } from './wire.ts';
+
+/** The rules of endpoints, repetitions, ends, errors and operations for Azure: `docs/rules-drivers.md`. */
+
+const SPEC = {
+  location: 'westeurope',
+  resourceGroup: 'rg',
+  subnetInfo: { vnetName: 'vnet', subnetName: 'nodes' },
+  tags: { 'kubernetes.io-cluster-shoot--x': '1', 'kubernetes.io-role-node': '1' },
+  properties: {
+    zone: 1,
+    hardwareProfile: { vmSize: 'Standard_D4s_v5' },
+    osProfile: {
+      adminUsername: 'core',
+      linuxConfiguration: { ssh: { publicKeys: { path: '/k', keyData: 'ssh-rsa AAAA' } } },
+    },
+    storageProfile: {
+      imageReference: { communityGalleryImageID: '/CommunityGalleries/g/Images/i/Versions/1.0.0' },
+      osDisk: { createOption: 'FromImage', diskSizeGB: 50 },
+    },
+  },
+};
+const SECRET = { clientID: 'c', clientSecret: 's', subscriptionID: 'sub', tenantID: 't', userData: '#cloud-config' };
+const { clientSecret: _, ...NO_SECRET } = SECRET;
+const PUBLIC = { management: 'https://management.azure.com', login: 'https://login.microsoftonline.com' };
+
+function open(variables: Readonly<Record<string, string>> = {}, options: Partial<ArmEndpointOptions> = {}) {
+  const clock = new VirtualClock();
+  const cloud = new ArmEndpoint({ clock, origin: PUBLIC.management, ...options });
+  const wire = new Wire(clock, cloud.transport);
+  const make = () =>
+    createAzureDriver({
+      ...{ clock, random: seededRandom(1), connect: wire.connect },
+      ...azureSettings(variables),
+      readFile: async (path) => (path === '/token' ? 'token-of-the-workload' : undefined),
+      throwAwayKey: async () => 'ssh-rsa NOBODY',
+    });
+  const stageOf = (driver: ReturnType<typeof make>) =>
+    new Stage<AzureProviderSpec, AzureCredentials>(clock, driver, { provider: 'Azure', spec: SPEC, secret: SECRET });
+  return { clock, cloud, wire, make, stageOf, stage: stageOf(make()) };
+}
+
+const error = (status: number, code: string, headers: Readonly<Record<string, string>> = {}, more: object = {}) =>
+  reply(status, { error: { code, message: 'ordered', ...more } }, headers);
+/** Answers requests whose line begins so, the first times. */
+const failing =
+  (
+    line: string,
+    answer: (request: Sent) => ReturnType<typeof reply> | Promise<never>,
+    most = Number.POSITIVE_INFINITY,
+  ) =>
+  (request: Sent) =>
+    new RegExp(line).test(`${request.method} ${request.path}`) && most-- > 0 ? answer(request) : undefined;
+const timesOf = ({ sent }: Wire, line: string): readonly number[] =>
+  sent.filter(({ method, path }) => new RegExp(line).test(`${method} ${path}`)).map(({ at }) => at);
+const formOf = (wire: Wire): URLSearchParams =>
+  new URLSearchParams(wire.sent.find(({ path }) => path.includes('oauth2'))?.body);
+
+const VM = 'virtualMachines/m-1\\?';
+
+describe('endpoints', () => {
+  test.each([
+    [undefined, PUBLIC, 'https://management.core.windows.net//.default'],
+    ['AzurePublic', PUBLIC, 'https://management.core.windows.net//.default'],
+    [
+      'AzureChina',
+      { management: 'https://management.chinacloudapi.cn', login: 'https://login.chinacloudapi.cn' },
+      'https://management.core.chinacloudapi.cn/.default',
+    ],
+    [
+      'AzureGovernment',
+      { management: 'https://management.usgovcloudapi.net', login: 'https://login.microsoftonline.us' },
+      'https://management.core.usgovcloudapi.net/.default',
+    ],
+  ])('E1-10: endpoint, login host and audience belong together: %s', async (name, cloud, scope) => {
+    const { wire, stage } = open();
+    const spec = name === undefined ? SPEC : { ...SPEC, cloudConfiguration: { name } };
+    await stage.list({ spec });
+    expect([...wire.origins].toSorted()).toEqual(Object.values(cloud).toSorted());
+    expect(formOf(wire).get('scope')).toBe(scope);
+  });
+
+  test.each(['https://arm.example', 'https://arm.example/'])(
+    'E1-11: AZURE_RESOURCE_MANAGER_ENDPOINT is asked, the audience stays the class’s cloud’s: %s',
+    async (endpoint) => {
+      const { wire, stage } = open({ AZURE_RESOURCE_MANAGER_ENDPOINT: endpoint });
+      await stage.list({ spec: { ...SPEC, cloudConfiguration: { name: 'AzureChina' } } });
+      expect(wire.origins).toEqual(['https://login.chinacloudapi.cn', 'https://arm.example']);
+      expect(formOf(wire).get('scope')).toBe('https://management.core.chinacloudapi.cn/.default');
+    },
+  );
+
+  test('E1-12: AZURE_AUTHORITY_HOST gives tokens, and is asked for nothing else', async () => {
+    const { wire, stage } = open({ AZURE_AUTHORITY_HOST: 'https://login.example/' });
+    await stage.list();
+    const there = wire.sent.filter(({ origin }) => origin === 'https://login.example');
+    expect(there.map(({ method, path }) => `${method} ${path}`)).toEqual(['POST /t/oauth2/v2.0/token']);
+  });
+
+  test.each(['AZURE_RESOURCE_MANAGER_ENDPOINT', 'AZURE_AUTHORITY_HOST'])(
+    'E1-13: %s may be plain http on this host only, and has no path',
+    (name) => {
+      expect(() => azureSettings({ [name]: 'http://arm.example' })).toThrow(/plain http.*MCM_ALLOW_PLAIN_HTTP=true/);
+      expect(azureSettings({ [name]: 'http://127.0.0.1:5000' })).not.toEqual({});
+      expect(azureSettings({ [name]: 'http://arm.example', MCM_ALLOW_PLAIN_HTTP: 'true' })).not.toEqual({});
+      expect(() => azureSettings({ [name]: 'https://arm.example/x' })).toThrow(`${name} has the path /x`);
+    },
+  );
+
+  test.each(['azure-asyncoperation', 'location'])(
+    'E1-14: an operation said to be on another host is not asked there, and no token goes there: %s',
+    async (header) => {
+      const { wire, stage } = open();
+      wire.script = failing(`PUT .*${VM}`, () => reply(202, {}, { [header]: 'https://evil.example/operations/1' }));
+      await refused(stage.create(), 'Internal', 'https://evil.example, which is not asked');
+      expect(wire.origins).not.toContain('https://evil.example');
+    },
+  );
+
+  test('E1-15: requests name this product', async () => {
+    const { wire, stage } = open();
+    await stage.list();
+    expect(wire.sent.at(-1)?.headers['user-agent']).toMatch(/^mcm\/\d/);
+  });
+
+  test('E1-16: one kind of proof a Secret, and no metadata server', async () => {
+    const { wire, stage } = open();
+    await stage.list({ secret: { ...NO_SECRET, workloadIdentityTokenFile: '/token' } });
+    expect(Object.fromEntries(formOf(wire))).toMatchObject({
+      client_assertion: 'token-of-the-workload',
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    });
+    await refused(stage.list({ secret: { ...NO_SECRET, workloadIdentityTokenFile: '/none' } }), 'Internal', '/none');
+    expect([...wire.origins].toSorted()).toEqual(Object.values(PUBLIC).toSorted());
+  });
+
+  test('E1-17: a token is asked for once by all that need it, and anew five minutes before its end', async () => {
+    const { wire, stage, clock } = open();
+    await Promise.all([stage.list(), stage.status().catch(() => undefined), stage.list()]);
+    expect(timesOf(wire, 'oauth2')).toHaveLength(1);
+    await clock.advance(54 * 60_000);
+    await stage.list();
+    expect(timesOf(wire, 'oauth2')).toHaveLength(1);
+    await clock.advance(2 * 60_000);
+    await stage.list();
+    expect(timesOf(wire, 'oauth2')).toHaveLength(2);
+  });
+});
+
+describe('repetitions', () => {
+  test.each([500, 503, 408])('E2-06: a request is sent four times at most, with growing pauses: %i', async (status) => {
+    const { wire, stage } = open();
+    wire.script = failing(`GET .*${VM}`, () => error(status, 'Oops'));
+    await refused(stage.status(), 'Internal', 'Oops');
+    const pauses = timesOf(wire, `GET .*${VM}`).flatMap((at, i, all) => (i === 0 ? [] : [at - (all[i - 1] ?? 0)]));
+    expect(pauses).toHaveLength(3);
+    expect(pauses).toEqual(pauses.toSorted((a, b) => a - b));
+    expect(Math.max(...pauses)).toBeLessThan(15_000);
+  });
+
+  test.each([400, 403, 409, 501])('E2-07: what will not change is sent once: %i', async (status) => {
+    const { wire, stage } = open();
+    wire.script = failing(`GET .*${VM}`, () => error(status, 'Oops'));
+    await refused(stage.status(), 'Internal', 'Oops');
+    expect(timesOf(wire, `GET .*${VM}`)).toHaveLength(1);
+  });
+
+  test.each([
+    ['retry-after', '7', 7_000],
+    ['retry-after-ms', '2500', 2_500],
+    ['x-ms-retry-after-ms', '2600', 2_600],
+  ])('E2-08: what Azure wants to be waited is waited: %s', async (header, value, ms) => {
+    const { wire, stage } = open();
+    wire.script = failing(`GET .*${VM}`, () => error(429, 'TooManyRequests', { [header]: value }), 1);
+    await refused(stage.status(), 'NotFound');
+    const [first = 0, second = 0] = timesOf(wire, `GET .*${VM}`);
+    expect(second - first).toBeGreaterThanOrEqual(ms);
+    expect(second - first).toBeLessThan(ms + 5_000);
+  });
+
+  test('E2-09: a wait of minutes is the caller’s, not one within the call', async () => {
+    const { wire, stage, clock } = open();
+    wire.script = failing(`GET .*${VM}`, () => error(429, 'TooManyRequests', { 'retry-after': '300' }));
+    const start = clock.monotonic();
+    await refused(stage.status(), 'Unavailable', 'TooManyRequests');
+    expect(clock.monotonic() - start).toBeLessThan(1_000);
+    expect(timesOf(wire, `GET .*${VM}`)).toHaveLength(1);
+  });
+
+  test('E2-10: a creation that is repeated makes nothing twice: everything is put by its name', async () => {
+    const { wire, stage, cloud } = open();
+    wire.script = failing(`GET .*operations`, () => error(500, 'Oops'), 4);
+    await stage.create().catch(() => undefined);
+    await stage.create();
+    await stage.create();
+    expect(
+      cloud
+        .resources()
+        .map(({ kind }) => kind)
+        .toSorted(),
+    ).toEqual(['disk', 'instance', 'networkInterface']);
+  });
+});
+
+describe('ends', () => {
+  test.each<[string, Parameters<typeof failing>]>([
+    ['while it waits as Azure wants', [`GET .*${VM}`, () => error(429, 'TooManyRequests', { 'retry-after': '50' })]],
+    ['while nobody answers', [`GET .*${VM}`, silence]],
+    ['while no token comes', ['oauth2', silence]],
+  ])('E3-02: a call ends with its signal at once, %s', async (_what, script) => {
+    const { wire, stage, clock } = open();
+    wire.script = failing(...script);
+    const start = clock.monotonic();
+    await refused(stage.status({ signal: abortAfter(clock, 2_000) }), 'Canceled');
+    expect(clock.monotonic() - start).toBeLessThan(2_100);
+  });
+
+  test('E3-03: so does one that follows an operation, between two looks', async () => {
+    const { stage, clock } = open();
+    const start = clock.monotonic();
+    await refused(stage.create({ signal: abortAfter(clock, 20_000) }), 'Canceled');
+    expect(clock.monotonic() - start).toBeLessThan(20_100);
+  });
+});
+
+describe('errors', () => {
+  test.each([
+    [error(400, 'InvalidParameter', {}, { details: [{ code: 'SubCode', message: 'why' }] }), 'InvalidParameter'],
+    [reply(400, { code: 'Plain', message: 'without a wrapping' }), 'Plain'],
+    [reply(400, {}), '400 without a code'],
+    [reply(502, 'a proxy’s page'), '502 without a code'],
+  ])('E4-04: status and code of a refusal are told: %o', async (answer, says) => {
+    const { wire, stage } = open();
+    wire.script = failing(`GET .*${VM}`, () => answer);
+    await refused(stage.status(), 'Internal', says);
+  });
+
+  test.each(['ZonalAllocationFailed', 'SkuNotAvailable', 'AllocationFailed'])(
+    'E4-05: an operation that fails later is told by its code, as if it had been refused at once: %s',
+    async (code) => {
+      const { cloud, stage } = open();
+      cloud.faults.order({ on: '^PUT virtualMachines$', times: 1, failOperation: { code } });
+      await refused(stage.create(), 'ResourceExhausted', code);
+      expect(cloud.ids()).toEqual([]);
+    },
+  );
+
+  test('E4-06: one that was canceled has failed', async () => {
+    const { wire, stage } = open();
+    wire.script = failing('GET .*operations', () =>
+      reply(200, { status: 'Canceled', error: { code: 'Canceled', message: 'by somebody' } }),
+    );
+    await refused(stage.create(), 'Internal', 'by somebody');
+  });
+
+  test.each(['ECONNRESET', 'ECONNREFUSED'])(
+    'E4-07: a connection that breaks is told with Node’s code: %s',
+    async (code) => {
+      const { wire, stage } = open();
+      wire.script = failing(`GET .*${VM}`, () => broken(code));
+      await refused(stage.status(), 'Internal', code);
+    },
+  );
+
+  test('E4-08: OperationNotAllowed is a lack of quota with 409, and throttles with 429', async () => {
+    const { wire, stage } = open();
+    const text = {
+      message: 'Operation could not be completed as it results in exceeding approved Total Regional Cores quota.',
+    };
+    wire.script = failing(`PUT .*${VM}`, () => error(409, 'OperationNotAllowed', {}, text));
+    await refused(stage.create(), 'ResourceExhausted', 'OperationNotAllowed');
+    const other = open();
+    other.wire.script = failing(`GET .*${VM}`, () => error(429, 'OperationNotAllowed', { 'retry-after': '300' }));
+    await refused(other.stage.status(), 'Unavailable', 'OperationNotAllowed');
+  });
+
+  test('E4-09: a page that is refused fails the listing, with the code', async () => {
+    const { wire, stage } = open();
+    wire.script = failing('ResourceGraph', () => error(404, 'NoSuchPage'));
+    await refused(stage.list(), 'Internal', 'NoSuchPage');
+  });
+});
+
+describe('operations', () => {
+  test('E5-02: a creation is put, its operation asked until it has ended, and the VM read once', async () => {
+    const { wire, stage } = open();
+    await stage.create();
+    const lines = wire.lines.slice(wire.lines.findIndex((line) => line.startsWith('PUT') && line.endsWith('m-1')));
+    expect(lines[0]).toMatch(/^PUT .*virtualMachines\/m-1$/);
+    expect(lines.slice(1, -1).every((line) => line.startsWith('GET /operations/'))).toBe(true);
+    expect(lines.length).toBeGreaterThan(2);
+    expect(lines.at(-1)).toMatch(/^GET .*virtualMachines\/m-1$/);
+  });
+
+  test('E5-03: an operation is asked as often as Azure says, else each 30 s', async () => {
+    const { wire, stage } = open();
+    let looks = 0;
+    wire.script = failing('GET .*operations', () =>
+      ++looks < 3 ? reply(200, { status: 'InProgress' }, { 'retry-after': '4' }) : reply(200, { status: 'Succeeded' }),
+    );
+    await stage.create();
+    const times = timesOf(wire, 'GET .*operations');
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBe(4_000);
+    expect((times[2] ?? 0) - (times[1] ?? 0)).toBe(4_000);
+  });
+
+  test.each([
+    ['at once', () => reply(204)],
+    ['by its address', () => reply(202, '', { location: `${PUBLIC.management}/operations/gone` })],
+    ['that is there no more', () => error(404, 'ResourceNotFound')],
+  ])('E5-04: a deletion ends %s', async (_what, answer) => {
+    const { wire, stage } = open();
+    await stage.create();
+    let polls = 0;
+    const first = failing(`DELETE .*${VM}`, answer);
+    const then = failing('operations/gone', () => reply(++polls < 3 ? 202 : 204));
+    wire.script = (request) => first(request) ?? then(request);
+    await stage.delete().catch((thrown: unknown) => expect(String(thrown)).toContain('ResourceNotFound'));
+    expect(polls).toBe(_what === 'by its address' ? 3 : 0);
+  });
+
+  test('E5-05: a creation that another process began is seen to its end: nothing is put twice', async () => {
+    const { wire, stage, stageOf, make, clock, cloud } = open();
+    await refused(stage.create({ signal: abortAfter(clock, 110_000) }), 'Canceled');
+    const puts = (): number => timesOf(wire, `PUT .*${VM}`).length;
+    expect(puts()).toBe(1);
+    await stageOf(make()).create();
+    expect(puts()).toBe(1);
+    expect(cloud.resources().every(({ state }) => state === 'Succeeded')).toBe(true);
+  });
+});

@@ -1,0 +1,294 @@
+import { createPublicKey, createVerify, generateKeyPairSync } from 'node:crypto';
+import { GceEndpoint } from '@mcm/cloud-emulators';
+import { seededRandom, VirtualClock } from '@mcm/kube';
+import { createGcpDriver, type GcpCredentials, type GcpProviderSpec, gcpSettings } from '@mcm/provider-gcp';
+import { describe, expect, test } from 'vitest';
+import { refused, Stage } from '../rows/stage.ts';
+import { abortAfter, broken, reply, type Sent, silence, Wire } from './wire.ts';
+
+/** The rules of endpoints, repetitions, ends, errors and operations for Google Cloud: `docs/rules-drivers.md`. */
+
+const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const KEY = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+const ACCOUNT = {
+  type: 'service_account',
+  project_id: 'p',
+  client_email: 'e@p',
+  private_key_id: 'kid',
+  private_key: KEY,
+};
+const EXTERNAL = {
+  ...{ type: 'external_account', audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p' },
+  ...{ subject_token_type: 'urn:ietf:params:oauth:token-type:jwt', token_url: 'https://sts.googleapis.com/v1/token' },
+  credential_source: { file: '/var/run/secrets/gardener.cloud/workload-identity/token' },
+};
+const SPEC = {
+  region: 'europe-west1',
+  zone: 'europe-west1-b',
+  machineType: 'n2-standard-4',
+  disks: [{ boot: true, sizeGb: 50, type: 'pd-ssd', image: 'projects/p/global/images/i' }],
+  networkInterfaces: [{ subnetwork: 'nodes', disableExternalIP: true }],
+  scheduling: { automaticRestart: true, onHostMaintenance: 'MIGRATE', preemptible: false },
+  tags: ['kubernetes-io-cluster-shoot--x', 'kubernetes-io-role-node'],
+};
+const secret = (account: object): Readonly<Record<string, string>> => ({
+  serviceAccountJSON: JSON.stringify(account),
+  projectID: 'p',
+  userData: 'x',
+});
+const COMPUTE = 'https://compute.googleapis.com';
+
+function open(variables: Readonly<Record<string, string>> = {}) {
+  const clock = new VirtualClock();
+  const accounts = [{ email: 'e@p', key: publicKey.export({ type: 'spki', format: 'pem' }).toString() }];
+  const cloud = new GceEndpoint({ clock, accounts });
+  const wire = new Wire(clock, cloud.transport);
+  const driver = createGcpDriver({
+    ...{ clock, random: seededRandom(1), connect: wire.connect },
+    ...gcpSettings(variables),
+    readFile: async () => 'token-of-the-workload',
+  });
+  const stage = new Stage<GcpProviderSpec, GcpCredentials>(clock, driver, {
+    provider: 'GCP',
+    spec: SPEC,
+    secret: secret(ACCOUNT),
+  });
+  return { clock, cloud, wire, stage };
+}
+
+const error = (status: number, reason: string, headers: Readonly<Record<string, string>> = {}, message = 'ordered') =>
+  reply(status, { error: { code: status, message, errors: [{ reason, message }] } }, headers);
+const failing =
+  (
+    line: string,
+    answer: (request: Sent) => ReturnType<typeof reply> | Promise<never>,
+    most = Number.POSITIVE_INFINITY,
+  ) =>
+  (request: Sent) =>
+    new RegExp(line).test(`${request.method} ${request.path}`) && most-- > 0 ? answer(request) : undefined;
+const timesOf = ({ sent }: Wire, line: string): readonly number[] =>
+  sent.filter(({ method, path }) => new RegExp(line).test(`${method} ${path}`)).map(({ at }) => at);
+const LIST = 'GET .*/instances$';
+
+describe('endpoints', () => {
+  test.each(['https://gce.example', 'https://gce.example/compute/v1/', 'https://gce.example/'])(
+    'E1-18: GOOGLE_COMPUTE_CUSTOM_ENDPOINT is asked: %s',
+    async (endpoint) => {
+      const { wire, stage } = open({ GOOGLE_COMPUTE_CUSTOM_ENDPOINT: endpoint });
+      await stage.list();
+      expect(wire.origins).toEqual(['https://oauth2.googleapis.com', 'https://gce.example']);
+      expect(wire.sent.at(-1)?.path).toMatch(/^\/compute\/v1\/projects\/p\//);
+    },
+  );
+
+  test('E1-19: another path is refused by its name, and so is plain http to other hosts', () => {
+    const read = (value: string) => gcpSettings({ GOOGLE_COMPUTE_CUSTOM_ENDPOINT: value });
+    expect(() => read('https://gce.example/compute/beta')).toThrow('has the path /compute/beta');
+    expect(() => read('http://gce.example')).toThrow('plain http');
+    expect(read('http://127.0.0.1:8400')).toEqual({ endpoint: 'http://127.0.0.1:8400' });
+  });
+
+  test('E1-20: GOOGLE_CLOUD_UNIVERSE_DOMAIN moves all hosts, and credentials must name the same', async () => {
+    const { wire, stage } = open({ GOOGLE_CLOUD_UNIVERSE_DOMAIN: 'apis.example' });
+    await refused(stage.list(), 'Internal', 'universe_domain', 'googleapis.com', 'apis.example', 'must be equal');
+    expect(wire.sent).toEqual([]);
+    await stage.list({ secret: secret({ ...ACCOUNT, universe_domain: 'apis.example' }) });
+    expect(wire.origins).toEqual(['https://oauth2.apis.example', 'https://compute.apis.example']);
+    const google = { ...ACCOUNT, universe_domain: 'apis.example', token_uri: 'https://oauth2.googleapis.com/token' };
+    await refused(stage.list({ secret: secret(google) }), 'Internal', 'token_uri', 'apis.example');
+    expect(() => gcpSettings({ GOOGLE_CLOUD_UNIVERSE_DOMAIN: 'https://apis.example' })).toThrow('is no domain');
+  });
+
+  test('E1-21: without that setting what credentials say of their universe moves no host', async () => {
+    const { wire, stage } = open();
+    await stage.list({ secret: secret({ ...ACCOUNT, universe_domain: 'evil.example' }) });
+    expect(wire.origins).toEqual(['https://oauth2.googleapis.com', COMPUTE]);
+  });
+
+  test('E1-22: a service account signs for itself, and its assertion goes to Google alone', async () => {
+    const { wire, stage } = open();
+    await stage.list();
+    const form = new URLSearchParams(wire.sent[0]?.body);
+    const [head = '', claims = '', signature = ''] = (form.get('assertion') ?? '').split('.');
+    const verify = createVerify('RSA-SHA256').update(`${head}.${claims}`);
+    expect(
+      verify.verify(createPublicKey(publicKey.export({ type: 'spki', format: 'pem' })), signature, 'base64url'),
+    ).toBe(true);
+    expect(JSON.parse(Buffer.from(claims, 'base64url').toString())).toMatchObject({
+      iss: 'e@p',
+      aud: 'https://oauth2.googleapis.com/token',
+    });
+    for (const token_uri of [
+      'https://evil.example/token',
+      'http://oauth2.googleapis.com/token',
+      'https://evilgoogleapis.com/t',
+    ])
+      await refused(stage.list({ secret: secret({ ...ACCOUNT, token_uri }) }), 'Internal', 'token_uri');
+    expect(wire.origins).toEqual(['https://oauth2.googleapis.com', COMPUTE]);
+  });
+
+  test('E1-23: MCM_GCP_TOKEN_ENDPOINT gives the tokens of service accounts', async () => {
+    const { wire, stage } = open({ MCM_GCP_TOKEN_ENDPOINT: 'https://tokens.example/token' });
+    await stage.list();
+    expect(wire.origins).toEqual(['https://tokens.example', COMPUTE]);
+  });
+
+  test.each([
+    { token_url: 'https://evil.example/token' },
+    { credential_source: { file: '/etc/passwd' } },
+    { service_account_impersonation_url: 'https://evil.example/x:generateAccessToken' },
+  ])('E1-24: a workload’s own token goes to Google alone: %o', async (change) => {
+    const { wire, stage } = open();
+    await refused(stage.list({ secret: secret({ ...EXTERNAL, ...change }) }), 'Internal', Object.keys(change)[0] ?? '');
+    expect(wire.sent).toEqual([]);
+    wire.script = failing('POST /v1/token', () => reply(200, { access_token: 'own', expires_in: 3_600 }));
+    await stage.list({ secret: secret(EXTERNAL) }).catch(() => undefined);
+    expect(wire.origins).toEqual(['https://sts.googleapis.com', COMPUTE]);
+    expect(wire.sent.at(-1)?.headers.authorization).toBe('Bearer own');
+  });
+
+  test('E1-25: no metadata server is asked: without credentials there is no call', async () => {
+    const { wire, stage } = open();
+    await refused(stage.list({ secret: { userData: 'x' } }), 'Internal', 'serviceAccountJSON');
+    expect(wire.sent).toEqual([]);
+  });
+
+  test('E1-26: requests name this product', async () => {
+    const { wire, stage } = open();
+    await stage.list();
+    expect(wire.sent.at(-1)?.headers['user-agent']).toMatch(/^mcm\/\d/);
+  });
+});
+
+describe('repetitions', () => {
+  test.each([
+    [429, 'rateLimitExceeded'],
+    [403, 'rateLimitExceeded'],
+    [403, 'userRateLimitExceeded'],
+    [403, 'RATE_LIMIT_EXCEEDED'],
+  ])('E2-11: a throttled request has done nothing and is sent again: %i %s', async (status, reason) => {
+    const { wire, stage } = open();
+    wire.script = failing('POST .*/instances\\?', () => error(status, reason), 2);
+    await stage.create();
+    expect(timesOf(wire, 'POST .*/instances\\?')).toHaveLength(3);
+  });
+
+  test('E2-12: what Google wants to be waited is waited', async () => {
+    const { wire, stage } = open();
+    wire.script = failing(LIST, () => error(429, 'rateLimitExceeded', { 'retry-after': '6' }), 1);
+    await stage.list();
+    const [first = 0, second = 0] = timesOf(wire, LIST);
+    expect(second - first).toBeGreaterThanOrEqual(6_000);
+    expect(second - first).toBeLessThan(9_000);
+  });
+
+  test.each([
+    [503, 'backendError'],
+    [403, 'forbidden'],
+    [403, 'quotaExceeded'],
+    [400, 'invalid'],
+  ])('E2-13: all else is sent once, and the machine tries again: %i %s', async (status, reason) => {
+    const { wire, stage } = open();
+    wire.script = failing(LIST, () => error(status, reason));
+    await refused(stage.list(), 'Internal', String(status));
+    expect(timesOf(wire, LIST)).toHaveLength(1);
+  });
+
+  test('E2-14: insertions carry a request id of the Machine, a UUID; after a failed operation another one', async () => {
+    const { wire, stage, cloud } = open();
+    const id = 'GET .*/operations/';
+    wire.script = failing(id, () => error(500, 'backendError'), 1);
+    await refused(stage.create(), 'Internal');
+    await stage.create();
+    cloud.faults.order({ on: '^POST instances$', times: 1, failOperation: { code: 'ZONE_RESOURCE_POOL_EXHAUSTED' } });
+    await refused(stage.create({ name: 'm-2' }), 'ResourceExhausted');
+    await stage.create({ name: 'm-2' });
+    const ids = wire.sent
+      .filter(({ method, path }) => method === 'POST' && path.includes('/instances?'))
+      .map(({ path }) => new URLSearchParams(path.split('?')[1]).get('requestId') ?? '');
+    for (const each of ids) expect(each).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(ids).toHaveLength(4);
+    expect(ids[0]).toBe(ids[1]);
+    expect(new Set(ids).size).toBe(3);
+  });
+});
+
+describe('ends', () => {
+  test.each<[string, Parameters<typeof failing>]>([
+    ['while nobody answers', [LIST, silence]],
+    ['while no token comes', ['POST /token', silence]],
+    ['while it waits as Google wants', [LIST, () => error(429, 'rateLimitExceeded', { 'retry-after': '50' })]],
+  ])('E3-04: a call ends with its signal at once, %s', async (_what, script) => {
+    const { wire, stage, clock } = open();
+    wire.script = failing(...script);
+    const start = clock.monotonic();
+    await refused(stage.list({ signal: abortAfter(clock, 2_000) }), 'Canceled');
+    expect(clock.monotonic() - start).toBeLessThan(2_100);
+  });
+
+  test('E3-05: so does one that follows an operation', async () => {
+    const { stage, clock } = open();
+    const start = clock.monotonic();
+    await refused(stage.create({ signal: abortAfter(clock, 7_000) }), 'Canceled');
+    expect(clock.monotonic() - start).toBeLessThan(7_100);
+  });
+});
+
+describe('errors', () => {
+  test.each([
+    [error(400, 'invalid'), 'Internal', 'Error 400: ordered, invalid'],
+    [error(401, 'authError'), 'Internal', 'Error 401'],
+    [error(404, 'notFound'), 'Internal', 'Error 404'],
+    [error(412, 'conditionNotMet'), 'Internal', 'Error 412'],
+    [error(503, 'backendError'), 'Internal', 'Error 503'],
+    [reply(502, 'a proxy’s page'), 'Internal', 'Error 502'],
+    [reply(500, {}), 'Internal', 'Error 500'],
+    [reply(200, 'a proxy’s page'), 'Internal', 'none of Compute Engine'],
+  ])('E4-10: status and reason are told as they came: %#', async (answer, code, says) => {
+    const { wire, stage } = open();
+    wire.script = failing('POST .*/instances\\?', () => answer);
+    await refused(stage.create(), code, says);
+  });
+
+  test('E4-11: a connection that breaks is told with Node’s code', async () => {
+    const { wire, stage } = open();
+    wire.script = failing(LIST, () => broken('ECONNRESET'));
+    await refused(stage.list(), 'Internal', 'ECONNRESET');
+  });
+
+  test.each(['ZONE_RESOURCE_POOL_EXHAUSTED', 'QUOTA_EXCEEDED'])(
+    'E4-12: an operation that has failed is an error by its code: %s',
+    async (code) => {
+      const { cloud, stage } = open();
+      cloud.faults.order({ on: '^POST instances$', failOperation: { code, message: 'no room' } });
+      await refused(stage.create(), 'ResourceExhausted', 'no room');
+      expect(cloud.names()).toEqual([]);
+    },
+  );
+
+  test('E4-13: a throttle is told by its reason or status, not taken for a lack of rights', async () => {
+    const { wire, stage } = open();
+    wire.script = failing(LIST, () => error(403, 'rateLimitExceeded'));
+    await refused(stage.list(), 'Unavailable', 'rateLimitExceeded');
+    wire.script = failing(LIST, () => error(403, 'forbidden'));
+    await refused(stage.list(), 'Internal', 'forbidden');
+  });
+});
+
+describe('operations', () => {
+  test('E5-06: an operation is asked by its name each 5 s, whatever word its status is', async () => {
+    const { wire, stage } = open();
+    const name = 'operation-18446744073709551615';
+    let looks = 0;
+    const start = failing('POST .*/instances\\?', () =>
+      reply(200, { name, id: '18446744073709551615', status: 'PENDING' }),
+    );
+    const look = failing(`GET .*/operations/${name}$`, () =>
+      reply(200, { name, status: ++looks < 3 ? 'A_NEW_WORD' : 'DONE' }),
+    );
+    wire.script = (request) => start(request) ?? look(request);
+    await stage.create();
+    const times = timesOf(wire, 'operations');
+    expect(times.map((at) => at - (times[0] ?? 0))).toEqual([0, 5_000, 10_000]);
+  });
+});
