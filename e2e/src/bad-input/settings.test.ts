@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -7,17 +9,26 @@ import { expect, test } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
+interface Ended {
+  readonly code: number;
+  readonly said: string;
+}
+
+/** @param until Words after which the process is told to end; absent: it ends by itself */
 async function run(
   provider: string,
   variables: Readonly<Record<string, string>>,
-): Promise<{ code: number; said: string }> {
+  flags: readonly string[] = [],
+  until?: string,
+): Promise<Ended> {
   const main = join(ROOT, `providers/${provider}/src/main.ts`);
   const env = { PATH: process.env.PATH ?? '', ...variables };
-  const child = spawn(process.execPath, ['--conditions=source', main, '--namespace=n'], { env, cwd: ROOT });
+  const child = spawn(process.execPath, ['--conditions=source', main, '--namespace=n', ...flags], { env, cwd: ROOT });
   let said = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => {
       said += chunk.toString('utf8');
+      if (until !== undefined && said.includes(until)) child.kill('SIGTERM');
     });
   const code = await new Promise<number>((resolve) => child.once('close', (status) => resolve(status ?? -1)));
   return { code, said };
@@ -49,3 +60,40 @@ test.each([
     expect(code).toBe(1);
   },
 );
+
+/** An API server that nobody reaches: a machine controller waits for it. */
+const KUBECONFIG = `
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
+contexts: [{name: c, context: {cluster: c, user: u}}]
+users: [{name: u, user: {}}]
+current-context: c
+`;
+
+test.each([
+  [
+    'aws',
+    { AWS_ENDPOINT_URL_EC2: 'https://ec2.example.net/' },
+    '"endpoints":{"AWS_ENDPOINT_URL_EC2":"https://ec2.example.net"}',
+  ],
+  [
+    'azure',
+    { AZURE_AUTHORITY_HOST: 'https://login.example.net/' },
+    '"endpoints":{"login":"https://login.example.net"}',
+  ],
+  ['gcp', { GOOGLE_CLOUD_UNIVERSE_DOMAIN: 'apis.example' }, '"endpoints":{"universe":"apis.example"}'],
+  ['gcp', {}, '"msg":"starting"'],
+])('%s: the endpoints in force are told once at the start', { timeout: 120_000 }, async (provider, variables, says) => {
+  const folder = mkdtempSync(join(tmpdir(), 'mcm settings '));
+  try {
+    const file = join(folder, 'kubeconfig');
+    writeFileSync(file, KUBECONFIG);
+    const flags = [`--control-kubeconfig=${file}`, `--target-kubeconfig=${file}`, '--port=0'];
+    const { said } = await run(provider, variables, flags, 'ECONNREFUSED');
+    expect(said.split(says)).toHaveLength(2);
+    expect(said.includes('"endpoints"')).toBe(Object.keys(variables).length > 0);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -1,17 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { absentTests, namedTests } from './named-tests.ts';
 import { ROOT } from './sources.ts';
 
 const text = readFileSync(join(ROOT, 'docs/findings.md'), 'utf8');
-/** `file › title` names a test, `file § words` a document. */
-const references = [...text.matchAll(/`([\w./-]+\.(?:ts|md)) ([›§]) ([^`]+)`/g)].map(
-  ([, path = '', sign = '', words = '']) => ({
-    path,
-    sign,
-    words,
-  }),
-);
+const references = namedTests(text);
 const rows = [...text.matchAll(/^\| (R?\d+)\s+\|(.*)\|$/gm)].map(([, id = '', rest = '']) => ({ id, rest }));
 
 test('each finding and each incident has a row, in order, and no row is silent', () => {
@@ -25,10 +19,5 @@ test('each finding and each incident has a row, in order, and no row is silent',
 
 test('every test and document that is named is there', () => {
   expect(references.length).toBeGreaterThan(80);
-  const absent = references.filter(({ path, sign, words }) => {
-    const file = join(ROOT, path);
-    if (!existsSync(file) || (sign === '›') !== path.endsWith('.test.ts')) return true;
-    return !readFileSync(file, 'utf8').includes(words);
-  });
-  expect(absent.map(({ path, words }) => `${path}: ${words}`)).toEqual([]);
+  expect(absentTests(references)).toEqual([]);
 });

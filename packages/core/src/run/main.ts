@@ -54,13 +54,10 @@ export const machineControllerBinary = <Spec, Credentials>(
   leaseName: NAME,
   metricsPrefix: 'mcm_',
   defaults: { port: 10_259, concurrency: 50, controllers: CONTROLLERS },
+  ...(Object.keys(endpoints).length > 0 ? { settings: { endpoints } } : {}),
   flags: machineFlags,
   check: checkMachineFlags,
-  units: (context) => {
-    for (const [setting, endpoint] of Object.entries(endpoints))
-      context.log.info('The cloud is asked at another address', { setting, endpoint });
-    return [unitOf(driver, context, tracer)];
-  },
+  units: (context) => [unitOf(driver, context, tracer)],
 });
 
 function unitOf<Spec, Credentials>(

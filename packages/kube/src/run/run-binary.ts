@@ -66,6 +66,8 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   readonly leaseName?: string;
   /** Put before queue and reflector metrics, e.g. `mcm_`. */
   readonly metricsPrefix?: string;
+  /** Settings of its own that are told in the first line of its log, once. */
+  readonly settings?: Readonly<Record<string, unknown>>;
   /** Starts what every replica serves, whether it leads or not; resolves to what ends it again. */
   serve?(context: BinaryContext<F>): Promise<(() => Promise<void>) | undefined>;
   /** Called once, when this process leads. */
@@ -128,8 +130,8 @@ class Run<F extends Flags> {
 
   /** Resolves to the exit code. */
   async run(warnings: readonly string[]): Promise<number> {
-    const { name, version } = this.#definition;
-    this.#log.info('starting', { version, node: process.version });
+    const { name, version, settings } = this.#definition;
+    this.#log.info('starting', { version, node: process.version, ...settings });
     for (const warning of warnings) this.#log.warn(warning);
     this.#host.onStopRequest((reason) => this.#onStopRequest(reason));
     try {

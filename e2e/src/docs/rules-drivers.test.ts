@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { absentTests, namedTests } from './named-tests.ts';
+import { ROOT } from './sources.ts';
+
+const text = readFileSync(join(ROOT, 'docs/rules-drivers.md'), 'utf8');
+const ROW_FILES = [
+  ...['aws', 'azure', 'gcp'].flatMap((each) => [
+    `e2e/src/drivers/endpoints/${each}.test.ts`,
+    `e2e/src/drivers/rows/${each}.test.ts`,
+  ]),
+  'providers/local/src/pods/rows.test.ts',
+];
+
+test('every test that is named is there, and no rule is without one', () => {
+  const named = namedTests(text);
+  expect(named.length).toBeGreaterThan(200);
+  expect(absentTests(named)).toEqual([]);
+  const rows = text.split('\n').filter((line) => /^\| (?!Rule|Provider|-)/.test(line));
+  expect(rows.length).toBeGreaterThan(180);
+  expect(rows.filter((row) => !row.includes(' › '))).toEqual([]);
+});
+
+test('every test that is named after a row is in the table', () => {
+  const ids = ROW_FILES.flatMap((file) =>
+    [...readFileSync(join(ROOT, file), 'utf8').matchAll(/'([AZGP]\d+|E\d-\d\d)(?: \(mended\))?: /g)].map(
+      ([, id = '']) => id,
+    ),
+  );
+  expect(ids.length).toBeGreaterThan(150);
+  expect(ids.filter((id) => !text.includes(`\n| ${id} `))).toEqual([]);
+});
