@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { type BinaryDefinition, booleanFlag, flagGroup, integerFlag, textFlag } from '@mcm/kube';
+import { type BinaryDefinition, booleanFlag, type FlagValues, flagGroup, integerFlag, textFlag } from '@mcm/kube';
 import { loadTemplates } from '@mcm/machine-config';
+import { startConfigServer } from './config-server.ts';
 import { CONTROLLERS, createConfigControllers, DEFAULT_CONFIG_SETTINGS } from './controllers.ts';
 
 /** The templates that come with the binary. */
@@ -49,7 +50,44 @@ const flags = {
       help: 'from so many nodes that degraded on a pool’s target on, no further node is told it; 0: never',
     }),
   }),
+  ...flagGroup('Config server', {
+    'config-server-port': integerFlag({
+      min: 0,
+      max: 65_535,
+      default: 0,
+      help: 'serve the configuration of first boots over HTTPS here, usually 22623, in every replica; 0: not at all',
+    }),
+    'config-server-cert-dir': textFlag({
+      placeholder: '<directory>',
+      default: '',
+      help: 'holds tls.crt and tls.key of the config server; read again when they change',
+    }),
+    'config-server-burst': integerFlag({
+      min: 1,
+      default: 60,
+      help: 'requests of one address that the config server answers at once',
+    }),
+    'config-server-requests-per-minute': integerFlag({
+      min: 1,
+      default: 120,
+      help: 'requests of one address that the config server answers in a minute; more are told when to ask again',
+    }),
+  }),
 } as const;
+
+/** What no single flag can know is wrong. */
+function check(given: FlagValues<typeof flags>): readonly string[] {
+  const profile = given['tls-profile'];
+  const serves = given['config-server-port'] > 0;
+  return [
+    ...(PROFILES.includes(profile)
+      ? []
+      : [`--tls-profile is ${JSON.stringify(profile)}, must be one of ${PROFILES.join(', ')}`]),
+    ...(serves && given['config-server-cert-dir'] === ''
+      ? ['--config-server-port needs --config-server-cert-dir: configurations are served over HTTPS only']
+      : []),
+  ];
+}
 
 /** The `machine-config-controller` binary. */
 export const machineConfigController: BinaryDefinition<typeof flags> = {
@@ -59,10 +97,16 @@ export const machineConfigController: BinaryDefinition<typeof flags> = {
   metricsPrefix: 'mcc_',
   defaults: { port: 8797, concurrency: DEFAULT_CONFIG_SETTINGS.concurrency, controllers: CONTROLLERS },
   flags,
-  check: (given) =>
-    PROFILES.includes(given['tls-profile'])
-      ? []
-      : [`--tls-profile is ${JSON.stringify(given['tls-profile'])}, must be one of ${PROFILES.join(', ')}`],
+  check,
+  serve: async ({ flags: given, control, target = control, clock, log, metrics: { meters } }) => {
+    const port = given['config-server-port'];
+    if (port === 0) return undefined;
+    const certificates = given['config-server-cert-dir'];
+    const limit = { burst: given['config-server-burst'], perMinute: given['config-server-requests-per-minute'] };
+    const settings = { host: given['bind-address'], port, certificates, limit };
+    const server = await startConfigServer(settings, { control, target, clock, log, meters });
+    return server.close;
+  },
   units: async ({ control, target, recorder, targetRecorder, runtime, metrics, flags: given }) => {
     const tree = await loadTemplates(given.templates === '' ? TEMPLATES : given.templates);
     return createConfigControllers(

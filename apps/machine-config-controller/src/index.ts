@@ -1,5 +1,12 @@
 export { machineConfigController, TEMPLATES } from './binary.ts';
 export {
+  type ConfigServer,
+  type ConfigServerContext,
+  type ConfigServerSettings,
+  registerConfigServerMetrics,
+  startConfigServer,
+} from './config-server.ts';
+export {
   CONTROLLERS,
   type ConfigControllers,
   type ConfigSettings,

@@ -4,6 +4,7 @@ export * from './disruption/index.ts';
 export * from './drain/index.ts';
 export * from './driver/index.ts';
 export * from './evidence/index.ts';
+export { tokenId as machineTokenId } from './machine/bootstrap-token.ts';
 export * from './machine/index.ts';
 export * from './machine-class/index.ts';
 export * from './metrics/index.ts';

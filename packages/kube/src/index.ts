@@ -6,6 +6,7 @@ export {
   type AdmissionVerdict,
   answerReview,
 } from './admission/review.ts';
+export { issueAuthority, issueServing } from './admission/self-made/issue.ts';
 export { keepSelfMadeCertificates, type SelfMadeOptions } from './admission/self-made/keep.ts';
 export { type AdmissionServer, type ServingPair, startAdmissionServer } from './admission/server.ts';
 export * from './backoff.ts';
@@ -71,6 +72,7 @@ export { type Host, processHost } from './run/host.ts';
 export { createManager, type Manager, type ManagerOptions } from './run/manager.ts';
 export type { Phase, PhaseState, PhaseStatus, Stop } from './run/phase.ts';
 export { type BinaryContext, type BinaryDefinition, runBinary } from './run/run-binary.ts';
+export { type PlainAnswer, type PlainRequest, startTlsServer, type TlsServer } from './run/tls-server.ts';
 export { type Need, type Unit, UnitRunner, type UnitRunnerOptions } from './run/units.ts';
 export * from './transport.ts';
 export { handlerTransport } from './transports/handler.ts';

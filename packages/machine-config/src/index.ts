@@ -31,4 +31,5 @@ export { createRenderController, type RenderControllerOptions } from './render/c
 export * from './render/index.ts';
 export * from './resources.ts';
 export * from './runtime/index.ts';
+export * from './server/index.ts';
 export * from './templates/index.ts';

@@ -1,0 +1,83 @@
+import { NodeAnnotations } from '../constants/annotations.ts';
+import { DaemonStates } from '../constants/states.ts';
+import { emptyIgnition, type IgnitionConfig, mergeIgnition, textFile } from '../ignition/index.ts';
+import type { ControllerConfig } from '../kinds/controller-config.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { ignitionOf } from '../render/parsed.ts';
+
+/** Where a daemon finds, once, what its node booted with. */
+export const NODE_ANNOTATIONS_PATH = '/etc/machine-config-daemon/node-annotations.json';
+/** What a kubelet asks for its certificate with. */
+export const BOOTSTRAP_KUBECONFIG_PATH = '/etc/kubernetes/kubeconfig';
+/** The whole MachineConfig of the first boot. */
+export const CONTENT_PATH = '/etc/mcs-machine-config-content.json';
+/** The MachineConfig without its Ignition part: OS image and kernel arguments, which the first boot applies. */
+export const ENCAPSULATED_PATH = '/etc/ignition-machine-config-encapsulated.json';
+
+/**
+ * Which rendered MachineConfig a new machine of a pool boots with: the target as soon as one node has proven it, before
+ * that what all nodes have. A pool that has completed nothing yet has only its target.
+ */
+export function bootConfigName({ spec, status }: MachineConfigPool): string | undefined {
+  const [target, completed] = [spec?.configuration?.name, status?.configuration?.name];
+  return ((status?.updatedMachineCount ?? 0) > 0 ? target || completed : completed || target) || undefined;
+}
+
+/** What a first boot is made of. */
+export interface BootInput {
+  readonly machineConfig: MachineConfig;
+  readonly controllerConfig: ControllerConfig | undefined;
+  /** The bootstrap token that was shown: the kubelet joins with the same. Absent: no kubeconfig is written. */
+  readonly bootstrapToken?: string;
+}
+
+/**
+ * The Ignition config of a first boot: the rendered one, and what daemon and kubelet need to begin.
+ * @throws ParseError, IgnitionError for a MachineConfig that holds none
+ */
+export function bootIgnition({ machineConfig, controllerConfig, bootstrapToken }: BootInput): IgnitionConfig {
+  const { name } = machineConfig.metadata;
+  const annotations = {
+    [NodeAnnotations.CurrentConfig]: name,
+    [NodeAnnotations.DesiredConfig]: name,
+    [NodeAnnotations.FirstPivotConfig]: name,
+    [NodeAnnotations.State]: DaemonStates.Done,
+  };
+  const kubeconfig = bootstrapToken === undefined ? undefined : kubeconfigOf(controllerConfig, bootstrapToken);
+  const { config, ...rest } = machineConfig.spec ?? {};
+  const { apiVersion, kind } = machineConfig;
+  const files = [
+    textFile(NODE_ANNOTATIONS_PATH, JSON.stringify(annotations)),
+    ...(kubeconfig === undefined ? [] : [{ ...textFile(BOOTSTRAP_KUBECONFIG_PATH, kubeconfig), mode: 0o600 }]),
+    textFile(CONTENT_PATH, JSON.stringify({ apiVersion, kind, metadata: { name }, spec: { ...rest, config } })),
+    ...registryBundles(controllerConfig),
+    textFile(ENCAPSULATED_PATH, JSON.stringify({ apiVersion, kind, metadata: { name }, spec: rest })),
+  ].map(({ contents, ...file }) => ({ ...file, contents: { source: contents?.source ?? '' } }));
+  return mergeIgnition(ignitionOf(machineConfig) ?? emptyIgnition(), { ...emptyIgnition(), storage: { files } });
+}
+
+/** JSON is YAML, and needs no quoting of its own. */
+function kubeconfigOf(config: ControllerConfig | undefined, token: string): string | undefined {
+  const { apiServerURL: server, kubeAPIServerServingCAData, rootCAData } = config?.spec ?? {};
+  if (!server) return undefined;
+  const authority = kubeAPIServerServingCAData || rootCAData;
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'local', cluster: { server, ...(authority && { 'certificate-authority-data': authority }) } }],
+    users: [{ name: 'kubelet', user: { token } }],
+    contexts: [{ name: 'kubelet', context: { cluster: 'local', user: 'kubelet' } }],
+    'current-context': 'kubelet',
+  });
+}
+
+/** A registry's CA stands in a directory of its name; `..` in the name of a bundle is the colon before the port. */
+function registryBundles(config: ControllerConfig | undefined) {
+  const { imageRegistryBundleUserData = [], imageRegistryBundleData = [] } = config?.spec ?? {};
+  return [...imageRegistryBundleData, ...imageRegistryBundleUserData].flatMap(({ file, data }) => {
+    const host = file.replace('..', ':');
+    if (!/^[\w.:-]+$/.test(host) || host.startsWith('.')) return [];
+    return [textFile(`/etc/docker/certs.d/${host}/ca.crt`, Buffer.from(data ?? '', 'base64').toString('utf8'))];
+  });
+}

@@ -1,0 +1,134 @@
+import {
+  type Clock,
+  errorText,
+  ignoreNotFound,
+  type KubeClient,
+  type Logger,
+  type PlainAnswer,
+  type PlainRequest,
+} from '@mcm/kube';
+import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
+import { toIgnitionVersion } from '../ignition/index.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { controllerConfigs, machineConfigPools, machineConfigs } from '../resources.ts';
+import { bootConfigName, bootIgnition } from './boot-config.ts';
+import { createRateLimiter, type RateLimit } from './limiter.ts';
+import { createMachineTokens } from './machines.ts';
+import { versionFor } from './version.ts';
+import { bootstrapIdOf, createTokenJudge, type TokenUser } from './who.ts';
+
+/** What the config server reads and tells. */
+export interface ConfigEndpointOptions {
+  /** The cluster of pools, MachineConfigs and machines. */
+  readonly control: KubeClient;
+  /** The cluster of the nodes, whose bootstrap tokens are shown. */
+  readonly target: KubeClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Of one address. */
+  readonly limit?: RateLimit;
+  /** Told of each answer. */
+  readonly onAnswer?: (status: number) => void;
+}
+
+/** A machine that boots asks once, and again while it gets no answer; several may share an address. */
+const LIMIT: RateLimit = { burst: 60, perMinute: 120 };
+const POOL_PATH = /^\/config\/([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)$/;
+
+const text = (status: number, body: string, headers: Record<string, string> = {}): PlainAnswer => ({
+  status,
+  headers: { 'content-type': 'text/plain', ...headers },
+  body,
+});
+
+/** Answers machines that boot: `GET /config/<pool>` is the pool's Ignition config for those that belong to it. */
+export function createConfigEndpoint(options: ConfigEndpointOptions): (request: PlainRequest) => Promise<PlainAnswer> {
+  const { log, onAnswer } = options;
+  const endpoint = new Endpoint(options);
+  return async (request) => {
+    const { path, remoteAddress = '' } = request;
+    const answer = await endpoint.answer(request).catch((error: unknown) => {
+      log.error('A machine got no configuration', { path, remoteAddress, error: errorText(error) });
+      return text(500, 'the configuration could not be looked up; the log of the config server says why\n');
+    });
+    onAnswer?.(answer.status);
+    return answer;
+  };
+}
+
+class Endpoint {
+  readonly #o: ConfigEndpointOptions;
+  readonly #limiter;
+  readonly #judge;
+  readonly #machines;
+
+  constructor(options: ConfigEndpointOptions) {
+    this.#o = options;
+    const { control, target, clock, limit = LIMIT } = options;
+    this.#limiter = createRateLimiter(limit, clock);
+    this.#judge = createTokenJudge(target, clock);
+    this.#machines = createMachineTokens(control, clock);
+  }
+
+  async answer(request: PlainRequest): Promise<PlainAnswer> {
+    const { method, path, accept, remoteAddress = '' } = request;
+    if (path === '/healthz') return isRead(method) ? text(200, 'ok') : notAllowed();
+    const name = POOL_PATH.exec(path)?.[1];
+    if (name === undefined) return text(404, 'not found\n');
+    if (!isRead(method)) return notAllowed();
+    const seconds = this.#limiter.take(remoteAddress);
+    if (seconds !== undefined) return text(429, 'too many requests\n', { 'retry-after': String(seconds) });
+    const version = versionFor(accept);
+    if (version === undefined) return text(400, 'no such version of Ignition is served\n');
+    const token = /^Bearer +(\S+)$/i.exec(request.authorization ?? '')?.[1];
+    const user = token === undefined ? undefined : await this.#judge.userOf(token);
+    if (token === undefined || !user) return unauthorized();
+    return this.#serve({ name, version, token, user, remoteAddress });
+  }
+
+  async #serve(asked: Asked): Promise<PlainAnswer> {
+    const { name, version, token, user, remoteAddress } = asked;
+    const { control, log } = this.#o;
+    const pool = await ignoreNotFound(control.resource(machineConfigPools).get(name));
+    if (!(await this.#isOf(pool, name, user))) {
+      log.warn('Somebody asks for the configuration of a pool that is not its own', {
+        ...{ pool: name, user: user.username, remoteAddress },
+      });
+      return text(403, `${user.username} is not of pool ${name}\n`);
+    }
+    if (!pool) return text(404, `there is no pool ${name}\n`);
+    const config = bootConfigName(pool);
+    if (config === undefined) return text(500, `pool ${name} is not rendered yet; ask again\n`);
+    const [machineConfig, controllerConfig] = await Promise.all([
+      control.resource(machineConfigs).get(config),
+      ignoreNotFound(control.resource(controllerConfigs).get(CONTROLLER_CONFIG_NAME)),
+    ]);
+    const bootstrap = bootstrapIdOf(user) === undefined ? {} : { bootstrapToken: token };
+    const ignition = bootIgnition({ machineConfig, controllerConfig, ...bootstrap });
+    log.info('A machine gets its configuration', { pool: name, config, version, user: user.username, remoteAddress });
+    const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' };
+    return { status: 200, headers, body: JSON.stringify(toIgnitionVersion(ignition, version)) };
+  }
+
+  /** A machine's own token is of its machine's pool; what other tokens may is said by RBAC. */
+  async #isOf(pool: MachineConfigPool | undefined, name: string, user: TokenUser): Promise<boolean> {
+    const id = bootstrapIdOf(user);
+    if (pool && id !== undefined && (await this.#machines.isOf(pool, id))) return true;
+    return this.#judge.mayBoot(user, name);
+  }
+}
+
+interface Asked {
+  readonly name: string;
+  readonly version: string;
+  readonly token: string;
+  readonly user: TokenUser;
+  readonly remoteAddress: string;
+}
+
+const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD';
+const notAllowed = () => text(405, 'only GET and HEAD\n', { allow: 'GET, HEAD' });
+const unauthorized = () =>
+  text(401, 'show a bearer token of the cluster, such as the machine’s bootstrap token\n', {
+    'www-authenticate': 'Bearer',
+  });

@@ -1,0 +1,137 @@
+import { VirtualClock } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { decodeContents, type IgnitionConfig, toIgnitionVersion } from '../ignition/index.ts';
+import type { ControllerConfig } from '../kinds/controller-config.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { bootConfigName, bootIgnition } from './boot-config.ts';
+import { createRateLimiter } from './limiter.ts';
+import { pointerConfig } from './pointer.ts';
+import { versionFor } from './version.ts';
+
+const accepting = (...versions: string[]) =>
+  versionFor(versions.map((one) => `application/vnd.coreos.ignition+json;version=${one}`).join(', '));
+
+test('W3 a machine is answered in the version of Ignition that it accepts', () => {
+  for (const version of ['3.1.0', '3.2.0', '3.3.0', '3.4.0', '3.5.0']) expect(accepting(version)).toBe(version);
+  expect(accepting('3.1.0; q=0.5', '3.4.0;q=0.9', '3.2.0;q=0.1')).toBe('3.4.0');
+});
+
+test('W4 later minor versions are answered in 3.5, another major version is refused, all else is taken for 2.2', () => {
+  expect(accepting('3.99.0')).toBe('3.5.0');
+  expect(accepting('4.0.0')).toBeUndefined();
+  for (const accept of [undefined, '', 'text/plain', '*/*', 'garbage;;=,', 'application/vnd.coreos.ignition+json']) {
+    expect(versionFor(accept)).toBe('2.2.0');
+  }
+});
+
+const poolOf = (updatedMachineCount: number | undefined, target?: string, completed?: string): MachineConfigPool =>
+  ({
+    metadata: { name: 'worker' },
+    spec: { ...(target !== undefined && { configuration: { name: target } }) },
+    status: {
+      ...(updatedMachineCount !== undefined && { updatedMachineCount }),
+      ...(completed !== undefined && { configuration: { name: completed } }),
+    },
+  }) as MachineConfigPool;
+
+test('W5 the target is served as soon as one node has it, before that what all nodes have', () => {
+  expect(bootConfigName(poolOf(0, 'new', 'old'))).toBe('old');
+  expect(bootConfigName(poolOf(undefined, 'new', 'old'))).toBe('old');
+  expect(bootConfigName(poolOf(1, 'new', 'old'))).toBe('new');
+  // The first machine of a pool that has completed nothing.
+  expect(bootConfigName(poolOf(0, 'new'))).toBe('new');
+  expect(bootConfigName(poolOf(0))).toBeUndefined();
+});
+
+const RENDERED = {
+  ...{ apiVersion: 'machineconfiguration.openshift.io/v1', kind: 'MachineConfig' },
+  metadata: { name: 'rendered-worker-1' },
+  spec: {
+    ...{ osImageURL: 'image', kernelArguments: ['nosmt'] },
+    config: {
+      ignition: { version: '3.5.0' },
+      storage: { files: [{ path: '/etc/a', contents: { source: 'data:,a' } }] },
+    },
+  },
+} as unknown as MachineConfig;
+
+const textAt = ({ storage }: IgnitionConfig, path: string): string => {
+  const file = storage?.files?.find((one) => one.path === path);
+  return decodeContents(file?.contents?.source, file?.contents?.compression).toString('utf8');
+};
+
+test('to the rendered config are added: annotations of the node, kubeconfig, CAs of registries, the MachineConfig, last the encapsulated one', () => {
+  const controllerConfig = {
+    metadata: { name: 'c' },
+    spec: {
+      ...{ apiServerURL: 'https://api:6443', rootCAData: 'Q0E=' },
+      imageRegistryBundleData: [
+        { file: 'registry.example..5000', data: Buffer.from('PEM').toString('base64') },
+        { file: '../../etc/passwd', data: '' },
+      ],
+    },
+  } as unknown as ControllerConfig;
+  const config = bootIgnition({ machineConfig: RENDERED, controllerConfig, bootstrapToken: 'abcdef.0123456789abcdef' });
+  expect(config.storage?.files?.map(({ path }) => path)).toEqual([
+    '/etc/a',
+    '/etc/machine-config-daemon/node-annotations.json',
+    '/etc/kubernetes/kubeconfig',
+    '/etc/mcs-machine-config-content.json',
+    '/etc/docker/certs.d/registry.example:5000/ca.crt',
+    '/etc/ignition-machine-config-encapsulated.json',
+  ]);
+  const P = 'machineconfiguration.openshift.io';
+  expect(JSON.parse(textAt(config, '/etc/machine-config-daemon/node-annotations.json'))).toEqual({
+    [`${P}/currentConfig`]: 'rendered-worker-1',
+    [`${P}/desiredConfig`]: 'rendered-worker-1',
+    [`${P}/firstPivotConfig`]: 'rendered-worker-1',
+    [`${P}/state`]: 'Done',
+  });
+  expect(config.storage?.files?.find(({ path }) => path === '/etc/kubernetes/kubeconfig')?.mode).toBe(0o600);
+  expect(JSON.parse(textAt(config, '/etc/kubernetes/kubeconfig'))).toMatchObject({
+    clusters: [{ cluster: { server: 'https://api:6443', 'certificate-authority-data': 'Q0E=' } }],
+    users: [{ user: { token: 'abcdef.0123456789abcdef' } }],
+  });
+  const encapsulated = JSON.parse(textAt(config, '/etc/ignition-machine-config-encapsulated.json'));
+  expect(encapsulated.spec).toEqual({ osImageURL: 'image', kernelArguments: ['nosmt'] });
+  for (const version of ['2.2.0', '3.1.0', '3.5.0']) {
+    expect(toIgnitionVersion(config, version)).toMatchObject({ ignition: { version } });
+  }
+});
+
+test('without a bootstrap token, or an API server’s address, there is no kubeconfig', () => {
+  const paths = (bootstrapToken?: string) =>
+    bootIgnition({
+      machineConfig: RENDERED,
+      controllerConfig: undefined,
+      ...(bootstrapToken && { bootstrapToken }),
+    }).storage?.files?.map(({ path }) => path);
+  expect(paths()).not.toContain('/etc/kubernetes/kubeconfig');
+  expect(paths('abcdef.0123456789abcdef')).not.toContain('/etc/kubernetes/kubeconfig');
+});
+
+test('the pointer config names server, pool and CA, and shows a token', () => {
+  const config = pointerConfig({ server: 'https://c:22623/', pool: 'infra', authority: 'PEM', token: 't' });
+  expect(config).toEqual({
+    ignition: {
+      version: '3.5.0',
+      config: {
+        merge: [
+          { source: 'https://c:22623/config/infra', httpHeaders: [{ name: 'Authorization', value: 'Bearer t' }] },
+        ],
+      },
+      security: { tls: { certificateAuthorities: [{ source: 'data:text/plain;charset=utf-8;base64,UEVN' }] } },
+    },
+  });
+});
+
+test('an address may ask so often at once, and so often a minute; others are not held up', async () => {
+  const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
+  const limiter = createRateLimiter({ burst: 2, perMinute: 6 }, clock);
+  expect([limiter.take('a'), limiter.take('a'), limiter.take('a'), limiter.take('b')]).toEqual([
+    ...[undefined, undefined, 10, undefined],
+  ]);
+  await clock.advance(10_000);
+  expect([limiter.take('a'), limiter.take('a')]).toEqual([undefined, 10]);
+});
