@@ -21,7 +21,10 @@ test.each([
   expect(() => parseFieldSelector(kind(plural), text)).toThrow(message);
 });
 
-test('what is demanded to be equal is told, by which objects are found', () => {
+test('what is demanded is told, by which objects are found', () => {
   const selector = parseFieldSelector(kind('configmaps'), 'metadata.name=a,metadata.namespace!=b');
-  expect(selector?.where).toEqual([{ field: 'metadata.name', value: 'a' }]);
+  expect(selector?.where).toEqual([
+    { field: 'metadata.name', value: 'a' },
+    { field: 'metadata.namespace', values: ['b'], not: true },
+  ]);
 });

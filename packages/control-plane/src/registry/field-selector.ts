@@ -1,6 +1,6 @@
 import type { KindDefinition } from '../kinds/kind.ts';
 import { StatusError } from '../status.ts';
-import { type Equality, fieldOf } from '../store/record-index.ts';
+import { type Demand, fieldOf } from '../store/demand.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { badRequest } from './errors.ts';
 
@@ -17,8 +17,8 @@ export type FieldSelector = (record: StoredRecord) => boolean;
 /** What a field selector asks, with the exact name it may pin. */
 export interface ParsedFieldSelector {
   readonly matches: FieldSelector;
-  /** What it demands to be equal, by which the objects are found. */
-  readonly where: readonly Equality[];
+  /** What it demands, by which the objects are found. */
+  readonly where: readonly Demand[];
 }
 
 const withoutEscapes = (value: string): string => value.replace(/\\([\\,=])/g, '$1');
@@ -98,7 +98,7 @@ export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFi
   }
   return {
     matches: (record) => terms.every(({ field, equal, value }) => (fieldOf(record, field) === value) === equal),
-    where: terms.filter(({ equal }) => equal).map(({ field, value }) => ({ field, value })),
+    where: terms.map(({ field, equal, value }) => (equal ? { field, value } : { field, values: [value], not: true })),
   };
 }
 

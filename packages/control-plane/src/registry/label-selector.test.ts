@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { parseLabelSelector, selectorOf } from './label-selector.ts';
+import { meets } from '../store/demand.ts';
+import { labelDemands, parseLabelSelector, selectorDemands, selectorOf } from './label-selector.ts';
 
 test.each([
   ['a=1', { a: '1' }, true],
@@ -39,4 +40,37 @@ test('a selector of a spec: absent matches nothing, empty everything', () => {
   });
   expect(selector({ a: '1' })).toBe(true);
   expect(selector({ a: '1', b: 'x' })).toBe(false);
+});
+
+const SETS: Record<string, string>[] = [{}, { a: '1' }, { a: '2' }, { a: '' }, { a: '1', b: '5' }, { b: '-3' }];
+
+test.each([
+  ['a=1', [1, 4]],
+  ['a==2', [2]],
+  ['a in (1,2)', [1, 2, 4]],
+  ['a=', [3]],
+  ['a!=1', [0, 2, 3, 5]],
+  ['a notin (1,2)', [0, 3, 5]],
+  ['a', [1, 2, 3, 4]],
+  ['!a', [0, 5]],
+  ['b>4', [4]],
+  ['a,!b', [1, 2, 3]],
+])('the demands of %s hold for all that it selects, and alone but for numbers', (text, selected) => {
+  const matches = parseLabelSelector(text);
+  expect(SETS.flatMap((labels, at) => (matches?.(labels) === true ? [at] : []))).toEqual(selected);
+  const record = { namespace: '', name: '', revision: 1, json: '', fields: undefined };
+  const found = SETS.flatMap((labels, at) => (meets({ ...record, labels }, labelDemands(text)) ? [at] : []));
+  expect(found).toEqual(text === 'b>4' ? [4, 5] : selected);
+});
+
+test('a selector of a spec demands the same as the text that says it', () => {
+  const selector = {
+    matchLabels: { a: '1' },
+    matchExpressions: [
+      { key: 'b', operator: 'NotIn', values: ['x'] },
+      { key: 'c', operator: 'Exists' },
+      { key: 'd', operator: 'DoesNotExist' },
+    ],
+  };
+  expect(selectorDemands(selector)).toEqual(labelDemands('a=1,b notin (x),c,!d'));
 });

@@ -1,4 +1,4 @@
-import { type Equality, LABEL } from '../store/record-index.ts';
+import { ABSENT, type Demand, LABEL } from '../store/demand.ts';
 import { badRequest } from './errors.ts';
 import { labelValueProblems, qualifiedNameProblems } from './names.ts';
 
@@ -213,17 +213,31 @@ export function parseLabelSelector(text: string): LabelSelector | undefined {
   return (labels) => requirements.every((requirement) => holds(requirement, labels));
 }
 
+/** What a requirement says of the label, by which the matches are found. Comparisons of numbers need it at least. */
+function demandOf({ key, operator, values }: Requirement): Demand {
+  const field = `${LABEL}${key}`;
+  switch (operator) {
+    case '=':
+    case '==':
+    case 'in':
+      return { field, values, not: false };
+    case '!=':
+    case 'notin':
+      return { field, values, not: true };
+    case '!':
+      return { field, value: ABSENT };
+    case 'exists':
+    case '>':
+    case '<':
+      return { field, values: [ABSENT], not: true };
+  }
+}
+
 /**
- * What every match of a query's `labelSelector` has: the labels that it gives one value to. By them the matches are found.
+ * What every match of a query's `labelSelector` is, by which the matches are found.
  * @throws StatusError 400 as `parseLabelSelector`
  */
-export const labelEqualities = (text: string): Equality[] =>
-  new Parser(text)
-    .parse()
-    .filter(({ operator, values }) => (operator === '=' || operator === 'in') && values.length === 1)
-    .map(({ key, values }) => ({ field: `${LABEL}${key}`, value: values[0] ?? '' }))
-    // Without a value a label looks like none.
-    .filter(({ value }) => value !== '');
+export const labelDemands = (text: string): Demand[] => new Parser(text).parse().map(demandOf);
 
 /** A `LabelSelector` as a spec has it. */
 export interface SelectorObject {
@@ -242,28 +256,27 @@ const EXPRESSION_OPERATORS: Readonly<Record<string, Requirement['operator']>> = 
   DoesNotExist: '!',
 };
 
-/** What every match of a selector has, by which the matches are found. */
-export const selectorEqualities = ({ matchLabels, matchExpressions }: SelectorObject): Equality[] =>
-  [
-    ...Object.entries(matchLabels ?? {}),
-    ...(matchExpressions ?? [])
-      .filter(({ operator, values }) => operator === 'In' && values?.length === 1)
-      .map(({ key, values }) => [key, values?.[0] ?? ''] as const),
-  ]
-    .filter(([, value]) => value !== '')
-    .map(([key, value]) => ({ field: `${LABEL}${key}`, value }));
+/** The requirements of a selector; undefined where one has an operator that there is not. */
+function requirementsOf({ matchLabels, matchExpressions }: SelectorObject): Requirement[] | undefined {
+  const requirements: Requirement[] = [];
+  for (const [key, value] of Object.entries(matchLabels ?? {})) {
+    requirements.push({ key, operator: '=', values: [value] });
+  }
+  for (const { key, operator, values = [] } of matchExpressions ?? []) {
+    const known = EXPRESSION_OPERATORS[operator];
+    if (known === undefined) return undefined;
+    requirements.push({ key, operator: known, values });
+  }
+  return requirements;
+}
+
+/** What every match of a selector is, by which the matches are found. */
+export const selectorDemands = (selector: SelectorObject): Demand[] => (requirementsOf(selector) ?? []).map(demandOf);
 
 /** The `LabelSelector` of a spec (matchLabels, matchExpressions). An absent one matches nothing, an empty one everything. */
 export function selectorOf(selector: SelectorObject | null | undefined): LabelSelector {
   if (selector === undefined || selector === null) return () => false;
-  const requirements: Requirement[] = [];
-  for (const [key, value] of Object.entries(selector.matchLabels ?? {})) {
-    requirements.push({ key, operator: '=', values: [value] });
-  }
-  for (const { key, operator, values = [] } of selector.matchExpressions ?? []) {
-    const known = EXPRESSION_OPERATORS[operator];
-    if (known === undefined) return () => false;
-    requirements.push({ key, operator: known, values });
-  }
+  const requirements = requirementsOf(selector);
+  if (requirements === undefined) return () => false;
   return (labels) => requirements.every((requirement) => holds(requirement, labels));
 }

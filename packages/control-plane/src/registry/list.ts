@@ -1,12 +1,12 @@
 import { sleep } from '../clock.ts';
 import { StatusError } from '../status.ts';
-import type { Equality } from '../store/record-index.ts';
+import type { Demand } from '../store/demand.ts';
 import type { PageOptions, RecordPage, StoredRecord } from '../store/store.ts';
 import { jsonProblem } from './decode.ts';
 import { badRequest, expired, internal, tooLargeResourceVersion } from './errors.ts';
 import { parseFieldSelector } from './field-selector.ts';
 import type { ServedKind } from './kind-registry.ts';
-import { labelEqualities, parseLabelSelector } from './label-selector.ts';
+import { labelDemands, parseLabelSelector } from './label-selector.ts';
 import type { ListOptions } from './options.ts';
 import type { Registry, Target } from './registry.ts';
 
@@ -25,14 +25,14 @@ export interface ListResult {
 export interface Selection {
   readonly matches: ((record: StoredRecord) => boolean) | undefined;
   /** What every match has, by which the records are found. */
-  readonly where: readonly Equality[];
+  readonly where: readonly Demand[];
 }
 
 /** @throws StatusError 400 */
 export function parseSelection(served: ServedKind, options: ListOptions, name = ''): Selection {
   const labels = parseLabelSelector(options.labelSelector);
   const fields = parseFieldSelector(served.kind, options.fieldSelector);
-  const labelled = labels === undefined ? [] : labelEqualities(options.labelSelector);
+  const labelled = labels === undefined ? [] : labelDemands(options.labelSelector);
   const where = [
     ...(fields?.where ?? []),
     ...labelled,

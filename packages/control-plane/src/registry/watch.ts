@@ -2,7 +2,7 @@ import type { Timer } from '../clock.ts';
 import { parseJson, stringifyJson } from '../json.ts';
 import type { Sink } from '../server/exchange.ts';
 import type { Status } from '../status.ts';
-import type { Equality } from '../store/record-index.ts';
+import type { Demand } from '../store/demand.ts';
 import type { StoredRecord, StoreEvent } from '../store/store.ts';
 import type { ServedKind } from './kind-registry.ts';
 import { awaitVersion, namespaceOf, parseResourceVersion, parseSelection, type Selection } from './list.ts';
@@ -141,7 +141,7 @@ class Watcher {
   }
 
   /** What concerns this watch at most. */
-  #where(): readonly Equality[] {
+  #where(): readonly Demand[] {
     const { where } = this.#selection;
     return this.#within === undefined ? where : [...where, { field: 'metadata.namespace', value: this.#within }];
   }

@@ -1,7 +1,7 @@
 import { ChangeLog } from './change-log.ts';
+import type { Demand } from './demand.ts';
 import { OrderedKeys } from './ordered-keys.ts';
 import { answerOf, KEY, keyOf, type Pin, pinsOf, questionOf } from './pin.ts';
-import type { Equality } from './record-index.ts';
 import type { StoreEvent } from './store.ts';
 
 /** How far back changes stay known. */
@@ -103,8 +103,8 @@ export class History {
     }
   }
 
-  /** The changes after a revision of what may meet the equalities; undefined when they are no longer all known. */
-  since(revision: number, where: readonly Equality[] = []): readonly StoreEvent[] | undefined {
+  /** The changes after a revision of what may meet the demands; undefined when they are no longer all known. */
+  since(revision: number, where: readonly Demand[] = []): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
     const pins = pinsOf(where);
     if (pins.length === 0) return this.#all.after(revision);

@@ -1,5 +1,5 @@
-import { answerOf, labelPins, type Pin, pinsOf, questionOf } from './pin.ts';
-import { type Equality, LABEL } from './record-index.ts';
+import type { Demand } from './demand.ts';
+import { answerOf, labelOf, type Pin, pinsOf, questionOf } from './pin.ts';
 import type { StoredRecord, StoreEvent, StoreListener } from './store.ts';
 
 type Group = Set<StoreListener>;
@@ -10,6 +10,13 @@ interface Asked {
   readonly groups: Map<string, Group>;
 }
 
+function ask(all: ReadonlyMap<string, Asked> | undefined, record: StoredRecord, into: Set<Group>): void {
+  for (const { question, groups } of all?.values() ?? []) {
+    const group = groups.get(answerOf(record, question));
+    if (group !== undefined) into.add(group);
+  }
+}
+
 /**
  * Who listens to a resource, found by what they ask: an event costs as much as there are listeners that may care, not as there
  * are listeners, and not as there are things that are asked. A change reaches those that its new state concerns and those that its previous one did.
@@ -17,10 +24,11 @@ interface Asked {
 export class Listeners {
   readonly #all: Group = new Set();
   readonly #fields = new Map<string, Asked>();
-  readonly #labels = new Map<string, Asked>();
+  /** What only those with a label are asked, by its key. */
+  readonly #labels = new Map<string, Map<string, Asked>>();
 
-  /** Without equalities a listener hears everything. Returns the way out. */
-  add(listener: StoreListener, where: readonly Equality[]): () => void {
+  /** Without demands a listener hears everything. Returns the way out. */
+  add(listener: StoreListener, where: readonly Demand[]): () => void {
     const pin = this.#leastAsked(pinsOf(where));
     if (pin === undefined) {
       this.#all.add(listener);
@@ -36,7 +44,10 @@ export class Listeners {
     return () => {
       group.delete(listener);
       if (group.size === 0 && groups.get(pin.value) === group) groups.delete(pin.value);
-      if (groups.size === 0 && asked.get(question)?.groups === groups) asked.delete(question);
+      if (groups.size > 0 || asked.get(question)?.groups !== groups) return;
+      asked.delete(question);
+      const label = labelOf(pin);
+      if (label !== undefined && asked.size === 0 && this.#labels.get(label) === asked) this.#labels.delete(label);
     };
   }
 
@@ -54,27 +65,31 @@ export class Listeners {
     this.#labels.clear();
   }
 
-  #about({ field }: Pin): Map<string, Asked> {
-    return field.startsWith(LABEL) ? this.#labels : this.#fields;
+  #about(pin: Pin): Map<string, Asked> {
+    const label = labelOf(pin);
+    if (label === undefined) return this.#fields;
+    const asked = this.#labels.get(label) ?? new Map<string, Asked>();
+    this.#labels.set(label, asked);
+    return asked;
+  }
+
+  #asked(pin: Pin): ReadonlyMap<string, Asked> | undefined {
+    const label = labelOf(pin);
+    return label === undefined ? this.#fields : this.#labels.get(label);
   }
 
   /** Of several pins that do, the one that the fewest share. */
   #leastAsked(pins: readonly Pin[]): Pin | undefined {
-    const share = (pin: Pin): number => this.#about(pin).get(questionOf(pin))?.groups.get(pin.value)?.size ?? 0;
+    const share = (pin: Pin): number => this.#asked(pin)?.get(questionOf(pin))?.groups.get(pin.value)?.size ?? 0;
     const [first, ...others] = pins;
     return others.reduce((least, pin) => (least === undefined || share(pin) < share(least) ? pin : least), first);
   }
 
   #find(record: StoredRecord, into: Set<Group>): void {
-    // The fields of a kind are few. Labels are what clients think of: of them a record's own are looked up.
-    for (const { question, groups } of this.#fields.values()) {
-      const group = groups.get(answerOf(record, question));
-      if (group !== undefined) into.add(group);
-    }
-    if (this.#labels.size === 0) return;
-    for (const pin of labelPins(record)) {
-      const group = this.#labels.get(questionOf(pin))?.groups.get(pin.value);
-      if (group !== undefined) into.add(group);
-    }
+    // The fields of a kind are few, and who asks for those without a label means nearly all.
+    ask(this.#fields, record, into);
+    // Labels are what clients think of: of them a record's own are looked up.
+    if (this.#labels.size === 0 || record.labels === undefined) return;
+    for (const key of Object.keys(record.labels)) ask(this.#labels.get(key), record, into);
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
+import type { Demand } from './demand.ts';
 import { History, type HistoryLimits } from './history.ts';
 import { Listeners } from './listeners.ts';
-import type { Equality } from './record-index.ts';
 import { ResourceTable } from './resource-table.ts';
 import type { PageOptions, RecordDraft, RecordPage, Store, StoredRecord, StoreEvent, StoreListener } from './store.ts';
 import type { Words } from './word-index.ts';
@@ -86,11 +86,11 @@ export class MemoryStore implements Store {
     return Promise.resolve();
   }
 
-  since(resource: string, revision: number, where: readonly Equality[] = []): readonly StoreEvent[] | undefined {
+  since(resource: string, revision: number, where: readonly Demand[] = []): readonly StoreEvent[] | undefined {
     return this.#resource(resource).history.since(revision, where);
   }
 
-  subscribe(resource: string, listener: StoreListener, where: readonly Equality[] = []): () => void {
+  subscribe(resource: string, listener: StoreListener, where: readonly Demand[] = []): () => void {
     return this.#resource(resource).listeners.add(listener, where);
   }
 

@@ -119,6 +119,12 @@ function* leavesFrom(node: Node, key: string): Generator<readonly string[]> {
   }
 }
 
+/** [from, to); no `to`: to the end. */
+export interface KeyRange {
+  readonly from: string;
+  readonly to: string | undefined;
+}
+
 /** Distinct keys in order, as a tree that knows how many are below each node: every question costs their logarithm. */
 export class OrderedKeys {
   #root: Node = leaf([]);
@@ -152,6 +158,28 @@ export class OrderedKeys {
       node = next;
     }
     return rank + lowerBound(node.keys, key);
+  }
+
+  /** The key that so many are less than; undefined: there are not so many. */
+  at(rank: number): string | undefined {
+    let left = rank;
+    let node = this.#root;
+    while (node.nodes !== undefined) {
+      let next: Node | undefined;
+      for (const child of node.nodes) {
+        next = child;
+        if (left < child.size) break;
+        left -= child.size;
+      }
+      if (next === undefined || left >= next.size) return undefined;
+      node = next;
+    }
+    return node.keys[left];
+  }
+
+  /** How many keys are in [from, to). */
+  count({ from, to }: KeyRange): number {
+    return (to === undefined ? this.size : this.rank(to)) - this.rank(from);
   }
 
   /** The keys of [from, to) in order. They must not change meanwhile. */

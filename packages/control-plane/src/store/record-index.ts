@@ -1,80 +1,96 @@
+import { ABSENT, type Choice, fieldOf } from './demand.ts';
+import { OrderedKeys } from './ordered-keys.ts';
 import type { StoredRecord } from './store.ts';
 
-/** What the field of an equality begins with that is about a label. */
-export const LABEL = 'label:';
+/** The least character: what a key's followers begin with. */
+const AFTER_KEY = '\u0000';
 
-/** What a record has to be: `field` is `metadata.name`, `metadata.namespace`, a selectable field of its kind, or a label. */
-export interface Equality {
-  readonly field: string;
-  readonly value: string;
+/** Keys of records: those in any of the trees, or (not `inside`) in none of them. */
+export interface KeySet {
+  readonly trees: readonly OrderedKeys[];
+  readonly inside: boolean;
 }
 
-/** What a record has in a field; '' where it has nothing. */
-export function fieldOf(record: StoredRecord, field: string): string {
-  if (field === 'metadata.name') return record.name;
-  if (field === 'metadata.namespace') return record.namespace;
-  if (field.startsWith(LABEL)) {
-    const key = field.slice(LABEL.length);
-    return record.labels !== undefined && Object.hasOwn(record.labels, key) ? (record.labels[key] ?? '') : '';
-  }
-  return record.fields?.[field] ?? '';
-}
-
-export const meets = (record: StoredRecord, where: readonly Equality[]): boolean =>
-  where.every(({ field, value }) => fieldOf(record, field) === value);
-
-const NOTHING: ReadonlySet<StoredRecord> = new Set();
-
-interface Records {
-  readonly byNamespace: Map<string, Set<StoredRecord>>;
-  size: number;
-}
-
-/** The records of a resource by the value of one field, and by their namespaces below it. */
+/** The keys of a resource's records by the value of one field, each in order, so that those of a namespace stand together. */
 export class RecordIndex {
   readonly #field: string;
-  readonly #values = new Map<string, Records>();
+  readonly #values = new Map<string, OrderedKeys>();
+  /** Those that have the label: who does not costs nothing here. */
+  readonly #present = new OrderedKeys();
 
   constructor(field: string) {
     this.#field = field;
   }
 
   /** Takes up a record in the place of its previous state. */
-  set(record: StoredRecord, previous: StoredRecord | undefined): void {
+  set(key: string, record: StoredRecord, previous: StoredRecord | undefined): void {
     const value = fieldOf(record, this.#field);
-    // First the new one, so that what holds only this object is not taken apart and made again.
-    let records = this.#values.get(value);
-    if (records === undefined) {
-      records = { byNamespace: new Map(), size: 0 };
-      this.#values.set(value, records);
-    }
-    const near = records.byNamespace.get(record.namespace);
-    if (near === undefined) records.byNamespace.set(record.namespace, new Set([record]));
-    else near.add(record);
-    records.size++;
-    if (previous !== undefined) this.delete(previous);
+    const before = previous === undefined ? ABSENT : fieldOf(previous, this.#field);
+    if (value === before) return;
+    this.#leave(key, before, value === ABSENT);
+    if (value === ABSENT) return;
+    const keys = this.#values.get(value) ?? new OrderedKeys();
+    this.#values.set(value, keys);
+    keys.add(key);
+    this.#present.add(key);
   }
 
-  delete(record: StoredRecord): void {
-    const value = fieldOf(record, this.#field);
-    const records = this.#values.get(value);
-    const near = records?.byNamespace.get(record.namespace);
-    if (records === undefined || near === undefined || !near.delete(record)) return;
-    records.size--;
-    if (near.size === 0) records.byNamespace.delete(record.namespace);
-    if (records.size === 0) this.#values.delete(value);
+  delete(key: string, record: StoredRecord): void {
+    this.#leave(key, fieldOf(record, this.#field), true);
   }
 
-  /** How many have the value. */
-  count(value: string, namespace: string | undefined): number {
-    const records = this.#values.get(value);
-    return namespace === undefined ? (records?.size ?? 0) : (records?.byNamespace.get(namespace)?.size ?? 0);
+  /** The keys of the records that a choice allows. */
+  allowed({ values, not }: Choice): KeySet {
+    if (!values.includes(ABSENT)) return { trees: this.#trees(values), inside: !not };
+    if (values.length === 1) return { trees: [this.#present], inside: not };
+    return { trees: this.#trees([...this.#values.keys()].filter((value) => !values.includes(value))), inside: not };
   }
 
-  /** Those that have the value, in no order. */
-  *get(value: string, namespace: string | undefined): Generator<StoredRecord> {
-    const near = this.#values.get(value)?.byNamespace;
-    if (namespace !== undefined) yield* near?.get(namespace) ?? NOTHING;
-    else for (const records of near?.values() ?? []) yield* records;
+  #trees(values: readonly string[]): OrderedKeys[] {
+    return [...new Set(values)].map((value) => this.#values.get(value)).filter((tree) => tree !== undefined);
   }
+
+  #leave(key: string, value: string, isGone: boolean): void {
+    if (value === ABSENT) return;
+    if (isGone) this.#present.delete(key);
+    const keys = this.#values.get(value);
+    keys?.delete(key);
+    if (keys?.size === 0) this.#values.delete(value);
+  }
+}
+
+/** The first key of a set from one on; undefined: there is none. `all`: the keys of all records. */
+export const seek = ({ trees, inside }: KeySet, all: OrderedKeys, from: string): string | undefined =>
+  inside ? seekInside(trees, from) : seekOutside(all, trees, from);
+
+function seekInside(trees: readonly OrderedKeys[], from: string): string | undefined {
+  let least: string | undefined;
+  for (const tree of trees) {
+    const key = tree.at(tree.rank(from));
+    if (key !== undefined && (least === undefined || key < least)) least = key;
+  }
+  return least;
+}
+
+/**
+ * The first key from one on that is in none of the trees. Where the first n keys hold fewer than n of theirs, one of them is free: that
+ * n is found by doubling and halving, so that a long run of others costs its logarithm.
+ */
+function seekOutside(all: OrderedKeys, trees: readonly OrderedKeys[], from: string): string | undefined {
+  const start = all.rank(from);
+  const left = all.size - start;
+  const taken = (key: string): number => trees.reduce((sum, tree) => sum + tree.rank(key), 0);
+  const before = taken(from);
+  const isFree = (n: number): boolean => taken(`${all.at(start + n - 1) ?? ''}${AFTER_KEY}`) - before < n;
+  let high = 1;
+  while (high < left && !isFree(high)) high *= 2;
+  high = Math.min(high, left);
+  if (high < 1 || !isFree(high)) return undefined;
+  let low = high >>> 1;
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (isFree(middle)) high = middle;
+    else low = middle;
+  }
+  return all.at(start + high - 1);
 }

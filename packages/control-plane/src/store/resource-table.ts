@@ -1,19 +1,20 @@
+import { ABSENT, choiceOf, type Demand, LABEL, meets, pinned } from './demand.ts';
 import type { History } from './history.ts';
-import { compareKeys, OrderedKeys } from './ordered-keys.ts';
+import { compareKeys, type KeyRange, OrderedKeys } from './ordered-keys.ts';
 import { keyOf } from './pin.ts';
-import { type Equality, LABEL, meets, RecordIndex } from './record-index.ts';
+import { RecordIndex, seek } from './record-index.ts';
 import type { PageOptions, RecordPage, StoredRecord } from './store.ts';
 import { WordIndex, type Words } from './word-index.ts';
 
-/** Labels by which a resource is indexed at most: each costs every write a little, and memory. */
-const MAX_LABEL_INDEXES = 16;
+/** Labels by which a resource is indexed at most: each costs what carries it a little at every write, and memory. */
+const MAX_LABEL_INDEXES = 128;
 
 /** The least character of names, and the one after the slash: where a key's followers and a namespace's end are. */
 const AFTER_KEY = '\u0000';
 const AFTER_SLASH = '0';
 
 /** The keys that a page may hold: from the first on, up to the last, which is not among them. */
-function boundsOf({ namespace, after }: PageOptions): { from: string; to: string | undefined } {
+function boundsOf({ namespace, after }: Pick<PageOptions, 'namespace' | 'after'>): KeyRange {
   const start = namespace === undefined ? '' : `${namespace}/`;
   const next = after === undefined ? '' : `${keyOf(after)}${AFTER_KEY}`;
   return {
@@ -22,17 +23,9 @@ function boundsOf({ namespace, after }: PageOptions): { from: string; to: string
   };
 }
 
-/** Whether a record is one that a page may hold. */
-const isWithin = (record: StoredRecord, { namespace, after, where = [] }: PageOptions): boolean =>
-  (namespace === undefined || record.namespace === namespace) &&
-  (after === undefined || keyOf(record) > keyOf(after)) &&
-  meets(record, where);
-
-const inOrder = (records: StoredRecord[]): StoredRecord[] =>
-  records
-    .map((record) => ({ key: keyOf(record), record }))
-    .sort((a, b) => compareKeys(a.key, b.key))
-    .map(({ record }) => record);
+/** The namespace that a page is about, however it says so. */
+const namespaceOf = ({ namespace, where = [] }: PageOptions): string | undefined =>
+  namespace ?? pinned(where, 'metadata.namespace');
 
 /** The first records that are meant, and whether there are more (`remaining` is 1 then). */
 function take(records: Iterable<StoredRecord>, { matches, limit = Number.POSITIVE_INFINITY }: PageOptions): RecordPage {
@@ -45,7 +38,7 @@ function take(records: Iterable<StoredRecord>, { matches, limit = Number.POSITIV
   return { records: chosen, remaining: 0 };
 }
 
-/** Two ordered sequences of distinct keys as one. */
+/** Two ordered sequences of keys as one; what is in both comes once. */
 function* merged(a: Iterator<string>, b: Iterator<string>): Generator<string> {
   let [left, right] = [a.next(), b.next()];
   while (left.done !== true || right.done !== true) {
@@ -53,11 +46,16 @@ function* merged(a: Iterator<string>, b: Iterator<string>): Generator<string> {
       yield left.value;
       left = a.next();
     } else {
+      if (left.done !== true && left.value === right.value) left = a.next();
       yield right.value;
       right = b.next();
     }
   }
 }
+
+const NO_KEYS = new OrderedKeys();
+/** Keys that do not meet a search, one after another, before it looks where to go on. */
+const MISSES = 32;
 
 /** All records of one resource in memory, by key in the order of keys, and by the fields that were asked for. */
 export class ResourceTable {
@@ -87,7 +85,7 @@ export class ResourceTable {
       this.#keys.add(key);
       this.#namespaces.set(record.namespace, this.sizeOf(record.namespace) + 1);
     }
-    for (const index of this.#indexes.values()) index.set(record, previous);
+    for (const index of this.#indexes.values()) index.set(key, record, previous);
     for (const index of this.#words.values()) index.set(record, previous);
     return previous;
   }
@@ -101,7 +99,7 @@ export class ResourceTable {
     const left = this.sizeOf(namespace) - 1;
     if (left === 0) this.#namespaces.delete(namespace);
     else this.#namespaces.set(namespace, left);
-    for (const index of this.#indexes.values()) index.delete(previous);
+    for (const index of this.#indexes.values()) index.delete(key, previous);
     for (const index of this.#words.values()) index.delete(previous);
     return previous;
   }
@@ -120,21 +118,17 @@ export class ResourceTable {
   /** One page in key order. */
   page(options: PageOptions): RecordPage {
     const { where = [], matches } = options;
-    if (where.length > 0) {
-      const found = [...this.#candidates(where, options.namespace)].filter((record) => isWithin(record, options));
-      return counted(inOrder(found), options);
-    }
-    const { from, to } = boundsOf(options);
-    const page = take(this.#recordsOf(this.#keys.range(from, to)), options);
-    if (matches !== undefined || page.remaining === 0) return page;
-    const end = to === undefined ? this.size : this.#keys.rank(to);
-    return { records: page.records, remaining: end - this.#keys.rank(from) - page.records.length };
+    const range = boundsOf({ ...options, namespace: namespaceOf(options) });
+    const keys = where.length === 0 ? this.#keys.range(range.from, range.to) : this.#search(where, range);
+    const page = take(this.#recordsOf(keys), options);
+    if (where.length > 0 || matches !== undefined || page.remaining === 0) return page;
+    return { records: page.records, remaining: this.#keys.count(range) - page.records.length };
   }
 
   /** A page as it was at a revision from which the history knows all changes. */
   pageAt(revision: number, history: History, options: PageOptions): RecordPage {
     const { where = [], matches, namespace, after } = options;
-    if (where.length > 0) return counted(inOrder(this.#foundAt(revision, history, options)), options);
+    if (where.length > 0) return take(this.#foundAt(revision, history, options), options);
     const page = take(this.#rangeAt(revision, history, options), options);
     if (matches !== undefined || page.remaining === 0) return page;
     const left = options.left ?? (after === undefined ? this.#sizeAt(revision, history, namespace) : undefined);
@@ -165,13 +159,17 @@ export class ResourceTable {
     }
   }
 
-  #foundAt(revision: number, history: History, options: PageOptions): StoredRecord[] {
-    const { where = [], namespace } = options;
+  /** What met the demands at a revision: among those that do now, and those that have changed since. */
+  *#foundAt(revision: number, history: History, options: PageOptions): Generator<StoredRecord> {
+    const { where = [] } = options;
+    const namespace = namespaceOf(options);
+    const range = boundsOf({ ...options, namespace });
     const near = namespace === undefined ? where : [...where, { field: 'metadata.namespace', value: namespace }];
-    const keys = new Set<string>();
-    for (const record of this.#candidates(where, namespace)) keys.add(keyOf(record));
-    for (const { record } of history.since(revision, near) ?? []) keys.add(keyOf(record));
-    return [...this.#recordsAt(revision, history, keys)].filter((record) => isWithin(record, options));
+    const changed = (history.since(revision, near) ?? [])
+      .map(({ record }) => keyOf(record))
+      .filter((key) => key >= range.from && (range.to === undefined || key < range.to));
+    const keys = merged(this.#search(where, range), [...new Set(changed)].sort(compareKeys).values());
+    for (const record of this.#recordsAt(revision, history, keys)) if (meets(record, where)) yield record;
   }
 
   #sizeAt(revision: number, history: History, namespace: string | undefined): number {
@@ -182,24 +180,68 @@ export class ResourceTable {
     return type === 'ADDED' ? size - 1 : type === 'DELETED' ? size + 1 : size;
   }
 
-  /** What may meet the equalities, found by the one that leaves the fewest. */
-  #candidates(where: readonly Equality[], within: string | undefined): Iterable<StoredRecord> {
-    const namespace = within ?? where.find(({ field }) => field === 'metadata.namespace')?.value;
-    const name = where.find(({ field }) => field === 'metadata.name')?.value;
-    if (namespace !== undefined && name !== undefined) {
-      const record = this.get(namespace, name);
-      return record === undefined ? [] : [record];
+  /**
+   * The keys of a range whose records meet all demands, in order. They come from what the fewest share; where many of these do not meet the
+   * rest, the next key that each demand allows is looked up instead of walking there.
+   */
+  *#search(where: readonly Demand[], range: KeyRange): Generator<string> {
+    const { to } = range;
+    const name = pinned(where, 'metadata.name');
+    if (name !== undefined && to !== undefined) {
+      const key = keyOf({ namespace: to.slice(0, -AFTER_SLASH.length), name });
+      if (key >= range.from && this.#meets(key, where)) yield key;
+      return;
     }
-    let fewest: { count: number; index: RecordIndex; value: string } | undefined;
-    for (const { field, value } of where) {
-      if (field === 'metadata.namespace') continue;
-      const index = this.#index(field);
-      const count = index.count(value, namespace);
-      if (fewest === undefined || count < fewest.count) fewest = { count, index, value };
+    const source = this.#source(where, range);
+    let misses = 0;
+    let from: string | undefined = range.from;
+    while (from !== undefined) {
+      let next: string | undefined;
+      for (const key of source({ from, to })) {
+        if (this.#meets(key, where)) {
+          misses = 0;
+          yield key;
+        } else if (++misses >= MISSES) {
+          next = `${key}${AFTER_KEY}`;
+          break;
+        }
+      }
+      if (next === undefined) return;
+      from = this.#leap(where, next);
+      if (from !== undefined && to !== undefined && from >= to) return;
     }
-    if (fewest !== undefined) return fewest.index.get(fewest.value, namespace);
-    const { from, to } = boundsOf({ namespace });
-    return this.#recordsOf(this.#keys.range(from, to));
+  }
+
+  #meets(key: string, where: readonly Demand[]): boolean {
+    const record = this.#records.get(key);
+    return record !== undefined && meets(record, where);
+  }
+
+  /** The first key from one on before which nothing meets all demands. */
+  #leap(where: readonly Demand[], from: string): string | undefined {
+    let at = from;
+    for (const demand of where.slice(0, MAX_LABEL_INDEXES)) {
+      const next = seek(this.#index(demand.field).allowed(choiceOf(demand)), this.#keys, at);
+      if (next === undefined) return undefined;
+      at = next;
+    }
+    return at;
+  }
+
+  /** Where a search takes its keys from: the values that the fewest have, or everything. */
+  #source(where: readonly Demand[], range: KeyRange): (range: KeyRange) => Iterable<string> {
+    let fewest: { count: number; trees: readonly OrderedKeys[] } | undefined;
+    for (const demand of where.slice(0, MAX_LABEL_INDEXES)) {
+      const choice = choiceOf(demand);
+      // The range is of one namespace; and what is meant by not being something is nearly everything.
+      if (choice.not !== choice.values.includes(ABSENT) || choice.field === 'metadata.namespace') continue;
+      const { trees } = this.#index(choice.field).allowed(choice);
+      const count = trees.reduce((sum, tree) => sum + tree.count(range), 0);
+      if (fewest === undefined || count < fewest.count) fewest = { count, trees };
+    }
+    const [first = NO_KEYS, ...others] = fewest?.trees ?? [this.#keys];
+    return ({ from, to }) =>
+      others.reduce<Generator<string>>((all, tree) => merged(all, tree.range(from, to)), first.range(from, to));
   }
 
   /** Made when the field is first asked for: what nobody asks for costs nothing. */
@@ -212,7 +254,7 @@ export class ResourceTable {
     } else {
       this.#forgetLabels();
       index = new RecordIndex(field);
-      for (const record of this.#records.values()) index.set(record, undefined);
+      for (const [key, record] of this.#records) index.set(key, record, undefined);
       this.#indexes.set(field, index);
     }
     return index;
@@ -224,12 +266,4 @@ export class ResourceTable {
     const [oldest] = labels;
     if (oldest !== undefined && labels.length >= MAX_LABEL_INDEXES) this.#indexes.delete(oldest);
   }
-}
-
-/** A page of records that are all there, so that the rest can be counted. */
-function counted(records: readonly StoredRecord[], options: PageOptions): RecordPage {
-  if (options.matches !== undefined) return take(records, options);
-  const { limit = records.length } = options;
-  const page = records.slice(0, limit);
-  return { records: page, remaining: records.length - page.length };
 }

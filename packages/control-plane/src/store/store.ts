@@ -1,5 +1,5 @@
 import { StatusError } from '../status.ts';
-import type { Equality } from './record-index.ts';
+import type { Demand } from './demand.ts';
 import type { Words } from './word-index.ts';
 
 /**
@@ -44,7 +44,7 @@ export type StoreListener = (event: StoreEvent) => void;
 /** A page of records in the order of their keys, `namespace/name` byte by byte as etcd has them: `a-b/x` is before `a/x`. */
 export interface RecordPage {
   readonly records: readonly StoredRecord[];
-  /** How many records come after this page. When they were to match: 1 if there are any. */
+  /** How many records come after this page. When not every record was meant: 1 if there are any. */
   readonly remaining: number;
 }
 
@@ -52,7 +52,7 @@ export interface PageOptions {
   /** Only this namespace; absent: all. */
   readonly namespace?: string | undefined;
   /** Only records that meet all of these: they are found, not searched for. */
-  readonly where?: readonly Equality[] | undefined;
+  readonly where?: readonly Demand[] | undefined;
   /** Only records that this accepts. It is asked no further than the page goes. */
   readonly matches?: ((record: StoredRecord) => boolean) | undefined;
   /** Start after this key. */
@@ -90,15 +90,15 @@ export interface Store {
   /** Resolves when every write so far is durable. @throws StorageFullError when there was no room: they have not happened */
   settled(): Promise<void>;
   /**
-   * Changes after `revision`, oldest first; undefined when they are no longer known. With equalities: all whose record or previous
+   * Changes after `revision`, oldest first; undefined when they are no longer known. With demands: all whose record or previous
    * record meets them, and few others.
    */
-  since(resource: string, revision: number, where?: readonly Equality[]): readonly StoreEvent[] | undefined;
+  since(resource: string, revision: number, where?: readonly Demand[]): readonly StoreEvent[] | undefined;
   /**
-   * Calls `listener` for every later change of the resource, in order, once it is durable. With equalities: for every one whose
+   * Calls `listener` for every later change of the resource, in order, once it is durable. With demands: for every one whose
    * record or previous record may meet them, and for few others. Returns the way out.
    */
-  subscribe(resource: string, listener: StoreListener, where?: readonly Equality[]): () => void;
+  subscribe(resource: string, listener: StoreListener, where?: readonly Demand[]): () => void;
   close(): void;
 }
 

@@ -1,12 +1,7 @@
 import { look, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
-import {
-  type LabelSelector,
-  type SelectorObject,
-  selectorEqualities,
-  selectorOf,
-} from '../../registry/label-selector.ts';
-import type { Equality } from '../../store/record-index.ts';
+import { type LabelSelector, type SelectorObject, selectorDemands, selectorOf } from '../../registry/label-selector.ts';
+import type { Demand } from '../../store/demand.ts';
 import { Expression } from '../expression.ts';
 import type { About } from '../guard-words.ts';
 import { compileSelector, type MatchRule } from '../match.ts';
@@ -144,7 +139,7 @@ export interface ParamRef {
   readonly namespace: string;
   readonly selector: LabelSelector | undefined;
   /** What everything has that the selector means. */
-  readonly where: readonly Equality[];
+  readonly where: readonly Demand[];
   /** Whether a request is refused when there are none. */
   readonly required: boolean;
 }
@@ -174,7 +169,7 @@ export function compileBinding(object: ApiObject): Binding {
             name: text(ref, 'name'),
             namespace: text(ref, 'namespace'),
             selector: ref.selector === undefined ? undefined : selectorOf(ref.selector as SelectorObject),
-            where: selectorEqualities(look(ref, 'selector') as SelectorObject),
+            where: selectorDemands(look(ref, 'selector') as SelectorObject),
             required: ref.parameterNotFoundAction === 'Deny',
           },
   };

@@ -1,0 +1,61 @@
+import type { StoredRecord } from './store.ts';
+
+/** What the field of a demand begins with that is about a label. */
+export const LABEL = 'label:';
+/** Stands for a label that is not there; no value of one can be it. */
+export const ABSENT = '\u0000';
+
+/** What a record has to be: `field` is `metadata.name`, `metadata.namespace`, a selectable field of its kind, or a label. */
+export interface Equality {
+  readonly field: string;
+  readonly value: string;
+}
+
+/** One of some values, or (`not`) none of them. `ABSENT` may be one. */
+export interface Choice {
+  readonly field: string;
+  readonly values: readonly string[];
+  readonly not: boolean;
+}
+
+/** What is demanded of one field of a record. */
+export type Demand = Equality | Choice;
+
+export const choiceOf = (demand: Demand): Choice =>
+  'values' in demand ? demand : { field: demand.field, values: [demand.value], not: false };
+
+/** The one value that a demand allows; undefined: several. */
+export function onlyValueOf(demand: Demand): string | undefined {
+  if (!('values' in demand)) return demand.value;
+  return demand.not || demand.values.length !== 1 ? undefined : demand.values[0];
+}
+
+/** What a record has in a field; '' where it has nothing, `ABSENT` for a label that it does not have. */
+export function fieldOf(record: StoredRecord, field: string): string {
+  if (field === 'metadata.name') return record.name;
+  if (field === 'metadata.namespace') return record.namespace;
+  if (field.startsWith(LABEL)) {
+    const key = field.slice(LABEL.length);
+    return record.labels !== undefined && Object.hasOwn(record.labels, key) ? (record.labels[key] ?? ABSENT) : ABSENT;
+  }
+  return record.fields?.[field] ?? '';
+}
+
+/** Whether a record is what a demand says. */
+export const meetsOne = (record: StoredRecord, demand: Demand): boolean =>
+  'values' in demand
+    ? demand.values.includes(fieldOf(record, demand.field)) !== demand.not
+    : fieldOf(record, demand.field) === demand.value;
+
+export const meets = (record: StoredRecord, where: readonly Demand[]): boolean =>
+  where.every((demand) => meetsOne(record, demand));
+
+/** The value of a field that all demands together allow, where they allow one. */
+export function pinned(where: readonly Demand[], field: string): string | undefined {
+  for (const demand of where) {
+    if (demand.field !== field) continue;
+    const value = onlyValueOf(demand);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
