@@ -46,7 +46,7 @@ export function track(
   served: ServedKind,
   live: ApiObject | undefined,
   updated: ApiObject,
-  options: WriteOptions,
+  options: Pick<WriteOptions, 'fieldManager'>,
   subresource: string,
 ): void {
   const { kind } = served;
@@ -65,6 +65,13 @@ export function track(
     now: registry.now(),
     kind,
   });
+}
+
+/** Stores a status that the server changes for a request about another object: its own client owns what is new in it. */
+export function putStatus(registry: Registry, served: ServedKind, live: ApiObject, status: ApiObject['status']): void {
+  const updated = { ...live, metadata: { ...live.metadata }, status };
+  track(registry, served, live, updated, { fieldManager: 'kube-apiserver' }, 'status');
+  registry.put(served, updated);
 }
 
 /** Every cause that a new object gives. */

@@ -1,6 +1,7 @@
 import { items, look, type Plain, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
+import { putStatus } from '../../registry/create.ts';
 import { forbidden } from '../../registry/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { StoredRecord } from '../../store/store.ts';
@@ -79,7 +80,7 @@ function charge(registry: Registry, attributes: AdmissionAttributes): void {
   if (increase.size === 0) return;
   const asksForMore = served.resource === '/pods' && operation === 'CREATE';
   const records = limiting(registry, namespace, [...increase.keys(), ...(asksForMore ? Object.keys(COMPUTE) : [])]);
-  const charged: ApiObject[] = [];
+  const charged: { quota: ApiObject; status: Plain }[] = [];
   for (const record of records) {
     const quota = registry.parse(quotaKind, record);
     if (!counts(quota, group, plural, object)) continue;
@@ -106,11 +107,10 @@ function charge(registry: Registry, attributes: AdmissionAttributes): void {
       const why = `exceeded quota: ${record.name}, requested: ${listed(wanted, exceeded)}, used: ${listed(used, exceeded)}, limited: ${listed(hard, exceeded)}`;
       throw forbidden(served.kind, name, why);
     }
-    quota.status = { ...status, used: { ...look(status, 'used'), ...shown(after, names) } };
-    charged.push(quota);
+    charged.push({ quota, status: { ...status, used: { ...look(status, 'used'), ...shown(after, names) } } });
   }
   // Nothing has waited since the quotas were read, so two requests never share one allowance.
-  if (!dryRun) for (const quota of charged) registry.put(quotaKind, quota);
+  if (!dryRun) for (const { quota, status } of charged) putStatus(registry, quotaKind, quota, status);
 }
 
 const shown = (amounts: Amounts, names: readonly string[]): Record<string, string> =>

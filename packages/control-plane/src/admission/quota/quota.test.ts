@@ -2,6 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { caller } from '../../auth/testing.ts';
 import { type ControlPlane, startControlPlane } from '../../plane.ts';
 
+interface Owner {
+  readonly manager: string;
+  readonly fieldsV1: { readonly 'f:status'?: { readonly 'f:used'?: object } };
+}
+
 const CORE = '/api/v1/namespaces/default';
 const QUOTA = `${CORE}/resourcequotas/q`;
 
@@ -97,6 +102,27 @@ describe('what is counted', () => {
     const small = { requests: { cpu: '1m' } };
     expect((await create('pods', pod('p', small))).status).toBe(201);
     expect((await create('pods', pod('q'))).status).toBe(403);
+  });
+});
+
+test('what is made before a new quota has a status is counted, too', async () => {
+  const quota = create('resourcequotas', { metadata: { name: 'q' }, spec: { hard: { 'count/secrets': '3' } } });
+  await Promise.all([quota, ...['a', 'b', 'c'].map((name) => create('secrets', { metadata: { name } }))]);
+  await until(({ used: now }) => now?.['count/secrets'] === '3');
+  expect((await create('secrets', { metadata: { name: 'd' } })).status).toBe(403);
+});
+
+test('what is charged belongs to the server, what is counted to the controller', async () => {
+  await limit({ 'count/secrets': '3', 'count/configmaps': '3' });
+  await create('secrets', { metadata: { name: 'a' } });
+  const { managedFields } = (await call('GET', QUOTA)).body.metadata as { managedFields?: Owner[] };
+  const owners = (managedFields ?? []).map(({ manager, fieldsV1 }) => [
+    manager,
+    Object.keys(fieldsV1['f:status']?.['f:used'] ?? {}),
+  ]);
+  expect(Object.fromEntries(owners)).toMatchObject({
+    'kube-apiserver': ['f:count/secrets'],
+    'kube-controller-manager': expect.arrayContaining(['f:count/configmaps']),
   });
 });
 

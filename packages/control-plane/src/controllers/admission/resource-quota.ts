@@ -61,6 +61,8 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
     const status = { hard, used };
     if (jsonEquals(status, quota['status'])) return;
     await allowing(api.update(QUOTAS, { ...quota, status }, 'status'), 404);
+    // What was made before this status stood was charged to nobody: it is counted now. From here on the server charges.
+    if (!jsonEquals(hard, look(quota, 'status', 'hard'))) work.add(key);
   });
 
   const recount = (namespace: string): void => {

@@ -29,7 +29,8 @@ function setup({ api, informer, queue }: ControllerContext): void {
     if (role === undefined || role.aggregationRule === undefined) return;
     const rules = aggregatedRules(role, [...roles.all()]);
     if (jsonEquals(rules, items(role, 'rules'))) return;
-    await allowing(api.patch(CLUSTER_ROLES, { name }, { rules }), 404);
+    const applied = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name }, rules };
+    await allowing(api.apply(CLUSTER_ROLES, applied, 'clusterrole-aggregation-controller'), 404);
   });
   roles.onChange(() => {
     for (const role of roles.all()) if (role.aggregationRule !== undefined) work.add(role.metadata.name ?? '');

@@ -1,6 +1,6 @@
 import { items, look, type Plain } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
-import { conditionOf, isDying, isTerminal, timestamp } from '../runtime/objects.ts';
+import { conditionOf, isDying, isTerminal, observedOf, timestamp } from '../runtime/objects.ts';
 
 const TYPE = 'DisruptionTarget';
 /** How long a pod may be marked for a disruption without its deletion having begun. */
@@ -28,7 +28,7 @@ export const clearedConditions = (pod: ApiObject, now: Date): Plain[] =>
           status: 'False',
           lastProbeTime: null,
           lastTransitionTime: timestamp(now),
-          ...(pod.metadata.generation === undefined ? {} : { observedGeneration: pod.metadata.generation }),
+          ...observedOf(pod),
         }
       : condition,
   );

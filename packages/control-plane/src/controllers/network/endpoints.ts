@@ -24,12 +24,6 @@ const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 const SELF = 'endpoint-controller';
 const HEADLESS = 'service.kubernetes.io/headless';
 
-interface Subset {
-  readonly addresses: Plain[];
-  readonly notReadyAddresses: Plain[];
-  readonly ports: readonly Plain[];
-}
-
 /** How many addresses endpoints hold at most, and what they are annotated with when there are more. */
 const MOST = 1000;
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
@@ -58,34 +52,67 @@ export function truncate(subsets: readonly Plain[]): { subsets: Plain[]; isCut: 
 
 const byAddress = (a: Plain, b: Plain): number => (String(a.ip) < String(b.ip) ? -1 : 1);
 
-/** Where the pods of a service are, those together that have its ports at the same numbers (`RepackSubsets`). */
+/** An address of a pod, and whether it is ready. */
+interface Place {
+  readonly address: Plain;
+  readonly isReady: boolean;
+}
+
+/** A pod as Endpoints name it; undefined: it has no address of the service's family. */
+function placeOf(service: ApiObject, pod: ApiObject, family: string, all: boolean): Place | undefined {
+  const ip = addressesOf(pod).find((address) => isOfFamily(address, family));
+  if (ip === undefined) return undefined;
+  const hostname = hostnameOf(service, pod);
+  const nodeName = nodeNameOf(pod);
+  const address = {
+    ip,
+    ...(hostname === undefined ? {} : { hostname }),
+    ...(nodeName === '' ? {} : { nodeName }),
+    targetRef: targetRefOf(pod),
+  };
+  return { address, isReady: all || isReady(pod) };
+}
+
+const addressesIn = (places: readonly Place[], ready: boolean): Plain[] =>
+  places
+    .filter(({ isReady }) => isReady === ready)
+    .map(({ address }) => address)
+    .sort(byAddress);
+
+/**
+ * Where the pods of a service are. A pod offers each port that it has; ports that the very same pods offer share a subset, others have
+ * one of their own (`RepackSubsets`).
+ */
 export function subsetsOf(service: ApiObject, pods: readonly ApiObject[]): Plain[] {
   const [family = 'IPv4'] = familiesOf(service);
   const all = look(service, 'spec').publishNotReadyAddresses === true;
-  const subsets = new Map<string, Subset>();
+  const isPortless = items(look(service, 'spec'), 'ports').length === 0;
+  const offers = new Map<string, { port: Plain | undefined; places: Place[] }>();
   for (const pod of podsBehind(service, pods)) {
     if (isDying(pod) && !all) continue;
-    const ip = addressesOf(pod).find((address) => isOfFamily(address, family));
-    if (ip === undefined) continue;
+    const place = placeOf(service, pod, family, all);
+    if (place === undefined) continue;
     const ports = portsOn(service, pod).map(({ name, ...port }) => (name === '' ? port : { name, ...port }));
-    const id = JSON.stringify(ports);
-    const subset = subsets.get(id) ?? { addresses: [], notReadyAddresses: [], ports };
-    subsets.set(id, subset);
-    const hostname = hostnameOf(service, pod);
-    const nodeName = nodeNameOf(pod);
-    const address = {
-      ip,
-      ...(hostname === undefined ? {} : { hostname }),
-      ...(nodeName === '' ? {} : { nodeName }),
-      targetRef: targetRefOf(pod),
-    };
-    (all || isReady(pod) ? subset.addresses : subset.notReadyAddresses).push(address);
+    for (const port of isPortless ? [undefined] : ports) {
+      const id = JSON.stringify(port ?? null);
+      const offer = offers.get(id) ?? { port, places: [] };
+      offers.set(id, offer);
+      offer.places.push(place);
+    }
   }
-  return [...subsets.values()].map(({ addresses, notReadyAddresses, ports }) => ({
-    ...(addresses.length === 0 ? {} : { addresses: addresses.sort(byAddress) }),
-    ...(notReadyAddresses.length === 0 ? {} : { notReadyAddresses: notReadyAddresses.sort(byAddress) }),
-    ...(ports.length === 0 ? {} : { ports }),
-  }));
+  const together = Map.groupBy(offers.values(), ({ places }) =>
+    JSON.stringify(places.map(({ address, isReady }) => [address.ip, isReady])),
+  );
+  return [...together.values()].map((shared) => {
+    const places = shared[0]?.places ?? [];
+    const [addresses, notReadyAddresses] = [addressesIn(places, true), addressesIn(places, false)];
+    const ports = shared.flatMap(({ port }) => port ?? []);
+    return {
+      ...(addresses.length === 0 ? {} : { addresses }),
+      ...(notReadyAddresses.length === 0 ? {} : { notReadyAddresses }),
+      ...(ports.length === 0 ? {} : { ports }),
+    };
+  });
 }
 
 function setup({ api, informer, queue }: ControllerContext): void {

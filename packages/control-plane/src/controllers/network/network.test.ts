@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import type { ApiObject } from '../../object.ts';
 import { builtinControllers } from '../index.ts';
 import { TestPlane } from '../testing.ts';
+import { subsetsOf } from './endpoints.ts';
 
 const V1 = '/api/v1/namespaces/default';
 const SLICES = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
@@ -60,6 +62,39 @@ test('slices and endpoints follow the pods of a service, by the numbers that its
   expect(await plane.list(SLICES)).toEqual([]);
   expect(await plane.exists(`${V1}/endpoints/s`)).toBe(false);
   expect(plane.errors).toEqual([]);
+});
+
+test('endpoints: ports that the same pods offer share a subset, a port that only some have gets one of its own', () => {
+  const pod = (name: string, podIP: string, ports: object[]) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', uid: name, labels: { app: 'a' } },
+    spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i', ports }] },
+    status: { phase: 'Running', podIP, podIPs: [{ ip: podIP }], conditions: [{ type: 'Ready', status: 'True' }] },
+  });
+  const web = [{ name: 'web', containerPort: 8080 }];
+  const portsOf = (...pods: ApiObject[]): unknown => {
+    const ports = [
+      { name: 'http', port: 80, targetPort: 'web' },
+      { name: 'raw', port: 81, targetPort: 9000 },
+    ];
+    const spec = { selector: { app: 'a' }, ipFamilies: ['IPv4'], clusterIP: '10.0.0.9', ports };
+    const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 's', namespace: 'default' }, spec };
+    return subsetsOf(service, pods).map((subset) => [
+      (subset.ports as { name: string }[]).map(({ name }) => name),
+      (subset.addresses as { ip: string }[]).map(({ ip }) => ip),
+    ]);
+  };
+  expect(portsOf(pod('a', '10.0.0.1', web), pod('b', '10.0.0.2', web))).toEqual([
+    [
+      ['http', 'raw'],
+      ['10.0.0.1', '10.0.0.2'],
+    ],
+  ]);
+  expect(portsOf(pod('a', '10.0.0.1', web), pod('b', '10.0.0.2', []))).toEqual([
+    [['http'], ['10.0.0.1']],
+    [['raw'], ['10.0.0.1', '10.0.0.2']],
+  ]);
 });
 
 test('a secret that asks for the token of an account gets one, and goes with the account', async () => {

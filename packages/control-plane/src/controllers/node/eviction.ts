@@ -3,7 +3,7 @@ import type { ApiObject } from '../../object.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
-import { isDying, nodeNameOf, timestamp } from '../runtime/objects.ts';
+import { isDying, nodeNameOf, observedOf, timestamp } from '../runtime/objects.ts';
 import { NODES, PODS } from '../runtime/resources.ts';
 import { tolerates } from '../scheduler/fit.ts';
 
@@ -45,6 +45,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     tell(about, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${key}`);
     const condition: Plain = {
       type: 'DisruptionTarget',
+      ...observedOf(pod),
       status: 'True',
       lastProbeTime: null,
       lastTransitionTime: timestamp(clock.now()),

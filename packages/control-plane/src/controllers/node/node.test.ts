@@ -107,7 +107,13 @@ test('podgc, orphaned: a pod of a node that is gone fails, and says why, before 
   expect(pod['status']).toMatchObject({
     phase: 'Failed',
     conditions: [
-      { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists' },
+      {
+        type: 'DisruptionTarget',
+        status: 'True',
+        reason: 'DeletionByPodGC',
+        message: 'PodGC: node no longer exists',
+        observedGeneration: 1,
+      },
     ],
   });
   expect(plane.errors).toEqual([]);

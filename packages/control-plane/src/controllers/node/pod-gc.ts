@@ -3,7 +3,7 @@ import type { ApiObject } from '../../object.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
-import { conditionOf, isDying, isTerminal, nodeNameOf, timestamp } from '../runtime/objects.ts';
+import { conditionOf, isDying, isTerminal, nodeNameOf, observedOf, timestamp } from '../runtime/objects.ts';
 import { NODES, PODS } from '../runtime/resources.ts';
 import { isOutOfService } from '../volumes/attach.ts';
 
@@ -28,7 +28,7 @@ export const surplusEnded = (pods: readonly ApiObject[], most = MOST_ENDED): Api
 
 /** The status of a pod that nobody can end any more: it has failed, for the reason that the condition says. */
 function failedStatus(pod: ApiObject, condition: Plain | undefined): Plain | undefined {
-  const phase = isTerminal(pod) ? {} : { phase: 'Failed' };
+  const phase = isTerminal(pod) ? {} : { phase: 'Failed', ...observedOf(pod) };
   if (condition === undefined) return isTerminal(pod) ? undefined : phase;
   const others = items(look(pod, 'status'), 'conditions').filter(({ type }) => type !== condition.type);
   return { ...phase, conditions: [...others, condition] };
@@ -75,6 +75,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     if ((await allowing(api.get(NODES, { name: node }), 404)) !== undefined) return;
     await remove(key, pod, {
       type: 'DisruptionTarget',
+      ...observedOf(pod),
       status: 'True',
       lastProbeTime: null,
       lastTransitionTime: timestamp(clock.now()),

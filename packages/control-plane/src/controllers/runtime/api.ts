@@ -121,6 +121,13 @@ export class Api {
     return this.call(pathOf(resource, place), 'PATCH', patch, 'application/strategic-merge-patch+json');
   }
 
+  /** Applies what the object says, and takes it from whoever had it. */
+  apply(resource: Resource, object: ApiObject, fieldManager: string): Promise<ApiObject> {
+    const { namespace, name } = object.metadata;
+    const path = `${pathOf(resource, { namespace, name })}?force=true&fieldManager=${encodeURIComponent(fieldManager)}`;
+    return this.call(path, 'PATCH', object, 'application/apply-patch+yaml');
+  }
+
   delete(resource: Resource, place: Place, options: DeleteOptions = {}): Promise<unknown> {
     return this.call(pathOf(resource, place), 'DELETE', { kind: 'DeleteOptions', apiVersion: 'v1', ...options });
   }

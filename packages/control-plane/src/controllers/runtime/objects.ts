@@ -19,6 +19,10 @@ export const conditionOf = (object: ApiObject, type: string): Record<string, unk
 
 export const isReady = (pod: ApiObject): boolean => conditionOf(pod, 'Ready')?.status === 'True';
 
+/** Which generation of a pod a condition that is set now is about. */
+export const observedOf = ({ metadata: { generation } }: ApiObject): { observedGeneration?: number } =>
+  generation === undefined ? {} : { observedGeneration: generation };
+
 /** Whether a pod has ended, well or not. */
 export const isTerminal = (pod: ApiObject): boolean => phaseOf(pod) === 'Succeeded' || phaseOf(pod) === 'Failed';
 

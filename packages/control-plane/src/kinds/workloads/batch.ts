@@ -203,17 +203,16 @@ export const jobStrategy = strategy({
     const spec = child(object, 'spec');
     defaultJobSpec(spec, false);
     const templateLabels = look(spec, 'template', 'metadata').labels;
-    if (object.metadata.labels === undefined && templateLabels !== undefined) {
-      object.metadata.labels = { ...(templateLabels as Record<string, string>) };
+    // The very same map, as in Go's defaults: what is added to the pods' labels is the job's, too.
+    if (Object.keys(object.metadata.labels ?? {}).length === 0 && templateLabels !== undefined) {
+      object.metadata.labels = templateLabels as Record<string, string>;
     }
   },
   prepareForCreate(object) {
     object.status = {};
+    const isShared = object.metadata.labels === look(object, 'spec', 'template', 'metadata').labels;
     selectOwnPods(object);
-    // A job without labels takes those of its pods, once these are complete.
-    object.metadata.labels ??= {
-      ...(look(object, 'spec', 'template', 'metadata').labels as Record<string, string>),
-    };
+    if (isShared) object.metadata.labels = { ...labels(look(object, 'spec', 'template', 'metadata'), 'labels') };
   },
   prepareForUpdate(object, old) {
     // Those of the pods are defaults, which are there whenever a job is read.

@@ -51,7 +51,9 @@ export async function bindPod(request: SubresourceRequest): Promise<SubresourceA
   await registry.admission.admit(attributes);
   await registry.admission.validate(attributes);
   const next = (pod: ApiObject): ApiObject => bound(request, pod, node, binding);
-  await updateObject(registry, call, { ...target, subresource: 'binding' }, { next, admitted: true }, options);
+  // The storage binds, past what tells the managers: nobody owns `nodeName` or the condition.
+  const transformation = { next, admitted: true, managed: true };
+  await updateObject(registry, call, { ...target, subresource: 'binding' }, transformation, options);
   return { status: 201, body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 } };
 }
 

@@ -2,6 +2,7 @@ import type { ApiObject } from '../../object.ts';
 import { StatusError } from '../../status.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import type { Words } from '../../store/word-index.ts';
+import { putStatus } from '../create.ts';
 import { checkPreconditions, deleteObject } from '../delete.ts';
 import { badRequest, forbidden, internal, methodNotAllowed, notFound } from '../errors.ts';
 import type { ServedKind } from '../kind-registry.ts';
@@ -177,13 +178,12 @@ function chargeBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
   if (allowed === 0) throw tooMany(refusalOf(budget));
   if (dryRun) return;
   const left = allowed - 1;
-  budget.status = {
+  putStatus(registry, served, budget, {
     ...status,
     disruptionsAllowed: left,
     disruptedPods: { ...disrupted, [pod.metadata.name ?? '']: formatTime(registry.now()) },
     ...(left === 0 ? { conditions: exhausted(budget, registry.now()) } : {}),
-  };
-  registry.put(served, budget);
+  });
 }
 
 /** Unready pods may go when the budget says so, or when it has enough ready ones without them. */

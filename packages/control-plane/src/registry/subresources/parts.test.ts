@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startTestPlane } from '../../testing.ts';
 
+interface Manager {
+  readonly manager: string;
+  readonly subresource?: string;
+}
+
 const NS = '/api/v1/namespaces/default';
 const PODS = `${NS}/pods`;
 const JOBS = '/apis/batch/v1/namespaces/default/jobs';
@@ -106,6 +111,36 @@ describe('what is not there', () => {
     const made = await send('PUT', `${LEASES}/l`, { metadata: { name: 'l', resourceVersion: '5' } });
     expect(made.status).toBe(201);
   });
+});
+
+/** Who owns fields, and by which subresource. */
+const managers = async (path: string): Promise<unknown> => {
+  const { managedFields = [] } = (await send('GET', path)).body.metadata as { managedFields?: Manager[] };
+  return managedFields.map(({ manager, subresource }) => [manager, subresource]);
+};
+
+test('a binding leaves its fields to nobody; an eviction writes the budget as the server', async () => {
+  const before = await managers(`${PODS}/none`);
+  const target = { apiVersion: 'v1', kind: 'Node', name: 'n' };
+  const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'none' }, target };
+  expect((await send('POST', `${PODS}/none/binding`, binding)).status).toBe(201);
+  expect(await managers(`${PODS}/none`)).toEqual(before);
+
+  const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+  await send('POST', budgets, { metadata: { name: 'b' }, spec: { maxUnavailable: 1, selector: {} } });
+  const status = {
+    observedGeneration: 1,
+    disruptionsAllowed: 2,
+    currentHealthy: 3,
+    desiredHealthy: 1,
+    expectedPods: 3,
+  };
+  const ready = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
+  await send('PATCH', `${budgets}/b/status`, { status });
+  await send('PATCH', `${PODS}/none/status`, ready);
+  const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'none' } };
+  expect((await send('POST', `${PODS}/none/eviction`, eviction)).status).toBe(201);
+  expect(await managers(`${budgets}/b`)).toContainEqual(['kube-apiserver', 'status']);
 });
 
 test('leases take finalizers without a domain, config maps do not', async () => {

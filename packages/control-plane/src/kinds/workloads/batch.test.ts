@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { startTestPlane } from '../../testing.ts';
+
+const JOBS = '/apis/batch/v1/namespaces/default/jobs';
+
+/** The names of the labels of a new job that is given these labels, and those of its pods. */
+async function labelsOf(own: object | undefined, pods: object | undefined): Promise<string[]> {
+  const setup = await startTestPlane();
+  const template = {
+    metadata: { labels: pods },
+    spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] },
+  };
+  const job = { metadata: { name: 'j', labels: own }, spec: { suspend: true, template } };
+  const { body } = await setup.client.send('POST', JOBS, job);
+  await setup.plane.close();
+  return Object.keys((body.metadata as { labels?: object }).labels ?? {}).sort();
+}
+
+const OWN = ['batch.kubernetes.io/controller-uid', 'batch.kubernetes.io/job-name', 'controller-uid', 'job-name'];
+
+test.each<[what: string, own: object | undefined, pods: object | undefined, labels: string[]]>([
+  ['without labels has those of its pods, the added ones too', undefined, { a: '1' }, ['a', ...OWN]],
+  ['with no label in its list, likewise', {}, { a: '1' }, ['a', ...OWN]],
+  ['without any labels has those that its pods get', undefined, undefined, OWN],
+  ['that has the labels of its pods has them alone', { a: '1' }, { a: '1' }, ['a']],
+  ['with labels keeps them', { b: '1' }, { a: '1' }, ['b']],
+])('a job %s', async (_what, own, pods, labels) => {
+  expect(await labelsOf(own, pods)).toEqual(labels);
+});
