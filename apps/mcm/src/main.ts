@@ -62,6 +62,10 @@ program
     '--provider <name>',
     "whose cloud: local, or aws, azure or gcp on an emulator (default: the directory's, else local)",
   )
+  .option(
+    '--machine-config',
+    'run the machine-config-controller too, with two pools (default: as the directory was made)',
+  )
   .option('--exit-when-ready', 'end everything once the fleet is as asked for')
   .option('--no-tty', 'plain lines even on a terminal')
   .option('--quiet', 'say only when the fleet is ready')

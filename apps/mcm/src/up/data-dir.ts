@@ -29,6 +29,8 @@ export interface InstanceState {
   readonly seeded?: boolean;
   /** Whose cloud it is; absent: the local provider's. */
   readonly provider?: ProviderName;
+  /** The controllers of machine configs run too. */
+  readonly machineConfig?: boolean;
   /** Where the cloud was at the last start. */
   readonly cloudAddress?: string;
 }

@@ -8,6 +8,7 @@ export interface UpFlags {
   readonly port?: string;
   readonly machines?: string;
   readonly provider?: string;
+  readonly machineConfig?: boolean;
   readonly exitWhenReady?: boolean;
   readonly tty?: boolean;
   readonly quiet?: boolean;
@@ -22,6 +23,8 @@ export interface UpOptions {
   readonly machines: number | undefined;
   /** Undefined: the directory's, else local. */
   readonly provider: ProviderName | undefined;
+  /** Machine configs too; undefined: as the directory was made. */
+  readonly machineConfig: boolean | undefined;
   readonly exitWhenReady: boolean;
   readonly live: boolean;
   readonly quiet: boolean;
@@ -36,6 +39,7 @@ export function compileUpOptions(flags: UpFlags, terminal: boolean): UpOptions {
     port: integer('--port', flags.port, 0, 65_535) || undefined,
     machines: integer('--machines', flags.machines, 0, MAX_MACHINES),
     provider: providerName(flags.provider),
+    machineConfig: flags.machineConfig,
     exitWhenReady: flags.exitWhenReady ?? false,
     live: terminal && flags.tty !== false && !flags.quiet,
     quiet: flags.quiet ?? false,

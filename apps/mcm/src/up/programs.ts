@@ -7,6 +7,7 @@ import type { ProgramSpec } from './processes.ts';
 export const PROGRAMS = {
   plane: 'control-plane',
   manager: 'machine-controller-manager',
+  machineConfig: 'machine-config-controller',
 } as const;
 
 const spec = (
@@ -27,8 +28,15 @@ export const planeProgram = (data: DataDir, port: number): ProgramSpec =>
     `--kubeconfig=${data.file('kubeconfig')}`,
   ]);
 
-export const cloudProgram = (data: DataDir, { cloud: { name, module, args, env } }: Provider): ProgramSpec =>
-  spec(data, name, module, args, env);
+/** @param more flags beside the cloud's own */
+export const cloudProgram = (
+  data: DataDir,
+  { cloud: { name, module, args, env } }: Provider,
+  more: readonly string[] = [],
+): ProgramSpec => spec(data, name, module, [...args, ...more], env);
+
+export const machineConfigProgram = (data: DataDir, namespace: string): ProgramSpec =>
+  spec(data, PROGRAMS.machineConfig, '@mcm/machine-config-controller/main', controllerFlags(data, namespace));
 
 /** The two containers of the production pod, with ports of their own choice. */
 export const managerProgram = (data: DataDir, namespace: string): ProgramSpec =>

@@ -26,10 +26,14 @@ const customResourceDefinitions: ResourceDefinition<KubeObject> = {
   namespaced: false,
 };
 
-/** Installs or updates the four kinds, and resolves when the server serves them. */
-export async function installKinds(client: KubeClient, signal: AbortSignal): Promise<void> {
+/** Installs or updates kinds, the four of machines by default, and resolves when the server serves them. */
+export async function installKinds(
+  client: KubeClient,
+  signal: AbortSignal,
+  kinds: readonly { readonly metadata: { readonly name: string } }[] = crds,
+): Promise<void> {
   const resource = client.resource(customResourceDefinitions);
-  for (const crd of crds) {
+  for (const crd of kinds) {
     await resource.patch(crd.metadata.name, { type: 'apply', body: crd, fieldManager: 'mcm', force: true }, { signal });
   }
 }
@@ -47,7 +51,13 @@ export interface FirstCloud extends Pick<Provider, 'machineClass'> {
 export async function seedFleet(
   client: KubeClient,
   cloud: FirstCloud,
-  options: { first: boolean; machines: number | undefined; signal: AbortSignal },
+  options: {
+    first: boolean;
+    machines: number | undefined;
+    /** Of the nodes of the first deployment. */
+    nodeLabels?: Readonly<Record<string, string>>;
+    signal: AbortSignal;
+  },
 ): Promise<void> {
   await writeSecret(client, cloud, options.signal);
   if (options.first) {
@@ -55,7 +65,7 @@ export async function seedFleet(
     await createOnce(
       client,
       machineDeployments,
-      firstDeployment(options.machines ?? FIRST_FLEET.machines, cloud.machineClass.name),
+      firstDeployment(options.machines ?? FIRST_FLEET.machines, cloud.machineClass.name, options.nodeLabels),
       options.signal,
     );
   } else if (options.machines !== undefined) {
@@ -118,7 +128,11 @@ const firstClass = ({ name, secret, ...own }: FirstCloud['machineClass']): Draft
   secretRef: { name: secret, namespace: FIRST_FLEET.namespace },
 });
 
-const firstDeployment = (replicas: number, machineClass: string): Draft<MachineDeployment> => ({
+const firstDeployment = (
+  replicas: number,
+  machineClass: string,
+  labels?: Readonly<Record<string, string>>,
+): Draft<MachineDeployment> => ({
   ...head(GROUP_VERSION, 'MachineDeployment', FIRST_FLEET.deployment),
   spec: {
     replicas,
@@ -126,7 +140,10 @@ const firstDeployment = (replicas: number, machineClass: string): Draft<MachineD
     strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
     template: {
       metadata: { labels: { name: FIRST_FLEET.deployment } },
-      spec: { class: { kind: 'MachineClass', name: machineClass } },
+      spec: {
+        class: { kind: 'MachineClass', name: machineClass },
+        ...(labels && { nodeTemplate: { metadata: { labels } } }),
+      },
     },
   },
 });

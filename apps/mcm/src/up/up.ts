@@ -8,6 +8,7 @@ import {
   realClock,
   undiciTransport,
 } from '@mcm/kube';
+import { machineConfigCrds } from '@mcm/machine-config';
 import { UserError } from '../errors.ts';
 import { isSettled } from '../screen/fleet.ts';
 import { version } from '../version.ts';
@@ -15,9 +16,16 @@ import { type Provider, providerFor } from './clouds/index.ts';
 import { runComponentAgent } from './component-agent.ts';
 import { type DataDir, openDataDir } from './data-dir.ts';
 import { type FleetWatch, watchFleet } from './fleet-watch.ts';
+import { nodeLabelsOf, seedMachineConfig } from './machine-config.ts';
 import type { UpOptions } from './options.ts';
 import { Program } from './processes.ts';
-import { cloudProgram, machineControllerProgram, managerProgram, planeProgram } from './programs.ts';
+import {
+  cloudProgram,
+  machineConfigProgram,
+  machineControllerProgram,
+  managerProgram,
+  planeProgram,
+} from './programs.ts';
 import { type Reporter, reporterFor } from './reporter.ts';
 import { FIRST_FLEET, installKinds, seedFleet } from './seed.ts';
 import { userDataFor } from './user-data.ts';
@@ -80,8 +88,9 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   const { data, start, reporter, signal } = io;
   const first = data.state?.seeded !== true;
   const provider = providerOf(options, data);
+  const withConfigs = machineConfigOf(options, data, provider);
   const apiUrl = await start(planeProgram(data, options.port ?? data.state?.apiPort ?? 0));
-  const cloud = { address: await start(cloudProgram(data, provider)) };
+  const cloud = { address: await start(cloudProgram(data, provider, withConfigs ? ['--config-daemon'] : [])) };
   signal.throwIfAborted();
 
   const kubeconfig = await loadKubeconfig(data.file('kubeconfig'));
@@ -91,6 +100,7 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
     clock: realClock,
   });
   await installKinds(client, signal);
+  if (withConfigs) await installKinds(client, signal, machineConfigCrds);
   await seedFleet(
     client,
     {
@@ -100,8 +110,9 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
         userData: userDataFor(readFileSync(data.file('kubeconfig'), 'utf8'), provider),
       },
     },
-    { first, machines: options.machines, signal },
+    { first, machines: options.machines, signal, ...(withConfigs && { nodeLabels: nodeLabelsOf('worker') }) },
   );
+  if (first && withConfigs) await seedMachineConfig(client, provider.machineClass.name, signal);
   data.write({
     format: 1,
     pid: process.pid,
@@ -109,6 +120,7 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
     apiPort: portOf(apiUrl),
     seeded: true,
     provider: provider.name,
+    machineConfig: withConfigs,
     cloudAddress: cloud.address,
   });
 
@@ -122,6 +134,7 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   await Promise.all([
     start(managerProgram(data, FIRST_FLEET.namespace)),
     start(machineControllerProgram(data, FIRST_FLEET.namespace, provider, cloud)),
+    ...(withConfigs ? [start(machineConfigProgram(data, FIRST_FLEET.namespace))] : []),
     fleet.synced(signal),
   ]);
   reporter.follow(fleet);
@@ -174,6 +187,20 @@ function providerOf({ provider }: UpOptions, data: DataDir): Provider {
   if (before !== undefined && provider !== undefined && provider !== before)
     throw new UserError(`${data.path} holds a fleet of ${before}, not of ${provider}: name another --data-dir`);
   return providerFor(provider ?? before ?? 'local', data);
+}
+
+/**
+ * Whether machine configs are kept too: as the directory was made, since its first deployment's nodes need their labels.
+ * @throws {UserError} when that cannot be
+ */
+function machineConfigOf({ machineConfig }: UpOptions, data: DataDir, { name }: Provider): boolean {
+  const before = data.state?.seeded ? (data.state.machineConfig ?? false) : undefined;
+  if (before === false && machineConfig)
+    throw new UserError(`${data.path} holds a fleet without machine configs: name another --data-dir`);
+  const wanted = machineConfig ?? before ?? false;
+  if (wanted && name !== 'local')
+    throw new UserError(`--machine-config needs machines that play the daemon: --provider local, not ${name}`);
+  return wanted;
 }
 
 const portOf = (url: string): number => Number(new URL(url).port);

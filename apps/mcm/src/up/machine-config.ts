@@ -1,0 +1,116 @@
+import { type MachineDeployment, machineDeployments } from '@mcm/api';
+import { type Draft, isAlreadyExists, type KubeClient, type KubeObject, type ResourceDefinition } from '@mcm/kube';
+import {
+  CONTROLLER_CONFIG_NAME,
+  ConfigLabels,
+  controllerConfigs,
+  MACHINE_CONFIG_GROUP,
+  type MachineConfigPool,
+  machineConfigPools,
+  NodeLabels,
+} from '@mcm/machine-config';
+import { FIRST_FLEET } from './seed.ts';
+
+const roleLabel = (role: string): string => `${NodeLabels.RolePrefix}${role}`;
+
+/** The custom pool: its nodes are workers with a little more. */
+const CUSTOM = { name: 'infra', machines: 2 } as const;
+
+/** Labels of the nodes of a pool, to be put on the machines' template. */
+export const nodeLabelsOf = (pool: string): Readonly<Record<string, string>> => ({
+  [roleLabel('worker')]: '',
+  ...(pool !== 'worker' && { [roleLabel(pool)]: '' }),
+});
+
+/** A pool of workers, and one of workers with configs of their own. */
+const pools = (): readonly Draft<MachineConfigPool>[] => [
+  {
+    metadata: { name: 'worker', labels: { [`${ConfigLabels.PoolPrefix}worker`]: '' } },
+    spec: {
+      machineConfigSelector: { matchLabels: { [ConfigLabels.Role]: 'worker' } },
+      nodeSelector: { matchLabels: { [roleLabel('worker')]: '' } },
+      maxUnavailable: 1,
+    },
+  },
+  {
+    metadata: { name: CUSTOM.name, labels: { [`${ConfigLabels.PoolPrefix}${CUSTOM.name}`]: '' } },
+    spec: {
+      machineConfigSelector: {
+        matchExpressions: [{ key: ConfigLabels.Role, operator: 'In', values: ['worker', CUSTOM.name] }],
+      },
+      nodeSelector: { matchLabels: { [roleLabel(CUSTOM.name)]: '' } },
+      maxUnavailable: 1,
+    },
+  },
+];
+
+/** Makes ControllerConfig, two pools and a second deployment, whose machines are in the custom pool. */
+export async function seedMachineConfig(client: KubeClient, machineClass: string, signal: AbortSignal): Promise<void> {
+  await createOnce(client, controllerConfigs, {
+    metadata: { name: CONTROLLER_CONFIG_NAME },
+    spec: { platform: 'none', clusterDNSIP: '10.96.0.10' },
+  });
+  for (const { plural, object } of daemonRoles()) {
+    const definition = { group: RBAC, version: 'v1', plural, kind: object.kind, namespaced: false };
+    await createOnce<KubeObject>(client, definition, object);
+  }
+  for (const pool of pools()) await createOnce(client, machineConfigPools, pool);
+  await createOnce<MachineDeployment>(
+    client,
+    machineDeployments,
+    customDeployment(machineClass),
+    FIRST_FLEET.namespace,
+  );
+
+  async function createOnce<T extends KubeObject>(
+    api: KubeClient,
+    definition: ResourceDefinition<T>,
+    object: Draft<T>,
+    namespace?: string,
+  ): Promise<void> {
+    try {
+      await api.resource(definition, namespace).create(object, { signal });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+}
+
+const RBAC = 'rbac.authorization.k8s.io';
+const DAEMON = 'machine-config-daemon';
+
+/** What the daemons of nodes may beside what kubelets may: as deploy/machine-config-daemon/rbac.yaml has it. */
+const daemonRoles = () => {
+  const rule = (resource: string, verb: string) => ({
+    ...{ apiGroups: [MACHINE_CONFIG_GROUP], resources: [resource], verbs: [verb] },
+  });
+  const role = {
+    ...{ kind: 'ClusterRole', metadata: { name: DAEMON } },
+    rules: [rule('machineconfigs', 'get'), rule('machineconfigpools', 'list')],
+  };
+  const binding = {
+    ...{ kind: 'ClusterRoleBinding', metadata: { name: DAEMON } },
+    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: DAEMON },
+    subjects: [{ apiGroup: RBAC, kind: 'Group', name: 'system:nodes' }],
+  };
+  return [
+    { plural: 'clusterroles', object: role },
+    { plural: 'clusterrolebindings', object: binding },
+  ];
+};
+
+const customDeployment = (machineClass: string): Draft<MachineDeployment> => ({
+  metadata: { name: CUSTOM.name, namespace: FIRST_FLEET.namespace },
+  spec: {
+    replicas: CUSTOM.machines,
+    selector: { matchLabels: { name: CUSTOM.name } },
+    strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+    template: {
+      metadata: { labels: { name: CUSTOM.name } },
+      spec: {
+        class: { kind: 'MachineClass', name: machineClass },
+        nodeTemplate: { metadata: { labels: nodeLabelsOf(CUSTOM.name) } },
+      },
+    },
+  },
+});
