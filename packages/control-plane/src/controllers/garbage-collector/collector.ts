@@ -1,8 +1,8 @@
 import type { ApiObject, OwnerReference } from '../../object.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
 import { type Api, allowing, hasCode } from '../runtime/api.ts';
 import type { Directory } from '../runtime/directory.ts';
-import type { Recorder } from '../runtime/events.ts';
-import { FOREGROUND, type Graph, type GraphNode, ORPHAN, waitsForDependents } from './graph.ts';
+import { describes, FOREGROUND, type Graph, type GraphNode, isElsewhere, ORPHAN, waitsForDependents } from './graph.ts';
 
 /** What the owners of an object amount to. */
 interface Owners {
@@ -12,6 +12,16 @@ interface Owners {
   readonly waiting: readonly OwnerReference[];
 }
 
+/** What of an object's metadata is to be changed; undefined: nothing. */
+type PatchOf = (object: ApiObject) => Record<string, unknown> | undefined;
+
+type Propagation = 'Background' | 'Foreground' | 'Orphan';
+
+/** How often a change is tried while others write the same object. */
+const ATTEMPTS = 5;
+/** How many absent owners are remembered. */
+const REMEMBERED = 500;
+
 const placeOf = ({ namespace, name }: GraphNode) => ({ namespace, name });
 
 /** Looks at one object at a time and does what its owners and its own deletion ask for. */
@@ -20,14 +30,16 @@ export class Collector {
   readonly #graph: Graph;
   readonly #directory: Directory;
   readonly #enqueue: (uid: string) => void;
-  readonly #tell: Recorder;
+  /** Owners that are not there, by all that refers to them. */
+  readonly #absent = new Set<string>();
+  /** Objects with an owner of a kind that is not served. */
+  readonly #unresolved = new Set<string>();
 
-  constructor(api: Api, graph: Graph, directory: Directory, enqueue: (uid: string) => void, tell: Recorder) {
+  constructor(api: Api, graph: Graph, directory: Directory, enqueue: (uid: string) => void) {
     this.#api = api;
     this.#graph = graph;
     this.#directory = directory;
     this.#enqueue = enqueue;
-    this.#tell = tell;
   }
 
   /** @throws ApiError when it should be tried again */
@@ -59,64 +71,78 @@ export class Collector {
     for (const dependent of blocking) if (!dependent.dying) this.#enqueue(dependent.uid);
   }
 
+  /** Decides by the object as it is now, not as it was when it was queued. */
   async #judge(node: GraphNode): Promise<void> {
-    const { solid, dangling, waiting } = await this.#classify(node);
+    const latest = await allowing(this.#api.get(node.resource, placeOf(node)), 404);
+    if (latest === undefined || latest.metadata.uid !== node.uid) return;
+    const { ownerReferences = [], finalizers = [] } = latest.metadata;
+    if (ownerReferences.length === 0) return;
+    const owners = await this.#classify(node, ownerReferences);
+    if (owners === undefined) return;
+    const { solid, dangling, waiting } = owners;
     if (solid.length > 0) {
       const lost = [...dangling, ...waiting];
       if (lost.length > 0) await this.#dropOwners(node, new Set(lost.map(({ uid }) => uid)));
       return;
     }
-    if (waiting.length > 0 && this.#graph.dependentsOf(node.uid).length > 0) {
-      // Two objects that wait for each other would wait for ever: the dependents stop blocking.
-      for (const dependent of this.#graph.dependentsOf(node.uid)) {
-        if (waitsForDependents(dependent)) await this.#unblock(node);
-      }
-      return this.#delete(node, 'Foreground');
+    const dependents = this.#graph.dependentsOf(node.uid);
+    if (waiting.length > 0 && dependents.length > 0) {
+      // Two objects that wait for each other would wait for ever: this one stops blocking.
+      const unblocked = dependents.some(waitsForDependents) ? await this.#unblock(node) : undefined;
+      return this.#delete(node, unblocked ?? latest, 'Foreground');
     }
-    if (node.finalizers.includes(ORPHAN)) return this.#delete(node, 'Orphan');
-    return this.#delete(node, node.finalizers.includes(FOREGROUND) ? 'Foreground' : 'Background');
+    if (finalizers.includes(ORPHAN)) return this.#delete(node, latest, 'Orphan');
+    return this.#delete(node, latest, finalizers.includes(FOREGROUND) ? 'Foreground' : 'Background');
   }
 
-  async #classify(node: GraphNode): Promise<Owners> {
+  /** What has become of the owners; undefined while nothing can be said of one of them. */
+  async #classify(node: GraphNode, references: readonly OwnerReference[]): Promise<Owners | undefined> {
     const solid: OwnerReference[] = [];
     const dangling: OwnerReference[] = [];
     const waiting: OwnerReference[] = [];
-    for (const reference of node.owners) {
+    for (const reference of references) {
       const owner = this.#graph.get(reference.uid);
-      const sameScope = owner !== undefined && (owner.namespace === '' || owner.namespace === node.namespace);
-      if (owner !== undefined && sameScope && owner.resource.kind === reference.kind) {
+      if (owner !== undefined && !isElsewhere(owner, node) && describes(reference, owner)) {
         (waitsForDependents(owner) ? waiting : solid).push(reference);
         continue;
       }
-      if (owner !== undefined && !sameScope) this.#tellElsewhere(node, reference);
-      if (await this.#exists(node, reference)) solid.push(reference);
-      else dangling.push(reference);
+      const found = await this.#find(node, reference);
+      if (found === 'unknown') return undefined;
+      if (found === 'absent') dangling.push(reference);
+      else if (found.metadata.deletionTimestamp !== undefined && found.metadata.finalizers?.includes(FOREGROUND)) {
+        waiting.push(reference);
+      } else solid.push(reference);
     }
     return { solid, dangling, waiting };
   }
 
-  /** An owner is looked for beside its dependents; one that is somewhere else is none. */
-  #tellElsewhere({ resource, namespace, name, uid }: GraphNode, owner: OwnerReference): void {
-    const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
-    const shown = `[${owner.apiVersion}/${owner.kind}, namespace: ${namespace}, name: ${owner.name}, uid: ${owner.uid}]`;
-    const message = `ownerRef ${shown} does not exist in namespace "${namespace}"`;
-    this.#tell(
-      { apiVersion, kind: resource.kind, namespace, name, uid },
-      'Warning',
-      'OwnerRefInvalidNamespace',
-      message,
-    );
+  /** An owner that no cache has as it is referred to is asked for before its dependents go. */
+  async #find(node: GraphNode, reference: OwnerReference): Promise<ApiObject | 'absent' | 'unknown'> {
+    const { apiVersion, kind, name, uid } = reference;
+    const resource = this.#directory.find(apiVersion, kind);
+    if (resource === undefined) {
+      // Of a kind that is not served nothing can be said until it is.
+      this.#unresolved.add(node.uid);
+      return 'unknown';
+    }
+    // A cluster-scoped object cannot have an owner in a namespace; it is left alone.
+    if (resource.namespaced && node.namespace === '') return 'unknown';
+    const namespace = resource.namespaced ? node.namespace : '';
+    const key = JSON.stringify([apiVersion, kind, namespace, name, uid]);
+    if (this.#absent.has(key)) return 'absent';
+    const owner = await allowing(this.#api.get(resource, { namespace, name }), 404);
+    if (owner !== undefined && owner.metadata.uid === uid) return owner;
+    // A uid does not come again: the next dependent need not ask.
+    if (this.#absent.size >= REMEMBERED) this.#absent.clear();
+    this.#absent.add(key);
+    return 'absent';
   }
 
-  /** An owner that no cache has is asked for before its dependents go. */
-  async #exists(node: GraphNode, reference: OwnerReference): Promise<boolean> {
-    const resource = this.#directory.find(reference.apiVersion, reference.kind);
-    // Of a kind that is not served nothing can be said.
-    if (resource === undefined) return true;
-    // A cluster-scoped object cannot have an owner in a namespace; such a reference is left alone.
-    if (resource.namespaced && node.namespace === '') return true;
-    const owner = await allowing(this.#api.get(resource, { namespace: node.namespace, name: reference.name }), 404);
-    return owner !== undefined && owner.metadata.uid === reference.uid;
+  /** Looks again at what has owners of a kind that was not served. */
+  retry(): void {
+    const uids = [...this.#unresolved];
+    this.#unresolved.clear();
+    for (const uid of uids) this.#enqueue(uid);
   }
 
   /** Removes references to owners. */
@@ -128,11 +154,13 @@ export class Collector {
     });
   }
 
-  async #unblock(node: GraphNode): Promise<void> {
-    await this.#change(node, (object) => {
+  #unblock(node: GraphNode): Promise<ApiObject | undefined> {
+    return this.#change(node, (object) => {
       const { ownerReferences = [] } = object.metadata;
       if (!ownerReferences.some(({ blockOwnerDeletion }) => blockOwnerDeletion === true)) return undefined;
-      return { ownerReferences: ownerReferences.map((owner) => ({ ...owner, blockOwnerDeletion: false })) };
+      const unblocked = (owner: OwnerReference): OwnerReference =>
+        owner.blockOwnerDeletion === true ? { ...owner, blockOwnerDeletion: false } : owner;
+      return { ownerReferences: ownerReferences.map(unblocked) };
     });
   }
 
@@ -145,26 +173,40 @@ export class Collector {
     });
   }
 
-  /** Patches the metadata of the very object that was read; an object that has gone or been replaced needs nothing. */
-  async #change(node: GraphNode, patchOf: (object: ApiObject) => Record<string, unknown> | undefined): Promise<void> {
-    for (;;) {
+  /**
+   * Patches the metadata of the very object that was read; an object that has gone or been replaced needs nothing. What it is then.
+   * @throws ApiError when others write it again and again; it is tried later then
+   */
+  async #change(node: GraphNode, patchOf: PatchOf): Promise<ApiObject | undefined> {
+    for (let attempt = 1; ; attempt++) {
       const object = await allowing(this.#api.get(node.resource, placeOf(node)), 404);
-      if (object === undefined || object.metadata.uid !== node.uid) return;
+      if (object === undefined || object.metadata.uid !== node.uid) return undefined;
       const patch = patchOf(object);
-      if (patch === undefined) return;
+      if (patch === undefined) return object;
       const { uid, resourceVersion } = object.metadata;
       try {
-        await this.#api.patch(node.resource, placeOf(node), { metadata: { uid, resourceVersion, ...patch } });
-        return;
+        return await this.#api.patch(node.resource, placeOf(node), { metadata: { uid, resourceVersion, ...patch } });
       } catch (error) {
-        if (hasCode(error, 404)) return;
-        if (!hasCode(error, 409)) throw error;
+        if (hasCode(error, 404)) return undefined;
+        if (!hasCode(error, 409) || attempt === ATTEMPTS) throw error;
       }
     }
   }
 
-  async #delete(node: GraphNode, propagationPolicy: 'Background' | 'Foreground' | 'Orphan'): Promise<void> {
-    const preconditions = { uid: node.uid };
-    await allowing(this.#api.delete(node.resource, placeOf(node), { propagationPolicy, preconditions }), 404, 409);
+  /** Deletes an object that still has the owners by which that was decided. @throws ApiError 409 when it has others now */
+  async #delete(node: GraphNode, judged: ApiObject, propagationPolicy: Propagation): Promise<void> {
+    const { resourceVersion = '', ownerReferences } = judged.metadata;
+    const uid = node.uid;
+    const remove = (preconditions: { uid: string; resourceVersion?: string }): Promise<unknown> =>
+      allowing(this.#api.delete(node.resource, placeOf(node), { propagationPolicy, preconditions }), 404);
+    try {
+      await remove({ uid, resourceVersion });
+    } catch (error) {
+      if (!hasCode(error, 409)) throw error;
+      const live = await allowing(this.#api.get(node.resource, placeOf(node)), 404);
+      if (live === undefined || live.metadata.uid !== uid) return;
+      if (!jsonEquals(live.metadata.ownerReferences, ownerReferences)) throw error;
+      await remove({ uid });
+    }
   }
 }

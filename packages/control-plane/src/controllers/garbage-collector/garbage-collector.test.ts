@@ -97,3 +97,118 @@ test('OwnerRefInvalidNamespace: an owner in another namespace is none, and the d
     message: `ownerRef [v1/ConfigMap, namespace: other, name: owner, uid: ${uid}] does not exist in namespace "other"`,
   });
 });
+
+const reference = (owner: { metadata: { uid?: string } }, more: Record<string, unknown> = {}) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  name: 'o',
+  uid: owner.metadata.uid,
+  ...more,
+});
+const dependent = (...ownerReferences: unknown[]) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'd', ownerReferences },
+});
+
+test.each([
+  ['name', { name: 'p' }],
+  ['kind', { kind: 'Secret' }],
+])('an owner that has another %s than its dependent says is none', async (_name, wrong) => {
+  await using plane = await TestPlane.start('garbage-collector');
+  const owner = await plane.must('POST', MAPS, plain('o'));
+  await plane.must('POST', MAPS, dependent(reference(owner, wrong)));
+  expect(await plane.exists(`${MAPS}/d`)).toBe(false);
+  expect(plane.errors).toEqual([]);
+});
+
+test('an owner may be referred to by any version that it is served in', async () => {
+  await using plane = await TestPlane.start('garbage-collector');
+  const path = '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers';
+  const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'x' };
+  const scaler = { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', metadata: { name: 'o' } };
+  const owner = await plane.must('POST', path, { ...scaler, spec: { maxReplicas: 2, scaleTargetRef } });
+  const kind = 'HorizontalPodAutoscaler';
+  await plane.must('POST', MAPS, dependent(reference(owner, { apiVersion: 'autoscaling/v1', kind })));
+  expect(await plane.exists(`${MAPS}/d`)).toBe(true);
+  await plane.must('DELETE', `${path}/o`);
+  expect(await plane.exists(`${MAPS}/d`)).toBe(false);
+});
+
+test('of an owner of a kind that is not served nothing is said until it is', async () => {
+  await using plane = await TestPlane.start('garbage-collector');
+  const ghost = reference({ metadata: { uid: 'u' } }, { name: 'ghost' });
+  await plane.must('POST', MAPS, dependent(ghost, reference({ metadata: { uid: 'x' } }, { apiVersion: 'x.dev/v1' })));
+  const owners = (await plane.must('GET', `${MAPS}/d`)).metadata.ownerReferences;
+  expect(owners).toHaveLength(2);
+  const schema = { openAPIV3Schema: { type: 'object' } };
+  await plane.must('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'configmaps.x.dev' },
+    spec: {
+      group: 'x.dev',
+      scope: 'Namespaced',
+      names: { plural: 'configmaps', kind: 'ConfigMap' },
+      versions: [{ name: 'v1', served: true, storage: true, schema }],
+    },
+  });
+  expect(await plane.exists(`${MAPS}/d`)).toBe(false);
+  expect(plane.errors).toEqual([]);
+});
+
+test('a cluster-scoped object with an owner in a namespace is left alone, and told of once', async () => {
+  await using plane = await TestPlane.start('garbage-collector');
+  const owner = await plane.must('POST', MAPS, plain('o'));
+  const ghost = { apiVersion: 'v1', kind: 'Node', name: 'ghost', uid: 'u' };
+  const metadata = { name: 'd', ownerReferences: [reference(owner), ghost] };
+  await plane.must('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata });
+  await plane.patch('/api/v1/namespaces/d', { metadata: { finalizers: ['x.dev/f'] } });
+  expect((await plane.must('GET', '/api/v1/namespaces/d')).metadata.ownerReferences).toHaveLength(2);
+  const told = (await plane.list('/api/v1/namespaces/default/events')).map(({ reason, count }) => [reason, count]);
+  expect(told).toEqual([['OwnerRefInvalidNamespace', 1]]);
+});
+
+test('foreground: what does not block goes at once as well, whoever else holds the owner', async () => {
+  await using plane = await TestPlane.start('garbage-collector');
+  const owner = await plane.must('POST', MAPS, { ...plain('o'), metadata: { name: 'o', finalizers: ['x.dev/f'] } });
+  await plane.must('POST', MAPS, dependent(reference(owner)));
+  await plane.must('DELETE', `${MAPS}/o?propagationPolicy=Foreground`);
+  expect(await plane.exists(`${MAPS}/d`)).toBe(false);
+  expect((await plane.must('GET', `${MAPS}/o`)).metadata.finalizers).toEqual(['x.dev/f']);
+});
+
+test('a dependent that another owner holds loses the one that waits for it', async () => {
+  await using plane = await TestPlane.start('garbage-collector');
+  const owner = await plane.must('POST', MAPS, plain('o'));
+  const other = await plane.must('POST', MAPS, plain('p'));
+  const blocking = { blockOwnerDeletion: true };
+  await plane.must('POST', MAPS, dependent(reference(owner, blocking), reference(other, { name: 'p' })));
+  await plane.must('DELETE', `${MAPS}/o?propagationPolicy=Foreground`);
+  expect(await plane.exists(`${MAPS}/o`)).toBe(false);
+  expect((await plane.must('GET', `${MAPS}/d`)).metadata.ownerReferences).toMatchObject([{ name: 'p' }]);
+});
+
+test('foreground: two that block each other go', async () => {
+  await using plane = await TestPlane.start('garbage-collector');
+  const owner = await plane.must('POST', MAPS, plain('o'));
+  const blocking = { blockOwnerDeletion: true };
+  const other = await plane.must('POST', MAPS, dependent(reference(owner, blocking)));
+  const ownerReferences = [reference(other, { ...blocking, name: 'd' })];
+  await plane.patch(`${MAPS}/o`, { metadata: { ownerReferences } });
+  await plane.must('DELETE', `${MAPS}/o?propagationPolicy=Foreground`);
+  expect(
+    await plane.list(MAPS).then((maps) => maps.filter(({ metadata }) => 'od'.includes(metadata.name ?? ''))),
+  ).toEqual([]);
+  expect(plane.errors).toEqual([]);
+});
+
+test('orphan: an object that asks for it when it loses its owner leaves its own dependents behind', async () => {
+  await using plane = await TestPlane.start('garbage-collector');
+  const owner = await plane.must('POST', MAPS, plain('o'));
+  const middle = await plane.must('POST', MAPS, owned('m', [{ name: 'o', uid: owner.metadata.uid }], ['orphan']));
+  await plane.must('POST', MAPS, dependent(reference(middle, { name: 'm' })));
+  await plane.must('DELETE', `${MAPS}/o`);
+  expect(await plane.exists(`${MAPS}/m`)).toBe(false);
+  expect((await plane.must('GET', `${MAPS}/d`)).metadata.ownerReferences).toBeUndefined();
+});

@@ -1,5 +1,6 @@
 import type { ApiObject, OwnerReference } from '../../object.ts';
 import type { ServedResource } from '../runtime/directory.ts';
+import type { EventSubject } from '../runtime/events.ts';
 
 /** One object as the collector sees it. */
 export interface GraphNode {
@@ -18,6 +19,25 @@ export const ORPHAN = 'orphan';
 
 /** Waits for its dependents before it goes. */
 export const waitsForDependents = (node: GraphNode): boolean => node.dying && node.finalizers.includes(FOREGROUND);
+
+const apiVersionOf = ({ group, version }: ServedResource): string => (group === '' ? version : `${group}/${version}`);
+
+/** Whether an object is in a namespace from which an object of another one cannot be owned. */
+export const isElsewhere = (owner: GraphNode, dependent: GraphNode): boolean =>
+  owner.namespace !== '' && owner.namespace !== dependent.namespace;
+
+/** Whether a reference says of an owner what it is: one with the same uid may have another name or version. */
+export const describes = (reference: OwnerReference, { resource, name }: GraphNode): boolean =>
+  reference.kind === resource.kind && reference.name === name && reference.apiVersion === apiVersionOf(resource);
+
+/** What an event is told about. */
+export const subjectOf = ({ resource, namespace, name, uid }: GraphNode): EventSubject => ({
+  apiVersion: apiVersionOf(resource),
+  kind: resource.kind,
+  namespace,
+  name,
+  uid,
+});
 
 /** Every object by uid, and the dependents of every owner, known or not. */
 export class Graph {

@@ -3,7 +3,16 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import type { ServedResource } from '../runtime/directory.ts';
 import type { Change } from '../runtime/informer.ts';
 import { Collector } from './collector.ts';
-import { Graph, ORPHAN, waitsForDependents } from './graph.ts';
+import {
+  describes,
+  FOREGROUND,
+  Graph,
+  type GraphNode,
+  isElsewhere,
+  ORPHAN,
+  subjectOf,
+  waitsForDependents,
+} from './graph.ts';
 
 /** Resources whose objects come and go too often to be anyone's dependents; the real collector leaves them out as well. */
 const IGNORED = new Set(['/events', 'events.k8s.io/events']);
@@ -11,13 +20,41 @@ const IGNORED = new Set(['/events', 'events.k8s.io/events']);
 function setup({ api, directory, metadataInformer, drop, queue, recorder }: ControllerContext): void {
   const graph = new Graph();
   const work = queue((uid) => collector.look(uid));
-  const collector = new Collector(
-    api,
-    graph,
-    directory,
-    (uid) => work.add(uid),
-    recorder('garbage-collector-controller'),
-  );
+  const collector = new Collector(api, graph, directory, (uid) => work.add(uid));
+  const tell = recorder('garbage-collector-controller');
+
+  /** An owner is looked for beside its dependents; one that is somewhere else is none, which is told once. */
+  const tellElsewhere = (dependent: GraphNode, uid: string): void => {
+    const reference = dependent.owners.find((owner) => owner.uid === uid);
+    if (reference === undefined) return;
+    const { apiVersion, kind, name } = reference;
+    const { namespace } = dependent;
+    const shown = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
+    const message = `ownerRef ${shown} does not exist in namespace "${namespace}"`;
+    tell(subjectOf(dependent), 'Warning', 'OwnerRefInvalidNamespace', message);
+  };
+
+  /** An object that is seen for the first time is not what all of its dependents take it for. */
+  const checkDependents = (owner: GraphNode): void => {
+    for (const dependent of graph.dependentsOf(owner.uid)) {
+      const elsewhere = isElsewhere(owner, dependent);
+      if (elsewhere) tellElsewhere(dependent, owner.uid);
+      const references = dependent.owners.filter(({ uid }) => uid === owner.uid);
+      if (elsewhere || !references.every((one) => describes(one, owner))) work.add(dependent.uid);
+    }
+  };
+
+  /** Whether one of the owners is not there, not what it is taken for, or on its way out; the first that is elsewhere is told of. */
+  const hasDoubtfulOwner = (node: GraphNode, former: ReadonlySet<string>): boolean => {
+    let isDoubtful = false;
+    for (const reference of node.owners) {
+      const owner = graph.get(reference.uid);
+      const elsewhere = owner !== undefined && isElsewhere(owner, node);
+      if (elsewhere && !isDoubtful && !former.has(reference.uid)) tellElsewhere(node, reference.uid);
+      isDoubtful ||= owner === undefined || elsewhere || !describes(reference, owner) || waitsForDependents(owner);
+    }
+    return isDoubtful;
+  };
 
   const enqueueDependents = (uid: string): void => {
     for (const dependent of graph.dependentsOf(uid)) work.add(dependent.uid);
@@ -49,24 +86,20 @@ function setup({ api, directory, metadataInformer, drop, queue, recorder }: Cont
         JSON.stringify(before.finalizers) === JSON.stringify(metadata.finalizers);
       if (same) return;
       // Owners that lost this dependent may have waited for it.
-      const former = isNew ? [] : (before.ownerReferences ?? []);
+      const former = new Set((before?.ownerReferences ?? []).map(({ uid }) => uid));
+      const isFirst = graph.get(metadata.uid ?? '') === undefined;
       const node = graph.put(object, resource);
-      for (const { uid } of former) {
+      if (isFirst) checkDependents(node);
+      for (const uid of former) {
         const owner = graph.get(uid);
         if (owner !== undefined && waitsForDependents(owner)) work.add(uid);
       }
-      if (node.dying && (waitsForDependents(node) || node.finalizers.includes(ORPHAN))) {
-        work.add(node.uid);
-        return;
-      }
-      if (node.dying) return;
-      const needsLook = node.owners.some(({ uid }) => {
-        const owner = graph.get(uid);
-        if (owner === undefined || waitsForDependents(owner)) return true;
-        const isElsewhere = owner.namespace !== '' && owner.namespace !== node.namespace;
-        return isElsewhere || owner.resource.kind === '';
-      });
-      if (needsLook) work.add(node.uid);
+      if (hasDoubtfulOwner(node, former) && !node.dying) work.add(node.uid);
+      if (!node.dying) return;
+      // Those that do not hold their owner up go as well, before it does.
+      const began = before?.deletionTimestamp === undefined || before.finalizers?.includes(FOREGROUND) !== true;
+      if (waitsForDependents(node) && began) enqueueDependents(node.uid);
+      if (waitsForDependents(node) || node.finalizers.includes(ORPHAN)) work.add(node.uid);
     };
 
   const watched = new Map<string, { resource: ServedResource; stop: () => void }>();
@@ -89,7 +122,10 @@ function setup({ api, directory, metadataInformer, drop, queue, recorder }: Cont
       watched.set(key, { resource, stop: metadataInformer(resource).onChange(changed(resource)) });
     }
   };
-  directory.onChange(follow);
+  directory.onChange(() => {
+    follow();
+    collector.retry();
+  });
 }
 
 /**
