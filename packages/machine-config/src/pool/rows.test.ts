@@ -2,6 +2,7 @@ import type { Node } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { followsWorkers } from '../render/wakeups.ts';
 import { byZoneAndAge, candidatesOf, chooseNodes } from './candidates.ts';
 import { deferOperatorNode } from './defer.ts';
 import { maxUnavailableOf } from './max-unavailable.ts';
@@ -309,4 +310,32 @@ test('a node without annotations is given its topology and does not end the proc
   } as never;
   const [write] = planPool({ ...snapshot(pool('worker'), [bare]), controllerConfig }).nodes;
   expect(write?.annotations[NodeAnnotations.ControlPlaneTopology]).toBe('HighlyAvailable');
+});
+
+test('P18 master, worker and arbiter are not custom pools for rendering; to membership an arbiter is one', () => {
+  expect(['master', 'worker', 'arbiter', 'infra'].map((name) => followsWorkers(pool(name)))).toEqual([
+    ...[false, false, false, true],
+  ]);
+  const claimed = node('n', ['arbiter', 'infra']);
+  expect(() => poolsOfNode(claimed, [pool('arbiter'), pool('infra')])).toThrow('belongs to 2 custom roles');
+});
+
+test('N7 a node that is not Ready is unavailable although it has its config', () => {
+  const nodes = [at('n0', 'V1', 'V1'), at('n1', 'V1', 'V1', 'NR'), at('n2', 'V0', 'V1')];
+  expect(names(nodes.filter(isUnavailable))).toEqual(['n1', 'n2']);
+});
+
+test('S12 degraded nodes that have the target are unavailable, those that work toward another one too', () => {
+  const target = pool('worker', { configuration: { name: 'V0' } });
+  const nodes = [
+    at('a', 'V0', 'V0', undefined, 'Degraded'),
+    at('b', 'V0', 'V0'),
+    at('c', 'V0', 'V0', undefined, 'Unreconcilable'),
+    at('d', 'V0', 'V1', undefined, 'Working'),
+    at('e', 'V0', 'V1', undefined, 'Rebooting'),
+  ];
+  expect(poolStatus(target, nodes, NOW)).toMatchObject({
+    ...{ machineCount: 5, updatedMachineCount: 1, readyMachineCount: 1 },
+    ...{ unavailableMachineCount: 4, degradedMachineCount: 2 },
+  });
 });

@@ -9,6 +9,7 @@ import { renderedName } from './name.ts';
 import { irreconcilable } from './reconcile.ts';
 import { renderPool } from './render.ts';
 import { validateMachineConfigSpec } from './validate.ts';
+import { poolsToRender, poolsToRenderWith } from './wakeups.ts';
 
 const BASE = { osImageURL: 'base', extensionsImage: '' };
 const config = (
@@ -242,4 +243,39 @@ test('shuffled inputs give the same bytes', () => {
     const shuffled = [...configs.slice(turn), ...configs.slice(0, turn).reverse()];
     expect(JSON.stringify(render(shuffled).machineConfig)).toBe(bytes);
   }
+});
+
+test('R11 a user’s OS image and a pool’s stream of OS images do not go together', () => {
+  const pool = { ...POOL, spec: { ...POOL.spec, osImageStream: { name: 'next' } } } as MachineConfigPool;
+  const identity = { version: '2', hash: '2' };
+  const configs = [config('00', {}), config('99-image', { osImageURL: 'mine' })];
+  expect(() => renderPool({ pool, controllerConfig: CC, configs, identity })).toThrow(/osImageURL/);
+  expect(() => renderPool({ pool, controllerConfig: CC, configs: configs.slice(0, 1), identity })).not.toThrow();
+});
+
+const changed = (old: object, object: object) => ({ type: 'updated' as const, key: 'x', old, object }) as never;
+
+test('R19 a change of labels alone wakes the pools that a MachineConfig leaves and comes to; annotations wake none', () => {
+  const of = (name: string) =>
+    ({ metadata: { name }, spec: { machineConfigSelector: { matchLabels: { [ConfigLabels.Role]: name } } } }) as never;
+  const pools = [of('worker'), of('infra'), of('other')];
+  const [before, after] = [config('a', {}), config('a', {}, 'infra')];
+  expect(poolsToRender(changed(before, after), pools)).toEqual(['infra', 'worker']);
+  expect(poolsToRender(changed(before, config('a', {}, 'worker', { note: 'x' })), pools)).toEqual([]);
+});
+
+test('R20 R21 another stream of the workers wakes them and all custom pools, pausing them wakes only them', () => {
+  const pools = ['master', 'worker', 'infra'].map((name) => ({ metadata: { name }, spec: {} }) as MachineConfigPool);
+  const wakes = (old: object, now: object) => {
+    const worker = (spec: object) => ({ metadata: { name: 'worker' }, spec }) as MachineConfigPool;
+    return poolsToRenderWith({ type: 'updated', key: 'worker', old: worker(old), object: worker(now) } as never, pools);
+  };
+  expect(wakes({}, { osImageStream: { name: 'next' } })).toEqual(['worker', 'infra']);
+  expect(wakes({}, { paused: true })).toEqual(['worker']);
+});
+
+test('R25 plain content over compressed content of the same path is not taken for compressed', () => {
+  const gzip = { path: '/f', contents: { source: 'data:;base64,H4sI', compression: 'gzip' } };
+  const spec = merged(config('a', { config: files(gzip) }), config('b', { config: files(file('/f', 'plain')) }));
+  expect(spec?.config.storage?.files?.[0]?.contents).toEqual({ source: 'data:,plain' });
 });

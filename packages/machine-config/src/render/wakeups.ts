@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Change, controllerOf } from '@mcm/kube';
-import { WORKER_POOL } from '../constants/names.ts';
+import { ARBITER_POOL, WORKER_POOL } from '../constants/names.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { isCustomPool } from '../pool/membership.ts';
@@ -30,6 +30,10 @@ export function poolsToRender(change: Change<MachineConfig>, pools: readonly Mac
   return [...new Set([...now, ...before].map(({ metadata }) => metadata.name))];
 }
 
+/** Whether a pool has what the workers have. An arbiter has not, although to membership it is a custom pool. */
+export const followsWorkers = (pool: MachineConfigPool): boolean =>
+  isCustomPool(pool) && pool.metadata.name !== ARBITER_POOL;
+
 /**
  * The pools to look at after a change of a pool: itself, and with another OS image of the workers all custom pools,
  * which have theirs from them.
@@ -41,5 +45,5 @@ export function poolsToRenderWith(
   const { key, object } = change;
   const streamOf = ({ spec }: MachineConfigPool) => spec?.osImageStream?.name ?? '';
   if (key !== WORKER_POOL || change.type !== 'updated' || streamOf(change.old) === streamOf(object)) return [key];
-  return [key, ...pools.filter(isCustomPool).map(({ metadata }) => metadata.name)];
+  return [key, ...pools.filter(followsWorkers).map(({ metadata }) => metadata.name)];
 }

@@ -1,0 +1,251 @@
+import { expect, test } from 'vitest';
+import { ConfigAnnotations } from '../constants/annotations.ts';
+import { decodeContents, type IgnitionFile } from '../ignition/index.ts';
+import type { ControllerConfig } from '../kinds/controller-config.ts';
+import type { KubeletConfig, KubeletConfigSpec } from '../kinds/kubelet-config.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { ignitionOf } from '../render/parsed.ts';
+import { withVerdict } from './conditions.ts';
+import type { KubeletConfiguration } from './configuration.ts';
+import { kubeletFiles, parseKubeletConf } from './files.ts';
+import { planKubeletConfig } from './kind.ts';
+import { validateKubeletConfig, validateStaticPodPath } from './validate.ts';
+
+const NOW = '2026-01-01T12:00:00Z';
+const conf = (role: string) =>
+  `mode: 0644\npath: /etc/kubernetes/kubelet.conf\ncontents:\n  inline: |\n    kind: KubeletConfiguration\n    apiVersion: kubelet.config.k8s.io/v1beta1\n    maxPods: 250\n    clusterDomain: of.${role}\n`;
+const TREE = new Map(
+  ['master', 'worker'].map((role) => [`${role}/01-${role}-kubelet/_base/files/kubelet.yaml`, conf(role)]),
+);
+const CC = {
+  metadata: { name: 'machine-config-controller', generation: 1 },
+  spec: { platform: 'none' },
+  status: { observedGeneration: 1, conditions: [{ type: 'TemplateControllerCompleted', status: 'True' }] },
+} as unknown as ControllerConfig;
+
+const pool = (name: string, labels: Record<string, string> = { p: name }): MachineConfigPool =>
+  ({ metadata: { name, uid: `uid-${name}`, labels }, spec: {} }) as unknown as MachineConfigPool;
+const config = (name: string, p: string, spec: KubeletConfigSpec = {}, metadata: object = {}): KubeletConfig =>
+  ({
+    metadata: { name, uid: `uid-${name}`, generation: 1, creationTimestamp: NOW, ...metadata },
+    spec: {
+      machineConfigPoolSelector: { matchExpressions: [{ key: 'p', operator: 'In', values: p.split(' ') }] },
+      ...spec,
+    },
+  }) as unknown as KubeletConfig;
+
+interface Given {
+  readonly pools?: readonly MachineConfigPool[];
+  readonly stored?: readonly KubeletConfig[];
+  readonly machineConfigs?: readonly MachineConfig[];
+  readonly featureGates?: Readonly<Record<string, boolean>>;
+  readonly hash?: string;
+}
+const plan = (one: KubeletConfig, given: Given = {}) =>
+  planKubeletConfig({
+    ...{ config: one, tree: TREE, controllerConfig: CC, cluster: { featureGates: given.featureGates ?? {} } },
+    ...{ hash: given.hash ?? 'h', stored: given.stored ?? [one], machineConfigs: given.machineConfigs ?? [] },
+    pools: given.pools ?? [pool('master'), pool('worker'), pool('infra')],
+  });
+const names = (configs: readonly MachineConfig[]) => configs.map(({ metadata }) => metadata.name);
+const textOf = (file: IgnitionFile | undefined) =>
+  decodeContents(file?.contents?.source, file?.contents?.compression).toString('utf8');
+const fileOf = (files: readonly IgnitionFile[] | undefined, path: string) =>
+  textOf(files?.find((one) => one.path === path));
+const confIn = (one: MachineConfig | undefined): KubeletConfiguration =>
+  parseKubeletConf(fileOf(one && ignitionOf(one)?.storage?.files, '/etc/kubernetes/kubelet.conf'));
+/** kubelet.conf of a user's settings over a base. */
+const merged = (base: object, user: Record<string, unknown>): KubeletConfiguration =>
+  parseKubeletConf(
+    fileOf(
+      kubeletFiles(base as KubeletConfiguration, config('k', 'x', { kubeletConfig: user })),
+      '/etc/kubernetes/kubelet.conf',
+    ),
+  );
+
+test('K2 a KubeletConfig of several pools makes one MachineConfig for each, with the base of its role', () => {
+  const { create } = plan(config('k', 'master infra', { kubeletConfig: { maxPods: 7 } }));
+  expect(names(create)).toEqual(['99-infra-generated-kubelet', '99-master-generated-kubelet']);
+  expect(create.map(confIn)).toMatchObject([
+    { clusterDomain: 'of.worker', maxPods: 7 },
+    { clusterDomain: 'of.master', maxPods: 7 },
+  ]);
+});
+
+const made = (name: string, hash: string, owner?: KubeletConfig): MachineConfig =>
+  ({
+    metadata: {
+      name,
+      labels: {},
+      annotations: { [ConfigAnnotations.GeneratedByControllerVersion]: hash },
+      ...(owner && {
+        ownerReferences: [{ kind: 'KubeletConfig', name: owner.metadata.name, uid: owner.metadata.uid }],
+      }),
+    },
+    spec: {},
+  }) as unknown as MachineConfig;
+
+test('K4 an older KubeletConfig without a suffix keeps the name that its finalizer remembers', () => {
+  const name = '99-master-generated-kubelet';
+  const older = config('older', 'master', {}, { finalizers: [name] });
+  const newer = config('newer', 'master', {}, { creationTimestamp: '2026-01-02T00:00:00Z' });
+  const { update, create, annotations } = plan(older, {
+    stored: [older, newer],
+    machineConfigs: [made(name, 'h', older)],
+  });
+  expect([names(update), names(create)]).toEqual([[name], []]);
+  expect(annotations?.[ConfigAnnotations.MachineConfigNameSuffix]).toBe('');
+});
+
+test('K6 settings that are nobody else’s are valid', () => {
+  expect(() => validateKubeletConfig(config('k', 'x', { kubeletConfig: { maxPods: 100 } }))).not.toThrow();
+});
+
+test('K7 the log level is 0 to 10', () => {
+  for (const logLevel of [0, 2, 10, undefined]) {
+    const spec = logLevel === undefined ? {} : { logLevel };
+    expect(() => validateKubeletConfig(config('k', 'x', spec))).not.toThrow();
+  }
+  for (const logLevel of [-1, 11]) {
+    expect(() => validateKubeletConfig(config('k', 'x', { logLevel }))).toThrow(
+      `KubeletConfig's LogLevel is not valid [0,10]: ${logLevel}`,
+    );
+  }
+});
+
+test('K9 an empty staticPodPath is allowed but for the control plane', () => {
+  const empty = config('k', 'x', { kubeletConfig: { staticPodPath: '' } });
+  for (const name of ['worker', 'infra']) expect(() => validateStaticPodPath(empty, pool(name))).not.toThrow();
+  expect(() => validateStaticPodPath(empty, pool('master'))).toThrow('staticPodPath is not allowed');
+});
+
+test.each<[row: string, base: object, user: Record<string, unknown>, result: object]>([
+  ['K12 a zero leaves the base', { maxPods: 250 }, { maxPods: 0 }, { maxPods: 250 }],
+  [
+    'K14 maps are merged by key, zeros too',
+    { evictionHard: { a: '1', b: '1' } },
+    { evictionHard: { a: '' } },
+    { evictionHard: { a: '', b: '1' } },
+  ],
+  [
+    'K15 a false behind a pointer is lost',
+    { serializeImagePulls: true },
+    { serializeImagePulls: false },
+    { serializeImagePulls: true },
+  ],
+  [
+    'K17 CPUs set aside by number leave no control group to enforce',
+    { systemReservedCgroup: '/system.slice', enforceNodeAllocatable: ['pods', 'system-reserved-compressible'] },
+    { reservedSystemCPUs: '0-1' },
+    { reservedSystemCPUs: '0-1', enforceNodeAllocatable: ['pods'] },
+  ],
+  [
+    'K18 without CPUs set aside nothing changes',
+    { systemReservedCgroup: '/system.slice', enforceNodeAllocatable: ['pods'] },
+    { reservedSystemCPUs: '' },
+    { systemReservedCgroup: '/system.slice', enforceNodeAllocatable: ['pods'] },
+  ],
+  [
+    'K21 the control group and what is enforced stay the base’s',
+    { systemReservedCgroup: '/system.slice', enforceNodeAllocatable: ['pods', 'system-reserved-compressible'] },
+    { maxPods: 200 },
+    {
+      ...{ maxPods: 200, systemReservedCgroup: '/system.slice' },
+      enforceNodeAllocatable: ['pods', 'system-reserved-compressible'],
+    },
+  ],
+])('%s', (_row, base, user, result) => {
+  expect(merged(base, user)).toMatchObject(result);
+});
+
+test('K16 protectKernelDefaults can be switched off', () => {
+  expect(merged({ protectKernelDefaults: true }, { maxPods: 1 }).protectKernelDefaults).toBe(true);
+  expect(
+    merged({ protectKernelDefaults: true }, { protectKernelDefaults: false }).protectKernelDefaults,
+  ).toBeUndefined();
+});
+
+test('K17 K18 CPUs set aside by number clear the control group; a group that is empty already stays so', () => {
+  const base = {
+    systemReservedCgroup: '/system.slice',
+    enforceNodeAllocatable: ['pods', 'system-reserved-compressible'],
+  };
+  expect(merged(base, { reservedSystemCPUs: '0-1' }).systemReservedCgroup).toBeUndefined();
+  const { systemReservedCgroup, enforceNodeAllocatable } = merged(
+    { enforceNodeAllocatable: ['pods'] },
+    { reservedSystemCPUs: '0-3' },
+  );
+  expect([systemReservedCgroup, enforceNodeAllocatable]).toEqual([undefined, ['pods']]);
+});
+
+test('K20 who enforces no system-reserved and names no control group gets none', () => {
+  const base = {
+    systemReservedCgroup: '/system.slice',
+    enforceNodeAllocatable: ['pods', 'system-reserved-compressible'],
+  };
+  const result = merged(base, { maxPods: 100, systemReservedCgroup: '', enforceNodeAllocatable: ['pods'] });
+  expect([result.systemReservedCgroup, result.enforceNodeAllocatable]).toEqual([undefined, ['pods']]);
+});
+
+test('K22 another systemCgroups than the base’s systemReservedCgroup is refused', () => {
+  expect(() => merged({ systemReservedCgroup: '/system.slice' }, { systemCgroups: '/foo.slice' })).toThrow(
+    'must match',
+  );
+});
+
+test('K24 reserved memory goes to the sizing file and leaves kubelet.conf', () => {
+  const files = kubeletFiles({}, config('k', 'x', { kubeletConfig: { systemReserved: { memory: '500Mi' } } }));
+  expect(files.map(({ path }) => path)).toEqual(['/etc/node-sizing-enabled.env', '/etc/kubernetes/kubelet.conf']);
+  expect(fileOf(files, '/etc/node-sizing-enabled.env')).toBe(
+    'NODE_SIZING_ENABLED=false\nSYSTEM_RESERVED_MEMORY=500Mi\nSYSTEM_RESERVED_CPU=500m\nSYSTEM_RESERVED_ES=1Gi\n',
+  );
+  expect(parseKubeletConf(fileOf(files, '/etc/kubernetes/kubelet.conf')).systemReserved).toBeUndefined();
+});
+
+test('K25 other feature gates of the cluster make the MachineConfig anew', () => {
+  const one = config('k', 'worker', { kubeletConfig: { maxPods: 7 } });
+  const { create } = plan(one);
+  expect(names(plan(one, { machineConfigs: create }).update)).toEqual([]);
+  const { update } = plan(one, { machineConfigs: create, featureGates: { Nice: true } });
+  expect(update.map(confIn)).toMatchObject([{ featureGates: { Nice: true }, maxPods: 7 }]);
+});
+
+test('K26 a pool that is up to date is passed over, the one that lacks its MachineConfig gets it', () => {
+  const { create: first } = plan(config('k', 'worker'));
+  const { create, update } = plan(config('k', 'worker infra'), { machineConfigs: first });
+  expect([names(create), names(update)]).toEqual([['99-infra-generated-kubelet'], []]);
+});
+
+test('K27 three verdicts are remembered, then the entry of the old form', () => {
+  const history = ['1', '2', '3', '4'].reduce(
+    (conditions, problem) => [...withVerdict(conditions, problem, NOW)],
+    [] as Parameters<typeof withVerdict>[0],
+  );
+  expect(history.map(({ type, message }) => [type, message])).toEqual([
+    ...['2', '3', '4'].map((message) => ['Accepted', message]),
+    ['Failure', '4'],
+  ]);
+});
+
+test('K29 Accepted True and False have Success and Failure beside them, both with status True', () => {
+  const pair = (problem: string | undefined) =>
+    withVerdict([], problem, NOW).map(({ type, status }) => `${type}=${status}`);
+  expect(pair(undefined)).toEqual(['Accepted=True', 'Success=True']);
+  expect(pair('no')).toEqual(['Accepted=False', 'Failure=True']);
+});
+
+test('K30 after an upgrade what nobody owns goes, what has an owner is written anew, and what only sounds alike stays', () => {
+  const annotations = { [ConfigAnnotations.MachineConfigNameSuffix]: '1' };
+  const owner = config('k', 'master', {}, { annotations });
+  const machineConfigs = [
+    made('99-master-generated-kubelet', 'old'),
+    made('99-master-generated-kubelet-1', 'old', owner),
+    made('custom-kubelet', 'old'),
+  ];
+  const { update, create, remove } = plan(owner, { machineConfigs, hash: 'new' });
+  expect([names(update), names(create), remove]).toEqual([
+    ...[['99-master-generated-kubelet-1'], [], ['99-master-generated-kubelet']],
+  ]);
+  expect(update[0]?.metadata.annotations?.[ConfigAnnotations.GeneratedByControllerVersion]).toBe('new');
+});
