@@ -85,6 +85,31 @@ test('a stateful set makes its pods in order and keeps their names', async () =>
   expect(plane.errors).toEqual([]);
 });
 
+test('a stateful set that finds its pod there takes it in, labels it and says so; its own have a generateName', async () => {
+  await using plane = await TestPlane.start('statefulset');
+  const { template } = spec() as { template: { metadata: { labels: object }; spec: object } };
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'db-0', labels: template.metadata.labels } };
+  await plane.must('POST', PODS, { ...pod, spec: template.spec });
+  await plane.must('POST', `${APPS}/statefulsets`, {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name: 'db' },
+    spec: spec({ replicas: 2, serviceName: 'db' }),
+  });
+  expect((await plane.must('GET', `${PODS}/db-0`)).metadata).toMatchObject({
+    labels: { 'statefulset.kubernetes.io/pod-name': 'db-0', 'apps.kubernetes.io/pod-index': '0' },
+    ownerReferences: [{ kind: 'StatefulSet', name: 'db' }],
+  });
+  await plane.patch(`${PODS}/db-0/status`, { status: ready });
+  expect((await plane.must('GET', `${PODS}/db-1`)).metadata.generateName).toBe('db-');
+  const told = (await plane.list('/api/v1/namespaces/default/events')).map(({ message }) => message);
+  expect(told).toEqual([
+    'Update Pod db-0 in StatefulSet db successful',
+    'Create Pod db-1 in StatefulSet db successful',
+  ]);
+  expect(plane.errors).toEqual([]);
+});
+
 test('a daemon set has a pod on each node that it wants', async () => {
   await using plane = await TestPlane.start('daemonset', 'scheduler');
   await plane.must('POST', `${APPS}/daemonsets`, {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { ApiObject } from '../../../object.ts';
 import { TestPlane } from '../../testing.ts';
 import { planScale } from './scale.ts';
+import { countStatus } from './status.ts';
 
 const APPS = '/apis/apps/v1/namespaces/default';
 const WEB = `${APPS}/deployments/web`;
@@ -150,4 +151,12 @@ test.each<[string, number, [number, number, number], Record<string, number>]>([
   const fresh = set('c', c, 10, 3000);
   const plan = planScale({ deployment, fresh, old: [set('a', a, 10, 1000), set('b', b, 10, 2000)] });
   expect(Object.fromEntries(plan.map((one) => [one.set.metadata.name, one.replicas]))).toEqual(wanted);
+});
+
+test('pods that nobody may make are unavailable, too', () => {
+  const metadata = { name: 'd', namespace: 'default', generation: 1 };
+  const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { replicas: 3 }, status: {} };
+  const made = { replicas: 1, readyReplicas: 1, availableReplicas: 1 };
+  const set = { apiVersion: 'apps/v1', kind: 'ReplicaSet', metadata, spec: { replicas: 3 }, status: made };
+  expect(countStatus(deployment, set, [set], new Date(0))).toMatchObject({ replicas: 1, unavailableReplicas: 2 });
 });

@@ -93,6 +93,7 @@ export function countStatus(
   now: Date,
 ): Plain {
   const replicas = total(sets, 'replicas');
+  const wanted = sets.reduce((sum, set) => sum + replicasOf(set), 0);
   const available = total(sets, 'availableReplicas');
   const { collisionCount, conditions: _old, ...rest } = look(deployment, 'status');
   const enough = available >= replicasOf(deployment) - bounds(deployment).unavailable;
@@ -116,7 +117,8 @@ export function countStatus(
     updatedReplicas: countOf(look(fresh, 'status'), 'replicas'),
     readyReplicas: total(sets, 'readyReplicas'),
     availableReplicas: available,
-    unavailableReplicas: Math.max(0, replicas - available),
+    // Of what the sets are to have, not of what they have: pods that nobody may make are missing, too.
+    unavailableReplicas: Math.max(0, wanted - available),
     terminatingReplicas: total(sets, 'terminatingReplicas'),
     ...(collisionCount === undefined ? {} : { collisionCount }),
     conditions: withCondition(items(look(deployment, 'status'), 'conditions'), availability, now),

@@ -39,7 +39,7 @@ export function statefulPod(set: ApiObject, ordinal: number, template: Plain, re
   }));
   const names = new Set(claimed.map((volume) => volume.name));
   const others = items(spec, 'volumes').filter((volume) => !names.has(text(volume, 'name')));
-  const { generateName: _generated, ...metadata } = look(pod, 'metadata');
+  const metadata = look(pod, 'metadata');
   const serviceName = text(look(set, 'spec'), 'serviceName');
   return {
     ...pod,

@@ -66,6 +66,9 @@ export function statefulStatus(
   return { status, lookAgainAt };
 }
 
+/** Whether a call that lets refusals pass did anything. */
+const isDone = (call: Promise<unknown>): Promise<boolean> => call.then((answer) => answer !== undefined);
+
 function setup({ api, clock, informer, queue, recorder }: ControllerContext): void {
   const sets = informer(STATEFUL_SETS);
   const pods = informer(PODS);
@@ -77,16 +80,16 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   const adoption = new Adoption(api, { owners: STATEFUL_SETS, resource: PODS, objects: pods, taken });
   const setsIn = sets.index((set) => [namespaceOf(set)]);
 
-  /** Does something to a pod, and says on its set how it went. */
+  /** Does something to a pod, and says on its set how it went; nothing where there was nothing to do after all (false). */
   const told = async (
-    verb: 'Create' | 'Delete',
+    verb: 'Create' | 'Update' | 'Delete',
     set: ApiObject,
     pod: string,
-    work: Promise<unknown>,
+    work: Promise<boolean>,
   ): Promise<void> => {
     const about = `${verb} Pod ${pod} in StatefulSet ${set.metadata.name}`;
     try {
-      await work;
+      if (!(await work)) return;
       tell(set, 'Normal', `Successful${verb}`, `${about} successful`);
     } catch (error) {
       if (!isTerminating(error)) {
@@ -104,7 +107,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     const pod = statefulPod(set, ordinal, template, revision);
     // A pod of this name that is not the set's own stands in the way: its deletion brings the set back.
     const work = allowing(owned.create(set, pod), 409);
-    await told('Create', set, `${set.metadata.name}-${ordinal}`, work);
+    await told('Create', set, `${set.metadata.name}-${ordinal}`, isDone(work));
   };
 
   /** Pods that are there keep their labels, their claims and the claims' owners. */
@@ -117,7 +120,8 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
       const labels = missingIdentity(set, pod);
       if (Object.keys(labels).length === 0 || isDying(pod)) continue;
       const { namespace, name, uid } = pod.metadata;
-      await allowing(api.patch(PODS, { namespace, name }, { metadata: { uid, labels } }), 404, 409);
+      const update = allowing(api.patch(PODS, { namespace, name }, { metadata: { uid, labels } }), 404, 409);
+      await told('Update', set, name ?? '', isDone(update));
     }
   };
 
@@ -147,7 +151,10 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
       await mend(set, owned.all(set));
       const plan = planStatefulSet({ set, pods: owned.all(set), ...names, now: clock.now() });
       for (const { ordinal, revision } of plan.create) await create(set, ordinal, revision);
-      for (const pod of plan.delete) await told('Delete', set, pod.metadata.name ?? '', owned.delete(pod));
+      for (const pod of plan.delete) {
+        const gone = owned.delete(pod).then(() => true);
+        await told('Delete', set, pod.metadata.name ?? '', gone);
+      }
       await cleanUp(set, known, names);
     } finally {
       await report(key, set, names);
