@@ -15,6 +15,8 @@ export interface CommonDefaults {
   readonly port: number;
   /** Keys worked on at once by each controller. */
   readonly concurrency: number;
+  /** False: every process of the binary works, whatever the others do. Default true. */
+  readonly leaderElect?: boolean;
   /** Names of the controllers, as their queues' metrics have them. */
   readonly controllers: readonly string[];
 }
@@ -70,7 +72,7 @@ export const commonFlags = (defaults: CommonDefaults) => ({
     }),
   }),
   ...flagGroup('Leader election', {
-    'leader-elect': booleanFlag({ default: true, help: 'work only while holding the lease' }),
+    'leader-elect': booleanFlag({ default: defaults.leaderElect ?? true, help: 'work only while holding the lease' }),
     'leader-elect-lease-duration': durationFlag({
       default: 15_000,
       minMs: 1000,

@@ -36,7 +36,10 @@ import { resolveWanted } from './resolve.ts';
 /** What a daemon is made of. */
 export interface NodeDaemonOptions {
   readonly nodeName: string;
+  /** The cluster of the node. */
   readonly client: KubeClient;
+  /** The cluster of the MachineConfigs; absent: the same. */
+  readonly configs?: KubeClient;
   /** The node as it was last seen, and who takes in what was written. */
   readonly node: { get(): Node | undefined; wrote(node: Node): void };
   readonly host: DaemonHost;
@@ -45,6 +48,8 @@ export interface NodeDaemonOptions {
   readonly log: Logger;
   readonly recorder?: EventRecorder;
   readonly policy?: DisruptionPolicy;
+  /** Told which config is to be watched on the disk: the stored one, at the start and when it changes. */
+  readonly onStored?: (config: MachineConfig) => void;
   /** Whether machine or process is ending: what fails then is no fault of a config. */
   readonly ended?: () => boolean;
 }
@@ -158,6 +163,7 @@ export class NodeDaemon {
     this.#checkDue = false;
     const before = this.#drift;
     this.#drift = await findDrift(host.disk, stored);
+    this.#options.onStored?.(stored);
     const object = node.get();
     if (this.#drift === undefined || this.#drift === before || !object) return;
     recorder?.event(object, 'Warning', 'ConfigDriftDetected', this.#drift);
@@ -170,7 +176,7 @@ export class NodeDaemon {
       case 'adopt':
         return this.#adopt(step.name, signal);
       case 'first':
-        this.#first = (await lookUpFirstConfig(this.#options.client, node, signal)) ?? null;
+        this.#first = (await this.#firstConfig(node, signal)) ?? null;
         return;
       case 'judge':
         return this.#judge(step.target, signal);
@@ -226,6 +232,11 @@ export class NodeDaemon {
     this.#verdict = this.#verdict?.kind === 'refused' ? this.#verdict : undefined;
   }
 
+  #firstConfig(node: Node, signal: AbortSignal): Promise<string | undefined> {
+    const { client, configs = client } = this.#options;
+    return lookUpFirstConfig(configs, node, signal);
+  }
+
   async #adopt(name: string, signal: AbortSignal): Promise<void> {
     const config = await this.#read(name, signal);
     if (!config) return this.#fail(name, missing(name).reason);
@@ -246,7 +257,8 @@ export class NodeDaemon {
 
   async #read(name: string, signal: AbortSignal): Promise<MachineConfig | undefined> {
     try {
-      return await this.#options.client.resource(machineConfigs).get(name, { signal });
+      const { client, configs = client } = this.#options;
+      return await configs.resource(machineConfigs).get(name, { signal });
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;

@@ -35,4 +35,4 @@ export { kernelArgumentOperations, nextCommandLine, splitArguments } from './ker
 export { type DiskImage, MemoryDisk } from './memory-disk.ts';
 export { DaemonPaths } from './paths.ts';
 export { isSafeRegistriesChange } from './registries.ts';
-export { fileOf, type WantedDisk, wantedDisk } from './wanted.ts';
+export { fileOf, type WantedDisk, wantedDisk, wantedPaths } from './wanted.ts';

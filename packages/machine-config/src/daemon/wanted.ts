@@ -102,6 +102,12 @@ function addUnit(
   }
 }
 
+/** Paths that a config puts something at; of units of the system only what the config says itself. */
+export function wantedPaths(config: MachineConfig): readonly string[] {
+  const { entries, appended } = wantedDisk(config);
+  return [...entries.keys(), ...appended.keys()];
+}
+
 /** A text as an Ignition file, as tests and tools write it. */
 export const fileOf = (path: string, text: string, mode = FILE_MODE) => ({
   ...{ path, mode, overwrite: true, contents: { source: encodeDataUrl(text) } },

@@ -1,0 +1,86 @@
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { type BinaryDefinition, ConfigError, createInformer, flagGroup, type Node, nodes, textFlag } from '@mcm/kube';
+import { DEFAULT_POLICY, type DisruptionPolicy, disruptionPolicySchema, withUserPolicy } from '@mcm/machine-config';
+import { parse } from 'yaml';
+import { createDaemonUnit } from './daemon-unit.ts';
+import { machineHost, programsIn } from './machine-host.ts';
+import { RootDisk } from './root-disk.ts';
+
+const flags = {
+  ...flagGroup('Node', {
+    'node-name': textFlag({
+      placeholder: '<name>',
+      default: '',
+      help: "the Node that this machine is; default: the machine's host name",
+    }),
+    'root-mount': textFlag({
+      placeholder: '<directory>',
+      default: '/',
+      help: "where the machine's root directory is; files, units and kernel arguments are kept below it",
+    }),
+    'disruption-policy': textFlag({
+      placeholder: '<file>',
+      default: '',
+      help: 'YAML with files, units and sshkey: what happens after which change, in place of a drain and a reboot; default: built in',
+    }),
+    'reboot-command': textFlag({
+      placeholder: '<command>',
+      default: 'systemctl reboot',
+      help: 'reboots the machine, run in its root directory; none: somebody else does when the node says Rebooting',
+    }),
+    'boot-id-file': textFlag({
+      placeholder: '<file>',
+      default: '/proc/sys/kernel/random/boot_id',
+      help: 'holds what changes with every boot of the machine',
+    }),
+  }),
+} as const;
+
+/** The `machine-config-daemon` binary: one on each node. */
+export const machineConfigDaemon: BinaryDefinition<typeof flags> = {
+  name: 'machine-config-daemon',
+  version: '0.1.0',
+  description:
+    'Keeps the configuration of the machine it runs on: files, units, kernel arguments, and says how it goes.',
+  metricsPrefix: 'mcd_',
+  defaults: { port: 8798, concurrency: 1, controllers: [], leaderElect: false },
+  flags,
+  check: (given) =>
+    given['root-mount'].startsWith('/')
+      ? []
+      : [`--root-mount is ${JSON.stringify(given['root-mount'])}, must be an absolute path`],
+  units: async ({ control, target = control, targetRecorder, recorder, runtime, flags: given }) => {
+    const nodeName = given['node-name'] === '' ? hostname() : given['node-name'];
+    const root = given['root-mount'];
+    const informer = createInformer<Node>(target, nodes, { ...runtime, fieldSelector: `metadata.name=${nodeName}` });
+    const host = machineHost({
+      ...{ root, disk: new RootDisk(root), run: programsIn(root), bootIdFile: given['boot-id-file'] },
+      readFile: (path) => readFile(path, 'utf8'),
+      reboot: given['reboot-command'] === 'none' ? [] : given['reboot-command'].split(/\s+/),
+    });
+    const policy = await readPolicy(given['disruption-policy']);
+    return [
+      createDaemonUnit({
+        ...{ nodeName, root, host, policy, informer, runtime, nodeClient: target, configClient: control },
+        recorder: targetRecorder ?? recorder,
+      }),
+    ];
+  },
+};
+
+/** @throws ConfigError naming file, field and what it takes */
+export async function readPolicy(file: string): Promise<DisruptionPolicy> {
+  if (file === '') return DEFAULT_POLICY;
+  const say = (problem: string, cause?: unknown) =>
+    new ConfigError(`--disruption-policy ${file}: ${problem}`, cause === undefined ? undefined : { cause });
+  let raw: unknown;
+  try {
+    raw = parse(await readFile(file, 'utf8'));
+  } catch (error) {
+    throw say(error instanceof Error ? error.message : String(error), error);
+  }
+  const parsed = disruptionPolicySchema.safeParse(raw);
+  if (parsed.success) return withUserPolicy(parsed.data);
+  throw say(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
+}

@@ -1,0 +1,79 @@
+import type { EventRecorder, Informer, InformerRuntime, KubeClient, Node, Unit } from '@mcm/kube';
+import { nodes } from '@mcm/kube';
+import {
+  DaemonDriver,
+  type DaemonHost,
+  type DisruptionPolicy,
+  machineConfigs,
+  NodeDaemon,
+  wantedPaths,
+} from '@mcm/machine-config';
+import { DiskWatch } from './watch-disk.ts';
+
+/** What the daemon of this machine is made of. */
+export interface DaemonUnitOptions {
+  readonly nodeName: string;
+  readonly root: string;
+  readonly host: DaemonHost;
+  readonly policy: DisruptionPolicy;
+  /** The one Node. */
+  readonly informer: Informer<Node>;
+  readonly runtime: InformerRuntime;
+  /** The cluster of the Node. */
+  readonly nodeClient: KubeClient;
+  /** The cluster of the MachineConfigs. */
+  readonly configClient: KubeClient;
+  readonly recorder: EventRecorder;
+}
+
+/** The daemon as a unit of a binary: wakes with its Node and with the disk. */
+export function createDaemonUnit(options: DaemonUnitOptions): Unit {
+  const { nodeName, root, host, policy, informer, runtime, nodeClient, configClient, recorder } = options;
+  const { clock, random, log } = runtime;
+  const run = async (signal: AbortSignal): Promise<void> => {
+    const working = new Set<Promise<void>>();
+    const life = {
+      signal,
+      run: (work: () => Promise<void>) => {
+        const task = work()
+          .catch((error: unknown) => {
+            if (!signal.aborted) log.error('the daemon failed', { error });
+          })
+          .finally(() => working.delete(task));
+        working.add(task);
+      },
+      after: (ms: number, work: () => void) => clock.setTimeout(() => !signal.aborted && work(), ms),
+    };
+    const node = {
+      get: () => informer.store.get(nodeName),
+      wrote: (written: Node) => informer.recordWrite(written),
+    };
+    const daemon = new NodeDaemon({
+      ...{ nodeName, client: nodeClient, configs: configClient, node, host, clock, random, log, recorder, policy },
+      ended: () => signal.aborted,
+      onStored: (config) =>
+        void watch
+          .follow(wantedPaths(config))
+          .catch((error: unknown) => log.warn('the disk is not watched', { error })),
+    });
+    const driver = new DaemonDriver(daemon, life, random, (error) =>
+      log.warn('the API server did not take it, trying again', { error }),
+    );
+    const watch = new DiskWatch(root, clock, () => {
+      daemon.diskChanged();
+      driver.consider();
+    });
+    informer.onChange(() => driver.consider());
+    driver.consider();
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    watch.close();
+  };
+  const needs = [
+    { client: nodeClient, definition: nodes },
+    { client: configClient, definition: machineConfigs },
+  ];
+  return { name: 'daemon', needs, informers: [informer], run };
+}

@@ -1,0 +1,44 @@
+import { lstat, readlink } from 'node:fs/promises';
+import { join, posix } from 'node:path';
+
+/** As many links as Linux follows. */
+const MAX_LINKS = 40;
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+
+/**
+ * Where a path of the node is on this machine, with the links of its parents followed as the node would: one that is
+ * absolute starts at the root directory, and none leads out of it. The last part is not followed.
+ * @param root where the node's root directory is
+ * @param path absolute, as the node sees it
+ */
+export async function pathInRoot(root: string, path: string): Promise<string> {
+  const todo = posix
+    .normalize(path)
+    .split('/')
+    .filter((part) => part !== '');
+  let at: string[] = [];
+  for (let links = 0; todo.length > 0; ) {
+    const part = todo.shift() ?? '';
+    if (part === '..') at = at.slice(0, -1);
+    else at.push(part);
+    if (part === '..' || todo.length === 0) continue;
+    const target = await linkTarget(join(root, ...at));
+    if (target === undefined) continue;
+    links += 1;
+    if (links > MAX_LINKS) throw new Error(`too many links on the way to ${path}`);
+    at = target.startsWith('/') ? [] : at.slice(0, -1);
+    todo.unshift(...target.split('/').filter((one) => one !== '' && one !== '.'));
+  }
+  return join(root, ...at);
+}
+
+async function linkTarget(path: string): Promise<string | undefined> {
+  try {
+    return (await lstat(path)).isSymbolicLink() ? await readlink(path) : undefined;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+import { runBinary } from '@mcm/kube';
+import { machineConfigDaemon } from './binary.ts';
+
+process.exit(await runBinary(machineConfigDaemon));
