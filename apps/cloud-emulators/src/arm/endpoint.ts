@@ -172,9 +172,13 @@ export class ArmEndpoint implements Emulator {
     const { query, options } = graphBody.parse(JSON.parse(body));
     const rows = graphRows(query, this.#resources.seenByGraph());
     const { pageSize = Number.POSITIVE_INFINITY } = this.#options;
-    const from = Number(options?.$skipToken ?? 0);
-    const data = rows.slice(from, from + pageSize);
-    const next = from + pageSize < rows.length ? { $skipToken: String(from + pageSize) } : {};
+    // A page goes on after what was told last, also when others have come or gone meanwhile.
+    const after = options?.$skipToken === undefined ? '' : Buffer.from(options.$skipToken, 'base64url').toString();
+    const left = rows.filter(({ key }) => key > after);
+    const some = left.slice(0, pageSize);
+    const data = some.map(({ row }) => row);
+    const last = some.at(-1)?.key ?? '';
+    const next = some.length < left.length ? { $skipToken: Buffer.from(last).toString('base64url') } : {};
     return answer(200, {
       totalRecords: rows.length,
       count: data.length,

@@ -17,11 +17,14 @@ function has(text: string, term: string): boolean {
   return new RegExp(`(?<![a-z0-9])${escaped}(?![a-z0-9])`, 'i').test(text);
 }
 
-/** The rows of a query as the driver asks it: by types, resource group and the tags' names. */
-export function graphRows(
-  query: string,
-  resources: readonly ArmResource[],
-): readonly { readonly type: string; readonly name: string; readonly owner?: string }[] {
+/** A row, and where it stands among all that ever were. */
+export interface GraphRow {
+  readonly key: string;
+  readonly row: { readonly type: string; readonly name: string; readonly owner?: string };
+}
+
+/** The rows of a query as the driver asks it: by types, resource group and the tags’ names; oldest first. */
+export function graphRows(query: string, resources: readonly ArmResource[]): readonly GraphRow[] {
   const all = (pattern: string): string[] =>
     [...query.matchAll(new RegExp(`${pattern} ${TEXT}`, 'g'))].map(([, text = '']) => plain(text));
   const types = all('type =~').map((each) => each.toLowerCase());
@@ -37,9 +40,13 @@ export function graphRows(
         keys.every((key) => names.some((name) => has(name, key)))
       );
     })
-    .map(({ kind, name, body }) => ({
-      type: TYPES[kind],
-      name,
-      ...(projected === undefined ? {} : { owner: body.tags?.[plain(projected)] ?? '' }),
-    }));
+    .map(({ id, kind, name, body, createdAt }) => ({
+      key: `${String(createdAt).padStart(15, '0')} ${id.toLowerCase()}`,
+      row: {
+        type: TYPES[kind],
+        name,
+        ...(projected === undefined ? {} : { owner: body.tags?.[plain(projected)] ?? '' }),
+      },
+    }))
+    .toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }

@@ -79,7 +79,7 @@ export class Resources {
 
   told(resource: ArmResource): object {
     const { id, name, kind, body, state, vmId, attachedTo, privateIp } = resource;
-    const { osProfile, ...properties } = body.properties;
+    const { osProfile, ipConfigurations, ...properties } = body.properties;
     const { customData: _, ...shown } = osProfile ?? {};
     return {
       ...body,
@@ -93,7 +93,7 @@ export class Resources {
         ...(kind === 'virtualMachines' ? { vmId } : {}),
         ...(kind === 'disks' ? { diskState: attachedTo ? 'Attached' : 'Unattached' } : {}),
         ...(kind === 'networkInterfaces' && attachedTo ? { virtualMachine: { id: attachedTo } } : {}),
-        ...(privateIp ? { privateIPAddress: privateIp } : {}),
+        ...(ipConfigurations ? { ipConfigurations: ipConfigurations.map((each) => addressed(each, privateIp)) } : {}),
       },
       ...(kind === 'disks' && attachedTo ? { managedBy: attachedTo } : {}),
     };
@@ -323,3 +323,12 @@ const SOON_MS = 10_000;
 
 /** Operations that are over are told of so long. */
 const REMEMBERED_MS = 3_600_000;
+
+/** A NIC's addresses stand with its configurations. */
+const addressed = <T extends { readonly properties?: object }>(
+  configuration: T,
+  privateIPAddress: string | undefined,
+): T =>
+  privateIPAddress === undefined
+    ? configuration
+    : { ...configuration, properties: { ...configuration.properties, privateIPAddress } };

@@ -71,17 +71,29 @@ export function describeInstances(cloud: Ec2Endpoint, params: Params, rule?: Scr
   return page(cloud, hits, params.NextToken);
 }
 
-function page({ options }: Ec2Endpoint, hits: readonly CloudInstance[], token: string | undefined): readonly Element[] {
+const tokenOf = (ordinal: number): string => `token-${ordinal}`;
+
+function afterOf(token: string): number {
+  const [, ordinal] = /^token-(\d+)$/.exec(token) ?? [];
+  if (ordinal === undefined) throw new Ec2Error('InvalidNextToken', 'The token is invalid or has expired.');
+  return Number(ordinal);
+}
+
+/** A page goes on after what was told last, also when others have come or gone meanwhile. */
+function page(cloud: Ec2Endpoint, hits: readonly CloudInstance[], token: string | undefined): readonly Element[] {
+  const { options } = cloud;
   const size = options.pageSize ?? Number.POSITIVE_INFINITY;
-  const from = token === undefined ? 0 : Number(token.replace('token-', ''));
-  const some = hits.slice(from, from + size);
-  const next = from + size < hits.length ? `token-${from + size}` : undefined;
+  const after = token === undefined ? 0 : afterOf(token);
+  const left = hits.filter((each) => cloud.ordinalOf(each) > after);
+  const some = left.slice(0, size);
+  const last = some.at(-1);
+  const next = last && some.length < left.length ? tokenOf(cloud.ordinalOf(last)) : undefined;
   const reservations = Map.groupBy(some, ({ reservation, instanceId }) => reservation ?? `r-of-${instanceId}`);
   const one = ([reservationId, instances]: [string, readonly CloudInstance[]]) =>
     elements({ reservationId, instancesSet: items(instances, (each) => instanceElement(each)) });
   return elements({
     reservationSet: items([...reservations], one),
-    nextToken: options.repeatToken ? (token ?? `token-${size}`) : next,
+    nextToken: options.repeatToken ? (token ?? tokenOf(size)) : next,
   });
 }
 

@@ -106,13 +106,15 @@ export class Ec2Endpoint implements Emulator {
   readonly #met = new Map<ScriptRule, number>();
   script: readonly ScriptRule[];
   launches = 0;
+  readonly #ordinals = new WeakMap<CloudInstance, number>();
+  #ordinal = 0;
 
   constructor(options: Ec2EndpointOptions) {
     this.options = options;
     this.#kept = new Kept('ec2-instance', options.store);
     this.volumes = new Kept('ec2-volume', options.store);
     this.instances = [...structuredClone([...(options.instances ?? [])]), ...this.#kept.values()];
-    this.launches = this.#kept.size;
+    this.launches = Math.max(0, ...this.#kept.keys().map(numberOf));
     this.script = options.script ?? [];
     this.power = options.power ?? noPower;
     this.faults = new Faults(options.clock);
@@ -149,6 +151,12 @@ export class Ec2Endpoint implements Emulator {
     for (const each of this.instances) {
       if (each.state === 'pending' || each.state === 'running') this.powerOn(each, true);
     }
+  }
+
+  /** Where an instance stands among all that there ever were; those that came earlier have lower numbers. */
+  ordinalOf(instance: CloudInstance): number {
+    for (const each of this.instances) if (!this.#ordinals.has(each)) this.#ordinals.set(each, ++this.#ordinal);
+    return this.#ordinals.get(instance) ?? 0;
   }
 
   /** Writes what has changed of an instance down; forgets those that nobody needs to hear of any more. */
@@ -285,6 +293,9 @@ const TEMPORARY_KEYS: readonly Element[] = [
     }),
   ],
 ];
+
+/** The number in the id of an instance that was launched here; a later one’s is higher, also in another process. */
+const numberOf = (id: string): number => Number(/^i-0c0ffee(\d{10})$/.exec(id)?.[1] ?? 0);
 
 const XML = { 'content-type': 'text/xml;charset=UTF-8' };
 /** Requests that are remembered at most. */

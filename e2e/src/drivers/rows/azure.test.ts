@@ -521,7 +521,12 @@ describe('status and listing', () => {
     cloud.place(at.disk('vm-3-os-disk'), { tags: TAGS });
     cloud.place(at.vm('vm-4'), { tags: { other: '1' }, properties: {} });
     cloud.place(at.nic('vm-4-nic'), { tags: TAGS });
-    expect((await stage.list()).map(({ machineName }) => machineName)).toEqual(['vm-1', 'vm-2', 'vm-3', 'vm-4']);
+    expect((await stage.list()).map(({ machineName }) => machineName).toSorted()).toEqual([
+      'vm-1',
+      'vm-2',
+      'vm-3',
+      'vm-4',
+    ]);
   });
 
   test('Z50: tags of another cluster', async () => {

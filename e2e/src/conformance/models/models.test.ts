@@ -1,0 +1,301 @@
+import { ArmEndpoint, Ec2Endpoint, GceEndpoint } from '@mcm/cloud-emulators';
+import { seededRandom, type Transport, type TransportRequest, VirtualClock } from '@mcm/kube';
+import { createAwsDriver } from '@mcm/provider-aws';
+import { createAzureDriver } from '@mcm/provider-azure';
+import { createGcpDriver } from '@mcm/provider-gcp';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { AWS_VARIABLES, inAwsEnvironment } from '../../drivers/aws-environment.ts';
+import { Stage } from '../../drivers/rows/stage.ts';
+import { ec2Differences, parseXml } from './ec2-model.ts';
+import { differences, readModel } from './json-model.ts';
+
+/**
+ * What the emulators answer, and what the drivers send, is what the clouds' own libraries know: a field that a model does not
+ * have, or of another type, is told.
+ */
+
+let back: () => void;
+beforeAll(async () => {
+  back = await inAwsEnvironment();
+});
+afterAll(() => back());
+
+interface Exchange {
+  readonly request: TransportRequest;
+  readonly status: number;
+  readonly text: string;
+}
+
+const recording =
+  (seen: Exchange[], transport: Transport): Transport =>
+  async (request) => {
+    const answer = await transport(request);
+    const text = await answer.text();
+    seen.push({ request, status: answer.status, text });
+    return { ...answer, text: async () => text };
+  };
+
+/** Everything that a driver does with machines: births, looks, listings over pages, what its class refuses, deaths. */
+async function live(stage: Stage<never, never>): Promise<void> {
+  const ids = new Map<string, string>();
+  for (const name of ['m-1', 'm-2', 'm-3']) ids.set(name, (await stage.create({ name })).providerId);
+  for (const [name, providerID] of ids) {
+    await stage.initialize({ name, providerID }).catch(() => undefined); // where there is one
+    await stage.status({ name, providerID });
+  }
+  await stage.status({ name: 'nobody' }).catch(() => undefined); // what is not there is answered too
+  expect(await stage.list()).toHaveLength(3);
+  for (const [name, providerID] of ids) await stage.delete({ name, providerID });
+}
+
+const clock = (): VirtualClock => new VirtualClock({ quietTurns: 8 });
+const readFile = async (): Promise<undefined> => undefined;
+
+async function aws(): Promise<readonly Exchange[]> {
+  const time = clock();
+  const seen: Exchange[] = [];
+  const cloud = new Ec2Endpoint({ clock: time, pageSize: 2, shutdownMs: 30_000 });
+  const connect = () => recording(seen, cloud.transport);
+  const driver = createAwsDriver({
+    ...{ clock: time, random: seededRandom(1), connect },
+    environment: { variables: AWS_VARIABLES, readFile },
+  });
+  const spec = {
+    ...{ ami: 'ami-1', region: 'eu-north-1', machineType: 'm6i.large', iam: { name: 'nodes' } },
+    blockDevices: [{ ebs: { volumeSize: 42, volumeType: 'gp3' } }],
+    networkInterfaces: [{ subnetID: 'subnet-a', securityGroupIDs: ['sg-1'], ipv6PrefixCount: 1, deviceIndex: 0 }],
+    tags: { 'kubernetes.io/cluster/ours': '1', 'kubernetes.io/role/node': '<&>' },
+    srcAndDstChecksEnabled: false,
+  };
+  const secret = { providerAccessKeyId: 'AK', providerSecretAccessKey: 's', userData: '#cloud-config' };
+  await live(new Stage(time, driver, { provider: 'AWS', spec, secret }) as never);
+  return seen;
+}
+
+async function azure(): Promise<readonly Exchange[]> {
+  const time = clock();
+  const seen: Exchange[] = [];
+  const cloud = new ArmEndpoint({
+    clock: time,
+    pageSize: 2,
+    plans: { 'p:o:s:1': { name: 'n', publisher: 'p', product: 'o' } },
+  });
+  const connect = () => recording(seen, cloud.transport);
+  const driver = createAzureDriver({
+    ...{ clock: time, random: seededRandom(1), connect, readFile },
+    authorize: async () => 'Bearer test',
+    throwAwayKey: async () => 'ssh-rsa NOBODY',
+  });
+  const image = { urn: 'p:o:s:1' };
+  const spec = {
+    ...{ location: 'northeurope', resourceGroup: 'rg', subnetInfo: { vnetName: 'net', subnetName: 'nodes' } },
+    tags: { 'kubernetes.io-cluster-ours': '1', 'kubernetes.io-role-node': '1' },
+    properties: {
+      zone: 1,
+      hardwareProfile: { vmSize: 'Standard_D4s_v5' },
+      osProfile: {
+        adminUsername: 'core',
+        linuxConfiguration: { disablePasswordAuthentication: true, ssh: { publicKeys: { path: '/k' } } },
+      },
+      networkProfile: { acceleratedNetworking: true },
+      identityID: '/subscriptions/s/resourceGroups/r/providers/Microsoft.ManagedIdentity/userAssignedIdentities/i',
+      diagnosticsProfile: { enabled: true, storageURI: 'https://store.example' },
+      securityProfile: {
+        securityType: 'ConfidentialVM',
+        uefiSettings: { vtpmEnabled: true, secureBootEnabled: false },
+      },
+      capacityReservation: {
+        capacityReservationGroupID:
+          '/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/capacityReservationGroups/g',
+      },
+      storageProfile: {
+        imageReference: image,
+        diskControllerType: 'NVMe',
+        osDisk: {
+          ...{ createOption: 'FromImage', diskSizeGB: 50, caching: 'None' },
+          managedDisk: {
+            storageAccountType: 'Premium_LRS',
+            securityProfile: { securityEncryptionType: 'VMGuestStateOnly' },
+          },
+        },
+        dataDisks: [
+          { name: 'd', lun: 0, diskSizeGB: 20, storageAccountType: 'StandardSSD_LRS' },
+          { name: 'e', lun: 1, diskSizeGB: 20, storageAccountType: 'StandardSSD_LRS', imageRef: image },
+        ],
+      },
+    },
+  };
+  const secret = { clientID: 'c', clientSecret: 's', subscriptionID: 'sub', tenantID: 't', userData: '#cloud-config' };
+  await live(new Stage(time, driver, { provider: 'Azure', spec, secret }) as never);
+  return seen;
+}
+
+async function gcp(): Promise<readonly Exchange[]> {
+  const time = clock();
+  const seen: Exchange[] = [];
+  const cloud = new GceEndpoint({ clock: time, pageSize: 2 });
+  const connect = () => recording(seen, cloud.transport);
+  const driver = createGcpDriver({
+    ...{ clock: time, random: seededRandom(1), connect, readFile },
+    authorize: async () => 'Bearer test',
+  });
+  const spec = {
+    ...{ region: 'europe-north1', zone: 'europe-north1-b', machineType: 'n2-standard-4', description: 'nodes' },
+    ...{ canIpForward: true, deletionProtection: false, minCpuPlatform: 'Intel Ice Lake', labels: { a: 'b' } },
+    disks: [
+      {
+        ...{ boot: true, sizeGb: 42, type: 'pd-balanced', image: 'projects/p/global/images/i', labels: { name: 'x' } },
+        ...{ provisionedIops: 3_000, provisionedThroughput: 200, storagePool: 'pool' },
+        encryption: { kmsKeyName: 'key', kmsKeyServiceAccount: 'account' },
+      },
+      { type: 'SCRATCH', interface: 'NVME' },
+    ],
+    gpu: { acceleratorType: 'nvidia-tesla-t4', count: 1 },
+    metadata: [{ key: 'k', value: 'v' }],
+    networkInterfaces: [
+      {
+        network: 'net',
+        subnetwork: 'nodes',
+        stackType: 'IPV4_IPV6',
+        ipv6accessType: 'EXTERNAL',
+        ipCidrRange: '/24',
+        subnetworkRangeName: 'r',
+      },
+    ],
+    scheduling: { automaticRestart: false, onHostMaintenance: 'TERMINATE', preemptible: true },
+    serviceAccounts: [{ email: 'a@b', scopes: ['s'] }],
+    tags: ['kubernetes-io-cluster-ours', 'kubernetes-io-role-node'],
+    shieldedInstanceConfiguration: { integrityMonitoring: true, secureBoot: true, vtpm: true },
+    advancedMachineFeatures: { enableNestedVirtualization: true },
+  };
+  const secret = { serviceAccountJSON: JSON.stringify({ type: 'service_account', project_id: 'p' }), userData: 'x' };
+  const stage = new Stage(time, driver, { provider: 'GCP', spec, secret });
+  cloud.faults.order({ on: '^POST instances$', times: 1, failOperation: { code: 'QUOTA_EXCEEDED' } });
+  await stage.create().catch(() => undefined); // an operation that fails is answered too
+  await live(stage as never);
+  return seen;
+}
+
+test('what the EC2 emulator answers is what the SDK’s own schemas say', async () => {
+  const seen = await aws();
+  const actions = new Set<string>();
+  const found = seen.flatMap(({ request: { body = '' }, status, text }) => {
+    const action = new URLSearchParams(body).get('Action') ?? '';
+    if (status >= 300) return parseXml(text).name === 'Response' ? [] : [`${action}: an error is ${text}`];
+    actions.add(action);
+    return ec2Differences(action, parseXml(text));
+  });
+  expect([...new Set(found)]).toEqual([]);
+  expect([...actions].toSorted()).toEqual([
+    'AssignIpv6Addresses',
+    'DescribeImages',
+    'DescribeInstances',
+    'ModifyNetworkInterfaceAttribute',
+    'RunInstances',
+    'TerminateInstances',
+  ]);
+});
+
+const ARM_ERROR = {
+  error: { error: 'inner' },
+  inner: { code: 'string', message: 'string', target: 'string' },
+} as const;
+/** Of the REST reference, for no library tells them by a model. */
+const OPERATION = {
+  operation: {
+    ...{ id: 'string', name: 'string', status: 'string', startTime: 'string' },
+    error: 'inner',
+    endTime: 'string',
+  },
+  ...ARM_ERROR,
+} as const;
+const GRAPH = {
+  page: {
+    ...{ totalRecords: 'number', count: 'number', resultTruncated: 'string' },
+    data: ['row'],
+    facets: ['any'],
+    $skipToken: 'string',
+  },
+  row: { type: 'string', name: 'string', owner: 'string' },
+} as const;
+const AGREEMENT = {
+  agreement: { id: 'string', name: 'string', type: 'string', properties: 'terms' },
+  terms: { accepted: 'bool', signature: 'string', plan: 'string', publisher: 'string', product: 'string' },
+} as const;
+
+const ARM_TYPES: readonly (readonly [RegExp, Parameters<typeof differences>[0], string])[] = [
+  [/\/instanceView$/, readModel('azure-compute'), 'virtualMachineInstanceView'],
+  [/\/virtualMachines\/[^/]+$/, readModel('azure-compute'), 'virtualMachine'],
+  [/\/disks\/[^/]+$/, readModel('azure-compute'), 'disk'],
+  [/\/artifacttypes\/vmimage\//, readModel('azure-compute'), 'virtualMachineImage'],
+  [/\/networkInterfaces\/[^/]+$/, readModel('azure-network'), 'networkInterface'],
+  [/\/subnets\/[^/]+$/, readModel('azure-network'), 'subnet'],
+  [/\/operations\/[^/]+$/, OPERATION, 'operation'],
+  [/ResourceGraph\/resources$/, GRAPH, 'page'],
+  [/\/agreements\/current$/, AGREEMENT, 'agreement'],
+];
+
+test('what the ARM emulator answers, and what the driver sends, is what Azure’s own models say', async () => {
+  const met = new Set<string>();
+  const found = (await azure()).flatMap(({ request: { method, path, body }, status, text }) => {
+    const [at = ''] = path.split('?');
+    if (status >= 300) return text === '' ? [] : differences(ARM_ERROR, 'error', JSON.parse(text), `${method} error`);
+    const known = ARM_TYPES.find(([pattern]) => pattern.test(at));
+    if (!known) return text === '' ? [] : [`${method} ${at}: answers something`];
+    const [, model, type] = known;
+    met.add(type);
+    return [
+      ...(text === '' ? [] : differences(model, type, JSON.parse(text), `${method} ${type} answer`)),
+      ...(body && method === 'PUT' ? differences(model, type, JSON.parse(body), `${method} ${type} request`) : []),
+    ];
+  });
+  expect([...new Set(found)]).toEqual([]);
+  expect(met.size).toBe(ARM_TYPES.length - 1); // the instance view is looked at when a machine fails
+});
+
+const GCE_ERROR = {
+  error: { error: 'inner' },
+  inner: { code: 'number', message: 'string', errors: ['reason'] },
+  reason: { reason: 'string', message: 'string', domain: 'string' },
+} as const;
+const gce = readModel('gcp');
+
+test('what the Compute Engine emulator answers, and what the driver sends, is what Google’s own messages say', async () => {
+  const met = new Set<string>();
+  const found = (await gcp()).flatMap(({ request: { method, path, body }, status, text }) => {
+    const [at = ''] = path.split('?');
+    if (status >= 300) return differences(GCE_ERROR, 'error', JSON.parse(text), 'error');
+    const kind =
+      at.includes('/operations/') || method !== 'GET'
+        ? 'Operation'
+        : at.endsWith('/instances')
+          ? 'InstanceList'
+          : 'Instance';
+    met.add(kind);
+    return [
+      ...differences(gce, kind, JSON.parse(text), `${method} answer`),
+      ...(body ? differences(gce, 'Instance', JSON.parse(body), 'request') : []),
+    ];
+  });
+  expect([...new Set(found)]).toEqual([]);
+  expect([...met].toSorted()).toEqual(['InstanceList', 'Operation']);
+});
+
+test('a field that a model does not know, or of another type, is told', () => {
+  const odd = { name: 5, disks: [{ boot: 'yes', sise: 1 }], labels: { a: 1 }, id: 7 };
+  expect(differences(gce, 'Instance', odd)).toEqual([
+    '.name: 5 is no string',
+    '.disks[0].boot: "yes" is no bool',
+    '.disks[0].sise: is no field of AttachedDisk',
+    '.labels.a: 1 is no string',
+    '.id: 7 is no uint64',
+  ]);
+  const xml =
+    '<DescribeInstancesResponse xmlns="x"><requestId>r</requestId><reservationSet><item><reservationID>r</reservationID><instancesSet><item><instanceState><code>on</code></instanceState><ebsOptimized>maybe</ebsOptimized></item></instancesSet></item></reservationSet></DescribeInstancesResponse>';
+  expect(ec2Differences('DescribeInstances', parseXml(xml))).toEqual([
+    'DescribeInstances.reservationSet[0].reservationID: is no field of Reservation',
+    'DescribeInstances.reservationSet[0].instancesSet[0].instanceState.code: on is no simple type 1',
+    'DescribeInstances.reservationSet[0].instancesSet[0].ebsOptimized: maybe is no simple type 2',
+  ]);
+  expect(() => parseXml('<a><b></a>')).toThrow();
+});
