@@ -3,6 +3,7 @@ import { resourceQuotaController } from './admission/resource-quota.ts';
 import { certificateApprover } from './certificates/approve.ts';
 import { certificateCleaner } from './certificates/clean.ts';
 import { certificateSigner } from './certificates/sign.ts';
+import { flowSchemas } from './cluster/flow-schemas.ts';
 import { roleAggregation } from './cluster/role-aggregation.ts';
 import { bootstrapSigner, tokenCleaner } from './cluster/tokens.ts';
 import { disruption } from './disruption/index.ts';
@@ -52,6 +53,7 @@ const CONTROLLERS: readonly Controller[] = [
   tokenCleaner,
   bootstrapSigner,
   roleAggregation,
+  flowSchemas,
   nodeLifecycle,
   taintEviction,
   podGarbageCollector,

@@ -34,6 +34,7 @@ core.v1.ContainerRestartRuleOnExitCodes: ~values=set
 core.v1.ContainerStatus: allocatedResourcesStatus=name volumeMounts=mountPath
 core.v1.EphemeralContainer: env=name ports=containerPort,protocol volumeDevices=devicePath volumeMounts=mountPath
 core.v1.NamespaceStatus: conditions=type
+core.v1.NodeAllocatableResourceClaimStatus: ~containers=set
 core.v1.NodeSpec: podCIDRs=set
 core.v1.NodeStatus: addresses=type conditions=type
 core.v1.PersistentVolumeClaimStatus: conditions=type
@@ -48,6 +49,11 @@ core.v1.ServiceAccount: secrets=name
 core.v1.ServiceSpec: ports=port,protocol
 core.v1.ServiceStatus: conditions=type
 discovery.v1.Endpoint: ~addresses=set
+flowcontrol.v1.FlowSchemaStatus: conditions=type
+flowcontrol.v1.NonResourcePolicyRule: ~nonResourceURLs=set ~verbs=set
+flowcontrol.v1.PriorityLevelConfigurationStatus: conditions=type
+flowcontrol.v1.ResourcePolicyRule: ~apiGroups=set ~namespaces=set ~resources=set ~verbs=set
+networking.v1.ServiceCIDRStatus: conditions=type
 policy.v1.PodDisruptionBudgetStatus: conditions=type
 storage.v1.CSIDriverSpec: ~volumeLifecycleModes=set
 storage.v1.CSINodeSpec: drivers=name

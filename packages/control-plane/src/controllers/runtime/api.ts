@@ -122,9 +122,9 @@ export class Api {
   }
 
   /** Applies what the object says, and takes it from whoever had it. */
-  apply(resource: Resource, object: ApiObject, fieldManager: string): Promise<ApiObject> {
+  apply(resource: Resource, object: ApiObject, fieldManager: string, subresource?: string): Promise<ApiObject> {
     const { namespace, name } = object.metadata;
-    const path = `${pathOf(resource, { namespace, name })}?force=true&fieldManager=${encodeURIComponent(fieldManager)}`;
+    const path = `${pathOf(resource, { namespace, name, subresource })}?force=true&fieldManager=${encodeURIComponent(fieldManager)}`;
     return this.call(path, 'PATCH', object, 'application/apply-patch+yaml');
   }
 

@@ -37,3 +37,5 @@ export const CSI_DRIVERS = define('storage.k8s.io', 'csidrivers', false);
 export const CUSTOM_RESOURCE_DEFINITIONS = define('apiextensions.k8s.io', 'customresourcedefinitions', false);
 export const CLUSTER_ROLES = define('rbac.authorization.k8s.io', 'clusterroles', false);
 export const CERTIFICATE_REQUESTS = define('certificates.k8s.io', 'certificatesigningrequests', false);
+export const FLOW_SCHEMAS = define('flowcontrol.apiserver.k8s.io', 'flowschemas', false);
+export const PRIORITY_LEVELS = define('flowcontrol.apiserver.k8s.io', 'prioritylevelconfigurations', false);
