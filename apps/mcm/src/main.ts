@@ -4,6 +4,7 @@ import { KubeError, type Random, realClock } from '@mcm/kube';
 import { Command } from 'commander';
 import { addCloudCommands } from './cloud-commands.ts';
 import { addClusterCommands } from './cluster-commands.ts';
+import { addConfigCommands } from './config/commands.ts';
 import { down } from './down.ts';
 import { UserError } from './errors.ts';
 import { addProviderCommands } from './provider/new.ts';
@@ -99,6 +100,7 @@ addCloudCommands(program, say);
 addClusterCommands(program, { say, random, signal: untilSignal });
 
 addProviderCommands(program, say);
+addConfigCommands(program, say);
 
 program
   .command('version')

@@ -25,6 +25,7 @@ export * from './ignition/index.ts';
 export * from './kinds/index.ts';
 export * from './kubelet/index.ts';
 export * from './node-config/index.ts';
+export * from './offline/index.ts';
 export { createUpdateController, type UpdateControllerOptions } from './pool/controller.ts';
 export * from './pool/index.ts';
 export { createRenderController, type RenderControllerOptions } from './render/controller.ts';

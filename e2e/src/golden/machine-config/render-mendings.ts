@@ -162,7 +162,16 @@ function withoutForced(value: unknown): unknown {
   return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, withoutForced(field)]));
 }
 
+const REFUSED = /MachineConfig [\w.-]+: /g;
+
+/** A refused MachineConfig is named. */
+const refusedIsNamed: Mending = ({ fn }, { expected, actual }) => {
+  if (!fn.startsWith('render')) return { expected, actual };
+  return { expected, actual: JSON.parse(JSON.stringify(actual).replace(REFUSED, '')) };
+};
+
 export const renderMendings: readonly Mending[] = [
+  refusedIsNamed,
   ...[onlyErrors, withoutBytes, exactNumbersOnly, reasonsOnly, blame, extensionsAlways, withoutForcedOverwrite],
   ...[sizeHint, refusedConfigs, keyOrder, labelChanges, templatesWithoutForcedOverwrite],
 ];

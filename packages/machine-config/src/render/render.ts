@@ -51,10 +51,20 @@ export function renderPool(input: RenderInput): Rendered {
   const { pool, controllerConfig, configs, identity } = input;
   if (configs.length === 0) throw new RenderError(`couldn't find any MachineConfigs for pool: ${pool.metadata.name}`);
   checkVersions(controllerConfig, configs, identity);
-  for (const { spec = {} } of configs) validateMachineConfigSpec(spec);
+  for (const config of configs) validateNamed(config);
   const rendered = assemble(input, configs);
   checkReconcilable(input, rendered);
   return rendered;
+}
+
+/** The original says what is wrong, but not with which MachineConfig. */
+function validateNamed({ metadata, spec = {} }: MachineConfig): void {
+  try {
+    validateMachineConfigSpec(spec);
+  } catch (error) {
+    if (!isRenderFailure(error)) throw error;
+    throw new RenderError(`MachineConfig ${metadata.name}: ${error.message}`, { cause: error });
+  }
 }
 
 /** An upgrade is half way as long as not everything is from one version: wait for the rest. */

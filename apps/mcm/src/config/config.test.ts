@@ -1,0 +1,72 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { addConfigCommands } from './commands.ts';
+import { problemsOf, renderPaths } from './offline.ts';
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'config-'));
+});
+afterEach(async () => {
+  process.exitCode = undefined;
+  await rm(directory, { recursive: true });
+});
+
+const put = (name: string, text: string) => writeFile(join(directory, name), text);
+const FILE = (text: string) => `apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfig
+metadata:
+  name: 50-motd
+  labels: { machineconfiguration.openshift.io/role: worker }
+spec:
+  config:
+    ignition: { version: 3.5.0 }
+    storage: { files: [{ path: /etc/motd, mode: 420, contents: { source: "data:,${text}" } }] }
+`;
+
+async function run(...argv: string[]): Promise<{ lines: readonly string[]; code: typeof process.exitCode }> {
+  const lines: string[] = [];
+  const program = new Command('mcm').exitOverride();
+  addConfigCommands(program, (line) => lines.push(...line.split('\n')));
+  await program.parseAsync(['node', 'mcm', 'config', ...argv]);
+  return { lines, code: process.exitCode };
+}
+
+test('a directory of YAML is rendered with the templates that come with the controller', async () => {
+  await put('a.yaml', FILE('hello'));
+  await put('notes.txt', 'not read');
+  const { lines } = await run('render', directory, '--pool', 'worker');
+  expect(lines[0]).toBe('# Made of 00-worker, 01-worker-container-runtime, 01-worker-kubelet, 50-motd');
+  expect(lines.join('\n')).toMatch(/name: rendered-worker-[0-9a-f]{32}/);
+  expect(lines.join('\n')).toContain('path: /etc/kubernetes/kubelet.conf');
+});
+
+test('what changes between two directories is shown, and the exit code says whether anything does', async () => {
+  await put('old.yaml', FILE('hello'));
+  await put('new.yaml', FILE('bye'));
+  const [old, now] = [join(directory, 'old.yaml'), join(directory, 'new.yaml')];
+  expect(await run('diff', old, '--against', old)).toEqual({ lines: [], code: 0 });
+  expect(await run('diff', now, '--against', old)).toEqual({
+    lines: ['pool worker', '  ~ file /etc/motd', '        mode 0644', '      - hello', '      + bye'],
+    code: 1,
+  });
+  await put('bad.yaml', FILE('x').replace('420', '9999'));
+  expect((await run('diff', join(directory, 'bad.yaml'), '--against', old)).code).toBe(2);
+});
+
+test('what cannot be read is named', async () => {
+  await put('bad.yaml', 'a: [');
+  await expect(renderPaths({ paths: [directory] })).rejects.toThrow(`${directory}/bad.yaml`);
+  await expect(renderPaths({ paths: [join(directory, 'nowhere')] })).rejects.toThrow('nowhere is not there');
+  await put('bad.yaml', 'just text');
+  await expect(renderPaths({ paths: [directory] })).rejects.toThrow('no object of Kubernetes');
+  await put('bad.yaml', FILE('x'));
+  await expect(renderPaths({ paths: [directory], pool: 'infra' })).rejects.toThrow('there is no pool infra');
+  await put('bad.yaml', FILE('x').replace('420', '99999'));
+  expect(problemsOf(await renderPaths({ paths: [directory] }))).toMatchObject([
+    expect.stringContaining('pool worker: '),
+  ]);
+});

@@ -1,0 +1,67 @@
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import { configParts } from './lines.ts';
+
+/** Lines around a change that are shown. */
+const CONTEXT = 3;
+
+interface Line {
+  readonly sign: ' ' | '-' | '+';
+  readonly text: string;
+}
+
+/** The shortest way from one list of lines to another, by their longest common subsequence. */
+function compare(old: readonly string[], now: readonly string[]): readonly Line[] {
+  const width = now.length + 1;
+  const common = new Uint32Array((old.length + 1) * width);
+  const at = (i: number, j: number): number => common[i * width + j] ?? 0;
+  for (let i = old.length - 1; i >= 0; i -= 1) {
+    for (let j = now.length - 1; j >= 0; j -= 1) {
+      common[i * width + j] = old[i] === now[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+    }
+  }
+  const lines: Line[] = [];
+  let [i, j] = [0, 0];
+  while (i < old.length || j < now.length) {
+    if (i < old.length && j < now.length && old[i] === now[j]) {
+      lines.push({ sign: ' ', text: old[i] ?? '' });
+      [i, j] = [i + 1, j + 1];
+    } else if (j >= now.length || (i < old.length && at(i + 1, j) >= at(i, j + 1))) {
+      lines.push({ sign: '-', text: old[i] ?? '' });
+      i += 1;
+    } else {
+      lines.push({ sign: '+', text: now[j] ?? '' });
+      j += 1;
+    }
+  }
+  return lines;
+}
+
+/** Files of so many lines are compared as a whole: the table of a comparison would not fit. */
+const MOST = 4000;
+
+function changesOf(old: readonly string[], now: readonly string[]): readonly string[] {
+  if (old.length > MOST || now.length > MOST) return [`- (${old.length} lines)`, `+ (${now.length} lines)`];
+  const lines = compare(old, now);
+  const near = lines.map((_, index) =>
+    lines.slice(Math.max(0, index - CONTEXT), index + CONTEXT + 1).some(({ sign }) => sign !== ' '),
+  );
+  return lines.flatMap(({ sign, text }, index) => {
+    if (near[index]) return [`${sign} ${text}`];
+    return index > 0 && near[index - 1] ? ['  ...'] : [];
+  });
+}
+
+/**
+ * What changes on a node that goes from one MachineConfig to another, as lines; empty if nothing does.
+ * @param old absent: the node has none yet
+ */
+export function diffMachineConfigs(old: MachineConfig | undefined, now: MachineConfig | undefined): readonly string[] {
+  const [before, after] = [old, now].map((config) => (config ? configParts(config) : new Map<string, string[]>()));
+  const names = [...new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])].toSorted();
+  return names.flatMap((name) => {
+    const [was, is] = [before?.get(name), after?.get(name)];
+    if (was && is && was.join('\n') === is.join('\n')) return [];
+    const sign = was ? (is ? '~' : '-') : '+';
+    return [`${sign} ${name}`, ...changesOf(was ?? [], is ?? []).map((line) => `    ${line}`)];
+  });
+}

@@ -1,0 +1,185 @@
+import type { KubeObject, Secret } from '@mcm/kube';
+import * as z from 'zod';
+import { ConfigAnnotations } from '../constants/annotations.ts';
+import { TemplateConditions } from '../constants/conditions.ts';
+import { ConfigLabels } from '../constants/labels.ts';
+import { CONTROLLER_CONFIG_NAME, MASTER_POOL, WORKER_POOL } from '../constants/names.ts';
+import { API_VERSION } from '../group.ts';
+import { type ContainerRuntimeConfig, containerRuntimeConfigSchema } from '../kinds/container-runtime-config.ts';
+import { type ControllerConfig, controllerConfigSchema } from '../kinds/controller-config.ts';
+import { type KubeletConfig, kubeletConfigSchema } from '../kinds/kubelet-config.ts';
+import { type MachineConfig, machineConfigSchema } from '../kinds/machine-config.ts';
+import { type MachineConfigPool, machineConfigPoolSchema } from '../kinds/machine-config-pool.ts';
+import { KUBELET_KIND } from '../kubelet/kind.ts';
+import { type TlsProfile, tlsSettings } from '../kubelet/tls.ts';
+import { NodeConfigError } from '../node-config/error.ts';
+import type { NodeConfig, NodeConfigKind } from '../node-config/kind.ts';
+import { selecting } from '../node-config/names.ts';
+import { planNodeConfig } from '../node-config/plan.ts';
+import { byName } from '../render/order.ts';
+import { type ControllerIdentity, checkSize, renderPool } from '../render/render.ts';
+import { selectMachineConfigs, selectsAll } from '../render/select.ts';
+import { isRenderFailure } from '../render/validate.ts';
+import { RUNTIME_KIND } from '../runtime/kind.ts';
+import { TemplateError } from '../templates/engine.ts';
+import { generateMachineConfigs } from '../templates/generate.ts';
+import { pullSecretOf } from '../templates/pull-secret.ts';
+import type { TemplateTree } from '../templates/tree.ts';
+
+/** What is rendered without a cluster. */
+export interface OfflineInput {
+  /** MachineConfigs, pools, a ControllerConfig, KubeletConfigs, ContainerRuntimeConfigs and Secrets; others are left out. */
+  readonly objects: readonly KubeObject[];
+  readonly tree: TemplateTree;
+  readonly tlsProfile?: TlsProfile;
+}
+
+/** What came of a pool. */
+export interface OfflinePool {
+  readonly name: string;
+  readonly machineConfig?: MachineConfig;
+  /** Names of what went in, in merge order. */
+  readonly sources: readonly string[];
+  /** Why there is no MachineConfig. */
+  readonly problem?: string;
+}
+
+/** What came of everything. */
+export interface OfflineResult {
+  readonly pools: readonly OfflinePool[];
+  /** What is wrong with objects, each with kind, name and field. */
+  readonly problems: readonly string[];
+}
+
+/** Nothing is stored, so nothing can be of another version. */
+const IDENTITY: ControllerIdentity = { version: 'offline', hash: 'offline' };
+
+const builtIn = (name: string): MachineConfigPool =>
+  ({
+    ...{ apiVersion: API_VERSION, kind: 'MachineConfigPool' },
+    metadata: { name, uid: name, labels: { [`${ConfigLabels.PoolPrefix}${name}`]: '' } },
+    spec: { machineConfigSelector: { matchLabels: { [ConfigLabels.Role]: name } } },
+  }) as unknown as MachineConfigPool;
+
+/** Renders pools as the controllers would, from objects alone. Pure: the order of the objects changes nothing. */
+export function renderOffline({ objects, tree, tlsProfile = { type: 'Intermediate' } }: OfflineInput): OfflineResult {
+  const problems: string[] = [];
+  const given = read(objects, problems);
+  const controllerConfig = completed(given.controllerConfigs[0]);
+  const pools = given.pools.length > 0 ? byName(given.pools) : [MASTER_POOL, WORKER_POOL].map(builtIn);
+  const configs = [...given.machineConfigs];
+  const attempt = (work: () => void): void => {
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof TemplateError || error instanceof NodeConfigError)) throw error;
+      problems.push(error.message);
+    }
+  };
+  attempt(() => {
+    const secret = (namespace: string, name: string) =>
+      given.secrets.find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
+    const pullSecret = pullSecretOf(controllerConfig, secret);
+    const input = {
+      tree,
+      controllerConfig,
+      ...tlsSettings(tlsProfile),
+      ...(pullSecret !== undefined && { pullSecret }),
+    };
+    configs.push(...generateMachineConfigs(input, IDENTITY.hash));
+  });
+  const make = <T extends NodeConfig>(kind: NodeConfigKind<T>, stored: readonly T[]) => {
+    attempt(() => checkOnePerPool(kind, stored, pools));
+    for (const config of byName(stored)) {
+      const cluster = { featureGates: {}, tlsProfile };
+      const snapshot = { config, stored: [config], pools, machineConfigs: [], controllerConfig, tree, cluster };
+      const plan = planNodeConfig(kind, { ...snapshot, hash: IDENTITY.hash });
+      if (plan.error !== undefined) problems.push(`${kind.kind} ${config.metadata.name}: ${plan.error}`);
+      configs.push(...plan.create);
+    }
+  };
+  make(KUBELET_KIND, given.kubeletConfigs);
+  make(RUNTIME_KIND, given.runtimeConfigs);
+  return { pools: pools.map((pool) => render(pool, controllerConfig, configs)), problems };
+}
+
+function render(
+  pool: MachineConfigPool,
+  controllerConfig: ControllerConfig,
+  configs: readonly MachineConfig[],
+): OfflinePool {
+  const { name } = pool.metadata;
+  if (selectsAll(pool))
+    return { name, sources: [], problem: 'spec.machineConfigSelector is empty and would select all' };
+  const selected = selectMachineConfigs(pool, byName(configs));
+  if (selected.length === 0)
+    return { name, sources: [], problem: 'spec.machineConfigSelector selects no MachineConfig' };
+  try {
+    const { machineConfig, sources } = renderPool({ pool, controllerConfig, configs: selected, identity: IDENTITY });
+    checkSize(machineConfig);
+    return { name, machineConfig, sources: sources.map(({ metadata }) => metadata.name) };
+  } catch (error) {
+    if (!isRenderFailure(error)) throw error;
+    return { name, sources: selected.map(({ metadata }) => metadata.name), problem: error.message };
+  }
+}
+
+/** Without a cluster nothing says which of two came last and wins. */
+function checkOnePerPool<T extends NodeConfig>(
+  { kind }: NodeConfigKind<T>,
+  stored: readonly T[],
+  pools: readonly MachineConfigPool[],
+): void {
+  for (const pool of pools) {
+    const names = selecting(pool, stored).map(({ metadata }) => metadata.name);
+    if (names.length < 2) continue;
+    throw new NodeConfigError(
+      `pool ${pool.metadata.name} is selected by more than one ${kind}: ${names.toSorted().join(', ')}. ` +
+        'In a cluster the newest one wins; here nothing says which that is: leave one',
+    );
+  }
+}
+
+/** As the TemplateController leaves it when it is done. */
+function completed(given: ControllerConfig | undefined): ControllerConfig {
+  const config =
+    given ?? ({ metadata: { name: CONTROLLER_CONFIG_NAME }, spec: { platform: 'none' } } as ControllerConfig);
+  const annotations = { ...config.metadata.annotations, [ConfigAnnotations.GeneratedByVersion]: IDENTITY.version };
+  const conditions = [{ type: TemplateConditions.Completed, status: 'True' as const }];
+  const metadata = { ...config.metadata, annotations, generation: 1 };
+  return { ...config, metadata, status: { observedGeneration: 1, conditions } };
+}
+
+interface Given {
+  readonly machineConfigs: readonly MachineConfig[];
+  readonly pools: readonly MachineConfigPool[];
+  readonly controllerConfigs: readonly ControllerConfig[];
+  readonly kubeletConfigs: readonly KubeletConfig[];
+  readonly runtimeConfigs: readonly ContainerRuntimeConfig[];
+  readonly secrets: readonly Secret[];
+}
+
+function read(objects: readonly KubeObject[], problems: string[]): Given {
+  const of = <T extends KubeObject>(kind: string, schema: z.ZodType): readonly T[] =>
+    objects.flatMap((object) => {
+      if (object.kind !== kind || object.apiVersion !== API_VERSION) return [];
+      const parsed = schema.safeParse({
+        ...object,
+        metadata: { ...object.metadata, uid: object.metadata.uid || object.metadata.name },
+      });
+      if (parsed.success) return [parsed.data as T];
+      problems.push(`${kind} ${object.metadata.name}: ${z.prettifyError(parsed.error)}`);
+      return [];
+    });
+  return {
+    // What is rendered or generated is made anew.
+    machineConfigs: of<MachineConfig>('MachineConfig', machineConfigSchema).filter(
+      ({ metadata }) => !metadata.annotations?.[ConfigAnnotations.GeneratedByControllerVersion],
+    ),
+    pools: of<MachineConfigPool>('MachineConfigPool', machineConfigPoolSchema),
+    controllerConfigs: of<ControllerConfig>('ControllerConfig', controllerConfigSchema),
+    kubeletConfigs: of<KubeletConfig>('KubeletConfig', kubeletConfigSchema),
+    runtimeConfigs: of<ContainerRuntimeConfig>('ContainerRuntimeConfig', containerRuntimeConfigSchema),
+    secrets: objects.filter((object): object is Secret => object.kind === 'Secret'),
+  };
+}
