@@ -109,6 +109,17 @@ describe('room for volumes beside a node', () => {
   });
 });
 
+test('what a node of another zone counts is not taken off the room of this one', () => {
+  const c = cluster();
+  const leaving = c.add('n-0', 25);
+  c.add('n-1', 3);
+  // Its limit was noted in the zone that it was in before.
+  const moved = { ...leaving, metadata: { ...leaving.metadata, labels: { [Labels.Zone]: 'b' } } };
+  expect(c.limits.roomBeside(leaving, DRIVER)).toBe(3);
+  c.add('n-9', 7, 'b');
+  expect(c.limits.roomBeside(moved, DRIVER)).toBe(7);
+});
+
 const PODS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => withVolume(name));
 const FAST = { graceMs: 5_000, detachMs: 5_000, attachMs: 10_000 };
 

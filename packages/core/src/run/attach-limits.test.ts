@@ -16,7 +16,11 @@ const DRIVER = 'local.csi';
 const NAMES = ['db-0', 'db-1', 'db-2', 'db-3'];
 
 /** Two machines; four pods with a volume each on the first; the second's driver attaches so many volumes. */
-async function started(count: number | undefined, wrap?: (transport: Transport) => Transport): Promise<Rig> {
+async function started(
+  count: number | undefined,
+  wrap?: (transport: Transport) => Transport,
+  names: readonly string[] = NAMES,
+): Promise<Rig> {
   const rig = await startRig({ controller: { volumeWindow: 5 }, ...(wrap ? { wrap } : {}) });
   for (const name of ['m-0', 'm-1']) await rig.createMachine(name);
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
@@ -25,7 +29,7 @@ async function started(count: number | undefined, wrap?: (transport: Transport) 
     const driver = { name: DRIVER, nodeID: name, topologyKeys: [], ...(count ? { allocatable: { count } } : {}) };
     await admin.resource(csiNodes).create({ metadata: { name }, spec: { drivers: [driver] } });
   }
-  for (const name of NAMES) {
+  for (const name of names) {
     const csi = { driver: DRIVER, volumeHandle: name };
     const spec = { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' }, csi };
     await admin.resource(persistentVolumes).create({ metadata: { name: `pv-${name}` }, spec });
@@ -92,4 +96,41 @@ test('where CSINodes may not be read the drain goes on without limits', async ()
   await rig.until(async () => (await leaving(rig)).length > 0, 5_000);
   await moved(rig, 'db-0');
   expect(await leaving(rig)).toEqual(['db-1', 'db-2']);
+});
+
+/** Moves whatever is on its way, all at once, until nothing is left; the most that was on its way and the rounds it took. */
+async function untilEmpty(rig: Rig): Promise<{ readonly most: number; readonly rounds: number }> {
+  let most = 0;
+  for (let rounds = 0; rounds < 60; rounds++) {
+    const names = await leaving(rig);
+    if (names.length === 0 && (await rig.machine('m-0')) === undefined) return { most, rounds };
+    most = Math.max(most, names.length);
+    for (const name of names) {
+      await rig.admin.resource(pods, NAMESPACE).delete(name, { gracePeriodSeconds: 0 });
+      await rig.admin.resource(volumeAttachments).delete(`${name}-m-0`);
+      await attach(rig, name, 'm-1');
+    }
+    await rig.clock.advance(5_000);
+  }
+  throw new Error('the drain never ended');
+}
+
+const TWENTY_TWO = Array.from({ length: 22 }, (_, i) => `db-${String(i).padStart(2, '0')}`);
+
+test('a node with twenty-two pods with volumes is emptied as far as the window goes, and no volume is told of in vain', async () => {
+  const rig = await started(undefined, undefined, TWENTY_TWO);
+  await rig.until(async () => (await leaving(rig)).length > 0, 5_000);
+  const { most, rounds } = await untilEmpty(rig);
+  expect(most).toBe(5);
+  expect(rounds).toBeLessThan(12);
+  expect(await rig.podNames()).toEqual([]);
+  expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['m-1']);
+});
+
+test('a node with twenty-two pods with volumes and room for so few elsewhere: never more on their way than there is room', async () => {
+  const rig = await started(3, undefined, TWENTY_TWO);
+  await rig.until(async () => (await leaving(rig)).length > 0, 5_000);
+  const { most } = await untilEmpty(rig);
+  expect(most).toBeLessThanOrEqual(3);
+  expect(await rig.podNames()).toEqual([]);
 });

@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { absentTests, namedTests } from './named-tests.ts';
+import { ROOT } from './sources.ts';
+
+const text = readFileSync(join(ROOT, 'docs/rules-machines.md'), 'utf8');
+
+test('every test that is named is there, and no rule is without one', () => {
+  expect(absentTests(namedTests(text))).toEqual([]);
+  const rows = text.split('\n').filter((line) => /^\| (?!Rule|-)/.test(line));
+  expect(rows.length).toBeGreaterThan(100);
+  expect(rows.filter((row) => !row.includes(' › '))).toEqual([]);
+});
