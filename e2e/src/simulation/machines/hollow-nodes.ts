@@ -15,7 +15,7 @@ import { CSI_DRIVER } from './apps.ts';
 import type { Eyes } from './eyes.ts';
 
 /** How long a silent node counts as ready: what the node lifecycle controller allows. */
-const LOST_AFTER_MS = 40_000;
+const LOST_AFTER_MS = 50_000;
 const READY_AFTER_MS = 500;
 const REGISTER_AGAIN_MS = 1_000;
 

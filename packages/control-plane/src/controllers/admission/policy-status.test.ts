@@ -30,6 +30,7 @@ test('each kind complains for itself, and messages are read too', () => {
   expect(others).toEqual([]);
   expect(warning?.['fieldRef']).toBe('spec.validations[0].messageExpression');
   expect(String(warning?.['warning']).match(/Kind=\w+/g)).toEqual(['Kind=Deployment', 'Kind=ReplicaSet']);
+  expect(String(warning?.['warning'])).toMatch(/\^\n\napps\/v1, Kind=ReplicaSet/);
 });
 
 test('what is named by a wildcard is not checked', () => {

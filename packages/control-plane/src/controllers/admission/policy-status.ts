@@ -57,18 +57,21 @@ function expressionsOf(policy: ApiObject): [field: string, expression: string][]
 export function typeWarnings(policy: ApiObject, kinds: readonly KindDefinition[]): Plain[] {
   const about = kindsOf(policy, kinds).map((kind) => ({ kind, declarations: declarationsFor(kind) }));
   return expressionsOf(policy).flatMap(([fieldRef, expression]) => {
-    let warning = '';
-    for (const { kind, declarations } of about) {
+    const warnings = about.flatMap(({ kind, declarations }) => {
       try {
         compileCel(expression, declarations);
+        return [];
       } catch (error) {
         if (!(error instanceof CelCompileError)) throw error;
-        warning += `${apiVersionOf(kind)}, Kind=${kind.kind}: ${error.message}\n`;
+        return [`${apiVersionOf(kind)}, Kind=${kind.kind}: ${error.message}\n`];
       }
-    }
-    return warning === '' ? [] : [{ fieldRef, warning }];
+    });
+    return warnings.length === 0 ? [] : [{ fieldRef, warning: warnings.join('\n') }];
   });
 }
+
+const NAME = 'validatingadmissionpolicy-status';
+const API_VERSION = 'admissionregistration.k8s.io/v1';
 
 function setup({ api, informer, queue }: ControllerContext): void {
   const policies = informer(POLICIES);
@@ -76,13 +79,14 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const work = queue(async (name) => {
     const policy = policies.get(name);
     if (policy === undefined) return;
-    const { generation, resourceVersion } = policy.metadata;
+    const { generation } = policy.metadata;
     if (number(look(policy, 'status'), 'observedGeneration') === generation) return;
     const kinds = [...builtinKinds, ...[...definitions.all()].flatMap(kindsOfCrd)];
     const expressionWarnings = typeWarnings(policy, kinds);
     const typeChecking = expressionWarnings.length === 0 ? {} : { expressionWarnings };
-    const patch = { metadata: { resourceVersion }, status: { observedGeneration: generation, typeChecking } };
-    await allowing(api.patch(POLICIES, { name, subresource: 'status' }, patch), 404, 409);
+    const status = { observedGeneration: generation, typeChecking };
+    const applied = { apiVersion: API_VERSION, kind: 'ValidatingAdmissionPolicy', metadata: { name }, status };
+    await allowing(api.apply(POLICIES, applied, NAME, 'status'), 404);
   });
   policies.onChange(({ type, object }) => {
     if (type !== 'deleted') work.add(object.metadata.name ?? '');
@@ -93,4 +97,4 @@ function setup({ api, informer, queue }: ControllerContext): void {
  * Tells in the status of policies what does not fit the types that they are about.
  * @see kubernetes pkg/controller/validatingadmissionpolicystatus
  */
-export const policyStatus: Controller = { name: 'validatingadmissionpolicy-status', setup };
+export const policyStatus: Controller = { name: NAME, setup };

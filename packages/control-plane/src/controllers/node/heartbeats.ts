@@ -1,5 +1,5 @@
 /** Without a sign of life for this long a node counts as lost (`--node-monitor-grace-period`). */
-export const GRACE_MS = 40_000;
+export const GRACE_MS = 50_000;
 /** A node that has never reported gets a little longer (`--node-startup-grace-period`). */
 export const STARTUP_GRACE_MS = 60_000;
 
