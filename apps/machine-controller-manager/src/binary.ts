@@ -1,3 +1,4 @@
+import { crds } from '@mcm/api';
 import { checkSafeguardFlags, safeguardFlags, safeguardsOf } from '@mcm/core';
 import {
   type BinaryDefinition,
@@ -77,6 +78,7 @@ export const machineControllerManager: BinaryDefinition<typeof flags> = {
   metricsPrefix: 'mcm_',
   defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency, controllers: CONTROLLERS },
   flags,
+  crds,
   check: checkSafeguardFlags,
   serve: ({ flags: given, namespace, control, clock, random, log }) =>
     serveWebhooks(

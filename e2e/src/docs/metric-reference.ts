@@ -1,5 +1,13 @@
 import { registerDriverMetrics, registerMachineMetrics, registerManagerMetrics } from '@mcm/core';
-import { createMetrics, type Metrics, ObserveLedger, silentLogger, VirtualClock, watchProcess } from '@mcm/kube';
+import {
+  createMetrics,
+  type Metrics,
+  ObserveLedger,
+  registerWarningMetrics,
+  silentLogger,
+  VirtualClock,
+  watchProcess,
+} from '@mcm/kube';
 import { GENERATED, table } from './markdown.ts';
 
 const store = { list: () => [], get: () => undefined, byIndex: () => [], countByIndex: () => 0, size: 0 };
@@ -11,6 +19,7 @@ function library(): Metrics {
   metrics.requests('host');
   metrics.caches(() => new Map());
   watchProcess(metrics.meters)();
+  registerWarningMetrics({ clock: new VirtualClock(), log: silentLogger, meters: metrics.meters });
   new ObserveLedger({ clock: new VirtualClock(), log: silentLogger, meters: metrics.meters });
   return metrics;
 }

@@ -74,6 +74,7 @@ export type { Phase, PhaseState, PhaseStatus, Stop } from './run/phase.ts';
 export { type BinaryContext, type BinaryDefinition, runBinary } from './run/run-binary.ts';
 export { type PlainAnswer, type PlainRequest, startTlsServer, type TlsServer } from './run/tls-server.ts';
 export { type Need, type Unit, UnitRunner, type UnitRunnerOptions } from './run/units.ts';
+export { type ExpectedCrd, registerWarningMetrics } from './run/warnings/index.ts';
 export * from './transport.ts';
 export { handlerTransport } from './transports/handler.ts';
 export { type UndiciTransport, type UndiciTransportOptions, undiciTransport } from './transports/undici.ts';

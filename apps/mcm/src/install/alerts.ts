@@ -117,4 +117,11 @@ export const ALERTS: readonly Alert[] = [
     'max by (pod, container) (nodejs_eventloop_delay_seconds{quantile="0.99"}) > 1',
     'Container {{ $labels.container }} of {{ $labels.pod }} is too busy to answer in time; it may lose its lease.',
   ),
+  alert(
+    'McmRuntimeWarning',
+    'warning',
+    '15m',
+    'max by (kind, subject) (runtime_warning) == 1',
+    'Something is wrong around a controller ({{ $labels.kind }}: {{ $labels.subject }}); its log says what and how to mend it.',
+  ),
 ];

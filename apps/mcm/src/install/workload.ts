@@ -31,6 +31,8 @@ const container = ({ name, image, flags, ports, more, resources }: Container) =>
     limits: { memory: resources.memoryLimit },
   },
   securityContext: SECURITY,
+  // Nothing is written to a file: the last lines of the log say why a container ended.
+  terminationMessagePolicy: 'FallbackToLogsOnError',
   volumeMounts: KUBECONFIGS.map(({ mount }) => mount),
 });
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
-import { machineClasses, machines } from '@mcm/api';
+import { crds, machineClasses, machines } from '@mcm/api';
 import {
   type BinaryContext,
   type BinaryDefinition,
@@ -39,6 +39,9 @@ const CONTROLLERS = ['machine', 'secret', 'machineclass', 'machinesafetyorphanvm
 /** Randomness that nobody can guess. */
 const secretRandom: Random = { next: () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48 };
 
+/** What it reads and writes of ours. */
+const NEEDED_KINDS: ReadonlySet<string> = new Set(['Machine', 'MachineClass']);
+
 type MachineFlags = typeof machineFlags;
 
 /** The `machine-controller` binary around a driver. */
@@ -53,6 +56,7 @@ export const machineControllerBinary = <Spec, Credentials>(
   description: `Machine controller of the ${driver.name} provider: makes, watches, drains and deletes machines. With "schema" (or "schema --markdown") in place of flags: prints what a MachineClass and its Secret may hold.`,
   leaseName: NAME,
   metricsPrefix: 'mcm_',
+  crds: crds.filter(({ spec }) => NEEDED_KINDS.has(spec.names.kind)),
   defaults: { port: 10_259, concurrency: 50, controllers: CONTROLLERS },
   ...(Object.keys(endpoints).length > 0 ? { settings: { endpoints } } : {}),
   flags: machineFlags,

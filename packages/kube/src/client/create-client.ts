@@ -1,5 +1,6 @@
 import type { KubeClient, RequestOptions } from '../client.ts';
 import type { Clock } from '../clock.ts';
+import type { KubeError } from '../errors.ts';
 import { type Random, seededRandom } from '../random.ts';
 import type { Transport } from '../transport.ts';
 import { Exchange, type RequestSample } from './exchange.ts';
@@ -21,6 +22,8 @@ export interface ClientOptions {
   readonly requestTimeoutMs?: number;
   /** Called after each exchange. */
   readonly observe?: (sample: RequestSample) => void;
+  /** Called with each answer of 400 and above, before it is thrown. */
+  readonly refused?: (error: KubeError) => void;
 }
 
 /** `<binary>/<version> (<component>)`: who a request comes from, as the server's logs and metrics show it. */
@@ -38,6 +41,7 @@ export function createClient(options: ClientOptions): KubeClient {
     requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
     ...(rateLimit === undefined ? {} : { acquire: createRateLimiter(rateLimit, clock) }),
     ...(options.observe === undefined ? {} : { observe: options.observe }),
+    ...(options.refused === undefined ? {} : { refused: options.refused }),
   });
   return {
     resource: (definition, namespace) => new HttpResourceClient(exchange, definition, namespace),

@@ -11,6 +11,10 @@ export interface RequestSample {
   readonly path: string;
   readonly code: number;
   readonly ms: number;
+  /** The server's clock, as its answer's `Date` header says it. */
+  readonly date?: string;
+  /** Why there was no answer. */
+  readonly failure?: unknown;
 }
 
 /** One request of the client. */
@@ -32,6 +36,7 @@ export interface ExchangeOptions {
   readonly requestTimeoutMs: number;
   readonly acquire?: (signal?: AbortSignal) => Promise<void>;
   readonly observe?: (sample: RequestSample) => void;
+  readonly refused?: (error: KubeError) => void;
 }
 
 /** An open stream: its answer, and the way to end it. */
@@ -109,15 +114,16 @@ export class Exchange {
     const { transport, acquire, observe, clock } = this.#options;
     if (acquire !== undefined) await acquire(signal);
     const started = observe === undefined ? 0 : clock.monotonic();
-    const sample = (code: number): void =>
-      observe?.({ method: call.method, path: call.path, code, ms: clock.monotonic() - started });
+    const sample = (code: number, more: Pick<RequestSample, 'date' | 'failure'>): void =>
+      observe?.({ method: call.method, path: call.path, code, ms: clock.monotonic() - started, ...more });
     try {
       const response = await transport(this.#request(call, signal));
-      sample(response.status);
+      const date = response.headers.get('date');
+      sample(response.status, date === null ? {} : { date });
       return response;
-    } catch (error) {
-      sample(0);
-      throw error;
+    } catch (failure) {
+      sample(0, { failure });
+      throw failure;
     }
   }
 
@@ -129,7 +135,9 @@ export class Exchange {
   }
 
   async #refused(call: Call, response: TransportResponse): Promise<KubeError> {
-    return refusal(call, response, await response.text(), this.#options.clock.now());
+    const error = refusal(call, response, await response.text(), this.#options.clock.now());
+    this.#options.refused?.(error);
+    return error;
   }
 
   #explain(call: Call, error: unknown, limit: AbortSignal): unknown {

@@ -50,3 +50,12 @@ export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
   renewTime: microTime(now),
   transitions: old.transitions,
 });
+
+/** Annotation of a Lease: version and identity of whoever held it when it was written. Others keep it as it is. */
+export const HOLDER_VERSION = 'holder-version';
+
+/** The version of a Lease's holder, unless the annotation is of another one: client-go's candidates leave it behind. */
+export function holderVersion(lease: Lease | undefined, holder: string): string | undefined {
+  const [version, identity] = (lease?.metadata.annotations?.[HOLDER_VERSION] ?? '').split(' ', 2);
+  return identity === holder ? version : undefined;
+}

@@ -7,7 +7,7 @@ import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import type { Random } from '../random.ts';
 import { type Lease, leases } from '../types/groups.ts';
 import { Age, type Fence } from './fence.ts';
-import { claim, type ElectionRecord, readRecord, released, toSpec } from './record.ts';
+import { claim, type ElectionRecord, HOLDER_VERSION, holderVersion, readRecord, released, toSpec } from './record.ts';
 
 /** Milliseconds; client-go's defaults are 15,000, 10,000 and 2000. */
 export interface ElectionTimings {
@@ -33,8 +33,10 @@ export interface ElectionOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** Called whenever another leader is seen. */
-  readonly onLeader?: (identity: string) => void;
+  /** Called whenever another leader is seen, with its version where it says so. */
+  readonly onLeader?: (identity: string, version: string | undefined) => void;
+  /** Of this program; told to the others with the Lease. */
+  readonly version?: string;
 }
 
 /** `stopped`: the signal aborted or `lead` ended, and the Lease was released. `lost`: another leads, or may lead. */
@@ -82,7 +84,7 @@ class Candidate {
     const record = await this.#look(signal);
     const mine = record?.holder === this.#options.identity;
     if (record !== undefined && record.holder !== '' && !mine && this.#isValid(record)) {
-      this.#options.onLeader?.(record.holder);
+      this.#options.onLeader?.(record.holder, holderVersion(this.#lease, record.holder));
       return 'other';
     }
     await this.#write(claim(record, this.#options.identity, this.timings.leaseMs, this.#options.clock.now()), signal);
@@ -98,7 +100,7 @@ class Candidate {
       const record = await this.#look(signal);
       if (record === undefined || record.holder === this.#options.identity) return this.tryOnce(signal);
       // Whoever led in between, also one that has released it since, has changed what we know.
-      this.#options.onLeader?.(record.holder);
+      this.#options.onLeader?.(record.holder, holderVersion(this.#lease, record.holder));
       return 'other';
     }
   }
@@ -177,13 +179,28 @@ class Candidate {
     const options = { ...(signal === undefined ? {} : { signal }), onRetryAfter: 'throw' as const };
     const spec = toSpec(record);
     const { name } = this.#options.lease;
+    const metadata = { ...this.#lease?.metadata, ...this.#annotations(record.holder) };
     const asked = new Age(this.#options.clock);
     this.#observe(
       this.#lease === undefined
-        ? await this.#resource.create({ metadata: { name }, spec }, options)
-        : await this.#resource.update({ ...this.#lease, spec: { ...this.#lease.spec, ...spec } }, options),
+        ? await this.#resource.create({ metadata: { ...metadata, name }, spec }, options)
+        : await this.#resource.update(
+            {
+              ...this.#lease,
+              metadata: { ...this.#lease.metadata, ...metadata },
+              spec: { ...this.#lease.spec, ...spec },
+            },
+            options,
+          ),
     );
     this.#renewed = record.holder === this.#options.identity ? asked : undefined;
+  }
+
+  /** Who leads says which version it is; a Lease that is released says nothing. */
+  #annotations(holder: string): { readonly annotations?: Readonly<Record<string, string>> } {
+    const { version, identity } = this.#options;
+    if (version === undefined || holder !== identity) return {};
+    return { annotations: { ...this.#lease?.metadata.annotations, [HOLDER_VERSION]: `${version} ${holder}` } };
   }
 }
 

@@ -5,11 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { realClock } from '../clock.ts';
+import { silentLogger } from '../log/memory-logger.ts';
 import { createMetrics } from '../metrics/create-metrics.ts';
 import { seededRandom } from '../random.ts';
 import { configMaps } from '../types/core.ts';
 import { leases } from '../types/groups.ts';
 import { connectClusters } from './clusters.ts';
+import { AnswerWatcher, Warnings } from './warnings/index.ts';
 
 const LEASE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'l', namespace: 'n' } };
 
@@ -53,11 +55,14 @@ function kubeconfigFor(server: string): string {
 test('a lease is renewed while every connection for other requests waits for its answer, and more are queued', async () => {
   const server = await slowServer();
   const file = kubeconfigFor(server.url);
+  const metrics = createMetrics({ prefix: 'mcm_' });
+  const warnings = new Warnings(silentLogger, metrics.meters);
   const clusters = await connectClusters({
     ...{ binary: 'b', version: '1', controlKubeconfig: file, targetKubeconfig: file, qps: 0, burst: 0, env: {} },
     clock: realClock,
     random: seededRandom(1),
-    metrics: createMetrics({ prefix: 'mcm_' }),
+    metrics,
+    answers: new AnswerWatcher({ clock: realClock, warnings, meters: metrics.meters }),
   });
   const stop = new AbortController();
   const others = clusters.control.client('machine').resource(configMaps, 'n');

@@ -1,12 +1,13 @@
 import { type ClientOptions, createClient, userAgent } from '../client/create-client.ts';
 import type { KubeClient } from '../client.ts';
 import type { Clock } from '../clock.ts';
-import { ConfigError } from '../credentials/cluster-config.ts';
+import { type ClusterConfig, ConfigError } from '../credentials/cluster-config.ts';
 import { IN_CLUSTER, loadKubeconfig } from '../credentials/load-kubeconfig.ts';
 import { errorText } from '../error-text.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
 import type { Random } from '../random.ts';
 import { type UndiciTransport, undiciTransport } from '../transports/undici.ts';
+import type { AnswerWatcher, CertificateInUse } from './warnings/index.ts';
 
 /** One cluster; a client for each component that wants to be told apart in the server's logs. */
 export interface Cluster {
@@ -14,6 +15,8 @@ export interface Cluster {
   client(component: string): KubeClient;
   /** A client with a connection of its own, for what must not wait behind a thousand requests: the renewal of a lease. */
   urgentClient(component: string): KubeClient;
+  /** What its connections show and trust. */
+  readonly certificates: readonly CertificateInUse[];
 }
 
 /** The cluster of the machine objects and that of the nodes; they may be the same. */
@@ -36,6 +39,8 @@ export interface ClusterSettings {
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: Metrics;
+  /** Is shown every answer. */
+  readonly answers: AnswerWatcher;
 }
 
 const NONE = 'none';
@@ -66,7 +71,7 @@ async function connect(source: string, flag: string, given: boolean, settings: C
     const close = async (): Promise<void> => {
       await Promise.all([transport.close(), urgent.close()]);
     };
-    return { server: config.server, transport, urgent, close };
+    return { server: config.server, certificates: certificatesOf(config), transport, urgent, close };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const what = given ? `--${flag}=${source}` : `--${flag} (absent, which means ${source})`;
@@ -74,19 +79,50 @@ async function connect(source: string, flag: string, given: boolean, settings: C
   }
 }
 
+type Held = readonly Omit<CertificateInUse, 'what'>[];
+
+/** The certificates of a configuration, the client's first. */
+const certificatesOf = ({
+  clientCertificate,
+  ca,
+}: ClusterConfig): { readonly client: Held; readonly authority: Held } => ({
+  client: clientCertificate === undefined ? [] : [clientCertificate],
+  authority: ca === undefined ? [] : [{ certificate: ca }],
+});
+
 type Connections = Awaited<ReturnType<typeof connect>>;
 
-function cluster({ server, transport, urgent }: Connections, settings: ClusterSettings): Cluster {
+function cluster(
+  name: string,
+  { server, transport, urgent, certificates }: Connections,
+  settings: ClusterSettings,
+): Cluster {
   const { clock, random, qps, burst, binary, version } = settings;
+  const measured = settings.metrics.requests(new URL(server).host);
+  const { observe, refused } = settings.answers.of(name);
   const options: Omit<ClientOptions, 'userAgent' | 'transport'> = {
     clock,
     random,
-    observe: settings.metrics.requests(new URL(server).host),
+    observe: (sample) => {
+      measured(sample);
+      observe(sample);
+    },
+    refused,
     ...(qps > 0 ? { rateLimit: { qps, burst } } : {}),
   };
   const over = (way: UndiciTransport) => (component: string) =>
     createClient({ ...options, transport: way, userAgent: userAgent(binary, version, component) });
-  return { server, client: over(transport), urgentClient: over(urgent) };
+  const named = (what: string, held: Held): CertificateInUse[] =>
+    held.map((one) => ({ ...one, what: `${what} of the ${name} cluster` }));
+  return {
+    server,
+    client: over(transport),
+    urgentClient: over(urgent),
+    certificates: [
+      ...named('client certificate', certificates.client),
+      ...named('certificate authority', certificates.authority),
+    ],
+  };
 }
 
 /** Connects to both clusters; one connection pool where they are the same. Throws `ConfigError` that names the flag. */
@@ -102,8 +138,8 @@ export async function connectClusters(settings: ClusterSettings): Promise<Cluste
       ? target
       : await connect(sources.control, 'control-kubeconfig', settings.controlKubeconfig !== '', settings);
   return {
-    control: cluster(control, settings),
-    target: target === undefined ? undefined : cluster(target, settings),
+    control: cluster('control', control, settings),
+    target: target === undefined ? undefined : cluster('target', target, settings),
     close: async () => {
       await Promise.all([control.close(), same ? undefined : target?.close()]);
     },

@@ -14,6 +14,8 @@ export interface Host {
   complain(line: string): void;
   /** Calls back for each request to end: a signal, or a parent that went away. */
   onStopRequest(callback: (reason: string) => void): void;
+  /** Calls back for an error that nothing caught: the process must end. */
+  onCrash?(callback: (error: unknown) => void): void;
   /** Ends the process at once. */
   exit(code: number): void;
 }
@@ -40,6 +42,9 @@ export function processHost(hostname: string): Host {
       process.on('SIGINT', () => callback('SIGINT'));
       // A parent that holds an IPC channel and dies takes its children along, where no signal would reach them.
       if (process.connected) process.on('disconnect', () => callback('the parent process went away'));
+    },
+    onCrash(callback) {
+      process.on('uncaughtException', callback); // Rejections that nobody handles come here too.
     },
     exit: (code) => process.exit(code),
   };

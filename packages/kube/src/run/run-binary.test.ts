@@ -162,6 +162,7 @@ describe('a binary', () => {
         '[+]health-server ok',
         '[+]control-api-server ok',
         '[+]target-api-server ok',
+        '[+]surroundings ok',
         '[+]leader-election leading',
         '[+]controller/only ok',
         'readyz check passed',

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import type { ServingPair } from '../admission/server.ts';
 import type { KubeClient } from '../client.ts';
 import { type Clock, pause } from '../clock.ts';
 import { ConfigError } from '../credentials/cluster-config.ts';
@@ -21,12 +22,14 @@ import type { Random } from '../random.ts';
 import type { EventRecorder } from '../recorder.ts';
 import { waitForApiServer } from './api-server.ts';
 import { type Clusters, connectClusters } from './clusters.ts';
+import { crossCheck } from './cross-check.ts';
 import type { Check, HealthSources } from './health.ts';
 import { type Host, processHost } from './host.ts';
 import { createManager, type Manager } from './manager.ts';
 import type { Phase } from './phase.ts';
 import { serveHealth } from './serve-health.ts';
 import { type Unit, UnitRunner } from './units.ts';
+import { AnswerWatcher, compareVersions, type ExpectedCrd, surroundingsPhase, Warnings } from './warnings/index.ts';
 
 /** What a binary's controllers get once it leads. */
 export interface BinaryContext<F extends Flags> {
@@ -68,6 +71,8 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   readonly metricsPrefix?: string;
   /** Settings of its own that are told in the first line of its log, once. */
   readonly settings?: Readonly<Record<string, unknown>>;
+  /** The CustomResourceDefinitions that it is written for; a server with others is warned of. */
+  readonly crds?: readonly ExpectedCrd[];
   /** Starts what every replica serves, whether it leads or not; resolves to what ends it again. */
   serve?(context: BinaryContext<F>): Promise<(() => Promise<void>) | undefined>;
   /** Called once, when this process leads. */
@@ -97,7 +102,9 @@ class Run<F extends Flags> {
   readonly #ledger: ObserveLedger | undefined;
   readonly #manager: Manager;
   readonly #ended = Promise.withResolvers<number>();
+  readonly #warnings: Warnings;
   #clusters: Clusters | undefined;
+  #serving: (() => ServingPair) | undefined;
   #runner: UnitRunner | undefined;
   #address = '';
   #leadership = 'not asked for yet';
@@ -109,6 +116,7 @@ class Run<F extends Flags> {
     this.#flags = flags;
     this.#log = createLogger({ level: levelOf(flags), fields: { binary: definition.name } });
     this.#metrics = createMetrics(definition.metricsPrefix === undefined ? {} : { prefix: definition.metricsPrefix });
+    this.#warnings = new Warnings(this.#log, this.#metrics.meters);
     const common: FlagValues<CommonFlags> = flags;
     const { clock } = host;
     const ledger = () => new ObserveLedger({ clock, log: this.#log, meters: this.#metrics.meters });
@@ -122,6 +130,7 @@ class Run<F extends Flags> {
         this.#serve(),
         this.#reach('control'),
         this.#reach('target'),
+        this.#lookAround(),
         ...this.#serveMore(),
         this.#lead(),
       ],
@@ -151,14 +160,17 @@ class Run<F extends Flags> {
     this.#end(0, reason);
   }
 
+  /** Ends the process with its reason as the last line of the log: there it is looked for when it starts again and again. */
   #fail(sentence: string): void {
-    this.#host.complain(sentence);
-    this.#end(1, sentence);
+    this.#end(1, sentence, () => this.#host.complain(sentence));
   }
 
-  #end(code: number, reason: string): void {
+  #end(code: number, reason: string, last?: () => void): void {
     this.#stopping = true;
-    void this.#manager.stop(reason).then(() => this.#ended.resolve(code));
+    void this.#manager.stop(reason).then(() => {
+      last?.();
+      this.#ended.resolve(code);
+    });
   }
 
   #connect(): Phase {
@@ -178,6 +190,11 @@ class Run<F extends Flags> {
           clock: this.#host.clock,
           random: this.#host.random,
           metrics: this.#metrics,
+          answers: new AnswerWatcher({
+            clock: this.#host.clock,
+            warnings: this.#warnings,
+            meters: this.#metrics.meters,
+          }),
         });
         this.#clusters = clusters;
         return () => clusters.close();
@@ -201,8 +218,9 @@ class Run<F extends Flags> {
           clock,
         };
         const client = () => this.#clusters?.control.client('access');
-        const { url, close } = await serveHealth(flags, sources, { client, clock, log: this.#log });
+        const { url, close, pair } = await serveHealth(flags, sources, { client, clock, log: this.#log });
         this.#address = url;
+        this.#serving = pair;
         const unwatch = watchProcess(this.#metrics.meters);
         return () => {
           unwatch();
@@ -223,6 +241,18 @@ class Run<F extends Flags> {
         return undefined;
       },
     };
+  }
+
+  #lookAround(): Phase {
+    return surroundingsPhase(() => ({
+      clusters: this.#clusters,
+      serving: this.#serving?.(),
+      clock: this.#host.clock,
+      log: this.#log,
+      meters: this.#metrics.meters,
+      warnings: this.#warnings,
+      crds: this.#definition.crds ?? [],
+    }));
   }
 
   #serveMore(): Phase[] {
@@ -270,8 +300,10 @@ class Run<F extends Flags> {
         random,
         log: this.#log,
         signal,
-        onLeader: (leader) => {
+        version: this.#definition.version,
+        onLeader: (leader, version) => {
           this.#leadership = `standby, ${leader} leads`;
+          compareVersions(this.#definition, leader, version, this.#warnings);
         },
       },
       (term, fence) => this.#work(term, signal, fence),
@@ -283,6 +315,7 @@ class Run<F extends Flags> {
   /** Works until `term` aborts. Reconciles get a grace when the process ends, and none when the lease was lost. */
   async #work(term: AbortSignal, stop: AbortSignal, fence?: Fence): Promise<void> {
     this.#leadership = 'leading';
+    this.#warnings.clear('version', this.#definition.name);
     const { clock, random } = this.#host;
     const { context, recorders } = this.#context();
     const units = await this.#definition.units({ ...context, ...(fence ? { fence } : {}) });
@@ -337,27 +370,12 @@ class Run<F extends Flags> {
   #readiness(): readonly Check[] {
     const phases = this.#manager.status().map(({ name, state, detail }): Check => {
       const ok = state === 'started';
+      if (name === 'surroundings' && ok) return { name, ok, detail: this.#warnings.summary() };
       if (name === 'leader-election' && ok) return { name, ok, detail: this.#leadership };
       return { name, ok, detail: ok ? 'ok' : detail || state };
     });
     return [...phases, ...(this.#runner?.checks() ?? [])];
   }
-}
-
-function crossCheck(flags: FlagValues<CommonFlags>): string[] {
-  const lease = flags['leader-elect-lease-duration'];
-  const deadline = flags['leader-elect-renew-deadline'];
-  const retry = flags['leader-elect-retry-period'];
-  return [
-    ...(lease > deadline ? [] : ['--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline']),
-    ...(deadline > 1.2 * retry
-      ? []
-      : ['--leader-elect-renew-deadline must be longer than 1.2 times --leader-elect-retry-period']),
-    ...(flags['kube-api-qps'] > 0 && flags['kube-api-burst'] < 1
-      ? ['--kube-api-burst must be at least 1 when --kube-api-qps is set']
-      : []),
-    ...(flags.namespace === '' ? ['--namespace must not be empty'] : []),
-  ];
 }
 
 /**
@@ -369,6 +387,13 @@ export async function runBinary<const F extends Flags>(
   definition: BinaryDefinition<F>,
   host: Host = processHost(hostname()),
 ): Promise<number> {
+  // Whatever happens, the last line of the log says why.
+  const crash = (error: unknown): number => {
+    host.complain(error instanceof Error ? (error.stack ?? '') : '');
+    host.complain(`${definition.name}: a fault of this program ended it: ${errorText(error)}`);
+    return 1;
+  };
+  host.onCrash?.((error) => host.exit(crash(error)));
   try {
     const parsed = await parseFlags(
       definition,
@@ -385,7 +410,7 @@ export async function runBinary<const F extends Flags>(
     if (problems.length > 0) throw new ConfigError(problems.join('\n'));
     return await new Run(definition, host, flags).run(parsed.warnings);
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
+    if (!(error instanceof ConfigError)) return crash(error);
     for (const line of error.message.split('\n')) host.complain(`${definition.name}: ${line}`);
     return 1;
   }

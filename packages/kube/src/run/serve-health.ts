@@ -33,36 +33,44 @@ async function serveSecurely(
   sources: HealthSources,
   guards: Guards,
   { clock, log }: Surroundings,
-): Promise<() => Promise<void>> {
+): Promise<{ close(): Promise<void>; pair(): ServingPair }> {
   const directory = flags['tls-cert-dir'];
-  const pair = directory === '' ? await ownPair(clock) : await readCertificateFiles(directory, '--tls-cert-dir');
+  let pair = directory === '' ? await ownPair(clock) : await readCertificateFiles(directory, '--tls-cert-dir');
   const address = { host: flags['bind-address'], port: flags['secure-port'], flag: '--secure-port' };
   const server = await startSecureHealthServer(address, pair, sources, guards);
-  const files = directory === '' ? undefined : watchCertificateFiles(directory, { clock, log, use: server.use });
+  const use = (newer: ServingPair): void => {
+    pair = newer;
+    server.use(newer);
+  };
+  const files = directory === '' ? undefined : watchCertificateFiles(directory, { clock, log, use });
   log.info('Serving health and metrics over TLS', { address: server.url });
-  return () => {
-    files?.close();
-    return server.close();
+  return {
+    pair: () => pair,
+    close: () => {
+      files?.close();
+      return server.close();
+    },
   };
 }
 
-/** Serves health, metrics and debugging as the flags say, on one port or two. Throws `ConfigError` that names the flag. */
+/** Serves health, metrics and debugging as the flags say, on one port or two, and tells the certificate in use. Throws `ConfigError` that names the flag. */
 export async function serveHealth(
   flags: FlagValues<CommonFlags>,
   sources: HealthSources,
   surroundings: Surroundings,
-): Promise<HealthServer> {
+): Promise<HealthServer & { readonly pair?: () => ServingPair }> {
   const access = createAccess(surroundings);
   const guards: Guards = flags['metrics-auth'] === 'none' ? { debug: access } : { debug: access, metrics: access };
   const plain = { host: flags['bind-address'], port: flags.port, flag: '--port' };
   const server = await startHealthServer(plain, sources, guards);
   if (flags['secure-port'] === 0) return server;
   try {
-    const closeSecure = await serveSecurely(flags, sources, guards, surroundings);
+    const secure = await serveSecurely(flags, sources, guards, surroundings);
     return {
       url: server.url,
+      pair: secure.pair,
       close: async () => {
-        await Promise.all([server.close(), closeSecure()]);
+        await Promise.all([server.close(), secure.close()]);
       },
     };
   } catch (error) {

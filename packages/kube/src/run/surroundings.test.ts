@@ -1,0 +1,292 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createClient } from '../client/create-client.ts';
+import { realClock } from '../clock.ts';
+import { ConfigError } from '../credentials/cluster-config.ts';
+import { seededRandom } from '../random.ts';
+import { handlerTransport } from '../transports/handler.ts';
+import { configMaps, nodes } from '../types/core.ts';
+import { leases } from '../types/groups.ts';
+import type { Host } from './host.ts';
+import { type BinaryDefinition, runBinary } from './run-binary.ts';
+import type { Unit } from './units.ts';
+
+/** Bad surroundings, as a whole binary meets them: a sentence, a metric, and it goes on with the rest. */
+
+let plane: ControlPlane;
+let folder: string;
+beforeAll(async () => {
+  plane = await startControlPlane({ controllers: false });
+  folder = await mkdtemp(join(tmpdir(), 'surroundings-'));
+});
+afterAll(async () => {
+  await plane.close();
+  await rm(folder, { recursive: true });
+});
+
+const admin = () =>
+  createClient({ transport: handlerTransport((request) => plane.fetch(request)), userAgent: 'test', clock: realClock });
+
+/** The plane behind a door that sets who asks and what time it is. Resolves to a kubeconfig. */
+async function door({ user, dateOffsetMs = 0 }: { user?: string; dateOffsetMs?: number }): Promise<string> {
+  const server = createServer(async (incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk);
+    const headers = new Headers(incoming.headers as Record<string, string>);
+    if (user !== undefined) headers.set('impersonate-user', user);
+    const body = chunks.length > 0 ? Buffer.concat(chunks) : null;
+    const answer = await plane.fetch(
+      new Request(`http://plane${incoming.url}`, { method: incoming.method ?? 'GET', headers, body }),
+    );
+    const date = new Date(Date.now() + dateOffsetMs).toUTCString();
+    outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), date });
+    outgoing.flushHeaders();
+    const parts = answer.body?.getReader();
+    outgoing.on('close', () => void parts?.cancel());
+    for (let part = await parts?.read(); part !== undefined && !part.done; part = await parts?.read())
+      outgoing.write(part.value);
+    outgoing.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const path = join(folder, `kubeconfig-${(server.address() as AddressInfo).port}`);
+  const entry = { clusters: [{ name: 'c', cluster: { server: url } }], users: [{ name: 'c', user: {} }] };
+  await writeFile(
+    path,
+    JSON.stringify({
+      ...entry,
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
+      'current-context': 'c',
+    }),
+  );
+  return path;
+}
+
+/** Lets everything else go on. */
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+type Demo = BinaryDefinition<Record<never, never>>;
+const demo = (change: Partial<Demo> = {}): Demo => ({
+  name: 'demo',
+  version: '2.0.0',
+  description: 'A demo.',
+  defaults: { port: 10_258, concurrency: 10, controllers: [] },
+  flags: {},
+  units: () => [],
+  ...change,
+});
+
+/** Runs a binary until the test ends; `metric` resolves once a line of its metrics is there. */
+async function start(definition: Demo, flags: readonly string[]) {
+  const said: string[] = [];
+  const ready = Promise.withResolvers<string>();
+  let stop: (reason: string) => void = () => undefined;
+  const host: Host = {
+    argv: ['--port=0', '--bind-address=127.0.0.1', '--log-level=silent', ...flags],
+    env: {},
+    clock: realClock,
+    random: seededRandom(3),
+    identity: `me-${crypto.randomUUID()}`,
+    print: (line) => ready.resolve(line.replace('ready ', '')),
+    complain: (line) => said.push(line),
+    onStopRequest: (callback) => {
+      stop = callback;
+    },
+    exit: () => undefined,
+  };
+  const exit = runBinary(definition, host);
+  onTestFinished(async () => {
+    stop('the test ends');
+    await exit;
+  });
+  const address = await Promise.race([ready.promise, exit.then(() => Promise.reject(new Error(said.join('; '))))]);
+  const text = async (path: string): Promise<string> => (await fetch(address + path)).text();
+  const metric = async (line: string): Promise<void> => {
+    while (!(await text('/metrics')).includes(line)) await turn();
+  };
+  return { text, metric };
+}
+
+const role = async (name: string, rules: readonly object[]): Promise<void> => {
+  const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+  const apiGroup = 'rbac.authorization.k8s.io';
+  await admin().request('POST', `${RBAC}/clusterroles`, {
+    body: { apiVersion: `${apiGroup}/v1`, kind: 'ClusterRole', metadata: { name }, rules },
+  });
+  await admin().request('POST', `${RBAC}/clusterrolebindings`, {
+    body: {
+      apiVersion: `${apiGroup}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata: { name },
+      roleRef: { apiGroup, kind: 'ClusterRole', name },
+      subjects: [{ apiGroup, kind: 'User', name }],
+    },
+  });
+};
+
+test('roles that are too small: verb and resource are named once, the rest goes on, and it is over when they are mended', async () => {
+  const everything = { apiGroups: ['*'], resources: ['configmaps', 'events', 'leases'], verbs: ['*'] };
+  await role('small', [everything, { nonResourceURLs: ['*'], verbs: ['get'] }]);
+  const kubeconfig = await door({ user: 'small' });
+  const works = Promise.withResolvers<void>();
+  const again = Promise.withResolvers<void>();
+  const mended = Promise.withResolvers<void>();
+  const definition = demo({
+    units: ({ control }): Unit[] => [
+      {
+        name: 'needs-nodes',
+        needs: [],
+        informers: [],
+        run: async () => {
+          for (let time = 0; time < 3; time++)
+            await control
+              .resource(nodes)
+              .list()
+              .catch(() => undefined);
+          again.resolve();
+          await mended.promise;
+          await control.resource(nodes).list();
+        },
+      },
+      {
+        name: 'needs-config',
+        needs: [],
+        informers: [],
+        run: async () => {
+          await control.resource(configMaps, 'default').list();
+          works.resolve();
+        },
+      },
+    ],
+  });
+  const { metric, text } = await start(definition, [`--target-kubeconfig=${kubeconfig}`, '--leader-elect=false']);
+  await Promise.all([works.promise, again.promise]);
+  const series = (await text('/metrics'))
+    .split('\n')
+    .filter((line) => /^(runtime_warning|rest_client_forbidden)/.test(line));
+  expect(series).toEqual([
+    'runtime_warning{kind="forbidden",subject="control: list nodes"} 1',
+    'rest_client_forbidden_requests_total{cluster="control",verb="list",resource="nodes",group=""} 3',
+  ]);
+  expect(await text('/readyz?verbose')).toContain(
+    '[+]surroundings warnings, see the log: forbidden (control: list nodes)',
+  );
+  await role('small-more', []);
+  await admin().request('PATCH', '/apis/rbac.authorization.k8s.io/v1/clusterroles/small', {
+    body: {
+      rules: [
+        everything,
+        { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
+        { nonResourceURLs: ['*'], verbs: ['get'] },
+      ],
+    },
+    contentType: 'application/merge-patch+json',
+  });
+  mended.resolve();
+  await metric('code="200",method="GET"');
+  while ((await text('/metrics')).includes('kind="forbidden"')) await turn();
+});
+
+test('a clock that differs from the API server’s is a sentence and a metric', async () => {
+  const kubeconfig = await door({ dateOffsetMs: 120_000 });
+  const { metric, text } = await start(demo(), [`--target-kubeconfig=${kubeconfig}`, '--leader-elect=false']);
+  await metric('runtime_warning{kind="clock-skew",subject="control"} 1');
+  const [, seconds] = /apiserver_clock_skew_seconds\{cluster="control"\} (\S+)/.exec(await text('/metrics')) ?? [];
+  expect(Number(seconds)).toBeGreaterThan(115);
+  expect(Number(seconds)).toBeLessThan(125);
+});
+
+test('CRDs that are missing, then older than the program, then its own', async () => {
+  const schema = (fields: Record<string, object>) => ({
+    type: 'object',
+    properties: { spec: { type: 'object', properties: fields } },
+  });
+  const crd = (fields: Record<string, object>) => ({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'things.example.org' },
+    spec: {
+      group: 'example.org',
+      scope: 'Namespaced',
+      names: { kind: 'Thing', plural: 'things', singular: 'thing', listKind: 'ThingList' },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema(fields) } }],
+    },
+  });
+  const text = { type: 'string' };
+  const definition = demo({ crds: [crd({ old: text, fresh: text })] });
+  const kubeconfig = await door({});
+  const flags = [`--target-kubeconfig=${kubeconfig}`, '--leader-elect=false'];
+  const line = 'runtime_warning{kind="crd",subject="things.example.org"} 1';
+  await (await start(definition, flags)).metric(line);
+  await admin().request('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    body: crd({ old: text }),
+  });
+  const older = await start(definition, flags);
+  await older.metric(line);
+  await admin().request('PUT', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.example.org', {
+    body: crd({ old: text, fresh: text }),
+  });
+  const own = await start(definition, flags);
+  await own.metric('code="200",method="GET"');
+  expect(await own.text('/metrics')).not.toContain('runtime_warning{kind="crd"');
+});
+
+test('who stands by is told when another version leads', async () => {
+  const kubeconfig = await door({});
+  const flags = [`--target-kubeconfig=${kubeconfig}`];
+  await start(demo({ name: 'pair', version: '1.0.0' }), flags);
+  const client = admin().resource(leases, 'default');
+  let lease = await client.get('pair').catch(() => undefined);
+  while (lease === undefined) {
+    await turn();
+    lease = await client.get('pair').catch(() => undefined);
+  }
+  expect(lease.metadata.annotations?.['holder-version']).toBe(`1.0.0 ${lease.spec?.holderIdentity}`);
+  const second = await start(demo({ name: 'pair', version: '2.0.0' }), flags);
+  await second.metric('runtime_warning{kind="version",subject="pair"} 1');
+});
+
+test('what ends a process is the last line of its log, also when it is a fault of the program', async () => {
+  const kubeconfig = await door({});
+  const said: string[] = [];
+  const host: Host = {
+    argv: [
+      '--port=0',
+      '--bind-address=127.0.0.1',
+      '--log-level=silent',
+      `--target-kubeconfig=${kubeconfig}`,
+      '--leader-elect=false',
+    ],
+    env: {},
+    clock: realClock,
+    random: seededRandom(3),
+    identity: 'me',
+    print: (line) => said.push(line),
+    complain: (line) => said.push(line),
+    onStopRequest: () => undefined,
+    exit: () => undefined,
+  };
+  const broken = demo({ units: () => Promise.reject(new Error('no units today')) });
+  expect(await runBinary(broken, host)).toBe(1);
+  expect(said.at(-1)).toBe('demo: no units today');
+  const faulty = demo({
+    check: () => {
+      throw new TypeError('x is not a function');
+    },
+  });
+  expect(await runBinary(faulty, host)).toBe(1);
+  expect(said.at(-1)).toBe('demo: a fault of this program ended it: x is not a function');
+  const mistaken = demo({ check: () => ['--a and --b exclude each other'] });
+  expect(await runBinary(mistaken, host)).toBe(1);
+  expect(said.at(-1)).toBe('demo: --a and --b exclude each other');
+  expect(new ConfigError('x').message).toBe('x');
+});

@@ -1,0 +1,40 @@
+import type { KubeClient } from '../../client.ts';
+import { isNotFound } from '../../errors.ts';
+import { crdSentence, type ExpectedCrd, type Schema, type ServedSchemas, servedSchema } from './crd-fields.ts';
+import type { Warnings } from './warnings.ts';
+
+/** What a server says of a group and version; nothing where it has none. Every authenticated user may ask. */
+async function described(
+  client: KubeClient,
+  group: string,
+  version: string,
+  signal: AbortSignal,
+): Promise<ServedSchemas> {
+  try {
+    return await client.request<ServedSchemas>('GET', `/openapi/v3/apis/${group}/${version}`, { signal });
+  } catch (error) {
+    if (isNotFound(error)) return {};
+    throw error;
+  }
+}
+
+/** Compares the CRDs that a program is written for with what the server has, and warns of each that differs. Throws `KubeError`. */
+export async function checkCrds(
+  client: KubeClient,
+  crds: readonly ExpectedCrd[],
+  warnings: Warnings,
+  signal: AbortSignal,
+): Promise<void> {
+  const seen = new Map<string, ServedSchemas>();
+  for (const { metadata, spec } of crds) {
+    const version = spec.versions.find(({ served }) => served);
+    if (version === undefined) continue;
+    const key = `${spec.group}/${version.name}`;
+    const served = seen.get(key) ?? (await described(client, spec.group, version.name, signal));
+    seen.set(key, served);
+    const there = servedSchema(served, { group: spec.group, version: version.name, kind: spec.names.kind });
+    const sentence = crdSentence(metadata.name, version.schema.openAPIV3Schema as Schema, there);
+    if (sentence === undefined) warnings.clear('crd', metadata.name);
+    else warnings.raise('crd', metadata.name, sentence);
+  }
+}

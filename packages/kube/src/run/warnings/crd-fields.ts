@@ -1,0 +1,81 @@
+/** A structural schema, as far as it is compared. */
+export interface Schema {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly additionalProperties?: Schema | boolean;
+  readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
+  readonly 'x-kubernetes-group-version-kind'?: readonly Kind[];
+}
+
+interface Kind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** A CustomResourceDefinition that a program is written for. */
+export interface ExpectedCrd {
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly group: string;
+    readonly names: { readonly kind: string };
+    readonly versions: readonly {
+      readonly name: string;
+      readonly served: boolean;
+      readonly schema: { readonly openAPIV3Schema: object };
+    }[];
+  };
+}
+
+/** The server's own description of a group and version (OpenAPI v3). */
+export interface ServedSchemas {
+  readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
+}
+
+/** Known to every server, and described elsewhere. */
+const COMMON: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+
+/** Dotted paths of the fields that are expected and not there: the server drops what is written to them. */
+export function missingFields(expected: Schema, served: Schema, path: readonly string[] = []): readonly string[] {
+  if (served['x-kubernetes-preserve-unknown-fields'] === true) return [];
+  const inProperties = Object.entries(expected.properties ?? {}).flatMap(([name, wanted]) => {
+    if (path.length === 0 && COMMON.has(name)) return [];
+    const there = served.properties?.[name];
+    const here = [...path, name];
+    return there === undefined ? [here.join('.')] : missingFields(wanted, there, here);
+  });
+  const inside = (wanted: unknown, there: unknown, suffix: string): readonly string[] =>
+    isSchema(wanted) && isSchema(there)
+      ? missingFields(wanted, there, [...path.slice(0, -1), `${path.at(-1)}${suffix}`])
+      : [];
+  return [
+    ...inProperties,
+    ...inside(expected.items, served.items, '[]'),
+    ...inside(expected.additionalProperties, served.additionalProperties, '[*]'),
+  ];
+}
+
+const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null;
+
+/** The schema of a kind in a description; undefined when the server has no such kind. */
+export const servedSchema = ({ components }: ServedSchemas, { group, version, kind }: Kind): Schema | undefined =>
+  Object.values(components?.schemas ?? {}).find((schema) =>
+    schema['x-kubernetes-group-version-kind']?.some(
+      (of) => of.group === group && of.version === version && of.kind === kind,
+    ),
+  );
+
+/** So many fields are named; the cure is the same for all. */
+const NAMED = 4;
+
+/** Says what is wrong with a CRD that is served as `served`; undefined when nothing is. */
+export function crdSentence(name: string, expected: Schema, served: Schema | undefined): string | undefined {
+  if (served === undefined) {
+    return `CRD ${name} is not installed: the controllers that need it wait for it; apply the CRDs of this version (deploy/crds, or mcm install)`;
+  }
+  const missing = missingFields(expected, served);
+  if (missing.length === 0) return undefined;
+  const more = missing.length > NAMED ? ` and ${missing.length - NAMED} more` : '';
+  return `CRD ${name} is of another version than this program: the API server drops what is written to ${missing.slice(0, NAMED).join(', ')}${more}; apply the CRDs of this version (deploy/crds, or mcm install)`;
+}

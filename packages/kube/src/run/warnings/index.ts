@@ -1,0 +1,23 @@
+export { type CertificateInUse, expiryMeter } from './certificates.ts';
+export type { ExpectedCrd } from './crd-fields.ts';
+export { surroundingsPhase } from './phase.ts';
+export { compareVersions } from './versions.ts';
+export { Warnings } from './warnings.ts';
+export { AnswerWatcher } from './watch-answers.ts';
+
+import type { Clock } from '../../clock.ts';
+import type { Logger } from '../../logger.ts';
+import type { Meters } from '../../metrics/meters.ts';
+import { expiryMeter } from './certificates.ts';
+import { Warnings } from './warnings.ts';
+import { AnswerWatcher } from './watch-answers.ts';
+
+/** Registers the metrics of warnings, as a running binary has them: for a page that lists all metrics. */
+export function registerWarningMetrics(of: {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly meters: Meters;
+}): void {
+  new AnswerWatcher({ ...of, warnings: new Warnings(of.log, of.meters) });
+  expiryMeter(of.meters);
+}

@@ -1,0 +1,46 @@
+import type { ServingPair } from '../../admission/server.ts';
+import type { Clock } from '../../clock.ts';
+import type { Logger } from '../../logger.ts';
+import type { Meters } from '../../metrics/meters.ts';
+import type { Clusters } from '../clusters.ts';
+import type { Phase } from '../phase.ts';
+import type { CertificateInUse } from './certificates.ts';
+import type { ExpectedCrd } from './crd-fields.ts';
+import type { Warnings } from './warnings.ts';
+import { watchSurroundings } from './watch-surroundings.ts';
+
+/** What a process knows of itself when it looks around. */
+export interface Standpoint {
+  readonly clusters: Clusters | undefined;
+  /** The certificate that it serves with, where it serves over TLS. */
+  readonly serving: ServingPair | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly meters: Meters;
+  readonly warnings: Warnings;
+  readonly crds: readonly ExpectedCrd[];
+}
+
+function certificatesOf({ clusters, serving }: Standpoint): readonly CertificateInUse[] {
+  const own = serving && { what: 'certificate of --secure-port', certificate: serving.cert, key: serving.key };
+  return [...(clusters?.control.certificates ?? []), ...(clusters?.target?.certificates ?? []), ...(own ? [own] : [])];
+}
+
+/** Looks at certificates and CRDs from its start on; nothing waits for what it finds. */
+export const surroundingsPhase = (standpoint: () => Standpoint): Phase => ({
+  name: 'surroundings',
+  start: async () => {
+    const { clusters, ...rest } = standpoint();
+    if (clusters === undefined) return undefined;
+    const stop = new AbortController();
+    const client = clusters.control.client('surroundings');
+    const watching = watchSurroundings(
+      { ...rest, client, certificates: () => certificatesOf(standpoint()) },
+      stop.signal,
+    );
+    return () => {
+      stop.abort(new Error('the process ends'));
+      return watching;
+    };
+  },
+});

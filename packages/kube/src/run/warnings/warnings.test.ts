@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest';
+import { issueAuthority, issueServing } from '../../admission/self-made/issue.ts';
+import { createMemoryLogger } from '../../log/memory-logger.ts';
+import { createMetrics } from '../../metrics/create-metrics.ts';
+import { type CertificateInUse, judgeCertificate, SOON_MS, untrustedSentence } from './certificates.ts';
+import { skewSentence, surelySkewed } from './clock-skew.ts';
+import { crdSentence, missingFields, servedSchema } from './crd-fields.ts';
+import { permissionOf, permissionText, refusedPermission } from './permission.ts';
+import { compareVersions } from './versions.ts';
+import { Warnings } from './warnings.ts';
+
+const DAY = 24 * 3_600_000;
+const NOW = new Date('2026-03-01T12:00:00Z');
+
+describe('a warning', () => {
+  test('is a line when it begins, when it changes and when it is over, and a series in between', async () => {
+    const [log, metrics] = [createMemoryLogger(), createMetrics()];
+    const warnings = new Warnings(log, metrics.meters);
+    warnings.raise('crd', 'a', 'one');
+    warnings.raise('crd', 'a', 'one');
+    expect(warnings.summary()).toBe('warnings, see the log: crd (a)');
+    expect((await metrics.scrape()).text).toContain('runtime_warning{kind="crd",subject="a"} 1');
+    warnings.raise('crd', 'a', 'two');
+    warnings.clear('crd', 'a');
+    warnings.clear('crd', 'a');
+    expect(log.lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
+      'warn one',
+      'warn two',
+      'info a warning is over',
+    ]);
+    expect((await metrics.scrape()).text).not.toContain('runtime_warning{');
+    expect(warnings.summary()).toBe('ok');
+  });
+});
+
+describe('certificates', () => {
+  const issued = async (fromMs: number, untilMs: number): Promise<CertificateInUse & { key: string }> => {
+    const validity = { from: new Date(NOW.getTime() + fromMs), until: new Date(NOW.getTime() + untilMs) };
+    const { cert, key } = await issueServing(await issueAuthority(validity), ['localhost'], validity);
+    return { what: 'client certificate of the control cluster', certificate: cert, key };
+  };
+
+  test.each([
+    ['in order', -DAY, 2 * SOON_MS, undefined],
+    ['about to expire', -DAY, SOON_MS - DAY, 'expires at 2026-03-07T12:00:00.000Z; issue another before then'],
+    ['expired', -2 * DAY, -DAY, 'expired at 2026-02-28T12:00:00.000Z; issue another'],
+    [
+      'not valid yet',
+      DAY,
+      30 * DAY,
+      "is valid only from 2026-03-02T12:00:00.000Z; look at this machine's clock, or issue another",
+    ],
+  ])('one that is %s', async (_how, from, until, sentence) => {
+    const judged = judgeCertificate(await issued(from, until), NOW);
+    expect(judged.sentence).toBe(sentence && `the client certificate of the control cluster ${sentence}`);
+    expect(judged.endsAt).toBe(NOW.getTime() + until);
+  });
+
+  test('one whose key is another’s, and one that is none', async () => {
+    const [one, other] = [await issued(-DAY, 90 * DAY), await issued(-DAY, 90 * DAY)];
+    expect(judgeCertificate({ ...one, key: other.key }, NOW).sentence).toMatch(/and its key do not belong together/);
+    expect(judgeCertificate({ ...one, key: 'nonsense' }, NOW).sentence).toMatch(/and its key do not belong together/);
+    expect(judgeCertificate({ ...one, certificate: 'x' }, NOW).sentence).toMatch(/is not a PEM certificate/);
+  });
+
+  test('a server’s that is not trusted is told by its reason, whatever wraps it; any other failure is not', () => {
+    const tls = Object.assign(new Error('certificate has expired'), { code: 'CERT_HAS_EXPIRED' });
+    expect(untrustedSentence('control', new Error('no answer', { cause: tls }))).toBe(
+      'the certificate of the control API server has expired; renew it there (CERT_HAS_EXPIRED)',
+    );
+    expect(untrustedSentence('control', Object.assign(new Error('x'), { code: 'ECONNREFUSED' }))).toBeUndefined();
+  });
+});
+
+describe('clocks', () => {
+  const [sentAt, receivedAt] = [100_000, 100_400];
+  test.each([
+    ['within the second that is cut off', 100_000 - 999, 0],
+    ['in the middle', 100_000, 0],
+    ['ahead', 160_400, 60_000],
+    ['behind', 40_000 - 999, -60_000],
+  ])('a server that is %s', (_how, date, skewMs) => {
+    expect(surelySkewed({ sentAt, receivedAt, date })).toBe(skewMs);
+  });
+
+  test('a skew is told from ten seconds on, with its way', () => {
+    expect(skewSentence('control', 9_999)).toBeUndefined();
+    expect(skewSentence('control', 60_000)).toContain('is 60 s behind that of the control API server');
+    expect(skewSentence('target', -60_000)).toContain('is 60 s ahead of that of the target API server');
+  });
+});
+
+describe('permissions', () => {
+  test.each([
+    ['GET', '/api/v1/nodes?limit=500', 'list nodes'],
+    ['GET', '/api/v1/nodes?resourceVersion=3&watch=true', 'watch nodes'],
+    ['GET', '/api/v1/nodes/a', 'get nodes'],
+    ['GET', '/api/v1/namespaces/x', 'get namespaces'],
+    ['POST', '/api/v1/namespaces/x/pods/p/eviction', 'create pods/eviction'],
+    [
+      'PATCH',
+      '/apis/machine.sapcloud.io/v1alpha1/namespaces/x/machines/m/status',
+      'patch machines/status.machine.sapcloud.io',
+    ],
+    [
+      'DELETE',
+      '/apis/machine.sapcloud.io/v1alpha1/namespaces/x/machines',
+      'deletecollection machines.machine.sapcloud.io',
+    ],
+    ['PUT', '/apis/coordination.k8s.io/v1/namespaces/x/leases/l', 'update leases.coordination.k8s.io'],
+  ])('%s %s needs to %s', (method, path, text) => {
+    const permission = permissionOf(method, path);
+    expect(permission && permissionText(permission)).toBe(text);
+  });
+
+  test('what is about no resource needs none, and admission’s refusals are not the authorizer’s', () => {
+    expect(permissionOf('GET', '/version')).toBeUndefined();
+    expect(permissionOf('GET', '/openapi/v3/apis/a/v1')).toBeUndefined();
+    expect(refusedPermission('admission webhook "x" denied the request: no')).toBeUndefined();
+    expect(
+      refusedPermission(
+        'GET /api/v1/nodes: nodes is forbidden: User "u" cannot list resource "nodes" in API group "" at the cluster scope',
+      ),
+    ).toEqual({ verb: 'list', resource: 'nodes', group: '' });
+  });
+});
+
+describe('CRDs', () => {
+  const text = { type: 'string' };
+  const expected = {
+    properties: {
+      metadata: { properties: { anything: text } },
+      spec: {
+        properties: {
+          a: text,
+          list: { items: { properties: { b: text } } },
+          map: { additionalProperties: { properties: { c: text } } },
+        },
+      },
+    },
+  };
+
+  test('fields that are missing are named with their paths, those of metadata never', () => {
+    expect(missingFields(expected, expected)).toEqual([]);
+    expect(missingFields(expected, { properties: {} })).toEqual(['spec']);
+    const older = { properties: { spec: { properties: { list: { items: {} }, map: { additionalProperties: {} } } } } };
+    expect(missingFields(expected, older)).toEqual(['spec.a', 'spec.list[].b', 'spec.map[*].c']);
+    const free = { properties: { spec: { 'x-kubernetes-preserve-unknown-fields': true } } };
+    expect(missingFields(expected, free)).toEqual([]);
+  });
+
+  test('the kind is found by what it says of itself; a missing one is told with the cure', () => {
+    const kind = { group: 'g', version: 'v1', kind: 'K' };
+    const schema = { ...expected, 'x-kubernetes-group-version-kind': [kind] };
+    expect(servedSchema({ components: { schemas: { 'any.name': schema } } }, kind)).toBe(schema);
+    expect(servedSchema({}, kind)).toBeUndefined();
+    expect(crdSentence('ks.g', expected, undefined)).toContain('CRD ks.g is not installed');
+    expect(crdSentence('ks.g', expected, expected)).toBeUndefined();
+    const many = { properties: Object.fromEntries('abcdef'.split('').map((name) => [name, text])) };
+    expect(crdSentence('ks.g', many, {})).toContain('drops what is written to a, b, c, d and 2 more');
+  });
+});
+
+test('another version that leads is told to who stands by, until it leads no more', () => {
+  const log = createMemoryLogger();
+  const warnings = new Warnings(log, createMetrics().meters);
+  const own = { name: 'demo', version: '2.0.0' };
+  compareVersions(own, 'old-pod', '1.0.0', warnings);
+  expect(log.lines[0]?.message).toMatch(/^old-pod leads with version 1.0.0, this process stands by with 2.0.0/);
+  compareVersions(own, 'new-pod', '2.0.0', warnings);
+  expect(warnings.list()).toEqual([]);
+  compareVersions(own, 'a-client-go-candidate', undefined, warnings);
+  expect(warnings.list()).toEqual([]);
+});

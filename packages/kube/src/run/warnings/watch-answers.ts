@@ -1,0 +1,90 @@
+import type { RequestSample } from '../../client/exchange.ts';
+import type { Clock } from '../../clock.ts';
+import type { KubeError } from '../../errors.ts';
+import type { Meters } from '../../metrics/meters.ts';
+import { untrustedSentence } from './certificates.ts';
+import { skewSentence, surelySkewed } from './clock-skew.ts';
+import { permissionOf, permissionText, refusedPermission } from './permission.ts';
+import type { Warnings } from './warnings.ts';
+
+/** What the answers of one API server show. */
+export interface AnswerWatch {
+  /** For `ClientOptions.observe`. */
+  readonly observe: (sample: RequestSample) => void;
+  /** For `ClientOptions.refused`. */
+  readonly refused: (error: KubeError) => void;
+}
+
+/** Meters and warnings that the answers of all clusters feed. */
+export class AnswerWatcher {
+  readonly #clock: Clock;
+  readonly #warnings: Warnings;
+  readonly #skew: (value: number, labels: Readonly<Record<string, string>>) => void;
+  readonly #refusals: (labels: Readonly<Record<string, string>>) => void;
+
+  constructor({
+    clock,
+    warnings,
+    meters,
+  }: { readonly clock: Clock; readonly warnings: Warnings; readonly meters: Meters }) {
+    this.#clock = clock;
+    this.#warnings = warnings;
+    this.#skew = meters.gauge({
+      name: 'apiserver_clock_skew_seconds',
+      help: 'How far the clock of the API server is surely ahead of ours (negative: behind), as its last answer shows',
+      labels: ['cluster'],
+    });
+    this.#refusals = meters.counter({
+      name: 'rest_client_forbidden_requests_total',
+      help: 'Requests that the roles of this process did not allow',
+      labels: ['cluster', 'verb', 'resource', 'group'],
+    });
+  }
+
+  /** @param cluster `control` or `target`. */
+  of(cluster: string): AnswerWatch {
+    return {
+      observe: (sample) => {
+        this.#judgeTrust(cluster, sample);
+        this.#judgeClock(cluster, sample);
+        this.#judgeAllowed(cluster, sample);
+      },
+      refused: ({ code, message }) => {
+        const permission = code === 403 ? refusedPermission(message) : undefined;
+        if (permission === undefined) return;
+        this.#refusals({ cluster, ...permission });
+        const what = permissionText(permission);
+        this.#warnings.raise(
+          'forbidden',
+          `${cluster}: ${what}`,
+          `the roles of this process do not allow it to ${what} in the ${cluster} cluster; what needs it waits, the rest goes on; apply the roles of this version (mcm install, docs/permissions.md)`,
+        );
+      },
+    };
+  }
+
+  #judgeTrust(cluster: string, { code, failure }: RequestSample): void {
+    const subject = `${cluster} API server`;
+    const sentence = code === 0 ? untrustedSentence(cluster, failure) : undefined;
+    if (sentence !== undefined) this.#warnings.raise('certificate', subject, sentence);
+    else if (code !== 0) this.#warnings.clear('certificate', subject);
+  }
+
+  #judgeClock(cluster: string, { date, ms }: RequestSample): void {
+    const at = date === undefined ? Number.NaN : Date.parse(date);
+    if (Number.isNaN(at)) return;
+    const receivedAt = this.#clock.now().getTime();
+    const skewMs = surelySkewed({ sentAt: receivedAt - ms, receivedAt, date: at });
+    this.#skew(skewMs / 1000, { cluster });
+    const sentence = skewSentence(cluster, skewMs);
+    if (sentence === undefined) this.#warnings.clear('clock-skew', cluster);
+    // How much it is changes with every answer: the metric tells.
+    else if (!this.#warnings.has('clock-skew', cluster)) this.#warnings.raise('clock-skew', cluster, sentence);
+  }
+
+  #judgeAllowed(cluster: string, { method, path, code }: RequestSample): void {
+    if (code < 200 || code >= 300 || !this.#warnings.has('forbidden')) return;
+    const permission = permissionOf(method, path);
+    if (permission !== undefined) this.#warnings.clear('forbidden', `${cluster}: ${permissionText(permission)}`);
+  }
+}
