@@ -13,6 +13,7 @@ import { rootCaPublisher, serviceAccounts } from './namespace/accounts.ts';
 import { namespaceController } from './namespace/index.ts';
 import { endpointSliceController } from './network/endpoint-slices.ts';
 import { endpointsController } from './network/endpoints.ts';
+import { sliceMirroring } from './network/mirror.ts';
 import { taintEviction } from './node/eviction.ts';
 import { nodeLifecycle } from './node/lifecycle.ts';
 import { podGarbageCollector } from './node/pod-gc.ts';
@@ -61,6 +62,7 @@ const CONTROLLERS: readonly Controller[] = [
   accountTokens,
   endpointsController,
   endpointSliceController,
+  sliceMirroring,
   rootCaPublisher,
   policyStatus,
   resourceQuotaController,
@@ -79,6 +81,7 @@ const UPSTREAM_NAMES: Readonly<Record<string, string>> = {
   'endpoints-controller': 'endpoint',
   'pod-garbage-collector-controller': 'pod-garbage-collector',
   podgc: 'pod-garbage-collector',
+  'endpointslice-mirroring-controller': 'endpointslicemirroring',
   garbagecollector: 'garbage-collector',
   'bootstrap-signer-controller': 'bootstrap-signer',
   bootstrapsigner: 'bootstrap-signer',
