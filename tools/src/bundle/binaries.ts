@@ -37,6 +37,7 @@ export const BINARIES: readonly Binary[] = [
     image: true,
     assets: ['templates'],
   }),
+  binary('machine-config-daemon', 'apps/machine-config-daemon', '@mcm/machine-config-daemon/main'),
   binary('local-cloud', 'providers/local', '@mcm/provider-local/cloud/main', { entry: 'src/cloud/main.ts' }),
   binary('cloud-emulator', 'apps/cloud-emulators', '@mcm/cloud-emulators/main'),
   binary('control-plane', 'packages/control-plane', '@mcm/control-plane/main'),

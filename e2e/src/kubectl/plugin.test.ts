@@ -1,0 +1,58 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ROOT } from '../harness/mcm.ts';
+import { type Cluster, hasKubectl, startCluster } from './cluster.ts';
+
+/** `mcm` as the plugin of the real kubectl, which finds `kubectl-mcm` on the path and hands flags and kubeconfig on. */
+describe.skipIf(!hasKubectl)('kubectl mcm', () => {
+  let cluster: Cluster;
+  let env: Record<string, string>;
+  beforeAll(async () => {
+    cluster = await startCluster();
+    const bin = join(cluster.dir, 'bin');
+    mkdirSync(bin);
+    const main = join(ROOT, 'apps/mcm/src/main.ts');
+    // What npm puts there for the package's `bin`.
+    writeFileSync(
+      join(bin, 'kubectl-mcm'),
+      `#!/bin/sh\nexec "${process.execPath}" --conditions=source "${main}" "$@"\n`,
+    );
+    chmodSync(join(bin, 'kubectl-mcm'), 0o755);
+    env = { PATH: `${bin}${delimiter}${process.env.PATH}` };
+    await cluster.run('create -f -', {
+      apiVersion: 'machine.sapcloud.io/v1alpha1',
+      kind: 'MachineDeployment',
+      metadata: { name: 'workers', namespace: 'default' },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: { pool: 'workers' } },
+        template: { metadata: { labels: { pool: 'workers' } }, spec: { class: { kind: 'MachineClass', name: 'c' } } },
+      },
+    });
+  });
+  afterAll(() => cluster.stop());
+
+  test('is found, and says its commands', async () => {
+    expect((await cluster.kubectl(['plugin', 'list'], { env })).stdout).toContain('kubectl-mcm');
+    const { code, stdout } = await cluster.kubectl(['mcm', '--help'], { env });
+    expect(code).toBe(0);
+    for (const command of ['tree', 'explain', 'rollout', 'drain', 'events']) expect(stdout).toContain(command);
+  });
+
+  test('works on the cluster of $KUBECONFIG, in the namespace of -n', async () => {
+    const { code, stdout, stderr } = await cluster.kubectl(['mcm', 'tree', '-n', 'default', '-o', 'json'], { env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('"workers"');
+    const other = await cluster.kubectl(['mcm', 'tree', '-n', 'elsewhere', '-o', 'json'], { env });
+    expect(other.stdout).not.toContain('workers');
+  });
+
+  test('its exit status goes through: 1 with one sentence for what is not there', async () => {
+    const { code, stderr } = await cluster.kubectl(['mcm', 'rollout', 'pause', 'nothing', '-n', 'default'], { env });
+    expect(code).toBe(1);
+    expect(stderr.split('\n')[0]).toMatch(
+      /^mcm: there is no machinedeployment nothing in namespace default; see: kubectl get mcd/,
+    );
+  });
+});
