@@ -15,8 +15,12 @@ const isMachineController = (pid: number, provider: string): boolean =>
   readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`/providers/${provider}/src/main.ts`);
 
 /** Resident memory of each machine controller as a process, with so many machines that have just come up. */
-export async function* memoryOfBinaries(machines: number): AsyncGenerator<Figure> {
+export async function* memoryOfBinaries(
+  machines: number,
+  providers: readonly string[] = Object.keys(LIMITS),
+): AsyncGenerator<Figure> {
   for (const [provider, limit] of Object.entries(LIMITS)) {
+    if (!providers.includes(provider)) continue;
     const cwd = mkdtempSync(join(tmpdir(), 'mcm memory '));
     const run = mcm(['up', `--provider=${provider}`, `--machines=${machines}`, '--no-tty'], { cwd });
     try {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { processContext, runMachineController, settingsOrExit } from '@mcm/core';
+import { processContext, runMachineController, settingsOrExit } from '@mcm/core/driver';
 import { createAwsDriver } from './driver/driver.ts';
 import { loadSdk } from './ec2/client.ts';
 import { awsEndpoints } from './settings.ts';

@@ -1,4 +1,4 @@
-import { endpointSetting, type Variables } from '@mcm/core';
+import { endpointSetting, type Variables } from '@mcm/core/driver';
 
 const ENDPOINTS = ['AWS_ENDPOINT_URL_EC2', 'AWS_ENDPOINT_URL_STS', 'AWS_ENDPOINT_URL'] as const;
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { processContext, runMachineController, settingsOrExit } from '@mcm/core';
+import { processContext, runMachineController, settingsOrExit } from '@mcm/core/driver';
 import { createAzureDriver } from './driver/driver.ts';
 import { azureSettings } from './settings.ts';
 

@@ -1,4 +1,4 @@
-import { endpointSetting, type Variables } from '@mcm/core';
+import { endpointSetting, type Variables } from '@mcm/core/driver';
 
 /** What the operator says of where Azure is; absent: by the class's cloud. */
 export interface AzureSettings {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { processContext, runMachineController, settingsOrExit } from '@mcm/core';
+import { processContext, runMachineController, settingsOrExit } from '@mcm/core/driver';
 import { createGcpDriver } from './driver/driver.ts';
 import { gcpSettings } from './settings.ts';
 

@@ -1,4 +1,4 @@
-import { endpointSetting, type Variables } from '@mcm/core';
+import { endpointSetting, type Variables } from '@mcm/core/driver';
 
 /** What the operator says of where Google's cloud is; absent: by default. */
 export interface GcpSettings {

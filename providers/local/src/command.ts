@@ -1,4 +1,4 @@
-import { processContext, runMachineController } from '@mcm/core';
+import { processContext, runMachineController } from '@mcm/core/driver';
 import { realClock, undiciTransport } from '@mcm/kube';
 import { createLocalDriver } from './driver/driver.ts';
 

@@ -1,4 +1,4 @@
-import { type CreatedInstance, type CreateRequest, MachineError } from '@mcm/core';
+import { type CreatedInstance, type CreateRequest, MachineError } from '@mcm/core/driver';
 import { type Clock, type Random, sleep } from '@mcm/kube';
 import type { Ec2, Instance } from '../ec2/client.ts';
 import { Refusal } from '../ec2/refusal.ts';

@@ -1,4 +1,4 @@
-import { type DecodedInput, type DriverInput, foldGoJson, MachineError, pathText } from '@mcm/core';
+import { type DecodedInput, type DriverInput, foldGoJson, MachineError, pathText } from '@mcm/core/driver';
 import { AwsCredentials, AwsProviderSpec } from './schemas.ts';
 import { validate } from './validate.ts';
 

@@ -5,7 +5,7 @@ import {
   ownerOf,
   ownerTags,
   type Instance as Told,
-} from '@mcm/core';
+} from '@mcm/core/driver';
 import type { Clock, Random, Transport } from '@mcm/kube';
 import { type Ec2, ec2Clients, type Instance } from '../ec2/client.ts';
 import type { Environment } from '../ec2/environment.ts';

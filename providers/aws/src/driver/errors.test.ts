@@ -1,4 +1,4 @@
-import { MachineError } from '@mcm/core';
+import { MachineError } from '@mcm/core/driver';
 import { describe, expect, test } from 'vitest';
 import { NoAnswer, Refusal } from '../ec2/refusal.ts';
 import { fromCloud, fromLaunch } from './errors.ts';

@@ -1,4 +1,4 @@
-import { type MachineCode, MachineError } from '@mcm/core';
+import { type MachineCode, MachineError } from '@mcm/core/driver';
 import { isThrottle } from '../ec2/attempts.ts';
 import { NoKeys } from '../ec2/credentials.ts';
 import { Refusal } from '../ec2/refusal.ts';

@@ -1,4 +1,4 @@
-import { type InstanceEvidence, wholeLines } from '@mcm/core';
+import { type InstanceEvidence, wholeLines } from '@mcm/core/driver';
 import type { Ec2, Instance } from '../ec2/client.ts';
 import { Refusal } from '../ec2/refusal.ts';
 import { isAbsentInstance } from './errors.ts';

@@ -1,4 +1,4 @@
-import { MachineError } from '@mcm/core';
+import { MachineError } from '@mcm/core/driver';
 import type { Ec2, Instance } from '../ec2/client.ts';
 import { fromCloud } from './errors.ts';
 import { findById, type OnMachine } from './lookup.ts';

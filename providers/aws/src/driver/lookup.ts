@@ -1,5 +1,5 @@
-import type { DriverRequest, MachineRequest } from '@mcm/core';
-import { MachineError } from '@mcm/core';
+import type { DriverRequest, MachineRequest } from '@mcm/core/driver';
+import { MachineError } from '@mcm/core/driver';
 import type { Ec2, Instance } from '../ec2/client.ts';
 import { fromCloud, isAbsentInstance } from './errors.ts';
 import type { Timed } from './metrics.ts';

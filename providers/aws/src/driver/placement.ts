@@ -1,6 +1,6 @@
 import type { Placement } from '@aws-sdk/client-ec2';
 import type { Machine } from '@mcm/api';
-import { foldGoJson, MachineError } from '@mcm/core';
+import { foldGoJson, MachineError } from '@mcm/core/driver';
 import { z } from 'zod';
 import type { AwsProviderSpec } from './schemas.ts';
 

@@ -1,4 +1,4 @@
-import { MachineError } from '@mcm/core';
+import { MachineError } from '@mcm/core/driver';
 
 /** The provider id of an instance: `aws:///REGION/INSTANCE`. */
 export const formatProviderId = (region: string, instanceId: string): string => `aws:///${region}/${instanceId}`;

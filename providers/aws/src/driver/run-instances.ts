@@ -5,7 +5,7 @@ import type {
   RunInstancesCommandInput,
 } from '@aws-sdk/client-ec2';
 import type { Machine } from '@mcm/api';
-import { MachineError } from '@mcm/core';
+import { MachineError } from '@mcm/core/driver';
 import { placementOf } from './placement.ts';
 import type { AwsProviderSpec, BlockDevice, NetworkInterface } from './schemas.ts';
 import { ROOT_DEVICE } from './validate.ts';

@@ -1,4 +1,4 @@
-import { FieldErrors } from '@mcm/core';
+import { FieldErrors } from '@mcm/core/driver';
 import type { AwsCredentials, AwsProviderSpec, BlockDevice, NetworkInterface } from './schemas.ts';
 
 /** Marks the root disk among the block devices; its name at EC2 is the image's. */

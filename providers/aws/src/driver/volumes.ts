@@ -1,4 +1,4 @@
-import type { VolumeSource } from '@mcm/core';
+import type { VolumeSource } from '@mcm/core/driver';
 
 const CSI_DRIVER = 'ebs.csi.aws.com';
 

@@ -1,4 +1,4 @@
-import { LearnedRate } from '@mcm/core';
+import { LearnedRate } from '@mcm/core/driver';
 import { type Clock, type Random, sleep } from '@mcm/kube';
 import { NoAnswer, Refusal } from './refusal.ts';
 

@@ -1,4 +1,4 @@
-import { LearnedRate } from '@mcm/core';
+import { LearnedRate } from '@mcm/core/driver';
 import { type Clock, type Random, sleep, type Transport, type TransportResponse } from '@mcm/kube';
 import { z } from 'zod';
 import { ArmError, parseJson } from './error.ts';

@@ -1,4 +1,4 @@
-import type { MachineError } from '@mcm/core';
+import type { MachineError } from '@mcm/core/driver';
 import { realClock, type Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { fromCloud } from '../driver/errors.ts';

@@ -1,4 +1,4 @@
-import { singleFlight } from '@mcm/core';
+import { singleFlight } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
 import { z } from 'zod';
 import type { CloudAddresses } from './clouds.ts';

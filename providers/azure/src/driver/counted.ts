@@ -1,4 +1,4 @@
-import type { ObserveApi } from '@mcm/core';
+import type { ObserveApi } from '@mcm/core/driver';
 import type { Clock } from '@mcm/kube';
 
 /** Runs a request and tells of it under the original's name of the service. */

@@ -1,4 +1,4 @@
-import { type CreateRequest, MachineError } from '@mcm/core';
+import { type CreateRequest, MachineError } from '@mcm/core/driver';
 import { z } from 'zod';
 import { ArmError } from '../arm/error.ts';
 import { diskBody, nicBody, vmBody } from './bodies.ts';

@@ -1,4 +1,4 @@
-import { type DecodedInput, type DriverInput, FieldErrors, foldGoJson, MachineError, pathText } from '@mcm/core';
+import { type DecodedInput, type DriverInput, FieldErrors, foldGoJson, MachineError, pathText } from '@mcm/core/driver';
 import { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 import { machineSetProblem, secretProblems, specProblems } from './validate.ts';
 

@@ -9,7 +9,7 @@ import {
   OWNER_TAG,
   ownerTags,
   type VolumeSource,
-} from '@mcm/core';
+} from '@mcm/core/driver';
 import { z } from 'zod';
 import { type Counted, countedBy } from './counted.ts';
 import { createVm } from './create.ts';

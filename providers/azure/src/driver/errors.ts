@@ -1,4 +1,4 @@
-import { type MachineCode, MachineError } from '@mcm/core';
+import { type MachineCode, MachineError } from '@mcm/core/driver';
 import { ArmError } from '../arm/error.ts';
 import { TokenRefused, TokenUnavailable } from '../arm/tokens.ts';
 

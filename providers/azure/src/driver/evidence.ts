@@ -1,4 +1,4 @@
-import { type InstanceEvidence, wholeLines } from '@mcm/core';
+import { type InstanceEvidence, wholeLines } from '@mcm/core/driver';
 import { z } from 'zod';
 import type { Session } from './session.ts';
 

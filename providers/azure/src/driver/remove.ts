@@ -1,4 +1,4 @@
-import { MachineError } from '@mcm/core';
+import { MachineError } from '@mcm/core/driver';
 import { z } from 'zod';
 import { ArmError } from '../arm/error.ts';
 import type { Counted } from './counted.ts';

@@ -1,4 +1,4 @@
-import type { DriverContext, DriverRequest } from '@mcm/core';
+import type { DriverContext, DriverRequest } from '@mcm/core/driver';
 import { Arm, type ArmRequest } from '../arm/client.ts';
 import { cloudOf } from '../arm/clouds.ts';
 import { createTokenSource, type Principal, type TokenOptions } from '../arm/tokens.ts';

@@ -1,4 +1,4 @@
-import { FieldErrors } from '@mcm/core';
+import { FieldErrors } from '@mcm/core/driver';
 import type { AzureCredentials, AzureProviderSpec, DataDisk, ImageReference, Properties } from './schemas.ts';
 
 export const CLUSTER_TAG = 'kubernetes.io-cluster-';

@@ -1,4 +1,4 @@
-import { type DecodedInput, type DriverInput, foldGoJson, MachineError, pathText } from '@mcm/core';
+import { type DecodedInput, type DriverInput, foldGoJson, MachineError, pathText } from '@mcm/core/driver';
 import { accountField, readAccount } from './account.ts';
 import { GcpCredentials, GcpProviderSpec } from './schemas.ts';
 import { secretProblems, specProblems } from './validate.ts';

@@ -11,7 +11,7 @@ import {
   ownerOf,
   ownerTags,
   type VolumeSource,
-} from '@mcm/core';
+} from '@mcm/core/driver';
 import { type Clock, sleep } from '@mcm/kube';
 import { Gce, type Instance, type Operation } from '../gce/client.ts';
 import { Refusal } from '../gce/refusal.ts';

@@ -1,4 +1,4 @@
-import { type MachineCode, MachineError } from '@mcm/core';
+import { type MachineCode, MachineError } from '@mcm/core/driver';
 import { Refusal } from '../gce/refusal.ts';
 import { TokenRefused, TokenUnavailable } from '../gce/tokens.ts';
 

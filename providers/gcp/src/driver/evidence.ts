@@ -1,4 +1,4 @@
-import { type InstanceEvidence, wholeLines } from '@mcm/core';
+import { type InstanceEvidence, wholeLines } from '@mcm/core/driver';
 import type { Gce, Instance } from '../gce/client.ts';
 
 const CONSOLE_BYTES = 65_536;

@@ -1,4 +1,4 @@
-import { FieldErrors } from '@mcm/core';
+import { FieldErrors } from '@mcm/core/driver';
 import type { Disk, GcpCredentials, GcpProviderSpec, NetworkInterface } from './schemas.ts';
 
 export const SCRATCH = 'SCRATCH';

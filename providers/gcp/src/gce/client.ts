@@ -1,4 +1,4 @@
-import { LearnedRate } from '@mcm/core';
+import { LearnedRate } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
 import { z } from 'zod';
 import { parseJson } from './json.ts';

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import type { MachineError } from '@mcm/core';
+import type { MachineError } from '@mcm/core/driver';
 import { realClock, type Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { fromCloud } from '../driver/errors.ts';

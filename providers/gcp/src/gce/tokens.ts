@@ -1,5 +1,5 @@
 import { createSign } from 'node:crypto';
-import { singleFlight } from '@mcm/core';
+import { singleFlight } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
 import { z } from 'zod';
 import { type Account, type ServiceAccount, SUBJECT_TOKEN_TYPE, TOKEN_FILE } from '../driver/account.ts';

@@ -1,4 +1,4 @@
-import { MachineError } from '@mcm/core';
+import { MachineError } from '@mcm/core/driver';
 import type { Clock, Transport, TransportResponse } from '@mcm/kube';
 import { z } from 'zod';
 import { fromAnswer, fromFailure } from './errors.ts';

@@ -1,4 +1,11 @@
-import { type DecodedInput, type DriverInput, decodeInput, FieldErrors, foldGoJson, MachineError } from '@mcm/core';
+import {
+  type DecodedInput,
+  type DriverInput,
+  decodeInput,
+  FieldErrors,
+  foldGoJson,
+  MachineError,
+} from '@mcm/core/driver';
 import { parseKubeconfig } from '../pods/kubeconfig.ts';
 import { LocalCredentials, LocalProviderSpec } from './schemas.ts';
 

@@ -1,5 +1,5 @@
 import type { MachineClass } from '@mcm/api';
-import { MachineError } from '@mcm/core';
+import { MachineError } from '@mcm/core/driver';
 import { handlerTransport, silentLogger, type Transport } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { type CloudRig, cloudRig } from '../testing/cloud-rig.ts';

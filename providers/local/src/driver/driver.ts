@@ -8,7 +8,7 @@ import {
   type MachineRequest,
   ownerOf,
   ownerTags,
-} from '@mcm/core';
+} from '@mcm/core/driver';
 import { type Clock, sleep, type Transport } from '@mcm/kube';
 import { PodBackend, type PodBackendOptions } from '../pods/backend.ts';
 import { CloudClient, type CloudInstance } from './cloud-client.ts';

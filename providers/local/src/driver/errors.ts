@@ -1,4 +1,4 @@
-import { type MachineCode, MachineError } from '@mcm/core';
+import { type MachineCode, MachineError } from '@mcm/core/driver';
 import type { TransportResponse } from '@mcm/kube';
 import { z } from 'zod';
 import { json } from './json.ts';

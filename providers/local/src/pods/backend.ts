@@ -9,7 +9,7 @@ import {
   type MachineRequest,
   ownerOf,
   ownerTags,
-} from '@mcm/core';
+} from '@mcm/core/driver';
 import {
   type Clock,
   type ClusterConfig,

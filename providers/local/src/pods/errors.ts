@@ -1,4 +1,4 @@
-import { type MachineCode, MachineError } from '@mcm/core';
+import { type MachineCode, MachineError } from '@mcm/core/driver';
 import { isNotFound, KubeError } from '@mcm/kube';
 
 /** Refusals of a ResourceQuota come as 403 with these words. */

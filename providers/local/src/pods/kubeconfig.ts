@@ -1,4 +1,4 @@
-import { MachineError } from '@mcm/core';
+import { MachineError } from '@mcm/core/driver';
 import type { ClusterConfig } from '@mcm/kube';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { createInvoker, MachineError } from '@mcm/core';
+import { createInvoker, MachineError } from '@mcm/core/driver';
 import { type Pod, pods, type Secret, secrets, silentLogger, type Transport, VirtualClock } from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
 import { createLocalDriver } from '../driver/driver.ts';
