@@ -11,6 +11,8 @@ export const PoolConditions = {
   RequiresReplacement: 'RequiresReplacement',
   /** Ours: too many nodes that were told the target degrade. */
   RolloutHalted: 'RolloutHalted',
+  /** Ours: other custom pools claim nodes of the pool, which then get nothing. */
+  NodesClaimed: 'NodesClaimed',
   /** Ours: the pool's canaries have the target. */
   CanaryPassed: 'CanaryPassed',
 } as const;
@@ -46,6 +48,8 @@ export const ConfigEvents = {
   ContainerRuntimeConfigRefused: 'ContainerRuntimeConfigRefused',
   /** Ours: a node's daemon asks for something that is neither drain nor uncordon. */
   DrainRequestInvalid: 'DrainRequestInvalid',
+  /** Ours: several custom pools claim a node. */
+  NodesClaimed: 'NodesClaimed',
   DrainThresholdExceeded: 'DrainThresholdExceeded',
   DrainFailed: 'DrainFailed',
   /** Ours: too many updated nodes are degraded; no further node is told the target. */

@@ -82,7 +82,7 @@ function snapshotOf(
   const own = nodesOfPool(pool, nodesNear(pool, caches.nodes.store), pools);
   for (const problem of own.problems) log.warn('node is left out', { pool: pool.metadata.name, reason: problem });
   return {
-    ...{ pool, pools, nodes: own.nodes, now: nowText(clock) },
+    ...{ pool, pools, nodes: own.nodes, claims: own.problems, now: nowText(clock) },
     controllerConfig: caches.controllerConfigs.store.get(CONTROLLER_CONFIG_NAME),
     machineConfig: (name) => caches.machineConfigs.store.get(name),
     ...(filters && { filters }),

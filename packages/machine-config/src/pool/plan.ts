@@ -12,6 +12,7 @@ import { candidatesOf, chooseNodes } from './candidates.ts';
 import { conditionOf, isTrue, type WantedCondition, withCondition } from './conditions.ts';
 import { labelsOfBootPool } from './custom-boot.ts';
 import { MaxUnavailableError, maxUnavailableOf } from './max-unavailable.ts';
+import { isCustomPool } from './membership.ts';
 import { annotationOf, isStranded, targetOf } from './predicates.ts';
 import { type MemberFacts, poolStatus } from './status.ts';
 import { wantedTaints } from './taints.ts';
@@ -38,6 +39,8 @@ export interface PoolSnapshot extends MemberFacts {
   readonly pools: readonly MachineConfigPool[];
   /** The pool's own nodes. */
   readonly nodes: readonly Node[];
+  /** Why nodes that the pool selects are not its own, one sentence each. */
+  readonly claims?: readonly string[];
   readonly controllerConfig: ControllerConfig | undefined;
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   readonly filters?: readonly CandidateFilter[];
@@ -207,7 +210,7 @@ class NodeWrites {
 function withStatus(snapshot: PoolSnapshot, plan: PoolPlan): PoolPlan {
   const { pool, nodes, now, unresolved } = snapshot;
   const counted = poolStatus(pool, nodes, now, unresolved === undefined ? {} : { unresolved });
-  const conditions = (plan.conditions ?? []).reduce(
+  const conditions = [...claimConditions(snapshot), ...(plan.conditions ?? [])].reduce(
     (list, one) => withCondition(list, one, now),
     (counted.conditions ?? []) as readonly ConfigCondition[],
   );
@@ -216,10 +219,33 @@ function withStatus(snapshot: PoolSnapshot, plan: PoolPlan): PoolPlan {
   return { ...plan, status, events: [...plan.events, ...transitionEvents(pool, status)] };
 }
 
+/** How many nodes a message names: the others are counted. */
+const NAMED = 3;
+
+/** Nodes that several custom pools claim get nothing from any: the original says so in its log only. */
+function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly WantedCondition[] {
+  // The workers' pool would not have them either.
+  const claims = isCustomPool(pool) ? given : [];
+  const { NodesClaimed, Degraded } = PoolConditions;
+  if (claims.length === 0) {
+    return isTrue(pool.status?.conditions, NodesClaimed) ? [{ type: NodesClaimed, status: 'False' }] : [];
+  }
+  const more = claims.length > NAMED ? ` and ${claims.length - NAMED} more` : '';
+  const message =
+    `${claims.slice(0, NAMED).join('; ')}${more}. ` +
+    'Change metadata.labels of these nodes, or spec.nodeSelector of the pools, so that one custom pool claims each';
+  const reason = 'AmbiguousMembership';
+  return [NodesClaimed, Degraded].map((type) => ({ type, status: 'True', reason, message }));
+}
+
 function transitionEvents(pool: MachineConfigPool, status: MachineConfigPoolStatus): readonly PlannedEvent[] {
-  const { Updated, Updating, RolloutHalted } = PoolConditions;
+  const { Updated, Updating, RolloutHalted, NodesClaimed } = PoolConditions;
   const { name } = pool.metadata;
   const old = pool.status?.conditions;
+  const claimed = conditionOf(status.conditions, NodesClaimed);
+  if (claimed?.status === 'True' && conditionOf(old, NodesClaimed)?.message !== claimed.message) {
+    return [{ type: 'Warning', reason: ConfigEvents.NodesClaimed, message: claimed.message ?? '' }];
+  }
   const halted = conditionOf(status.conditions, RolloutHalted);
   if (halted?.status === 'True' && !isTrue(old, RolloutHalted)) {
     return [{ type: 'Warning', reason: ConfigEvents.RolloutHalted, message: halted.message ?? '' }];

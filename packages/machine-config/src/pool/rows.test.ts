@@ -339,3 +339,34 @@ test('S12 degraded nodes that have the target are unavailable, those that work t
     ...{ unavailableMachineCount: 4, degradedMachineCount: 2 },
   });
 });
+
+test('trap 10: a node that an administrator cordoned uses up the budget', () => {
+  const cordoned = at('x', 'V1', 'V1');
+  const nodes = [{ ...cordoned, spec: { unschedulable: true } }, ...old('y')];
+  expect(candidatesOf(pool('worker'), nodes, 1)).toMatchObject({ nodes: [], capacity: 0 });
+  expect(names(candidatesOf(pool('worker'), nodes, 2).nodes)).toEqual(['y']);
+});
+
+test('trap 11: a node without annotations of a daemon counts as unavailable, which the status shows', () => {
+  const bare = { metadata: { name: 'x', labels: {} }, spec: {} } as unknown as Node;
+  expect(isUnavailable(bare)).toBe(true);
+  expect(poolStatus(pool('worker'), [bare, ...done(1)], NOW)).toMatchObject({
+    ...{ machineCount: 2, unavailableMachineCount: 1, readyMachineCount: 1 },
+  });
+});
+
+test('trap 12: an empty pool is updated, but not while a reference of it is unresolved', () => {
+  const updated = (facts: object) =>
+    poolStatus(pool('worker'), [], NOW, facts).conditions?.find(({ type }) => type === 'Updated')?.status;
+  expect(updated({})).toBe('True');
+  expect(updated({ unresolved: 'MachineDeployment default/x is not found' })).toBe('False');
+});
+
+test('trap 15: the status keeps the conditions that others write', () => {
+  const own = pool('worker');
+  const foreign = { type: 'PinnedImageSetsDegraded', status: 'True' as const, lastTransitionTime: NOW };
+  own.status = { conditions: [foreign, { ...foreign, type: 'RenderDegraded' }] };
+  expect(poolStatus(own, done(1), NOW).conditions?.map(({ type }) => type)).toEqual(
+    expect.arrayContaining(['PinnedImageSetsDegraded', 'RenderDegraded', 'Updated']),
+  );
+});

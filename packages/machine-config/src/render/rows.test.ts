@@ -6,8 +6,10 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { nodeConfigGate } from './gates.ts';
 import { mergeMachineConfigs } from './merge.ts';
 import { renderedName } from './name.ts';
+import { byName } from './order.ts';
 import { irreconcilable } from './reconcile.ts';
 import { renderPool } from './render.ts';
+import { selectMachineConfigs } from './select.ts';
 import { validateMachineConfigSpec } from './validate.ts';
 import { poolsToRender, poolsToRenderWith } from './wakeups.ts';
 
@@ -278,4 +280,17 @@ test('R25 plain content over compressed content of the same path is not taken fo
   const gzip = { path: '/f', contents: { source: 'data:;base64,H4sI', compression: 'gzip' } };
   const spec = merged(config('a', { config: files(gzip) }), config('b', { config: files(file('/f', 'plain')) }));
   expect(spec?.config.storage?.files?.[0]?.contents).toEqual({ source: 'data:,plain' });
+});
+
+test('trap 1: names are sorted by bytes', () => {
+  const list = ['99-worker-x-1', '9-a', '99-worker-x', '10-a', 'B', 'a', '99-worker-x1'];
+  expect(byName(list.map((name) => config(name, {}))).map(({ metadata }) => metadata.name)).toEqual([
+    ...['10-a', '9-a', '99-worker-x', '99-worker-x-1', '99-worker-x1', 'B', 'a'],
+  ]);
+});
+
+test('trap 2: what is rendered has no role, so that no pool selects its own output', () => {
+  const { machineConfig } = render([config('a', {})]);
+  expect(machineConfig.metadata.labels).toBeUndefined();
+  expect(selectMachineConfigs(POOL, [machineConfig])).toEqual([]);
 });

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { absentTests, namedTests } from './named-tests.ts';
+import { ROOT } from './sources.ts';
+
+const text = readFileSync(join(ROOT, 'docs/rules-machine-config.md'), 'utf8');
+
+test('every test of machine configs that is named is there, and no rule is without one', () => {
+  const named = namedTests(text);
+  expect(named.length).toBeGreaterThan(250);
+  expect(absentTests(named)).toEqual([]);
+  const rows = text.split('\n').filter((line) => /^\| (?!Rule|Topic|Trap|Bug|Part|-)/.test(line));
+  expect(rows.filter((row) => !row.includes(' › '))).toEqual([]);
+});
+
+test('every row of the scenario tables, every decision and every trap is in the table', () => {
+  const count = (pattern: RegExp): number => new Set([...text.matchAll(pattern)].map(([, id]) => id)).size;
+  expect(count(/^\| ([A-Z]\d+) +\|/gm)).toBe(150);
+  expect(count(/^\| (\d+) +\|/gm)).toBe(18);
+});

@@ -1,0 +1,194 @@
+import { type KubeClient, nodes } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { NodeAnnotations } from './constants/annotations.ts';
+import { CONTROLLER_CONFIG_NAME } from './constants/names.ts';
+import { conditionOf } from './pool/conditions.ts';
+import { controllerConfigs, kubeletConfigs, machineConfigPools, machineConfigs } from './resources.ts';
+import { configOf, fillWorld, startWorld, storedConfigs, TREE, WORKER_ROLE, type World } from './testing.ts';
+
+/** What is wrong is told in a condition and an event that name object, field and cure; the last good render stays in force. */
+
+async function inWorld(work: (world: World) => Promise<void>, tree = TREE): Promise<void> {
+  const world = await startWorld({ tree });
+  try {
+    await fillWorld(world.client);
+    await world.clock.advance(20_000);
+    await work(world);
+  } finally {
+    await world.end();
+  }
+}
+
+const poolNow = (client: KubeClient, name = 'worker') => client.resource(machineConfigPools).get(name);
+async function eventsOf({ fetch }: World['plane'], reason: string): Promise<readonly string[]> {
+  const answer = await fetch(new Request('http://api/api/v1/events'));
+  const { items } = (await answer.json()) as { items: readonly { reason: string; message: string }[] };
+  return items.flatMap((event) => (event.reason === reason ? [event.message] : []));
+}
+
+const ignition = (sections: object) => ({ config: { ignition: { version: '3.5.0' }, ...sections } });
+const files = (...list: object[]) => ignition({ storage: { files: list } });
+const data = { contents: { source: 'data:,x' } };
+
+test.each<[what: string, spec: object, told: RegExp]>([
+  [
+    'Ignition of another version',
+    { config: { ignition: { version: '9.0.0' } } },
+    /99-bad.*unknown version|99-bad.*version/,
+  ],
+  ['Ignition without a version', { config: { storage: {} } }, /99-bad.*version/],
+  ['a mode beyond 07777', files({ path: '/etc/x', mode: 99_999, ...data }), /99-bad[\s\S]*storage\.files\.0\.mode/],
+  [
+    'a mode with special bits',
+    files({ path: '/etc/x', mode: 0o1777, ...data }),
+    /99-bad: invalid mode 01777 for \/etc\/x/,
+  ],
+  ['a relative path', files({ path: 'etc/x', ...data }), /99-bad[\s\S]*storage\.files\.0\.path/],
+  ['a path that escapes', files({ path: '/etc/../../x', ...data }), /99-bad[\s\S]*path/],
+  [
+    'two files of one path',
+    files({ path: '/etc/x', ...data }, { path: '/etc/x', ...data }),
+    /99-bad[\s\S]*storage\.files/,
+  ],
+  [
+    'a file where a directory is',
+    ignition({ storage: { files: [{ path: '/etc/x', ...data }], directories: [{ path: '/etc/x' }] } }),
+    /99-bad[\s\S]*storage/,
+  ],
+  ['a unit without a name', ignition({ systemd: { units: [{ name: '', contents: '[Unit]' }] } }), /99-bad[\s\S]*units/],
+  ['an unknown extension', { extensions: ['nope'] }, /99-bad.*nope/],
+  ['an unknown type of kernel', { kernelType: 'turbo' }, /99-bad.*kernelType=turbo/],
+])('bad input: %s degrades the pool, is told, and the last good render stays', (_what, spec, told) =>
+  inWorld(async ({ client, clock, plane }) => {
+    const before = (await poolNow(client)).spec?.configuration?.name;
+    await client.resource(machineConfigs).create({ metadata: { name: '99-bad', labels: WORKER_ROLE }, spec });
+    await clock.advance(20_000);
+    const pool = await poolNow(client);
+    expect(pool.spec?.configuration?.name).toBe(before);
+    for (const type of ['RenderDegraded', 'Degraded']) {
+      expect(conditionOf(pool.status?.conditions, type)?.status).toBe('True');
+    }
+    expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(told);
+    expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(told);
+    await client.resource(machineConfigs).delete('99-bad');
+    await clock.advance(20_000);
+    expect(conditionOf((await poolNow(client)).status?.conditions, 'RenderDegraded')?.status).toBe('False');
+  }),
+);
+
+test('bad input: content beyond the API’s limit is found at render time, with size, limit and what to do', () =>
+  inWorld(async ({ client, clock, plane }) => {
+    const before = (await poolNow(client)).spec?.configuration?.name;
+    for (const name of ['50-big', '51-big']) {
+      const config = configOf('x'.repeat(800_000), `/etc/${name}`);
+      await client.resource(machineConfigs).create({ metadata: { name, labels: WORKER_ROLE }, spec: { config } });
+    }
+    await clock.advance(20_000);
+    const pool = await poolNow(client);
+    expect(pool.spec?.configuration?.name).toBe(before);
+    const told = /is too large \(16\d{5} bytes, max 1572864 bytes\).*mcm config render/s;
+    expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(told);
+    expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(told);
+  }));
+
+test('bad input: a template with an unknown variable fails the ControllerConfig, names template and variable, and makes nothing', () =>
+  inWorld(
+    async ({ client, plane }) => {
+      const { status } = await client.resource(controllerConfigs).get(CONTROLLER_CONFIG_NAME);
+      const failing = conditionOf(status?.conditions, 'TemplateControllerFailing');
+      const told = /worker\/00-worker\/_base\/files\/motd\.yaml.*undefined variable: etcdCAData/s;
+      expect([failing?.status, failing?.message]).toEqual(['True', expect.stringMatching(told)]);
+      expect((await eventsOf(plane, 'TemplatesFailed'))[0]).toMatch(told);
+      expect(await storedConfigs(client)).toEqual([]);
+    },
+    new Map([['worker/00-worker/_base/files/motd.yaml', 'path: /etc/motd\ncontents:\n  inline: "{{ etcdCAData }}"\n']]),
+  ));
+
+test('bad input: two custom pools that claim one node are both degraded, which is told with node and cure, and end with it', () =>
+  inWorld(async ({ client, clock, plane }) => {
+    for (const name of ['infra', 'gpu']) {
+      await client.resource(machineConfigPools).create({
+        metadata: { name },
+        spec: { machineConfigSelector: { matchLabels: WORKER_ROLE }, nodeSelector: { matchLabels: { [name]: '' } } },
+      });
+    }
+    const label = (labels: object) =>
+      client.resource(nodes).patch('n0', { type: 'merge', body: { metadata: { labels } } });
+    await label({ infra: '', gpu: '' });
+    await clock.advance(30_000);
+    const told = /^node n0 belongs to 2 custom roles.*Change metadata\.labels of these nodes/;
+    for (const name of ['infra', 'gpu']) {
+      const { status } = await poolNow(client, name);
+      for (const type of ['NodesClaimed', 'Degraded']) {
+        expect(conditionOf(status?.conditions, type)).toMatchObject({
+          ...{ status: 'True', reason: 'AmbiguousMembership', message: expect.stringMatching(told) },
+        });
+      }
+    }
+    expect((await eventsOf(plane, 'NodesClaimed')).length).toBe(2);
+    expect((await client.resource(nodes).get('n0')).metadata.annotations?.[NodeAnnotations.DesiredConfig]).toBe(
+      'rendered-old',
+    );
+    await label({ gpu: null });
+    await clock.advance(30_000);
+    for (const name of ['infra', 'gpu']) {
+      const { status } = await poolNow(client, name);
+      expect(conditionOf(status?.conditions, 'NodesClaimed')?.status).toBe('False');
+      expect(conditionOf(status?.conditions, 'Degraded')?.status).toBe('False');
+    }
+  }));
+
+test('R17 bad input: a selector that matches no MachineConfig degrades its pool and names itself', () =>
+  inWorld(async ({ client, clock, plane }) => {
+    const body = {
+      spec: { machineConfigSelector: { matchLabels: { 'machineconfiguration.openshift.io/role': 'nobody' } } },
+    };
+    await client.resource(machineConfigPools).patch('worker', { type: 'merge', body });
+    await clock.advance(20_000);
+    const told = /no MachineConfigs found matching selector machineconfiguration\.openshift\.io\/role=nobody/;
+    const { status, spec } = await poolNow(client);
+    expect(conditionOf(status?.conditions, 'RenderDegraded')).toMatchObject({
+      ...{ status: 'True', message: expect.stringMatching(told) },
+    });
+    expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(told);
+    expect(spec?.configuration?.name).toMatch(/^rendered-worker-/);
+  }));
+
+test('bad input: selectors that match everything are refused with an event, the last render stays', () =>
+  inWorld(async ({ client, clock, plane }) => {
+    const before = (await poolNow(client)).spec?.configuration?.name;
+    const body = { spec: { machineConfigSelector: { matchLabels: null }, nodeSelector: { matchLabels: null } } };
+    await client.resource(machineConfigPools).patch('worker', { type: 'merge', body });
+    await clock.advance(20_000);
+    expect((await poolNow(client)).spec?.configuration?.name).toBe(before);
+    const told = await eventsOf(plane, 'SelectingAll');
+    expect(told.some((message) => /all machineconfigs\. A non-empty selector is required/.test(message))).toBe(true);
+    expect(told.some((message) => /all nodes\. A non-empty selector is required/.test(message))).toBe(true);
+  }));
+
+test('bad input: a KubeletConfig that sets what is the cluster’s is refused with field and value, in condition, event and pool', () =>
+  inWorld(async ({ client, clock, plane }) => {
+    const before = (await poolNow(client)).spec?.configuration?.name;
+    await client.resource(kubeletConfigs).create({
+      metadata: { name: 'mine' },
+      spec: {
+        machineConfigPoolSelector: { matchLabels: { 'pools.operator.machineconfiguration.openshift.io/worker': '' } },
+        kubeletConfig: { cgroupDriver: 'cgroupfs' },
+      },
+    });
+    await clock.advance(20_000);
+    const told = /cgroupDriver is not allowed to be set, but contains: cgroupfs/;
+    const { status } = await client.resource(kubeletConfigs).get('mine');
+    expect(conditionOf(status?.conditions, 'Accepted')?.message).toMatch(told);
+    expect((await eventsOf(plane, 'KubeletConfigRefused'))[0]).toMatch(told);
+    const pool = await poolNow(client);
+    expect(conditionOf(pool.status?.conditions, 'RenderDegraded')).toMatchObject({
+      ...{
+        status: 'True',
+        reason: 'ConfigRejected',
+        message: expect.stringContaining('KubeletConfig mine was refused'),
+      },
+    });
+    expect(conditionOf(pool.status?.conditions, 'Degraded')?.status).toBe('True');
+    expect(pool.spec?.configuration?.name).toBe(before);
+  }));
