@@ -113,10 +113,10 @@ test('bad input: two custom pools that claim one node are both degraded, which i
       });
     }
     const label = (labels: object) =>
-      client.resource(nodes).patch('n0', { type: 'merge', body: { metadata: { labels } } });
+      client.resource(nodes).patch('n2', { type: 'merge', body: { metadata: { labels } } });
     await label({ infra: '', gpu: '' });
     await clock.advance(30_000);
-    const told = /^node n0 belongs to 2 custom roles.*Change metadata\.labels of these nodes/;
+    const told = /^node n2 belongs to 2 custom roles.*Change metadata\.labels of these nodes/;
     for (const name of ['infra', 'gpu']) {
       const { status } = await poolNow(client, name);
       for (const type of ['NodesClaimed', 'Degraded']) {
@@ -126,7 +126,7 @@ test('bad input: two custom pools that claim one node are both degraded, which i
       }
     }
     expect((await eventsOf(plane, 'NodesClaimed')).length).toBe(2);
-    expect((await client.resource(nodes).get('n0')).metadata.annotations?.[NodeAnnotations.DesiredConfig]).toBe(
+    expect((await client.resource(nodes).get('n2')).metadata.annotations?.[NodeAnnotations.DesiredConfig]).toBe(
       'rendered-old',
     );
     await label({ gpu: null });

@@ -49,6 +49,7 @@ export type DaemonStep =
 
 /** The drain controller has so long; then the daemon says that it failed and asks again. Source: drain.go. */
 export const DRAIN_TIMEOUT_MS = 3_600_000;
+/** The same for uncordoning a node. */
 export const UNCORDON_TIMEOUT_MS = 600_000;
 /** A reason in an annotation is cut here. Source: constants.go. */
 const REASON_LIMIT = 2_000;
