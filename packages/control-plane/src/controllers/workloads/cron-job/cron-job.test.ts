@@ -178,3 +178,31 @@ test.each([
 ])('the time of a run is written as clocks in %s show it', (zone, shown) => {
   expect(zonedTimestamp(new Date('2024-07-01T10:30:00Z'), zone)).toBe(shown);
 });
+
+test('FailedDelete: a job that cannot be deleted is told of; the next one waits until it is', async () => {
+  await using plane = await TestPlane.start('cronjob');
+  const policies = '/apis/admissionregistration.k8s.io/v1';
+  const apiVersion = 'admissionregistration.k8s.io/v1';
+  const rule = { apiGroups: ['batch'], apiVersions: ['v1'], operations: ['DELETE'], resources: ['jobs'] };
+  await plane.must('POST', `${policies}/validatingadmissionpolicies`, {
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name: 'keep' },
+    spec: { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: 'false', message: 'kept' }] },
+  });
+  await plane.must('POST', `${policies}/validatingadmissionpolicybindings`, {
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata: { name: 'keep' },
+    spec: { policyName: 'keep', validationActions: ['Deny'] },
+  });
+  await start(plane, { concurrencyPolicy: 'Replace' });
+  await plane.clock.advance(20 * 60_000);
+  expect(await names(plane)).toEqual(['tick-28401130']);
+  const told = (await plane.list('/api/v1/namespaces/default/events')).find(({ reason }) => reason === 'FailedDelete');
+  expect(told).toMatchObject({ type: 'Warning', message: expect.stringMatching(/^Deleted job: .*kept/) });
+  expect(plane.errors[0]).toContain('could not replace job default/tick-28401130');
+  await plane.must('DELETE', `${policies}/validatingadmissionpolicybindings/keep`);
+  await plane.clock.advance(60_000);
+  expect(await names(plane)).toEqual(['tick-28401140']);
+});

@@ -2,7 +2,7 @@ import { items, look, number, type Plain, text } from '../../../kinds/plain.ts';
 import { isTimeZone, nextTime, parseSchedule, type Schedule, ScheduleError } from '../../../kinds/workloads/cron.ts';
 import type { ApiObject } from '../../../object.ts';
 import { jsonEquals } from '../../../registry/object-text.ts';
-import { allowing, hasCode } from '../../runtime/api.ts';
+import { ApiError, allowing, hasCode } from '../../runtime/api.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
 import { keyOf } from '../../runtime/informer.ts';
 import { conditionOf, controllerOf, isDying, namespaceOf, ownerReference, timestamp } from '../../runtime/objects.ts';
@@ -103,12 +103,18 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     return owner === undefined ? [] : [owner.uid];
   });
 
+  /** Whether the job could be deleted; either is told. */
   const remove = async (cronJob: ApiObject, job: ApiObject): Promise<boolean> => {
     const { namespace, name, uid = '' } = job.metadata;
-    const options = { propagationPolicy: 'Background', preconditions: { uid } } as const;
-    const gone = await allowing(api.delete(JOBS, { namespace, name }, options), 404, 409);
-    if (gone !== undefined) tell(cronJob, 'Normal', 'SuccessfulDelete', `Deleted job ${name}`);
-    return gone !== undefined;
+    try {
+      await api.delete(JOBS, { namespace, name }, { propagationPolicy: 'Background', preconditions: { uid } });
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      tell(cronJob, 'Warning', 'FailedDelete', `Deleted job: ${error.message}`);
+      return false;
+    }
+    tell(cronJob, 'Normal', 'SuccessfulDelete', `Deleted job ${name}`);
+    return true;
   };
 
   /** Ended jobs beyond those that are kept, the oldest first. */
@@ -187,7 +193,21 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     await write(cronJob, { ...status, active, lastScheduleTime: timestamp(due) });
   };
 
-  const run = async (cronJob: ApiObject, status: Plain, due: Date, own: readonly ApiObject[]): Promise<void> => {
+  /** Deletes the jobs that still run. @throws Error when one of them cannot be: the next one has to wait */
+  const stop = async (cronJob: ApiObject, active: readonly Plain[]): Promise<void> => {
+    const namespace = namespaceOf(cronJob);
+    for (const one of active) {
+      const name = text(one, 'name');
+      const job = await api.get(JOBS, { namespace, name }).catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        tell(cronJob, 'Warning', 'FailedGet', `Get job: ${why}`);
+        throw error;
+      });
+      if (!(await remove(cronJob, job))) throw new Error(`could not replace job ${namespace}/${name}`);
+    }
+  };
+
+  const run = async (cronJob: ApiObject, status: Plain, due: Date): Promise<void> => {
     const policy = text(look(cronJob, 'spec'), 'concurrencyPolicy');
     let active = items(status, 'active');
     if (policy === 'Forbid' && active.length > 0) {
@@ -196,7 +216,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
       return;
     }
     if (policy === 'Replace') {
-      for (const job of own.filter((one) => endOf(one) === undefined)) await remove(cronJob, job);
+      await stop(cronJob, active);
       active = [];
     }
     const job = jobOf(cronJob, due);
@@ -257,7 +277,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
       tell(cronJob, 'Warning', 'TooManyMissedTimes', `too many missed start times. ${cure}`);
     }
     // Its own changes are written together with the run.
-    await run(cronJob, status, due, own);
+    await run(cronJob, status, due);
   });
 
   cronJobs.onChange(({ type, object }) => {
