@@ -18,6 +18,7 @@ import { EVENT_TTL_MS, expireEvents } from './registry/event-expiry.ts';
 import { KindRegistry } from './registry/kind-registry.ts';
 import { namespaceLifecycle } from './registry/lifecycle.ts';
 import { type Call, Registry } from './registry/registry.ts';
+import { legacyBinding } from './registry/subresources/binding.ts';
 import { fromFetch, toFetch } from './server/fetch.ts';
 import { Handler, type RequestLogEntry } from './server/handler.ts';
 import { type Listener, listen } from './server/listener.ts';
@@ -143,6 +144,7 @@ async function serve(
     serviceAccountKey: dir === undefined ? createKey() : keepServiceAccountKey(dir),
   });
   setUpAdmission(registry, options.webhookTransport);
+  registry.reviews.set('/bindings', legacyBinding(registry));
   const handler = new Handler({ registry, ...access, clock, requestLog: options.requestLog });
 
   // The controllers' own requests are neither authenticated nor logged.

@@ -102,3 +102,9 @@ export const objectPasses = (
 
 /** What is never asked about: who guards may not be locked out by the guards themselves. */
 export const isExempt = ({ kind }: ServedKind): boolean => kind.group === 'admissionregistration.k8s.io';
+
+const REVIEW_GROUPS: ReadonlySet<string> = new Set(['authentication.k8s.io', 'authorization.k8s.io']);
+
+/** Policies are not asked about reviews either: a wrong one could break the whole cluster. */
+export const isExemptFromPolicies = (served: ServedKind): boolean =>
+  isExempt(served) || REVIEW_GROUPS.has(served.kind.group);

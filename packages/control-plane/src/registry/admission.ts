@@ -2,6 +2,13 @@ import type { UserInfo } from '../auth/user.ts';
 import type { ApiObject, JsonObject } from '../object.ts';
 import type { ServedKind } from './kind-registry.ts';
 
+/** The kind of a body that is no object of its resource. */
+export interface CarriedKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
 /** One write on its way in, as admission sees it. */
 export interface AdmissionAttributes {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
@@ -12,6 +19,8 @@ export interface AdmissionAttributes {
   /** The new object; a mutating plugin changes it in place or returns another. Absent for a delete. */
   readonly object: ApiObject | undefined;
   readonly old: ApiObject | undefined;
+  /** What `object` and `old` are where the request carries something else than an object: a Scale, a Binding, options of a connection. */
+  readonly carries?: CarriedKind | undefined;
   readonly user: UserInfo;
   readonly dryRun: boolean;
   /** What the client gave as options of the request, without kind and version. */

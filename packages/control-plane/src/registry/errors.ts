@@ -184,3 +184,12 @@ export const tooLong = (field: string, limit: number): StatusCause => ({
 /** The type of a JSON value, as Go's decoder names it. */
 export const jsonTypeOf = (value: unknown): string =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+
+/** What went wrong within the server itself, as apimachinery's `NewInternalError` tells it. */
+export const internalError = (why: string): StatusError =>
+  new StatusError({
+    message: `Internal error occurred: ${why}`,
+    reason: 'InternalError',
+    details: { causes: [{ message: why }] },
+    code: 500,
+  });

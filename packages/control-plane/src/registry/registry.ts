@@ -116,7 +116,9 @@ export class Registry {
   attributes(
     call: Call,
     target: Target,
-    write: Pick<AdmissionAttributes, 'operation' | 'object' | 'old' | 'dryRun' | 'options'> & { name?: string },
+    write: Pick<AdmissionAttributes, 'operation' | 'object' | 'old' | 'carries' | 'dryRun' | 'options'> & {
+      name?: string;
+    },
   ): AdmissionAttributes {
     const { served, namespace, subresource } = target;
     const name = write.name ?? target.name;

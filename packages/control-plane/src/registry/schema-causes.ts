@@ -1,3 +1,4 @@
+import { scaleCauses } from '../crd/scale.ts';
 import type { ApiObject } from '../object.ts';
 import type { StatusCause } from '../status.ts';
 import { invalidValue } from './errors.ts';
@@ -31,7 +32,10 @@ export function schemaCauses(
 ): StatusCause[] {
   if (!served.kind.custom || served.schema === undefined) return [];
   const ofSchema = causesOfSchema(served, object, old, meta);
-  return subresource === 'status' ? ofSchema.map(belowStatus) : ofSchema;
+  return [
+    ...(subresource === 'status' ? ofSchema.map(belowStatus) : ofSchema),
+    ...scaleCauses(served.kind.subresources?.scale, object, subresource),
+  ];
 }
 
 /** The status is judged by a schema of its own, which knows of no field above it. */

@@ -17,6 +17,8 @@ export interface SubresourceRequest {
   readonly call: Call;
   readonly method: string;
   readonly query: URLSearchParams;
+  /** Segments of the path beyond the subresource. */
+  readonly rest: readonly string[];
   /** Media type of the body, without parameters. */
   readonly contentType: string;
   body(): Promise<Uint8Array>;

@@ -22,6 +22,8 @@ export interface Transformation {
   readonly managed?: boolean;
   /** Admission has seen the request in another form (a Binding): it is not asked about the object. */
   readonly admitted?: boolean;
+  /** Asks admission about that form once the object has been found good. */
+  readonly validate?: (updated: ApiObject, old: ApiObject) => Promise<void>;
   /** The object comes of a patch: a changed uid is an invalid field there, where an update takes it for a precondition. */
   readonly patched?: boolean;
 }
@@ -97,6 +99,7 @@ async function attemptUpdate(
   }
   if (subresource === '') for (const warning of kind.warnings?.(updated, old) ?? []) call.warn(warning);
   await admission?.validate({ ...attributes, object: updated });
+  await transformation.validate?.(updated, old);
 
   if (registry.store.get(served.resource, target.namespace, target.name) !== record) return undefined;
   if (isFinished(updated, old)) {
@@ -160,13 +163,17 @@ const OWN_KEYS: Readonly<Record<string, string>> = {
   'networking.k8s.io/ingresses': 'ingress',
 };
 
-/** The uid of the body is a precondition that the object (`actual` '': there is none) does not meet. */
-const uidConflict = (target: Target, wanted: string, actual: string): StatusError =>
+/** A precondition (`UID` or `ResourceVersion`) that the object (`actual` '': there is none) does not meet. */
+export const preconditionConflict = (target: Target, what: string, wanted: string, actual: string): StatusError =>
   conflict(
     target.served.kind,
     target.name,
-    `StorageError: invalid object, Code: 4, Key: ${storageKey(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${actual}`,
+    `StorageError: invalid object, Code: 4, Key: ${storageKey(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`,
   );
+
+/** The uid of the body is a precondition. */
+const uidConflict = (target: Target, wanted: string, actual: string): StatusError =>
+  preconditionConflict(target, 'UID', wanted, actual);
 
 /** etcd's key, as errors show it. */
 function storageKey({ served: { kind }, namespace, name }: Target): string {

@@ -23,6 +23,7 @@ import {
 } from '../registry/options.ts';
 import { type PatchType, patchObject, patchTypesOf } from '../registry/patch.ts';
 import type { Call, Registry, Target, Written } from '../registry/registry.ts';
+import type { ReviewHandler, ReviewRequest } from '../registry/review.ts';
 import { findSubresource } from '../registry/subresource.ts';
 import { checkName, updateObject } from '../registry/update.ts';
 import { openWatch } from '../registry/watch.ts';
@@ -225,6 +226,7 @@ export class ResourceHandler {
       call,
       method: request.method,
       query: request.query,
+      rest: info.rest,
       contentType: bodyType(request),
       body: () => request.body(),
       readBody: async (kindName) => this.#readPlain(context, kindName),
@@ -339,9 +341,29 @@ export class ResourceHandler {
     if (review !== undefined) {
       if (served.kind.namespaced) matchNamespace(object, target);
       track(this.#registry, served, undefined, object, options, '');
-      return answerJson(await review({ object, call, target }), format, request, 201);
+      const answer = await this.#review(review, { object, call, target, options });
+      await this.#registry.store.settled();
+      return answerJson(answer, format, request, 201);
     }
     return this.#written(context, format, await createObject(this.#registry, call, target, object, options));
+  }
+
+  /** A review goes through admission as what is stored does. A binding does so by itself, before it is judged. */
+  async #review(review: ReviewHandler, parts: Omit<ReviewRequest, 'attributes'>): Promise<ApiObject> {
+    const { call, target, object, options } = parts;
+    const { admission } = this.#registry;
+    const attributes = this.#registry.attributes(call, target, {
+      operation: 'CREATE',
+      object,
+      old: undefined,
+      dryRun: options.dryRun,
+      options: options.given,
+      name: object.metadata.name ?? '',
+    });
+    if (target.served.resource === '/bindings') return review({ ...parts, attributes });
+    const admitted = (await admission.admit(attributes)) ?? object;
+    await admission.validate({ ...attributes, object: admitted });
+    return review({ ...parts, object: admitted, attributes });
   }
 
   async #update(context: Context): Promise<ServerResponse> {

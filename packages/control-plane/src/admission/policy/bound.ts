@@ -57,11 +57,11 @@ export class BoundPolicies<P extends PolicyBase> {
 
   /** What expressions see of a request. */
   scope(attributes: AdmissionAttributes, as: ServedKind): Scope {
-    const { object, old, subresource, namespace } = attributes;
+    const { object, old, namespace } = attributes;
     let request: Record<string, unknown> | undefined;
     return {
-      object: () => presented(object, as, subresource),
-      oldObject: () => presented(old, as, subresource),
+      object: () => presented(object, as, attributes),
+      oldObject: () => presented(old, as, attributes),
       request: () => {
         request ??= describeRequest(attributes, as, this.#registry.uid());
         return request;

@@ -1,6 +1,8 @@
 import type { ApiObject, JsonObject } from '../../object.ts';
 import { applyJsonPatch, layOver, typedProblems } from '../../patch/index.ts';
-import type { ServedKind } from '../../registry/kind-registry.ts';
+import type { CarriedKind } from '../../registry/admission.ts';
+import { CARRIED_BINDING } from '../../registry/carried.ts';
+import { ServedKind } from '../../registry/kind-registry.ts';
 import { MessageValue } from '../../schema/cel/aggregates.ts';
 import { toJson } from '../../schema/cel/to-json.ts';
 import { CelRuntimeError, isMap } from '../../schema/cel/values.ts';
@@ -44,12 +46,13 @@ function plain(value: unknown): unknown {
   }
 }
 
-function applyConfiguration(object: ApiObject, value: unknown, { kind }: ServedKind): ApiObject {
+function applyConfiguration(object: ApiObject, value: unknown, structure: ServedKind | CarriedKind): ApiObject {
   if (!(value instanceof MessageValue) || value.typeName !== 'Object') {
     throw new MutationError('unsupported return type from ApplyConfiguration expression');
   }
   checkNames(value);
   const configuration = { ...(plain(value) as object), apiVersion: object.apiVersion, kind: object.kind } as ApiObject;
+  const kind = structureOf(structure);
   const { errors, atomic } = typedProblems(configuration, kind);
   if (errors.length > 0) {
     const list = errors.length === 1 ? errors[0] : `errors:\n${errors.map((error) => `  ${error}`).join('\n')}`;
@@ -62,6 +65,16 @@ function applyConfiguration(object: ApiObject, value: unknown, { kind }: ServedK
     );
   }
   return layOver(object, configuration, kind);
+}
+
+/** By what structure a configuration is laid over an object. Of what requests carry the real server knows that of Bindings alone. */
+function structureOf(of: ServedKind | CarriedKind): ServedKind['kind'] {
+  if (of instanceof ServedKind) return of.kind;
+  if (of.kind === CARRIED_BINDING.kind.kind) return CARRIED_BINDING.kind;
+  const name = `${of.group}/${of.version}, Kind=${of.kind}`;
+  throw new MutationError(
+    `error applying patch: failed to convert patch object to typed object: no corresponding type for ${name}`,
+  );
 }
 
 /** Why an operation cannot be done, in the words of the library of the real server. */
@@ -108,7 +121,12 @@ function applyOperations(object: ApiObject, value: unknown): ApiObject {
  * Makes one change of a policy to an object, which stays as it is: the answer is another one.
  * @throws MutationError
  */
-export function mutate(object: ApiObject, { sort, expression }: Mutation, as: ServedKind, scope: Scope): ApiObject {
+export function mutate(
+  object: ApiObject,
+  { sort, expression }: Mutation,
+  as: ServedKind | CarriedKind,
+  scope: Scope,
+): ApiObject {
   const outcome = expression.evaluate(scope);
   if ('error' in outcome) throw new MutationError(outcome.error);
   return sort === 'JSONPatch' ? applyOperations(object, outcome.value) : applyConfiguration(object, outcome.value, as);

@@ -1,12 +1,13 @@
 import { isPlain } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
+import { readCarried } from '../../registry/carried.ts';
 import { normalize } from '../../registry/decode.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { StatusError } from '../../status.ts';
 import { conditionsHold, LazyVariables, type Scope } from '../expression.ts';
-import { isExempt } from '../match.ts';
+import { isExemptFromPolicies } from '../match.ts';
 import { presented } from '../request.ts';
 import { type Bound, BoundPolicies } from './bound.ts';
 import { MutationError, mutate } from './mutate.ts';
@@ -43,8 +44,9 @@ function invoke(
     if (policy.ignoresFailure) return;
     complaints.push(`policy '${policy.name}' with binding '${binding.name}' denied request: ${message}`);
   };
-  let current = presented(attributes.object, as, attributes.subresource);
+  let current = presented(attributes.object, as, attributes);
   const base = policies.scope(attributes, as);
+  const structure = attributes.carries ?? as;
   try {
     for (const param of paramsOf(registry, policy, binding, attributes.namespace)) {
       const fixed: Scope = { ...base, object: () => current, params: () => param };
@@ -58,7 +60,9 @@ function invoke(
         // Variables may depend on the object, so that each step sees them anew.
         const scope: Scope = { ...fixed, variables: new LazyVariables(policy.variables, fixed) };
         current =
-          current === null ? null : attempt(() => mutate(current as ApiObject, mutation, as, scope), complain, current);
+          current === null
+            ? null
+            : attempt(() => mutate(current as ApiObject, mutation, structure, scope), complain, current);
       }
     }
   } catch (error) {
@@ -79,8 +83,10 @@ function attempt(make: () => ApiObject, complain: (message: string) => void, oth
 }
 
 /** The object of a request in the version of the request, as a body of it would be read. */
-function taken(made: ApiObject, { served, object }: AdmissionAttributes): ApiObject {
+function taken(made: ApiObject, attributes: AdmissionAttributes): ApiObject {
+  const { served, object, carries } = attributes;
   const changed = structuredClone(made);
+  if (carries !== undefined) return readCarried(changed, attributes);
   changed.apiVersion = served.apiVersion;
   if (!isPlain(changed.metadata) && object !== undefined) changed.metadata = object.metadata;
   normalize(changed, served);
@@ -101,7 +107,7 @@ export function mutatingPolicies(registry: Registry): AdmissionPlugin {
     const step = (bound: Bound<MutatingPolicy>): boolean => {
       const seen = { ...attributes, object };
       const made = invoke(policies, registry, bound, seen, complaints);
-      const before = presented(object, bound.as, attributes.subresource);
+      const before = presented(object, bound.as, attributes);
       if (made === undefined || jsonEquals(made, before)) return false;
       object = taken(made, seen);
       return true;
@@ -119,12 +125,8 @@ export function mutatingPolicies(registry: Registry): AdmissionPlugin {
   return {
     name: 'MutatingAdmissionPolicy',
     admit(attributes) {
-      const { object, operation, served, subresource } = attributes;
-      if (policies.isEmpty || object === undefined || isExempt(served)) return undefined;
-      // A Scale, a Binding or an Eviction is no object that could be laid over another one.
-      if ((operation !== 'CREATE' && operation !== 'UPDATE') || (subresource !== '' && subresource !== 'status')) {
-        return undefined;
-      }
+      const { object, served } = attributes;
+      if (policies.isEmpty || object === undefined || isExemptFromPolicies(served)) return undefined;
       return run(attributes);
     },
   };

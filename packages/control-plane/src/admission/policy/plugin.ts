@@ -3,7 +3,7 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admiss
 import { qualifiedResource } from '../../registry/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { StatusError } from '../../status.ts';
-import { isExempt } from '../match.ts';
+import { isExemptFromPolicies } from '../match.ts';
 import { type Bound, BoundPolicies } from './bound.ts';
 import { evaluatePolicy, type Failure } from './evaluate.ts';
 import { ParamsError, paramsOf } from './params.ts';
@@ -82,7 +82,7 @@ export function validatingPolicies(registry: Registry): AdmissionPlugin {
   return {
     name: 'ValidatingAdmissionPolicy',
     validate(attributes) {
-      if (!policies.isEmpty && !isExempt(attributes.served)) judge(policies, registry, attributes);
+      if (!policies.isEmpty && !isExemptFromPolicies(attributes.served)) judge(policies, registry, attributes);
       return undefined;
     },
   };

@@ -63,15 +63,15 @@ const hrefOf = (url: URL): string => {
 };
 
 function render(attributes: AdmissionAttributes, hook: Hook, as: ServedKind, uid: string): string {
-  const { object, old, subresource } = attributes;
+  const { object, old } = attributes;
   const { dryRun, options, ...request } = describeRequest(attributes, as, uid);
   return stringifyJson({
     kind: 'AdmissionReview',
     apiVersion: `${GROUP}/${hook.version}`,
     request: {
       ...request,
-      object: presented(object, as, subresource),
-      oldObject: presented(old, as, subresource),
+      object: presented(object, as, attributes),
+      oldObject: presented(old, as, attributes),
       dryRun,
       options,
     },

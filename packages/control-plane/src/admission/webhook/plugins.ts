@@ -3,6 +3,7 @@ import { isPlain } from '../../kinds/plain.ts';
 import type { ApiObject, JsonObject } from '../../object.ts';
 import { applyJsonPatch } from '../../patch/index.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
+import { readCarried } from '../../registry/carried.ts';
 import { normalize } from '../../registry/decode.ts';
 import { badRequest, forbidden } from '../../registry/errors.ts';
 import type { ServedKind } from '../../registry/kind-registry.ts';
@@ -77,10 +78,10 @@ class Hooks {
 
   #conditionsHold(hook: Hook, as: ServedKind, attributes: AdmissionAttributes): boolean {
     if (hook.conditions.length === 0) return true;
-    const { object, old, subresource, served, name } = attributes;
+    const { object, old, served, name } = attributes;
     const scope: Scope = {
-      object: () => presented(object, as, subresource),
-      oldObject: () => presented(old, as, subresource),
+      object: () => presented(object, as, attributes),
+      oldObject: () => presented(old, as, attributes),
       request: () => describeRequest(attributes, as, this.#registry.uid()),
       ...authorizerScope(this.#registry, attributes, as),
     };
@@ -93,11 +94,11 @@ class Hooks {
 
 /** Applies a webhook's patch. The result is read as a request's body is: unknown fields go, defaults come. */
 function patched(attributes: AdmissionAttributes, { hook, as }: Invocation, patch: string): ApiObject | undefined {
-  const { object, served, subresource } = attributes;
+  const { object, served, carries } = attributes;
   if (object === undefined) return undefined;
   const operations: unknown = parseJson(Buffer.from(patch, 'base64').toString('utf8'));
   if (Array.isArray(operations) && operations.length === 0) return object;
-  const seen = structuredClone(presented(object, as, subresource)) as unknown as JsonObject;
+  const seen = structuredClone(presented(object, as, attributes)) as unknown as JsonObject;
   let changed: ApiObject;
   try {
     changed = applyJsonPatch(seen, operations) as unknown as ApiObject;
@@ -109,28 +110,11 @@ function patched(attributes: AdmissionAttributes, { hook, as }: Invocation, patc
       code: 500,
     });
   }
-  if (subresource === 'scale') return rescaled(object, served, changed);
-  // An eviction or a binding can be refused, but is not changed.
-  if (subresource === 'eviction' || subresource === 'binding') return object;
+  if (carries !== undefined) return readCarried(changed, attributes);
   changed.apiVersion = served.apiVersion;
   if (!isPlain(changed.metadata)) changed.metadata = object.metadata;
   normalize(changed, served);
   return changed;
-}
-
-/** A patch of a Scale can change the number of replicas. */
-function rescaled(object: ApiObject, { kind }: ServedKind, scale: ApiObject): ApiObject {
-  const path = kind.subresources?.scale?.specReplicasPath.split('.').filter((step) => step !== '') ?? [];
-  const copy = structuredClone(object);
-  let holder = copy as Record<string, unknown>;
-  for (const step of path.slice(0, -1)) {
-    const next = holder[step];
-    if (!isPlain(next)) return object;
-    holder = next;
-  }
-  const last = path.at(-1);
-  if (last !== undefined) holder[last] = (scale.spec as { replicas?: number } | undefined)?.replicas ?? 0;
-  return copy;
 }
 
 /** MutatingAdmissionWebhook: one after another, and those that want it once more when a later one has changed the object. */

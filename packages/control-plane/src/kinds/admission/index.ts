@@ -4,6 +4,7 @@ import { defaultStorageClassAdmission, nodeTaintAdmission, storageProtectionAdmi
 import { priorityAdmission, serviceAccountAdmission, tolerationAdmission } from './pods.ts';
 import { runtimeClassAdmission } from './runtime-class.ts';
 import { serviceAddresses } from './service.ts';
+import { topologyLabels } from './topology-labels.ts';
 
 /**
  * The admission plugins of built-in kinds in the order of kube-apiserver. They come after NamespaceLifecycle and before
@@ -17,5 +18,6 @@ export const builtinAdmission = (registry: Registry): readonly AdmissionPlugin[]
   defaultStorageClassAdmission(registry),
   storageProtectionAdmission,
   runtimeClassAdmission(registry),
+  topologyLabels(registry),
   serviceAddresses(registry),
 ];

@@ -8,7 +8,7 @@ import { strategy } from '../workloads/apps.ts';
 import { conditionCauses, mutationCauses, policyVariables, variableCauses } from './expressions.ts';
 import { defaultConstraints, formCauses } from './policies.ts';
 
-const OPERATIONS = ['*', 'CREATE', 'UPDATE'];
+const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'UPDATE'];
 const REINVOCATION_POLICIES = ['IfNeeded', 'Never'];
 const OBJECT = messageType('Object');
 
@@ -18,7 +18,7 @@ const PATCHES: Readonly<Record<string, { readonly field: string; readonly other:
   JSONPatch: { field: 'jsonPatch', other: 'applyConfiguration', type: listOf(messageType('JSONPatch')) },
 };
 
-/** Only what is created or updated can be changed on its way in. */
+/** Only what is created, updated or opened can be changed on its way in. */
 const operationCauses = (match: unknown, path: string): StatusCause[] =>
   items(match as Plain, 'resourceRules')
     .flatMap((rule) => strings(rule, 'operations'))

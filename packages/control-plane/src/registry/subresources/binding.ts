@@ -1,11 +1,19 @@
-import type { ApiObject } from '../../object.ts';
-import { badRequest, conflict, invalid, methodNotAllowed, requiredValue } from '../errors.ts';
+import type { ApiObject, ObjectMeta } from '../../object.ts';
+import { StatusError } from '../../status.ts';
+import type { AdmissionAttributes } from '../admission.ts';
+import { CARRIED_BINDING, carried } from '../carried.ts';
+import { matchNamespace, track } from '../create.ts';
+import { decodeObject } from '../decode.ts';
+import { badRequest, conflict, methodNotAllowed } from '../errors.ts';
 import { formatTime } from '../object-text.ts';
+import type { WriteOptions } from '../options.ts';
+import type { Call, Registry, Target } from '../registry.ts';
+import type { ReviewHandler } from '../review.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
-import { updateObject } from '../update.ts';
+import { preconditionConflict, updateObject } from '../update.ts';
 
 interface Binding {
-  readonly metadata?: { readonly name?: string; readonly uid?: string; readonly annotations?: Record<string, string> };
+  readonly metadata: ObjectMeta;
   readonly target?: { readonly kind?: string; readonly name?: string };
 }
 
@@ -14,57 +22,81 @@ interface Condition {
   readonly [field: string]: unknown;
 }
 
+const SUPPORTED = ['Node', '<empty>'].map((kind) => JSON.stringify(kind)).join(', ');
+
+/** What is wrong with a Binding: not told as an invalid object, but as an error of the server. @throws StatusError 400 or 500 */
+function check({ metadata, target }: Binding, name: string): void {
+  if (metadata.name !== name) throw badRequest('name in URL does not match name in Binding object');
+  const { kind = '', name: node = '' } = target ?? {};
+  const problems: string[] = [];
+  if (kind !== '' && kind !== 'Node') {
+    problems.push(`target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: ${SUPPORTED}`);
+  }
+  if (node === '') problems.push('target.name: Required value');
+  if (problems.length === 0) return;
+  const message = problems.length === 1 ? (problems[0] ?? '') : `[${problems.join(', ')}]`;
+  throw new StatusError({ message, code: 500 });
+}
+
+const BOUND = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
+
 /** `pods/NAME/binding`: puts a pod onto a node, once. */
 export async function bindPod(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
   const options = request.options('CreateOptions');
-  const binding = (await request.readBody('Binding')).plain as Binding;
-  const node = binding.target?.name ?? '';
-  if (binding.metadata?.name !== undefined && binding.metadata.name !== target.name) {
-    throw badRequest('name in URL does not match name in Binding object');
-  }
-  if (binding.target?.kind !== undefined && !['', 'Node'].includes(binding.target.kind)) {
-    throw invalid({ group: '', kind: 'Binding' }, target.name, [
-      {
-        reason: 'FieldValueNotSupported',
-        message: `Unsupported value: ${JSON.stringify(binding.target.kind)}: supported values: "Node", "<empty>"`,
-        field: 'target.kind',
-      },
-    ]);
-  }
-  if (node === '') {
-    throw invalid({ group: '', kind: 'Binding' }, target.name, [requiredValue('target.name')]);
-  }
+  const { plain, bytes } = await request.readBody('Binding');
+  const object = decodeObject(plain, bytes, CARRIED_BINDING, registry.kinds, options, call.warn);
+  matchNamespace(object, target);
+  track(registry, CARRIED_BINDING, undefined, object, options, target.subresource);
   const attributes = registry.attributes(call, target, {
     operation: 'CREATE',
-    object: {
-      apiVersion: 'v1',
-      kind: 'Binding',
-      ...binding,
-      metadata: { ...binding.metadata, name: target.name, namespace: target.namespace },
-    },
+    object,
     old: undefined,
+    carries: carried(CARRIED_BINDING),
     dryRun: options.dryRun,
     options: options.given,
   });
-  await registry.admission.admit(attributes);
-  await registry.admission.validate(attributes);
-  const next = (pod: ApiObject): ApiObject => bound(request, pod, node, binding);
-  // The storage binds, past what tells the managers: nobody owns `nodeName` or the condition.
-  const transformation = { next, admitted: true, managed: true };
-  await updateObject(registry, call, { ...target, subresource: 'binding' }, transformation, options);
-  return { status: 201, body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 } };
+  await bind(registry, call, target, attributes, options);
+  return { status: 201, body: BOUND };
 }
 
-function bound({ registry, target }: SubresourceRequest, pod: ApiObject, node: string, binding: Binding): ApiObject {
+/** `bindings`: the same, of the pod that the Binding names. */
+export function legacyBinding(registry: Registry): ReviewHandler {
+  return async ({ object, call, target, options, attributes }) => {
+    const pods = registry.kinds.find('', 'v1', 'pods');
+    if (pods === undefined) throw new Error('pods are not served');
+    const { name = '' } = object.metadata;
+    if (name === '') throw badRequest('Name parameter required.');
+    await bind(registry, call, { ...target, served: pods, name, subresource: 'binding' }, attributes, options);
+    return BOUND as unknown as ApiObject;
+  };
+}
+
+async function bind(
+  registry: Registry,
+  call: Call,
+  target: Target,
+  attributes: AdmissionAttributes,
+  options: WriteOptions,
+): Promise<void> {
+  const object = (await registry.admission.admit(attributes)) ?? attributes.object;
+  const binding = object as unknown as Binding;
+  check(binding, target.name);
+  await registry.admission.validate({ ...attributes, object });
+  const next = (pod: ApiObject): ApiObject => bound(registry, target, pod, binding);
+  // The storage binds, past what tells the managers: nobody owns `nodeName` or the condition.
+  await updateObject(registry, call, target, { next, admitted: true, managed: true }, options);
+}
+
+function bound(registry: Registry, target: Target, pod: ApiObject, binding: Binding): ApiObject {
   const { metadata } = pod;
   const refuse = (why: string) => conflict({ group: '', plural: 'pods/binding' }, target.name, why);
   const spec = pod.spec as { nodeName?: string; schedulingGates?: unknown[] };
-  if (binding.metadata?.uid !== undefined && binding.metadata.uid !== '' && binding.metadata.uid !== metadata.uid) {
-    throw refuse(
-      `Precondition failed: UID in precondition: ${binding.metadata.uid}, UID in object meta: ${metadata.uid}`,
-    );
+  const { uid = '', resourceVersion = '' } = binding.metadata;
+  if (uid !== '' && uid !== metadata.uid) throw preconditionConflict(target, 'UID', uid, metadata.uid ?? '');
+  if (resourceVersion !== '' && resourceVersion !== metadata.resourceVersion) {
+    throw preconditionConflict(target, 'ResourceVersion', resourceVersion, metadata.resourceVersion ?? '');
   }
   if (metadata.deletionTimestamp !== undefined) {
     throw refuse(`pod ${target.name} is being deleted, cannot be assigned to a host`);
@@ -75,11 +107,13 @@ function bound({ registry, target }: SubresourceRequest, pod: ApiObject, node: s
   if ((spec.schedulingGates ?? []).length > 0) {
     throw refuse(`pod ${target.name} has non-empty .spec.schedulingGates`);
   }
-  spec.nodeName = node;
-  if (binding.metadata?.annotations !== undefined) {
-    metadata.annotations = { ...metadata.annotations, ...binding.metadata.annotations };
-  }
-  const status = (pod.status ?? {}) as { conditions?: Condition[] };
+  spec.nodeName = binding.target?.name ?? '';
+  const { annotations, labels } = binding.metadata;
+  if (annotations !== undefined) metadata.annotations = { ...metadata.annotations, ...annotations };
+  if (labels !== undefined) metadata.labels = { ...metadata.labels, ...labels };
+  const status = (pod.status ?? {}) as { conditions?: Condition[]; nominatedNodeName?: string };
+  // Who looks at it would be misled.
+  delete status.nominatedNodeName;
   const scheduled = {
     type: 'PodScheduled',
     status: 'True',

@@ -31,6 +31,50 @@ function checkContainer(pod: ApiObject, wanted: string | null): void {
   }
 }
 
+const FLAGS = ['stdin', 'stdout', 'stderr', 'tty'] as const;
+
+/** The options of a connection, as the server reads them out of the query and the path. */
+function optionsOf({ query, target: { served, subresource }, rest }: SubresourceRequest): ApiObject {
+  const object: ApiObject = { apiVersion: 'v1', kind: '', metadata: {} };
+  if (subresource === 'proxy') {
+    object.kind = `${served.kind.kind}ProxyOptions`;
+    if (rest.length > 0) object.path = `/${rest.join('/')}`;
+    return object;
+  }
+  if (subresource === 'portforward') {
+    const ports = query.getAll('ports').map(Number);
+    return { ...object, kind: 'PodPortForwardOptions', ...(ports.length === 0 ? {} : { ports }) };
+  }
+  object.kind = subresource === 'exec' ? 'PodExecOptions' : 'PodAttachOptions';
+  for (const flag of FLAGS) {
+    const value = query.get(flag);
+    // As apimachinery reads booleans of a query: what is there and says nothing else is true.
+    if (value !== null && value.toLowerCase() !== 'false' && value !== '0') object[flag] = true;
+  }
+  const container = query.get('container') ?? '';
+  if (container !== '') object.container = container;
+  const command = query.getAll('command');
+  if (subresource === 'exec' && command.length > 0) object.command = command;
+  return object;
+}
+
+/** Asks admission about a connection. @returns the options as admission leaves them */
+async function admitConnection(request: SubresourceRequest): Promise<ApiObject> {
+  const { registry, target, call } = request;
+  const object = optionsOf(request);
+  const attributes = registry.attributes(call, target, {
+    operation: 'CONNECT',
+    object,
+    old: undefined,
+    carries: { group: '', version: 'v1', kind: object.kind },
+    dryRun: false,
+    options: undefined,
+  });
+  const admitted = (await registry.admission.admit(attributes)) ?? object;
+  await registry.admission.validate({ ...attributes, object: admitted });
+  return admitted;
+}
+
 /** Nothing runs behind this plane: what a kubelet would answer is refused as if the kubelet could not be reached. */
 const unreachable = (node: string): Error =>
   internal(`error dialing backend: no kubelet of node "${node}" can be reached: this control plane runs no containers`);
@@ -67,8 +111,9 @@ export async function podStream(request: SubresourceRequest): Promise<Subresourc
   if (method !== 'GET' && method !== 'POST') throw methodNotAllowed();
   const isForward = target.subresource === 'portforward';
   if (isForward) checkPorts(query);
+  const { container } = await admitConnection(request);
   const pod = targetOf(request);
-  if (!isForward) checkContainer(pod, query.get('container'));
+  if (!isForward) checkContainer(pod, typeof container === 'string' ? container : null);
   const node = text(look(pod, 'spec'), 'nodeName');
   if (node === '') throw badRequest(`pod ${pod.metadata.name} does not have a host assigned`);
   throw unreached(request, node);
@@ -87,6 +132,7 @@ function proxied(id: string, what: 'pod' | 'service'): { readonly name: string; 
 
 /** `pods/NAME/proxy`: a pod has to have an address before anybody tries to reach it. */
 export async function podProxy(request: SubresourceRequest): Promise<SubresourceAnswer> {
+  await admitConnection(request);
   const pod = targetOf(request, proxied(request.target.name, 'pod').name);
   if (text(look(pod, 'status'), 'podIP') === '') throw badRequest('address not allowed');
   throw unreachable(text(look(pod, 'spec'), 'nodeName'));
@@ -97,6 +143,7 @@ const unavailable = (message: string): StatusError =>
 
 /** `services/NAME/proxy`: to one of the service's endpoints. */
 export async function serviceProxy(request: SubresourceRequest): Promise<SubresourceAnswer> {
+  await admitConnection(request);
   const { registry, target } = request;
   const { name, port } = proxied(target.name, 'service');
   const service = registry.store.get(target.served.resource, target.namespace, name);
@@ -120,5 +167,6 @@ export async function serviceProxy(request: SubresourceRequest): Promise<Subreso
 
 /** `nodes/NAME/proxy`. */
 export async function nodeProxy(request: SubresourceRequest): Promise<SubresourceAnswer> {
+  await admitConnection(request);
   throw unreached(request, targetOf(request).metadata.name ?? '');
 }

@@ -1,8 +1,9 @@
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject, ObjectMeta } from '../../object.ts';
 import { StatusError } from '../../status.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import type { Words } from '../../store/word-index.ts';
-import { putStatus } from '../create.ts';
+import { CARRIED_EVICTION, carried } from '../carried.ts';
+import { matchNamespace, putStatus, track } from '../create.ts';
 import { checkPreconditions, deleteObject } from '../delete.ts';
 import { badRequest, forbidden, internal, methodNotAllowed, notFound } from '../errors.ts';
 import type { ServedKind } from '../kind-registry.ts';
@@ -48,7 +49,7 @@ interface Pod extends ApiObject {
 interface Eviction {
   readonly apiVersion?: string;
   readonly kind?: string;
-  readonly metadata?: { readonly name?: string };
+  readonly metadata?: ObjectMeta;
   readonly deleteOptions?: Record<string, unknown>;
 }
 
@@ -74,25 +75,32 @@ const isReady = (pod: Pod): boolean =>
 export async function evictPod(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
-  const { dryRun, given } = request.options('CreateOptions');
+  const writing = request.options('CreateOptions');
   const eviction = (await request.readBody('Eviction')).plain as Eviction;
-  checkEviction(eviction, target.name);
-  const asked = parseDeleteOptions(new URLSearchParams(), eviction.deleteOptions ?? {});
-  const options: DeleteOptions = { ...asked, dryRun: dryRun || asked.dryRun };
+  checkType(eviction);
+  const object: ApiObject = {
+    ...eviction,
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { ...eviction.metadata },
+  };
+  matchNamespace(object, target);
+  track(registry, CARRIED_EVICTION, undefined, object, writing, target.subresource);
   const attributes = registry.attributes(call, target, {
     operation: 'CREATE',
-    object: {
-      apiVersion: 'policy/v1',
-      kind: 'Eviction',
-      ...eviction,
-      metadata: { ...eviction.metadata, namespace: target.namespace },
-    },
+    object,
     old: undefined,
-    dryRun: options.dryRun,
-    options: given,
+    carries: carried(CARRIED_EVICTION),
+    dryRun: writing.dryRun,
+    options: writing.given,
   });
-  await registry.admission.admit(attributes);
-  await registry.admission.validate(attributes);
+  const admitted = ((await registry.admission.admit(attributes)) ?? object) as Eviction & ApiObject;
+  if (admitted.metadata.name !== target.name) {
+    throw badRequest('name in URL does not match name in Eviction object');
+  }
+  const asked = parseDeleteOptions(new URLSearchParams(), admitted.deleteOptions ?? {});
+  const options: DeleteOptions = { ...asked, dryRun: writing.dryRun || asked.dryRun };
+  await registry.admission.validate({ ...attributes, object: admitted });
 
   // Nothing waits between the reading of the budget and its being charged, so two evictions never share one allowance.
   const pod = readPod(registry, target.served, target.namespace, target.name);
@@ -107,14 +115,13 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   return { status: 201, body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 } };
 }
 
-function checkEviction({ apiVersion = 'policy/v1', kind = 'Eviction', metadata }: Eviction, name: string): void {
+function checkType({ apiVersion = 'policy/v1', kind = 'Eviction' }: Eviction): void {
   const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
   if (kind !== 'Eviction' || group !== 'policy') {
     throw badRequest(
       `${kind} in version "${version}" cannot be handled as a Eviction: converting (${version}.${kind}) to (policy.Eviction): unknown conversion`,
     );
   }
-  if (metadata?.name !== name) throw badRequest('name in URL does not match name in Eviction object');
 }
 
 function readPod(registry: Registry, served: ServedKind, namespace: string, name: string): Pod {

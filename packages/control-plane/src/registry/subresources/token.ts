@@ -1,11 +1,11 @@
 import { type BoundObject, ISSUER } from '../../auth/service-account-tokens.ts';
-import { look, text } from '../../kinds/plain.ts';
-import { tokenRequestKind } from '../../kinds/token-request.ts';
-import type { ApiObject, Json } from '../../object.ts';
-import { track } from '../create.ts';
+import { look, type Plain, text } from '../../kinds/plain.ts';
+import type { ApiObject, Json, ObjectMeta } from '../../object.ts';
+import { CARRIED_TOKEN_REQUEST, carried } from '../carried.ts';
+import { matchNamespace, track } from '../create.ts';
 import { badRequest, conflict, internal, invalid, invalidValue, methodNotAllowed, notFound } from '../errors.ts';
-import { ServedKind } from '../kind-registry.ts';
 import { formatTime } from '../object-text.ts';
+import type { WriteOptions } from '../options.ts';
 import type { Registry } from '../registry.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
 
@@ -15,7 +15,7 @@ const SHORTEST_SECONDS = 600;
 const LONGEST_SECONDS = 2 ** 32;
 
 interface Spec {
-  readonly audiences?: string[];
+  readonly audiences?: string[] | null;
   readonly expirationSeconds?: number;
   readonly boundObjectRef?: {
     readonly apiVersion?: string;
@@ -25,8 +25,7 @@ interface Spec {
   } | null;
 }
 
-/** Whose field names and structure the managed fields follow. */
-const tracked = new ServedKind(tokenRequestKind);
+const NO_TOKEN = { token: '', expirationTimestamp: null };
 
 /** What a token can be bound to: it ends with that object. Pods and secrets are of the account's namespace. */
 const BINDABLE: Readonly<Record<string, { readonly plural: string; readonly namespaced: boolean }>> = {
@@ -41,8 +40,18 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
   if (request.method !== 'POST') throw methodNotAllowed();
   const options = request.options('CreateOptions');
   const { plain } = await request.readBody('TokenRequest');
-  checkMetadata(plain, target);
-  const given = (plain.spec ?? {}) as Spec;
+  const sent = sentRequest(request, plain, options);
+  const attributes = registry.attributes(request.call, target, {
+    operation: 'CREATE',
+    object: sent,
+    old: undefined,
+    carries: carried(CARRIED_TOKEN_REQUEST),
+    dryRun: options.dryRun,
+    options: options.given,
+  });
+  const admitted = (await registry.admission.admit(attributes)) ?? sent;
+  checkName(admitted, target);
+  const given = (admitted.spec ?? {}) as Spec;
   const record = registry.store.get(target.served.resource, target.namespace, target.name);
   if (record === undefined) throw notFound(target.served.kind, target.name);
   const account = registry.parse(target.served, record);
@@ -52,11 +61,11 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
   const object: ApiObject = {
     kind: 'TokenRequest',
     apiVersion: 'authentication.k8s.io/v1',
-    metadata: { name, namespace, uid, creationTimestamp: formatTime(registry.now()) },
-    spec: { ...given, expirationSeconds },
+    metadata: { ...admitted.metadata, name, namespace, uid, creationTimestamp: formatTime(registry.now()) },
   };
-  track(registry, tracked, undefined, object, options, 'token');
-  const audiences = given.audiences === undefined || given.audiences.length === 0 ? [ISSUER] : given.audiences;
+  const audiences = (given.audiences ?? []).length === 0 ? [ISSUER] : (given.audiences ?? []);
+  const spec = { audiences, expirationSeconds, boundObjectRef: given.boundObjectRef ?? null };
+  await registry.admission.validate({ ...attributes, object: { ...object, spec, status: NO_TOKEN } });
   const bound = boundObject(request, given);
   if (registry.tokens === undefined) throw internal('this server signs no tokens');
   const token = registry.tokens.issue({
@@ -68,7 +77,7 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
   const expires = new Date(registry.now().getTime() + expirationSeconds * 1000);
   const body = {
     ...object,
-    spec: { audiences, expirationSeconds, boundObjectRef: given.boundObjectRef ?? null },
+    spec,
     status: { token, expirationTimestamp: formatTime(expires) },
   };
   return { status: 201, body: body as unknown as Json };
@@ -110,16 +119,27 @@ function nodeOf(registry: Registry, name: string): { name: string; uid?: string 
   return { name, ...(uid === undefined ? {} : { uid }) };
 }
 
-/** A name or namespace in the body must be that of the account. */
-function checkMetadata(plain: Record<string, unknown>, { name, namespace }: SubresourceRequest['target']): void {
-  const metadata = look(plain, 'metadata');
-  const given = text(metadata, 'name');
-  if (given !== '' && given !== name) {
-    const why = 'must match the service account name if specified';
-    throw invalid(TOKEN_REQUEST, name, [invalidValue('metadata.name', given, why)]);
-  }
-  const place = text(metadata, 'namespace');
-  if (place !== '' && place !== namespace) {
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-  }
+/** The body with its defaults, as admission sees it. @throws StatusError 400 */
+function sentRequest({ registry, target }: SubresourceRequest, plain: Plain, options: WriteOptions): ApiObject {
+  const given = look(plain, 'spec');
+  const object: ApiObject = {
+    kind: 'TokenRequest',
+    apiVersion: 'authentication.k8s.io/v1',
+    metadata: { ...(look(plain, 'metadata') as ObjectMeta) },
+    spec: { ...given, expirationSeconds: given.expirationSeconds ?? DEFAULT_SECONDS },
+  };
+  matchNamespace(object, target);
+  track(registry, CARRIED_TOKEN_REQUEST, undefined, object, options, target.subresource);
+  const { audiences = null, boundObjectRef = null } = given;
+  object.spec = { audiences, boundObjectRef, ...(object.spec as object) };
+  object.status = NO_TOKEN;
+  return object;
+}
+
+/** A name in the body must be that of the account. */
+function checkName({ metadata }: ApiObject, { name }: SubresourceRequest['target']): void {
+  const given = metadata.name ?? '';
+  if (given === '' || given === name) return;
+  const why = 'must match the service account name if specified';
+  throw invalid(TOKEN_REQUEST, name, [invalidValue('metadata.name', given, why)]);
 }

@@ -1,0 +1,70 @@
+import type { KindDefinition } from '../kinds/kind.ts';
+import type { ApiObject } from '../object.ts';
+import { invalidValue } from '../registry/errors.ts';
+import { isRecord, own } from '../schema/json.ts';
+import type { StatusCause } from '../status.ts';
+
+const MOST_REPLICAS = 2 ** 31 - 1;
+
+const goType = (value: unknown): string =>
+  Array.isArray(value)
+    ? '[]interface {}'
+    : isRecord(value)
+      ? 'map[string]interface {}'
+      : typeof value === 'boolean'
+        ? 'bool'
+        : typeof value === 'number'
+          ? Number.isInteger(value)
+            ? 'int64'
+            : 'float64'
+          : typeof value;
+
+interface Found {
+  readonly value?: unknown;
+  /** Why there is none, in the words of Go's accessors. */
+  readonly problem?: string;
+}
+
+/** What stands at a simple JSON path (`.spec.replicas`), which must be of this type where there is something. */
+function valueAt(object: ApiObject, path: string, type: 'int64' | 'string'): Found {
+  const fields = path.replace(/^\./, '').split('.');
+  let value: unknown = object;
+  for (const [index, field] of fields.entries()) {
+    if (value === undefined || value === null) return {};
+    if (!isRecord(value)) return { problem: complaint(fields.slice(0, index + 1), value, 'map[string]interface{}') };
+    value = own(value, field);
+  }
+  if (value === undefined || goType(value) === type) return { value };
+  return { problem: complaint(fields, value, type) };
+}
+
+const complaint = (fields: readonly string[], value: unknown, expected: string): string =>
+  `.${fields.join('.')} accessor error: ${value === null ? '<nil>' : String(value)} is of the type ${value === null ? '<nil>' : goType(value)}, expected ${expected}`;
+
+function replicasCauses(object: ApiObject, path: string): StatusCause[] {
+  const { value = 0, problem } = valueAt(object, path, 'int64');
+  if (problem !== undefined) return [invalidValue(path, 0, problem)];
+  const replicas = Number(value);
+  if (replicas < 0) return [invalidValue(path, value, 'should be a non-negative integer')];
+  if (replicas > MOST_REPLICAS) return [invalidValue(path, value, `should be less than or equal to ${MOST_REPLICAS}`)];
+  return [];
+}
+
+/**
+ * What the scale of a custom kind says of an object: its numbers are numbers of replicas, its selector is a text. A write of the status has its
+ * part of it looked at.
+ */
+export function scaleCauses(
+  scale: NonNullable<KindDefinition['subresources']>['scale'],
+  object: ApiObject,
+  subresource: string,
+): StatusCause[] {
+  if (scale === undefined) return [];
+  const { specReplicasPath, statusReplicasPath, labelSelectorPath } = scale;
+  const causes = subresource === 'status' ? [] : replicasCauses(object, specReplicasPath);
+  causes.push(...replicasCauses(object, statusReplicasPath));
+  if (labelSelectorPath === undefined) return causes;
+  const { problem } = valueAt(object, labelSelectorPath, 'string');
+  if (problem !== undefined) causes.push(invalidValue(labelSelectorPath, '', problem));
+  return causes;
+}

@@ -1,0 +1,67 @@
+import { bodyKinds, builtinKinds } from '../kinds/index.ts';
+import type { ApiObject } from '../object.ts';
+import { StatusError } from '../status.ts';
+import type { AdmissionAttributes, CarriedKind } from './admission.ts';
+import { normalize } from './decode.ts';
+import { internalError } from './errors.ts';
+import { ServedKind } from './kind-registry.ts';
+import { jsonEquals } from './object-text.ts';
+
+/** Kinds of bodies of subresources, whose structure is known. */
+const KNOWN: ReadonlyMap<string, ServedKind> = new Map(
+  [...bodyKinds, ...builtinKinds.filter(({ plural }) => plural === 'bindings')].map((kind) => [
+    kind.kind,
+    new ServedKind(kind),
+  ]),
+);
+
+/** How the body of a subresource is read. @throws Error for one that this server does not know */
+export function carriedKind(name: string): ServedKind {
+  const served = KNOWN.get(name);
+  if (served === undefined) throw new Error(`no body of a request is a ${name}`);
+  return served;
+}
+
+/** As what admission sees a body of this kind. */
+export const carried = ({ kind: { group, version, kind } }: ServedKind): CarriedKind => ({ group, version, kind });
+
+export const CARRIED_BINDING = carriedKind('Binding');
+export const CARRIED_EVICTION = carriedKind('Eviction');
+export const CARRIED_SCALE = carriedKind('Scale');
+export const CARRIED_TOKEN_REQUEST = carriedKind('TokenRequest');
+
+const shown = (apiVersion: string, kind: string): string => {
+  const [group = '', version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
+  return `(${version ?? group}.${kind})`;
+};
+
+/** What cannot be read is an error of the server: no client has sent it. */
+function readAs(made: ApiObject, served: ServedKind): void {
+  try {
+    normalize(made, served);
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    throw internalError(error.message.replace(/^.* cannot be handled as a \w+: /, ''));
+  }
+}
+
+/**
+ * What an admission plugin has made of a body, as one of its kind is read.
+ * @throws StatusError 500 for what is none, in the words of the real server
+ */
+export function readCarried(made: ApiObject, { carries, object }: AdmissionAttributes): ApiObject {
+  if (carries === undefined || jsonEquals(made, object)) return made;
+  const { group, version, kind } = carries;
+  const apiVersion = group === '' ? version : `${group}/${version}`;
+  if (made.kind !== kind || made.apiVersion !== apiVersion) {
+    const internal = group === '' ? 'core' : (group.split('.')[0] ?? '');
+    throw new StatusError({
+      message: `converting ${shown(String(made.apiVersion), String(made.kind))} to (${internal}.${kind}): unknown conversion`,
+      code: 500,
+    });
+  }
+  const served = KNOWN.get(kind);
+  if (typeof made.metadata !== 'object' || made.metadata === null) made.metadata = object?.metadata ?? {};
+  if (served !== undefined) readAs(made, served);
+  return made;
+}

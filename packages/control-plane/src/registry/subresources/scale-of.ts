@@ -1,0 +1,52 @@
+import type { ApiObject, JsonObject } from '../../object.ts';
+import type { ServedKind } from '../kind-registry.ts';
+import { copyJson } from '../object-text.ts';
+
+/** `.spec.replicas` → `['spec', 'replicas']`. */
+export const steps = (path: string): string[] => path.split('.').filter((step) => step !== '');
+
+/** What stands at a path of an object; undefined: nothing. */
+export function read(object: ApiObject, path: string): unknown {
+  let value: unknown = object;
+  for (const step of steps(path)) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = (value as Record<string, unknown>)[step];
+  }
+  return value;
+}
+
+/** A label selector of a spec as the text of a query. */
+function selectorText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'object' || value === null) return '';
+  const { matchLabels, matchExpressions } = value as {
+    matchLabels?: Record<string, string>;
+    matchExpressions?: { key: string; operator: string; values?: string[] }[];
+  };
+  const plain = matchLabels === undefined && matchExpressions === undefined ? (value as Record<string, string>) : {};
+  const terms = Object.entries(matchLabels ?? plain).map(([key, item]) => `${key}=${item}`);
+  for (const { key, operator, values = [] } of matchExpressions ?? []) {
+    if (operator === 'Exists') terms.push(key);
+    else if (operator === 'DoesNotExist') terms.push(`!${key}`);
+    else terms.push(`${key} ${operator === 'In' ? 'in' : 'notin'} (${[...values].sort().join(',')})`);
+  }
+  return terms.sort().join(',');
+}
+
+/** The `Scale` view of an object. Zero replicas are left out of the spec, as Go's omitempty has it. */
+export function scaleOf({ kind }: ServedKind, object: ApiObject): JsonObject {
+  const paths = kind.subresources?.scale;
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+  const replicas = Number(read(object, paths?.specReplicasPath ?? '') ?? 0);
+  const selector = paths?.labelSelectorPath === undefined ? '' : selectorText(read(object, paths.labelSelectorPath));
+  return {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    metadata: copyJson({ name, namespace, uid, resourceVersion, creationTimestamp }) as JsonObject,
+    spec: replicas === 0 ? {} : { replicas },
+    status: {
+      replicas: Number(read(object, paths?.statusReplicasPath ?? '') ?? 0),
+      ...(selector === '' ? {} : { selector }),
+    },
+  };
+}
