@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { deployFiles } from 'mcm';
+import { apiReportFiles } from './api-report.ts';
 import { fieldReferenceFiles } from './field-reference.ts';
 import { flagReferenceFiles } from './flag-reference.ts';
 import { metricReferenceFiles } from './metric-reference.ts';
@@ -14,6 +15,7 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
     ...flagReferenceFiles(),
     ...metricReferenceFiles(),
     ...fieldReferenceFiles(),
+    ...apiReportFiles(),
     ...deployFiles(),
   ]);
 
