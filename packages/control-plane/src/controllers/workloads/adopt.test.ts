@@ -67,3 +67,41 @@ test('what is taken keeps its other owners, and what is given up as well', async
   expect(await owners()).toEqual(['ConfigMap']);
   expect(plane.errors).toEqual([]);
 });
+
+test('a set that may not take a pod tries again, and says nothing of a failure', async () => {
+  await using plane = await TestPlane.start('replicaset');
+  const policies = '/apis/admissionregistration.k8s.io/v1';
+  const apiVersion = 'admissionregistration.k8s.io/v1';
+  const rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['pods'] };
+  await plane.must('POST', `${policies}/validatingadmissionpolicies`, {
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name: 'keep' },
+    spec: { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: 'false', message: 'kept' }] },
+  });
+  await plane.must('POST', `${policies}/validatingadmissionpolicybindings`, {
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata: { name: 'keep' },
+    spec: { policyName: 'keep', validationActions: ['Deny'] },
+  });
+  // A policy takes a moment to hold.
+  await plane.clock.advance(10_000);
+  const metadata = { name: 'p', labels: { app: 'web' } };
+  const spec = { containers: [{ name: 'c', image: 'i' }] };
+  await plane.must('POST', '/api/v1/namespaces/default/pods', { apiVersion: 'v1', kind: 'Pod', metadata, spec });
+  const sets = '/apis/apps/v1/namespaces/default/replicasets';
+  const template = { metadata: { labels: { app: 'web' } }, spec };
+  await plane.must('POST', sets, {
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: { name: 'web' },
+    spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template },
+  });
+  expect((await plane.must('GET', `${sets}/web`)).status).not.toHaveProperty('conditions');
+  expect(plane.errors[0]).toContain('kept');
+  await plane.must('DELETE', `${policies}/validatingadmissionpolicybindings/keep`);
+  await plane.clock.advance(60_000);
+  expect((await plane.must('GET', `${sets}/web`)).status).toMatchObject({ replicas: 1 });
+  expect((await plane.list('/api/v1/namespaces/default/pods')).map((pod) => pod.metadata.name)).toEqual(['p']);
+});

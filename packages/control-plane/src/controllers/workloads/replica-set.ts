@@ -97,6 +97,9 @@ const setupOf =
       return owner === undefined ? [] : [owner.uid];
     });
 
+    /** Its pods that run or will run; one that was given up may still be in the cache as its own. */
+    const activeOf = (set: ApiObject): ApiObject[] => owned.active(set).filter((pod) => adoption.selects(set, pod));
+
     /** Pods of all sets that one deployment has: a node with more of them can spare one. */
     const related = (set: ApiObject, active: readonly ApiObject[]): readonly ApiObject[] => {
       const owner = controllerOf(set);
@@ -116,10 +119,10 @@ const setupOf =
 
     const report = async (key: string, set: ApiObject, failure: ReplicaFailure | undefined): Promise<void> => {
       const terminating = countsTerminating
-        ? owned.all(set).filter((pod) => isDying(pod) && !isTerminal(pod)).length
+        ? owned.all(set).filter((pod) => isDying(pod) && !isTerminal(pod) && adoption.selects(set, pod)).length
         : undefined;
       const now = clock.now();
-      const { status, lookAgainAt } = replicaSetStatus(set, owned.active(set), terminating, now);
+      const { status, lookAgainAt } = replicaSetStatus(set, activeOf(set), terminating, now);
       if (lookAgainAt !== undefined) work.addAt(key, lookAgainAt);
       status.conditions = conditionsWith(set, failure, now);
       if (saysAlready(set, status)) return;
@@ -133,13 +136,13 @@ const setupOf =
       let error: unknown;
       let failure: ReplicaFailure | undefined;
       if (!isDying(set)) {
+        // What cannot be taken is tried again; it says nothing of the pods that the set has.
+        await adoption.claim(set, isActive);
         try {
-          await adoption.claim(set, isActive);
-          const active = owned.active(set).filter((pod) => adoption.selects(set, pod));
-          await scale(set, active);
+          await scale(set, activeOf(set));
         } catch (thrown) {
           error = thrown;
-          const reason = replicasOf(set) > owned.active(set).length ? 'FailedCreate' : 'FailedDelete';
+          const reason = replicasOf(set) > activeOf(set).length ? 'FailedCreate' : 'FailedDelete';
           failure = { reason, message: thrown instanceof Error ? thrown.message : String(thrown) };
         }
       }
