@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import { readRefusal } from '../gce/refusal.ts';
+import { TokenRefused } from '../gce/tokens.ts';
+import { fromCloud, OperationFailed } from './errors.ts';
+import { specProblems } from './validate.ts';
+
+const { signal } = new AbortController();
+const none = { get: () => null };
+const refusal = (status: number, reason: string) =>
+  readRefusal(status, none, { error: { message: 'told', errors: [{ reason }] } });
+
+describe('whose fault a refusal is', () => {
+  test.each([
+    [401, 'authError', true],
+    [403, 'forbidden', true],
+    [403, 'quotaExceeded', false],
+    [403, 'rateLimitExceeded', false],
+    [404, 'notFound', false],
+    [500, 'backendError', false],
+  ])('%i %s is of the credentials: %s', (status, reason, refused) => {
+    expect(fromCloud(refusal(status, reason), 'list', signal).credentialsRefused).toBe(refused);
+  });
+
+  test('credentials for which no token is given', () => {
+    expect(fromCloud(new TokenRefused('no'), 'list', signal)).toMatchObject({
+      code: 'Internal',
+      credentialsRefused: true,
+    });
+  });
+});
+
+test('the cause is kept, by which it is known whether anybody could be reached', () => {
+  const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+  expect(fromCloud(cause, 'list', signal).cause).toBe(cause);
+});
+
+test('capacity counts for launches and operations only, by the last error', () => {
+  const failed = (...codes: string[]) => new OperationFailed(codes.map((code) => ({ code, message: code })));
+  expect(fromCloud(failed('A', 'CPU_QUOTA'), 'create', signal).code).toBe('ResourceExhausted');
+  expect(fromCloud(failed('QUOTA_EXCEEDED', 'A'), 'create', signal).code).toBe('Internal');
+  expect(fromCloud(failed(), 'create', signal).message).toContain('does not say why');
+  expect(fromCloud(refusal(403, 'quotaExceeded'), 'create', signal, true).code).toBe('ResourceExhausted');
+  expect(fromCloud(refusal(403, 'quotaExceeded'), 'list', signal).code).toBe('Internal');
+});
+
+test('what a class lacks is told by its path', () => {
+  const told = specProblems({ region: 'r', zone: 'z', machineType: 'm' }).join('\n');
+  for (const path of [
+    'spec.disks: Required',
+    'spec.networkInterfaces.networkInterfaces: Required',
+    'spec.scheduling.onHostMaintenance',
+  ])
+    expect(told).toContain(path);
+});
