@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { ArmError } from '../arm/error.ts';
+import { TokenRefused } from '../arm/tokens.ts';
+import { fromCloud, isAbsent, isExhausted } from './errors.ts';
+
+const { signal } = new AbortController();
+const error = (status: number, code: string, message = 'told') =>
+  new ArmError('GET x', status, JSON.stringify({ error: { code, message } }));
+
+test.each([
+  [401, 'InvalidAuthenticationToken', true],
+  [403, 'AuthorizationFailed', true],
+  [403, 'RequestDisallowedByPolicy', false],
+  [404, 'ResourceNotFound', false],
+  [500, 'Oops', false],
+])('%i %s is of the credentials: %s', (status, code, refused) => {
+  expect(fromCloud(error(status, code), 'get: ', signal).credentialsRefused).toBe(refused);
+});
+
+test('credentials for which no token is given, and the cause of all else', () => {
+  expect(fromCloud(new TokenRefused('no'), 'get: ', signal)).toMatchObject({
+    code: 'Internal',
+    credentialsRefused: true,
+  });
+  const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+  expect(fromCloud(cause, 'get: ', signal).cause).toBe(cause);
+});
+
+test('only Azure’s own 404 says that something is not there', () => {
+  expect(isAbsent(error(404, 'ResourceNotFound'))).toBe(true);
+  expect(isAbsent(new ArmError('GET x', 404, '<html>'))).toBe(false);
+  expect(isAbsent(error(410, 'ResourceNotFound'))).toBe(false);
+});
+
+test('what Azure has no room for', () => {
+  for (const code of ['ZonalAllocationFailed', 'SkuNotAvailable', 'AllocationFailed', 'ResourceQuotaExceeded'])
+    expect(isExhausted(error(409, code))).toBe(true);
+  expect(isExhausted(error(409, 'OperationNotAllowed', 'exceeding approved quota'))).toBe(true);
+  expect(isExhausted(error(409, 'OperationNotAllowed', 'attached'))).toBe(false);
+  expect(isExhausted(error(400, 'BadRequest', 'is  not supported'))).toBe(true);
+  expect(isExhausted(error(400, 'BadRequest', 'wrong'))).toBe(false);
+  expect(isExhausted(new Error('ZonalAllocationFailed'))).toBe(false);
+});
