@@ -44,6 +44,10 @@ const flags = {
       default: DEFAULT_CONFIG_SETTINGS.keepRenders,
       help: 'how many rendered MachineConfigs that neither a pool nor a node names are kept for each pool; -1: all',
     }),
+    'machine-pools': booleanFlag({
+      default: DEFAULT_CONFIG_SETTINGS.machinePools,
+      help: 'pools may refer to MachineDeployments and MachineSets (machineRef, machineRefs), whose kinds must be there',
+    }),
     'halt-degraded': integerFlag({
       min: 0,
       default: DEFAULT_CONFIG_SETTINGS.haltDegraded,
@@ -123,6 +127,7 @@ export const machineConfigController: BinaryDefinition<typeof flags> = {
         stampVersion: given['stamp-version'],
         renderWhilePaused: given['render-while-paused'],
         keepRenders: given['keep-renders'],
+        machinePools: given['machine-pools'],
         haltDegraded: given['halt-degraded'],
       },
     ).units;

@@ -1,13 +1,17 @@
+import { machineDeployments, machineSets, machines } from '@mcm/api';
 import {
   type Controller,
   createInformer,
   type EventRecorder,
   type InformerRuntime,
   type KubeClient,
+  type KubeObject,
+  type Node,
   nodes,
   type Pod,
   pods,
   type QueueMetrics,
+  type ResourceDefinition,
   type Secret,
   secrets,
   type Unit,
@@ -19,17 +23,21 @@ import {
   type ControllerIdentity,
   containerRuntimeConfigs,
   controllerConfigs,
+  createCompanionController,
   createConfigCaches,
   createDrainController,
   createKubeletConfigController,
+  createMachineCaches,
   createRenderController,
   createRuntimeConfigController,
   createTemplateController,
   createUpdateController,
   fixedSettings,
   kubeletConfigs,
+  type MachineFleet,
   machineConfigPools,
   machineConfigs,
+  machineFleet,
   POD_NODE_INDEX,
   type TemplateTree,
   watchedSettings,
@@ -62,6 +70,8 @@ export interface ConfigSettings {
   readonly renderWhilePaused: boolean;
   readonly keepRenders: number;
   readonly haltDegraded: number;
+  /** Pools may refer to MachineDeployments and MachineSets, whose kinds must be there then. */
+  readonly machinePools: boolean;
 }
 
 /** Settings in effect without flags. */
@@ -74,10 +84,19 @@ export const DEFAULT_CONFIG_SETTINGS: ConfigSettings = {
   renderWhilePaused: true,
   keepRenders: 10,
   haltDegraded: 0,
+  machinePools: false,
 };
 
 /** Their names. */
-export const CONTROLLERS = ['template', 'kubelet-config', 'container-runtime-config', 'render', 'update', 'drain'];
+export const CONTROLLERS = [
+  'template',
+  'kubelet-config',
+  'container-runtime-config',
+  'render',
+  'update',
+  'drain',
+  'machine',
+];
 
 /** The controllers of this binary. */
 export interface ConfigControllers {
@@ -85,6 +104,14 @@ export interface ConfigControllers {
   /** True when no controller has anything to do within `withinMs` (default 0). */
   idle(withinMs?: number): boolean;
 }
+
+const MACHINE_KINDS: readonly ResourceDefinition<KubeObject>[] = [machines, machineSets, machineDeployments];
+
+/** Nobody makes a node schedulable whose machine is being deleted. */
+const stays =
+  (fleet: MachineFleet) =>
+  ({ metadata }: Node): boolean =>
+    fleet.machinesOf(metadata.name).every((machine) => machine.metadata.deletionTimestamp === undefined);
 
 /** What a drain reads of a pod. */
 const projectPod = ({ apiVersion, kind, metadata, spec, status }: Pod): Pod => {
@@ -129,14 +156,23 @@ export function createConfigControllers(
   const { stampVersion, renderWhilePaused, keepRenders, haltDegraded, concurrency } = settings;
   const configs = Object.values(caches);
   const ofServers = servers ? [servers] : [];
+  const machineCaches = settings.machinePools ? createMachineCaches(control, runtime) : undefined;
+  const ofMachines = machineCaches ? Object.values(machineCaches) : [];
   const pools: readonly Controller[] = [
     createKubeletConfigController(context, { tree, settings: cluster }),
     createRuntimeConfigController(context, { tree, settings: cluster }),
     createRenderController(context, { renderWhilePaused, keepRenders }),
-    createUpdateController(context, { haltAt: haltDegraded }),
+    createUpdateController(context, { haltAt: haltDegraded, ...(machineCaches && { machines: machineCaches }) }),
   ];
   const template = createTemplateController(context, { tree, settings: cluster, secrets: pullSecrets, stampVersion });
-  const drain = createDrainController({ ...context, recorder: nodeRecorder }, { pods: podCache, concurrency });
+  const drain = createDrainController(
+    { ...context, recorder: nodeRecorder },
+    {
+      ...{ pods: podCache, concurrency },
+      ...(machineCaches && { mayUncordon: stays(machineFleet(machineCaches)) }),
+    },
+  );
+  const companions = machineCaches ? [createCompanionController(context, machineCaches)] : [];
   const needs = [
     { client: control, definition: machineConfigs },
     { client: control, definition: machineConfigPools },
@@ -144,6 +180,7 @@ export function createConfigControllers(
     { client: control, definition: kubeletConfigs },
     { client: control, definition: containerRuntimeConfigs },
     ...(servers ? [{ client: control, definition: apiServerConfigs }] : []),
+    ...(machineCaches ? MACHINE_KINDS.map((definition) => ({ client: control, definition })) : []),
     { client: target, definition: nodes },
   ];
   const unit = (controller: Controller, informers: Unit['informers']): Unit => ({
@@ -151,9 +188,10 @@ export function createConfigControllers(
   });
   const units = [
     unit(template, [...configs, pullSecrets, ...ofServers]),
-    ...pools.map((controller) => unit(controller, [...configs, ...ofServers])),
-    unit(drain, [...configs, podCache]),
+    ...pools.map((controller) => unit(controller, [...configs, ...ofServers, ...ofMachines])),
+    unit(drain, [...configs, podCache, ...ofMachines]),
+    ...companions.map((controller) => unit(controller, [...configs, ...ofMachines])),
   ];
-  const all = [template, ...pools, drain];
+  const all = [template, ...pools, drain, ...companions];
   return { units, idle: (withinMs) => all.every((controller) => controller.idle(withinMs)) };
 }

@@ -67,6 +67,8 @@ export interface WorldOptions {
   readonly furnish?: (admin: KubeClient) => Promise<void>;
   /** More data of the Secret of all classes, decoded. */
   readonly secretData?: Readonly<Record<string, string>>;
+  /** More kinds. */
+  readonly crds?: typeof crds;
   /** Where the API server listens, for processes; absent: nowhere. */
   readonly port?: number;
 }
@@ -183,7 +185,7 @@ export class World {
     const plane = await startControlPlane({
       clock,
       random: () => random.next(),
-      crds,
+      crds: [...crds, ...(options.crds ?? [])],
       ...(options.port === undefined ? {} : { port: options.port }),
       requestLog: ({ verb, resource, subresource, name, userAgent, code }) => {
         const what = [resource, ...(subresource ? [subresource] : []), ...(name ? [name] : [])].join('/');

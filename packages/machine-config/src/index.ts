@@ -24,6 +24,7 @@ export {
 export * from './ignition/index.ts';
 export * from './kinds/index.ts';
 export * from './kubelet/index.ts';
+export * from './machines/index.ts';
 export * from './node-config/index.ts';
 export * from './offline/index.ts';
 export { createUpdateController, type UpdateControllerOptions } from './pool/controller.ts';

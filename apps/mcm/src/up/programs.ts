@@ -36,7 +36,10 @@ export const cloudProgram = (
 ): ProgramSpec => spec(data, name, module, [...args, ...more], env);
 
 export const machineConfigProgram = (data: DataDir, namespace: string): ProgramSpec =>
-  spec(data, PROGRAMS.machineConfig, '@mcm/machine-config-controller/main', controllerFlags(data, namespace));
+  spec(data, PROGRAMS.machineConfig, '@mcm/machine-config-controller/main', [
+    ...controllerFlags(data, namespace),
+    '--machine-pools',
+  ]);
 
 /** The two containers of the production pod, with ports of their own choice. */
 export const managerProgram = (data: DataDir, namespace: string): ProgramSpec =>

@@ -22,6 +22,8 @@ export const Annotations = {
   EffectiveCreationTimeout: 'node.machine.sapcloud.io/effective-creation-timeout',
   /** Machine, a Go duration: time from creation to first join. */
   MachineJoinDuration: 'node.machine.sapcloud.io/machine-join-duration',
+  /** Machine, RFC 3339, written by the machine-config-controller: its node is updated until then, and silent by intent. */
+  UpdateInProgressUntil: 'machineconfiguration.openshift.io/update-in-progress-until',
   /** Node: why an in-place update failed. */
   UpdateFailedReason: 'node.machine.sapcloud.io/update-failed-reason',
   /** MachineDeployment, an int or percent: machines of a new template that come first. Ours, as the next four. */

@@ -2,7 +2,7 @@ import { breakerMessage, overridesBreaker } from '../disruption/override.ts';
 import type { OpenBreaker } from '../disruption/silence.ts';
 import type { MachineObservation } from './observation.ts';
 import type { Action } from './plan.ts';
-import { after } from './timestamps.ts';
+import { healthDeadline } from './timestamps.ts';
 
 /** Whether the breaker stands in the way of replacing the machine, and nobody has overruled it. */
 export const isHeld = (o: MachineObservation, now: Date): boolean =>
@@ -16,7 +16,7 @@ const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now:
   const current = machine.status?.currentStatus;
   if (deletedForHealth) return true;
   if (current?.phase !== 'Unknown' || settings.healthTimeoutDisabled) return false;
-  return now > after(current.lastUpdateTime, settings.healthTimeoutMs);
+  return now > healthDeadline(machine, settings);
 };
 
 /** Whether a change of the breaker's counts is what the machine waits for. */

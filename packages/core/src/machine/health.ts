@@ -22,7 +22,7 @@ import type { MachineObservation } from './observation.ts';
 import type { PlannedEvent } from './plan.ts';
 import { waitsForMaking } from './replacements.ts';
 import { type Operation, type PhaseChange, withOperation, withPhase } from './status.ts';
-import { after, millis } from './timestamps.ts';
+import { after, healthDeadline, millis } from './timestamps.ts';
 
 /** What health asks for: a status to write, whether the machine joined with it, else when to look again. */
 export interface HealthPlan {
@@ -225,7 +225,7 @@ function planTimeouts(o: MachineObservation, now: Date, also?: Date): HealthPlan
     case 'Unknown':
     case 'InPlaceUpdateFailed': {
       if (o.settings.healthTimeoutDisabled) return { because: 'unhealthy; its health timeout is disabled' };
-      const deadline = after(current.lastUpdateTime, o.settings.healthTimeoutMs);
+      const deadline = healthDeadline(o.machine, o.settings);
       return now <= deadline ? { deadline, because: 'unhealthy; waits for it to recover' } : markFailed(o, now);
     }
     default:

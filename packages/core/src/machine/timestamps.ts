@@ -1,10 +1,20 @@
-import { formatTime, parseTime } from '@mcm/api';
+import { Annotations, formatTime, type Machine, parseTime } from '@mcm/api';
 
 /** A stored time as milliseconds since the epoch; an absent or unreadable one is 0, that is: long ago. */
 export const millis = (time: string | null | undefined): number => parseTime(time ?? undefined)?.getTime() ?? 0;
 
 /** `start` (a stored time) plus `ms`. */
 export const after = (start: string | null | undefined, ms: number): Date => new Date(millis(start) + ms);
+
+/**
+ * Until when an unhealthy machine may recover before it is Failed: longer while its node is said to be updated, which
+ * takes reboots.
+ */
+export function healthDeadline({ metadata, status }: Machine, { healthTimeoutMs }: { healthTimeoutMs: number }): Date {
+  const deadline = after(status?.currentStatus?.lastUpdateTime, healthTimeoutMs);
+  const updated = parseTime(metadata.annotations?.[Annotations.UpdateInProgressUntil]);
+  return updated && updated > deadline ? updated : deadline;
+}
 
 /** A time as Go prints it by default, used inside descriptions: `2026-11-21 09:05:06 +0000 UTC`. */
 export const goTime = (time: string | null | undefined): string => {

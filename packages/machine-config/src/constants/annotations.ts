@@ -1,3 +1,5 @@
+import { Annotations } from '@mcm/api';
+
 /** Annotations on the wire. Keys and values are the original's. */
 export const ConfigAnnotations = {
   /** On generated and rendered MachineConfigs: hash of the controller's build. Absent or empty: a user's MachineConfig. */
@@ -12,6 +14,16 @@ export const ConfigAnnotations = {
   MachineConfigNameSuffix: 'machineconfiguration.openshift.io/mc-name-suffix',
   /** On KubeletConfigs: the suffix for each pool as a JSON object. The original knows one suffix for all pools. */
   MachineConfigNameSuffixes: 'machineconfiguration.openshift.io/mc-name-suffixes',
+  /** Ours, on the template of a MachineDeployment whose machines are replaced: the rendered MachineConfig they boot with. */
+  TemplateConfig: 'machineconfiguration.openshift.io/config',
+  /** Ours, on Machines: the state of their node's daemon. */
+  ConfigState: 'machineconfiguration.openshift.io/config-state',
+  /** Ours, on Machines, RFC 3339: until then an unhealthy machine is being updated and not Failed. */
+  UpdateInProgressUntil: Annotations.UpdateInProgressUntil,
+  /** Ours, on Machines: the rank for deletion was lowered by us, and is given back. */
+  PriorityLowered: 'machineconfiguration.openshift.io/priority-lowered',
+  /** Ours, on Nodes: the autoscaler was told by us to leave it. */
+  ScaleDownDisabledByUs: 'machineconfiguration.openshift.io/scale-down-disabled-by-mcc',
   /** Ours, on pools: how many nodes get a target first. */
   Canary: 'machineconfiguration.openshift.io/canary',
   /** Ours, on pools: how long the first ones must be fine before the others follow, such as `30m`. */

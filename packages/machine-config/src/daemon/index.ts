@@ -28,7 +28,7 @@ export {
 } from './disruption.ts';
 export { findDrift } from './drift.ts';
 export { DaemonDriver, type DaemonLife } from './drive.ts';
-export { firstConfigOf, lookUpFirstConfig } from './first-config.ts';
+export { lookUpFirstConfig } from './first-config.ts';
 export type { DaemonHost } from './host.ts';
 export type { Journal, UpdatePhase } from './journal.ts';
 export { kernelArgumentOperations, nextCommandLine, splitArguments } from './kernel-arguments.ts';

@@ -1,22 +1,33 @@
+import { type Machine, machineDeployments } from '@mcm/api';
 import {
   again,
   type Controller,
+  controllerOf,
   createController,
   done,
   ignoreNotFound,
   type Key,
+  type KubeObject,
   nodes,
   type Outcome,
 } from '@mcm/kube';
 import { type ConfigContext, nowText } from '../caches.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
+import { PoolConditions } from '../constants/conditions.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
-import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import type { MachineConfigPool, MachineRef } from '../kinds/machine-config-pool.ts';
+import { claimsOf, type MachineCaches, type MachineFleet, machineFleet, nodeNameOf } from '../machines/fleet.ts';
+import { isSteady, memberCondition, memberStatus, membersOf, type PoolMembers } from '../machines/members.ts';
+import { deploymentWrites, judgeStrategy } from '../machines/replace.ts';
 import { inParallel } from '../parallel.ts';
+import { referencesOf } from '../server/machines.ts';
 import { type PlannedPool, planPools } from './arbiter.ts';
+import type { WantedCondition } from './conditions.ts';
 import { nodesOfPool } from './membership.ts';
 import { nodesNear } from './near.ts';
 import type { CandidateFilter, NodeWrite, PoolSnapshot } from './plan.ts';
+import { targetOf } from './predicates.ts';
 import { wantedTaints } from './taints.ts';
 import { poolsToWake } from './wakeups.ts';
 import { writePoolStatus } from './write-status.ts';
@@ -29,6 +40,8 @@ export interface UpdateControllerOptions {
   readonly filters?: readonly CandidateFilter[];
   /** From so many nodes that degraded on the target on, no further one is told it. 0, the default: never. */
   readonly haltAt?: number;
+  /** Machines, for pools that refer to them; absent: such pools have no nodes. */
+  readonly machines?: MachineCaches;
 }
 
 /** Nodes written at once. */
@@ -51,12 +64,49 @@ export function createUpdateController(context: ConfigContext, options: UpdateCo
     for (const name of names) controller.enqueue(name, delayMs);
     return [];
   };
+  const fleet = options.machines && machineFleet(options.machines);
   controller.watch(caches.pools, ({ key }) => later([key]));
-  controller.watch(caches.nodes, (change) => later(poolsToWake(change, caches.pools.store.list())));
+  controller.watch(caches.nodes, (change) => {
+    const pools = caches.pools.store.list();
+    return later(poolsToWake(change, pools, fleet && claimsOf(fleet, pools)));
+  });
+  if (options.machines && fleet) watchMachines(controller, options.machines, fleet, caches, later);
   controller.watch(caches.controllerConfigs, () =>
     later(caches.pools.store.list().map(({ metadata }) => metadata.name)),
   );
   return controller;
+}
+
+/** What a pool over machines acts upon of them: who they are, how they are, whether they go. */
+const machineFacts = ({ metadata, status }: Machine): string =>
+  JSON.stringify([nodeNameOf({ metadata } as Machine), status?.currentStatus?.phase, metadata.deletionTimestamp]);
+
+function watchMachines(
+  controller: Controller,
+  { machines, sets, deployments }: MachineCaches,
+  fleet: MachineFleet,
+  caches: ConfigContext['caches'],
+  later: (names: Iterable<string>) => never[],
+): void {
+  const pools = () => caches.pools.store.list();
+  const referring = (kind: MachineRef['kind'], { metadata }: Pick<KubeObject, 'metadata'>) =>
+    pools()
+      .filter((pool) =>
+        referencesOf(pool).some(
+          (ref) => ref.kind === kind && ref.name === metadata.name && ref.namespace === metadata.namespace,
+        ),
+      )
+      .map(({ metadata: { name } }) => name);
+  controller.watch(machines, (change) => {
+    if (change.type === 'updated' && machineFacts(change.old) === machineFacts(change.object)) return [];
+    return later(fleet.poolsOf(change.object, pools()).map(({ metadata }) => metadata.name));
+  });
+  controller.watch(sets, ({ object }) => {
+    const owner = controllerOf(object);
+    const above = owner && referring('MachineDeployment', { metadata: { ...object.metadata, name: owner.name } });
+    return later([...referring('MachineSet', object), ...(above ?? [])]);
+  });
+  controller.watch(deployments, ({ object }) => later(referring('MachineDeployment', object)));
 }
 
 async function update(context: ConfigContext, options: UpdateControllerOptions, key: Key): Promise<Outcome> {
@@ -65,6 +115,7 @@ async function update(context: ConfigContext, options: UpdateControllerOptions, 
   if (!pool) return done;
   const plans = planPools(snapshotOf(context, options, pool), (one) => snapshotOf(context, options, one));
   for (const planned of plans) await carryOut(context, planned);
+  await replaceMachines(context, options, pool);
   const error = plans.find(({ plan }) => plan.error !== undefined)?.plan.error;
   const waits = plans.flatMap(({ plan }) => plan.againMs ?? []);
   if (error === undefined) return waits.length > 0 ? again(Math.min(...waits)) : done;
@@ -74,20 +125,75 @@ async function update(context: ConfigContext, options: UpdateControllerOptions, 
 
 function snapshotOf(
   context: ConfigContext,
-  { filters, haltAt }: UpdateControllerOptions,
+  { filters = [], haltAt, machines }: UpdateControllerOptions,
   pool: MachineConfigPool,
 ): PoolSnapshot {
   const { caches, clock, log } = context;
   const pools = caches.pools.store.list();
-  const own = nodesOfPool(pool, nodesNear(pool, caches.nodes.store), pools);
+  const fleet = machines && machineFleet(machines);
+  const members = fleet && membersOf(pool, pools, fleet, (name) => caches.nodes.store.get(name));
+  const selected = referencesOf(pool).length > 0 ? [] : nodesNear(pool, caches.nodes.store);
+  const own = members ?? nodesOfPool(pool, selected, pools, fleet && claimsOf(fleet, pools));
   for (const problem of own.problems) log.warn('node is left out', { pool: pool.metadata.name, reason: problem });
   return {
     ...{ pool, pools, nodes: own.nodes, claims: own.problems, now: nowText(clock) },
     controllerConfig: caches.controllerConfigs.store.get(CONTROLLER_CONFIG_NAME),
     machineConfig: (name) => caches.machineConfigs.store.get(name),
-    ...(filters && { filters }),
+    ...memberFacts(pool, members, (name) => caches.machineConfigs.store.get(name)),
+    filters: [...filters, ...(members ? [steadyOnly(members)] : [])],
     ...(haltAt !== undefined && { haltAt }),
   };
+}
+
+const NOT_FOLLOWED: WantedCondition = {
+  ...{ type: PoolConditions.MachineRefResolved, status: 'False', reason: 'NotFollowed' },
+  message: 'machines are not followed: start the controller with --machine-pools',
+};
+
+/** What the machines of a pool mean for its plan. */
+function memberFacts(
+  pool: MachineConfigPool,
+  members: PoolMembers | undefined,
+  machineConfig: (name: string) => MachineConfig | undefined,
+): Partial<PoolSnapshot> {
+  if (!members) return referencesOf(pool).length > 0 ? { unresolved: true, memberConditions: [NOT_FOLLOWED] } : {};
+  const { nodes: own, unresolved, reserved, replicas, frozen } = members;
+  const names = new Set(own.map(({ metadata }) => metadata.name));
+  const { replaces, condition } = judgeStrategy(pool, own, machineConfig);
+  return {
+    ...{ tellsNew: true, unresolved, reserved, replicas, replaces, members: memberStatus(members, names) },
+    memberConditions: [memberCondition(members), ...(condition ? [condition] : [])],
+    ...(frozen.length > 0 && { frozen: `MachineSet ${frozen.join(', ')} is frozen` }),
+  };
+}
+
+/** Nodes whose machine goes away, or is worked on by MCM, are left alone. */
+const steadyOnly =
+  ({ machineOf }: PoolMembers): CandidateFilter =>
+  (_pool, candidates) =>
+    candidates.flatMap((node) => {
+      const machine = machineOf.get(node.metadata.name);
+      return machine && isSteady(machine) ? [] : [{ node }];
+    });
+
+/** Hands the target over to MCM, where machines are replaced; last, since the status says what new ones boot with. */
+async function replaceMachines(
+  { client, caches }: ConfigContext,
+  { machines }: UpdateControllerOptions,
+  pool: MachineConfigPool,
+): Promise<void> {
+  if (!machines || targetOf(pool) === '' || pool.metadata.deletionTimestamp !== undefined) return;
+  const node = (name: string) => caches.nodes.store.get(name);
+  const members = membersOf(pool, caches.pools.store.list(), machineFleet(machines), node);
+  if (!members || members.frozen.length > 0) return;
+  const { replaces } = judgeStrategy(pool, members.nodes, (name) => caches.machineConfigs.store.get(name));
+  if (!replaces) return;
+  for (const { namespace, name, body } of deploymentWrites(pool, members)) {
+    const answer = await ignoreNotFound(
+      client.resource(machineDeployments, namespace).patch(name, { type: 'merge', body }),
+    );
+    if (answer) machines.deployments.recordWrite(answer);
+  }
 }
 
 async function carryOut(context: ConfigContext, { pool, plan }: PlannedPool): Promise<void> {

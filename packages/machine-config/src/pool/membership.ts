@@ -3,6 +3,7 @@ import type { Node } from '@mcm/kube';
 import { NodeLabels } from '../constants/labels.ts';
 import { MASTER_POOL, WORKER_POOL } from '../constants/names.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import type { ClaimsOf } from '../machines/fleet.ts';
 import { checkSelector, SelectorError, selects } from '../selectors.ts';
 
 /** A node that nothing may be done to, since it is not clear whose it is. */
@@ -18,13 +19,24 @@ const isWindows = ({ metadata }: Node): boolean => metadata.labels?.[NodeLabels.
 
 /**
  * The pools of a node, the primary one first. The node is counted and updated by its primary pool only.
+ * @param claimsOf pools that have the node by reference to its machine: they come before all selectors
  * @returns none for a node that is not managed
  * @throws MembershipError for a node of several custom pools, and when a pool's selector cannot be understood
  */
-export function poolsOfNode(node: Node, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[] {
+export function poolsOfNode(
+  node: Node,
+  pools: readonly MachineConfigPool[],
+  claimsOf: ClaimsOf = () => [],
+): readonly MachineConfigPool[] {
   if (isWindows(node)) return [];
+  const claiming = claimsOf(node);
+  if (claiming.length > 1) throw new MembershipError(claimedTwice(node, claiming));
+  if (claiming.length === 1) return claiming;
   return primaryFirst(node, poolsMatching(node, pools));
 }
+
+const claimedTwice = ({ metadata }: Node, pools: readonly MachineConfigPool[]): string =>
+  `node ${metadata.name} belongs to ${pools.length} pools by reference to its machine, cannot proceed with this Node`;
 
 function poolsMatching(node: Node, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[] {
   try {
@@ -55,12 +67,13 @@ export function nodesOfPool(
   pool: MachineConfigPool,
   nodes: readonly Node[],
   pools: readonly MachineConfigPool[],
+  claimsOf?: ClaimsOf,
 ): { readonly nodes: readonly Node[]; readonly problems: readonly string[] } {
   const problems: string[] = [];
   const own = nodes.filter((node) => {
     if (!selectorMatches(pool.spec?.nodeSelector, node.metadata.labels)) return false;
     try {
-      return poolsOfNode(node, pools)[0]?.metadata.name === pool.metadata.name;
+      return poolsOfNode(node, pools, claimsOf)[0]?.metadata.name === pool.metadata.name;
     } catch (error) {
       if (!(error instanceof MembershipError)) throw error;
       problems.push(error.message);

@@ -6,6 +6,7 @@ import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool, MachineConfigPoolStatus } from '../kinds/machine-config-pool.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
+import { bootConfigName } from '../server/boot-config.ts';
 import { judgeRollout } from './breaker.ts';
 import { judgeCanaries } from './canary.ts';
 import { candidatesOf, chooseNodes } from './candidates.ts';
@@ -46,6 +47,14 @@ export interface PoolSnapshot extends MemberFacts {
   readonly filters?: readonly CandidateFilter[];
   /** From so many degraded nodes on the target on, no further one is told it. 0, the default: never. */
   readonly haltAt?: number;
+  /** More than so many cannot be unavailable at once: machines that are asked for. */
+  readonly replicas?: number;
+  /** Nodes are machines of the pool: one that was never told anything is new, and told what new ones boot with. */
+  readonly tellsNew?: boolean;
+  /** New machines come in place of the nodes, which are not told. */
+  readonly replaces?: boolean;
+  /** Conditions about the pool's machines. */
+  readonly memberConditions?: readonly WantedCondition[];
   /** Nodes outside the pool take so many of its slots. */
   readonly reserved?: number;
   /** RFC 3339. */
@@ -91,9 +100,16 @@ export function planPool(snapshot: PoolSnapshot): PoolPlan {
     };
   }
   if (spec?.nodeSelector && isEmptySelector(spec.nodeSelector)) return { ...NOTHING, events: [SELECTING_ALL] };
-  if (metadata.deletionTimestamp !== undefined || spec?.paused) return withStatus(snapshot, NOTHING);
+  if (metadata.deletionTimestamp !== undefined || spec?.paused || snapshot.frozen !== undefined || snapshot.replaces) {
+    const writes = new NodeWrites(nodes);
+    tellNew(snapshot, writes);
+    return withStatus(snapshot, { ...NOTHING, nodes: writes.list() });
+  }
   try {
-    return withStatus(snapshot, advance(snapshot, maxUnavailableOf(pool, nodes.length)));
+    return withStatus(
+      snapshot,
+      advance(snapshot, Math.min(maxUnavailableOf(pool, nodes.length), Math.max(snapshot.replicas ?? Infinity, 1))),
+    );
   } catch (error) {
     if (!(error instanceof MaxUnavailableError)) throw error;
     return withStatus(snapshot, { ...NOTHING, error: error.message });
@@ -110,6 +126,7 @@ const SELECTING_ALL: PlannedEvent = {
 function advance(snapshot: PoolSnapshot, maxUnavailable: number): PoolPlan {
   const { pool, pools, nodes, machineConfig, filters = [], reserved = 0, haltAt = 0, now } = snapshot;
   const writes = new NodeWrites(nodes);
+  tellNew(snapshot, writes);
   for (const node of nodes) {
     copyTopology(snapshot, node, writes);
     const taints = wantedTaints(node, pool);
@@ -145,6 +162,17 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number): PoolPlan {
     ...(canaries.problem !== undefined && { error: canaries.problem }),
     ...(canaries.againMs !== undefined && { againMs: canaries.againMs }),
   };
+}
+
+/** New machines are unavailable as they are: what they are told takes no room. */
+function tellNew({ pool, nodes, tellsNew }: PoolSnapshot, writes: NodeWrites): void {
+  const first = tellsNew ? bootConfigName(pool) : undefined;
+  if (first === undefined) return;
+  const { CurrentConfig, DesiredConfig } = NodeAnnotations;
+  for (const node of nodes) {
+    if (annotationOf(node, CurrentConfig) !== '' || annotationOf(node, DesiredConfig) !== '') continue;
+    writes.of(node).annotations[DesiredConfig] = first;
+  }
 }
 
 const nameOf = ({ metadata }: Node): string => metadata.name;
@@ -208,9 +236,13 @@ class NodeWrites {
 
 /** Adds the status, computed from the nodes as they were read, and the events of its transitions. */
 function withStatus(snapshot: PoolSnapshot, plan: PoolPlan): PoolPlan {
-  const { pool, nodes, now, unresolved } = snapshot;
-  const counted = poolStatus(pool, nodes, now, unresolved === undefined ? {} : { unresolved });
-  const conditions = [...claimConditions(snapshot), ...(plan.conditions ?? [])].reduce(
+  const { pool, nodes, now, unresolved, members, frozen, memberConditions = [] } = snapshot;
+  const counted = poolStatus(pool, nodes, now, {
+    ...(unresolved !== undefined && { unresolved }),
+    ...(members && { members }),
+    ...(frozen !== undefined && { frozen }),
+  });
+  const conditions = [...claimConditions(snapshot), ...memberConditions, ...(plan.conditions ?? [])].reduce(
     (list, one) => withCondition(list, one, now),
     (counted.conditions ?? []) as readonly ConfigCondition[],
   );

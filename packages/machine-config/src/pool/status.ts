@@ -17,6 +17,10 @@ import {
 export interface MemberFacts {
   /** A reference of the pool leads nowhere: then an empty pool is not an updated one. */
   readonly unresolved?: boolean;
+  /** Fields of the status about machines. */
+  readonly members?: Partial<MachineConfigPoolStatus>;
+  /** Why no further node is told, as if the pool were paused. */
+  readonly frozen?: string;
 }
 
 /**
@@ -27,7 +31,7 @@ export function poolStatus(
   pool: MachineConfigPool,
   nodes: readonly Node[],
   now: string,
-  { unresolved = false }: MemberFacts = {},
+  { unresolved = false, members, frozen }: MemberFacts = {},
 ): MachineConfigPoolStatus {
   const { status: old = {}, metadata } = pool;
   const updated = nodes.filter((node) => isUpdated(node, pool)).length;
@@ -35,7 +39,7 @@ export function poolStatus(
   const unavailable = nodes.filter(isUnavailable).length;
   const degraded = nodes.filter(isDegraded);
   const all = !unresolved && updated === nodes.length && ready === nodes.length && unavailable === 0;
-  const wanted = [...progress(pool, all), ...troubles(old.conditions, degraded)];
+  const wanted = [...progress(pool, all, frozen), ...troubles(old.conditions, degraded)];
   const conditions = wanted.reduce(
     (list, one) => withCondition(list, one, now),
     (old.conditions ?? []) as readonly ConfigCondition[],
@@ -49,6 +53,7 @@ export function poolStatus(
     readyMachineCount: ready,
     unavailableMachineCount: unavailable,
     degradedMachineCount: degraded.length,
+    ...members,
     ...(configuration && { configuration }),
     conditions: [...conditions],
     ...aliases(pool, { updated, unavailable, ready: nodes.filter(isReady).length }),
@@ -70,13 +75,20 @@ function completed({ spec, status }: MachineConfigPool): PoolConfiguration | und
   return same ? done : target;
 }
 
-function progress(pool: MachineConfigPool, all: boolean): readonly WantedCondition[] {
+function progress(pool: MachineConfigPool, all: boolean, frozen: string | undefined): readonly WantedCondition[] {
   const target = targetOf(pool);
   const { Updated, Updating } = PoolConditions;
   if (all) {
     return [
       { type: Updated, status: 'True', message: `All nodes are updated with MachineConfig ${target}` },
       { type: Updating, status: 'False' },
+    ];
+  }
+  if (frozen !== undefined) {
+    const message = `${frozen}; will not update to MachineConfig ${target}`;
+    return [
+      { type: Updated, status: 'False' },
+      { type: Updating, status: 'False', message },
     ];
   }
   const updating: WantedCondition = pool.spec?.paused

@@ -1,6 +1,7 @@
 import type { Change, Node } from '@mcm/kube';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import type { ClaimsOf } from '../machines/fleet.ts';
 import { MembershipError, poolsOfNode } from './membership.ts';
 import { annotationOf, isDone, notReadyReason } from './predicates.ts';
 
@@ -22,9 +23,9 @@ const sameTaints = (a: Node, b: Node): boolean =>
   JSON.stringify(a.spec?.taints ?? []) === JSON.stringify(b.spec?.taints ?? []);
 
 /** Names of the pools of a node; undefined if it is not clear whose it is. */
-function namesOf(node: Node, pools: readonly MachineConfigPool[]): readonly string[] | undefined {
+function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf?: ClaimsOf): readonly string[] | undefined {
   try {
-    return poolsOfNode(node, pools).map(({ metadata }) => metadata.name);
+    return poolsOfNode(node, pools, claimsOf).map(({ metadata }) => metadata.name);
   } catch (error) {
     if (error instanceof MembershipError) return undefined;
     throw error;
@@ -42,8 +43,12 @@ export function matters(old: Node, node: Node): boolean {
  * The pools to look at after a change of a node. A node that moves wakes the pools that it leaves as well, also when it
  * then belongs to none or to too many: their counts have changed.
  */
-export function poolsToWake(change: Change<Node>, pools: readonly MachineConfigPool[]): readonly string[] {
-  const now = namesOf(change.object, pools) ?? [];
+export function poolsToWake(
+  change: Change<Node>,
+  pools: readonly MachineConfigPool[],
+  claimsOf?: ClaimsOf,
+): readonly string[] {
+  const now = namesOf(change.object, pools, claimsOf) ?? [];
   if (change.type !== 'updated') return now;
   if (
     annotationOf(change.object, NodeAnnotations.CurrentConfig) === '' &&
@@ -51,7 +56,7 @@ export function poolsToWake(change: Change<Node>, pools: readonly MachineConfigP
   )
     return [];
   if (!matters(change.old, change.object)) return [];
-  const before = namesOf(change.old, pools) ?? [];
+  const before = namesOf(change.old, pools, claimsOf) ?? [];
   const left = before.filter((name) => !now.includes(name));
   return [...new Set([...left, ...now])];
 }

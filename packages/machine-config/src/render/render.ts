@@ -149,7 +149,8 @@ const ownerOf = ({ metadata }: MachineConfigPool): OwnerReference => ({
 
 function checkReconcilable(input: RenderInput, { machineConfig, sources }: Rendered): void {
   const { current, pool, configs, storageOverrides: overrides = [] } = input;
-  if (!current) return;
+  // Where new machines take the place of the old ones, nothing has to be brought anywhere.
+  if (!current || (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace') return;
   const refusal = irreconcilable(current, machineConfig, overrides);
   if (!refusal) return;
   const formerSources = (pool.spec?.configuration?.source ?? []).flatMap(({ name }) => name ?? []);

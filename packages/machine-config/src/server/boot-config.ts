@@ -1,4 +1,5 @@
 import { NodeAnnotations } from '../constants/annotations.ts';
+import { PoolConditions } from '../constants/conditions.ts';
 import { DaemonStates } from '../constants/states.ts';
 import { emptyIgnition, type IgnitionConfig, mergeIgnition, textFile } from '../ignition/index.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
@@ -21,8 +22,17 @@ export const ENCAPSULATED_PATH = '/etc/ignition-machine-config-encapsulated.json
  */
 export function bootConfigName({ spec, status }: MachineConfigPool): string | undefined {
   const [target, completed] = [spec?.configuration?.name, status?.configuration?.name];
+  // Where machines are replaced, the new ones are how the target comes.
+  if (comesByMachines({ spec, status } as MachineConfigPool)) return target || completed;
   return ((status?.updatedMachineCount ?? 0) > 0 ? target || completed : completed || target) || undefined;
 }
+
+const comesByMachines = ({ spec, status }: MachineConfigPool): boolean =>
+  spec?.updateStrategy === 'Replace' ||
+  (spec?.updateStrategy === 'InPlaceElseReplace' &&
+    (status?.conditions ?? []).some(
+      ({ type, status: value }) => type === PoolConditions.RequiresReplacement && value === 'True',
+    ));
 
 /** What a first boot is made of. */
 export interface BootInput {

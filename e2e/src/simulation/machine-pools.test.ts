@@ -1,0 +1,238 @@
+import { Annotations, Labels, machineSets, machines } from '@mcm/api';
+import { nodes } from '@mcm/kube';
+import { conditionOf, machineConfigPools, machineConfigs, NodeAnnotations } from '@mcm/machine-config';
+import { expect, test } from 'vitest';
+import { ConfigWorld, fileOf } from './config-world.ts';
+import { NAMESPACE, type WorldOptions } from './world.ts';
+
+/** Pools over machines, with both halves of the product running. */
+
+const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
+const MINUTE = 60_000;
+const REF = { kind: 'MachineDeployment' as const, namespace: NAMESPACE, name: 'workers' };
+const CONFIG_STATE = 'machineconfiguration.openshift.io/config-state';
+const UNTIL = 'machineconfiguration.openshift.io/update-in-progress-until';
+
+async function inWorld(
+  pool: object,
+  options: WorldOptions,
+  story: (config: ConfigWorld) => Promise<void>,
+): Promise<void> {
+  const config = await ConfigWorld.start({ machineRef: REF, maxUnavailable: 1, ...pool }, options);
+  try {
+    await story(config);
+    expect(config.world.violations, config.world.witness.tell()).toEqual([]);
+  } finally {
+    await config.close();
+  }
+}
+
+const conditions = async (config: ConfigWorld, type: string) =>
+  conditionOf((await config.pool()).status?.conditions, type);
+const uids = async ({ world }: ConfigWorld) => (await world.machines()).map(({ metadata }) => metadata.uid).toSorted();
+
+test('10.2 a pool over a MachineDeployment has its nodes by owner references; a change of a file reaches them where they are', () =>
+  inWorld({}, {}, async (config) => {
+    const { world } = config;
+    await world.clock.advance(MINUTE);
+    expect(await conditions(config, 'MachineRefResolved')).toMatchObject({ status: 'False', reason: 'NotFound' });
+    expect((await conditions(config, 'Updated'))?.status).toBe('False');
+    await world.createDeployment(3);
+    const first = await config.untilUpdated(3);
+    expect((await config.pool()).status).toMatchObject({
+      ...{ machineCount: 3, pendingMachineCount: 0 },
+      machineRefs: [{ ...REF, machines: 3, nodes: 3, pending: 0 }],
+    });
+    expect((await conditions(config, 'MachineRefResolved'))?.status).toBe('True');
+    const before = await uids(config);
+    await config.change({ files: [fileOf('/etc/a', 'two')] });
+    const second = await config.untilUpdated(3, (name) => name !== first);
+    expect((await config.nodes()).map(({ metadata }) => metadata.annotations?.[CurrentConfig])).toEqual([
+      ...[second, second, second],
+    ]);
+    expect(await uids(config)).toEqual(before);
+    for (const { metadata } of await world.machines()) {
+      expect([metadata.annotations?.[CONFIG_STATE], metadata.annotations?.[UNTIL]]).toEqual(['Done', undefined]);
+    }
+    // What is quiet stays quiet.
+    const versions = async () => (await config.nodes()).map(({ metadata }) => metadata.annotations);
+    const still = await versions();
+    await world.clock.advance(10 * MINUTE);
+    expect(await versions()).toEqual(still);
+  }));
+
+test('10.3 a machine that comes later boots straight into the target', () =>
+  inWorld({}, {}, async (config) => {
+    await config.world.createDeployment(2);
+    const target = await config.untilUpdated(2);
+    await config.world.change({ replicas: 4 });
+    expect(await config.untilUpdated(4)).toBe(target);
+    for (const { metadata } of await config.nodes()) expect(metadata.annotations?.[DesiredConfig]).toBe(target);
+  }));
+
+test('10.4 Replace hands the target to MCM: old nodes are never told, new machines boot with it', () =>
+  inWorld({ updateStrategy: 'Replace' }, {}, async (config) => {
+    await config.world.createDeployment(2);
+    const first = await config.untilUpdated(2);
+    const old = await uids(config);
+    const oldNodes = new Set((await config.nodes()).map(({ metadata }) => metadata.uid));
+    const told = new Set<string>();
+    await config.change({ files: [fileOf('/etc/a', 'two')] });
+    await config.world.until(async () => {
+      const left = (await config.nodes()).filter(({ metadata }) => oldNodes.has(metadata.uid));
+      for (const { metadata } of left) told.add(metadata.annotations?.[DesiredConfig] ?? '');
+      return left.length === 0;
+    });
+    expect([...told]).toEqual([first]);
+    const second = await config.untilUpdated(2, (name) => name !== first);
+    expect((await config.deployment()).spec.template.metadata?.annotations).toMatchObject({
+      'machineconfiguration.openshift.io/config': second,
+    });
+    expect((await uids(config)).filter((uid) => old.includes(uid))).toEqual([]);
+    const sets = await config.sets();
+    expect(sets.filter(({ spec }) => (spec.replicas ?? 0) > 0)).toHaveLength(1);
+    // A pause of the pool is one of the deployment.
+    const paused = { type: 'merge', body: { spec: { paused: true } } } as const;
+    await config.world.admin.resource(machineConfigPools).patch('workers', paused);
+    await config.world.clock.advance(MINUTE);
+    expect((await config.deployment()).spec.paused).toBe(true);
+  }));
+
+test('10.4 InPlaceElseReplace changes files in place, and replaces machines for what cannot be', () =>
+  inWorld({ updateStrategy: 'InPlaceElseReplace' }, {}, async (config) => {
+    await config.world.createDeployment(2);
+    const first = await config.untilUpdated(2);
+    const old = await uids(config);
+    await config.change({ files: [fileOf('/etc/a', 'two')] });
+    const second = await config.untilUpdated(2, (name) => name !== first);
+    expect(await uids(config)).toEqual(old);
+    await config.change({ links: [{ path: '/etc/link', target: '/etc/motd' }] });
+    await config.untilUpdated(2, (name) => name !== second);
+    expect((await uids(config)).filter((uid) => old.includes(uid))).toEqual([]);
+    expect((await conditions(config, 'RequiresReplacement'))?.status).toBe('False');
+  }));
+
+test('10.5 a reboot that takes longer than MCM waits for health replaces no machine', () =>
+  inWorld({}, { kubelets: { rebootDelay: 25 * MINUTE } }, async (config) => {
+    const { world } = config;
+    await world.createDeployment(2);
+    await config.untilUpdated(2);
+    const before = await uids(config);
+    await config.change({ files: [fileOf('/etc/a', 'two')] });
+    await world.clock.advance(20 * MINUTE);
+    const updating = (await world.machines()).find(({ metadata }) => metadata.annotations?.[UNTIL] !== undefined);
+    expect(updating?.status?.currentStatus?.phase).toBe('Unknown');
+    await config.untilUpdated(2, () => true);
+    expect(await uids(config)).toEqual(before);
+  }));
+
+test('10.5 a machine that dies in an update is replaced all the same, when its time is over', () =>
+  inWorld({}, {}, async (config) => {
+    const { world } = config;
+    await world.createDeployment(2);
+    const first = await config.untilUpdated(2);
+    for (const { id } of world.cloud.instances.list()) world.cloud.kubelets.order(id, { reboot: 'never' });
+    const before = await uids(config);
+    await config.change({ files: [fileOf('/etc/a', 'two')] });
+    await world.clock.advance(150 * MINUTE);
+    const after = await uids(config);
+    expect(after.filter((uid) => before.includes(uid)).length).toBeLessThan(2);
+    expect((await config.pool()).spec?.configuration?.name).not.toBe(first);
+  }));
+
+test('10.5 a node whose machine is being deleted is no candidate, and nobody makes it schedulable again', () =>
+  inWorld({ maxUnavailable: 3 }, { kubelets: { configDelay: 30_000 } }, async (config) => {
+    const { world } = config;
+    await world.createDeployment(3);
+    const first = await config.untilUpdated(3);
+    await config.change({ files: [fileOf('/etc/a', 'two')] });
+    await world.until(async () =>
+      (await config.nodes()).some(({ metadata }) => metadata.annotations?.[State] === 'Working'),
+    );
+    const [victim] = await world.machines();
+    const name = victim?.metadata.name ?? '';
+    const uid = (await config.nodes()).find(({ metadata }) => metadata.name === name)?.metadata.uid;
+    await world.deleteMachine(name);
+    let uncordoned = false;
+    let cordoned = false;
+    // Its successor may have its name.
+    await world.until(async () => {
+      const node = (await config.nodes()).find(({ metadata }) => metadata.uid === uid);
+      cordoned ||= node?.spec?.unschedulable === true;
+      uncordoned ||= cordoned && node !== undefined && node.spec?.unschedulable !== true;
+      return node === undefined;
+    });
+    expect([cordoned, uncordoned]).toEqual([true, false]);
+    await config.untilUpdated(3, (target) => target !== first);
+  }));
+
+test('10.5 a node that is updated is kept from the autoscaler; one that cannot be is the first to go at a scale-down', () =>
+  inWorld({}, { kubelets: { configDelay: 30_000 } }, async (config) => {
+    const { world } = config;
+    await world.createDeployment(3);
+    const first = await config.untilUpdated(3);
+    await config.change({ files: [fileOf('/etc/a', 'two')] });
+    const working = async () =>
+      (await config.nodes()).find(({ metadata }) => metadata.annotations?.[State] === 'Working');
+    await world.until(async () => (await working())?.metadata.annotations?.[Annotations.ScaleDownDisabled] === 'true');
+    await config.untilUpdated(3, (name) => name !== first);
+    await world.clock.advance(5_000);
+    const annotations = (await config.nodes()).map(
+      ({ metadata }) => metadata.annotations?.[Annotations.ScaleDownDisabled],
+    );
+    expect(annotations).toEqual([undefined, undefined, undefined]);
+    const [node] = await config.nodes();
+    const name = node?.metadata.name ?? '';
+    const pause = (paused: boolean) =>
+      world.admin.resource(machineConfigPools).patch('workers', { type: 'merge', body: { spec: { paused } } });
+    await pause(true);
+    const storage = { links: [{ path: '/etc/link', target: '/etc/motd' }] };
+    const spec = { config: { ignition: { version: '3.5.0' }, storage } };
+    await world.admin.resource(machineConfigs).create({ metadata: { name: 'odd' }, spec });
+    const body = { metadata: { annotations: { [DesiredConfig]: 'odd' } } };
+    await world.admin.resource(nodes).patch(name, { type: 'merge', body });
+    const priority = async () =>
+      (await world.admin.resource(machines, NAMESPACE).get(name)).metadata.annotations?.[Annotations.Priority];
+    await world.until(async () => (await priority()) === '1');
+    await pause(false);
+    await world.until(async () => (await priority()) === '3');
+  }));
+
+test('10.5 a frozen MachineSet stops new targets, and says so', () =>
+  inWorld({}, {}, async (config) => {
+    const { world } = config;
+    await world.createDeployment(2);
+    const first = await config.untilUpdated(2);
+    const [set] = await config.sets();
+    const freeze = { type: 'merge', body: { metadata: { labels: { [Labels.Freeze]: 'True' } } } } as const;
+    const pause = { type: 'merge', body: { spec: { paused: true } } } as const;
+    await world.admin.resource(machineConfigPools).patch('workers', pause);
+    await config.change({ files: [fileOf('/etc/a', 'two')] });
+    await world.clock.advance(MINUTE / 4);
+    await world.admin.resource(machineSets, NAMESPACE).patch(set?.metadata.name ?? '', freeze);
+    await world.admin
+      .resource(machineConfigPools)
+      .patch('workers', { type: 'merge', body: { spec: { paused: false } } });
+    await world.clock.advance(10_000);
+    const updating = await conditions(config, 'Updating');
+    if ((await config.sets())[0]?.metadata.labels?.[Labels.Freeze] === 'True') {
+      expect(updating).toMatchObject({ status: 'False', message: expect.stringContaining('is frozen') });
+    }
+    await config.untilUpdated(2, (name) => name !== first);
+  }));
+
+test('10.2 a machine that two pools refer to is in neither', () =>
+  inWorld({}, {}, async (config) => {
+    const { world } = config;
+    await world.createDeployment(1);
+    await config.untilUpdated(1);
+    const { spec } = await config.pool();
+    await world.admin.resource(machineConfigPools).create({
+      metadata: { name: 'others' },
+      spec: { machineConfigSelector: spec?.machineConfigSelector ?? {}, machineRefs: [REF] },
+    });
+    await world.until(async () => (await conditions(config, 'MachineRefResolved'))?.reason === 'Ambiguous');
+    expect((await conditions(config, 'MachineRefResolved'))?.message).toContain('belongs to the pools others, workers');
+    await world.clock.advance(5_000);
+    expect((await config.pool()).status?.machineCount).toBe(0);
+  }));

@@ -1,0 +1,131 @@
+import { Annotations, DEFAULT_MACHINE_PRIORITY, type Machine, machines, TRIGGERED_DELETION_PRIORITY } from '@mcm/api';
+import {
+  again,
+  type Controller,
+  createController,
+  done,
+  ignoreNotFound,
+  type Key,
+  type Node,
+  nodes,
+  type Outcome,
+} from '@mcm/kube';
+import type { ConfigContext } from '../caches.ts';
+import { ConfigAnnotations, NodeAnnotations } from '../constants/annotations.ts';
+import { DaemonStates } from '../constants/states.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { annotationOf } from '../pool/predicates.ts';
+import { type MachineCaches, machineFleet, nodeNameOf } from './fleet.ts';
+
+/** A machine is said to be updated for so long at a time, so that one that dies meanwhile is still replaced. */
+const UPDATE_MS = 3_600_000;
+/** Renewed when only so much is left. */
+const RENEW_MS = 1_200_000;
+
+/** Annotations to write; null removes. */
+type Changes = Readonly<Record<string, string | null>>;
+
+/** What an update of a node means for its Machine, for the autoscaler, and for MCM. */
+export interface CompanionPlan {
+  readonly machine: Changes;
+  readonly node: Changes;
+  readonly againMs?: number;
+}
+
+const NOTHING: CompanionPlan = { machine: {}, node: {} };
+
+/**
+ * Decides it. Pure.
+ * @param node absent: the machine has none
+ * @param now milliseconds
+ */
+export function planCompanion(machine: Machine, node: Node | undefined, now: number): CompanionPlan {
+  const { annotations = {}, deletionTimestamp } = machine.metadata;
+  if (deletionTimestamp !== undefined || !node) return NOTHING;
+  const state = annotationOf(node, NodeAnnotations.State);
+  const working = state === DaemonStates.Working || state === DaemonStates.Rebooting;
+  const changes: Record<string, string | null> = {};
+  set(changes, annotations, ConfigAnnotations.ConfigState, state === '' ? null : state);
+  const until = Date.parse(annotations[ConfigAnnotations.UpdateInProgressUntil] ?? '');
+  const left = Number.isNaN(until) ? 0 : until - now;
+  // A node that is silent says nothing new: its time runs out, and then its machine is replaced.
+  const renews = working && left < RENEW_MS && (Number.isNaN(until) || isAlive(node));
+  if (!working) set(changes, annotations, ConfigAnnotations.UpdateInProgressUntil, null);
+  else if (renews) changes[ConfigAnnotations.UpdateInProgressUntil] = new Date(now + UPDATE_MS).toISOString();
+  prefer(changes, annotations, state === DaemonStates.Unreconcilable);
+  const waits = (renews ? UPDATE_MS : left) - RENEW_MS;
+  const renewal = working && waits >= 0 ? { againMs: waits + 1_000 } : {};
+  return { machine: changes, node: keepFromAutoscaler(node, working), ...renewal };
+}
+
+const isAlive = ({ status }: Node): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
+
+function set(
+  changes: Record<string, string | null>,
+  has: Record<string, string>,
+  key: string,
+  value: string | null,
+): void {
+  if ((has[key] ?? null) !== value) changes[key] = value;
+}
+
+/** A machine that cannot be updated is the first to go when fewer are wanted; one that is marked is nobody's to rank. */
+function prefer(changes: Record<string, string | null>, has: Record<string, string>, first: boolean): void {
+  const ours = has[ConfigAnnotations.PriorityLowered] !== undefined;
+  const marked = has[Annotations.MarkedForDeletionTime] !== undefined;
+  if (first === ours || (first && marked)) return;
+  // Somebody else gave it a rank: that one stays.
+  const rank = has[Annotations.Priority] ?? String(DEFAULT_MACHINE_PRIORITY);
+  if (first && rank !== String(DEFAULT_MACHINE_PRIORITY)) return;
+  changes[Annotations.Priority] = String(first ? TRIGGERED_DELETION_PRIORITY : DEFAULT_MACHINE_PRIORITY);
+  changes[ConfigAnnotations.PriorityLowered] = first ? 'true' : null;
+}
+
+/** The autoscaler leaves a node alone while it is updated; what somebody else forbids it stays forbidden. */
+function keepFromAutoscaler(node: Node, working: boolean): Changes {
+  const { annotations = {} } = node.metadata;
+  const ours = annotations[ConfigAnnotations.ScaleDownDisabledByUs] !== undefined;
+  if (working === ours) return {};
+  if (!working) return { [Annotations.ScaleDownDisabled]: null, [ConfigAnnotations.ScaleDownDisabledByUs]: null };
+  if (annotations[Annotations.ScaleDownDisabled] !== undefined) return {};
+  return { [Annotations.ScaleDownDisabled]: 'true', [ConfigAnnotations.ScaleDownDisabledByUs]: 'true' };
+}
+
+/** Keeps what MCM and autoscaler read of updates in step with the nodes of pools over machines. */
+export function createCompanionController(context: ConfigContext, own: MachineCaches): Controller {
+  const { caches, clock, random, log, metrics, client, target = client } = context;
+  const fleet = machineFleet(own);
+  const pools = (): readonly MachineConfigPool[] => caches.pools.store.list();
+  const reconcile = async (key: Key): Promise<Outcome> => {
+    const machine = own.machines.store.get(key);
+    if (!machine || fleet.poolsOf(machine, pools()).length === 0) return done;
+    const node = caches.nodes.store.get(nodeNameOf(machine));
+    const plan = planCompanion(machine, node, clock.now().getTime());
+    const { name, namespace, uid } = machine.metadata;
+    if (Object.keys(plan.machine).length > 0) {
+      const body = { metadata: { uid, annotations: plan.machine } };
+      const answer = await ignoreNotFound(client.resource(machines, namespace).patch(name, { type: 'merge', body }));
+      if (answer) own.machines.recordWrite(answer);
+    }
+    if (node && Object.keys(plan.node).length > 0) {
+      const body = { metadata: { uid: node.metadata.uid, annotations: plan.node } };
+      const answer = await ignoreNotFound(target.resource(nodes).patch(node.metadata.name, { type: 'merge', body }));
+      if (answer) caches.nodes.recordWrite(answer);
+    }
+    return plan.againMs === undefined ? done : again(plan.againMs);
+  };
+  const controller = createController({
+    ...{ name: 'machine', concurrency: 4, clock, random, log, reconcile },
+    ...(metrics && { metrics }),
+  });
+  controller.watch(own.machines, ({ key }) => [key]);
+  controller.watch(caches.nodes, (change) => {
+    const state = (node: Node) => annotationOf(node, NodeAnnotations.State);
+    if (change.type === 'updated' && state(change.old) === state(change.object)) return [];
+    return fleet
+      .machinesOf(change.object.metadata.name)
+      .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+  });
+  return controller;
+}

@@ -1,0 +1,13 @@
+export { type CompanionPlan, createCompanionController, planCompanion } from './companion.ts';
+export {
+  type ClaimsOf,
+  claimsOf,
+  createMachineCaches,
+  type MachineCaches,
+  type MachineFleet,
+  machineFleet,
+  nodeNameOf,
+  type ResolvedRef,
+} from './fleet.ts';
+export { isSteady, memberCondition, memberStatus, membersOf, type PoolMembers } from './members.ts';
+export { type DeploymentWrite, deploymentWrites, judgeStrategy, type StrategyVerdict } from './replace.ts';
