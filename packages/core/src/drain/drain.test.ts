@@ -194,6 +194,12 @@ test('a pod that was asked to go is not asked again before the watch tells of it
   expect(planDrain(o, later(second))).toMatchObject({ evict: [], lookAgainAt: later(30 * second) });
 });
 
+test('a pod that was asked to go and is not seen to be ending half a minute later is asked again', () => {
+  const o = look([pod('a')], { memory: remember({ 'uid-a': attempt({ result: 'asked' }) }) });
+  expect(planDrain(o, later(29 * second)).evict).toEqual([]);
+  expect(planDrain(o, later(31 * second)).evict.map(({ name }) => name)).toEqual(['a']);
+});
+
 test('a pod that overstays its grace period by 30 s is named', () => {
   const o = look([pod('a', { dueAt: later(10 * second) })]);
   expect(planDrain(o, later(39 * second))).toMatchObject({ blockers: [], lookAgainAt: later(40 * second) });

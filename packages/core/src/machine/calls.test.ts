@@ -69,3 +69,17 @@ test('creations and deletions do not wait for each other', async () => {
   await clock.settle();
   expect(woken).toEqual(['b']);
 });
+
+test('only a creation tells which VM was made; what was made stays known whatever is asked afterwards', async () => {
+  const { clock, calls } = setUp(1);
+  const one = machine({ name: 'one' });
+  const instance = (providerId: string): CallResult => ({ ok: true, instance: { providerId, nodeName: 'n' } });
+  calls.start(one, 'status', 'i', async () => instance('looked-up'));
+  await clock.settle();
+  expect(calls.of(one.metadata.uid).created).toBeUndefined();
+  calls.start(one, 'create', 'i', async () => instance('made'));
+  await clock.settle();
+  calls.start(one, 'status', 'i', async () => instance('looked-up'));
+  await clock.settle();
+  expect(calls.of(one.metadata.uid).created?.providerId).toBe('made');
+});

@@ -32,3 +32,9 @@ test('applied to the first object it yields the second', () => {
     }),
   );
 });
+
+test('lists are the same item by item, in order', () => {
+  expect(jsonEquals([1, { a: [2] }], [1, { a: [2] }])).toBe(true);
+  for (const other of [[1, { a: [3] }], [{ a: [2] }, 1], [1], [1, { a: [2] }, 3]])
+    expect(jsonEquals([1, { a: [2] }], other)).toBe(false);
+});

@@ -238,6 +238,29 @@ test('incident 2: a drain is forced at its deadline, counted in time and not in 
   await rig.until(async () => (await rig.machines()).length === 0, 61_000);
 });
 
+test('a pod that is not ready goes at once where the budget spares such pods, whatever it allows', async () => {
+  const { rig } = await started(1);
+  const client = rig.admin.resource(podDisruptionBudgets, NAMESPACE);
+  await client.create({
+    metadata: { name: 'web', namespace: NAMESPACE },
+    spec: { minAvailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow', selector: { matchLabels: { app: 'web' } } },
+  });
+  await allow(rig, 0, 2);
+  for (const name of ['well', 'ill']) await rig.createPod(name, 'm-0', { app: 'web' });
+  const conditions = [
+    { type: 'PodScheduled', status: 'True' },
+    { type: 'Ready', status: 'False' },
+  ];
+  const body = { status: { phase: 'Running', conditions } };
+  await rig.admin.resource(pods, NAMESPACE).patch('ill', { type: 'merge', body }, { subresource: 'status' });
+  await rig.deleteMachine('m-0');
+  await rig.clock.advance(5_000);
+  const leaving = (await rig.admin.resource(pods, NAMESPACE).list()).items.filter(
+    ({ metadata }) => metadata.deletionTimestamp,
+  );
+  expect(leaving.map(({ metadata }) => metadata.name)).toEqual(['ill']);
+});
+
 test('a volume of which only the node tells is off the node before its VM goes', async () => {
   const { rig } = await started(1);
   const { admin } = rig;
