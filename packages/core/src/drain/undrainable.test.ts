@@ -37,6 +37,12 @@ test('Hold: evicting goes on beyond every deadline, nothing is deleted, and the 
   });
 });
 
+test('Hold: of a node that is empty nothing is said to be left, though a volume is still waited for', () => {
+  const attachments = [{ name: 'va', volume: 'pv-db-0', deleting: false }];
+  const o = look([], { policy: 'Hold', attachments });
+  expect(planDrain(o, later(1, o.forceAt)).blockers.map(({ text }) => text)).toEqual([]);
+});
+
 test('Quarantine: once the time is over nobody is asked to go any more, and no timer looks again', () => {
   const o = look([blocked, free], { policy: 'Quarantine' });
   expect(planDrain(o, later(-1, o.forceAt)).evict).toMatchObject([{ name: 'web-0' }]);

@@ -97,6 +97,26 @@ describe('the update of a node in place', () => {
     expect(plan(foreign, { machine: other })).toBeUndefined();
   });
 
+  test('nor are labels, taints or records of one that is of another VM', () => {
+    const spec = { providerID: 'local:///a/mine' };
+    const see = (providerID: string) =>
+      nextStep(
+        {
+          machine: { ...ours, spec: { ...ours.spec, ...spec } },
+          node: node({ spec: { providerID } }),
+          settings: settingsOf(ours, MACHINE_DEFAULTS),
+          hasTarget: true,
+          frozen: false,
+          calls: {},
+          driver: { initialize: false, status: true, list: true, evidence: false },
+          replacementsInProgress: 0,
+        } as unknown as MachineObservation,
+        NOON,
+      ).actions.map((action) => action.do);
+    expect(see('local:///a/mine')).toContain('syncNode');
+    expect(see('local:///a/other')).not.toContain('syncNode');
+  });
+
   test('S-I17 selected and empty: the phase, and that it is drained', () => {
     const due = plan(labelled(chosen, 'SelectedForUpdate'));
     const description = 'Machine machine-0 is undergoing an in-place update';
