@@ -1,7 +1,7 @@
-import { isReadyPhase, type Machine } from '@mcm/api';
+import { isReadyPhase, type Machine, parseDurationMs } from '@mcm/api';
 import { type Clock, controllerOf } from '@mcm/kube';
 
-/** Nothing waits longer than this for a machine that is being made. */
+/** Nothing waits longer than this for a machine that is being made, unless its spec says another time. */
 const PATIENCE_MS = 20 * 60_000;
 
 /** One failed machine that was given up and is to be replaced. */
@@ -12,22 +12,38 @@ interface Repair {
   successor: { readonly uid: string; readonly since: number } | undefined;
 }
 
+/** What the deployment allows at this moment. */
+export interface Allowance {
+  /** What the machine's set is to have. */
+  readonly setReplicas: number;
+  /** What the deployment is to have: each number that a decision may still rest on. */
+  readonly replicas: readonly number[];
+  readonly maxUnavailable: number;
+  /** The user deleted the machine. */
+  readonly byHand: boolean;
+}
+
 const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase ?? '';
 const setOf = (machine: Machine): string => controllerOf(machine)?.uid ?? '';
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
+const isAvailable = (machine: Machine): boolean => !isGoing(machine) && isReadyPhase(phaseOf(machine) as never);
+const patienceOf = ({ spec }: Machine): number => parseDurationMs(spec.creationTimeout ?? '') ?? PATIENCE_MS;
 
-/** A machine that never joined served nobody: its replacement disrupts nothing. */
+/** A machine that never joined served nobody: outside a rollout its replacement disrupts nothing. */
 const served = ({ status }: Machine): boolean =>
   !(status?.lastOperation?.type === 'Create' && status.lastOperation.state !== 'Successful');
 
 /**
- * Knows which failed machines are being replaced, by what the server stores and whoever asked for it: from the deletion
- * of the one until the other runs, fails in its turn, or has been made for twenty minutes.
+ * Counts, from what the server stores and whoever asked for it, what a deployment pays from its one budget: failed
+ * machines that are being replaced, from the deletion of the one until the other runs, fails in its turn, or has been
+ * made for too long; and the places that its rollout has made unavailable.
  */
 export class RepairJudge {
   readonly #clock: Clock;
   readonly #machines = new Map<string, Machine>();
   #repairs: Repair[] = [];
+  /** Machines that were given up for others of another set, as long as there are places without an available machine. */
+  #given = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -46,17 +62,48 @@ export class RepairJudge {
 
   /**
    * A machine as it is now.
-   * @param replicas What its set is to have.
-   * @returns Names of the failed machines that are being replaced, if another one has just begun to be.
+   * @returns What is wrong, if by this change a decision has taken more than the deployment allows.
    */
-  changed(before: Machine, machine: Machine, replicas: number): readonly string[] {
+  changed(before: Machine, machine: Machine, allowance: Allowance): string | undefined {
+    const { setReplicas, byHand } = allowance;
     this.#machines.set(machine.metadata.uid, machine);
-    if (isGoing(before) || !isGoing(machine) || phaseOf(before) !== 'Failed' || !served(before)) return [];
     const set = setOf(machine);
-    if (this.#alive(set) >= replicas) return [];
-    this.#repairs.push({ set, failed: machine.metadata.name, successor: undefined });
-    this.#settle(set, replicas);
-    return this.#repairs.map(({ failed }) => failed);
+    const decided = !isGoing(before) && isGoing(machine) && !byHand;
+    const refills = this.#alive(set) < setReplicas;
+    if (decided && !refills) this.#given++;
+    if (decided && refills && phaseOf(before) === 'Failed' && (served(before) || this.#rolls())) {
+      this.#repairs.push({ set, failed: machine.metadata.name, successor: undefined });
+    }
+    this.#settle(set, setReplicas);
+    this.#given = Math.min(this.#given, Math.max(...allowance.replicas.map((replicas) => this.#short(replicas))));
+    return decided ? this.#verdict(allowance) : undefined;
+  }
+
+  #verdict({ replicas, maxUnavailable }: Allowance): string | undefined {
+    const names = this.#repairs.map(({ failed }) => failed);
+    if (names.length > 1) return `${names.join(' and ')} were being replaced at once`;
+    const unavailable = Math.min(this.#given, ...replicas.map((count) => this.#short(count)));
+    const allowed = Math.max(...replicas.map((count) => Math.min(maxUnavailable, count)), 1);
+    if (names.length + unavailable <= allowed) return undefined;
+    return `${names.join(' and ') || 'nothing'} was being replaced while the rollout had ${unavailable} unavailable: ${allowed} may be in all`;
+  }
+
+  /** Machines of several templates stand. */
+  #rolls(): boolean {
+    return new Set([...this.#machines.values()].map(setOf)).size > 1;
+  }
+
+  /** Places that nobody fills, and that neither wait for a repair nor are being repaired. */
+  #short(replicas: number): number {
+    const now = this.#clock.now().getTime();
+    const waits = (machine: Machine) => {
+      if (isGoing(machine)) return false;
+      const phase = phaseOf(machine);
+      const late = Date.parse(machine.metadata.creationTimestamp) + patienceOf(machine) <= now;
+      return ['Failed', 'Unknown'].includes(phase) || (late && ['', 'Pending', 'CrashLoopBackOff'].includes(phase));
+    };
+    const filled = [...this.#machines.values()].filter((machine) => isAvailable(machine) || waits(machine)).length;
+    return Math.max(replicas - filled - this.#repairs.length, 0);
   }
 
   #alive(set: string): number {
@@ -71,7 +118,7 @@ export class RepairJudge {
       // What was given up in its turn leaves the place as empty as before.
       if (!successor || isGoing(successor)) return false;
       const over = isReadyPhase(phaseOf(successor) as never) || phaseOf(successor) === 'Failed';
-      return !over && repair.successor.since + PATIENCE_MS > now;
+      return !over && repair.successor.since + patienceOf(successor) > now;
     });
     // A set that became smaller replaces no more than it lacks.
     const open = Math.max(replicas - this.#alive(changed), 0);

@@ -122,11 +122,17 @@ export class Witness {
     else this.#lostAt.set(uid, this.#clock.now().getTime());
   }
 
-  /** One by the default of `--max-unhealthy-replacements`, whatever a rollout does beside it. */
+  /** One by the default of `--max-unhealthy-replacements`, and together with a rollout no more than the deployment allows. */
   #judgeRepair(before: Machine, machine: Machine, byHand: boolean): void {
-    const replicas = byHand ? 0 : this.#replicasOf(controllerOf(machine)?.uid ?? '');
-    const underWay = this.#repairs.changed(before, machine, replicas);
-    if (underWay.length > 1) this.violate(`${underWay.join(' and ')} were being replaced at once`);
+    if (this.#foreign.has(machine.metadata.name)) return;
+    const wishes = this.#recentWishes();
+    const wrong = this.#repairs.changed(before, machine, {
+      setReplicas: this.#replicasOf(controllerOf(machine)?.uid ?? ''),
+      replicas: wishes.map(({ replicas }) => replicas),
+      maxUnavailable: Math.max(...wishes.map(({ maxUnavailable }) => maxUnavailable)),
+      byHand,
+    });
+    if (wrong !== undefined) this.violate(wrong);
   }
 
   /** An available machine goes by a decision of ours: the others must do. What was lost just now may not be known yet. */

@@ -105,6 +105,39 @@ function plan(
   };
 }
 
+describe('rules of section 5 without an id', () => {
+  test.each<[string, Given, readonly string[]]>([
+    ['all of it', updated, ['old-0']],
+    ['no node', { phase: 'InPlaceUpdateSuccessful', reason: 'UpdateSuccessful' }, []],
+    ['no result on the node', { ...updated, marks: ['c', 's'] }, []],
+    ['a failure on the node', { ...updated, marks: ['c', 's', 'failed'] }, []],
+    ['another reason', { ...updated, reason: 'ReadyForUpdate' }, []],
+    ['the phase of the update', { ...updated, phase: 'InPlaceUpdating' }, []],
+    ['a machine that runs again already', { ...updated, phase: 'Running' }, ['old-0']],
+  ])('5.5 a machine moves only when node, condition, label and phase all say so: %s', (_title, given, moved) => {
+    expect(plan([1, [given]], [2, running(2)]).moved).toEqual(moved);
+  });
+
+  test('P-14 the surplus of old machines goes as far as the current ones are available', () => {
+    const rest: Given = { phase: 'Pending', marks: [] };
+    const after = (current: readonly Given[], change: Partial<InPlaceSnapshot> = {}) =>
+      plan([2, running(2)], [3, current], { surge: 2, unavailable: 0, ...change }).resized;
+    expect(after(running(3))).toEqual({ old: 0 });
+    expect(after([...running(2), rest])).toEqual({ old: 1 });
+    expect(after([...running(1), rest, rest])).toEqual({});
+    expect(after(running(3), { repairsFirst: true })).toEqual({});
+  });
+
+  test('while a failed machine waits, no node is selected; and no more than the budget has left are taken up again', () => {
+    const candidates = [
+      [2, running(2, ['c'])],
+      [1, running(1)],
+    ] as const;
+    expect(plan(...candidates).selected).toEqual(['old-0']);
+    expect(plan(...candidates, { repairsFirst: true }).selected).toEqual([]);
+  });
+});
+
 describe('sizes follow the machines', () => {
   test('P-01 nothing was moved: the current set stays', () => {
     expect(plan([2, running(2)], [3, running(3)]).resized).not.toHaveProperty('new');

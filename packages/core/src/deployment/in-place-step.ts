@@ -5,7 +5,7 @@ import { planInPlaceUpdate } from './in-place.ts';
 import { currentReplicas } from './rolling-update.ts';
 import type { CountedSet } from './status.ts';
 import { NO_MARKS, ROLLOUT_BLOCKED, type Step } from './step.ts';
-import { ceilingOf, completion, createStep } from './strategy-steps.ts';
+import { ceilingOf, completion, createStep, shareOf } from './strategy-steps.ts';
 import { hasMachines, type View } from './view.ts';
 
 /** Said of a deployment whose machines cannot be updated in place, because nobody sees their nodes (P-25). */
@@ -69,6 +69,7 @@ export function inPlaceStep(view: View): Step {
     surge: limits.surge,
     unavailable: limits.unavailable,
     ceiling: view.gate?.ceiling,
+    ...shareOf(view),
     manual: deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual',
     nodeOf: nodeOf ?? (() => undefined),
   });

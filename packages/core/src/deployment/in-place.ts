@@ -31,6 +31,10 @@ export interface InPlaceSnapshot {
   readonly unavailable: number;
   /** What the current set may not exceed for now; absent: nothing holds it back. */
   readonly ceiling?: number | undefined;
+  /** Places that it may yet take of the budget that it shares with repairs; absent: as many as its own bounds allow. */
+  readonly free?: number;
+  /** Failed machines wait for their repair: until they have been seen to, no node is selected. */
+  readonly repairsFirst?: boolean;
   /** Machines are selected by somebody else. */
   readonly manual: boolean;
   readonly nodeOf: (name: string) => Node | undefined;
@@ -77,8 +81,7 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
   }
   const left = o.old.filter((set) => replicasOf(set) > 0);
   if (left.length > 0 && replicasOf(o.current) === o.replicas) {
-    const resize = new Map(left.map(({ set }) => [set.metadata.name, 0]));
-    return { resize, work: tidy, because: 'the current set has all replicas: the surplus goes' };
+    return { resize: surplusGone(o, left), work: tidy, because: 'the current set has all replicas: the surplus goes' };
   }
   const selected = o.manual ? [] : select(o);
   return {
@@ -145,6 +148,16 @@ function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } 
     };
   }
   return undefined;
+}
+
+/** Old machines that no place is left for go, as far as the current set's are available. */
+function surplusGone(o: InPlaceSnapshot, left: readonly StaffedSet[]): Map<string, number> {
+  const steady = ({ set, machines }: StaffedSet) =>
+    Math.min(machines.filter(isAvailable).length, set.spec.replicas ?? 0);
+  const available = [...left, o.current].reduce((total, one) => total + steady(one), 0);
+  const idle = left.reduce((total, one) => total + replicasOf(one) - steady(one), 0);
+  const surplus = o.repairsFirst ? 0 : rolloutRoom(available, o.replicas, o.unavailable);
+  return shrunk(left, surplus + idle);
 }
 
 /** Takes so many replicas off the sets, the oldest set first. */
@@ -265,7 +278,7 @@ function select(o: InPlaceSnapshot): NodeMark[] {
     }),
   );
   // These are empty and cordoned already: they go first, and cost nothing more.
-  if (first.length > 0) return first;
+  if (first.length > 0 || o.repairsFirst) return o.repairsFirst ? [] : first.slice(0, o.free ?? first.length);
   const n = replicasOf(current);
   const minAvailable = replicas - unavailable;
   const newUnavailable = Math.max(0, n - current.machines.filter(isAvailable).length);

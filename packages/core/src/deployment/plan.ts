@@ -1,4 +1,5 @@
 import { Annotations, ConditionReasons, type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
+import { hasFailures, listed, type RepairPlan } from '../disruption/repairs.ts';
 import { type ConditionChange, findCondition } from '../set/conditions.ts';
 import { checkPlan } from './guard.ts';
 import { NO_WORK } from './in-place.ts';
@@ -115,20 +116,27 @@ function pausedByFailure({ metadata }: MachineDeployment): Partial<Step> {
   return { condition: { type: ROLLOUT_BLOCKED, status: 'True', reason: 'PausedOnFailure', message } };
 }
 
+const idleStep = ({ resize, inPlace = NO_WORK, create }: Step): boolean =>
+  !resize?.size && !create && inPlace.machines.length + inPlace.nodes.length === 0;
+
+const whyFirst = ({ go, waiting }: RepairPlan): string =>
+  `${listed([...go, ...waiting])} failed and are replaced first`;
+
 /** A rollout that is held back makes no progress, and is looked at again when it may. */
-function held({ gate, replicas, sizes }: View, step: Step): Step {
+function held({ gate, replicas, sizes, repairs }: View, step: Step): Step {
   const silent = sum(sizes.old, (size) => size.held ?? 0);
   if (silent > 0 && !step.resize?.size && !step.create) {
     return { ...step, because: `waiting: ${silent} old machines fell silent together with others and are kept` };
   }
+  if (hasFailures(repairs) && idleStep(step) && sizes.old.some((size) => size.replicas > 0)) {
+    return { ...step, because: `waiting: ${whyFirst(repairs)}` };
+  }
   if (!gate || (sizes.current?.replicas ?? 0) < Math.min(gate.ceiling, replicas)) return step;
-  const { resize, inPlace = NO_WORK, create } = step;
-  const idle = !resize?.size && !create && inPlace.machines.length + inPlace.nodes.length === 0;
   return {
     ...step,
     measureProgress: false,
     lookAgainAt: gate.opensAt,
-    ...(idle ? { because: gate.because } : {}),
+    ...(idleStep(step) ? { because: gate.because } : {}),
   };
 }
 

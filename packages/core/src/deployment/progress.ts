@@ -22,6 +22,10 @@ export const isComplete = (deployment: MachineDeployment, status: MachineDeploym
   );
 };
 
+/** Whether the last rollout is known to have arrived: what is missing now, no rollout has taken. */
+export const hasArrived = ({ status }: MachineDeployment): boolean =>
+  findCondition(status?.conditions ?? [], PROGRESSING)?.reason === ConditionReasons.NewMachineSetAvailable;
+
 /** Whether anything got better since the stored status (sheet 6.4). */
 export function hasProgressed(stored: MachineDeploymentStatus | undefined, now: MachineDeploymentStatus): boolean {
   const before = stored ?? {};

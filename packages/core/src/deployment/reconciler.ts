@@ -1,6 +1,7 @@
 import {
   EventReasons,
   Finalizers,
+  Labels,
   type MachineDeployment,
   MachineDeploymentConditions,
   type MachineDeploymentConditionType,
@@ -104,7 +105,10 @@ export class DeploymentReconciler {
     if (await this.#claims.labelAdopted(deployment, sets, signal)) return again(0);
     const settled = await this.#requests.settleScaleIn(deployment, sets, signal);
     const scaled = await this.#requests.applyTriggers(settled, sets, signal);
-    const { nodes, clock, deployments } = this.#access.context;
+    const { nodes, clock, deployments, disruptions } = this.#access.context;
+    const unsettled = sets.filter((set) => disruptions.isShrinking(set));
+    for (const set of unsettled) await this.#access.sets.settle(set, signal);
+    if (unsettled.length > 0) return again(0);
     const now = clock.now();
     const snapshot: DeploymentSnapshot = {
       deployment: scaled,
@@ -113,6 +117,7 @@ export class DeploymentReconciler {
       machines: new Map(sets.map((set) => [set.metadata.uid, this.#access.machinesOf(set)])),
       ...(nodes ? { nodeOf: (name: string) => nodes.informer.store.get(name) } : {}),
       guards: this.#guards(now),
+      disruptions,
       overlaps: overlapsIn(this.#overlaps, scaled, deployments),
       refusedRollback: this.#execution.refusedRollback(key, scaled),
       now,
@@ -169,10 +174,26 @@ export class DeploymentReconciler {
     return done;
   }
 
+  /** What the plan is about to take, for those who decide about repairs. */
+  #note({ deployment, sets }: DeploymentSnapshot, { write, inPlace }: RolloutPlan): void {
+    const { disruptions } = this.#access.context;
+    const before = new Map(sets.map((set) => [set.metadata.uid, set.spec.replicas ?? 0]));
+    for (const set of write) {
+      const { uid } = set.metadata;
+      if ((set.spec.replicas ?? 0) < (before.get(uid) ?? 0)) disruptions.shrinks(set, deployment.metadata.uid);
+    }
+    for (const { node, change } of inPlace.nodes) {
+      if (change.metadata?.labels?.[Labels.SelectedForUpdate]) disruptions.selects(node);
+    }
+  }
+
   /** A plan that broke a bound is not carried out: a defect of ours, told on the object and tried again with back-off. */
   async #plan(snapshot: DeploymentSnapshot, signal: AbortSignal): Promise<RolloutPlan> {
     try {
-      return this.#decide(snapshot);
+      const plan = this.#decide(snapshot);
+      // Before anything is awaited: the sets count it from now on.
+      this.#note(snapshot, plan);
+      return plan;
     } catch (error) {
       if (error instanceof PlanRefused) {
         const type = MachineDeploymentConditions.RolloutBlocked;

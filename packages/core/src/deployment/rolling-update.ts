@@ -18,6 +18,10 @@ export interface RolloutTarget {
   readonly unavailable: number;
   /** What the current set may not exceed for now; absent: nothing holds it back. */
   readonly ceiling?: number;
+  /** Places that it may yet take of the budget that it shares with repairs; absent: as many as its own bounds allow. */
+  readonly free?: number;
+  /** Failed machines wait for their repair: until they have been seen to, nothing that is available is given up. */
+  readonly repairsFirst?: boolean;
 }
 
 /** One step of a rollout and why it is that one. */
@@ -58,13 +62,18 @@ function reduce(
  * How the old sets may shrink (sheet 3.4): unhealthy machines first, then as many as stay above what must be
  * available. Machines above a set's replicas are on their way out and count neither as available nor as unhealthy.
  *
- * Silent machines that a breaker keeps are given up neither way.
+ * Silent machines that a breaker keeps are given up neither way. A place that is empty anyway costs nothing; a machine
+ * that has failed costs a place of the budget shared with repairs, which it does not have while it waits; available ones go
+ * only while nobody waits for a repair.
  *
  * The sum of all sets does not fall from several to 0 by this: with 100 % unavailable allowed, one machine stays until
  * the current set has been scaled (incident 10), which machines that still terminate may have to make room for. A last
  * one goes if nothing else could ever move.
  */
-export function shrinkOld({ current, old }: Sizes, { replicas, unavailable }: RolloutTarget): Resize {
+export function shrinkOld(
+  { current, old }: Sizes,
+  { replicas, unavailable, free, repairsFirst }: RolloutTarget,
+): Resize {
   const active = old.filter(isActive).toSorted(oldestSizeFirst);
   const all = current ? [...active, current] : active;
   const total = sum(all, (size) => size.replicas);
@@ -74,12 +83,14 @@ export function shrinkOld({ current, old }: Sizes, { replicas, unavailable }: Ro
   const budget = Math.min(total - minAvailable - joining, total - floor);
   if (active.length === 0 || budget <= 0) return new Map();
 
-  const [unhealthy] = reduce(active, budget, (size) =>
-    Math.max(size.replicas - steadyAvailable(size) - (size.held ?? 0), 0),
-  );
+  const unwell = (size: SetSize) => Math.max(size.replicas - steadyAvailable(size) - (size.held ?? 0), 0);
+  const [empty, filled] = reduce(active, budget, (size) => Math.min(size.open ?? 0, unwell(size)));
+  const resized = (size: SetSize) => ({ ...size, replicas: empty.get(size.name) ?? size.replicas, open: 0 });
+  const [failing] = reduce(active.map(resized), Math.min(filled, free ?? filled), unwell);
+  const unhealthy = new Map([...empty, ...failing]);
   const after = active.map((size) => ({ ...size, replicas: unhealthy.get(size.name) ?? size.replicas }));
   const left = budget - sum(active, (size) => size.replicas) + sum(after, (size) => size.replicas);
-  const surplus = rolloutRoom(sum(all, steadyAvailable), replicas, unavailable);
+  const surplus = repairsFirst ? 0 : rolloutRoom(sum(all, steadyAvailable), replicas, unavailable);
   // A smaller set would give up first what is silent.
   const [healthy] = reduce(after, Math.min(surplus, left), (size) => (size.held ? 0 : size.replicas));
   return new Map([...unhealthy, ...healthy]);

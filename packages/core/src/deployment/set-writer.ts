@@ -1,5 +1,13 @@
 import { EventReasons, type MachineDeployment, type MachineSet, machineSets } from '@mcm/api';
-import { controllerOf, type Draft, isAlreadyExists, isForbidden, isNotFound, type ResourceClient } from '@mcm/kube';
+import {
+  controllerOf,
+  type Draft,
+  ignoreNotFound,
+  isAlreadyExists,
+  isForbidden,
+  isNotFound,
+  type ResourceClient,
+} from '@mcm/kube';
 import type { ControllerContext } from '../set/caches.ts';
 import { mayHaveHappened, settled } from '../set/machine-writer.ts';
 import { inParallel } from '../set/slow-start.ts';
@@ -68,9 +76,11 @@ export class SetWriter {
     try {
       const written = await this.#client.update(set, { signal });
       this.#context.sets.recordWrite(written);
+      this.#context.disruptions.settled(set.metadata.uid);
       return written;
     } catch (error) {
-      await this.#lookAfter(set.metadata.name, error, signal);
+      const found = await this.#lookAfter(set.metadata.name, error, signal);
+      if (found || !mayHaveHappened(error)) this.#context.disruptions.settled(set.metadata.uid);
       throw error;
     }
   }
@@ -84,6 +94,13 @@ export class SetWriter {
     const found = await settled(this.#client.get(name, { signal }));
     if (found !== undefined) this.#context.sets.recordWrite(found);
     return found;
+  }
+
+  /** Finds out what came of a write that was decided on and of which nothing is known; a live read. */
+  async settle(set: MachineSet, signal: AbortSignal): Promise<void> {
+    const found = await ignoreNotFound(this.#client.get(set.metadata.name, { signal }));
+    if (found) this.#context.sets.recordWrite(found);
+    this.#context.disruptions.settled(set.metadata.uid);
   }
 
   async patch(set: MachineSet, body: object, signal: AbortSignal): Promise<void> {

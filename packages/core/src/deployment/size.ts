@@ -14,6 +14,8 @@ export interface SetSize {
   readonly available: number;
   /** Machines that still terminate and count beside those that are to be; absent: they count only where they fill a place. */
   readonly leaving?: number;
+  /** Of the replicas, how many no machine stands for that is there to stay or being made; absent: none. */
+  readonly open?: number;
   /** Silent machines that a breaker keeps: a rollout does not give them up as if they were dead. */
   readonly held?: number;
   /** Annotation desired-replicas. */
@@ -30,6 +32,7 @@ export const sizeOf = (
     readonly available: number;
     readonly leaving?: number;
     readonly held?: number;
+    readonly open?: number;
   },
 ): SetSize => ({
   name: set.metadata.name,
@@ -39,6 +42,7 @@ export const sizeOf = (
   available: counts.available,
   ...(counts.leaving ? { leaving: counts.leaving } : {}),
   ...(counts.held ? { held: counts.held } : {}),
+  ...(counts.open ? { open: counts.open } : {}),
   desired: parseInteger(set.metadata.annotations?.[Annotations.DesiredReplicas]),
   max: parseInteger(set.metadata.annotations?.[Annotations.MaxReplicas]),
 });

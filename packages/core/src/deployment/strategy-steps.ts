@@ -1,4 +1,5 @@
 import { Annotations, ConditionReasons, MachineDeploymentConditions, type MachineSet } from '@mcm/api';
+import { hasFailures } from '../disruption/repairs.ts';
 import { surplusHistory } from './history.ts';
 import { newSet } from './new-set.ts';
 import { planRecreate } from './recreate.ts';
@@ -41,6 +42,12 @@ export function createStep(view: View, size = initialReplicas(view)): Step {
 export const ceilingOf = (gate: Gate | undefined): { readonly ceiling?: number } =>
   gate ? { ceiling: gate.ceiling } : {};
 
+/** What repairs leave of the budget that they share with the rollout. */
+export const shareOf = ({ repairs }: View): { readonly free: number; readonly repairsFirst: boolean } => ({
+  free: repairs.ledger.free,
+  repairsFirst: hasFailures(repairs),
+});
+
 function initialReplicas({ deployment, sizes, limits, replicas, gate }: View): number {
   return deployment.spec.strategy?.type === 'RollingUpdate'
     ? currentReplicas(sizes, { replicas, ...limits, ...ceilingOf(gate) })
@@ -52,7 +59,7 @@ export function rollingStep(view: View): Step {
   const { sizes, replicas, limits, gate } = view;
   const { current } = sizes;
   if (!current) return createStep(view);
-  const target = { replicas, ...limits, ...ceilingOf(gate) };
+  const target = { replicas, ...limits, ...ceilingOf(gate), ...shareOf(view) };
   return { ...planRollingUpdate({ ...sizes, current }, target), ...completion(view) };
 }
 

@@ -1,5 +1,6 @@
 import { Annotations, crds, type MachineDeployment, machineClasses, machineDeployments, machineSets } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
+import { namespaces } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { checkPlan } from './guard.ts';
 import { planRollout } from './plan.ts';
@@ -348,6 +349,41 @@ describe('the new set cannot be made', () => {
     await world.until(() => world.complete(), 600);
     await world.pass(5);
     expect(await conditionOf(world, 'Progressing')).toMatchObject({ reason: 'NewMachineSetAvailable' });
+  });
+
+  test('2.7 in a namespace that is going no condition is set', async () => {
+    const going = () =>
+      new Response(
+        JSON.stringify({
+          kind: 'Status',
+          apiVersion: 'v1',
+          status: 'Failure',
+          reason: 'Forbidden',
+          message: 'the namespace is being terminated',
+          details: { causes: [{ reason: 'NamespaceTerminating', message: 'it is being terminated' }] },
+          code: 403,
+        }),
+        { status: 403, headers: { 'content-type': 'application/json' } },
+      );
+    await using world = await start({ fault: async (request, answer) => (isCreation(request) ? going() : answer()) });
+    await world.deploy(2);
+    await world.pass(30);
+    expect(await conditionOf(world, 'Progressing')).toBeUndefined();
+  });
+
+  test('1.3 objects of another namespace are left alone', async () => {
+    await using world = await start();
+    await world.keeper.resource(namespaces).create({ metadata: { name: 'elsewhere' } });
+    await world.deploy(1);
+    const { spec } = await get(world);
+    await world.keeper
+      .resource(machineDeployments, 'elsewhere')
+      .create({ metadata: { name: 'pool', namespace: 'elsewhere' }, spec });
+    await world.until(() => world.complete(), 60);
+    await world.pass(60);
+    const theirs = await world.keeper.resource(machineDeployments, 'elsewhere').get('pool');
+    expect([theirs.metadata.finalizers, theirs.status]).toEqual([undefined, undefined]);
+    expect((await world.keeper.resource(machineSets, 'elsewhere').list()).items).toEqual([]);
   });
 
   test('the name belongs to a set of somebody else: another one is taken, and the collision counted', async () => {

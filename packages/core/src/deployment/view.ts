@@ -1,14 +1,15 @@
-import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
+import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { controllerOf, type Node } from '@mcm/kube';
 import type { Guards } from '../disruption/guards.ts';
 import { planRepairs, type RepairPlan } from '../disruption/repairs.ts';
 import { countsTerminating, SAFEGUARD_DEFAULTS } from '../disruption/safeguards.ts';
-import { isTerminating } from '../set/machines.ts';
+import type { DisruptionsUnderWay } from '../disruption/under-way.ts';
+import { isAvailable, isTerminating } from '../set/machines.ts';
 import { isSlotName } from '../set/slots.ts';
 import { countMachines } from '../set/status.ts';
 import { type Limits, limitsOf } from './limits.ts';
 import { syncedSet } from './new-set.ts';
-import { isComplete } from './progress.ts';
+import { hasArrived, isComplete } from './progress.ts';
 import { highestRevision, type Sets, splitSets } from './revisions.ts';
 import { careOf, type Gate, gateOf } from './rollout-gate.ts';
 import { type SetSize, sizeOf } from './size.ts';
@@ -30,6 +31,8 @@ export interface DeploymentSnapshot {
   readonly guards?: Guards;
   /** Other deployments that select the same machines; absent: none. */
   readonly overlaps?: readonly MachineDeployment[];
+  /** What other controllers of this process have begun and the caches do not show; absent: nothing. */
+  readonly disruptions?: DisruptionsUnderWay;
   /** What is to be said of a rollback that was refused and cleared. */
   readonly refusedRollback?: string | undefined;
   readonly now: Date;
@@ -72,13 +75,15 @@ export function viewOf(snapshot: DeploymentSnapshot): View {
   const repairs = repairsOf(snapshot, split, limits, guards);
   const keeps = new Set(repairs.held.map(({ machine }) => controllerOf(machine)?.uid));
   const counting = countsTerminating(deployment, guards.countTerminating);
+  const isGoing = (machine: Machine) => isTerminating(machine) || snapshot.disruptions?.isLeaving(machine) === true;
   const size = ({ set, counts }: CountedSet) => {
     const { uid } = set.metadata;
     const mine = machines.get(uid) ?? [];
     return sizeOf(set, {
-      available: counts.available,
+      available: counts.available - mine.filter((one) => isAvailable(one) && isGoing(one)).length,
       replicas: counts.replicas + snapshot.creating(uid),
       leaving: counting ? mine.filter(isTerminating).length : 0,
+      open: Math.max((set.spec.replicas ?? 0) - mine.filter((one) => !isGoing(one)).length - snapshot.creating(uid), 0),
       held: keeps.has(uid) ? repairs.held.filter(({ machine }) => controllerOf(machine)?.uid === uid).length : 0,
     });
   };
@@ -100,7 +105,7 @@ export function viewOf(snapshot: DeploymentSnapshot): View {
 }
 
 function repairsOf(
-  { deployment, machines, nodeOf, now }: DeploymentSnapshot,
+  { deployment, machines, nodeOf, disruptions, now }: DeploymentSnapshot,
   { current, old }: Sets,
   { unavailable }: Limits,
   { maxUnhealthyReplacements: limit, breakerOf }: Guards,
@@ -115,6 +120,9 @@ function repairsOf(
     unavailable,
     current: current && account(current),
     old: old.map(account),
+    finished: hasArrived(deployment),
+    ...(disruptions ? { leaving: disruptions.isLeaving } : {}),
+    ...(deployment.spec.strategy?.type === 'InPlaceUpdate' && nodeOf ? { selected: selectedBy(nodeOf) } : {}),
     limit,
     breakerOf,
     nodeAnnotations: (name) => {
@@ -124,6 +132,11 @@ function repairsOf(
     now,
   });
 }
+
+const selectedBy =
+  (nodeOf: (name: string) => Node | undefined) =>
+  ({ metadata }: Machine): boolean =>
+    nodeOf(metadata.labels?.[Labels.Node] ?? '')?.metadata.labels?.[Labels.SelectedForUpdate] !== undefined;
 
 /** Whether the set has machines, or is to have some. */
 export const hasMachines = ({ set, counts }: CountedSet): boolean =>

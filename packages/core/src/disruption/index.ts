@@ -6,3 +6,4 @@ export { type FleetReading, guardsOf } from './reading.ts';
 export { type HeldMachine, planRepairs, type RepairPlan, type RepairSnapshot, whyWaiting } from './repairs.ts';
 export { countsTerminating, SAFEGUARD_DEFAULTS, type SafeguardSettings, Safeguards } from './safeguards.ts';
 export { BREAKER_DEFAULTS, type BreakerLimits, type OpenBreaker } from './silence.ts';
+export { DisruptionsUnderWay } from './under-way.ts';

@@ -86,18 +86,43 @@ describe('room', () => {
     expect(repairRoom(ledger, 5)).toBe(2);
   });
 
-  test('#14 a rollout that has used everything up and stands still does not keep a dead machine from being replaced', () => {
+  test.each([
+    ['is being made', fresh(1, 'Pending', 'n'), 0],
+    ['has been made for longer than it may take', [machine('n', { phase: 'Pending', age: 20 })], 1],
+    ['has failed in its turn', [machine('n', { phase: 'Failed', age: 1 })], 1],
+  ])('#14 a rollout has used everything up, and its machine %s: room for %i', (_title, made, expected) => {
     const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
-    const stuck = ledgerOf(
-      input({ unavailable: 1, current: account(1, fresh(1, 'Pending', 'n')), old: [account(9, old)] }),
-    );
-    expect(stuck.underWay).toBe(1);
-    expect(repairRoom(stuck, 1)).toBe(1);
+    const stuck = ledgerOf(input({ unavailable: 1, current: account(1, made), old: [account(9, old)] }));
+    expect(stuck.underWay).toBe(1 - expected);
+    expect(repairRoom(stuck, 1)).toBe(expected);
     const begun = [...machinesOf(8, 'Running', 'o'), machine('f', { phase: 'Failed', deleting: true })];
-    const repaired = ledgerOf(
-      input({ unavailable: 1, current: account(1, fresh(1, 'Pending', 'n')), old: [account(9, begun)] }),
-    );
+    const repaired = ledgerOf(input({ unavailable: 1, current: account(1, made), old: [account(9, begun)] }));
     expect(repairRoom(repaired, 1)).toBe(0);
+  });
+
+  test('nobody may be unavailable by a rollout, and one may be repaired all the same', () => {
+    const old = [...machinesOf(9, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
+    const ledger = ledgerOf(input({ current: account(1, machinesOf(1, 'Running', 'n')), old: [account(10, old)] }));
+    expect([repairRoom(ledger, 1), repairRoom(ledger, 5), ledger.free]).toEqual([1, 1, 2]);
+  });
+
+  test('a failed update in place gives its place back; a node that is selected takes one', () => {
+    const old = [
+      ...machinesOf(7, 'Running', 'o'),
+      machine('u', { phase: 'InPlaceUpdateFailed' }),
+      ...machinesOf(2, 'Failed', 'f'),
+    ];
+    const failedUpdate = input({ unavailable: 1, current: account(0, []), old: [account(10, old)] });
+    expect(repairRoom(ledgerOf(failedUpdate), 1)).toBe(1);
+    const selected = ({ metadata }: Machine) => metadata.name === 'o0';
+    expect(repairRoom(ledgerOf({ ...failedUpdate, selected }), 1)).toBe(0);
+  });
+
+  test('the last machines of a rollout count until it has arrived', () => {
+    const machines = [...machinesOf(7, 'Running'), ...fresh(2, 'Pending', 'n'), ...machinesOf(1, 'Failed', 'f')];
+    const tail = input({ unavailable: 2, current: account(10, machines), old: [account(0, [])], finished: false });
+    expect(repairRoom(ledgerOf(tail), 5)).toBe(0);
+    expect(repairRoom(ledgerOf({ ...tail, finished: true }), 5)).toBe(3);
   });
 });
 
@@ -152,33 +177,31 @@ const anyInput = fc.record({
 
 const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 2_000), endOnFailure: true };
 
-test('what rollout and repair may take together is never more than the deployment allows, but for one repair', () => {
+test('what rollout and repair take together is never more than the deployment allows', () => {
   fc.assert(
     fc.property(anyInput, ({ limit, ...rest }) => {
       const ledger = ledgerOf({ ...rest, unavailable: Math.min(rest.unavailable, rest.replicas), now: NOW });
-      const { replicas, unavailable, available, missing, underWay, rolling, failed } = ledger;
+      const { replicas, unavailable, available, missing, underWay, repairing, rolling, failed } = ledger;
       expect([underWay >= 0, underWay <= missing, missing <= replicas]).toEqual([true, true, true]);
       const given = rolling ? rolloutRoom(available, replicas, unavailable) : 0;
-      const repaired = Math.min(repairRoom(ledger, limit), failed);
       // A rollout takes what is available only above the least that must stay.
       if (given > 0) expect(available - given).toBeGreaterThanOrEqual(replicas - unavailable);
-      // Both act on the same reading: places that the rollout empties, and failed machines whose replacement begins.
-      const emptied = Math.max(replicas - (available - given), 0) - missing;
-      const begun = Math.min(repaired, missing - underWay);
-      const allowed = rolling ? unavailable : limit;
-      expect(underWay + emptied + begun).toBeLessThanOrEqual(Math.max(allowed, underWay + 1));
-      if (repaired > 1) expect(underWay + repaired).toBeLessThanOrEqual(rolling ? Math.min(limit, unavailable) : limit);
+      const begun = Math.min(repairRoom(ledger, limit), failed);
+      if (begun === 0) return;
+      expect(repairing + begun).toBeLessThanOrEqual(limit);
+      if (rolling) expect(Math.max(underWay, repairing) + begun).toBeLessThanOrEqual(Math.max(unavailable, 1));
     }),
     runs,
   );
 });
 
-test('a failed machine of which no other is being replaced is never kept waiting by a rollout', () => {
+test('a failed machine waits for nothing but what is under way', () => {
   fc.assert(
     fc.property(anyInput, ({ limit, ...rest }) => {
       const ledger = ledgerOf({ ...rest, unavailable: Math.min(rest.unavailable, rest.replicas), now: NOW });
-      const within = ledger.underWay <= ledger.unavailable;
-      if (ledger.rolling && ledger.repairing === 0 && within) expect(repairRoom(ledger, limit)).toBeGreaterThan(0);
+      const { rolling, repairing, underWay, unavailable } = ledger;
+      const free = repairing < limit && Math.max(underWay, repairing) < Math.max(unavailable, 1);
+      if (rolling && free) expect(repairRoom(ledger, limit)).toBeGreaterThan(0);
     }),
     runs,
   );

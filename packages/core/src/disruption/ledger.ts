@@ -1,4 +1,4 @@
-import type { Machine } from '@mcm/api';
+import { Annotations, type Machine, parseDurationMs } from '@mcm/api';
 import { createdAt, isAvailable, isFailed, isReplacement, isTerminating, phaseOf } from '../set/machines.ts';
 
 /** A set as the ledger sees it. */
@@ -27,6 +27,10 @@ export interface LedgerInput {
   readonly old: readonly LedgerSet[];
   /** Whether the machine's deletion was asked for, though the cache does not show it yet. */
   readonly leaving?: (machine: Machine) => boolean;
+  /** Whether the machine's node is selected for an update in place: it is on its way down, whatever its phase. */
+  readonly selected?: (machine: Machine) => boolean;
+  /** Whether the last rollout is known to have arrived; absent: it is, as soon as no old machine stands. */
+  readonly finished?: boolean;
   readonly now: Date;
 }
 
@@ -44,11 +48,11 @@ export interface Ledger {
   readonly failed: number;
   /** Nothing is heard of them. */
   readonly silent: number;
-  /** Being made, for less than {@link JOIN_PATIENCE_MS}. */
+  /** Being made, and for less than {@link joinPatienceMs}. */
   readonly joining: number;
   /** Being made for longer: nothing waits for these. */
   readonly late: number;
-  /** Being updated in place, or that has failed. */
+  /** Being updated in place, or selected for it, or that has failed. */
   readonly updating: number;
   /** On their way out, for whatever reason. */
   readonly leaving: number;
@@ -65,14 +69,25 @@ export interface Ledger {
   readonly repairing: number;
   /** Of those, how many still have their former machine. */
   readonly refilling: number;
-  /** Machines of an older template stand. */
+  /** Machines of an older template stand, or the deployment has not arrived since. */
   readonly rolling: boolean;
+  /** Places that rollout and repair may yet take together. */
+  readonly free: number;
   /** When the oldest of the joining machines becomes a late one. */
   readonly lateAt: Date | undefined;
 }
 
-/** Nothing waits longer than this for a machine that is being made: the default of `--machine-creation-timeout`. */
+/** How long a machine may take to be made unless it says so itself: the default of `--machine-creation-timeout`. */
 export const JOIN_PATIENCE_MS = 20 * 60_000;
+
+/**
+ * Nothing waits for a machine that has been made for longer than this, in milliseconds: it should have joined, or be
+ * marked as Failed by the machine controller.
+ */
+export const joinPatienceMs = ({ metadata, spec }: Machine): number =>
+  parseDurationMs(metadata.annotations?.[Annotations.EffectiveCreationTimeout] ?? '') ??
+  parseDurationMs(spec.creationTimeout ?? '') ??
+  JOIN_PATIENCE_MS;
 
 const UPDATING: ReadonlySet<string> = new Set(['InPlaceUpdating', 'InPlaceUpdateFailed', 'InPlaceUpdateSuccessful']);
 const BEING_MADE: ReadonlySet<string | undefined> = new Set([undefined, 'Pending', 'CrashLoopBackOff']);
@@ -85,15 +100,21 @@ interface Tally {
   joining: number;
   late: number;
   updating: number;
+  /** Of those, the ones that failed: they have given their place in the budget back. */
+  failedUpdates: number;
   leaving: number;
   /** Of the joining ones, those that take the place of another. */
   successors: number;
   /** Machines that stay unless something is decided. */
   alive: number;
-  oldestJoining: number;
+  /** When the first of the joining ones is late, in milliseconds since 1970. */
+  lateAt: number;
 }
 
-function tallyOf({ machines, isOurs }: LedgerSet, { leaving, now }: Pick<LedgerInput, 'leaving' | 'now'>): Tally {
+function tallyOf(
+  { machines, isOurs }: LedgerSet,
+  { leaving, selected, now }: Pick<LedgerInput, 'leaving' | 'selected' | 'now'>,
+): Tally {
   const tally: Tally = {
     available: 0,
     failed: 0,
@@ -101,10 +122,11 @@ function tallyOf({ machines, isOurs }: LedgerSet, { leaving, now }: Pick<LedgerI
     joining: 0,
     late: 0,
     updating: 0,
+    failedUpdates: 0,
     leaving: 0,
     successors: 0,
     alive: 0,
-    oldestJoining: Number.POSITIVE_INFINITY,
+    lateAt: Number.POSITIVE_INFINITY,
   };
   for (const machine of machines) {
     if (isTerminating(machine) || leaving?.(machine)) {
@@ -113,17 +135,19 @@ function tallyOf({ machines, isOurs }: LedgerSet, { leaving, now }: Pick<LedgerI
     }
     tally.alive++;
     const phase = phaseOf(machine);
-    if (isAvailable(machine)) tally.available++;
+    if (isAvailable(machine)) tally[selected?.(machine) ? 'updating' : 'available']++;
     else if (isFailed(machine)) tally.failed++;
     else if (phase === 'Unknown') tally.silent++;
-    else if (UPDATING.has(phase ?? '')) tally.updating++;
-    else if (BEING_MADE.has(phase)) {
-      const since = createdAt(machine);
-      if (since + JOIN_PATIENCE_MS <= now.getTime()) tally.late++;
+    else if (UPDATING.has(phase ?? '')) {
+      tally.updating++;
+      if (phase === 'InPlaceUpdateFailed') tally.failedUpdates++;
+    } else if (BEING_MADE.has(phase)) {
+      const lateAt = createdAt(machine) + joinPatienceMs(machine);
+      if (lateAt <= now.getTime()) tally.late++;
       else {
         tally.joining++;
         if (isReplacement(machine) || isOurs?.(machine) === false) tally.successors++;
-        tally.oldestJoining = Math.min(tally.oldestJoining, since);
+        tally.lateAt = Math.min(tally.lateAt, lateAt);
       }
     }
   }
@@ -149,8 +173,13 @@ function repairs(
  * Machines that serve nobody and that nobody sees to. A smaller set gives these up first: what it has too many of them is
  * on its way out.
  */
-function idling({ replicas }: LedgerSet, { alive, failed, silent, late }: Tally): number {
-  return Math.max(failed + silent + late - Math.max(alive - replicas, 0), 0);
+function idling({ replicas }: LedgerSet, { alive, failed, silent, late, failedUpdates }: Tally): number {
+  return Math.max(failed + silent + late + failedUpdates - Math.max(alive - replicas, 0), 0);
+}
+
+/** Machines that an old set makes, and keeps, in nobody's place. */
+function firstBorn({ replicas }: LedgerSet, { alive, joining, successors }: Tally): number {
+  return Math.max(joining - successors - Math.max(alive - replicas, 0), 0);
 }
 
 const add = <T>(items: readonly T[], value: (item: T) => number): number =>
@@ -158,9 +187,9 @@ const add = <T>(items: readonly T[], value: (item: T) => number): number =>
 
 /** Reads the account off the machines. Pure; it holds no entries that could be forgotten or outlive their cause. */
 export function ledgerOf(input: LedgerInput): Ledger {
-  const { replicas, unavailable, current, old } = input;
+  const { replicas, unavailable, current, old, selected: _, ...rest } = input;
   const oldTallies = old.map((set) => ({ set, tally: tallyOf(set, input) }));
-  const currentTally = current && { set: current, tally: tallyOf(current, input) };
+  const currentTally = current && { set: current, tally: tallyOf(current, rest) };
   const all = currentTally ? [...oldTallies, currentTally] : oldTallies;
   const of = (field: keyof Tally) => add(all, ({ tally }) => tally[field]);
   const available = add(all, ({ set, tally }) => Math.min(tally.available, set.replicas));
@@ -168,7 +197,12 @@ export function ledgerOf(input: LedgerInput): Ledger {
   const missing = Math.max(replicas - available, 0);
   const waiting = add(all, ({ set, tally }) => idling(set, tally));
   const refilling = add(all, ({ set, tally }) => refills(set, tally));
-  const oldest = Math.min(...all.map(({ tally }) => tally.oldestJoining));
+  const lateAt = Math.min(...all.map(({ tally }) => tally.lateAt));
+  const underWay = Math.max(missing - waiting, 0);
+  const repairing = add(all, ({ set, tally }) => repairs(set, tally, set !== current));
+  const standing = old.some(({ replicas: size, machines }) => size > 0 || machines.length > 0);
+  // What an old set makes for the first time, no rollout and no repair has taken away.
+  const births = add(oldTallies, ({ set, tally }) => firstBorn(set, tally));
   return {
     replicas,
     unavailable,
@@ -180,13 +214,17 @@ export function ledgerOf(input: LedgerInput): Ledger {
     updating: of('updating'),
     leaving: of('leaving'),
     missing,
-    underWay: Math.max(missing - waiting, 0),
-    repairing: add(all, ({ set, tally }) => repairs(set, tally, set !== current)),
+    underWay,
+    repairing,
     refilling,
-    rolling: old.some(({ replicas: size, machines }) => size > 0 || machines.length > 0),
-    lateAt: Number.isFinite(oldest) ? new Date(oldest + JOIN_PATIENCE_MS) : undefined,
+    rolling: standing || (input.finished === false && old.length > 0),
+    free: Math.max(budgetOf(unavailable) - (replicas - available - waiting - births), 0),
+    lateAt: Number.isFinite(lateAt) ? new Date(lateAt) : undefined,
   };
 }
+
+/** Places that rollout and repair may take together. One may be repaired even where a rollout may make none unavailable. */
+const budgetOf = (unavailable: number): number => Math.max(unavailable, 1);
 
 /**
  * Available machines that a rollout may give up: what is above the least that must stay, and so nothing of what failures
@@ -203,18 +241,19 @@ export const rolloutRoom = (available: number, replicas: number, unavailable: nu
 export const repairAllowance = (
   { rolling, unavailable }: Pick<Ledger, 'rolling' | 'unavailable'>,
   limit: number,
-): number => Math.max(rolling ? Math.min(limit, unavailable) : limit, 1);
+): number => Math.max(rolling ? Math.min(limit, budgetOf(unavailable)) : limit, 1);
 
 /**
- * Failed machines that may be replaced now. A deployment whose budget others have used up is repaired by one at a time
- * all the same: a rollout whose new machines never come must not wait for a repair that waits for it (incident 14).
+ * Failed machines that may be replaced now. Beside a rollout never more than what it has left of the budget: it takes
+ * nothing more as long as one of them waits, and gives a place back as soon as the machine for it joins or fails
+ * (incident 14). Where there is no rollout, what the user began (a birth, a deletion by hand) keeps one repair from nothing.
  */
 export function repairRoom(ledger: Ledger, limit: number): number {
   const { rolling, unavailable, underWay, repairing } = ledger;
   const allowance = repairAllowance(ledger, limit);
   // The surplus of a rollout stands in for machines that are replaced: they are no less under way for that.
   const taken = Math.max(underWay, repairing);
+  if (rolling) return Math.max(Math.min(allowance - repairing, budgetOf(unavailable) - taken), 0);
   if (taken < allowance) return allowance - taken;
-  const byOthers = rolling ? underWay <= unavailable : underWay > allowance;
-  return byOthers && repairing === 0 ? 1 : 0;
+  return underWay > allowance && repairing === 0 ? 1 : 0;
 }

@@ -3,18 +3,19 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { currentReplicas, planRollingUpdate } from '../deployment/rolling-update.ts';
 import { sizeOf } from '../deployment/size.ts';
+import { chooseForDeletion } from '../set/deletion-order.ts';
 import { LostPlaces } from '../set/lost-places.ts';
-import { createdAt, isAvailable, isFailed, isTerminating, phaseOf } from '../set/machines.ts';
+import { createdAt, isAvailable, isFailed, isReplacement, isTerminating, phaseOf } from '../set/machines.ts';
 import { planReplicas, survivors } from '../set/replicas.ts';
 import { machine, NOW, set } from '../set/test-objects.ts';
 import { JOIN_PATIENCE_MS } from './ledger.ts';
-import { planRepairs } from './repairs.ts';
+import { hasFailures, planRepairs } from './repairs.ts';
 
 /** What befalls a deployment; numbers choose among what there is. */
 type Act =
-  | { readonly do: 'sync' | 'run' | 'fail' | 'bury' | 'delete' | 'see'; readonly which: number }
+  | { readonly do: 'sync' | 'run' | 'fail' | 'spoil' | 'bury' | 'delete' | 'see'; readonly which: number }
   | { readonly do: 'create'; readonly which: number; readonly most: number }
-  | { readonly do: 'roll' | 'kill' | 'template' | 'back' }
+  | { readonly do: 'roll' | 'decide' | 'kill' | 'template' | 'back' }
   | { readonly do: 'freeze'; readonly which: number }
   | { readonly do: 'scale'; readonly replicas: number }
   | { readonly do: 'wait'; readonly minutes: number };
@@ -22,8 +23,8 @@ type Act =
 const which = fc.nat(40);
 const often = fc.oneof(
   fc.record({ do: fc.constantFrom('sync' as const, 'run' as const, 'bury' as const, 'see' as const), which }),
-  fc.record({ do: fc.constant('fail' as const), which }),
-  fc.record({ do: fc.constant('roll' as const) }),
+  fc.record({ do: fc.constantFrom('fail' as const, 'spoil' as const), which }),
+  fc.record({ do: fc.constantFrom('roll' as const, 'decide' as const) }),
 );
 const act: fc.Arbitrary<Act> = fc.oneof(
   { weight: 8, arbitrary: often },
@@ -58,6 +59,8 @@ interface Staffed {
   set: MachineSet;
   machines: Machine[];
   lost: LostPlaces;
+  /** Replicas that it is about to get: decided, and not written yet. */
+  promised: number | undefined;
   /** Deletions that were sent and that the cache does not show. */
   readonly pending: Set<string>;
   repairs: Repair[];
@@ -76,6 +79,8 @@ class Model {
   readonly broken: string[] = [];
   /** The original is at work. */
   original = false;
+  /** The last rollout has arrived. */
+  finished = true;
   /** UIDs of what it made. */
   readonly foreign = new Set<string>();
 
@@ -93,6 +98,7 @@ class Model {
       set: set(`s${++named}`, replicas),
       machines: [],
       lost: new LostPlaces(),
+      promised: undefined,
       pending: new Set(),
       repairs: [],
     };
@@ -125,10 +131,13 @@ class Model {
     return planRepairs({
       replicas: this.replicas,
       unavailable: this.most,
+      finished: this.finished,
       current: current && account(current),
-      old: old.map(account),
+      // Empty sets stay as history until the rollout has arrived.
+      old: [...old.map(account), ...(this.finished ? [] : [{ replicas: 0, machines: [] }])],
       leaving: ({ metadata }) => this.sets.some(({ pending }) => pending.has(metadata.uid)),
       limit: this.limit,
+      unsettled: this.sets.some(({ promised }) => promised !== undefined),
       breakerOf: () => undefined,
       nodeAnnotations: () => ({}),
       now: new Date(this.now),
@@ -146,6 +155,7 @@ class Model {
       machines,
       deleting,
       nodeAnnotations: () => ({}),
+      ...(staffed.promised === undefined ? {} : { room: Math.max(staffed.promised - this.alive(staffed).length, 0) }),
       replaceable: new Set(this.original ? machines.filter(isFailed) : repairs.go),
       now: new Date(this.now),
     });
@@ -180,41 +190,103 @@ class Model {
 
   judge(staffed: Staffed, doomed: readonly Machine[]): void {
     const wanted = staffed.set.spec.replicas ?? 0;
-    const begun = Math.min(doomed.filter(isFailed).length, Math.max(wanted - this.alive(staffed).length, 0));
+    // Outside a rollout, one that never joined served nobody.
+    const repaired = doomed.filter((one) => isFailed(one) && (this.rolls || one.status?.lastOperation === undefined));
+    const idle = doomed.filter(isFailed).length - repaired.length;
+    const begun = Math.min(repaired.length, Math.max(wanted - this.alive(staffed).length - idle, 0));
     for (let i = 0; i < begun; i++) staffed.repairs.push({ successor: undefined });
     const all = this.sets.reduce((sum, one) => sum + this.underWay(one), 0);
-    const rolling = this.sets.slice(0, -1).some((one) => (one.set.spec.replicas ?? 0) + one.machines.length > 0);
-    const allowed = Math.max(rolling ? Math.min(this.limit, this.most) : this.limit, 1);
-    if (this.original) return;
-    if (begun > 0 && all > allowed) this.broken.push(`${all} repairs at once, ${allowed} are allowed`);
-    const missing = this.missing();
-    if (begun > 0 && rolling && missing > Math.max(this.most, 0) + 1 && all > 1) {
-      this.broken.push(`${missing} places are being seen to, ${this.most} may be`);
-    }
+    if (this.original || begun === 0) return;
+    if (all > Math.max(this.limit, 1)) this.broken.push(`${all} repairs at once, ${this.limit} are allowed`);
+    this.judgeSum('a repair began', 0);
   }
 
-  /** Places that nobody fills and that do not wait. */
+  get rolls(): boolean {
+    const standing = this.sets.slice(0, -1).some((one) => (one.set.spec.replicas ?? 0) + one.machines.length > 0);
+    return standing || !this.finished;
+  }
+
+  /** Machines being replaced and places unavailable by the rollout: what is paid from the one budget. */
+  sum(): number {
+    const repairs = this.sets.reduce((total, one) => total + this.underWay(one), 0);
+    return Math.max(repairs, this.missing());
+  }
+
+  /** @param before The sum that nobody's present decision has made. */
+  judgeSum(what: string, before: number): void {
+    const [sum, allowed] = [this.sum(), Math.max(this.most, 1)];
+    if (!this.rolls || sum <= allowed || sum <= before) return;
+    this.broken.push(`${what}: ${sum} are being replaced or unavailable by the rollout, ${allowed} may be`);
+  }
+
+  /**
+   * Places that nobody fills and that do not wait, once the sets have given up what they have too many of. What an old
+   * set makes in no lost place, neither a rollout nor a repair has taken.
+   */
   missing(): number {
-    const machines = this.sets.flatMap(this.alive);
+    const now = new Date(this.now);
+    const stays = this.sets.map((one) => {
+      const alive = this.alive(one);
+      const surplus = alive.length - Math.min(one.set.spec.replicas ?? 0, one.promised ?? Number.POSITIVE_INFINITY);
+      const doomed = surplus > 0 ? chooseForDeletion(alive, surplus, now) : [];
+      return alive.filter((machine) => !doomed.includes(machine));
+    });
     const late = (one: Machine) => phaseOf(one) === 'Pending' && createdAt(one) + JOIN_PATIENCE_MS <= this.now;
-    const filled = machines.filter((one) => isAvailable(one) || isFailed(one) || late(one)).length;
-    return this.replicas - filled;
+    const filled = stays.flat().filter((one) => isAvailable(one) || isFailed(one) || late(one)).length;
+    const births = stays
+      .slice(0, -1)
+      .flat()
+      .filter((one) => phaseOf(one) === 'Pending' && !late(one) && !isReplacement(one)).length;
+    return this.replicas - filled - births;
   }
 
-  roll(): void {
-    const sizes = this.sets.map((one) => {
-      const available = one.machines.filter(isAvailable).length;
-      return sizeOf(one.set, { available, replicas: one.machines.length });
+  sizes() {
+    return this.sets.map((one) => {
+      const available = this.alive(one).filter(isAvailable).length;
+      const open = Math.max((one.set.spec.replicas ?? 0) - this.alive(one).length, 0);
+      return sizeOf(one.set, { available, replicas: one.machines.length, open });
     });
+  }
+
+  /** A pass of the controller over the deployment. Its writes have no effect before they land. */
+  decide(): void {
+    this.land();
+    const sizes = this.sizes();
     const current = sizes.at(-1);
     if (!current) return;
-    const target = { replicas: this.replicas, surge: this.surge, unavailable: this.most };
+    const repairs = this.repairsOf();
+    const share = { free: repairs.ledger.free, repairsFirst: hasFailures(repairs) };
+    const target = { replicas: this.replicas, surge: this.surge, unavailable: this.most, ...share };
+    const before = this.sum();
     const { resize } = planRollingUpdate({ current, old: sizes.slice(0, -1) }, target);
-    for (const one of this.sets) this.resize(one, resize.get(one.set.metadata.name));
+    for (const one of this.sets) {
+      const to = resize.get(one.set.metadata.name);
+      if (to === undefined) continue;
+      if (to < (one.set.spec.replicas ?? 0)) one.promised = to;
+      else this.resize(one, to);
+    }
+    // Fewer replicas for the current set are the user's.
+    const gaveUp = [...resize.keys()].some((name) => name !== current.name);
+    if (!this.original && gaveUp) this.judgeSum('the rollout took a step', before);
+  }
+
+  land(): void {
+    for (const one of this.sets) {
+      this.resize(one, one.promised);
+      one.promised = undefined;
+    }
     this.sets = this.sets.filter((one, index) => {
       const empty = (one.set.spec.replicas ?? 0) + one.machines.length === 0;
       return index === this.sets.length - 1 || !empty;
     });
+    const [current, ...old] = this.sets.toReversed();
+    const running = current?.machines.filter(isAvailable).length;
+    if (old.length === 0 && running === this.replicas) this.finished = true;
+  }
+
+  roll(): void {
+    this.decide();
+    this.land();
   }
 
   resize(one: Staffed, replicas: number | undefined): void {
@@ -222,6 +294,8 @@ class Model {
   }
 
   template(): void {
+    this.land();
+    this.finished = false;
     const sizes = this.sets.map((one) => sizeOf(one.set, { available: 0, replicas: one.machines.length }));
     const target = { replicas: this.replicas, surge: this.surge, unavailable: this.most };
     this.add(currentReplicas({ current: undefined, old: sizes }, target));
@@ -235,6 +309,14 @@ class Model {
 const inPhase = (phase: 'Running' | 'Failed', since: number) => (one: Machine) => ({
   ...one,
   status: { currentStatus: { phase, lastUpdateTime: new Date(since).toISOString() } },
+});
+/** It never joined. */
+const spoilt = (since: number) => (one: Machine) => ({
+  ...inPhase('Failed', since)(one),
+  status: {
+    ...inPhase('Failed', since)(one).status,
+    lastOperation: { type: 'Create' as const, state: 'Failed' as const, lastUpdateTime: new Date(since).toISOString() },
+  },
 });
 const deleting = (one: Machine): Machine => ({
   ...one,
@@ -250,7 +332,7 @@ function onMachine(model: Model, { do: what, which: nth }: { readonly do: string
     if (what === 'bury') return deletionTimestamp !== undefined || gone(uid);
     if (what === 'see') return deletionTimestamp === undefined && gone(uid);
     if (isTerminating(one)) return false;
-    if (what === 'run') return phaseOf(one) === 'Pending';
+    if (what === 'run' || what === 'spoil') return phaseOf(one) === 'Pending';
     return what === 'fail' ? isAvailable(one) : true;
   });
   const chosen = able[nth % Math.max(able.length, 1)];
@@ -266,6 +348,9 @@ function onMachine(model: Model, { do: what, which: nth }: { readonly do: string
   }
   if (what === 'run' || what === 'fail')
     model.change(one, owner, inPhase(what === 'run' ? 'Running' : 'Failed', model.now));
+  if (what === 'spoil') model.change(one, owner, spoilt(model.now));
+  // A repair whose successor has failed is over, whatever becomes of that one.
+  for (const staffed of model.sets) model.underWay(staffed);
 }
 
 function freeze(chosen: Staffed): void {
@@ -291,11 +376,19 @@ function onSet(model: Model, chosen: Staffed, action: Act): void {
 /** Acts on the deployment. */
 function onAll(model: Model, action: Act): void {
   if (action.do === 'roll') model.roll();
+  if (action.do === 'decide') model.decide();
   if (action.do === 'template') model.template();
+  if (action.do === 'back') {
+    model.land();
+    model.finished = false;
+  }
   if (action.do === 'back') model.sets = [...model.sets.slice(1), ...model.sets.slice(0, 1)];
   if (action.do === 'scale') model.replicas = action.replicas;
   if (action.do === 'wait') model.now += action.minutes * 60_000;
-  if (action.do === 'kill') model.sets.forEach(restart);
+  if (action.do === 'kill') {
+    model.land();
+    model.sets.forEach(restart);
+  }
 }
 
 const ON_SET: ReadonlySet<string> = new Set(['sync', 'create', 'freeze']);
@@ -309,7 +402,7 @@ function perform(model: Model, action: Act): void {
 
 const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 5_000), endOnFailure: true };
 
-test('a repair lasts until its successor runs: rollouts, failures, restarts, take-overs, frozen sets, failed creations; never one more than is allowed', () => {
+test('a repair lasts until its successor runs: rollouts, failures, restarts, take-overs, frozen sets, failed creations; never more than is allowed, and together with the rollout never more than the deployment allows', () => {
   fc.assert(
     fc.property(history, (story) => {
       const model = new Model(story);

@@ -10,6 +10,8 @@ import type { OpenBreaker } from './silence.ts';
 export interface RepairSnapshot extends LedgerInput {
   /** `--max-unhealthy-replacements`: a count, or a percentage of the replicas. */
   readonly limit: number | string;
+  /** A set of the deployment is being made smaller, and nobody knows yet what came of it: no repair begins meanwhile. */
+  readonly unsettled?: boolean;
   /** The open breaker that holds the machine back, if nobody has overruled it. */
   readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
   readonly nodeAnnotations: NodeAnnotations;
@@ -71,9 +73,7 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
     else if (failed) due.push(machine);
   }
   due.sort(longestFailedFirst);
-  const served = due.filter((machine) => !neverJoined(machine)).slice(0, repairRoom(ledger, limit));
-  const idle = due.filter(neverJoined).slice(0, Math.max(allowance - ledger.refilling - served.length, 0));
-  const go = [...served, ...idle];
+  const go = snapshot.unsettled ? [] : chosen(due, ledger, limit);
   const waiting = due.filter((machine) => !go.includes(machine));
   const breakers = held.map(({ breaker }) => breaker.lookAgainAt);
   return {
@@ -85,6 +85,21 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
     lookAgainAt: earliest(...breakers, waiting.length > 0 ? ledger.lateAt : undefined),
   };
 }
+
+/**
+ * Whose turn it is: whoever has failed for longest. Beside a rollout that is one queue, for its own machines and for
+ * those it has yet to replace, so that neither keeps the other waiting for ever.
+ */
+function chosen(due: readonly Machine[], ledger: Ledger, limit: number): readonly Machine[] {
+  const room = repairRoom(ledger, limit);
+  if (ledger.rolling) return due.slice(0, room);
+  const served = due.filter((machine) => !neverJoined(machine)).slice(0, room);
+  const idle = Math.max(repairAllowance(ledger, limit) - ledger.refilling - served.length, 0);
+  return [...served, ...due.filter(neverJoined).slice(0, idle)];
+}
+
+/** Failed machines whose turn it is or will be: as long as there is one, a rollout gives up nothing that is available. */
+export const hasFailures = ({ go, waiting }: RepairPlan): boolean => go.length + waiting.length > 0;
 
 const MOST_NAMES = 5;
 
@@ -104,5 +119,8 @@ export function whyWaiting({ waiting, allowance, ledger }: RepairPlan): string |
     ledger.updating > 0 ? `${ledger.updating} being updated in place` : '',
   ].filter((part) => part !== '');
   const cause = parts.length > 0 ? ` (${parts.join(', ')})` : '';
-  return `${listed(waiting)} failed and wait: at most ${allowance} may be replaced at once${cause}`;
+  const beside = ledger.rolling
+    ? `, and with the rollout no more than ${Math.max(ledger.unavailable, 1)} be missing`
+    : '';
+  return `${listed(waiting)} failed and wait: at most ${allowance} may be replaced at once${beside}${cause}`;
 }

@@ -12,6 +12,7 @@ import {
   type Random,
 } from '@mcm/kube';
 import type { Safeguards } from '../disruption/safeguards.ts';
+import type { DisruptionsUnderWay } from '../disruption/under-way.ts';
 import type { CreationsUnderWay } from './expectations.ts';
 
 /** Index of machines and sets by the uid of their controller; {@link NOBODY} for those without one. */
@@ -83,6 +84,8 @@ export interface ControllerContext {
   readonly nodes: NodeAccess | undefined;
   /** What the set controller is making, for the deployment controller of the same process. */
   readonly creations: CreationsUnderWay;
+  /** What the controllers of sets and of deployments have begun and the caches do not show. */
+  readonly disruptions: DisruptionsUnderWay;
   /** What stands between a failed machine and its replacement. */
   readonly safeguards: Safeguards;
   readonly recorder: EventRecorder;

@@ -41,20 +41,28 @@ export type DeletionState = 'asked' | 'unanswered';
  */
 export class PendingDeletions {
   readonly #uids = new Map<string, DeletionState>();
+  readonly #shared: Set<string>;
+
+  /** @param shared Gets the same uids, for those who decide about more than one set. */
+  constructor(shared = new Set<string>()) {
+    this.#shared = shared;
+  }
 
   /** A deletion was sent. */
   note(uid: string, state: DeletionState): void {
     this.#uids.set(uid, state);
+    this.#shared.add(uid);
   }
 
   /** The server refused; the machine counts again. */
   forget(uid: string): void {
     this.#uids.delete(uid);
+    this.#shared.delete(uid);
   }
 
-  /** Whether the machine's deletion was sent and the cache did not show it at the last {@link settle}. */
-  has(uid: string): boolean {
-    return this.#uids.has(uid);
+  /** The set has gone. */
+  clear(): void {
+    for (const uid of [...this.#uids.keys()]) this.forget(uid);
   }
 
   /** Forgets what the cache now shows, and gives what it does not. */
@@ -62,7 +70,7 @@ export class PendingDeletions {
     if (this.#uids.size === 0) return this.#uids;
     const shown = new Map(machines.map(({ metadata }) => [metadata.uid, metadata.deletionTimestamp]));
     for (const uid of [...this.#uids.keys()]) {
-      if (!shown.has(uid) || shown.get(uid) !== undefined) this.#uids.delete(uid);
+      if (!shown.has(uid) || shown.get(uid) !== undefined) this.forget(uid);
     }
     return new Map(this.#uids);
   }

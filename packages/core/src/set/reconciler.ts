@@ -65,7 +65,6 @@ export class SetReconciler {
     this.#context = context;
     this.#wake = wake;
     this.#groups = new RepairGroups(context, {
-      leaving: (set, { metadata }) => this.#known(set)?.pending.has(metadata.uid) === true,
       lost: (set, alive) => (this.#known(set)?.lost ?? new LostPlaces()).count(set, alive),
     });
     this.#sets = context.client.resource(machineSets, context.namespace);
@@ -78,6 +77,8 @@ export class SetReconciler {
   readonly reconcile = async (key: string, signal: AbortSignal): Promise<Outcome> => {
     const stored = this.#context.sets.store.get(key);
     if (stored === undefined) {
+      this.#memory.get(key)?.pending.clear();
+      this.#context.disruptions.settled(this.#memory.get(key)?.uid ?? '');
       this.#memory.delete(key);
       this.#status.forget(key);
       this.waiting.machines.forget(key);
@@ -109,9 +110,10 @@ export class SetReconciler {
     const key = keyOf(set);
     const known = this.#known(set);
     if (known) return known;
+    this.#memory.get(key)?.pending.clear();
     const fresh: Memory = {
       uid: set.metadata.uid,
-      pending: new PendingDeletions(),
+      pending: new PendingDeletions(this.#context.disruptions.leaving),
       taken: new Set(),
       lost: new LostPlaces(),
     };
@@ -145,7 +147,7 @@ export class SetReconciler {
     const unwell = machines.some((machine) => isFailed(machine) || (alone && phaseOf(machine) === 'Unknown'));
     const repairs = unwell ? this.#groups.repairsOf(set, now) : undefined;
     const held = alone ? (repairs?.held ?? []) : [];
-    const room = this.#groups.roomOf(set);
+    const room = this.#roomOf(set, survivors({ machines, deleting }).length);
     const lacksClass = this.#classes.lacks(set.spec.template.spec.class);
     this.waiting.classes.put(key, lacksClass ? set.spec.template.spec.class.name : undefined);
     const plan = planReplicas({
@@ -176,6 +178,14 @@ export class SetReconciler {
     log.info('Deleting machines', { set: set.metadata.name, count: doomed.length, because: plan.because });
     const failure = failureOf('delete', await this.#writer.delete(set, doomed, pending, signal));
     return { failure, lookAgain, held };
+  }
+
+  /** How many machines may be made: none for places that the deployment is about to take. */
+  #roomOf(set: MachineSet, alive: number): number | undefined {
+    const room = this.#groups.roomOf(set);
+    const { disruptions } = this.#context;
+    if (!disruptions.isShrinking(set)) return room;
+    return Math.min(room ?? Number.POSITIVE_INFINITY, Math.max(disruptions.replicasOf(set) - alive, 0));
   }
 
   /** Whether the cache has yet to hear of the class: asked before it would be told that there is none. */

@@ -1,5 +1,6 @@
-import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
+import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { limitsOf } from '../deployment/limits.ts';
+import { hasArrived } from '../deployment/progress.ts';
 import { splitSets } from '../deployment/revisions.ts';
 import { deploymentOf } from '../deployment/wakeups.ts';
 import { planRepairs, type RepairPlan } from '../disruption/repairs.ts';
@@ -10,8 +11,6 @@ import { isSlotName } from './slots.ts';
 
 /** What the controller of sets knows and the caches do not show. */
 export interface SetMemory {
-  /** Whether the deletion of the set's machine was sent and the cache does not show it yet. */
-  readonly leaving: (set: MachineSet, machine: Machine) => boolean;
   /** Places of the set that lost their machine and have no other one yet. */
   readonly lost: (set: MachineSet, alive: readonly Machine[]) => number;
 }
@@ -39,26 +38,35 @@ export class RepairGroups {
     return this.#context.sets.store.byIndex(BY_CONTROLLER, deployment.metadata.uid);
   }
 
+  #isSelected = ({ metadata }: Machine): boolean => {
+    const node = this.#context.nodes?.informer.store.get(metadata.labels?.[Labels.Node] ?? '');
+    if (node === undefined) return false;
+    return (
+      node.metadata.labels?.[Labels.SelectedForUpdate] !== undefined || this.#context.disruptions.isSelecting(node)
+    );
+  };
+
   /** Which failed machines of the set's deployment, or of the set itself, are replaced now. */
   repairsOf(set: MachineSet, now: Date): RepairPlan {
-    const { safeguards } = this.#context;
+    const { safeguards, disruptions } = this.#context;
     const deployment = deploymentOf(set, this.#context);
     const siblings = deployment ? this.#siblings(deployment) : [set];
     const { current, old } = deployment ? splitSets(deployment, siblings) : { current: set, old: [] };
-    const owners = new Map<Machine, MachineSet>();
     const account = (one: MachineSet) => {
       const machines = this.#machinesOf(one);
-      for (const machine of machines) owners.set(machine, one);
-      const alive = machines.filter((machine) => !isTerminating(machine) && !this.#memory.leaving(one, machine));
+      const alive = machines.filter((machine) => !isTerminating(machine) && !disruptions.isLeaving(machine));
       const isOurs = ({ metadata }: Machine) => isSlotName(one.metadata, metadata.name);
       return { replicas: one.spec.replicas ?? 0, machines, lost: this.#memory.lost(one, alive), isOurs };
     };
     return planRepairs({
       replicas: (deployment ?? set).spec.replicas ?? 0,
       unavailable: deployment ? limitsOf(deployment).unavailable : 0,
+      finished: deployment === undefined || hasArrived(deployment),
       current: current && account(current),
       old: old.map(account),
-      leaving: (machine) => this.#memory.leaving(owners.get(machine) ?? set, machine),
+      leaving: disruptions.isLeaving,
+      unsettled: siblings.some((one) => disruptions.isShrinking(one)),
+      ...(deployment?.spec.strategy?.type === 'InPlaceUpdate' ? { selected: this.#isSelected } : {}),
       limit: safeguards.settings.maxUnhealthyReplacements,
       breakerOf: (machine) => safeguards.breakerOf(machine, now),
       nodeAnnotations: this.nodeAnnotations,
@@ -77,7 +85,9 @@ export class RepairGroups {
     }
     const taken = this.#siblings(deployment).map((one) => {
       const machines = this.#machinesOf(one);
-      const alive = machines.filter((machine) => !isTerminating(machine) && !this.#memory.leaving(one, machine)).length;
+      const alive = machines.filter(
+        (machine) => !isTerminating(machine) && !this.#context.disruptions.isLeaving(machine),
+      ).length;
       const reserved = one.metadata.uid === set.metadata.uid ? alive : Math.max(alive, one.spec.replicas ?? 0);
       return reserved + machines.length - alive;
     });

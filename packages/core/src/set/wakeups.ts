@@ -92,6 +92,15 @@ export function wakeWaiters(
     for (const key of machines.of(set && controllerOf(set)?.uid)) controller.enqueue(key, SWARM_MS);
     return [];
   });
+  // Another maxUnavailable, or fewer replicas: what waited may go.
+  controller.watch(context.deployments, (change) =>
+    change.type === 'updated' && changedBeyondStatus(change.old, change.object)
+      ? machines.of(change.object.metadata.uid)
+      : [],
+  );
+  context.disruptions.onSettled((deploymentUid) => {
+    for (const key of machines.of(deploymentUid)) controller.enqueue(key, SWARM_MS);
+  });
   controller.watch(context.safeguards.classes, ({ type, object }) =>
     type === 'added' ? classes.of(object.metadata.name) : [],
   );

@@ -31,6 +31,7 @@ import {
   VirtualClock,
 } from '@mcm/kube';
 import { SAFEGUARD_DEFAULTS, type SafeguardSettings, Safeguards } from '../../disruption/safeguards.ts';
+import { DisruptionsUnderWay } from '../../disruption/under-way.ts';
 import { createOvershootController } from '../../safety/overshoot.ts';
 import {
   type ControllerContext,
@@ -226,6 +227,7 @@ export class World implements AsyncDisposable {
       machines: cached,
       nodes: { client, informer: nodeInformer },
       creations: new CreationsUnderWay(),
+      disruptions: new DisruptionsUnderWay(),
       safeguards: new Safeguards(
         { machines: cached, classes, nodes: nodeInformer },
         { ...SAFEGUARD_DEFAULTS, ...this.#options.safeguards },

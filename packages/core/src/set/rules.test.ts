@@ -1,0 +1,80 @@
+import { Annotations } from '@mcm/api';
+import { expect, test } from 'vitest';
+import { validateSet } from '../deployment/validation.ts';
+import { chooseForDeletion } from './deletion-order.ts';
+import { mayDeleteFailed } from './preservation.ts';
+import { countMachines } from './status.ts';
+import { machine, machinesOf, NOW, set } from './test-objects.ts';
+
+/** Rules of the sheet that bear no id. Each title begins with the section. */
+
+const order = (machines: Parameters<typeof chooseForDeletion>[0]) =>
+  chooseForDeletion(
+    [...machines, machine('last', { phase: 'Running', preservedUntil: 999 })],
+    machines.length,
+    NOW,
+  ).map(({ metadata }) => metadata.name);
+
+test('7.6 a set whose template has no labels is refused by name', () => {
+  const { spec, ...rest } = set('ms', 1);
+  const bare = { ...rest, spec: { ...spec, template: { spec: spec.template.spec } } };
+  expect(validateSet(bare).map(({ field }) => field)).toEqual(['spec.selector.matchLabels']);
+});
+
+test('7.7 of two preserved ones the automatic goes first, then the one that ends sooner', () => {
+  const kept = (name: string, preservedUntil: number, preserve: string) =>
+    machine(name, { phase: 'Failed', preservedUntil, preserve });
+  expect(order([kept('b', 10, 'now'), kept('a', 20, 'now'), kept('auto', 60, 'auto-preserved')])).toEqual([
+    'auto',
+    'b',
+    'a',
+  ]);
+});
+
+test('7.7 a mark comes before none, and an earlier one before a later', () => {
+  const of = (name: string, marked?: number) =>
+    machine(name, { phase: 'Running', ...(marked === undefined ? {} : { marked }) });
+  expect(order([of('a'), of('b', 2), of('c', 1)])).toEqual(['c', 'b', 'a']);
+});
+
+test('7.7 when all go, none is chosen: the list is as it was', () => {
+  const all = [machine('b', { phase: 'Running' }), machine('a', { phase: 'Failed' })];
+  expect(chooseForDeletion(all, 2, NOW).map(({ metadata }) => metadata.name)).toEqual(['b', 'a']);
+});
+
+test('7.8 minReadySeconds has no influence on what counts as available', () => {
+  const fresh = machinesOf(2, 'Running', 'm', { age: 0 });
+  const [plain] = [set('ms', 2)];
+  const patient = { ...plain, spec: { ...plain.spec, minReadySeconds: 3_600 } } as typeof plain;
+  expect(countMachines(patient, fresh)).toEqual(countMachines(plain, fresh));
+  expect(countMachines(patient, fresh).available).toBe(2);
+});
+
+test.each([
+  [1, false],
+  [0, true],
+  [-1, true],
+])('A-08 a preservation that ends now has ended: in %i minutes', (preservedUntil, goes) => {
+  const kept = machine('m', { phase: 'Failed', preservedUntil, preserve: 'now' });
+  expect(mayDeleteFailed(kept, () => ({}), NOW)).toBe(goes);
+});
+
+test.each([
+  ['', '', false],
+  ['', 'now', true],
+  ['now', '', false],
+  ['false', '', true],
+  ['when-failed', 'now', false],
+])(
+  '7.11 a value that was taken off the node is no wish of the machine either: %j on the node, %j applied',
+  (onNode, applied, goes) => {
+    const base = machine('m', { phase: 'Failed', preserve: 'now', labels: { node: 'n' } });
+    const annotations = {
+      ...base.metadata.annotations,
+      ...(applied ? { [Annotations.LastAppliedNodePreserve]: applied } : {}),
+    };
+    const one = { ...base, metadata: { ...base.metadata, annotations } };
+    const onNodes = () => (onNode ? { [Annotations.Preserve]: onNode } : {});
+    expect(mayDeleteFailed(one, onNodes, NOW)).toBe(goes);
+  },
+);
