@@ -55,8 +55,14 @@ test('an exact version shows the past', async () => {
   expect(names((await list('')).body)).toEqual(['b', 'c', 'd', 'e']);
 });
 
+const token = (of: object): string => Buffer.from(JSON.stringify(of)).toString('base64url');
+
 test.each([
   ['continue=%00', 'continue key is not valid'],
+  [`continue=${token({})}`, 'server does not recognize this encoded version'],
+  [`continue=${token({ v: 'meta.k8s.io/v1' })}`, 'incorrect encoded start resourceVersion (version meta.k8s.io/v1)'],
+  [`continue=${token({ v: 'meta.k8s.io/v1', rv: 1 })}`, 'encoded start key empty (version meta.k8s.io/v1)'],
+  [`continue=${token({ v: 'meta.k8s.io/v1', rv: 1, start: '../secrets/x' })}`, 'is not valid: ../secrets/x'],
   ['limit=x', 'strconv.ParseInt'],
   ['labelSelector=a%20b', 'unable to parse requirement'],
   ['fieldSelector=data.k%3Dv', 'is not a known field selector'],

@@ -52,6 +52,8 @@ export function parseSelection(served: ServedKind, options: ListOptions, name = 
 export const namespaceOf = ({ served, namespace }: Target): string | undefined =>
   namespace === '' && served.kind.namespaced ? undefined : namespace;
 
+const TOKEN_VERSION = 'meta.k8s.io/v1';
+
 /** Makes a key the first one after it in the order of bytes. */
 const END_OF_KEY = '\u0000';
 
@@ -83,9 +85,17 @@ interface Place {
 function decodeToken(text: string): Place {
   const { v, rv, start, left } = readToken(text);
   const [namespace, name] = typeof start === 'string' ? start.replace(END_OF_KEY, '').split('/') : [];
-  if (v !== 'meta.k8s.io/v1' || !Number.isSafeInteger(rv) || namespace === undefined || name === undefined) {
-    throw invalidToken('encoded start key empty (version meta.k8s.io/v1)');
+  if (v !== TOKEN_VERSION) {
+    throw invalidToken(`server does not recognize this encoded version ${typeof v === 'string' ? v : ''}`);
   }
+  if (rv === undefined || rv === 0) {
+    throw invalidToken(`incorrect encoded start resourceVersion (version ${TOKEN_VERSION})`);
+  }
+  if (!Number.isSafeInteger(rv) || namespace === undefined || name === undefined) {
+    throw invalidToken(`encoded start key empty (version ${TOKEN_VERSION})`);
+  }
+  // Nobody climbs out of the resource that a token is for.
+  if (/(^|\/)\.{1,2}(\/|$)|.\/\/|\/$/.test(String(start).replace(END_OF_KEY, ''))) throw invalidToken(String(start));
   return { rv: Number(rv), namespace, name, left: typeof left === 'number' ? left : undefined };
 }
 
