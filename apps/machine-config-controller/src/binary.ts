@@ -115,7 +115,15 @@ export const machineConfigController: BinaryDefinition<typeof flags> = {
     const tree = await loadTemplates(given.templates === '' ? TEMPLATES : given.templates);
     return createConfigControllers(
       {
-        ...{ control, target: target ?? control, recorder, runtime, tree, metrics: metrics.queues },
+        ...{
+          control,
+          target: target ?? control,
+          recorder,
+          runtime,
+          tree,
+          metrics: metrics.queues,
+          meters: metrics.meters,
+        },
         nodeRecorder: targetRecorder ?? recorder,
         identity: { version: VERSION, hash: VERSION },
       },

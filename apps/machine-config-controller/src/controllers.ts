@@ -6,6 +6,7 @@ import {
   type InformerRuntime,
   type KubeClient,
   type KubeObject,
+  type Meters,
   type Node,
   nodes,
   type Pod,
@@ -39,6 +40,7 @@ import {
   machineConfigs,
   machineFleet,
   POD_NODE_INDEX,
+  registerPoolMetrics,
   type TemplateTree,
   watchedSettings,
 } from '@mcm/machine-config';
@@ -54,6 +56,8 @@ export interface ConfigSurroundings {
   readonly nodeRecorder: EventRecorder;
   readonly runtime: InformerRuntime;
   readonly metrics?: QueueMetrics;
+  /** Where pools tell how they are; absent: nowhere. */
+  readonly meters?: Meters;
   readonly tree: TemplateTree;
   readonly identity: ControllerIdentity;
 }
@@ -135,11 +139,12 @@ const nodeOf = ({ spec }: Pod): readonly string[] => (spec.nodeName === undefine
 
 /** Builds caches and controllers; nothing happens before their units run. */
 export function createConfigControllers(
-  { control, target, recorder, nodeRecorder, runtime, metrics, tree, identity }: ConfigSurroundings,
+  { control, target, recorder, nodeRecorder, runtime, metrics, meters, tree, identity }: ConfigSurroundings,
   chosen: Partial<ConfigSettings> = {},
 ): ConfigControllers {
   const settings = { ...DEFAULT_CONFIG_SETTINGS, ...chosen };
   const caches = createConfigCaches(control, target, runtime);
+  if (meters) registerPoolMetrics(meters, caches.pools);
   const { clock, random, log } = runtime;
   const context: ConfigContext = {
     ...{ client: control, target, caches, clock, random, log, recorder, identity },

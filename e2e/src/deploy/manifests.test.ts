@@ -63,7 +63,7 @@ test('there are alerts', () => {
 
 test.each(alerts)('$alert asks only for metrics that there are, and has a page', ({ expr, annotations }) => {
   const reference = [...metricReferenceFiles().values()].join('');
-  const asked = expr.match(/\b(mcm|nodejs|process|rest_client|runtime|certificate|apiserver)_[a-z_]+/g) ?? [];
+  const asked = expr.match(/\b(mcm|mcc|nodejs|process|rest_client|runtime|certificate|apiserver)_[a-z_]+/g) ?? [];
   expect(asked.length).toBeGreaterThan(0);
   for (const name of asked) expect(reference).toContain(`\`${name}\``);
   const page = join(ROOT, annotations.runbook_url);

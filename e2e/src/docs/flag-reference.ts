@@ -1,5 +1,6 @@
 import { machineFlags } from '@mcm/core';
 import { commonFlags, type Flag, type Flags, variableOf } from '@mcm/kube';
+import { machineConfigController } from '@mcm/machine-config-controller';
 import { machineControllerManager } from '@mcm/machine-controller-manager';
 import { GENERATED, table } from './markdown.ts';
 
@@ -46,6 +47,8 @@ export function flagReferenceFiles(): ReadonlyMap<string, string> {
     sections(Object.fromEntries(Object.entries<Flag<unknown>>(flags).filter(([name]) => !own.has(name)))),
     '## machine-controller-aws, -azure, -gcp, -local\n',
     sections(machine),
+    '## machine-config-controller\n',
+    sections(machineConfigController.flags),
   ].join('\n');
   return new Map([['docs/reference/flags.md', text]]);
 }

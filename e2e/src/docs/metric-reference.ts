@@ -8,6 +8,8 @@ import {
   VirtualClock,
   watchProcess,
 } from '@mcm/kube';
+import { registerPoolMetrics } from '@mcm/machine-config';
+import { registerConfigServerMetrics } from '@mcm/machine-config-controller';
 import { GENERATED, table } from './markdown.ts';
 
 const store = { list: () => [], get: () => undefined, byIndex: () => [], countByIndex: () => 0, size: 0 };
@@ -53,6 +55,9 @@ export function metricReferenceFiles(): ReadonlyMap<string, string> {
     suspects: () => ({ vms: 0, nodes: 0 }),
     clock,
   });
+  const config = library();
+  registerPoolMetrics(config.meters, empty);
+  registerConfigServerMetrics(config.meters);
   const heading = ['Metric', 'Type', 'Labels', 'What it says'];
   const text = [
     GENERATED,
@@ -64,6 +69,9 @@ export function metricReferenceFiles(): ReadonlyMap<string, string> {
     table(heading, rows(manager, names)),
     '\n## Machine controllers\n',
     table(heading, rows(controller, names)),
+    '\n## machine-config-controller\n',
+    'Those of every binary begin with `mcc_` here in place of `mcm_`.\n',
+    table(heading, rows(config, names)),
     '',
   ].join('\n');
   return new Map([['docs/reference/metrics.md', text]]);

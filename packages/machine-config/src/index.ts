@@ -29,6 +29,7 @@ export * from './node-config/index.ts';
 export * from './offline/index.ts';
 export { createUpdateController, type UpdateControllerOptions } from './pool/controller.ts';
 export * from './pool/index.ts';
+export { registerPoolMetrics } from './pool/metrics.ts';
 export { createRenderController, type RenderControllerOptions } from './render/controller.ts';
 export * from './render/index.ts';
 export * from './resources.ts';

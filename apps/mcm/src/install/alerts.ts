@@ -104,6 +104,13 @@ export const ALERTS: readonly Alert[] = [
     'There are VMs or Nodes ({{ $labels.kind }}) that no machine stands for.',
   ),
   alert(
+    'McmPoolDegraded',
+    'warning',
+    '15m',
+    'max by (name) (mcc_pool_status_condition{condition="Degraded"} == 1) > 0',
+    'Pool {{ $labels.name }} cannot be rendered, or nodes of it cannot apply their configuration.',
+  ),
+  alert(
     'McmQueueStuck',
     'warning',
     '15m',

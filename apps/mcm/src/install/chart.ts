@@ -20,6 +20,11 @@ const SYMBOLIC: InstallSettings = {
     manager: resourcesOf('manager'),
     controller: resourcesOf('controller'),
   },
+  configController: {
+    image: '{{ .Values.images.configController }}',
+    flags: { __flags__: 'configController' },
+    resources: resourcesOf('configController'),
+  },
 };
 
 function resourcesOf(container: string) {
@@ -73,7 +78,9 @@ const crdName = (crd: object): string =>
 
 /** The chart's values: the same defaults as without Helm, with a word on each. */
 function valuesText(): string {
-  const { provider, replicas, images, resources, kubeconfigs } = DEFAULT_INSTALL;
+  const { provider, replicas, kubeconfigs, configController, ...given } = DEFAULT_INSTALL;
+  const images = { ...given.images, configController: configController.image };
+  const resources = { ...given.resources, configController: configController.resources };
   const yaml = (value: object): string => stringify(value, { lineWidth: 0 });
   return [
     '# aws, azure, gcp or local; images.controller must be of the same.\n',
@@ -84,7 +91,7 @@ function valuesText(): string {
     '# inClusterConfig, for the target none, or /etc/mcm/control/kubeconfig and /etc/mcm/target/kubeconfig: key kubeconfig of the\n# Secrets machine-controller-manager-control and machine-controller-manager-target.\n',
     yaml({ kubeconfigs }),
     '# Flags by name, without dashes: docs/reference/flags.md.\n',
-    yaml({ flags: { manager: {}, controller: {} } }),
+    yaml({ flags: { manager: {}, controller: {}, configController: {} } }),
     '# Processor time is not limited: a throttled controller loses its lease.\n',
     yaml({ resources }),
     '# Roles in the cluster of the machine objects.\n',
@@ -96,6 +103,8 @@ function valuesText(): string {
     yaml({ workload: { enabled: true } }),
     '# A share of the API server that other requests cannot take.\n',
     yaml({ fairness: { enabled: true } }),
+    '# The machine-config-controller with its CRDs and roles.\n',
+    yaml({ machineConfig: { enabled: false } }),
     '# Refuses changes by hand that lose a VM: of provider IDs and of the controller’s finalizer.\n',
     yaml({ policies: { enabled: false } }),
     '# ServiceMonitor and PrometheusRule; needs the Prometheus operator.\n',

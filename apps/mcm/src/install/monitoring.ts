@@ -2,6 +2,15 @@ import { ALERTS } from './alerts.ts';
 import { APP, type InstallSettings, LABELS, SELECTOR } from './settings.ts';
 
 const GROUP = 'monitoring.coreos.com/v1';
+const CONFIG_APP = 'machine-config-controller';
+
+const endpointOf = (port: string) => ({
+  port,
+  scheme: 'https',
+  bearerTokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token',
+  // The certificate is made at each start; the token is what counts.
+  tlsConfig: { insecureSkipVerify: true },
+});
 
 /** Who is bound to it may scrape. */
 export const metricsReader = (): object => ({
@@ -19,13 +28,16 @@ export const monitoring = ({ namespace }: InstallSettings): readonly object[] =>
     metadata: { name: APP, namespace, labels: LABELS },
     spec: {
       selector: { matchLabels: SELECTOR },
-      endpoints: ['manager-tls', 'controller-tls'].map((port) => ({
-        port,
-        scheme: 'https',
-        bearerTokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token',
-        // The certificate is made at each start; the token is what counts.
-        tlsConfig: { insecureSkipVerify: true },
-      })),
+      endpoints: ['manager-tls', 'controller-tls'].map(endpointOf),
+    },
+  },
+  {
+    apiVersion: GROUP,
+    kind: 'ServiceMonitor',
+    metadata: { name: CONFIG_APP, namespace, labels: LABELS },
+    spec: {
+      selector: { matchLabels: { 'app.kubernetes.io/name': CONFIG_APP } },
+      endpoints: [endpointOf('metrics-tls')],
     },
   },
   {

@@ -89,14 +89,24 @@ const NODE_EVENT_RULES: readonly Rule[] = [{ apiGroups: [''], resources: ['event
 
 const RBAC = 'rbac.authorization.k8s.io';
 
-function role(
+/** Whose roles they are. */
+export interface RoleOwner {
+  readonly account: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+const OWNER: RoleOwner = { account: APP, labels: LABELS };
+
+/** A role with its binding to a ServiceAccount in namespace `subject`. */
+export function role(
   kind: 'Role' | 'ClusterRole',
   name: string,
   namespace: string | undefined,
   rules: readonly Rule[],
   subject: string,
+  { account, labels }: RoleOwner = OWNER,
 ) {
-  const metadata = { name, ...(namespace === undefined ? {} : { namespace }), labels: LABELS };
+  const metadata = { name, ...(namespace === undefined ? {} : { namespace }), labels };
   return [
     { apiVersion: `${RBAC}/v1`, kind, metadata, rules },
     {
@@ -104,7 +114,7 @@ function role(
       kind: `${kind}Binding`,
       metadata,
       roleRef: { apiGroup: RBAC, kind, name },
-      subjects: [{ kind: 'ServiceAccount', name: APP, namespace: subject }],
+      subjects: [{ kind: 'ServiceAccount', name: account, namespace: subject }],
     },
   ];
 }

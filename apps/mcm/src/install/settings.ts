@@ -19,6 +19,8 @@ export interface InstallSettings {
    */
   readonly kubeconfigs: { readonly control: string; readonly target: string };
   readonly resources: { readonly manager: Resources; readonly controller: Resources };
+  /** The machine-config-controller, where it is wanted. */
+  readonly configController: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
 }
 
 /** Requests, and the limit of memory; processor time is not limited: a throttled controller loses its lease. */
@@ -53,5 +55,10 @@ export const DEFAULT_INSTALL: InstallSettings = {
   resources: {
     manager: { cpu: '20m', memory: '100Mi', memoryLimit: '512Mi' },
     controller: { cpu: '50m', memory: '150Mi', memoryLimit: '1Gi' },
+  },
+  configController: {
+    image: 'mcm/machine-config-controller:0.1.0',
+    flags: {},
+    resources: { cpu: '20m', memory: '150Mi', memoryLimit: '1Gi' },
   },
 };

@@ -9,20 +9,24 @@ const SECURITY = {
 
 const argsOf = (flags: ContainerFlags): string[] => Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
 
-interface Container {
+/** What a container is made of. */
+export interface SecuredContainer {
   readonly name: string;
   readonly image: string;
   readonly flags: ContainerFlags;
   readonly ports: { readonly plain: number; readonly secure: number };
-  readonly more: readonly object[];
+  /** Name of the port that is scraped. */
+  readonly port: string;
+  readonly more?: readonly object[];
   readonly resources: Resources;
 }
 
-const container = ({ name, image, flags, ports, more, resources }: Container) => ({
+/** A container of one of the product's binaries: probed, limited, and allowed nothing. */
+export const securedContainer = ({ name, image, flags, ports, port, more = [], resources }: SecuredContainer) => ({
   name,
   image,
   args: argsOf(flags),
-  ports: [{ name: `${name === APP ? 'manager' : 'controller'}-tls`, containerPort: ports.secure }, ...more],
+  ports: [{ name: port, containerPort: ports.secure }, ...more],
   // Alive says whether the process goes on; ready is told by each replica, whether it leads or not.
   livenessProbe: { httpGet: { path: '/livez', port: ports.plain }, periodSeconds: 10, failureThreshold: 6 },
   readinessProbe: { httpGet: { path: '/readyz', port: ports.plain }, periodSeconds: 10 },
@@ -33,6 +37,10 @@ const container = ({ name, image, flags, ports, more, resources }: Container) =>
   securityContext: SECURITY,
   // Nothing is written to a file: the last lines of the log say why a container ended.
   terminationMessagePolicy: 'FallbackToLogsOnError',
+});
+
+const container = (given: Omit<SecuredContainer, 'port'>) => ({
+  ...securedContainer({ ...given, port: `${given.name === APP ? 'manager' : 'controller'}-tls` }),
   volumeMounts: KUBECONFIGS.map(({ mount }) => mount),
 });
 
