@@ -41,7 +41,9 @@ export const BINARIES: readonly Binary[] = [
   binary('local-cloud', 'providers/local', '@mcm/provider-local/cloud/main', { entry: 'src/cloud/main.ts' }),
   binary('cloud-emulator', 'apps/cloud-emulators', '@mcm/cloud-emulators/main'),
   binary('control-plane', 'packages/control-plane', '@mcm/control-plane/main'),
-  binary('mcm', 'apps/mcm', 'mcm', { assets: ['../../packages/conformance/examples'] }),
+  binary('mcm', 'apps/mcm', 'mcm', {
+    assets: ['../../packages/conformance/examples', '../machine-config-controller/templates'],
+  }),
 ];
 
 /** The binary of a name. Throws an error that lists those there are. */

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -60,6 +60,22 @@ test('the programs of a local cluster find each other: mcm up brings up a fleet 
   const data = join(folder, 'data');
   const { stdout } = await start('mcm', ['up', '--exit-when-ready', '--no-tty', '--machines=2', `--data-dir=${data}`]);
   expect(stdout).toContain('ready: 2 machines Running');
+});
+
+test('machine configs are made of the templates that come with a bundle, by the controller and by mcm', {
+  timeout: LONG,
+}, async () => {
+  const data = join(folder, 'configs');
+  const flags = ['--machine-config', '--exit-when-ready', '--no-tty', '--machines=1', `--data-dir=${data}`];
+  const { stdout } = await start('mcm', ['up', ...flags]);
+  // The controller says that it is ready once it has read its templates.
+  expect(stdout).toContain('machine-config-controller ready');
+  expect(stdout).toContain('ready: 3 machines Running');
+
+  const empty = join(folder, 'empty');
+  await mkdir(empty);
+  const rendered = await start('mcm', ['config', 'render', empty, '--pool', 'worker']);
+  expect(rendered.stdout).toContain('# Made of 00-worker, 01-worker-container-runtime, 01-worker-kubelet');
 });
 
 test('the same sources give the same bytes, wherever they are built', async () => {
