@@ -6,7 +6,7 @@ import { configOf, fillWorld, startWorld, WORKER_ROLE, type World } from '../tes
 import { readText, textEntry } from './disk.ts';
 import { PlayedFleet } from './fleet.testing.ts';
 import { DaemonPaths } from './paths.ts';
-import { fileOf } from './wanted.ts';
+import { fileOf, wantedDisk } from './wanted.ts';
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain } = NodeAnnotations;
 
@@ -159,4 +159,58 @@ test('a daemon that dies at any step of an update, before or after what it did, 
       if (!there) expect(await host.memory.read('/etc/hostname')).toEqual(old);
     }
     expect(deaths).toBeGreaterThan(20);
+  }, 1));
+
+/** A machine that Ignition wrote `name` to, and its node. */
+async function firstBoot({ client, clock }: World, fleet: PlayedFleet, node: string, name: string): Promise<void> {
+  // What Ignition writes is no step of the daemon's.
+  const { memory: disk } = fleet.host(node);
+  await disk.put(DaemonPaths.NodeAnnotations, textEntry(JSON.stringify({ [CurrentConfig]: name })));
+  const config = await client.resource(machineConfigs).get(name);
+  for (const [path, entry] of wantedDisk(config).entries) await disk.put(path, entry);
+  await client.resource(nodes).create({ metadata: { name: node, labels: { 'node-role.kubernetes.io/worker': '' } } });
+  await clock.advance(10_000);
+}
+
+test('a machine that booted with a config gets its kernel arguments by a reboot, and only if it lacks some', () =>
+  inFleet(async (world, fleet) => {
+    const { client, clock } = world;
+    const name = await target(client);
+    await firstBoot(world, fleet, 'bare', name);
+    const bare = fleet.host('bare');
+    expect([bare.line, bare.boots]).toEqual(['ro quiet a', 1]);
+    const done = { [CurrentConfig]: name, [DesiredConfig]: name, [State]: 'Done' };
+    expect(await annotations(client, 'bare')).toMatchObject(done);
+    // No drain: nothing is there yet.
+    expect((await annotations(client, 'bare'))[DesiredDrain]).toBeUndefined();
+    fleet.host('ready').line = 'ro a quiet';
+    await firstBoot(world, fleet, 'ready', name);
+    expect([fleet.host('ready').line, fleet.host('ready').boots]).toEqual(['ro a quiet', 0]);
+    expect(await annotations(client, 'ready')).toMatchObject(done);
+    await write(client, { kernelArguments: ['b'] });
+    await clock.advance(120_000);
+    expect([bare.line, fleet.host('ready').line]).toEqual(['ro quiet b', 'ro quiet b']);
+  }, 1));
+
+test('a first boot that ends at any step comes to its end', () =>
+  inFleet(async (world, fleet) => {
+    const { client, clock } = world;
+    const first = await target(client);
+    let deaths = 0;
+    for (let step = 0; step < 10; step += 1) {
+      for (const done of [false, true]) {
+        const node = `m${step}-${done}`;
+        const host = fleet.host(node);
+        [host.left, host.done] = [step, done];
+        await firstBoot(world, fleet, node, first);
+        if (host.left < 0) deaths += 1;
+        fleet.restart(node);
+        await clock.advance(10_000);
+        expect([host.line, await annotations(client, node)], node).toMatchObject([
+          'ro quiet a',
+          { [CurrentConfig]: first, [State]: 'Done' },
+        ]);
+      }
+    }
+    expect(deaths).toBeGreaterThan(8);
   }, 1));

@@ -27,6 +27,7 @@ import {
   postActions,
 } from './disruption.ts';
 import { findDrift } from './drift.ts';
+import { firstBootJournal } from './first-boot.ts';
 import { lookUpFirstConfig } from './first-config.ts';
 import type { DaemonHost } from './host.ts';
 import { type Journal, readJournal, storeConfig, storedConfig, writeJournal } from './journal.ts';
@@ -153,9 +154,9 @@ export class NodeDaemon {
     };
   }
 
-  #journalView({ phase, to, actions, bootId }: Journal): NonNullable<DaemonView['journal']> {
+  #journalView({ phase, to, actions, bootId, first = false }: Journal): NonNullable<DaemonView['journal']> {
     const rebootDue = actions.some(({ type }) => type === 'Reboot') && bootId === this.#bootId;
-    return { phase, to: to.metadata.name, rebootDue };
+    return { phase, to: to.metadata.name, rebootDue, first };
   }
 
   async #check(stored: MachineConfig): Promise<void> {
@@ -243,16 +244,28 @@ export class NodeDaemon {
     await this.#tried(name, () => this.#take(config));
   }
 
-  /** The annotations of the first boot are read once: from then on the disk says it. */
+  /**
+   * The annotations of the first boot are read once: from then on the disk says it. Ignition wrote the files; kernel
+   * arguments are the daemon's, by a reboot.
+   */
   async #take(config: MachineConfig): Promise<void> {
+    const { host } = this.#options;
+    const journal =
+      this.#boot === undefined ? undefined : firstBootJournal(config, await host.commandLine(), this.#bootId);
+    if (journal) await writeJournal(host.disk, journal);
+    else await storeConfig(host.disk, config);
+    await this.#forgetBoot();
+    this.#journal = journal;
+    if (!journal) this.#stored = config;
+    this.#checkDue = true;
+  }
+
+  async #forgetBoot(): Promise<void> {
     const { disk } = this.#options.host;
-    await storeConfig(disk, config);
-    this.#stored = config;
     const read = await disk.read(DaemonPaths.NodeAnnotations);
     if (read) await disk.put(DaemonPaths.NodeAnnotationsRead, read);
     await disk.remove(DaemonPaths.NodeAnnotations);
     this.#boot = undefined;
-    this.#checkDue = true;
   }
 
   async #read(name: string, signal: AbortSignal): Promise<MachineConfig | undefined> {

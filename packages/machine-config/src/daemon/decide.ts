@@ -15,7 +15,13 @@ export interface DaemonView {
   readonly stored?: string;
   /** Name of the config of the first boot. */
   readonly boot?: string;
-  readonly journal?: { readonly phase: UpdatePhase; readonly to: string; readonly rebootDue: boolean };
+  readonly journal?: {
+    readonly phase: UpdatePhase;
+    readonly to: string;
+    readonly rebootDue: boolean;
+    /** The rest of the first boot: there is nothing to go back to. */
+    readonly first?: boolean;
+  };
   /** How the disk differs from what is stored. */
   readonly drift?: string;
   /** The force file is there: write everything anew and reboot. */
@@ -90,13 +96,16 @@ function begun({ first }: DaemonView): DaemonStep {
 
 function ofJournal(
   view: DaemonView,
-  { phase, to, rebootDue }: NonNullable<DaemonView['journal']>,
+  { phase, to, rebootDue, first = false }: NonNullable<DaemonView['journal']>,
   desired: string,
 ): DaemonStep {
   if (phase === 'applied') {
     if (!rebootDue) return unlessFailed(view, to, () => ({ kind: 'finish' }));
     const said = view.annotations[PostConfigAction] === 'Rebooting';
     return said ? { kind: 'reboot' } : write({ [PostConfigAction]: 'Rebooting' });
+  }
+  if (first && phase === 'applying' && (desired === '' || desired === to)) {
+    return unlessFailed(view, to, () => ({ kind: 'resume' }));
   }
   const failed = view.failure?.target === to ? view.failure : undefined;
   if (phase === 'undoing') return unlessFailed(view, to, () => ({ kind: 'undo' }));

@@ -17,6 +17,8 @@ export interface Journal {
   readonly commandLine: string;
   /** The boot in which the update began. */
   readonly bootId: string;
+  /** What Ignition left to do at the first boot. */
+  readonly first?: true;
 }
 
 /** Reads the journal; undefined if no update is under way. */

@@ -1,0 +1,22 @@
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import type { Journal } from './journal.ts';
+import { splitArguments } from './kernel-arguments.ts';
+
+/**
+ * What is left to do of a config that a machine booted with: its kernel arguments, which Ignition does not set, and the
+ * reboot that brings them. Files are there.
+ * @param line the kernel's command line of the next boot
+ * @returns undefined if the line has all of them
+ */
+export function firstBootJournal(config: MachineConfig, line: string, bootId: string): Journal | undefined {
+  const left = [...splitArguments([line])];
+  const wanted = splitArguments(config.spec?.kernelArguments ?? []);
+  const present = wanted.filter((argument) => {
+    const index = left.indexOf(argument);
+    if (index >= 0) left.splice(index, 1);
+    return index >= 0;
+  });
+  if (present.length === wanted.length) return undefined;
+  const from: MachineConfig = { ...config, spec: { ...config.spec, kernelArguments: present } };
+  return { phase: 'applying', first: true, from, to: config, actions: [{ type: 'Reboot' }], commandLine: line, bootId };
+}
