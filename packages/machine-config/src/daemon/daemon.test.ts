@@ -168,7 +168,9 @@ async function firstBoot({ client, clock }: World, fleet: PlayedFleet, node: str
   await disk.put(DaemonPaths.NodeAnnotations, textEntry(JSON.stringify({ [CurrentConfig]: name })));
   const config = await client.resource(machineConfigs).get(name);
   for (const [path, entry] of wantedDisk(config).entries) await disk.put(path, entry);
-  await client.resource(nodes).create({ metadata: { name: node, labels: { 'node-role.kubernetes.io/worker': '' } } });
+  await client
+    .resource(nodes)
+    .create({ metadata: { name: node, labels: { 'node-role.kubernetes.io/worker': '' } }, spec: {} });
   await clock.advance(10_000);
 }
 

@@ -154,9 +154,9 @@ export class NodeDaemon {
     };
   }
 
-  #journalView({ phase, to, actions, bootId, first = false }: Journal): NonNullable<DaemonView['journal']> {
+  #journalView({ phase, to, actions, bootId, first }: Journal): NonNullable<DaemonView['journal']> {
     const rebootDue = actions.some(({ type }) => type === 'Reboot') && bootId === this.#bootId;
-    return { phase, to: to.metadata.name, rebootDue, first };
+    return { phase, to: to.metadata.name, rebootDue, first: first === true };
   }
 
   async #check(stored: MachineConfig): Promise<void> {
