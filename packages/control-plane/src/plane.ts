@@ -127,7 +127,7 @@ async function serve(
   registry.admission.add(namespaceLifecycle(registry));
   for (const plugin of builtinAdmission(registry)) registry.admission.add(plugin);
   await ensureSystemObjects(registry, systemCall);
-  for (const object of systemObjects) await ensureObject(registry, systemCall, object);
+  for (const { object, fieldManager } of systemObjects) await ensureObject(registry, systemCall, object, fieldManager);
   const crds = new CrdLifecycle(registry);
   crds.start();
   for (const crd of options.crds ?? []) await ensureObject(registry, systemCall, crd as ApiObject);

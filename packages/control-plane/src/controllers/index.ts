@@ -11,9 +11,11 @@ import { garbageCollector } from './garbage-collector/index.ts';
 import { accountTokens } from './namespace/account-tokens.ts';
 import { rootCaPublisher, serviceAccounts } from './namespace/accounts.ts';
 import { namespaceController } from './namespace/index.ts';
+import { serviceAddressObjects } from './network/addresses.ts';
 import { endpointSliceController } from './network/endpoint-slices.ts';
 import { endpointsController } from './network/endpoints.ts';
 import { sliceMirroring } from './network/mirror.ts';
+import { serviceRanges } from './network/service-ranges.ts';
 import { taintEviction } from './node/eviction.ts';
 import { nodeLifecycle } from './node/lifecycle.ts';
 import { podGarbageCollector } from './node/pod-gc.ts';
@@ -63,6 +65,8 @@ const CONTROLLERS: readonly Controller[] = [
   endpointsController,
   endpointSliceController,
   sliceMirroring,
+  serviceAddressObjects,
+  serviceRanges,
   rootCaPublisher,
   policyStatus,
   resourceQuotaController,

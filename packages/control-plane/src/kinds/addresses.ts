@@ -108,6 +108,12 @@ export const isWithin = (inner: Range, outer: Range): boolean =>
   inner.bits > outer.bits &&
   same(masked(network(inner).bytes, outer.bits), network(outer).bytes);
 
+/** Whether a range lies within another one, or is the same. */
+export const holdsRange = (outer: Range, inner: Range): boolean =>
+  inner.address.bytes.length === outer.address.bytes.length &&
+  inner.bits >= outer.bits &&
+  same(masked(inner.address.bytes, outer.bits), network(outer).bytes);
+
 /** Why a text is no range, for fields older than the strict rules. [] when fine. */
 export function cidrProblems(text: string): string[] {
   const range = parseCidr(text);

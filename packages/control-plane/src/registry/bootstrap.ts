@@ -6,17 +6,25 @@ import type { Call, Registry } from './registry.ts';
 /** Namespaces of every cluster. */
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
-const OPTIONS = { dryRun: false, fieldManager: 'kube-apiserver', fieldValidation: 'Ignore', force: false } as const;
+const OPTIONS = { dryRun: false, fieldValidation: 'Ignore', force: false } as const;
 
 /** Creates an object unless one of its name is there. @throws StatusError when it is not valid */
-export async function ensureObject(registry: Registry, call: Call, object: ApiObject): Promise<void> {
+export async function ensureObject(
+  registry: Registry,
+  call: Call,
+  object: ApiObject,
+  fieldManager = 'kube-apiserver',
+): Promise<void> {
   const served = registry.kinds.byKind(object.apiVersion, object.kind);
   if (served === undefined) throw new Error(`no kind ${object.kind} in ${object.apiVersion} is served`);
   const { name = '', namespace = '' } = object.metadata;
   if (registry.store.get(served.resource, namespace, name) !== undefined) return;
   const copy = structuredClone(object);
   normalize(copy, served);
-  await createObject(registry, call, { served, namespace, name: '', subresource: '' }, copy, OPTIONS);
+  await createObject(registry, call, { served, namespace, name: '', subresource: '' }, copy, {
+    ...OPTIONS,
+    fieldManager,
+  });
 }
 
 /** Creates what every cluster has from the start. */

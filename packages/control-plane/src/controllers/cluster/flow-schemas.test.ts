@@ -68,3 +68,45 @@ test('Dangling: the schema that every cluster has has its level', async () => {
   for (const { status } of schemas)
     expect(status).toMatchObject({ conditions: [{ status: 'False', reason: 'Found' }] });
 });
+
+test('a new cluster has the flows and levels of kube-apiserver, and none of them hangs in the air', async () => {
+  await using plane = await TestPlane.start('flowschema-status');
+  await plane.clock.advance(0);
+  const schemas = await plane.list(SCHEMAS);
+  const shown = schemas.map(({ metadata, spec }) => {
+    const { matchingPrecedence, priorityLevelConfiguration } = spec as Record<string, unknown>;
+    return `${matchingPrecedence} ${metadata.name}: ${(priorityLevelConfiguration as { name: string }).name}`;
+  });
+  expect(shown).toEqual([
+    '10000 catch-all: catch-all',
+    '1 exempt: exempt',
+    '9900 global-default: global-default',
+    '800 kube-controller-manager: workload-high',
+    '800 kube-scheduler: workload-high',
+    '900 kube-system-service-accounts: workload-high',
+    '2 probes: exempt',
+    '9000 service-accounts: workload-low',
+    '100 system-leader-election: leader-election',
+    '400 system-node-high: node-high',
+    '500 system-nodes: system',
+  ]);
+  for (const { status } of schemas)
+    expect(status).toMatchObject({ conditions: [{ type: 'Dangling', status: 'False' }] });
+  const levels = await plane.list(LEVELS);
+  expect(levels.map(({ metadata }) => metadata.name)).toEqual([
+    'catch-all',
+    'exempt',
+    'global-default',
+    'leader-election',
+    'node-high',
+    'system',
+    'workload-high',
+    'workload-low',
+  ]);
+  for (const { metadata } of [...schemas, ...levels]) {
+    const makers = metadata.managedFields?.map(({ manager }) => manager);
+    expect(makers).toContain('api-priority-and-fairness-config-producer-v1');
+  }
+  const queue = { type: 'Queue', queuing: { queues: 128, handSize: 6, queueLengthLimit: 50 } };
+  expect(levels.at(-1)?.spec).toMatchObject({ limited: { limitResponse: queue, lendablePercent: 90 } });
+});

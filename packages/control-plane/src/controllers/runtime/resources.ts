@@ -39,3 +39,5 @@ export const CLUSTER_ROLES = define('rbac.authorization.k8s.io', 'clusterroles',
 export const CERTIFICATE_REQUESTS = define('certificates.k8s.io', 'certificatesigningrequests', false);
 export const FLOW_SCHEMAS = define('flowcontrol.apiserver.k8s.io', 'flowschemas', false);
 export const PRIORITY_LEVELS = define('flowcontrol.apiserver.k8s.io', 'prioritylevelconfigurations', false);
+export const IP_ADDRESSES = define('networking.k8s.io', 'ipaddresses', false);
+export const SERVICE_RANGES = define('networking.k8s.io', 'servicecidrs', false);

@@ -6,6 +6,7 @@ import { clusterAddress, nodePort } from '../core/service.ts';
 import { items, look, number, type Plain, strings, text } from '../plain.ts';
 
 const SERVICES = '/services';
+const IP_ADDRESSES = 'networking.k8s.io/ipaddresses';
 /** How long something counts as taken before its service is stored, in milliseconds: longer than webhooks may take. */
 const PENDING_MS = 60_000;
 
@@ -47,8 +48,16 @@ class Claims {
     const { namespace, name } = service.metadata;
     const isOwn = claim?.namespace === namespace && claim?.name === name;
     if (claim !== undefined && !isOwn && this.#holds(claim, thing, now)) return false;
+    if (!isOwn && this.#isForeign(thing)) return false;
     if (!isTrial && !isOwn) this.#take(thing, service, now);
     return true;
+  }
+
+  /** Whether an IPAddress keeps the address for something that is no service. */
+  #isForeign(thing: string): boolean {
+    const record = this.#registry.store.get(IP_ADDRESSES, '', thing);
+    if (record === undefined) return false;
+    return look(JSON.parse(record.json) as ApiObject, 'spec', 'parentRef').resource !== 'services';
   }
 
   #take(thing: string, { metadata: { namespace = '', name = '' } }: ApiObject, at: number): void {

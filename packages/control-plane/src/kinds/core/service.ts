@@ -11,6 +11,8 @@ import { balancerClassCauses, familiesOf, isReachable, serviceCauses } from './s
 import { dropOfOldType, keepAllocated, needsHealthPort, needsNodePorts } from './service-types.ts';
 
 const SERVICE_NET = [10, 96] as const;
+/** Where addresses of services come from. */
+export const SERVICE_RANGE = `${SERVICE_NET.join('.')}.0.0/16`;
 const HOSTS = 65_534;
 const FIRST_NODE_PORT = 30_000;
 const NODE_PORTS = 2768;

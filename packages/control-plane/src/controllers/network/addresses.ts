@@ -1,0 +1,67 @@
+import { look, strings } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import { allowing, pathOf } from '../runtime/api.ts';
+import type { Controller, ControllerContext } from '../runtime/controller.ts';
+import { isDying, namespaceOf } from '../runtime/objects.ts';
+import { IP_ADDRESSES, SERVICES } from '../runtime/resources.ts';
+
+export const MANAGED_BY = 'ipaddress.kubernetes.io/managed-by';
+/** The value of that label on addresses of services. */
+export const ALLOCATOR = 'ipallocator.k8s.io';
+
+/** The addresses that a service has. */
+const addressesOf = (service: ApiObject): string[] =>
+  strings(look(service, 'spec'), 'clusterIPs').filter((address) => address !== '' && address !== 'None');
+
+/** The object that says whose an address is. */
+const addressObject = (address: string, service: ApiObject): object => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'IPAddress',
+  metadata: {
+    name: address,
+    labels: {
+      'ipaddress.kubernetes.io/ip-family': address.includes(':') ? 'IPv6' : 'IPv4',
+      [MANAGED_BY]: ALLOCATOR,
+    },
+  },
+  spec: { parentRef: { resource: 'services', namespace: namespaceOf(service), name: service.metadata.name } },
+});
+
+function isOf(object: ApiObject, service: ApiObject): boolean {
+  const { resource, namespace, name } = look(object, 'spec', 'parentRef');
+  return resource === 'services' && namespace === namespaceOf(service) && name === service.metadata.name;
+}
+
+function setup({ api, informer, queue }: ControllerContext): void {
+  const services = informer(SERVICES);
+  const objects = informer(IP_ADDRESSES);
+  const servicesWith = services.index(addressesOf);
+
+  const work = queue(async (address) => {
+    const [service] = servicesWith(address);
+    const object = objects.get(address);
+    if (object === undefined) {
+      if (service === undefined) return;
+      const path = `${pathOf(IP_ADDRESSES)}?fieldManager=kube-apiserver`;
+      await allowing(api.call(path, 'POST', addressObject(address, service)), 409);
+      return;
+    }
+    if (isDying(object) || object.metadata.labels?.[MANAGED_BY] !== ALLOCATOR) return;
+    if (service !== undefined && isOf(object, service)) return;
+    const { uid = '' } = object.metadata;
+    await allowing(api.delete(IP_ADDRESSES, { name: address }, { preconditions: { uid } }), 404, 409);
+  });
+
+  services.onChange(({ object, old }) => {
+    for (const address of new Set([...addressesOf(object), ...(old === undefined ? [] : addressesOf(old))])) {
+      work.add(address);
+    }
+  });
+  objects.onChange(({ object }) => work.add(object.metadata.name ?? ''));
+}
+
+/**
+ * Keeps an IPAddress for every address of a service, as kube-apiserver's allocator does, and puts back those that somebody took away.
+ * @see kubernetes pkg/registry/core/service/ipallocator
+ */
+export const serviceAddressObjects: Controller = { name: 'service-addresses', setup };
