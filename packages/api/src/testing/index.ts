@@ -1,5 +1,6 @@
 /** Manifests for the tests of whoever serves, validates or reconciles these kinds. */
 
+export { crdsWithoutRules } from './crds.ts';
 export {
   type BadManifest,
   badManifests,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Annotations, crds, type MachineDeployment, machineDeployments } from '@mcm/api';
-import { badManifests, deploymentManifest, goodManifests, type Manifest } from '@mcm/api/testing';
+import { badManifests, crdsWithoutRules, deploymentManifest, goodManifests, type Manifest } from '@mcm/api/testing';
 import { startControlPlane } from '@mcm/control-plane';
 import {
   type AdmissionRequest,
@@ -30,19 +30,6 @@ const configurations = () =>
     return [{ ...rest, webhooks: reached }];
   });
 
-/** A plane whose CRDs have no rules, so that only the webhooks speak. */
-const bareCrds = () =>
-  crds.map((crd) => ({
-    ...crd,
-    spec: {
-      ...crd.spec,
-      versions: crd.spec.versions.map((version) => ({
-        ...version,
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      })),
-    },
-  }));
-
 /** What the tests read of an answer. */
 interface Answer {
   readonly message?: string;
@@ -58,7 +45,7 @@ async function start({ bare = false } = {}) {
   const manager = { up: true };
   const plane = await startControlPlane({
     clock,
-    crds: bare ? bareCrds() : crds,
+    crds: bare ? crdsWithoutRules() : crds,
     controllers: false,
     webhookTransport: async ({ url, body }) => {
       if (!manager.up) throw new Error('connection refused');

@@ -1,4 +1,5 @@
-import { Annotations, crds, type MachineDeployment, machineClasses, machineDeployments, machineSets } from '@mcm/api';
+import { Annotations, type MachineDeployment, machineClasses, machineDeployments, machineSets } from '@mcm/api';
+import { crdsWithoutRules } from '@mcm/api/testing';
 import { startControlPlane } from '@mcm/control-plane';
 import { namespaces } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
@@ -10,21 +11,7 @@ const start = (options: WorldOptions = {}) => World.start(startControlPlane, opt
 
 /** A server that stores what its schema would refuse: the controllers check for themselves. */
 const startBare = () =>
-  World.start(({ crds: _strict, ...options }) =>
-    startControlPlane({
-      ...options,
-      crds: crds.map((crd) => ({
-        ...crd,
-        spec: {
-          ...crd.spec,
-          versions: crd.spec.versions.map((version) => ({
-            ...version,
-            schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-          })),
-        },
-      })),
-    }),
-  );
+  World.start(({ crds: _strict, ...options }) => startControlPlane({ ...options, crds: crdsWithoutRules() }));
 
 const get = (world: World, name = 'pool'): Promise<MachineDeployment> =>
   world.keeper.resource(machineDeployments, NAMESPACE).get(name);
