@@ -8,6 +8,7 @@ import { deploymentLines, explainDeployment } from './explain/deployment.ts';
 import { explainMachine, explainMachineDrain, type MachineTarget } from './explain/machine.ts';
 import { addInspectCommands } from './inspect-commands.ts';
 import { addInstall } from './install/command.ts';
+import { addPlan } from './plan/command.ts';
 import { pause, restart, resume, type Target, undo } from './rollout/actions.ts';
 import { history, revisionTemplate } from './rollout/history.ts';
 import { followStatus } from './rollout/status.ts';
@@ -20,11 +21,12 @@ export interface CommandSurroundings {
   readonly signal: () => AbortSignal;
 }
 
-/** Adds `rollout`, `explain`, `drain`, `tree`, `events` and `completion` to the program. They work against any cluster. */
+/** Adds `rollout`, `explain`, `drain`, `plan`, `tree`, `events` and `completion` to the program. They work against any cluster. */
 export function addClusterCommands(program: Command, surroundings: CommandSurroundings): void {
   addRollout(program, surroundings);
   addExplain(program, surroundings);
   addDrain(program, surroundings);
+  addPlan(program, surroundings);
   addInspectCommands(program, surroundings.say);
   addInstall(program, surroundings.say, surroundings.signal);
 }
@@ -105,11 +107,12 @@ async function explain(cluster: Cluster, text: string, surroundings: CommandSurr
 }
 
 const machineTarget = (
-  { client, namespace }: Cluster,
+  { client, target, namespace }: Cluster,
   name: string,
   surroundings: CommandSurroundings,
 ): MachineTarget => ({
   client,
+  target,
   namespace,
   name,
   clock: realClock,

@@ -12,3 +12,4 @@ export * from './node/index.ts';
 export * from './run/index.ts';
 export * from './safety/index.ts';
 export * from './set/index.ts';
+export * from './simulation/index.ts';

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -68,8 +68,9 @@ test('machine configs are made of the templates that come with a bundle, by the 
   const data = join(folder, 'configs');
   const flags = ['--machine-config', '--exit-when-ready', '--no-tty', '--machines=1', `--data-dir=${data}`];
   const { stdout } = await start('mcm', ['up', ...flags]);
-  // The controller says that it is ready once it has read its templates.
   expect(stdout).toContain('machine-config-controller ready');
+  // Both look for them beside themselves, by the same module.
+  await access(join(folder, 'machine-config-controller/templates/worker/00-worker'));
   expect(stdout).toContain('ready: 3 machines Running');
 
   const empty = join(folder, 'empty');

@@ -119,7 +119,8 @@ function nextOf(deployment: MachineDeployment, plan: RolloutPlan, changes: reado
   return `it waits: ${plan.because.replace(/^waiting: /, '')}`;
 }
 
-function wants({ spec, ...deployment }: MachineDeployment): string {
+/** What a deployment asks for, in a few words. */
+export function wants({ spec, ...deployment }: MachineDeployment): string {
   const { surge, unavailable } = limitsOf({ ...deployment, spec });
   const type = spec.strategy?.type ?? 'RollingUpdate';
   const { maxSurge, maxUnavailable } = spec.strategy?.rollingUpdate ?? spec.strategy?.inPlaceUpdate ?? {};

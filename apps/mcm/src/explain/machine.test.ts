@@ -25,7 +25,7 @@ beforeEach(async () => {
   close = () => plane.close();
   client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
   const signal = new AbortController().signal;
-  target = { client, namespace: NS, name: 'm-0', clock, random: seededRandom(1), signal };
+  target = { client, target: client, namespace: NS, name: 'm-0', clock, random: seededRandom(1), signal };
   await client.resource<MachineClass>(machineClasses, NS).create({
     metadata: { name: 'small', namespace: NS },
     providerSpec: {},

@@ -38,6 +38,8 @@ import { brief, machineWait, waitLine } from './machine-wait.ts';
 /** A machine of a cluster, and what reading it needs. */
 export interface MachineTarget {
   readonly client: KubeClient;
+  /** Of the cluster of the nodes. */
+  readonly target: KubeClient;
   readonly namespace: string;
   readonly name: string;
   readonly clock: Clock;
@@ -96,7 +98,7 @@ async function explainLiving(target: MachineTarget, machine: Machine): Promise<s
   const now = target.clock.now();
   const nodeName = machine.metadata.labels?.[Labels.Node];
   const [node, machineClass, recent, namesakes] = await Promise.all([
-    nodeName ? orUndefined(target.client.resource<Node>(nodes).get(nodeName)) : undefined,
+    nodeName ? orUndefined(target.target.resource<Node>(nodes).get(nodeName)) : undefined,
     classOf(target, machine),
     eventsOf(target, machine),
     namesakesOf(target, nodeName),
@@ -192,14 +194,14 @@ const classOf = ({ client, namespace }: MachineTarget, machine: Machine): Promis
     : Promise.resolve(undefined);
 
 async function drainOf(
-  { client, clock, random, signal }: MachineTarget,
+  { target, clock, random, signal }: MachineTarget,
   machine: Machine,
   machineClass: MachineClass | undefined,
   now: Date,
 ): Promise<string[]> {
   const runtime = { clock, random, log: silentLogger };
   const drain = await previewDrain({
-    target: client,
+    target,
     machine,
     ...(machineClass ? { machineClass } : {}),
     runtime,

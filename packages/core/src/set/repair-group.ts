@@ -83,15 +83,30 @@ export class RepairGroups {
     if (!deployment || !countsTerminating(deployment, this.#context.safeguards.settings.countTerminating)) {
       return undefined;
     }
-    const taken = this.#siblings(deployment).map((one) => {
-      const machines = this.#machinesOf(one);
-      const alive = machines.filter(
-        (machine) => !isTerminating(machine) && !this.#context.disruptions.isLeaving(machine),
-      ).length;
-      const reserved = one.metadata.uid === set.metadata.uid ? alive : Math.max(alive, one.spec.replicas ?? 0);
-      return reserved + machines.length - alive;
+    return roomBeside(deployment, set, {
+      siblings: this.#siblings(deployment),
+      machinesOf: (one) => this.#machinesOf(one),
+      isGoing: (machine) => isTerminating(machine) || this.#context.disruptions.isLeaving(machine),
     });
-    const most = (deployment.spec.replicas ?? 0) + limitsOf(deployment).surge;
-    return Math.max(most - taken.reduce((total, count) => total + count, 0), 0);
   }
+}
+
+/** How many machines a set may make while all that still terminate count towards the surge; see {@link RepairGroups.roomOf}. */
+export function roomBeside(
+  deployment: MachineDeployment,
+  set: MachineSet,
+  around: {
+    readonly siblings: readonly MachineSet[];
+    readonly machinesOf: (set: MachineSet) => readonly Machine[];
+    readonly isGoing: (machine: Machine) => boolean;
+  },
+): number {
+  const taken = around.siblings.map((one) => {
+    const machines = around.machinesOf(one);
+    const alive = machines.filter((machine) => !around.isGoing(machine)).length;
+    const reserved = one.metadata.uid === set.metadata.uid ? alive : Math.max(alive, one.spec.replicas ?? 0);
+    return reserved + machines.length - alive;
+  });
+  const most = (deployment.spec.replicas ?? 0) + limitsOf(deployment).surge;
+  return Math.max(most - taken.reduce((total, count) => total + count, 0), 0);
 }

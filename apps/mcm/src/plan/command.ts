@@ -1,0 +1,175 @@
+import {
+  formatDurationMs,
+  type Machine,
+  type MachineClass,
+  type MachineDeployment,
+  machineClasses,
+  machineDeployments,
+  parseDurationMs,
+} from '@mcm/api';
+import { type DrainExplanation, previewDrain } from '@mcm/core';
+import {
+  type Clock,
+  isForbidden,
+  isNotFound,
+  type KubeClient,
+  type Node,
+  nodes,
+  type Random,
+  realClock,
+  silentLogger,
+} from '@mcm/kube';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Cluster, ClusterFlags } from '../cluster.ts';
+import { inCluster, withCluster } from '../cluster-options.ts';
+import { readObjects } from '../config/read.ts';
+import { type FullReading, readFully } from '../deployment-reading.ts';
+import { formatted, OUTPUT_FORMATS, type OutputFormat } from '../output/format.ts';
+import { type GivenDurations, GUESSES } from './durations.ts';
+import { planLines } from './lines.ts';
+import { type DeploymentPlan, type PlanSource, planDeployment, withClasses } from './plan.ts';
+import { type Proposals, proposalsIn, proposed } from './proposal.ts';
+
+/** Nothing would happen; something would, and comes to its end; it would not come to its end. 1 is any failure. */
+export const PLAN_EXIT = { nothing: 0, changes: 2, stuck: 4 } as const;
+
+interface PlanFlags extends ClusterFlags {
+  readonly filename: string;
+  readonly output: OutputFormat;
+  readonly joinTime?: number;
+  readonly drainTime?: number;
+  readonly updateTime?: number;
+}
+
+/** What planning needs of the process. */
+export interface PlanSurroundings {
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+function duration(text: string): number {
+  const ms = parseDurationMs(text);
+  if (ms !== undefined && ms >= 0) return ms;
+  throw new InvalidArgumentError(`"${text}" is no duration of 0 or more; write for example 90s or 5m`);
+}
+
+/** Adds `plan`. */
+export function addPlan(
+  program: Command,
+  { say, random, signal }: { say: (line: string) => void; random: Random; signal: () => AbortSignal },
+): void {
+  const guess = (ms: number): string => formatDurationMs(ms);
+  withCluster(
+    program
+      .command('plan')
+      .description(
+        'say what would happen if machinedeployments were applied: which machines, in which order, how long, what stands in the way; changes nothing; exit code 0: nothing, 2: something, 4: it would get stuck',
+      )
+      .requiredOption(
+        '-f, --filename <path>',
+        'file of machinedeployments (and machineclasses), or a directory of such',
+      )
+      .addOption(
+        new Option('-o, --output <format>', 'how to print')
+          .choices(OUTPUT_FORMATS)
+          .default('text' satisfies OutputFormat),
+      )
+      .option(
+        '--join-time <duration>',
+        `of a new machine (default: as machines took, else ${guess(GUESSES.join)})`,
+        duration,
+      )
+      .option('--drain-time <duration>', `of a drain that nothing blocks (default: ${guess(GUESSES.drain)})`, duration)
+      .option(
+        '--update-time <duration>',
+        `of an update in place, beside the drain (default: ${guess(GUESSES.update)})`,
+        duration,
+      ),
+  ).action((flags: PlanFlags) =>
+    inCluster(flags, 'plan', async (cluster) => {
+      const proposals = proposalsIn(await readObjects([flags.filename]), flags.filename);
+      const given: GivenDurations = {
+        ...(flags.joinTime === undefined ? {} : { join: flags.joinTime }),
+        ...(flags.drainTime === undefined ? {} : { drain: flags.drainTime }),
+        ...(flags.updateTime === undefined ? {} : { update: flags.updateTime }),
+      };
+      const plans = await planAll(cluster, proposals, given, { random, signal: signal(), clock: realClock });
+      for (const line of formatted(flags.output, plans, planLines)) say(line);
+      process.exitCode = planExit(plans);
+    }),
+  );
+}
+
+/** The exit code that tells of plans. */
+export function planExit(plans: readonly DeploymentPlan[]): number {
+  if (plans.some(({ complete }) => !complete)) return PLAN_EXIT.stuck;
+  return plans.some(({ steps }) => steps.length > 0) ? PLAN_EXIT.changes : PLAN_EXIT.nothing;
+}
+
+/** Plans each deployment of a file, beside what the cluster has. Reads only. */
+export async function planAll(
+  cluster: Pick<Cluster, 'client' | 'target' | 'namespace'>,
+  { deployments, classes }: Proposals,
+  given: GivenDurations,
+  surroundings: PlanSurroundings,
+): Promise<readonly DeploymentPlan[]> {
+  const now = surroundings.clock.now();
+  const all = await readNodes(cluster.target);
+  const plans: DeploymentPlan[] = [];
+  for (const file of deployments) {
+    const namespace = file.metadata.namespace ?? cluster.namespace;
+    const reading = await readAround(cluster.client, namespace, file.metadata.name);
+    const deployment = proposed({ ...file, metadata: { ...file.metadata, namespace } }, reading.deployment, now);
+    const source: PlanSource = { ...reading, classes: withClasses(reading.classes, classes), deployment, nodes: all };
+    const preview = (machines: readonly Machine[]) => drainsOf(cluster.target, machines, source.classes, surroundings);
+    plans.push(await planDeployment(source, given, preview, now));
+  }
+  return plans;
+}
+
+type Around = Omit<FullReading, 'deployment'> & { readonly deployment: MachineDeployment | undefined };
+
+/** What is around a deployment, which need not be there yet. */
+async function readAround(client: KubeClient, namespace: string, name: string): Promise<Around> {
+  try {
+    await client.resource<MachineDeployment>(machineDeployments, namespace).get(name);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    const [there, others] = await Promise.all([
+      client.resource<MachineClass>(machineClasses, namespace).list(),
+      client.resource<MachineDeployment>(machineDeployments, namespace).list(),
+    ]);
+    const nothing = { sets: [], machines: new Map(), fleet: [] };
+    return { ...nothing, deployment: undefined, classes: there.items, others: others.items };
+  }
+  return readFully(client, namespace, name);
+}
+
+/** Who may not read Nodes sees the rest. */
+async function readNodes(client: KubeClient): Promise<readonly Node[] | undefined> {
+  try {
+    return (await client.resource<Node>(nodes).list()).items;
+  } catch (error) {
+    if (isForbidden(error)) return undefined;
+    throw error;
+  }
+}
+
+/** One drain after the other: each reads the pods of its node, and the volumes and budgets of the cluster. */
+async function drainsOf(
+  target: KubeClient,
+  machines: readonly Machine[],
+  classes: readonly MachineClass[],
+  { clock, random, signal }: PlanSurroundings,
+): Promise<ReadonlyMap<string, DrainExplanation>> {
+  const drains = new Map<string, DrainExplanation>();
+  for (const machine of machines) {
+    const machineClass = classes.find(({ metadata }) => metadata.name === machine.spec.class.name);
+    const runtime = { clock, random, log: silentLogger };
+    const options = { target, machine, runtime, signal, ...(machineClass ? { machineClass } : {}) };
+    const drain = await previewDrain(options);
+    if (drain) drains.set(machine.metadata.name, drain);
+  }
+  return drains;
+}

@@ -1,0 +1,66 @@
+import { Labels, type Machine } from '@mcm/api';
+import type { DrainExplanation, SimulatedDurations } from '@mcm/core';
+import type { Node } from '@mcm/kube';
+
+const MINUTE = 60_000;
+
+/** What things are taken to last where nothing is known of them, in milliseconds. */
+export const GUESSES = { join: 5 * MINUTE, drain: 2 * MINUTE, remove: MINUTE, update: 10 * MINUTE } as const;
+
+/** What a user knows better; milliseconds. */
+export interface GivenDurations {
+  readonly join?: number;
+  readonly drain?: number;
+  readonly update?: number;
+}
+
+/** How long machines took to join: the median over those whose nodes are there; undefined: none has joined. */
+export function joinedIn(machines: readonly Machine[], nodes: readonly Node[], className?: string): number | undefined {
+  const created = new Map(nodes.map(({ metadata }) => [metadata.name, Date.parse(metadata.creationTimestamp)]));
+  const took = machines.flatMap(({ metadata, spec }) => {
+    const joined = created.get(metadata.labels?.[Labels.Node] ?? '');
+    const ms = joined === undefined ? -1 : joined - Date.parse(metadata.creationTimestamp);
+    // A node that is older than its machine was adopted.
+    return ms >= 0 && (className === undefined || spec.class.name === className) ? [ms] : [];
+  });
+  return took.toSorted((a, b) => a - b)[Math.floor(took.length / 2)];
+}
+
+/**
+ * How long a drain lasts: until pods may be deleted where something blocks it, for ever where nothing ever deletes them.
+ * @param guess for a drain that nothing blocks
+ */
+export function drainMs(drain: DrainExplanation, now: Date, guess: number): number {
+  const goes = drain.pods.some(({ fate }) => fate !== 'stays');
+  if (!goes) return 0;
+  if (drain.blockers.length === 0) return guess;
+  const until = drain.policy === 'Force' ? drain.deletesFrom : undefined;
+  return until === undefined ? Number.POSITIVE_INFINITY : Math.max(until.getTime() - now.getTime(), guess);
+}
+
+/** What is assumed of every machine. */
+export function durationsOf(
+  { machines, nodes }: { readonly machines: readonly Machine[]; readonly nodes: readonly Node[] },
+  given: GivenDurations,
+  drains: ReadonlyMap<string, DrainExplanation>,
+  now: Date,
+): SimulatedDurations {
+  const fleet = joinedIn(machines, nodes) ?? GUESSES.join;
+  const byClass = new Map<string | undefined, number>();
+  const join = ({ spec }: Machine): number => {
+    const { name } = spec.class;
+    const known = byClass.get(name) ?? joinedIn(machines, nodes, name) ?? fleet;
+    byClass.set(name, known);
+    return given.join ?? known;
+  };
+  const drainGuess = given.drain ?? GUESSES.drain;
+  const drained = ({ metadata }: Machine): number => {
+    const drain = drains.get(metadata.name);
+    return drain ? drainMs(drain, now, drainGuess) : drainGuess;
+  };
+  return {
+    join,
+    gone: (machine) => drained(machine) + GUESSES.remove,
+    update: (machine) => drained(machine) + (given.update ?? GUESSES.update),
+  };
+}

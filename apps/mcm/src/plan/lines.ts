@@ -1,0 +1,37 @@
+import { columns } from '../rollout/history.ts';
+import type { DeploymentPlan } from './plan.ts';
+
+const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+const totals = ({ machines: { made, deleted, updated } }: DeploymentPlan): string =>
+  [
+    ...(made > 0 ? [`${many(made, 'machine')} made`] : []),
+    ...(deleted > 0 ? [`${many(deleted, 'machine')} deleted`] : []),
+    ...(updated > 0 ? [`${many(updated, 'machine')} updated in place`] : []),
+  ].join(', ') || 'no machine is touched';
+
+/** A plan as lines for a person; `wide` tells why each step is taken. */
+export function planLines(plans: readonly DeploymentPlan[], wide: boolean): string[] {
+  return plans.flatMap((plan, index) => [...(index > 0 ? [''] : []), ...deploymentPlanLines(plan, wide)]);
+}
+
+function deploymentPlanLines(plan: DeploymentPlan, wide: boolean): string[] {
+  const list = (title: string, items: readonly string[]): string[] =>
+    items.length === 0 ? [] : ['', title, ...items.map((item) => `  - ${item}`)];
+  const head = ['  AFTER', 'ACTION', 'OBJECT', 'OF SET', ...(wide ? ['BECAUSE'] : [])];
+  const rows = plan.steps.map(({ after, action, name, set = '', because }) => [
+    `  ${after}`,
+    ...[action, name, set],
+    ...(wide ? [because] : []),
+  ]);
+  return [
+    `machinedeployment ${plan.name}`,
+    `  wants  ${plan.wants}`,
+    `  does   ${totals(plan)}`,
+    `  takes  about ${plan.lasts}; at least ${plan.leastAvailable} are available and at most ${plan.most} there at any time`,
+    `  ends   ${plan.ends}`,
+    ...(rows.length > 0 ? ['', ...columns([head, ...rows])] : []),
+    ...list('Blocked by:', plan.blockers),
+    ...list('Assumed:', plan.assumes),
+  ];
+}

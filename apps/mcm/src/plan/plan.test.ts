@@ -1,0 +1,292 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  Annotations,
+  crds,
+  DEFAULT_REPLICAS,
+  type Machine,
+  machineClasses,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { templateHash } from '@mcm/core';
+import {
+  createClient,
+  handlerTransport,
+  type KubeClient,
+  type Node,
+  nodes,
+  podDisruptionBudgets,
+  pods,
+  seededRandom,
+  VirtualClock,
+} from '@mcm/kube';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readObjects } from '../config/read.ts';
+import { PLAN_EXIT, planAll, planExit } from './command.ts';
+import { drainMs, joinedIn } from './durations.ts';
+import { planLines } from './lines.ts';
+import { proposalsIn, proposed } from './proposal.ts';
+
+const NS = 'default';
+const NOW = new Date('2026-01-01T12:00:00Z');
+const MINUTE = 60_000;
+let client: KubeClient;
+let clock: VirtualClock;
+let close: () => Promise<void>;
+let folder: string;
+const writes: string[] = [];
+
+const template = (name: string) => ({
+  metadata: { labels: { name: 'workers' } },
+  spec: { class: { kind: 'MachineClass', name } },
+});
+const spec = (machineClass: string, replicas: number) => ({
+  ...{ replicas, selector: { matchLabels: { name: 'workers' } }, template: template(machineClass) },
+  strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+});
+const file = (machineClass: string, replicas: number, more = '') => `
+apiVersion: machine.sapcloud.io/v1alpha1
+kind: MachineDeployment
+metadata: { name: workers ${more} }
+spec: ${JSON.stringify(spec(machineClass, replicas))}
+`;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'plan-'));
+  clock = new VirtualClock({ start: NOW });
+  const plane = await startControlPlane({ clock, crds, controllers: false });
+  close = () => plane.close();
+  const transport = handlerTransport((request) => {
+    if (request.method !== 'GET') writes.push(`${request.method} ${new URL(request.url).pathname}`);
+    return plane.fetch(request);
+  });
+  client = createClient({ transport, userAgent: 'test', clock });
+  await stand(3);
+  writes.length = 0;
+});
+afterEach(async () => {
+  await close();
+  await rm(folder, { recursive: true });
+});
+
+/** A deployment of class small, with its set, its machines and their nodes. */
+async function stand(count: number): Promise<void> {
+  for (const name of ['small', 'large']) {
+    const body = { metadata: { name, namespace: NS }, providerSpec: {}, secretRef: { name, namespace: NS } };
+    await client.resource(machineClasses, NS).create(body as never);
+  }
+  const { metadata } = await client
+    .resource(machineDeployments, NS)
+    .create({ metadata: { name: 'workers', namespace: NS }, spec: spec('small', count) } as never);
+  const hash = templateHash(template('small') as never, undefined);
+  const labels = { name: 'workers', 'machine-template-hash': hash };
+  const owner = (kind: string, name: string, uid: string) => [
+    { apiVersion: 'machine.sapcloud.io/v1alpha1', kind, name, uid, controller: true, blockOwnerDeletion: true },
+  ];
+  const set = await client.resource(machineSets, NS).create({
+    metadata: {
+      ...{ name: 'workers-a', namespace: NS, labels },
+      ownerReferences: owner('MachineDeployment', 'workers', metadata.uid),
+      annotations: {
+        'deployment.kubernetes.io/desired-replicas': String(count),
+        'deployment.kubernetes.io/max-replicas': String(count + 1),
+        'deployment.kubernetes.io/revision': '1',
+      },
+    },
+    spec: {
+      ...{ replicas: count, selector: { matchLabels: labels } },
+      template: { ...template('small'), metadata: { labels } },
+    },
+  } as never);
+  for (let index = 0; index < count; index++) {
+    const name = `m-${index}`;
+    const references = owner('MachineSet', 'workers-a', set.metadata.uid);
+    await client.resource<Machine>(machines, NS).create({
+      metadata: { name, namespace: NS, labels: { ...labels, node: name }, ownerReferences: references },
+      spec: template('small').spec,
+    } as never);
+    const body = { status: { currentStatus: { phase: 'Running', lastUpdateTime: NOW.toISOString() } } };
+    await client.resource(machines, NS).patch(name, { type: 'merge', body }, { subresource: 'status' });
+    await client.resource<Node>(nodes).create({ metadata: { name }, spec: {} });
+  }
+}
+
+async function plan(text: string, given: object = { join: 3 * MINUTE, drain: MINUTE }) {
+  const path = join(folder, 'file.yaml');
+  await writeFile(path, text);
+  const cluster = { client, target: client, namespace: NS };
+  const around = { random: seededRandom(1), signal: new AbortController().signal, clock };
+  return planAll(cluster, proposalsIn(await readObjects([path]), path), given, around);
+}
+
+/** A pod of a node that a budget keeps from going. */
+async function keep(node: string): Promise<void> {
+  const labels = { app: 'db' };
+  await client.resource(pods, NS).create({
+    metadata: {
+      name: 'db-0',
+      namespace: NS,
+      labels,
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'db', uid: 'db', controller: true }],
+    },
+    spec: { nodeName: node, containers: [{ name: 'db', image: 'db' }] },
+  } as never);
+  const running = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
+  await client.resource(pods, NS).patch('db-0', { type: 'merge', body: running }, { subresource: 'status' });
+  await client.resource(podDisruptionBudgets, NS).create({
+    metadata: { name: 'db', namespace: NS },
+    spec: { minAvailable: 1, selector: { matchLabels: labels } },
+  } as never);
+  const status = {
+    disruptionsAllowed: 0,
+    currentHealthy: 1,
+    desiredHealthy: 1,
+    expectedPods: 1,
+    observedGeneration: 1,
+  };
+  await client
+    .resource(podDisruptionBudgets, NS)
+    .patch('db', { type: 'merge', body: { status } }, { subresource: 'status' });
+}
+
+describe('mcm plan', () => {
+  test('says nothing happens where the file is as it is', async () => {
+    const plans = await plan(file('small', 3));
+    expect(plans).toMatchObject([{ steps: [], ends: 'all is as asked for' }]);
+    expect(planExit(plans)).toBe(PLAN_EXIT.nothing);
+  });
+
+  test('tells which machines a new template rolls, in which order, and how long it takes; and writes nothing', async () => {
+    const plans = await plan(file('large', 3));
+    const lines = planLines(plans, false).map((line) => line.replaceAll(/workers-[0-9a-f]{3,}/g, 'workers-NEW'));
+    expect(lines.slice(0, 14)).toEqual([
+      'machinedeployment workers',
+      '  wants  3 machines of class large by RollingUpdate, at most 1 more and 0 unavailable',
+      '  does   3 machines made, 3 machines deleted',
+      expect.stringMatching(
+        /^ {2}takes {2}about 1[0-9]m\d+s; at least 3 are available and at most 4 there at any time$/,
+      ),
+      '  ends   all is as asked for',
+      '',
+      expect.stringMatching(/^ {2}AFTER +ACTION +OBJECT +OF SET$/),
+      expect.stringMatching(/^ {2}0s +make set +workers-NEW$/),
+      expect.stringMatching(/^ {2}0s +make +workers-NEW-<1> +workers-NEW$/),
+      expect.stringMatching(/^ {2}3m0s +delete +m-0 +workers-a$/),
+      ...[2, 3].flatMap((place) => [
+        expect.stringMatching(new RegExp(`make +workers-NEW-<${place}>`)),
+        expect.stringMatching(new RegExp(`delete +m-${place - 1} `)),
+      ]),
+    ]);
+    expect(planExit(plans)).toBe(PLAN_EXIT.changes);
+    expect(writes).toEqual([]);
+    expect(planLines(plans, true).join('\n')).toContain('BECAUSE');
+  });
+
+  test('tells of fewer and of more machines', async () => {
+    const [fewer] = await plan(file('small', 1));
+    expect(fewer?.steps.map(({ action, name }) => `${action} ${name}`)).toEqual(['delete m-0', 'delete m-1']);
+    const [more] = await plan(file('small', 5));
+    expect(more).toMatchObject({ machines: { made: 2, deleted: 0 }, lasts: '3m0s', complete: true });
+  });
+
+  test('names the pod and the budget that a drain waits for, and counts the wait', async () => {
+    await keep('m-0');
+    writes.length = 0;
+    const [blocked] = await plan(file('large', 3));
+    expect(blocked?.blockers.join('\n')).toMatch(/^machine m-0: .*default\/db/);
+    // 360 evictions, 20 s apart, and no more than the drain timeout of 2 h.
+    expect(blocked?.lasts).toMatch(/^2h/);
+    expect(writes).toEqual([]);
+  });
+
+  test('gets stuck behind a drain that is never ended by force', async () => {
+    await keep('m-0');
+    const annotations = { [Annotations.UndrainablePolicy]: 'Quarantine' };
+    await client.resource(machines, NS).patch('m-0', { type: 'merge', body: { metadata: { annotations } } });
+    writes.length = 0;
+    const plans = await plan(file('large', 3));
+    expect(plans).toMatchObject([{ complete: false }]);
+    expect(planExit(plans)).toBe(PLAN_EXIT.stuck);
+  });
+
+  test('a deployment that is not there yet is made, with a class of the same file', async () => {
+    const other = file('huge', 2).replaceAll('workers', 'others');
+    const [without] = await plan(other);
+    expect(without?.ends).toBe('it is not as asked for: there is no MachineClass "huge"');
+    const made = `${other}---\n{ apiVersion: machine.sapcloud.io/v1alpha1, kind: MachineClass, metadata: { name: huge }, providerSpec: {} }\n`;
+    expect(await plan(made)).toMatchObject([{ complete: true, machines: { made: 2, deleted: 0, updated: 0 } }]);
+  });
+
+  test('a paused deployment is told to stay as it is, with the way on', async () => {
+    const text = file('large', 3).replace('"replicas":3', '"replicas":3,"paused":true');
+    const plans = await plan(text);
+    expect(plans).toMatchObject([{ steps: [], complete: false }]);
+    expect(plans[0]?.ends).toContain('mcm rollout resume workers');
+  });
+
+  test('what would be refused is refused, by field', async () => {
+    await expect(plan(file('small', -1))).rejects.toThrow('machinedeployment workers would be refused: spec.replicas ');
+    await expect(plan('{ apiVersion: v1, kind: ConfigMap, metadata: { name: x } }')).rejects.toThrow(
+      'no MachineDeployment',
+    );
+  });
+});
+
+test('a file is laid over what is stored as kubectl apply does it', async () => {
+  const stored = await client.resource(machineDeployments, NS).get('workers');
+  const last = {
+    metadata: { labels: { old: '1' }, annotations: { gone: '1' } },
+    spec: { minReadySeconds: 5, replicas: 3 },
+  };
+  const annotations = {
+    'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(last),
+    ...{ gone: '1', kept: 'by the controller' },
+  };
+  const there = {
+    ...stored,
+    metadata: { ...stored.metadata, labels: { old: '1', theirs: '1' }, annotations },
+    spec: { ...stored.spec, minReadySeconds: 5, replicas: 7 },
+  };
+  const { replicas: _, ...rest } = spec('large', 0);
+  const wanted = {
+    apiVersion: 'x',
+    kind: 'MachineDeployment',
+    metadata: { name: 'workers', labels: { fresh: '1' } },
+    spec: rest,
+  };
+  const result = proposed(wanted as never, there, NOW);
+  expect(result.metadata.labels).toEqual({ theirs: '1', fresh: '1' });
+  expect(result.metadata.annotations).toMatchObject({ kept: 'by the controller' });
+  expect(result.metadata.annotations).not.toHaveProperty('gone');
+  expect(result.spec).not.toHaveProperty('minReadySeconds');
+  // Was in the last file and is not in this one: the default, as after kubectl apply.
+  expect(result.spec.replicas).toBe(DEFAULT_REPLICAS);
+  expect(result.spec.template.spec.class.name).toBe('large');
+});
+
+test('times are taken from what machines took, and from what blocks a drain', () => {
+  const machine = (name: string) =>
+    ({
+      metadata: { name, creationTimestamp: NOW.toISOString(), labels: { node: name } },
+      spec: { class: { name: 'small' } },
+    }) as unknown as Machine;
+  const node = (name: string, minutes: number) =>
+    ({ metadata: { name, creationTimestamp: new Date(NOW.getTime() + minutes * MINUTE).toISOString() } }) as Node;
+  const fleet = ['a', 'b', 'c'].map(machine);
+  expect(joinedIn(fleet, [node('a', 2), node('b', 9), node('c', 4)])).toBe(4 * MINUTE);
+  expect(joinedIn(fleet, [node('a', -60)])).toBeUndefined();
+  expect(joinedIn(fleet, [node('a', 2)], 'large')).toBeUndefined();
+  const drain = { node: 'a', drained: false, overAt: NOW, deletesFrom: new Date(NOW.getTime() + 9 * MINUTE) };
+  const pod = { pod: 'x/y', fate: 'blocked', because: '', volumes: [], budgets: [] } as const;
+  const blockers = [{ text: 'a budget' }] as never;
+  expect(drainMs({ ...drain, pods: [], blockers: [], policy: 'Force' }, NOW, MINUTE)).toBe(0);
+  expect(drainMs({ ...drain, pods: [pod], blockers: [], policy: 'Force' }, NOW, MINUTE)).toBe(MINUTE);
+  expect(drainMs({ ...drain, pods: [pod], blockers, policy: 'Force' }, NOW, MINUTE)).toBe(9 * MINUTE);
+  expect(drainMs({ ...drain, pods: [pod], blockers, policy: 'Quarantine' }, NOW, MINUTE)).toBe(
+    Number.POSITIVE_INFINITY,
+  );
+});

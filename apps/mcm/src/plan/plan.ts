@@ -1,0 +1,152 @@
+import { Annotations, formatDurationMs, type Machine, type MachineClass, type MachineDeployment } from '@mcm/api';
+import {
+  type DrainExplanation,
+  overlapping,
+  PlanRefused,
+  SAFEGUARD_DEFAULTS,
+  type Simulation,
+  type SimulationInput,
+  simulateRollout,
+} from '@mcm/core';
+import type { Node } from '@mcm/kube';
+import type { FullReading } from '../deployment-reading.ts';
+import { UserError } from '../errors.ts';
+import { wants } from '../explain/deployment.ts';
+import { durationsOf, type GivenDurations } from './durations.ts';
+
+/** One thing that would happen. */
+export interface PlannedStep {
+  /** From the beginning, such as `3m0s`. */
+  readonly after: string;
+  readonly action: Simulation['steps'][number]['action'];
+  readonly name: string;
+  readonly set?: string;
+  readonly because: string;
+}
+
+/** What would happen to a deployment. */
+export interface DeploymentPlan {
+  readonly name: string;
+  readonly namespace: string;
+  readonly wants: string;
+  readonly steps: readonly PlannedStep[];
+  /** Until nothing happens any more: an estimate. */
+  readonly lasts: string;
+  /** Whether all is as asked for in the end. */
+  readonly complete: boolean;
+  readonly machines: { readonly made: number; readonly deleted: number; readonly updated: number };
+  readonly leastAvailable: number;
+  readonly most: number;
+  /** What it does or waits for in the end. */
+  readonly ends: string;
+  readonly blockers: readonly string[];
+  readonly assumes: readonly string[];
+}
+
+/** What a plan is made of. */
+export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others' | 'classes'> {
+  readonly deployment: MachineDeployment;
+  readonly nodes: readonly Node[] | undefined;
+}
+
+/** Shows what a drain of each of these machines would do. */
+export type PreviewDrains = (machines: readonly Machine[]) => Promise<ReadonlyMap<string, DrainExplanation>>;
+
+/** Drains are looked at for so many machines; of the others an undisturbed one is assumed. */
+export const MOST_DRAINS = 20;
+
+/** Plans a deployment: once for which machines go, then again with what stands in the way of their drains. */
+export async function planDeployment(
+  source: PlanSource,
+  given: GivenDurations,
+  preview: PreviewDrains,
+  now: Date,
+): Promise<DeploymentPlan> {
+  const before = simulated(source, given, new Map(), now);
+  const looked = before.disrupted.slice(0, MOST_DRAINS);
+  const drains = looked.length === 0 ? new Map<string, DrainExplanation>() : await preview(looked);
+  const simulation = drains.size === 0 ? before : simulated(source, given, drains, now);
+  return described(source, simulation, drains, before.disrupted.length - looked.length);
+}
+
+function simulated(
+  source: PlanSource,
+  given: GivenDurations,
+  drains: ReadonlyMap<string, DrainExplanation>,
+  now: Date,
+): Simulation {
+  const { deployment, sets, fleet, classes, others, nodes } = source;
+  const overlaps = new Set(overlapping(deployment, others));
+  const input: SimulationInput = {
+    ...{ deployment, sets, fleet, classes, nodes, now },
+    overlaps: others.filter(({ metadata }) => overlaps.has(metadata.name)),
+    safeguards: SAFEGUARD_DEFAULTS,
+    durations: durationsOf({ machines: fleet, nodes: nodes ?? [] }, given, drains, now),
+  };
+  try {
+    return simulateRollout(input);
+  } catch (error) {
+    if (!(error instanceof PlanRefused)) throw error;
+    throw new UserError(`machinedeployment ${deployment.metadata.name} cannot be planned: ${error.message}`);
+  }
+}
+
+function described(
+  { deployment, nodes }: PlanSource,
+  simulation: Simulation,
+  drains: ReadonlyMap<string, DrainExplanation>,
+  unseen: number,
+): DeploymentPlan {
+  const count = (wanted: PlannedStep['action']): number =>
+    simulation.steps.filter(({ action }) => action === wanted).length;
+  const waits = simulation.because.replace(/^waiting: /, '');
+  return {
+    name: deployment.metadata.name,
+    namespace: deployment.metadata.namespace ?? 'default',
+    wants: wants(deployment),
+    steps: simulation.steps.map(({ afterMs, ...step }) => ({ after: formatDurationMs(afterMs), ...step })),
+    lasts: formatDurationMs(simulation.lastsMs),
+    complete: simulation.complete,
+    machines: { made: count('make'), deleted: count('delete'), updated: count('hand over') },
+    leastAvailable: simulation.leastAvailable,
+    most: simulation.most,
+    ends: simulation.complete ? 'all is as asked for' : `it is not as asked for: ${endOf(deployment, waits)}`,
+    blockers: [...simulation.troubles, ...drainBlockers(drains)],
+    assumes: assumptions(deployment, nodes, unseen),
+  };
+}
+
+const endOf = ({ metadata: { name }, spec }: MachineDeployment, waits: string): string =>
+  spec.paused ? `the rollout is paused; it goes on with: mcm rollout resume ${name}` : waits;
+
+const drainBlockers = (drains: ReadonlyMap<string, DrainExplanation>): string[] =>
+  [...drains].flatMap(([machine, { blockers, policy, deletesFrom }]) =>
+    blockers.map(({ text, cure }) => {
+      const end =
+        policy === 'Force' && deletesFrom
+          ? 'its pods are deleted without grace when the time to evict is over'
+          : `with policy ${policy} it waits until that is mended`;
+      return `machine ${machine}: ${text}${cure ? `; ${cure}` : ''}; ${end}`;
+    }),
+  );
+
+function assumptions(
+  { metadata: { annotations = {} } }: MachineDeployment,
+  nodes: readonly Node[] | undefined,
+  unseen: number,
+): string[] {
+  const named = [Annotations.ScaleIn, Annotations.TriggerDeletion].filter((key) => annotations[key] !== undefined);
+  return [
+    'machines that are made join, and nobody else changes anything',
+    'the controllers run with their default flags',
+    ...(nodes ? [] : ['nodes may not be read: nothing is known of drains and updates in place']),
+    ...(unseen > 0 ? [`nothing blocks the drains of ${unseen} more machines, which were not looked at`] : []),
+    ...named.map((key) => `metadata.annotations[${key}] is not there: machines that it names are not seen to go first`),
+  ];
+}
+
+/** Classes as they would be: those of the file, and the others. */
+export const withClasses = (there: readonly MachineClass[], more: readonly MachineClass[]): readonly MachineClass[] => [
+  ...more,
+  ...there.filter(({ metadata }) => more.every((one) => one.metadata.name !== metadata.name)),
+];

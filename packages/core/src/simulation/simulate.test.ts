@@ -1,0 +1,144 @@
+import { API_VERSION, type Machine, type MachineClass, type MachineDeployment, type MachineSet } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { describe, expect, test } from 'vitest';
+import { newSet } from '../deployment/new-set.ts';
+import { SAFEGUARD_DEFAULTS } from '../disruption/safeguards.ts';
+import { type Simulation, type SimulationInput, simulateRollout } from './simulate.ts';
+
+const NOW = new Date('2026-01-01T12:00:00Z');
+const MINUTE = 60_000;
+const meta = (name: string, more: object = {}) => ({
+  ...{ name, namespace: 'test', uid: `uid-${name}`, resourceVersion: '1', generation: 1 },
+  ...{ creationTimestamp: '2026-01-01T02:00:00Z' },
+  ...more,
+});
+const templateOf = (name: string) => ({
+  metadata: { labels: { app: 'pool' } },
+  spec: { class: { kind: 'MachineClass', name } },
+});
+const ownedBy = (kind: string, name: string) => ({
+  ownerReferences: [{ apiVersion: API_VERSION, kind, name, uid: `uid-${name}`, controller: true }],
+});
+
+function deployment(replicas: number, spec: object = {}, more: object = {}): MachineDeployment {
+  const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
+  const selector = { matchLabels: { app: 'pool' } };
+  return {
+    ...{ apiVersion: API_VERSION, kind: 'MachineDeployment', metadata: meta('pool', more) },
+    spec: { replicas, selector, strategy, template: templateOf('small'), ...spec },
+  } as MachineDeployment;
+}
+
+/** A pool of class small that stands, and what it is asked to become. */
+function standing(count: number, wanted: MachineDeployment, phases: readonly string[] = []): SimulationInput {
+  const before = deployment(count, { strategy: wanted.spec.strategy });
+  const limits = { surge: 1, unavailable: 0, annotatedSurge: 1 };
+  const draft = newSet(before, { replicas: count, revision: 1, limits });
+  const set = { ...draft, metadata: { ...draft.metadata, ...meta('pool-a') } } as MachineSet;
+  const fleet = Array.from({ length: count }, (_, index): Machine => {
+    const name = `m-${index}`;
+    const labels = { ...set.spec.template.metadata?.labels, node: name };
+    const currentStatus = { phase: phases[index] ?? 'Running', lastUpdateTime: '2026-01-01T02:00:00Z' };
+    return {
+      ...{ apiVersion: API_VERSION, kind: 'Machine', spec: set.spec.template.spec },
+      metadata: meta(name, { ...ownedBy('MachineSet', 'pool-a'), labels }),
+      status: { currentStatus },
+    } as Machine;
+  });
+  const nodes = fleet.map(({ metadata: { name } }) => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: meta(name),
+    spec: {},
+  }));
+  const classes = ['small', 'large'].map((name) => ({ kind: 'MachineClass', metadata: meta(name) }) as MachineClass);
+  return {
+    ...{ deployment: wanted, sets: [set], fleet, classes, nodes: nodes as Node[], overlaps: [], now: NOW },
+    safeguards: SAFEGUARD_DEFAULTS,
+    durations: { join: () => 3 * MINUTE, gone: () => MINUTE, update: () => 5 * MINUTE },
+  };
+}
+
+const told = ({ steps }: Simulation): string[] =>
+  steps.map(({ afterMs, action, name }) => `${afterMs / MINUTE} ${action} ${name.replace(/pool-[0-9a-f]+-/, 'new-')}`);
+const LARGE = { template: templateOf('large') };
+
+describe('a simulated rollout', () => {
+  test('does nothing where all is as asked for', () => {
+    const input = standing(3, deployment(3));
+    expect(simulateRollout(input)).toMatchObject({ steps: [], complete: true, lastsMs: 0, leastAvailable: 3, most: 3 });
+  });
+
+  test('rolls by the bounds of its strategy, machine after machine, and says how long that takes', () => {
+    const rolled = simulateRollout(standing(2, deployment(2, LARGE)));
+    expect(told(rolled).slice(1)).toEqual([...['0 make new-<1>', '3 delete m-0', '4 make new-<2>', '7 delete m-1']]);
+    expect(rolled).toMatchObject({ complete: true, lastsMs: 8 * MINUTE, leastAvailable: 2, most: 3 });
+    expect(rolled.disrupted.map(({ metadata }) => metadata.name)).toEqual(['m-0', 'm-1']);
+  });
+
+  test('takes the least useful machines first when there are to be fewer', () => {
+    const input = standing(4, deployment(2), ['Running', 'Pending', 'Running', 'Unknown']);
+    const fewer = simulateRollout(input);
+    expect(told(fewer)).toEqual(['0 delete m-3', '0 delete m-1']);
+    expect(fewer.complete).toBe(true);
+  });
+
+  test('gives more machines the names that they would get', () => {
+    const more = simulateRollout(standing(2, deployment(4)));
+    const names = more.steps.map(({ action, name }) => `${action} ${name}`);
+    expect(names).toEqual([expect.stringMatching(/^make pool-a-[a-z0-9]{5}$/), expect.stringMatching(/^make pool-a-/)]);
+    expect(more).toMatchObject({ complete: true, lastsMs: 3 * MINUTE });
+    expect(simulateRollout(standing(2, deployment(4))).steps).toEqual(more.steps);
+  });
+
+  test('waits for the soak of its canaries', () => {
+    const annotations = {
+      'rollout.machine.sapcloud.io/canary': '1',
+      'rollout.machine.sapcloud.io/canary-soak': '30m',
+    };
+    const care = simulateRollout(standing(3, deployment(3, LARGE, { annotations })));
+    const made = care.steps.filter(({ action }) => action === 'make').map(({ afterMs }) => afterMs / MINUTE);
+    expect(made[0]).toBe(0);
+    expect(made[1]).toBeGreaterThanOrEqual(33);
+    expect(care.complete).toBe(true);
+  });
+
+  test('rolls nothing while it is paused, and scales all the same', () => {
+    expect(simulateRollout(standing(3, deployment(3, { ...LARGE, paused: true }))).steps).toEqual([]);
+    expect(told(simulateRollout(standing(3, deployment(2, { paused: true }))))).toEqual(['0 delete m-0']);
+  });
+
+  test('updates in place one machine after the other, on the same machines', () => {
+    const inPlaceUpdate = { maxSurge: 0, maxUnavailable: 1, orchestrationType: 'Auto' };
+    const strategy = { type: 'InPlaceUpdate', inPlaceUpdate };
+    const updated = simulateRollout(standing(2, deployment(2, { ...LARGE, strategy })));
+    expect(told(updated).slice(1)).toEqual(['0 select m-0', '5 hand over m-0', '5 select m-1', '10 hand over m-1']);
+    expect(updated).toMatchObject({ complete: true, leastAvailable: 1, most: 2 });
+    const manual = { ...strategy, inPlaceUpdate: { ...inPlaceUpdate, orchestrationType: 'Manual' } };
+    const byHand = simulateRollout(standing(2, deployment(2, { ...LARGE, strategy: manual })));
+    expect(byHand).toMatchObject({ complete: false, because: 'waiting: machines are selected by hand' });
+  });
+
+  test('stands still behind a machine that is never gone, and says what for', () => {
+    const input = standing(2, deployment(2, LARGE));
+    const gone = ({ metadata }: Machine) => (metadata.name === 'm-0' ? Number.POSITIVE_INFINITY : MINUTE);
+    const stuck = simulateRollout({ ...input, durations: { ...input.durations, gone } });
+    expect(stuck.complete).toBe(false);
+    expect(stuck.because).toMatch(/^waiting: .*old ones are not gone yet/);
+  });
+
+  test('is blocked without the class, and replaces what failed', () => {
+    const missing = simulateRollout(standing(2, deployment(2, { template: templateOf('huge') })));
+    expect(missing).toMatchObject({ complete: false, steps: [], because: 'waiting: there is no MachineClass "huge"' });
+    const failed = simulateRollout(standing(3, deployment(3), ['Running', 'Failed']));
+    expect(told(failed)).toEqual(['0 delete m-1', expect.stringMatching(/^\d make pool-a-|^0 make new-/)]);
+    expect(failed.complete).toBe(true);
+  });
+
+  test('changes nothing that it was given', () => {
+    const input = standing(2, deployment(2, LARGE));
+    const before = JSON.stringify([input.deployment, input.sets, input.fleet, input.nodes]);
+    simulateRollout(input);
+    expect(JSON.stringify([input.deployment, input.sets, input.fleet, input.nodes])).toBe(before);
+  });
+});

@@ -1,0 +1,296 @@
+import { Labels, type Machine, type MachineClass, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { controllerOf, type Node } from '@mcm/kube';
+import { limitsOf } from '../deployment/limits.ts';
+import { planRollout } from '../deployment/plan.ts';
+import { isComplete, withProgress } from '../deployment/progress.ts';
+import { deploymentStatus } from '../deployment/status.ts';
+import type { RolloutPlan } from '../deployment/step.ts';
+import type { DeploymentSnapshot } from '../deployment/view.ts';
+import { guardsOf } from '../disruption/reading.ts';
+import { countsTerminating, type SafeguardSettings } from '../disruption/safeguards.ts';
+import { setDeploymentCondition } from '../set/conditions.ts';
+import { isAvailable, isFailed, isTerminating } from '../set/machines.ts';
+import { newMachine } from '../set/new-machine.ts';
+import { roomBeside } from '../set/repair-group.ts';
+import { planReplicas } from '../set/replicas.ts';
+import { nextMachineNames } from '../set/slots.ts';
+import { type SimulatedDurations, SimulatedWorld } from './world.ts';
+
+/** One reading of a deployment as it is asked for, and of what there is. */
+export interface SimulationInput {
+  /** As it would be stored: valid, not being deleted. */
+  readonly deployment: MachineDeployment;
+  /** The sets that it controls. */
+  readonly sets: readonly MachineSet[];
+  /** All machines of the namespace. */
+  readonly fleet: readonly Machine[];
+  readonly classes: readonly MachineClass[];
+  /** Other deployments that select the same machines. */
+  readonly overlaps: readonly MachineDeployment[];
+  /** Undefined where nobody sees the nodes. */
+  readonly nodes: readonly Node[] | undefined;
+  readonly safeguards: SafeguardSettings;
+  readonly durations: SimulatedDurations;
+  readonly now: Date;
+}
+
+/** One thing that the controllers would do. */
+export interface SimulatedStep {
+  /** Milliseconds since the beginning. */
+  readonly afterMs: number;
+  readonly action: 'make set' | 'make' | 'delete' | 'select' | 'hand over' | 'delete set' | 'roll back' | 'pause';
+  /** Of the set or machine. The name of a machine of a set that is not there yet is not known: its place stands for it. */
+  readonly name: string;
+  /** The machine's set. */
+  readonly set?: string;
+  readonly because: string;
+}
+
+/** What would happen. */
+export interface Simulation {
+  readonly steps: readonly SimulatedStep[];
+  /** Machines that are there now and would be deleted or updated in place, in that order. */
+  readonly disrupted: readonly Machine[];
+  /** Until nothing happens any more. */
+  readonly lastsMs: number;
+  /** All is as asked for in the end. */
+  readonly complete: boolean;
+  /** What the deployment does, or waits for, in the end. */
+  readonly because: string;
+  /** What is wrong in the end, as the conditions would say. */
+  readonly troubles: readonly string[];
+  /** The fewest machines available at a time, and the most that there are, those on their way out included. */
+  readonly leastAvailable: number;
+  readonly most: number;
+}
+
+/** More looks than any rollout takes: each moves a machine, or waits for something that happens once. */
+const looksFor = (machines: number): number => 1_000 + 50 * machines;
+
+/**
+ * What the controllers would do about a deployment, told by their own decision functions over objects in memory: nothing
+ * is read and nothing is written. It is assumed that machines which are made join, that updates in place succeed, and that
+ * nobody else changes anything.
+ *
+ * @throws PlanRefused when a planner went wrong
+ */
+export function simulateRollout(input: SimulationInput): Simulation {
+  const simulation = new Run(input);
+  return simulation.run();
+}
+
+class Run {
+  readonly #input: SimulationInput;
+  readonly #world: SimulatedWorld;
+  readonly #steps: SimulatedStep[] = [];
+  readonly #disrupted = new Map<string, Machine>();
+  /** Places of a set, by its uid, whose machine failed: what is made there is a replacement. */
+  readonly #lost = new Map<string, number>();
+  readonly #made = new Map<string, number>();
+  #leastAvailable = Number.POSITIVE_INFINITY;
+  #most = 0;
+
+  constructor(input: SimulationInput) {
+    this.#input = input;
+    const uids = new Set(input.sets.map(({ metadata }) => metadata.uid));
+    const machines = input.fleet.filter((machine) => uids.has(controllerOf(machine)?.uid ?? ''));
+    this.#world = new SimulatedWorld({ ...input, machines }, input.durations);
+  }
+
+  run(): Simulation {
+    let looks = looksFor(this.#input.fleet.length + (this.#input.deployment.spec.replicas ?? 0));
+    let plan = this.#settle();
+    while (looks-- > 0 && this.#world.advance(plan.lookAgainAt)) plan = this.#settle();
+    const last = this.#steps.at(-1)?.afterMs ?? 0;
+    const { deployment } = this.#world;
+    const complete =
+      isComplete(deployment, deployment.status) && this.#world.machines.every((one) => !isTerminating(one));
+    return {
+      steps: this.#steps,
+      disrupted: [...this.#disrupted.values()],
+      lastsMs: this.#steps.length === 0 ? 0 : Math.max(last, this.#quietAt - this.#input.now.getTime()),
+      complete,
+      because: plan.because,
+      troubles: plan.troubles.conditions.map(({ type, message }) => `${type}: ${message}`),
+      leastAvailable: this.#leastAvailable,
+      most: this.#most,
+    };
+  }
+
+  #quietAt = 0;
+  #seen = '';
+
+  /** Looks at sizes and machines until a look finds nothing to do, as the controllers do between two events. */
+  #settle(): RolloutPlan {
+    for (let looks = looksFor(this.#world.machines.length); ; looks--) {
+      const before = this.#steps.length;
+      const plan = this.#look();
+      const moved = this.#carryOut(plan);
+      const changed = this.#replicas(plan);
+      if ((!moved && !changed && this.#steps.length === before) || looks <= 0) {
+        this.#count();
+        return plan;
+      }
+    }
+  }
+
+  #count(): void {
+    const { machines } = this.#world;
+    const available = machines.filter(isAvailable).length;
+    this.#leastAvailable = Math.min(this.#leastAvailable, available);
+    this.#most = Math.max(this.#most, machines.length);
+    const seen = `${available}/${machines.length}`;
+    if (seen !== this.#seen) this.#quietAt = this.#world.nowMs;
+    this.#seen = seen;
+  }
+
+  #look(): RolloutPlan {
+    const world = this.#world;
+    const { classes, fleet, nodes, safeguards, overlaps, now } = this.#input;
+    const snapshot: DeploymentSnapshot = {
+      deployment: world.deployment,
+      sets: world.sets,
+      machines: new Map(world.sets.map((set) => [set.metadata.uid, world.machinesOf(set)])),
+      creating: () => 0,
+      ...(world.nodeOf ? { nodeOf: world.nodeOf } : {}),
+      // Who is silent now stays so: nothing is known of the future of machines that nobody touches.
+      guards: guardsOf({ machines: fleet, classes, nodes }, safeguards, now),
+      overlaps,
+      now: world.now,
+    };
+    return planRollout(snapshot);
+  }
+
+  /** What the deployment controller would write. True: something changed. */
+  #carryOut(plan: RolloutPlan): boolean {
+    const world = this.#world;
+    const { because } = plan;
+    if (plan.pause) {
+      world.pause(plan.pause.note);
+      this.#step('pause', world.deployment.metadata.name, because);
+      return true;
+    }
+    for (const set of plan.write)
+      world.sets = world.sets.map((one) => (one.metadata.uid === set.metadata.uid ? set : one));
+    if (plan.rollback) {
+      world.deployment = plan.rollback.deployment;
+      this.#step('roll back', world.deployment.metadata.name, because);
+      return true;
+    }
+    if (plan.create) this.#step('make set', world.createSet(plan.create).metadata.name, because);
+    for (const set of plan.remove) {
+      world.sets = world.sets.filter((one) => one.metadata.uid !== set.metadata.uid);
+      this.#step('delete set', set.metadata.name, 'more history than spec.revisionHistoryLimit');
+    }
+    const marked = this.#mark(plan);
+    this.#report(plan);
+    return marked || plan.create !== undefined || plan.write.length > 0;
+  }
+
+  #mark({ inPlace, nodes: { candidates }, because }: RolloutPlan): boolean {
+    const world = this.#world;
+    for (const { machine, body } of inPlace.machines) {
+      const moves = 'ownerReferences' in (body as { metadata: object }).metadata;
+      world.patchMachine(machine, body);
+      if (moves) this.#step('hand over', machine.metadata.name, 'it was updated');
+    }
+    for (const { node, change } of [...inPlace.nodes, ...(inPlace.leftovers ?? [])]) {
+      const machine = world.machines.find(({ metadata }) => metadata.labels?.[Labels.Node] === node.metadata.name);
+      world.changeNode(node, change);
+      if (!machine || !change.metadata?.labels?.[Labels.SelectedForUpdate]) continue;
+      this.#disrupted.set(machine.metadata.uid, machine);
+      this.#step('select', machine.metadata.name, because);
+    }
+    let marked = inPlace.machines.length + inPlace.nodes.length > 0;
+    for (const machine of candidates.flatMap((set) => world.machinesOf(set))) {
+      const node = world.nodeOfMachine(machine);
+      if (!node || isTerminating(machine) || node.metadata.labels?.[Labels.CandidateForUpdate] !== undefined) continue;
+      world.changeNode(node, { metadata: { labels: { [Labels.CandidateForUpdate]: 'true' } } });
+      marked = true;
+    }
+    return marked;
+  }
+
+  /** The status as the controller would write it. */
+  #report({ sets, condition }: RolloutPlan): void {
+    const world = this.#world;
+    const { deployment, now } = world;
+    const counted = deploymentStatus(deployment, sets, limitsOf(deployment).unavailable, now);
+    const conditions = condition ? setDeploymentCondition(counted.conditions, condition, now) : counted.conditions;
+    const status = withProgress(deployment, sets, { ...counted, conditions }, now);
+    world.deployment = { ...deployment, status };
+  }
+
+  /** What the set controller would do. True: something changed. */
+  #replicas({ repairs }: RolloutPlan): boolean {
+    const world = this.#world;
+    const classes = new Set(this.#input.classes.map(({ metadata }) => metadata.name));
+    const room = countsTerminating(world.deployment, this.#input.safeguards.countTerminating);
+    const replaceable = new Set(repairs.go);
+    let changed = false;
+    for (const set of world.sets) {
+      const { create, doomed, because } = planReplicas({
+        set,
+        machines: world.machinesOf(set),
+        deleting: new Map(),
+        nodeAnnotations: (name) => {
+          const node = world.nodeOf?.(name);
+          return node && (node.metadata.annotations ?? {});
+        },
+        replaceable,
+        ...(room ? { room: this.#roomOf(set) } : {}),
+        lacksClass: !classes.has(set.spec.template.spec.class.name ?? ''),
+        now: world.now,
+      });
+      if (create > 0) this.#make(set, create, because);
+      for (const machine of doomed) this.#delete(set, machine, because);
+      changed ||= create > 0 || doomed.length > 0;
+    }
+    return changed;
+  }
+
+  #roomOf(set: MachineSet): number {
+    const { deployment, sets } = this.#world;
+    return roomBeside(deployment, set, {
+      siblings: sets,
+      machinesOf: (one) => this.#world.machinesOf(one),
+      isGoing: isTerminating,
+    });
+  }
+
+  #make(set: MachineSet, count: number, because: string): void {
+    const { uid, name } = set.metadata;
+    const there = this.#world.machinesOf(set).map(({ metadata }) => metadata.name);
+    // Names follow from the set's uid, which is not known before it is made.
+    const isNew = !this.#input.sets.some((one) => one.metadata.uid === uid);
+    const made = this.#made.get(uid) ?? 0;
+    const names = isNew
+      ? Array.from({ length: count }, (_, index) => `${name}-<${made + index + 1}>`)
+      : nextMachineNames(set.metadata, there, count);
+    this.#made.set(uid, made + count);
+    for (const machine of names) {
+      const lost = this.#lost.get(uid) ?? 0;
+      this.#lost.set(uid, Math.max(lost - 1, 0));
+      this.#world.create(newMachine(set, machine, lost > 0));
+      this.#step('make', machine, because, name);
+    }
+  }
+
+  #delete(set: MachineSet, machine: Machine, because: string): void {
+    const { uid } = set.metadata;
+    if (isFailed(machine)) this.#lost.set(uid, (this.#lost.get(uid) ?? 0) + 1);
+    if (this.#input.fleet.includes(machine) || this.#wasThere(machine))
+      this.#disrupted.set(machine.metadata.uid, machine);
+    this.#world.delete(machine);
+    this.#step('delete', machine.metadata.name, because, set.metadata.name);
+  }
+
+  #wasThere({ metadata }: Machine): boolean {
+    return this.#input.fleet.some((machine) => machine.metadata.uid === metadata.uid);
+  }
+
+  #step(action: SimulatedStep['action'], name: string, because: string, set?: string): void {
+    const afterMs = this.#world.nowMs - this.#input.now.getTime();
+    this.#steps.push({ afterMs, action, name, because, ...(set === undefined ? {} : { set }) });
+  }
+}

@@ -1,0 +1,239 @@
+import {
+  Annotations,
+  InPlaceUpdateReasons,
+  Labels,
+  type Machine,
+  type MachineDeployment,
+  type MachinePhase,
+  type MachineSet,
+  NodeConditions,
+  UpdateResults,
+} from '@mcm/api';
+import { controllerOf, type Draft, type Node } from '@mcm/kube';
+import type { NodeChange } from '../node/patch.ts';
+import { formatTime } from '../set/text.ts';
+
+/** How long things are taken to last, in milliseconds; infinite: it never comes to its end. */
+export interface SimulatedDurations {
+  /** From a machine's creation to Running. */
+  readonly join: (machine: Machine) => number;
+  /** From the request to delete a machine until it is gone: drain and deletion of the VM. */
+  readonly gone: (machine: Machine) => number;
+  /** From the selection of a node to the end of its update in place. */
+  readonly update: (machine: Machine) => number;
+}
+
+/** What is simulated at a time: objects as the API would have them, and what is going to happen by itself. */
+export class SimulatedWorld {
+  deployment: MachineDeployment;
+  sets: MachineSet[];
+  nowMs: number;
+  readonly #machines = new Map<string, Machine>();
+  readonly #nodes: Map<string, Node> | undefined;
+  readonly #durations: SimulatedDurations;
+  readonly #timers: { readonly at: number; readonly act: () => void }[] = [];
+  #uids = 0;
+
+  /** @param nodes undefined where nobody sees the nodes. */
+  constructor(
+    start: {
+      readonly deployment: MachineDeployment;
+      readonly sets: readonly MachineSet[];
+      readonly machines: readonly Machine[];
+      readonly nodes: readonly Node[] | undefined;
+      readonly now: Date;
+    },
+    durations: SimulatedDurations,
+  ) {
+    this.deployment = start.deployment;
+    this.sets = [...start.sets];
+    this.nowMs = start.now.getTime();
+    this.#nodes = start.nodes && new Map(start.nodes.map((node) => [node.metadata.name, node]));
+    this.#durations = durations;
+    for (const machine of start.machines) this.#takeOver(machine);
+  }
+
+  get now(): Date {
+    return new Date(this.nowMs);
+  }
+
+  get machines(): readonly Machine[] {
+    return [...this.#machines.values()];
+  }
+
+  machinesOf(set: MachineSet): readonly Machine[] {
+    return this.machines.filter((machine) => controllerOf(machine)?.uid === set.metadata.uid);
+  }
+
+  /** Undefined where nobody sees the nodes. */
+  get nodeOf(): ((name: string) => Node | undefined) | undefined {
+    const nodes = this.#nodes;
+    return nodes && ((name) => nodes.get(name));
+  }
+
+  nodeOfMachine({ metadata }: Machine): Node | undefined {
+    return this.#nodes?.get(metadata.labels?.[Labels.Node] ?? '');
+  }
+
+  /** What was on its way at the beginning goes on. */
+  #takeOver(machine: Machine): void {
+    this.#machines.set(machine.metadata.uid, machine);
+    const phase = machine.status?.currentStatus?.phase;
+    if (machine.metadata.deletionTimestamp !== undefined || phase === 'Terminating') this.#bury(machine);
+    else if (phase === undefined || (phase as string) === '' || phase === 'Pending') this.#raise(machine);
+    else if (this.#isSelected(this.nodeOfMachine(machine))) this.#update(machine);
+  }
+
+  #isSelected(node: Node | undefined): boolean {
+    const { labels = {} } = node?.metadata ?? {};
+    return labels[Labels.SelectedForUpdate] !== undefined && labels[Labels.UpdateResult] === undefined;
+  }
+
+  createSet(draft: Draft<MachineSet>): MachineSet {
+    const set = { ...draft, metadata: { ...draft.metadata, ...this.#born() } } as MachineSet;
+    this.sets.push(set);
+    return set;
+  }
+
+  create(draft: Draft<Machine>): Machine {
+    const machine = { ...draft, metadata: { ...draft.metadata, ...this.#born() } } as Machine;
+    this.#machines.set(machine.metadata.uid, machine);
+    this.#raise(machine);
+    return machine;
+  }
+
+  #born() {
+    return { uid: `simulated-${this.#uids++}`, creationTimestamp: formatTime(this.now), resourceVersion: '1' };
+  }
+
+  delete(machine: Machine): void {
+    const { uid } = machine.metadata;
+    this.#machines.set(uid, { ...machine, metadata: { ...machine.metadata, deletionTimestamp: formatTime(this.now) } });
+    this.#bury(machine);
+  }
+
+  #bury(machine: Machine): void {
+    this.after(this.#durations.gone(machine), () => {
+      this.#machines.delete(machine.metadata.uid);
+      this.#nodes?.delete(machine.metadata.labels?.[Labels.Node] ?? '');
+    });
+  }
+
+  #raise(machine: Machine): void {
+    const { name, uid } = machine.metadata;
+    this.after(this.#durations.join(machine), () => {
+      const born = this.#machines.get(uid);
+      if (born === undefined || born.metadata.deletionTimestamp !== undefined) return;
+      const labels = { ...born.metadata.labels, [Labels.Node]: born.metadata.labels?.[Labels.Node] ?? name };
+      this.#machines.set(uid, { ...born, metadata: { ...born.metadata, labels } });
+      const node = labels[Labels.Node] ?? name;
+      const metadata = { name: node, labels: {}, ...this.#born() };
+      if (this.#nodes?.has(node) === false)
+        this.#nodes.set(node, { apiVersion: 'v1', kind: 'Node', metadata, spec: {} });
+      this.#setPhase(uid, 'Running');
+    });
+  }
+
+  /** Its agent is taken to succeed. */
+  #update(machine: Machine): void {
+    const { uid } = machine.metadata;
+    this.#setPhase(uid, 'InPlaceUpdating', InPlaceUpdateReasons.SelectedForUpdate);
+    this.after(this.#durations.update(machine), () => {
+      const updated = this.#machines.get(uid);
+      const node = updated && this.nodeOfMachine(updated);
+      if (!updated || !node || updated.metadata.deletionTimestamp !== undefined) return;
+      this.#putNode(node, { metadata: { labels: { [Labels.UpdateResult]: UpdateResults.Successful } } });
+      this.#setPhase(uid, 'InPlaceUpdateSuccessful', InPlaceUpdateReasons.UpdateSuccessful);
+    });
+  }
+
+  #setPhase(uid: string, phase: MachinePhase, updateReason?: string): void {
+    const machine = this.#machines.get(uid);
+    if (!machine) return;
+    const type = NodeConditions.InPlaceUpdate;
+    const others = (machine.status?.conditions ?? []).filter((condition) => condition.type !== type);
+    const told = updateReason === undefined ? [] : [{ type, status: 'True', reason: updateReason }];
+    const currentStatus = { phase, lastUpdateTime: formatTime(this.now) };
+    const status = { ...machine.status, currentStatus, conditions: [...others, ...told] } as Machine['status'];
+    this.#machines.set(uid, { ...machine, ...(status ? { status } : {}) });
+  }
+
+  patchMachine({ metadata: { uid } }: Machine, body: object): void {
+    const machine = this.#machines.get(uid);
+    if (!machine) return;
+    const { resourceVersion: _, ...metadata } = machine.metadata;
+    const { metadata: patched } = merged({ metadata }, body) as Pick<Machine, 'metadata'>;
+    this.#machines.set(uid, { ...machine, metadata: { ...patched, resourceVersion: '1' } });
+  }
+
+  /** Changes a node, and has begin or end what the change asks its machine for. */
+  changeNode(seen: Node, change: NodeChange): void {
+    const node = this.#nodes?.get(seen.metadata.name);
+    if (!node) return;
+    const before = this.#isSelected(node);
+    const after = this.#putNode(node, change);
+    const machine = this.machines.find((one) => one.metadata.labels?.[Labels.Node] === node.metadata.name);
+    if (!machine) return;
+    if (!before && this.#isSelected(after)) this.#update(machine);
+    const had = node.metadata.labels?.[Labels.UpdateResult] !== undefined;
+    if (had && after.metadata.labels?.[Labels.UpdateResult] === undefined) {
+      this.#setPhase(machine.metadata.uid, 'Running');
+    }
+  }
+
+  #putNode(node: Node, { metadata = {}, spec }: NodeChange): Node {
+    const { labels, annotations } = metadata;
+    const changed = merged(node, {
+      metadata: { ...(labels ? { labels } : {}), ...(annotations ? { annotations } : {}) },
+    });
+    const { taints, unschedulable } = spec ?? {};
+    const next = {
+      ...node,
+      metadata: (changed as Node).metadata,
+      spec: {
+        ...node.spec,
+        ...(taints === undefined ? {} : { taints: [...(taints ?? [])] }),
+        ...(unschedulable === undefined ? {} : { unschedulable }),
+      },
+    };
+    this.#nodes?.set(node.metadata.name, next);
+    return next;
+  }
+
+  pause(note: string): void {
+    const { metadata, spec } = this.deployment;
+    const annotations = { ...metadata.annotations, [Annotations.RolloutPausedBy]: note };
+    this.deployment = { ...this.deployment, metadata: { ...metadata, annotations }, spec: { ...spec, paused: true } };
+  }
+
+  /** Has something happen later; never, if that is endless. */
+  after(ms: number, act: () => void): void {
+    if (Number.isFinite(ms)) this.#timers.push({ at: this.nowMs + Math.max(ms, 0), act });
+  }
+
+  /** Goes to the next moment at which something happens by itself, or to `lookAt`. False: nothing ever will. */
+  advance(lookAt: Date | undefined): boolean {
+    const looks = lookAt === undefined ? Number.POSITIVE_INFINITY : Math.max(lookAt.getTime(), this.nowMs + 1_000);
+    const next = Math.min(looks, ...this.#timers.map(({ at }) => at));
+    if (!Number.isFinite(next)) return false;
+    this.nowMs = next;
+    const due = this.#timers.filter(({ at }) => at <= next);
+    this.#timers.splice(0, this.#timers.length, ...this.#timers.filter(({ at }) => at > next));
+    for (const { act } of due) act();
+    return true;
+  }
+}
+
+const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A JSON merge patch, RFC 7386. */
+export function merged(target: unknown, patch: unknown): unknown {
+  if (!isMap(patch)) return patch;
+  const result: Record<string, unknown> = isMap(target) ? { ...target } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key];
+    else result[key] = merged(result[key], value);
+  }
+  return result;
+}
