@@ -1,9 +1,11 @@
-import { KubeError } from '@mcm/kube';
-import type { Command } from 'commander';
+import { KubeError, realClock } from '@mcm/kube';
+import { type Command, Option } from 'commander';
 import type { ClusterFlags } from '../cluster.ts';
 import { inCluster, withCluster } from '../cluster-options.ts';
 import { UserError } from '../errors.ts';
+import { formatted, OUTPUT_FORMATS, type OutputFormat } from '../output/format.ts';
 import { diffLines, inForce, problemsOf, renderedYaml, renderPaths } from './offline.ts';
+import { poolLines, poolNameOf, readPools, statusLines } from './pools.ts';
 
 type Say = (line: string) => void;
 
@@ -30,7 +32,7 @@ const request = (paths: readonly string[], { pool, templates }: RenderFlags) => 
   ...(templates !== undefined && { templates }),
 });
 
-/** Adds `config render` and `config diff`: what nodes would get, without touching them. */
+/** Adds `config render`, `diff`, `status` and `explain`: what nodes would get, and what they have; all only read. */
 export function addConfigCommands(program: Command, say: Say): void {
   const config =
     program.commands.find((command) => command.name() === 'config') ??
@@ -47,6 +49,7 @@ export function addConfigCommands(program: Command, say: Say): void {
       if (yaml !== '') say(yaml);
       refuse(problemsOf(result));
     });
+  addPoolCommands(config, say);
   withCluster(
     config
       .command('diff')
@@ -66,6 +69,43 @@ export function addConfigCommands(program: Command, say: Say): void {
       process.stderr.write(`mcm: ${error.message}\n`);
     }
   });
+}
+
+type AskFlags = ClusterFlags & { readonly output: OutputFormat };
+
+const asking = (command: Command): Command =>
+  withCluster(
+    command.addOption(
+      new Option('-o, --output <format>', 'how to print')
+        .choices(OUTPUT_FORMATS)
+        .default('text' satisfies OutputFormat),
+    ),
+  );
+
+function addPoolCommands(config: Command, say: Say): void {
+  asking(
+    config
+      .command('status')
+      .description('show how far the pools are; wide adds the nodes that are not at the target')
+      .argument('[pool]', 'only this one'),
+  ).action((text: string | undefined, flags: AskFlags) =>
+    inCluster(flags, 'config status', async (cluster) => {
+      const name = text === undefined ? undefined : poolNameOf(text);
+      for (const line of formatted(flags.output, await readPools(cluster, realClock.now(), name), statusLines))
+        say(line);
+    }),
+  );
+  asking(
+    config
+      .command('explain')
+      .description('say why a pool is where it is, node by node, and what would help')
+      .argument('<pool>', 'pool/NAME'),
+  ).action((text: string, flags: AskFlags) =>
+    inCluster(flags, 'config explain', async (cluster) => {
+      const [pool] = await readPools(cluster, realClock.now(), poolNameOf(text));
+      if (pool) for (const line of formatted(flags.output, pool, poolLines)) say(line);
+    }),
+  );
 }
 
 async function compare(paths: readonly string[], flags: DiffFlags): Promise<readonly string[]> {

@@ -64,26 +64,65 @@ export interface ResolvedRef {
 /** Name of the Node that a machine says it is; '' before it has one. */
 export const nodeNameOf = ({ metadata }: Machine): string => metadata.labels?.[Labels.Node] ?? '';
 
+/** Where a fleet's objects are looked up. Keys are `namespace/name`. */
+interface FleetSource {
+  machinesOfSet(uid: string): readonly Machine[];
+  machinesOfNode(nodeName: string): readonly Machine[];
+  setsOfDeployment(uid: string): readonly MachineSet[];
+  set(key: string): MachineSet | undefined;
+  deployment(key: string): MachineDeployment | undefined;
+}
+
 /** Looks into the caches; no look grows with other pools' machines. */
-export function machineFleet({ machines: all, sets, deployments }: MachineCaches): MachineFleet {
-  const ofSet = ({ metadata }: MachineSet) => all.store.byIndex(OWNER, metadata.uid);
+export const machineFleet = ({ machines: all, sets, deployments }: MachineCaches): MachineFleet =>
+  fleetOf({
+    machinesOfSet: (uid) => all.store.byIndex(OWNER, uid),
+    machinesOfNode: (nodeName) => all.store.byIndex(NODE, nodeName),
+    setsOfDeployment: (uid) => sets.store.byIndex(OWNER, uid),
+    set: (key) => sets.store.get(key),
+    deployment: (key) => deployments.store.get(key),
+  });
+
+/** The same of lists, for who looks once. */
+export function listedFleet(lists: {
+  readonly machines: readonly Machine[];
+  readonly sets: readonly MachineSet[];
+  readonly deployments: readonly MachineDeployment[];
+}): MachineFleet {
+  const keyed = <T extends KubeObject>(list: readonly T[]) =>
+    new Map(list.map((one) => [`${one.metadata.namespace}/${one.metadata.name}`, one]));
+  const machinesBy = Map.groupBy(lists.machines, (machine) => controllerOf(machine)?.uid ?? '');
+  const ofNodes = Map.groupBy(lists.machines, nodeNameOf);
+  const setsBy = Map.groupBy(lists.sets, (set) => controllerOf(set)?.uid ?? '');
+  const [sets, deployments] = [keyed(lists.sets), keyed(lists.deployments)];
+  return fleetOf({
+    machinesOfSet: (uid) => machinesBy.get(uid) ?? [],
+    machinesOfNode: (nodeName) => ofNodes.get(nodeName) ?? [],
+    setsOfDeployment: (uid) => setsBy.get(uid) ?? [],
+    set: (key) => sets.get(key),
+    deployment: (key) => deployments.get(key),
+  });
+}
+
+function fleetOf(source: FleetSource): MachineFleet {
+  const ofSet = ({ metadata }: MachineSet) => source.machinesOfSet(metadata.uid);
   return {
     resolve({ kind, namespace, name }) {
       const key = `${namespace}/${name}`;
       if (kind === 'MachineSet') {
-        const set = sets.store.get(key);
+        const set = source.set(key);
         return set && { sets: [set], machines: ofSet(set), replicas: set.spec.replicas ?? 0 };
       }
-      const deployment = deployments.store.get(key);
+      const deployment = source.deployment(key);
       if (!deployment) return undefined;
-      const own = sets.store.byIndex(OWNER, deployment.metadata.uid);
+      const own = source.setsOfDeployment(deployment.metadata.uid);
       return { deployment, sets: own, machines: own.flatMap(ofSet), replicas: deployment.spec.replicas ?? 0 };
     },
-    machinesOf: (nodeName) => all.store.byIndex(NODE, nodeName),
+    machinesOf: source.machinesOfNode,
     poolsOf(machine, pools) {
       const owner = controllerOf(machine);
       const namespace = machine.metadata.namespace ?? '';
-      const set = owner?.kind === 'MachineSet' ? sets.store.get(`${namespace}/${owner.name}`) : undefined;
+      const set = owner?.kind === 'MachineSet' ? source.set(`${namespace}/${owner.name}`) : undefined;
       if (!owner || set?.metadata.uid !== owner.uid) return [];
       const above = controllerOf(set);
       return pools.filter((pool) =>

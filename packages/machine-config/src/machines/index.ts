@@ -3,6 +3,7 @@ export {
   type ClaimsOf,
   claimsOf,
   createMachineCaches,
+  listedFleet,
   type MachineCaches,
   type MachineFleet,
   machineFleet,

@@ -13,21 +13,18 @@ import {
 } from '@mcm/kube';
 import { type ConfigContext, nowText } from '../caches.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
-import { PoolConditions } from '../constants/conditions.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
-import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool, MachineRef } from '../kinds/machine-config-pool.ts';
 import { claimsOf, type MachineCaches, type MachineFleet, machineFleet, nodeNameOf } from '../machines/fleet.ts';
-import { isSteady, memberCondition, memberStatus, membersOf, type PoolMembers } from '../machines/members.ts';
+import { membersOf } from '../machines/members.ts';
 import { deploymentWrites, judgeStrategy } from '../machines/replace.ts';
 import { inParallel } from '../parallel.ts';
 import { referencesOf } from '../server/machines.ts';
 import { type PlannedPool, planPools } from './arbiter.ts';
-import type { WantedCondition } from './conditions.ts';
-import { nodesOfPool } from './membership.ts';
 import { nodesNear } from './near.ts';
 import type { CandidateFilter, NodeWrite, PoolSnapshot } from './plan.ts';
 import { targetOf } from './predicates.ts';
+import { poolSnapshot } from './snapshot.ts';
 import { wantedTaints } from './taints.ts';
 import { poolsToWake } from './wakeups.ts';
 import { writePoolStatus } from './write-status.ts';
@@ -124,57 +121,25 @@ async function update(context: ConfigContext, options: UpdateControllerOptions, 
 }
 
 function snapshotOf(
-  context: ConfigContext,
-  { filters = [], haltAt, machines }: UpdateControllerOptions,
+  { caches, clock, log }: ConfigContext,
+  { filters, haltAt, machines }: UpdateControllerOptions,
   pool: MachineConfigPool,
 ): PoolSnapshot {
-  const { caches, clock, log } = context;
-  const pools = caches.pools.store.list();
-  const fleet = machines && machineFleet(machines);
-  const members = fleet && membersOf(pool, pools, fleet, (name) => caches.nodes.store.get(name));
-  const selected = referencesOf(pool).length > 0 ? [] : nodesNear(pool, caches.nodes.store);
-  const own = members ?? nodesOfPool(pool, selected, pools, fleet && claimsOf(fleet, pools));
-  for (const problem of own.problems) log.warn('node is left out', { pool: pool.metadata.name, reason: problem });
-  return {
-    ...{ pool, pools, nodes: own.nodes, claims: own.problems, now: nowText(clock) },
-    controllerConfig: caches.controllerConfigs.store.get(CONTROLLER_CONFIG_NAME),
-    machineConfig: (name) => caches.machineConfigs.store.get(name),
-    ...memberFacts(pool, members, (name) => caches.machineConfigs.store.get(name)),
-    filters: [...filters, ...(members ? [steadyOnly(members)] : [])],
-    ...(haltAt !== undefined && { haltAt }),
-  };
+  const snapshot = poolSnapshot(
+    pool,
+    {
+      pools: caches.pools.store.list(),
+      nodesNear: (one) => nodesNear(one, caches.nodes.store),
+      node: (name) => caches.nodes.store.get(name),
+      controllerConfig: caches.controllerConfigs.store.get(CONTROLLER_CONFIG_NAME),
+      machineConfig: (name) => caches.machineConfigs.store.get(name),
+      ...(machines && { fleet: machineFleet(machines) }),
+    },
+    { now: nowText(clock), ...(filters && { filters }), ...(haltAt !== undefined && { haltAt }) },
+  );
+  for (const reason of snapshot.claims ?? []) log.warn('node is left out', { pool: pool.metadata.name, reason });
+  return snapshot;
 }
-
-const NOT_FOLLOWED: WantedCondition = {
-  ...{ type: PoolConditions.MachineRefResolved, status: 'False', reason: 'NotFollowed' },
-  message: 'machines are not followed: start the controller with --machine-pools',
-};
-
-/** What the machines of a pool mean for its plan. */
-function memberFacts(
-  pool: MachineConfigPool,
-  members: PoolMembers | undefined,
-  machineConfig: (name: string) => MachineConfig | undefined,
-): Partial<PoolSnapshot> {
-  if (!members) return referencesOf(pool).length > 0 ? { unresolved: true, memberConditions: [NOT_FOLLOWED] } : {};
-  const { nodes: own, unresolved, reserved, replicas, frozen } = members;
-  const names = new Set(own.map(({ metadata }) => metadata.name));
-  const { replaces, condition } = judgeStrategy(pool, own, machineConfig);
-  return {
-    ...{ tellsNew: true, unresolved, reserved, replicas, replaces, members: memberStatus(members, names) },
-    memberConditions: [memberCondition(members), ...(condition ? [condition] : [])],
-    ...(frozen.length > 0 && { frozen: `MachineSet ${frozen.join(', ')} is frozen` }),
-  };
-}
-
-/** Nodes whose machine goes away, or is worked on by MCM, are left alone. */
-const steadyOnly =
-  ({ machineOf }: PoolMembers): CandidateFilter =>
-  (_pool, candidates) =>
-    candidates.flatMap((node) => {
-      const machine = machineOf.get(node.metadata.name);
-      return machine && isSteady(machine) ? [] : [{ node }];
-    });
 
 /** Hands the target over to MCM, where machines are replaced; last, since the status says what new ones boot with. */
 async function replaceMachines(

@@ -5,6 +5,7 @@ export { byZoneAndAge, type Candidates, candidatesOf, chooseNodes } from './cand
 export { conditionOf, isTrue, type WantedCondition, withCondition } from './conditions.ts';
 export { labelsOfBootPool, labelsOfSelector } from './custom-boot.ts';
 export { deferOperatorNode } from './defer.ts';
+export { explainPool, type NodeStanding, type PoolExplanation } from './explain.ts';
 export { MaxUnavailableError, maxUnavailableOf } from './max-unavailable.ts';
 export { MembershipError, nodesOfPool, poolsOfNode, primaryFirst } from './membership.ts';
 export {
@@ -32,6 +33,7 @@ export {
   notReadyReason,
   targetOf,
 } from './predicates.ts';
+export { type PoolSources, poolSnapshot, type SnapshotOptions } from './snapshot.ts';
 export { type MemberFacts, poolStatus } from './status.ts';
 export { wantedTaints } from './taints.ts';
 export { matters, poolsToWake } from './wakeups.ts';

@@ -1,0 +1,101 @@
+import { startControlPlane } from '@mcm/control-plane';
+import { createClient, handlerTransport, type KubeClient, nodes, VirtualClock } from '@mcm/kube';
+import { controllerConfigs, machineConfigCrds, machineConfigPools, NodeAnnotations } from '@mcm/machine-config';
+import { expect, test } from 'vitest';
+import type { Cluster } from '../cluster.ts';
+import { formatted } from '../output/format.ts';
+import { poolLines, poolNameOf, readPools, statusLines } from './pools.ts';
+
+const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain } = NodeAnnotations;
+const ROLE = 'node-role.kubernetes.io/worker';
+
+async function inCluster(work: (client: KubeClient, cluster: Cluster, now: Date) => Promise<void>): Promise<void> {
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ clock, crds: [...machineConfigCrds], controllers: false });
+  const client = createClient({ transport: handlerTransport((one) => plane.fetch(one)), userAgent: 'test', clock });
+  try {
+    await client.resource(controllerConfigs).create({ metadata: { name: 'machine-config-controller' }, spec: {} });
+    await client.resource(machineConfigPools).create({
+      metadata: { name: 'worker' },
+      spec: {
+        ...{ machineConfigSelector: { matchLabels: { a: 'b' } }, nodeSelector: { matchLabels: { [ROLE]: '' } } },
+        ...{ maxUnavailable: 2, configuration: { name: 'new' } },
+      },
+    });
+    await work(client, { client, target: client, namespace: 'default', close: async () => undefined }, clock.now());
+  } finally {
+    await plane.close();
+  }
+}
+
+const node = (client: KubeClient, name: string, annotations: Record<string, string>, spec: object = {}) =>
+  client.resource(nodes).create({ metadata: { name, labels: { [ROLE]: '' }, annotations }, spec });
+
+const at = (current: string, desired = current, state = 'Done') => ({
+  ...{ [CurrentConfig]: current, [DesiredConfig]: desired, [State]: state },
+});
+
+test('config explain says of every node whether it has the target, or why not, and whom the controller tells next', () =>
+  inCluster(async (client, cluster, now) => {
+    await node(client, 'a', at('new'));
+    await node(client, 'b', { ...at('old', 'new', 'Working'), [DesiredDrain]: 'drain-new' });
+    await node(client, 'c', at('old'));
+    await node(client, 'd', at('old'));
+    await node(client, 'e', at('old'), { unschedulable: false });
+    const [pool] = await readPools(cluster, now, 'worker');
+    expect(pool).toMatchObject({ nodes: 5, updated: 1, unavailable: 1, maxUnavailable: 2, next: ['c'] });
+    const why = Object.fromEntries((pool?.standing ?? []).map((one) => [one.name, one.why]));
+    const waits = 'waits for its turn: as many nodes are unavailable or failing as may be';
+    expect(why).toEqual({ a: '', b: 'is drained', c: 'is told the target next', d: waits, e: waits });
+    expect(pool && poolLines(pool)).toEqual([
+      ...['machineconfigpool worker', '  target  new (InPlace)'],
+      '  nodes   5: 1 updated, 1 unavailable, at most 2 may be',
+      ...['  next    tells c the target', '', 'Nodes that are not there:'],
+      ...['  - b: is drained', '  - c: is told the target next', `  - d: ${waits}`, `  - e: ${waits}`],
+    ]);
+  }));
+
+test('config explain names what holds a pool, and what would help', () =>
+  inCluster(async (client, cluster, now) => {
+    const patch = (spec: object) =>
+      client.resource(machineConfigPools).patch('worker', { type: 'merge', body: { spec } });
+    const explained = async () => (await readPools(cluster, now, 'worker'))[0];
+    await node(client, 'a', at('old'));
+    await node(client, 'b', { ...at('old', 'new', 'Degraded'), [Reason]: 'cannot write /etc/x' });
+    await patch({ paused: true });
+    const paused = await explained();
+    expect([paused?.next, paused?.blockers]).toEqual([[], ['the pool is paused']]);
+    expect(paused?.standing.map(({ why }) => why)).toEqual([
+      ...['is not told: the pool is paused', 'Degraded: cannot write /etc/x'],
+    ]);
+    expect(paused?.cures).toEqual([
+      `kubectl patch machineconfigpool worker --type merge -p '{"spec":{"paused":false}}'`,
+      'undo the change that made new, or mend node b: Degraded: cannot write /etc/x',
+    ]);
+    const machineRefs = [{ kind: 'MachineSet', namespace: 'default', name: 'x' }];
+    await patch({ paused: false, nodeSelector: null, machineRefs });
+    expect(await explained()).toMatchObject({
+      ...{ nodes: 0, next: [] },
+      blockers: ['MachineRefResolved: MachineSet default/x not found: create it, or take it out of machineRefs'],
+    });
+  }));
+
+test('config status has a line a pool; json and yaml have the model; what is no pool is told', () =>
+  inCluster(async (client, cluster, now) => {
+    await node(client, 'a', at('new'));
+    const pools = await readPools(cluster, now);
+    expect(formatted('text', pools, statusLines)).toEqual([
+      'POOL    TARGET  NODES  UPDATED  UNAVAILABLE  STATE',
+      'worker  new     1      1        0/2          updated',
+    ]);
+    await node(client, 'b', at('old'));
+    const [, line, of] = formatted('wide', await readPools(cluster, now), statusLines);
+    expect([line?.endsWith('updating'), of]).toEqual([true, '  b: is told the target next']);
+    expect(JSON.parse(formatted('json', pools, statusLines).join(''))).toEqual(pools);
+    expect(formatted('yaml', pools, statusLines)[0]).toContain('- name: worker\n  target: new\n');
+    await expect(readPools(cluster, now, 'infra')).rejects.toThrow('there is no pool infra; there are worker');
+    expect(['pool/a', 'mcp/a', 'machineconfigpools.machineconfiguration.openshift.io/a', 'a'].map(poolNameOf)).toEqual([
+      ...['a', 'a', 'a', 'a'],
+    ]);
+    expect(() => poolNameOf('machine/a')).toThrow('is no pool; write pool/NAME');
+  }));

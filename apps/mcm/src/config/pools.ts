@@ -1,0 +1,123 @@
+import { machineDeployments, machineSets, machines } from '@mcm/api';
+import { ignoreNotFound, isNotFound, nodes } from '@mcm/kube';
+import {
+  CONTROLLER_CONFIG_NAME,
+  controllerConfigs,
+  explainPool,
+  listedFleet,
+  type MachineConfigPool,
+  type MachineFleet,
+  machineConfigPools,
+  machineConfigs,
+  type PoolExplanation,
+  poolSnapshot,
+  referencesOf,
+} from '@mcm/machine-config';
+import type { Cluster } from '../cluster.ts';
+import { UserError } from '../errors.ts';
+
+/** The pool in `pool/NAME`, `machineconfigpool/NAME`, `mcp/NAME` or `NAME`. Throws `UserError` for another kind. */
+export function poolNameOf(text: string): string {
+  const [kind, name] = text.includes('/') ? text.split('/', 2) : ['pool', text];
+  const known = ['pool', 'pools', 'machineconfigpool', 'machineconfigpools', 'mcp'];
+  if (name && known.includes(kind?.toLowerCase().split('.')[0] ?? '')) return name;
+  throw new UserError(`"${text}" is no pool; write pool/NAME or NAME`);
+}
+
+/** A cluster without the kinds of machines has none. */
+async function readFleet({ client }: Cluster, pools: readonly MachineConfigPool[]): Promise<MachineFleet | undefined> {
+  if (!pools.some((pool) => referencesOf(pool).length > 0)) return undefined;
+  try {
+    const [all, sets, deployments] = await Promise.all([
+      client.resource(machines).list(),
+      client.resource(machineSets).list(),
+      client.resource(machineDeployments).list(),
+    ]);
+    return listedFleet({ machines: all.items, sets: sets.items, deployments: deployments.items });
+  } catch (error) {
+    if (isNotFound(error)) return listedFleet({ machines: [], sets: [], deployments: [] });
+    throw error;
+  }
+}
+
+/**
+ * Explains pools as the update controller decides about them.
+ * @param name only this pool
+ * @throws UserError if it is not there
+ */
+export async function readPools(cluster: Cluster, now: Date, name?: string): Promise<readonly PoolExplanation[]> {
+  const { client, target } = cluster;
+  const [{ items: pools }, { items: all }, { items: configs }, controllerConfig] = await Promise.all([
+    client.resource(machineConfigPools).list(),
+    target.resource(nodes).list(),
+    client.resource(machineConfigs).list(),
+    ignoreNotFound(client.resource(controllerConfigs).get(CONTROLLER_CONFIG_NAME)),
+  ]);
+  const asked = name === undefined ? pools : pools.filter(({ metadata }) => metadata.name === name);
+  if (asked.length === 0 && name !== undefined) {
+    const others = pools.map(({ metadata }) => metadata.name).join(', ');
+    throw new UserError(`there is no pool ${name}; ${others === '' ? 'there is none' : `there are ${others}`}`);
+  }
+  const fleet = await readFleet(cluster, pools);
+  const nodesByName = new Map(all.map((node) => [node.metadata.name, node]));
+  const configsByName = new Map(configs.map((config) => [config.metadata.name, config]));
+  const sources = {
+    ...{ pools, controllerConfig, nodesNear: () => all, ...(fleet && { fleet }) },
+    node: (key: string) => nodesByName.get(key),
+    machineConfig: (key: string) => configsByName.get(key),
+  };
+  const snapshotOf = (pool: MachineConfigPool) => poolSnapshot(pool, sources, { now: now.toISOString() });
+  return asked.map((pool) => explainPool(snapshotOf(pool), snapshotOf));
+}
+
+/** One line a pool; `wide` adds one for each node that is not at the target. */
+export function statusLines(pools: readonly PoolExplanation[], wide = false): string[] {
+  if (pools.length === 0) return ['there is no MachineConfigPool'];
+  const rows = [
+    ['POOL', 'TARGET', 'NODES', 'UPDATED', 'UNAVAILABLE', 'STATE'],
+    ...pools.map((pool) => [
+      ...[pool.name, pool.target || '-', String(pool.nodes), String(pool.updated)],
+      ...[`${pool.unavailable}/${pool.maxUnavailable ?? '?'}`, stateOf(pool)],
+    ]),
+  ];
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  if (!wide) return lines;
+  return lines.flatMap((line, index) => [line, ...(pools[index - 1] ? nodeLines(pools[index - 1]) : [])]);
+}
+
+const nodeLines = (pool: PoolExplanation | undefined): string[] =>
+  (pool?.standing ?? []).filter(({ why }) => why !== '').map(({ name, why }) => `  ${name}: ${why}`);
+
+function stateOf({ paused, blockers, nodes: count, updated, unavailable, target }: PoolExplanation): string {
+  const [blocker] = blockers;
+  if (target === '') return 'without a target';
+  if (updated === count && unavailable === 0)
+    return blocker === undefined || paused ? 'updated' : `updated; ${blocker}`;
+  return blocker ?? 'updating';
+}
+
+/** A pool's explanation for a person. */
+export function poolLines(pool: PoolExplanation): string[] {
+  const list = (title: string, items: readonly string[]): string[] =>
+    items.length === 0 ? [] : ['', title, ...items.map((item) => `  - ${item}`)];
+  const behind = pool.standing.filter(({ why }) => why !== '');
+  return [
+    `machineconfigpool ${pool.name}`,
+    `  target  ${pool.target || 'none yet'} (${pool.updateStrategy}${pool.paused ? ', paused' : ''})`,
+    ...(pool.completed !== pool.target && pool.completed !== '' ? [`  before  ${pool.completed}`] : []),
+    `  nodes   ${pool.nodes}: ${pool.updated} updated, ${pool.unavailable} unavailable, at most ${pool.maxUnavailable ?? '?'} may be`,
+    `  next    ${pool.next.length === 0 ? 'tells nobody' : `tells ${pool.next.join(', ')} the target`}`,
+    ...list(
+      'Nodes that are not there:',
+      behind.map(({ name, why }) => `${name}: ${why}`),
+    ),
+    ...list('Keeps it:', pool.blockers),
+    ...list('What would help:', pool.cures),
+  ];
+}

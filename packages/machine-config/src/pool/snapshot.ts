@@ -1,0 +1,80 @@
+import type { Node } from '@mcm/kube';
+import { PoolConditions } from '../constants/conditions.ts';
+import type { ControllerConfig } from '../kinds/controller-config.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { claimsOf, type MachineFleet } from '../machines/fleet.ts';
+import { isSteady, memberCondition, memberStatus, membersOf, type PoolMembers } from '../machines/members.ts';
+import { judgeStrategy } from '../machines/replace.ts';
+import { referencesOf } from '../server/machines.ts';
+import type { WantedCondition } from './conditions.ts';
+import { nodesOfPool } from './membership.ts';
+import type { CandidateFilter, PoolSnapshot } from './plan.ts';
+
+/** Where what a pool is planned from is looked up. */
+export interface PoolSources {
+  readonly pools: readonly MachineConfigPool[];
+  /** Nodes among which are all that a pool's selector selects. */
+  readonly nodesNear: (pool: MachineConfigPool) => readonly Node[];
+  readonly node: (name: string) => Node | undefined;
+  readonly controllerConfig: ControllerConfig | undefined;
+  readonly machineConfig: (name: string) => MachineConfig | undefined;
+  /** Absent: machines are not followed. */
+  readonly fleet?: MachineFleet;
+}
+
+/** What of a look does not come from objects. */
+export interface SnapshotOptions {
+  /** RFC 3339. */
+  readonly now: string;
+  readonly filters?: readonly CandidateFilter[];
+  readonly haltAt?: number;
+}
+
+/** Everything that `planPool` decides upon. Pure. */
+export function poolSnapshot(
+  pool: MachineConfigPool,
+  { pools, nodesNear, node, controllerConfig, machineConfig, fleet }: PoolSources,
+  { now, filters = [], haltAt }: SnapshotOptions,
+): PoolSnapshot {
+  const members = fleet && membersOf(pool, pools, fleet, node);
+  const selected = referencesOf(pool).length > 0 ? [] : nodesNear(pool);
+  const own = members ?? nodesOfPool(pool, selected, pools, fleet && claimsOf(fleet, pools));
+  return {
+    ...{ pool, pools, nodes: own.nodes, claims: own.problems, controllerConfig, machineConfig, now },
+    ...memberFacts(pool, members, machineConfig),
+    filters: [...filters, ...(members ? [steadyOnly(members)] : [])],
+    ...(haltAt !== undefined && { haltAt }),
+  };
+}
+
+const NOT_FOLLOWED: WantedCondition = {
+  ...{ type: PoolConditions.MachineRefResolved, status: 'False', reason: 'NotFollowed' },
+  message: 'machines are not followed: start the controller with --machine-pools',
+};
+
+/** What the machines of a pool mean for its plan. */
+function memberFacts(
+  pool: MachineConfigPool,
+  members: PoolMembers | undefined,
+  machineConfig: (name: string) => MachineConfig | undefined,
+): Partial<PoolSnapshot> {
+  if (!members) return referencesOf(pool).length > 0 ? { unresolved: true, memberConditions: [NOT_FOLLOWED] } : {};
+  const { nodes: own, unresolved, reserved, replicas, frozen } = members;
+  const names = new Set(own.map(({ metadata }) => metadata.name));
+  const { replaces, condition } = judgeStrategy(pool, own, machineConfig);
+  return {
+    ...{ tellsNew: true, unresolved, reserved, replicas, replaces, members: memberStatus(members, names) },
+    memberConditions: [memberCondition(members), ...(condition ? [condition] : [])],
+    ...(frozen.length > 0 && { frozen: `MachineSet ${frozen.join(', ')} is frozen` }),
+  };
+}
+
+/** Nodes whose machine goes away, or is worked on by MCM, are left alone. */
+const steadyOnly =
+  ({ machineOf }: PoolMembers): CandidateFilter =>
+  (_pool, candidates) =>
+    candidates.flatMap((node) => {
+      const machine = machineOf.get(node.metadata.name);
+      return machine && isSteady(machine) ? [] : [{ node }];
+    });
