@@ -323,6 +323,10 @@ describe('the scale of a custom kind', () => {
     [1.5, '.spec.n: Invalid value: 0: .spec.n accessor error: 1.5 is of the type float64, expected int64'],
     ['3', '.spec.n: Invalid value: 0: .spec.n accessor error: 3 is of the type string, expected int64'],
     [null, '.spec.n: Invalid value: 0: .spec.n accessor error: <nil> is of the type <nil>, expected int64'],
+    [
+      [1, { b: [] }],
+      '.spec.n: Invalid value: 0: .spec.n accessor error: [1 map[b:[]]] is of the type []interface {}, expected int64',
+    ],
   ])('refuses %j replicas', async (n, why) => {
     const { status, body } = await setup.client.send('POST', PATH, scaler({ n }));
     expect([status, body.message]).toEqual([422, `Scaler.s.dev "k" is invalid: ${why}`]);
@@ -336,6 +340,24 @@ describe('the scale of a custom kind', () => {
     expect(await write({ n: -1 })).toContain('.status.n: Invalid value: -1: should be a non-negative integer');
     expect(await write({ sel: 1 })).toContain('.status.sel accessor error: 1 is of the type int64, expected string');
     expect(await write({ n: 1, sel: 'a=b' })).toBeUndefined();
+  });
+
+  test('is judged after the fields and before lists and rules', async () => {
+    const rules = [{ rule: 'self.n > 0', message: 'few' }];
+    const list = { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } };
+    const properties = { n: { type: 'integer' }, e: { type: 'string', maxLength: 1 }, l: list };
+    const spec = { type: 'object', properties, 'x-kubernetes-validations': rules };
+    const { body: crd } = await setup.client.send('GET', `${CRDS}/scalers.s.dev`);
+    const [version] = (crd.spec as { versions: { schema: object }[] }).versions;
+    const versions = [{ ...version, schema: { openAPIV3Schema: { type: 'object', properties: { spec } } } }];
+    await must('PUT', `${CRDS}/scalers.s.dev`, { ...crd, spec: { ...(crd.spec as object), versions } });
+    const fieldsOf = async (given: object) => {
+      const { body } = await setup.client.send('POST', PATH, scaler(given));
+      return (body as unknown as { details: { causes: { field: string }[] } }).details.causes.map(({ field }) => field);
+    };
+    expect(await fieldsOf({ n: -1 })).toEqual(['.spec.n', 'spec']);
+    expect(await fieldsOf({ n: -1, l: ['a', 'a'] })).toEqual(['.spec.n', 'spec.l[1]', 'spec']);
+    expect(await fieldsOf({ n: -1, e: 'long' })).toEqual(['spec.e', '.spec.n', '<nil>']);
   });
 
   test('is not there without a number, until it is set', async () => {

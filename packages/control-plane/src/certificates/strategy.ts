@@ -149,6 +149,19 @@ function transitionCauses(object: ApiObject, old: ApiObject, { subresource }: St
   return [...removed, ...touched];
 }
 
+/** Who writes the status leaves approval as it is, as long as there are as many conditions of it (`preserveConditionInstances`). Mutates. */
+function keepApproval(object: ApiObject, old: ApiObject): void {
+  const conditions = look(object, 'status').conditions;
+  if (!Array.isArray(conditions)) return;
+  for (const type of ['Approved', 'Denied']) {
+    const before = withType(old, type);
+    const after = withType(object, type);
+    if (before.length !== after.length) continue;
+    for (const [at, condition] of after.entries())
+      conditions[conditions.indexOf(condition)] = structuredClone(before[at]);
+  }
+}
+
 /** Fills in the times of conditions that do not say them. */
 function stampConditions(object: ApiObject, old: ApiObject, now: Date): void {
   const time = `${now.toISOString().slice(0, 19)}Z`;
@@ -179,6 +192,7 @@ export const certificateRequestStrategy: Strategy = {
       if (certificate === undefined) delete status.certificate;
       else status.certificate = certificate;
     }
+    if (subresource === 'status') keepApproval(object, old);
     stampConditions(object, old, now);
   },
   validate: causesOf,

@@ -20,6 +20,9 @@ export function defaultCrd(crd: ApiObject): void {
   defaultServiceReference(conversion);
   if (spec.preserveUnknownFields === false) delete spec.preserveUnknownFields;
   for (const version of records(spec.versions)) defaultVersion(version);
+  for (const condition of records(record(crd.status).conditions)) {
+    for (const field of ['reason', 'message']) if (condition[field] === '') delete condition[field];
+  }
 }
 
 function defaultServiceReference(conversion: Record<string, unknown>): void {

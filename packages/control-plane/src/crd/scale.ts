@@ -1,5 +1,6 @@
 import type { KindDefinition } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
+import { goPlain } from '../patch/index.ts';
 import { invalidValue } from '../registry/errors.ts';
 import { isRecord, own } from '../schema/json.ts';
 import type { StatusCause } from '../status.ts';
@@ -39,7 +40,7 @@ function valueAt(object: ApiObject, path: string, type: 'int64' | 'string'): Fou
 }
 
 const complaint = (fields: readonly string[], value: unknown, expected: string): string =>
-  `.${fields.join('.')} accessor error: ${value === null ? '<nil>' : String(value)} is of the type ${value === null ? '<nil>' : goType(value)}, expected ${expected}`;
+  `.${fields.join('.')} accessor error: ${goPlain(value)} is of the type ${value === null ? '<nil>' : goType(value)}, expected ${expected}`;
 
 function replicasCauses(object: ApiObject, path: string): StatusCause[] {
   const { value = 0, problem } = valueAt(object, path, 'int64');

@@ -3,6 +3,7 @@ import type { KindDefinition } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
 import type { StoredRecord, StoreEvent } from '../store/store.ts';
 import type { Words } from '../store/word-index.ts';
+import { putStatus } from './create.ts';
 import { jsonEquals } from './object-text.ts';
 import type { Registry } from './registry.ts';
 
@@ -131,8 +132,8 @@ export class CrdLifecycle {
       const others = () => store.find(CRDS, BY_NAME, namesOf(record)).map((one) => this.#registry.parse(crdKind, one));
       const status = dying ? crd.status : crdStatus(crd, others(), this.#registry.now());
       const changed = !jsonEquals(status, crd.status);
+      if (changed) putStatus(this.#registry, crdKind, crd, status);
       crd.status = status;
-      if (changed) this.#registry.put(crdKind, crd);
       if (dying) this.#cleanUp(crd);
       else this.#serve(crd);
     }

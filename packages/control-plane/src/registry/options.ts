@@ -221,6 +221,19 @@ function givenToDelete(read: (field: string) => unknown, dryRun: readonly string
  * @throws StatusError 422 for wrong values.
  */
 export function parseDeleteOptions(query: URLSearchParams, body: Record<string, unknown> | undefined): DeleteOptions {
+  const { options, check } = readDeleteOptions(query, body);
+  check();
+  return options;
+}
+
+/**
+ * The same for who asks for the judgement later (an eviction, whose options are those of a delete at its end). @throws StatusError 400 for
+ * values of the wrong type; `check` throws the 422
+ */
+export function readDeleteOptions(
+  query: URLSearchParams,
+  body: Record<string, unknown> | undefined,
+): { readonly options: DeleteOptions; readonly check: () => void } {
   if (body !== undefined) checkDeleteTypes(body);
   const read = (field: string): unknown => {
     if (body !== undefined) return body[field] ?? undefined;
@@ -241,9 +254,8 @@ export function parseDeleteOptions(query: URLSearchParams, body: Record<string, 
     causes.push(unsupportedValue('propagationPolicy', policy, [...POLICIES, 'nil']));
   }
   causes.push(...dryRunCauses(dryRunValues));
-  if (causes.length > 0) throw invalidOptions('DeleteOptions', causes);
   const preconditions = body?.preconditions;
-  return {
+  const options: DeleteOptions = {
     dryRun: dryRunValues.length > 0,
     gracePeriodSeconds: typeof grace === 'number' ? grace : parseInteger((grace as string | undefined) ?? null),
     propagationPolicy:
@@ -252,6 +264,10 @@ export function parseDeleteOptions(query: URLSearchParams, body: Record<string, 
       typeof preconditions === 'object' && preconditions !== null ? (preconditions as { uid?: string }) : undefined,
     given: givenToDelete(read, dryRunValues),
   };
+  const check = (): void => {
+    if (causes.length > 0) throw invalidOptions('DeleteOptions', causes);
+  };
+  return { options, check };
 }
 
 const TYPES_OF_DELETE: readonly (readonly [field: string, type: string, is: (value: unknown) => boolean])[] = [
@@ -263,11 +279,14 @@ const TYPES_OF_DELETE: readonly (readonly [field: string, type: string, is: (val
 ];
 const PRECONDITIONS = ['uid', 'resourceVersion'];
 
-/** Types of the fields of a body, which are Go's before anything is made of them. @throws StatusError 400 */
-function checkDeleteTypes(body: Record<string, unknown>): void {
+/**
+ * Types of the fields of a body, which are Go's before anything is made of them. `within`: what stands before them where the options are part of
+ * another body, as `{ text: 'Eviction in …: ', path: 'deleteOptions.' }`. @throws StatusError 400
+ */
+export function checkDeleteTypes(body: Record<string, unknown>, within = { text: '', path: '' }): void {
   const refuse = (field: string, value: unknown, type: string): Error =>
     badRequest(
-      `json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field DeleteOptions.${field} of type ${type}`,
+      `${within.text}json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field DeleteOptions.${within.path}${field} of type ${type}`,
     );
   for (const [field, type, is] of TYPES_OF_DELETE) {
     const value = body[field] ?? undefined;

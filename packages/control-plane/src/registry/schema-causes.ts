@@ -31,11 +31,9 @@ export function schemaCauses(
   subresource: string,
 ): StatusCause[] {
   if (!served.kind.custom || served.schema === undefined) return [];
-  const ofSchema = causesOfSchema(served, object, old, meta);
-  return [
-    ...(subresource === 'status' ? ofSchema.map(belowStatus) : ofSchema),
-    ...scaleCauses(served.kind.subresources?.scale, object, subresource),
-  ];
+  const scale = scaleCauses(served.kind.subresources?.scale, object, subresource);
+  const ofSchema = causesOfSchema(served, object, old, meta, scale);
+  return subresource === 'status' ? ofSchema.map(belowStatus) : ofSchema;
 }
 
 /** The status is judged by a schema of its own, which knows of no field above it. */
@@ -51,9 +49,10 @@ function causesOfSchema(
   object: ApiObject,
   old: ApiObject | undefined,
   meta: readonly StatusCause[],
+  scale: readonly StatusCause[],
 ): StatusCause[] {
   if (served.schema === undefined) return [];
   const blocked = served.hasRules && meta.some(({ reason = '' }) => BLOCKING.has(reason));
-  if (!blocked) return served.schema.validate(object, old);
-  return [...(served.plainSchema?.validate(object, old) ?? []), NOT_CHECKED];
+  if (!blocked) return served.schema.validate(object, old, scale);
+  return [...(served.plainSchema?.validate(object, old, scale) ?? []), NOT_CHECKED];
 }

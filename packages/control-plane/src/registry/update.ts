@@ -234,7 +234,7 @@ type Kept = (typeof CLIENTS_FIELDS)[number];
 /** What a status write leaves alone in the metadata of other kinds (`ResetObjectMetaForStatus`, and some by themselves). */
 const FIELDS_STAY: ReadonlyMap<string, readonly Kept[]> = new Map<string, readonly Kept[]>([
   ['admissionregistration.k8s.io/validatingadmissionpolicies', CLIENTS_FIELDS],
-  ['apiextensions.k8s.io/customresourcedefinitions', CLIENTS_FIELDS],
+  ['apiregistration.k8s.io/apiservices', ['labels', 'annotations', 'finalizers', 'ownerReferences']],
   ['storage.k8s.io/volumeattachments', CLIENTS_FIELDS],
   ['apps/deployments', ['labels']],
   ['/pods', ['ownerReferences', 'deletionTimestamp']],

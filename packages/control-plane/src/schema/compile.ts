@@ -20,8 +20,11 @@ export interface CompiledSchema {
   unknownFields(object: ApiObject): string[];
   /** Structural defaults; a null where the schema is not nullable takes the default or is dropped. Mutates. */
   setDefaults(object: ApiObject): void;
-  /** Types, formats, limits, required fields, enums, list keys, then CEL rules (transition rules with `old`). */
-  validate(object: ApiObject, old?: ApiObject): StatusCause[];
+  /**
+   * Types, formats, limits, required fields, enums, then what the `scale` gave, list keys, CEL rules (transition rules with `old`): the
+   * order of kube-apiserver's causes.
+   */
+  validate(object: ApiObject, old?: ApiObject, scale?: readonly StatusCause[]): StatusCause[];
 }
 
 const BLOCKING = new Set([
@@ -51,8 +54,8 @@ export function compileSchema(schema: JsonSchema, options: { celRules?: boolean 
       setDefaults(object, node);
       dropNulls(object, node);
     },
-    validate: (object, old) => {
-      const causes = validateValue(object, node, '', old);
+    validate: (object, old, scale = []) => {
+      const causes = [...validateValue(object, node, '', old), ...scale];
       const lists = validateLists(object, node, '', []);
       // A list that was already broken may be stored again (ratcheting of kube-apiserver).
       if (lists.length > 0 && (old === undefined || validateLists(old, node, '', []).length === 0))

@@ -122,6 +122,85 @@ describe('pods', () => {
   });
 });
 
+describe('tokens', () => {
+  const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
+  const DRIVERS = '/apis/storage.k8s.io/v1/csidrivers';
+  /** A pod of the node, by its uid. */
+  const run = async (name: string, volumes: object[] = [], nodeName = 'n-1'): Promise<string> => {
+    const containers = [{ name: 'c', image: 'i' }];
+    const spec = { nodeName, serviceAccountName: 'bot', automountServiceAccountToken: false, containers, volumes };
+    const { body } = await call('POST', PODS, { body: { metadata: { name }, spec } });
+    return String(body.metadata?.uid);
+  };
+  const ask = async (name: string, uid: string, audiences?: string[], more: object = {}) => {
+    const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name, uid, ...more };
+    const spec = { boundObjectRef, ...(audiences === undefined ? {} : { audiences }) };
+    const { status, body } = await asNode('POST', `${ACCOUNTS}/bot/token`, { spec });
+    return status === 201 ? undefined : String(body.message).replace('serviceaccounts "bot" is forbidden: ', '');
+  };
+  const projected = (audience?: string) => ({
+    name: 'v',
+    projected: { sources: [{ serviceAccountToken: { path: 't', ...(audience === undefined ? {} : { audience }) } }] },
+  });
+
+  beforeEach(async () => {
+    await call('POST', ACCOUNTS, { body: { metadata: { name: 'bot' } } });
+  });
+
+  test('are asked for by a node for pods of its own', async () => {
+    const mine = await run('mine', [projected()]);
+    const other = await run('other', [projected()], 'n-2');
+    expect(await ask('mine', mine)).toBeUndefined();
+    expect(await ask('mine', mine, [], { kind: 'Secret' })).toBe('node requested token not bound to a pod');
+    expect(await ask('mine', mine, [], { apiVersion: 'v2' })).toBe('node requested token not bound to a pod');
+    expect(await ask('', mine)).toBe('node requested token not bound to a pod');
+    expect(await ask('mine', '')).toBe('node requested token with a pod binding without a uid');
+    expect(await ask('mine', 'x')).toContain('(x) does not match the UID in record');
+    expect(await ask('other', other)).toBe('node requested token bound to a pod scheduled on a different node');
+    expect(await ask('none', 'x')).toBe('pod "none" not found');
+  });
+
+  test('are for the audiences of its volumes, of their drivers, and of what RBAC lets it ask for', async () => {
+    await call('POST', DRIVERS, { body: { metadata: { name: 'd' }, spec: { tokenRequests: [{ audience: 'csi' }] } } });
+    const claim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+    const volume = {
+      csi: { driver: 'd', volumeHandle: 'h' },
+      accessModes: ['ReadWriteOnce'],
+      capacity: { storage: '1' },
+    };
+    await call('POST', '/api/v1/persistentvolumes', { body: { metadata: { name: 'pv' }, spec: volume } });
+    for (const name of ['c', 'e-v']) {
+      const body = { metadata: { name }, spec: { ...claim, volumeName: 'pv' } };
+      await call('POST', '/api/v1/namespaces/default/persistentvolumeclaims', { body });
+    }
+    const plain = await run('plain', [projected('a')]);
+    expect(await ask('plain', plain, ['a'])).toBeUndefined();
+    expect(await ask('plain', plain, ['a', 'b'])).toBe('node may only request 0 or 1 audiences');
+    const unnamed =
+      'audience "b" not found in pod spec volume, system:node:n-1 is not authorized to request tokens for this audience';
+    expect(await ask('plain', plain, ['b'])).toBe(unnamed);
+    const mounts = {
+      i: { csi: { driver: 'd' } },
+      p: { persistentVolumeClaim: { claimName: 'c' } },
+      e: { ephemeral: { volumeClaimTemplate: { spec: claim } } },
+    };
+    for (const [name, mount] of Object.entries(mounts)) {
+      expect(await ask(name, await run(name, [{ name: 'v', ...mount }]), ['csi']), name).toBeUndefined();
+    }
+    const lost = await run('lost', [{ name: 'v', persistentVolumeClaim: { claimName: 'gone' } }]);
+    expect(await ask('lost', lost, ['csi'])).toBe(
+      'error validating audience "csi": persistentvolumeclaim "gone" not found',
+    );
+    const rules = [{ apiGroups: [''], resources: ['b'], verbs: ['request-serviceaccounts-token-audience'] }];
+    const rbac = '/apis/rbac.authorization.k8s.io/v1';
+    await call('POST', `${rbac}/clusterroles`, { body: { metadata: { name: 'r' }, rules } });
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'r' };
+    const subjects = [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'system:node:n-1' }];
+    await call('POST', `${rbac}/clusterrolebindings`, { body: { metadata: { name: 'r' }, roleRef, subjects } });
+    expect(await ask('plain', plain, ['b'])).toBeUndefined();
+  });
+});
+
 test('its lease is its own', async () => {
   await call('POST', '/api/v1/namespaces', { body: { metadata: { name: 'kube-node-lease' } } });
   const lease = (namespace: string, name: string) =>

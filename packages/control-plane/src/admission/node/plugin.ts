@@ -6,6 +6,7 @@ import { forbidden } from '../../registry/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { forbiddenLabels } from './labels.ts';
 import { checkPod, type Refuse } from './pods.ts';
+import { checkToken } from './tokens.ts';
 
 const USER = 'system:node:';
 const GROUP = 'system:nodes';
@@ -68,6 +69,9 @@ function check(registry: Registry, node: string, attributes: AdmissionAttributes
       break;
     case '/nodes':
       checkNode(node, attributes, refuse);
+      break;
+    case '/serviceaccounts':
+      checkToken(registry, node, attributes, refuse);
       break;
     case '/persistentvolumeclaims':
       checkClaim(node, attributes, refuse);

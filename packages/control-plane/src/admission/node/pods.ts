@@ -13,10 +13,10 @@ export type Refuse = (why: string) => never;
 
 const nodeOf = (pod: ApiObject | undefined): string => text(look(pod, 'spec'), 'nodeName');
 
-/** The stored object. @throws StatusError 404 */
-export function stored({ store }: Registry, plural: 'pods' | 'nodes', namespace: string, name: string): ApiObject {
-  const record = store.get(`/${plural}`, namespace, name);
-  if (record === undefined) throw notFound({ group: '', plural }, name);
+/** The stored object. @throws StatusError 404 that names the kind in the singular, as listers of client-go do */
+export function stored({ store }: Registry, kind: 'pod' | 'node', namespace: string, name: string): ApiObject {
+  const record = store.get(`/${kind}s`, namespace, name);
+  if (record === undefined) throw notFound({ group: '', plural: kind }, name);
   return JSON.parse(record.json) as ApiObject;
 }
 
@@ -32,7 +32,7 @@ function checkOwner(registry: Registry, node: string, owners: readonly OwnerRefe
   if (owner.blockOwnerDeletion === true) {
     refuse(`node "${node}" must not set blockOwnerDeletion on an owner reference`);
   }
-  const { uid } = stored(registry, 'nodes', '', node).metadata;
+  const { uid } = stored(registry, 'node', '', node).metadata;
   if (owner.uid !== uid) refuse(`node ${node} UID mismatch: expected ${owner.uid} got ${uid}`);
 }
 
@@ -74,7 +74,7 @@ function checkOwnership(registry: Registry, node: string, attributes: AdmissionA
   if (!isEviction && operation !== 'DELETE') {
     refuse(`unexpected operation "${operation}", node "${node}" can only create and delete mirror pods`);
   }
-  if (nodeOf(stored(registry, 'pods', namespace, name)) === node) return;
+  if (nodeOf(stored(registry, 'pod', namespace, name)) === node) return;
   const whose = isEviction ? `node ${node} can only evict` : `node "${node}" can only delete`;
   refuse(`${whose} pods with spec.nodeName set to itself`);
 }

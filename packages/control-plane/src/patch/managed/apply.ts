@@ -62,6 +62,13 @@ function relevant(applied: ApiObject, scope: Scope): ApiObject {
   return copy;
 }
 
+/** What a new object is made of: also of a spec that has no owners, as that of a CertificateSigningRequest. */
+const made = ({ applied, subresource }: ApplyInput, { ignored, ...scope }: Scope): ApiObject =>
+  relevant(applied, { ...scope, ignored: subresource === '' ? without(ignored, 'spec') : ignored });
+
+const without = (fields: ReadonlySet<string>, field: string): ReadonlySet<string> =>
+  new Set([...fields].filter((one) => one !== field));
+
 /** Who owns what before this apply. An object that nobody has been recorded for belongs to `before-first-apply`. */
 function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope): Ownership[] {
   const { live, kind } = input;
@@ -138,7 +145,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
 
   const { managedFields: _entries, ...metadata } = base.metadata;
   const current: ApiObject = { ...base, metadata };
-  let result = mergeValues(current, applied, node, true) as ApiObject;
+  let result = mergeValues(current, live === undefined ? made(input, scope) : applied, node, true) as ApiObject;
   if (previous !== undefined) {
     const owned = others.reduce((all, owner) => union(all, owner.set), claimed);
     result = pruneDropped(result, previous.set, owned, node, true) as ApiObject;

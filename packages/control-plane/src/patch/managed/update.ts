@@ -28,6 +28,7 @@ const ALL_META: ReadonlySet<string> = new Set(['spec', 'metadata']);
 const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
   ...[
     'admissionregistration.k8s.io/validatingadmissionpolicies',
+    'apiregistration.k8s.io/apiservices',
     'flowcontrol.apiserver.k8s.io/flowschemas',
     'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations',
     'networking.k8s.io/servicecidrs',
@@ -38,14 +39,21 @@ const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
   ['certificates.k8s.io/certificatesigningrequests', { ignored: SPEC, ignoredStatus: new Set(['conditions']) }],
 ]);
 
+/** What writers of the main resource get no ownership of, where it is not just the status. */
+const MAIN_RESETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  // A request stays as it is created, so of all of it only metadata has owners: one without labels has none, ever.
+  ['certificates.k8s.io/certificatesigningrequests', new Set(['spec', 'status'])],
+]);
+
 /** The fields that an endpoint does not write, so that a write there gives nobody ownership of them. */
 export function scopeOf(kind: KindDefinition, subresource: string): Scope {
-  if (subresource === 'status') {
-    if (kind.custom) return { ignored: ALL_META };
-    return STATUS_RESETS.get(`${kind.group}/${kind.plural}`) ?? { ignored: SPEC };
-  }
+  const id = `${kind.group}/${kind.plural}`;
+  if (subresource === 'status')
+    return kind.custom ? { ignored: ALL_META } : (STATUS_RESETS.get(id) ?? { ignored: SPEC });
   if (subresource === 'approval') return { ignored: SPEC, ignoredStatus: new Set(['certificate']) };
-  return { ignored: subresource === '' && kind.subresources?.status === true ? STATUS : NOTHING };
+  if (subresource === 'finalize') return { ignored: STATUS };
+  if (subresource !== '') return { ignored: NOTHING };
+  return { ignored: MAIN_RESETS.get(id) ?? (kind.subresources?.status === true ? STATUS : NOTHING) };
 }
 
 /**

@@ -1,15 +1,16 @@
 import type { ApiObject, ObjectMeta } from '../../object.ts';
+import { goPlain } from '../../patch/index.ts';
 import { StatusError } from '../../status.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import type { Words } from '../../store/word-index.ts';
 import { CARRIED_EVICTION, carried } from '../carried.ts';
 import { matchNamespace, putStatus, track } from '../create.ts';
 import { checkPreconditions, deleteObject } from '../delete.ts';
-import { badRequest, forbidden, internal, methodNotAllowed, notFound } from '../errors.ts';
+import { badRequest, forbidden, internal, invalid, invalidValue, methodNotAllowed, notFound } from '../errors.ts';
 import type { ServedKind } from '../kind-registry.ts';
 import { type LabelSelector, type SelectorObject, selectorOf } from '../label-selector.ts';
-import { formatTime } from '../object-text.ts';
-import { type DeleteOptions, parseDeleteOptions } from '../options.ts';
+import { formatTime, jsonEquals } from '../object-text.ts';
+import { checkDeleteTypes, type DeleteOptions, readDeleteOptions, type WriteOptions } from '../options.ts';
 import type { Registry } from '../registry.ts';
 import { wordsOfLabels, wordsOfSelector } from '../selector-words.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
@@ -78,6 +79,7 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   const writing = request.options('CreateOptions');
   const eviction = (await request.readBody('Eviction')).plain as Eviction;
   checkType(eviction);
+  checkDeleteTypes(eviction.deleteOptions ?? {}, IN_EVICTION);
   const object: ApiObject = {
     ...eviction,
     apiVersion: 'policy/v1',
@@ -98,7 +100,8 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   if (admitted.metadata.name !== target.name) {
     throw badRequest('name in URL does not match name in Eviction object');
   }
-  const asked = parseDeleteOptions(new URLSearchParams(), admitted.deleteOptions ?? {});
+  checkOptions(admitted, target.name, writing);
+  const { options: asked, check } = readDeleteOptions(new URLSearchParams(), admitted.deleteOptions ?? {});
   const options: DeleteOptions = { ...asked, dryRun: writing.dryRun || asked.dryRun };
   await registry.admission.validate({ ...attributes, object: admitted });
 
@@ -109,10 +112,27 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
     checkPreconditions(target.served.kind, pod, options);
     markDisrupted(registry, target.served, pod);
   }
+  // What is wrong with the options is told by the delete: budget and pod have been written to.
+  check();
   // The mark is a write of its own: what the preconditions hold for is checked already.
   const unconditional = { ...options, preconditions: undefined };
   await deleteObject(registry, call, { ...target, subresource: '' }, options.dryRun ? options : unconditional, true);
   return { status: 201, body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 } };
+}
+
+const IN_EVICTION = { text: 'Eviction in version "v1" cannot be handled as a Eviction: ', path: 'deleteOptions.' };
+const UNSAFE = 'ignoreStoreReadErrorWithClusterBreakingPotential';
+
+/** What an eviction looks at itself before anything is written. @throws StatusError 422 or 500 */
+function checkOptions({ deleteOptions = {} }: Eviction, name: string, { given }: WriteOptions): void {
+  if (deleteOptions[UNSAFE] === true) {
+    const why = 'can not be set for pod eviction, try after removing the option';
+    throw invalid({ group: 'policy', kind: 'Eviction' }, name, [invalidValue(`deleteOptions.${UNSAFE}`, true, why)]);
+  }
+  const [own, asked] = [deleteOptions.dryRun ?? [], given?.dryRun ?? []] as string[][];
+  if (own === undefined || asked === undefined || own.length === 0 || asked.length === 0) return;
+  if (jsonEquals(own, asked)) return;
+  throw internal(`Non-matching dry-run options in request and content: ${goPlain(asked)} and ${goPlain(own)}`);
 }
 
 function checkType({ apiVersion = 'policy/v1', kind = 'Eviction' }: Eviction): void {

@@ -143,6 +143,48 @@ test('a binding leaves its fields to nobody; an eviction writes the budget as th
   expect(await managers(`${budgets}/b`)).toContainEqual(['kube-apiserver', 'status']);
 });
 
+describe('options of an eviction', () => {
+  const evict = async (deleteOptions: object, query = '') => {
+    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'none' }, deleteOptions };
+    const { status, body } = await send('POST', `${PODS}/none/eviction${query}`, eviction);
+    return [status, body.message];
+  };
+  const mark = async () =>
+    ((await send('GET', `${PODS}/none`)).body.status as { conditions?: { type: string }[] }).conditions?.map(
+      ({ type }) => type,
+    );
+
+  test('that a delete refuses are refused when the pod is marked', async () => {
+    expect(await evict({ propagationPolicy: 'Nope' })).toEqual([
+      422,
+      'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "Nope": supported values: "Foreground", "Background", "Orphan", "nil"',
+    ]);
+    expect(await mark()).toEqual(['DisruptionTarget']);
+  });
+
+  test.each([
+    [{ dryRun: ['x'] }, '', 422, 'DeleteOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["x"]'],
+    [
+      { gracePeriodSeconds: 'x' },
+      '',
+      400,
+      'Eviction in version "v1" cannot be handled as a Eviction: json: cannot unmarshal string into Go struct field DeleteOptions.deleteOptions.gracePeriodSeconds of type int64',
+    ],
+    [
+      { ignoreStoreReadErrorWithClusterBreakingPotential: true },
+      '',
+      422,
+      'Eviction.policy "none" is invalid: deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: can not be set for pod eviction',
+    ],
+    [{ dryRun: ['x'] }, '?dryRun=All', 500, 'Non-matching dry-run options in request and content: [All] and [x]'],
+  ])('%j%s leave the pod alone', async (options, query, code, why) => {
+    const [status, message] = await evict(options, query);
+    expect(status).toBe(code);
+    expect(message).toContain(why);
+    expect(await mark()).toBeUndefined();
+  });
+});
+
 test('leases take finalizers without a domain, config maps do not', async () => {
   const metadata = { name: 'f', finalizers: ['plain'] };
   expect((await send('POST', LEASES, { metadata })).status).toBe(201);

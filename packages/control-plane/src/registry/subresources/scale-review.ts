@@ -49,10 +49,11 @@ function managedBy(
   }
   const written: ApiObject = { ...object, metadata: { ...object.metadata, managedFields: before } };
   track(registry, CARRIED_SCALE, old, written, options, 'scale');
-  const known = new Set(before.map((entry) => JSON.stringify(entry)));
-  return (written.metadata.managedFields ?? []).map((entry) =>
-    known.has(JSON.stringify(entry)) ? entry : { ...entry, time },
-  );
+  const after = written.metadata.managedFields ?? [];
+  if (after === before) return before;
+  const isWriter = ({ manager, operation, subresource }: ManagedFieldsEntry): boolean =>
+    manager === options.fieldManager && operation === 'Update' && subresource === 'scale';
+  return after.map((entry) => (isWriter(entry) ? { ...entry, time } : entry));
 }
 
 /**

@@ -1,0 +1,103 @@
+import { isPlain, items, look, type Plain, strings, text } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+import type { AdmissionAttributes } from '../../registry/admission.ts';
+import { notFound } from '../../registry/errors.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { type Refuse, stored } from './pods.ts';
+
+const VERB = 'request-serviceaccounts-token-audience';
+
+/** A stored object by the singular of its resource. @throws StatusError 404 */
+function find({ store }: Registry, group: string, singular: string, namespace: string, name: string): ApiObject {
+  const record = store.get(`${group}/${singular}s`, namespace, name);
+  if (record === undefined) throw notFound({ group, plural: singular }, name);
+  return JSON.parse(record.json) as ApiObject;
+}
+
+/** The CSI driver of a claim's volume; '': it has none, or another plugin's. @throws StatusError 404 */
+function driverOfClaim(registry: Registry, namespace: string, claim: string): string {
+  const { spec } = find(registry, '', 'persistentvolumeclaim', namespace, claim);
+  const volume = find(registry, '', 'persistentvolume', '', text((spec ?? {}) as Plain, 'volumeName'));
+  return text(look(look(volume, 'spec'), 'csi'), 'driver');
+}
+
+/** The CSI driver that mounts a volume of the pod; ''. Volumes of plugins that have moved to CSI are not translated. */
+function driverOf(registry: Registry, pod: ApiObject, volume: Plain): string {
+  const { name = '', namespace = '' } = pod.metadata;
+  if (isPlain(look(volume, 'ephemeral').volumeClaimTemplate)) {
+    return driverOfClaim(registry, namespace, `${name}-${text(volume, 'name')}`);
+  }
+  if (isPlain(volume.persistentVolumeClaim)) {
+    return driverOfClaim(registry, namespace, text(volume.persistentVolumeClaim, 'claimName'));
+  }
+  return text(look(volume, 'csi'), 'driver');
+}
+
+/** Whether the pod says that it wants tokens for this audience, itself or by the driver of a volume. */
+function wants(
+  registry: Registry,
+  pod: ApiObject,
+  audience: string,
+): { readonly found: boolean; readonly why: string } {
+  const problems: string[] = [];
+  for (const volume of items(look(pod, 'spec'), 'volumes')) {
+    const sources = items(look(volume, 'projected'), 'sources');
+    const asks = (source: Plain): boolean =>
+      isPlain(source.serviceAccountToken) && text(source.serviceAccountToken, 'audience') === audience;
+    if (sources.some(asks)) return { found: true, why: '' };
+    try {
+      const name = driverOf(registry, pod, volume);
+      if (name === '') continue;
+      const driver = find(registry, 'storage.k8s.io', 'csidriver', '', name);
+      const requests = items(look(driver, 'spec'), 'tokenRequests');
+      if (requests.some((request) => text(request, 'audience') === audience)) return { found: true, why: '' };
+    } catch (error) {
+      problems.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  const [first = '', ...more] = [...new Set(problems)];
+  return { found: false, why: more.length === 0 ? first : `[${[first, ...more].join(', ')}]` };
+}
+
+/** Who may ask for tokens of an audience that no volume of the pod names: those whom RBAC lets. */
+function checkAudience(registry: Registry, pod: ApiObject, attributes: AdmissionAttributes, refuse: Refuse): void {
+  const { user, namespace, name } = attributes;
+  const audiences = strings(look(attributes.object, 'spec'), 'audiences');
+  if (audiences.length > 1) refuse('node may only request 0 or 1 audiences');
+  const [audience = ''] = audiences;
+  const { found, why } = wants(registry, pod, audience);
+  if (found) return;
+  const shown = JSON.stringify(audience);
+  if (why !== '') refuse(`error validating audience ${shown}: ${why}`);
+  const access = { user, verb: VERB, path: '', group: '', version: 'v1', subresource: '', namespace, name };
+  if (registry.authorize?.({ ...access, resource: audience }).allowed === true) return;
+  refuse(
+    `audience ${shown} not found in pod spec volume, ${user.name} is not authorized to request tokens for this audience`,
+  );
+}
+
+/**
+ * A node asks for tokens that are bound to a pod of its own, and for audiences that the pod names.
+ * @throws StatusError 403, or 404 for a pod that is not there
+ */
+export function checkToken(registry: Registry, node: string, attributes: AdmissionAttributes, refuse: Refuse): void {
+  const { operation, subresource, namespace, object } = attributes;
+  if (operation !== 'CREATE' || subresource !== 'token') return;
+  const bound = look(look(object, 'spec'), 'boundObjectRef');
+  const name = text(bound, 'name');
+  if (text(bound, 'apiVersion') !== 'v1' || text(bound, 'kind') !== 'Pod' || name === '') {
+    refuse('node requested token not bound to a pod');
+  }
+  const uid = text(bound, 'uid');
+  if (uid === '') refuse('node requested token with a pod binding without a uid');
+  const pod = stored(registry, 'pod', namespace, name);
+  if (uid !== pod.metadata.uid) {
+    refuse(
+      `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`,
+    );
+  }
+  if (text(look(pod, 'spec'), 'nodeName') !== node) {
+    refuse('node requested token bound to a pod scheduled on a different node');
+  }
+  checkAudience(registry, pod, attributes, refuse);
+}
