@@ -69,6 +69,19 @@ export function hostnameOf(service: ApiObject, pod: ApiObject): string | undefin
   return hostname !== '' && text(spec, 'subdomain') === service.metadata.name ? hostname : undefined;
 }
 
+/** Distributions of traffic for which endpoints say whom they are near to. */
+const NEAR = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode']);
+
+/** For whom a ready endpoint is, by its service's distribution of traffic: its zone, and with PreferSameNode its node too. */
+function hintsOf(service: ApiObject, zone: string | undefined, nodeName: string): Plain | undefined {
+  const distribution = text(look(service, 'spec'), 'trafficDistribution');
+  if (!NEAR.has(distribution)) return undefined;
+  const forZones = zone === undefined ? {} : { forZones: [{ name: zone }] };
+  const forNodes = nodeName !== '' && distribution === 'PreferSameNode' ? { forNodes: [{ name: nodeName }] } : {};
+  const hints = { ...forZones, ...forNodes };
+  return Object.keys(hints).length === 0 ? undefined : hints;
+}
+
 /** One endpoint of a slice. */
 export function endpointOf(service: ApiObject, pod: ApiObject, family: string, node: ApiObject | undefined): Plain {
   const terminating = isDying(pod);
@@ -77,6 +90,7 @@ export function endpointOf(service: ApiObject, pod: ApiObject, family: string, n
   const hostname = hostnameOf(service, pod);
   const nodeName = nodeNameOf(pod);
   const zone = node?.metadata.labels?.['topology.kubernetes.io/zone'];
+  const hints = ready ? hintsOf(service, zone, nodeName) : undefined;
   return {
     addresses: addressesOf(pod)
       .filter((address) => isOfFamily(address, family))
@@ -86,5 +100,6 @@ export function endpointOf(service: ApiObject, pod: ApiObject, family: string, n
     targetRef: targetRefOf(pod),
     ...(nodeName === '' ? {} : { nodeName }),
     ...(zone === undefined ? {} : { zone }),
+    ...(hints === undefined ? {} : { hints }),
   };
 }

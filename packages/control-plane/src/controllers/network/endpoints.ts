@@ -4,7 +4,7 @@ import { jsonEquals } from '../../registry/object-text.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
-import { isDying, isReady, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
+import { isDying, isReady, labelPatch, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 import { ENDPOINTS, PODS, SERVICES } from '../runtime/resources.ts';
 import {
   addressesOf,
@@ -121,6 +121,8 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const pods = informer(PODS);
   const podsIn = pods.index((pod) => [namespaceOf(pod)]);
   const times = new TriggerTimes();
+  /** Those that were written meanwhile: their next change brings them back. */
+  const refused = new Set<string>();
 
   const work = queue(async (key) => {
     const { namespace, name } = splitKey(key);
@@ -158,14 +160,20 @@ function setup({ api, informer, queue }: ControllerContext): void {
     if (isSame && isMarked) return;
     const { uid, resourceVersion } = known.metadata;
     const patch = {
-      metadata: { uid, resourceVersion, labels, annotations },
+      metadata: { uid, resourceVersion, labels: labelPatch(known.metadata.labels, labels), annotations },
       subsets: subsets.length === 0 ? null : subsets,
     };
-    await allowing(api.patch(ENDPOINTS, { namespace, name }, patch), 404, 409);
+    const done = await allowing(api.patch(ENDPOINTS, { namespace, name }, patch), 404, 409);
+    if (done === undefined) refused.add(key);
   });
 
   followPods({ services, pods, add: (service) => work.add(keyOf(service)) });
-  endpoints.onChange(({ object }) => work.add(keyOf(object)));
+  // What somebody else writes into endpoints stays until their service or its pods change; those that nobody has any more go.
+  endpoints.onChange(({ type, object }) => {
+    const key = keyOf(object);
+    const isLeft = type === 'added' && object.metadata.labels?.[MANAGED_BY] === SELF && services.get(key) === undefined;
+    if (type === 'deleted' || refused.delete(key) || isLeft) work.add(key);
+  });
 }
 
 /**

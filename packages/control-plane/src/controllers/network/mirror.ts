@@ -8,7 +8,7 @@ import { keyOf } from '../runtime/informer.ts';
 import { isDying, namespaceOf, ownerReference } from '../runtime/objects.ts';
 import { ENDPOINT_SLICES, ENDPOINTS, SERVICES } from '../runtime/resources.ts';
 import { isTerminating } from '../workloads/pods.ts';
-import type { SliceContent } from './endpoint-slices.ts';
+import type { SliceContent } from './slice-plan.ts';
 import { TRIGGER_TIME } from './trigger-times.ts';
 
 const SERVICE_NAME = 'kubernetes.io/service-name';

@@ -3,7 +3,7 @@ import type { ApiObject } from '../../object.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
-import { isDying, nodeNameOf, observedOf, timestamp } from '../runtime/objects.ts';
+import { nodeNameOf, observedOf, timestamp } from '../runtime/objects.ts';
 import { NODES, PODS } from '../runtime/resources.ts';
 import { tolerates } from '../scheduler/fit.ts';
 
@@ -60,7 +60,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
 
   const work = queue(async (key) => {
     const pod = pods.get(key);
-    if (pod === undefined || isDying(pod)) return;
+    if (pod === undefined) return;
     const taints = expelling(nodes.get(nodeNameOf(pod)));
     if (taints.length === 0) return;
     const now = clock.now();

@@ -70,6 +70,19 @@ test('pods leave a node by their tolerations', async () => {
   expect(plane.errors).toEqual([]);
 });
 
+test('a pod on its way out is expelled as well: it says why it was disrupted', async () => {
+  await using plane = await TestPlane.start('taint-eviction');
+  await join(plane);
+  const spec = { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] };
+  await plane.must('POST', PODS, { metadata: { name: 'dying' }, spec });
+  await plane.must('DELETE', `${PODS}/dying`);
+  await plane.patch('/api/v1/nodes/n', { spec: { taints: [{ key: 'k', effect: 'NoExecute' }] } });
+  const { status } = await plane.must('GET', `${PODS}/dying`);
+  const disrupted = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' };
+  expect(status).toMatchObject({ conditions: [disrupted] });
+  expect(plane.errors).toEqual([]);
+});
+
 test('pods of a node that is gone are removed after a while', async () => {
   await using plane = await TestPlane.start('pod-garbage-collector');
   await join(plane);

@@ -128,7 +128,8 @@ export class EventWriter {
       lastTimestamp: now,
       count: 1,
       type,
-      reportingComponent: component,
+      // Combined events are made anew without it.
+      reportingComponent: message.startsWith(COMBINED) ? '' : component,
       reportingInstance: '',
     };
     // A namespace on its way out takes no events; neither do names that no event can have.

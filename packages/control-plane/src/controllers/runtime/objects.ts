@@ -56,3 +56,12 @@ export const ownerReference = (owner: ApiObject): OwnerReference => ({
   controller: true,
   blockOwnerDeletion: true,
 });
+
+/** Labels as a merge patch sets them: those that are no longer wanted go. */
+export const labelPatch = (
+  known: Readonly<Record<string, string>> | undefined,
+  wanted: Readonly<Record<string, string>>,
+): Record<string, string | null> => ({
+  ...Object.fromEntries(Object.keys(known ?? {}).map((name) => [name, null])),
+  ...wanted,
+});

@@ -8,6 +8,7 @@ import { DEPLOYMENTS, PODS, REPLICA_SETS } from '../../runtime/resources.ts';
 import { Adoption } from '../adopt.ts';
 import { isTerminating, replicasOf } from '../pods.ts';
 import { findFresh, missingAnnotations, newReplicaSet, REVISION, revisionOf, sameTemplate } from './replica-sets.ts';
+import { planRollback, rollbackOf, rolledBack } from './rollback.ts';
 import { planRollout, type Scaling } from './rollout.ts';
 import { planScale, sizeAnnotations, wasScaled } from './scale.ts';
 import {
@@ -187,6 +188,13 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     return running.length > 0 || old.some((set) => podsOf(set.metadata.uid ?? '').some((pod) => !isTerminal(pod)));
   };
 
+  const rollBack = async (deployment: ApiObject, sets: readonly ApiObject[], revision: number): Promise<void> => {
+    const plan = planRollback(deployment, sets, revision);
+    // Written meanwhile: the event of that brings the deployment back.
+    const done = await allowing(api.update(DEPLOYMENTS, rolledBack(deployment, plan)), 404, 409);
+    if (done !== undefined) tell(deployment, plan.type, plan.reason, plan.message);
+  };
+
   const sync = async (key: string, deployment: ApiObject): Promise<void> => {
     if (isEmptySelector(look(deployment, 'spec').selector)) {
       tell(
@@ -207,6 +215,8 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     if (paused !== undefined) return note(deployment, paused);
     const highest = Math.max(0, ...old.map(revisionOf));
     if (fresh !== undefined && !(await isCurrent(deployment, fresh, highest))) return;
+    const wish = look(deployment, 'spec').paused === true ? undefined : rollbackOf(deployment);
+    if (wish !== undefined) return rollBack(deployment, sets, wish);
     if (look(deployment, 'spec').paused === true || wasScaled({ deployment, fresh, old })) {
       return followSize(deployment, fresh, old);
     }

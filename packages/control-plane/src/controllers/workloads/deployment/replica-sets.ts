@@ -8,22 +8,24 @@ import { DESIRED, MAX, sizeAnnotations } from './scale.ts';
 
 export const HASH_LABEL = 'pod-template-hash';
 export const REVISION = 'deployment.kubernetes.io/revision';
+/** By which a deployment is asked to go back to a revision. */
+export const ROLLBACK = 'deprecated.deployment.rollback.to';
 const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
 /** Former revisions that a set remembers, in characters. */
 const HISTORY_LENGTH = 2000;
 
 /** Annotations of a deployment that its sets do not take over. */
-const OWN_ANNOTATIONS: ReadonlySet<string> = new Set([
+export const OWN_ANNOTATIONS: ReadonlySet<string> = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
   REVISION,
   REVISION_HISTORY,
   DESIRED,
   MAX,
-  'deprecated.deployment.rollback.to',
+  ROLLBACK,
 ]);
 
 /** A template without the label that tells sets apart. */
-function bareTemplate(object: ApiObject): Plain {
+export function bareTemplate(object: ApiObject): Plain {
   const template = copyJson(look(object, 'spec', 'template'));
   const labels = look(template, 'metadata', 'labels');
   delete labels[HASH_LABEL];

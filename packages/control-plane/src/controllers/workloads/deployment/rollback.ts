@@ -1,0 +1,68 @@
+import { look, type Plain } from '../../../kinds/plain.ts';
+import type { ApiObject } from '../../../object.ts';
+import { bareTemplate, OWN_ANNOTATIONS, ROLLBACK, revisionOf, sameTemplate } from './replica-sets.ts';
+
+/** What a wish for a rollback comes to: what is told, and what of the deployment is changed. */
+export interface Rollback {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+  readonly annotations: Record<string, string>;
+  /** The template to go back to; absent: it stays. */
+  readonly template?: Plain;
+}
+
+/** The revision that a deployment is asked to go back to by its annotation; 0: the last one. Anything else than a number asks for nothing. */
+export function rollbackOf({ metadata: { annotations = {} } }: ApiObject): number | undefined {
+  const wish = annotations[ROLLBACK];
+  return wish !== undefined && /^[+-]?\d+$/.test(wish) ? Number(wish) : undefined;
+}
+
+/** The second highest revision of some sets; 0 when there is none. */
+function lastRevision(sets: readonly ApiObject[]): number {
+  const [, last = 0] = sets.map(revisionOf).sort((a, b) => b - a);
+  return last;
+}
+
+/** What a deployment takes over from the set that it goes back to, and what it keeps of its own (`SetDeploymentAnnotationsTo`). */
+function annotationsFrom(own: Readonly<Record<string, string>>, set: ApiObject): Record<string, string> {
+  const isOwn = (name: string): boolean => OWN_ANNOTATIONS.has(name);
+  return Object.fromEntries([
+    ...Object.entries(own).filter(([name]) => isOwn(name)),
+    ...Object.entries(set.metadata.annotations ?? {}).filter(([name]) => !isOwn(name)),
+  ]);
+}
+
+/** Goes back to a revision, with its template and its annotations; the wish is forgotten whatever comes of it (`rollback`). */
+export function planRollback(deployment: ApiObject, sets: readonly ApiObject[], wanted: number): Rollback {
+  const { [ROLLBACK]: _wish, ...annotations } = deployment.metadata.annotations ?? {};
+  const revision = wanted === 0 ? lastRevision(sets) : wanted;
+  if (revision === 0) {
+    const message = 'Unable to find last revision.';
+    return { type: 'Warning', reason: 'DeploymentRollbackRevisionNotFound', message, annotations };
+  }
+  const set = sets.find((one) => revisionOf(one) === revision);
+  if (set === undefined) {
+    const message = 'Unable to find the revision to rollback to.';
+    return { type: 'Warning', reason: 'DeploymentRollbackRevisionNotFound', message, annotations };
+  }
+  const name = JSON.stringify(deployment.metadata.name);
+  if (sameTemplate(set, deployment)) {
+    const message = `The rollback revision contains the same template as current deployment ${name}`;
+    return { type: 'Warning', reason: 'DeploymentRollbackTemplateUnchanged', message, annotations };
+  }
+  return {
+    type: 'Normal',
+    reason: 'DeploymentRollback',
+    message: `Rolled back deployment ${name} to revision ${revision}`,
+    annotations: annotationsFrom(annotations, set),
+    template: bareTemplate(set),
+  };
+}
+
+/** The deployment as a rollback leaves it. */
+export const rolledBack = (deployment: ApiObject, { annotations, template }: Rollback): ApiObject => ({
+  ...deployment,
+  metadata: { ...deployment.metadata, annotations },
+  ...(template === undefined ? {} : { spec: { ...look(deployment, 'spec'), template } }),
+});
