@@ -65,8 +65,22 @@ function memberFacts(
   const { replaces, condition } = judgeStrategy(pool, own, machineConfig);
   return {
     ...{ tellsNew: true, unresolved, reserved, replicas, replaces, members: memberStatus(members, names) },
-    memberConditions: [memberCondition(members), ...(condition ? [condition] : [])],
+    memberConditions: [
+      { ...memberCondition(members), ...(replaces && bareSets(members)) },
+      ...(condition ? [condition] : []),
+    ],
     ...(frozen.length > 0 && { frozen: `MachineSet ${frozen.join(', ')} is frozen` }),
+  };
+}
+
+/** Sets without a deployment replace nothing by themselves: whoever waits for it is told. */
+function bareSets({ refs, unresolved, problems }: PoolMembers): { readonly message: string } | undefined {
+  const bare = refs.filter(({ found }) => found && !found.deployment).map(({ ref }) => `${ref.namespace}/${ref.name}`);
+  if (bare.length === 0 || unresolved || problems.length > 0) return undefined;
+  return {
+    message:
+      `MachineSet ${bare.join(', ')} replaces no machine by itself: each gets the target when it is deleted; ` +
+      'refer to a MachineDeployment to have them replaced',
   };
 }
 

@@ -1,0 +1,25 @@
+import type { MachineSet } from '@mcm/api';
+import { expect, test } from 'vitest';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { listedFleet } from '../machines/fleet.ts';
+import { poolSnapshot } from './snapshot.ts';
+
+test('10.4 Replace over a set that no deployment owns says that nobody replaces its machines', () => {
+  const set = { metadata: { name: 's', namespace: 'n', uid: 's1' }, spec: { replicas: 1 } } as unknown as MachineSet;
+  const resolved = (updateStrategy: string, machineRef: object) => {
+    const pool = { metadata: { name: 'p' }, spec: { updateStrategy, machineRef } } as unknown as MachineConfigPool;
+    const sources = {
+      ...{ pools: [pool], nodesNear: () => [], node: () => undefined, controllerConfig: undefined },
+      machineConfig: () => undefined,
+      fleet: listedFleet({ machines: [], sets: [set], deployments: [] }),
+    };
+    return poolSnapshot(pool, sources, { now: '2026-01-01T00:00:00Z' }).memberConditions?.[0];
+  };
+  const ref = { kind: 'MachineSet', namespace: 'n', name: 's' };
+  expect(resolved('InPlace', ref)).toEqual({ type: 'MachineRefResolved', status: 'True', reason: 'Found' });
+  expect(resolved('Replace', ref)).toMatchObject({
+    status: 'True',
+    message: expect.stringContaining('MachineSet n/s replaces no machine by itself'),
+  });
+  expect(resolved('Replace', { ...ref, name: 'x' })).toMatchObject({ status: 'False', reason: 'NotFound' });
+});
