@@ -1,12 +1,22 @@
 import { fileURLToPath } from 'node:url';
-import { type BinaryDefinition, booleanFlag, type FlagValues, flagGroup, integerFlag, textFlag } from '@mcm/kube';
+import {
+  type BinaryDefinition,
+  booleanFlag,
+  type FlagValues,
+  flagGroup,
+  integerFlag,
+  listFlag,
+  textFlag,
+} from '@mcm/kube';
 import { loadTemplates } from '@mcm/machine-config';
-import { startConfigServer } from './config-server.ts';
+import { serverNames, startConfigServer } from './config-server.ts';
 import { CONTROLLERS, createConfigControllers, DEFAULT_CONFIG_SETTINGS } from './controllers.ts';
 
 /** The templates that come with the binary. */
 export const TEMPLATES = fileURLToPath(new URL('../templates', import.meta.url));
 
+/** Of `deploy/`. */
+const SERVICE = 'machine-config-controller';
 const VERSION = '0.1.0';
 const PROFILES = ['Old', 'Intermediate', 'Modern'];
 
@@ -64,7 +74,16 @@ const flags = {
     'config-server-cert-dir': textFlag({
       placeholder: '<directory>',
       default: '',
-      help: 'holds tls.crt and tls.key of the config server; read again when they change',
+      help: 'holds tls.crt and tls.key of the config server; read again when they change; without it they are self-made',
+    }),
+    'config-server-cert-secret': textFlag({
+      placeholder: '<name>',
+      default: 'machine-config-controller-server',
+      help: 'Secret in --namespace where replicas share the self-made certificates; its ca.crt is what machines trust',
+    }),
+    'config-server-names': listFlag({
+      default: [],
+      help: 'DNS names and addresses in the self-made certificate; default: those of Service machine-config-controller',
     }),
     'config-server-burst': integerFlag({
       min: 1,
@@ -82,15 +101,9 @@ const flags = {
 /** What no single flag can know is wrong. */
 function check(given: FlagValues<typeof flags>): readonly string[] {
   const profile = given['tls-profile'];
-  const serves = given['config-server-port'] > 0;
-  return [
-    ...(PROFILES.includes(profile)
-      ? []
-      : [`--tls-profile is ${JSON.stringify(profile)}, must be one of ${PROFILES.join(', ')}`]),
-    ...(serves && given['config-server-cert-dir'] === ''
-      ? ['--config-server-port needs --config-server-cert-dir: configurations are served over HTTPS only']
-      : []),
-  ];
+  return PROFILES.includes(profile)
+    ? []
+    : [`--tls-profile is ${JSON.stringify(profile)}, must be one of ${PROFILES.join(', ')}`];
 }
 
 /** The `machine-config-controller` binary. */
@@ -102,13 +115,17 @@ export const machineConfigController: BinaryDefinition<typeof flags> = {
   defaults: { port: 8797, concurrency: DEFAULT_CONFIG_SETTINGS.concurrency, controllers: CONTROLLERS },
   flags,
   check,
-  serve: async ({ flags: given, control, target = control, clock, log, metrics: { meters } }) => {
+  serve: async ({ flags: given, namespace, control, target = control, clock, random, log, metrics: { meters } }) => {
     const port = given['config-server-port'];
     if (port === 0) return undefined;
     const certificates = given['config-server-cert-dir'];
     const limit = { burst: given['config-server-burst'], perMinute: given['config-server-requests-per-minute'] };
-    const settings = { host: given['bind-address'], port, certificates, limit };
-    const server = await startConfigServer(settings, { control, target, clock, log, meters });
+    const named = given['config-server-names'];
+    const names = named.length > 0 ? named : serverNames(SERVICE, namespace);
+    const selfMade = { namespace, secret: given['config-server-cert-secret'], names };
+    const machinePools = given['machine-pools'];
+    const settings = { host: given['bind-address'], port, certificates, selfMade, machinePools, limit };
+    const server = await startConfigServer(settings, { control, target, clock, random, log, meters });
     return server.close;
   },
   units: async ({ control, target, recorder, targetRecorder, runtime, metrics, flags: given }) => {

@@ -1,21 +1,31 @@
 import {
   type Clock,
   type KubeClient,
+  keepSelfMadeCertificates,
   type Logger,
   type Meters,
+  type Random,
   readCertificateFiles,
+  type SelfMadeOptions,
   startTlsServer,
+  type TlsServer,
   watchCertificateFiles,
 } from '@mcm/kube';
-import { createConfigEndpoint, type RateLimit } from '@mcm/machine-config';
+import { createConfigEndpoint, createTokenCaches, type RateLimit } from '@mcm/machine-config';
+
+const FLAGS = { port: '--config-server-port', certificates: '--config-server-cert-dir' } as const;
 
 /** Where the config server serves, and with which certificate. */
 export interface ConfigServerSettings {
   readonly host: string;
   /** 0: not at all. */
   readonly port: number;
-  /** Holds `tls.crt` and `tls.key`. */
+  /** Holds `tls.crt` and `tls.key`; empty: the certificates are our own. */
   readonly certificates: string;
+  /** Of certificates of our own. */
+  readonly selfMade: Pick<SelfMadeOptions, 'namespace' | 'secret' | 'names'>;
+  /** Machines of tokens are looked up in a live copy; false where their kinds may not be there. */
+  readonly machinePools: boolean;
   readonly limit: RateLimit;
 }
 
@@ -24,6 +34,7 @@ export interface ConfigServerContext {
   readonly control: KubeClient;
   readonly target: KubeClient;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Logger;
   readonly meters?: Meters;
 }
@@ -45,23 +56,61 @@ export function registerConfigServerMetrics(meters: Meters): (status: number) =>
   return (status) => count({ code: String(status) });
 }
 
+/** The names by which machines of the same cluster call a Service; others need `--config-server-names`. */
+export const serverNames = (service: string, namespace: string): readonly string[] => [
+  `${service}.${namespace}.svc`,
+  `${service}.${namespace}.svc.cluster.local`,
+];
+
+type Stop = () => Promise<void>;
+type Serve = Parameters<typeof startTlsServer>[2];
+interface Served {
+  readonly server: TlsServer;
+  readonly stop: Stop;
+}
+
+async function serveFromFiles(settings: ConfigServerSettings, serve: Serve, context: ConfigServerContext) {
+  const { certificates } = settings;
+  const pair = await readCertificateFiles(certificates, FLAGS.certificates);
+  const server = await startTlsServer({ ...settings, flag: FLAGS.port }, pair, serve);
+  const files = watchCertificateFiles(certificates, { ...context, use: server.use });
+  const stop = () => Promise.resolve(files.close());
+  return { server, stop } satisfies Served;
+}
+
+async function serveSelfMade(settings: ConfigServerSettings, serve: Serve, context: ConfigServerContext) {
+  const { control, clock, random, log } = context;
+  const server = await startTlsServer({ ...settings, flag: FLAGS.port }, undefined, serve);
+  const stopping = new AbortController();
+  const shared = { client: control, clock, random, log, configurations: '', purpose: 'first boots' };
+  const kept = keepSelfMadeCertificates({ ...settings.selfMade, ...shared, use: server.use }, stopping.signal);
+  const stop = () => {
+    stopping.abort(new Error('the process ends'));
+    return kept;
+  };
+  return { server, stop } satisfies Served;
+}
+
 /** Serves the configuration of first boots, in every replica, until it is closed. */
 export async function startConfigServer(
   settings: ConfigServerSettings,
-  { control, target, clock, log, meters }: ConfigServerContext,
+  context: ConfigServerContext,
 ): Promise<ConfigServer> {
-  const { host, port, certificates, limit } = settings;
-  const pair = await readCertificateFiles(certificates, '--config-server-cert-dir');
+  const { control, target, clock, random, log, meters } = context;
+  const { limit, certificates, machinePools } = settings;
   const counted = meters && { onAnswer: registerConfigServerMetrics(meters) };
-  const endpoint = createConfigEndpoint({ control, target, clock, log, limit, ...counted });
-  const server = await startTlsServer({ host, port, flag: '--config-server-port' }, pair, endpoint);
-  const files = watchCertificateFiles(certificates, { clock, log, use: server.use });
+  const caches = machinePools ? createTokenCaches(control, { clock, random, log }) : undefined;
+  const endpoint = createConfigEndpoint({ control, target, clock, log, limit, ...(caches && { caches }), ...counted });
+  const serve = certificates === '' ? serveSelfMade : serveFromFiles;
+  const { server, stop } = await serve(settings, endpoint, context);
+  const caching = new AbortController();
+  const cached = [caches?.machines, caches?.sets].map((informer) => informer?.run(caching.signal));
   log.info('Serving configurations of first boots', { port: server.port });
   return {
     port: server.port,
-    close: () => {
-      files.close();
-      return server.close();
+    close: async () => {
+      caching.abort(new Error('the process ends'));
+      await Promise.all([stop(), server.close(), ...cached]);
     },
   };
 }

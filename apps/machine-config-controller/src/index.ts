@@ -4,6 +4,7 @@ export {
   type ConfigServerContext,
   type ConfigServerSettings,
   registerConfigServerMetrics,
+  serverNames,
   startConfigServer,
 } from './config-server.ts';
 export {

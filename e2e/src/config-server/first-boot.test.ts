@@ -19,9 +19,10 @@ import {
   realClock,
   type ServingPair,
   secrets,
+  seededRandom,
 } from '@mcm/kube';
 import { controllerConfigs, machineConfigCrds, machineConfigPools, machineConfigs } from '@mcm/machine-config';
-import { type ConfigServer, startConfigServer } from '@mcm/machine-config-controller';
+import { type ConfigServer, type ConfigServerSettings, startConfigServer } from '@mcm/machine-config-controller';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 /** As a machine that boots: over TLS, with the CA of its user data and its own bootstrap token. */
@@ -53,10 +54,13 @@ const V35 = 'application/vnd.coreos.ignition+json;version=3.5.0';
 let plane: ControlPlane;
 let client: KubeClient;
 let server: ConfigServer;
+let start: (chosen?: Partial<ConfigServerSettings>) => Promise<ConfigServer>;
 let log: MemoryLogger;
 let onInfo: (message: string) => void = () => undefined;
 let directory: string;
 let ca: string;
+/** Requests of the server to the API server. */
+let asked: string[];
 const metrics = () => createMetrics({ prefix: 'mcc_' });
 let meters = metrics();
 
@@ -145,6 +149,7 @@ async function bootstrapToken(id: string): Promise<string> {
 beforeEach(async () => {
   plane = await startControlPlane({ crds: [...machineConfigCrds, ...crds], controllers: false });
   client = createClient({ transport: handlerTransport((r) => plane.fetch(r)), userAgent: 'test', clock: realClock });
+  asked = [];
   directory = await mkdtemp(join(tmpdir(), 'config-server-'));
   const { pair, ...rest } = await signed();
   ca = rest.ca;
@@ -158,15 +163,21 @@ beforeEach(async () => {
       onInfo(message);
     },
   };
-  const settings = { host: HOST, port: 0, certificates: directory, limit: { burst: 20, perMinute: 1 } };
-  const control = client;
-  server = await startConfigServer(settings, {
-    control,
-    target: client,
-    clock: hasty,
-    log: heard,
-    meters: meters.meters,
-  });
+  start = (chosen = {}) => {
+    const own = handlerTransport((request) => {
+      asked.push(`${request.method} ${new URL(request.url).pathname}`);
+      return plane.fetch(request);
+    });
+    const control = createClient({ transport: own, userAgent: 'server', clock: realClock });
+    const settings = {
+      ...{ host: HOST, port: 0, certificates: directory, limit: { burst: 20, perMinute: 1 }, machinePools: false },
+      ...{ selfMade: { namespace: 'default', secret: 'boots', names: [HOST] }, ...chosen },
+    };
+    const random = seededRandom(1);
+    const context = { control, target: client, clock: hasty, random, log: heard, meters: meters.meters };
+    return startConfigServer(settings, context);
+  };
+  server = await start();
   await client.resource(controllerConfigs).create({
     metadata: { name: 'machine-config-controller' },
     spec: { platform: 'none', apiServerURL: 'https://api.example:6443' },
@@ -292,4 +303,54 @@ test('a new certificate is served without a restart; no token and no secret is i
   expect(await statusOf('/config/worker', token)).toBe(200);
   expect(JSON.stringify(log.lines)).not.toContain('0123456789abcdef');
   expect(log.lines.length).toBeGreaterThan(3);
+});
+
+/** Waits for a line of the log. */
+const told = (wanted: string) =>
+  new Promise<void>((resolve) => {
+    onInfo = (message) => {
+      if (message === wanted) resolve();
+    };
+  });
+
+test('without files the certificates are self-made, and two replicas share them', async () => {
+  await server.close();
+  const serving = told('Serving first boots with a certificate of our own');
+  meters = metrics();
+  server = await start({ certificates: '' });
+  await expect(ask('/healthz')).rejects.toThrow();
+  await serving;
+  const data = (await client.resource(secrets, 'default').get('boots')).data ?? {};
+  ca = Buffer.from(data['ca.crt'] ?? '', 'base64').toString('utf8');
+  expect(await statusOf('/healthz')).toBe(200);
+  const first = server;
+  const second = told('Serving first boots with a certificate of our own');
+  meters = metrics();
+  server = await start({ certificates: '' });
+  await second;
+  await first.close();
+  expect(await statusOf('/healthz')).toBe(200);
+  expect((await client.resource(secrets, 'default').get('boots')).data).toEqual(data);
+  expect(JSON.stringify(log.lines)).not.toContain('PRIVATE KEY');
+});
+
+test('machines of tokens are found in a live copy: a request reads no list, whoever asks', async () => {
+  await server.close();
+  await pool('worker', 'workers');
+  await pool('infra', 'infras');
+  const token = await machineToken('workers');
+  meters = metrics();
+  server = await start({ machinePools: true, limit: { burst: 1000, perMinute: 1 } });
+  const lists = () => asked.filter((each) => /^GET .*machine(set)?s$/.test(each)).length;
+  const reads = async (...given: Parameters<typeof ask>) => {
+    const before = lists();
+    return { status: await statusOf(...given), lists: lists() - before };
+  };
+  expect(await reads('/config/worker', token)).toMatchObject({ status: 200 });
+  // Until the copy is there a list is read for what is refused.
+  for (let turn = 0; turn < 200; turn++) if ((await reads('/config/infra', token)).lists === 0) break;
+  expect(await reads('/config/worker', token)).toEqual({ status: 200, lists: 0 });
+  expect(await reads('/config/infra', token)).toEqual({ status: 403, lists: 0 });
+  // The machine of a token that is not known may have been made just now.
+  expect(await reads('/config/worker', await bootstrapToken('zzzzzz'))).toEqual({ status: 403, lists: 2 });
 });

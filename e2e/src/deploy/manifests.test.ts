@@ -43,6 +43,22 @@ test.runIf(isThere('helm') && isThere('kubectl'))('the chart with its own values
   expect(rendered).toEqual(kustomized('deploy/kustomize/base'));
 });
 
+test.runIf(isThere('helm') && isThere('kubectl'))(
+  'the machine-config-controller of the chart is that of the components',
+  () => {
+    const chart = join(ROOT, 'deploy/helm/machine-controller-manager');
+    const chosen = ['machine-config', 'machine-config-target'];
+    const shown = chosen.flatMap((name) => ['--show-only', `templates/${name}.yaml`]);
+    const set = 'machineConfig.enabled=true,machineConfigTarget.enabled=true';
+    const args = ['template', 'mcm', chart, '--namespace', 'default', '--kube-version', 'v1.36.0', '--set', set];
+    const made = byName(execFileSync('helm', [...args, ...shown], { encoding: 'utf8', maxBuffer: 1e8 }));
+    const files = chosen.map((name) => readFileSync(join(ROOT, `deploy/kustomize/${name}/${name}.yaml`), 'utf8'));
+    expect(made).toEqual(byName(files.join('---\n')));
+    const flags = [...args, '--set', 'flags.configController.keep-renders=3', ...shown];
+    expect(execFileSync('helm', flags, { encoding: 'utf8', maxBuffer: 1e8 })).toContain('"--keep-renders=3"');
+  },
+);
+
 interface Rule {
   readonly alert: string;
   readonly expr: string;

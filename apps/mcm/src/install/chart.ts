@@ -105,6 +105,8 @@ function valuesText(): string {
     yaml({ fairness: { enabled: true } }),
     '# The machine-config-controller with its CRDs and roles.\n',
     yaml({ machineConfig: { enabled: false } }),
+    '# Its roles, and those of the daemons of nodes, in the cluster of the nodes.\n',
+    yaml({ machineConfigTarget: { enabled: false } }),
     '# Refuses changes by hand that lose a VM: of provider IDs and of the controller’s finalizer.\n',
     yaml({ policies: { enabled: false } }),
     '# ServiceMonitor and PrometheusRule; needs the Prometheus operator.\n',

@@ -17,7 +17,13 @@ type InstallFlags = ClusterFlags & {
   readonly forceConflicts?: boolean;
 };
 
-const OPTIONAL = installSections(DEFAULT_INSTALL).flatMap(({ name, optional }) => (optional === true ? [name] : []));
+const OPTIONAL = installSections(DEFAULT_INSTALL).flatMap(({ name, optional, cluster }) =>
+  optional === true && cluster === 'control' ? [name] : [],
+);
+
+/** What is asked for comes with its part in the cluster of the nodes. */
+const isAskedFor = (name: string, asked: readonly string[]): boolean =>
+  asked.some((each) => name === each || name === `${each}-target`);
 
 function settingsOf(flags: InstallFlags): InstallSettings {
   const controller = DEFAULT_INSTALL.images.controller.replace(DEFAULT_INSTALL.provider, flags.provider);
@@ -41,7 +47,7 @@ function settingsOf(flags: InstallFlags): InstallSettings {
 const objectsOf = (flags: InstallFlags): readonly object[] =>
   installSections(settingsOf(flags))
     .filter(({ cluster }) => flags.part === 'all' || flags.part === cluster)
-    .filter(({ name, optional }) => optional !== true || flags.with.includes(name))
+    .filter(({ name, optional }) => optional !== true || isAskedFor(name, flags.with))
     .flatMap(({ objects }) => objects);
 
 /** Adds `install`: everything of the pod of two containers, printed or applied. */

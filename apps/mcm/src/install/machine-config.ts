@@ -1,7 +1,8 @@
 import { machineConfigCrds } from '@mcm/machine-config';
+import { daemonRoles, daemonTargetRoles } from './config-daemon.ts';
 import { type Rule, role } from './roles.ts';
 import type { InstallSettings } from './settings.ts';
-import { securedContainer } from './workload.ts';
+import { KUBECONFIGS, networkPolicyFor, securedContainer } from './workload.ts';
 
 /** Name of everything of the machine-config-controller. */
 export const CONFIG_APP = 'machine-config-controller';
@@ -12,9 +13,24 @@ const PORTS = { plain: 8797, secure: 10_270 } as const;
 /** Name of the port that is scraped. */
 export const CONFIG_METRICS_PORT = 'metrics-tls';
 
+/** Of the config server: the port is the one that machines of such clusters ask. */
+const BOOT_PORT = 22_623;
+/** Certificates of the config server: the self-made ones, and those of somebody else, who mounts them with this Secret. */
+const CERTIFICATES = {
+  own: `${CONFIG_APP}-server`,
+  given: `${CONFIG_APP}-tls`,
+  path: '/etc/mcm/config-server',
+} as const;
+
 const CONFIGS = ['machineconfiguration.openshift.io'];
 
-/** Everywhere in the cluster. What each is for: docs/permissions.md. */
+/** Who boots, and who may read metrics. */
+const ACCESS_RULES: readonly Rule[] = [
+  { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
+  { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
+];
+
+/** Everywhere in the cluster of the configs. What each is for: docs/permissions.md. */
 const RULES: readonly Rule[] = [
   {
     apiGroups: CONFIGS,
@@ -47,33 +63,48 @@ const RULES: readonly Rule[] = [
     verbs: ['list', 'watch', 'patch'],
   },
   { apiGroups: ['machine.sapcloud.io'], resources: ['machinesets'], verbs: ['list', 'watch'] },
+  // Of clusters that have it: --watch-api-server-config.
+  { apiGroups: ['config.openshift.io'], resources: ['apiservers'], verbs: ['list', 'watch'] },
+  ...ACCESS_RULES,
+];
+
+/** The same in the cluster of the nodes. */
+const NODE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] },
   { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
-  { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
-  { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
+  ...ACCESS_RULES,
 ];
 
 const EVENTS: readonly Rule[] = [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }];
 
-/** In the namespace of the installation. */
+/** In the namespace of the installation. Creation cannot be limited to a name. */
 const OWN_RULES: readonly Rule[] = [
-  { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch', 'create'] },
+  { apiGroups: [''], resources: ['secrets'], resourceNames: [CERTIFICATES.own], verbs: ['get', 'update'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [CONFIG_APP], verbs: ['get', 'update'] },
 ];
 
-/** ServiceAccount and roles of the machine-config-controller. */
+const OWNER = { account: CONFIG_APP, labels: LABELS };
+
+/** ServiceAccount and roles of the machine-config-controller in the cluster of the configs. */
 export function configRoles({ namespace }: InstallSettings): readonly object[] {
-  const owner = { account: CONFIG_APP, labels: LABELS };
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: CONFIG_APP, namespace, labels: LABELS } },
-    ...role('ClusterRole', CONFIG_APP, undefined, RULES, namespace, owner),
-    ...role('Role', CONFIG_APP, namespace, OWN_RULES, namespace, owner),
+    ...role('ClusterRole', CONFIG_APP, undefined, RULES, namespace, OWNER),
+    ...role('Role', CONFIG_APP, namespace, OWN_RULES, namespace, OWNER),
     // Events of objects without a namespace.
-    ...role('Role', `${CONFIG_APP}-events`, 'default', EVENTS, namespace, owner),
+    ...role('Role', `${CONFIG_APP}-events`, 'default', EVENTS, namespace, OWNER),
   ];
 }
+
+/** Its roles in the cluster of the nodes, and those of the daemon of each node. */
+export const configTargetRoles = (settings: InstallSettings): readonly object[] => [
+  ...role('ClusterRole', `${CONFIG_APP}-nodes`, undefined, NODE_RULES, settings.namespace, OWNER),
+  ...role('Role', `${CONFIG_APP}-node-events`, 'default', EVENTS, settings.namespace, OWNER),
+  ...daemonTargetRoles(settings),
+];
 
 const service = ({ namespace }: InstallSettings): object => ({
   apiVersion: 'v1',
@@ -81,11 +112,14 @@ const service = ({ namespace }: InstallSettings): object => ({
   metadata: { name: CONFIG_APP, namespace, labels: LABELS },
   spec: {
     selector: CONFIG_SELECTOR,
-    ports: [{ name: CONFIG_METRICS_PORT, port: PORTS.secure, targetPort: PORTS.secure }],
+    ports: [
+      { name: CONFIG_METRICS_PORT, port: PORTS.secure, targetPort: PORTS.secure },
+      { name: 'config-server', port: BOOT_PORT, targetPort: BOOT_PORT },
+    ],
   },
 });
 
-const deployment = ({ namespace, replicas, configController }: InstallSettings): object => ({
+const deployment = ({ namespace, replicas, kubeconfigs, configController }: InstallSettings): object => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
   metadata: { name: CONFIG_APP, namespace, labels: LABELS },
@@ -107,23 +141,39 @@ const deployment = ({ namespace, replicas, configController }: InstallSettings):
           seccompProfile: { type: 'RuntimeDefault' },
         },
         containers: [
-          securedContainer({
-            name: CONFIG_APP,
-            image: configController.image,
-            flags: {
-              ...{ namespace, 'pull-secret-namespace': namespace, 'control-kubeconfig': 'inClusterConfig' },
-              ...{ 'target-kubeconfig': 'inClusterConfig', 'secure-port': String(PORTS.secure) },
-              ...configController.flags,
-            },
-            ports: PORTS,
-            port: CONFIG_METRICS_PORT,
-            resources: configController.resources,
-          }),
+          {
+            ...securedContainer({
+              name: CONFIG_APP,
+              image: configController.image,
+              flags: {
+                ...{ namespace, 'pull-secret-namespace': namespace, 'control-kubeconfig': kubeconfigs.control },
+                ...{ 'target-kubeconfig': kubeconfigs.target, 'secure-port': String(PORTS.secure) },
+                ...{ 'config-server-port': String(BOOT_PORT), 'machine-pools': 'true', ...configController.flags },
+              },
+              ports: PORTS,
+              port: CONFIG_METRICS_PORT,
+              more: [{ name: 'config-server', containerPort: BOOT_PORT }],
+              resources: configController.resources,
+            }),
+            volumeMounts: VOLUMES.map(({ mount }) => mount),
+          },
         ],
+        volumes: VOLUMES.map(({ volume }) => volume),
       },
     },
   },
 });
+
+/** Secrets that need not be there: kubeconfigs, and a certificate for `--config-server-cert-dir`. */
+const VOLUMES = [
+  ...KUBECONFIGS,
+  {
+    mount: { name: 'certificate', mountPath: CERTIFICATES.path, readOnly: true },
+    volume: {
+      ...{ name: 'certificate', secret: { secretName: CERTIFICATES.given, optional: true, defaultMode: 0o440 } },
+    },
+  },
+];
 
 const budget = ({ namespace }: InstallSettings): object => ({
   apiVersion: 'policy/v1',
@@ -132,11 +182,13 @@ const budget = ({ namespace }: InstallSettings): object => ({
   spec: { maxUnavailable: 1, selector: { matchLabels: CONFIG_SELECTOR }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
 });
 
-/** Everything of the machine-config-controller, for clusters that want it. */
+/** Everything of the machine-config-controller but its roles in the cluster of the nodes, for clusters that want it. */
 export const machineConfigObjects = (settings: InstallSettings): readonly object[] => [
   ...machineConfigCrds,
   ...configRoles(settings),
+  ...daemonRoles(settings),
   service(settings),
   deployment(settings),
   budget(settings),
+  networkPolicyFor(CONFIG_APP, [BOOT_PORT, PORTS.secure], settings, { selector: CONFIG_SELECTOR, labels: LABELS }),
 ];

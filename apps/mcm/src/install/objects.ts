@@ -1,6 +1,6 @@
 import { crds } from '@mcm/api';
 import { fairness } from './fairness.ts';
-import { machineConfigObjects } from './machine-config.ts';
+import { configTargetRoles, machineConfigObjects } from './machine-config.ts';
 import { metricsReader, monitoring } from './monitoring.ts';
 import { policies } from './policies.ts';
 import { controlRoles, targetRoles, webhookRoles } from './roles.ts';
@@ -32,6 +32,7 @@ export const installSections = (settings: InstallSettings): readonly InstallSect
     objects: [service(settings), deployment(settings), budget(settings), networkPolicy(settings), metricsReader()],
   },
   { name: 'machine-config', cluster: 'control', objects: machineConfigObjects(settings), optional: true },
+  { name: 'machine-config-target', cluster: 'target', objects: configTargetRoles(settings), optional: true },
   { name: 'policies', cluster: 'control', objects: policies(settings), optional: true },
   { name: 'monitoring', cluster: 'control', objects: monitoring(settings), optional: true },
 ];

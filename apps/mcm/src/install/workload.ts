@@ -45,7 +45,7 @@ const container = (given: Omit<SecuredContainer, 'port'>) => ({
 });
 
 /** Where the kubeconfigs of clusters that are not the pod's own are found: Secrets that need not be there. */
-const KUBECONFIGS = ['control', 'target'].map((name) => ({
+export const KUBECONFIGS = ['control', 'target'].map((name) => ({
   mount: { name, mountPath: `/etc/mcm/${name}`, readOnly: true },
   volume: { name, secret: { secretName: `${APP}-${name}`, optional: true, defaultMode: 0o440 } },
 }));
@@ -134,25 +134,36 @@ export const service = ({ namespace }: InstallSettings): object => ({
   },
 });
 
-/** In: webhook calls, scrapes and probes. Out: the API servers, the cloud and DNS, of which nobody knows the addresses. */
-export const networkPolicy = ({ namespace }: InstallSettings): object => ({
+/** Whose pods a policy is about. */
+interface PodsOf {
+  readonly selector: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** In: the ports, from everywhere. Out: the API servers, the cloud and DNS, of which nobody knows the addresses. */
+export const networkPolicyFor = (
+  name: string,
+  ports: readonly number[],
+  { namespace }: InstallSettings,
+  { selector, labels }: PodsOf,
+): object => ({
   apiVersion: 'networking.k8s.io/v1',
   kind: 'NetworkPolicy',
-  metadata: { name: APP, namespace, labels: LABELS },
+  metadata: { name, namespace, labels },
   spec: {
-    podSelector: { matchLabels: SELECTOR },
+    podSelector: { matchLabels: selector },
     policyTypes: ['Ingress', 'Egress'],
-    ingress: [
-      {
-        ports: [PORTS.webhooks, PORTS.manager.secure, PORTS.controller.secure].map((port) => ({
-          protocol: 'TCP',
-          port,
-        })),
-      },
-    ],
+    ingress: [{ ports: ports.map((port) => ({ protocol: 'TCP', port })) }],
     egress: [
       { ports: [53].flatMap((port) => ['UDP', 'TCP'].map((protocol) => ({ protocol, port }))) },
       { ports: [443, 6443].map((port) => ({ protocol: 'TCP', port })) },
     ],
   },
 });
+
+/** In: webhook calls, scrapes and probes. */
+export const networkPolicy = (settings: InstallSettings): object =>
+  networkPolicyFor(APP, [PORTS.webhooks, PORTS.manager.secure, PORTS.controller.secure], settings, {
+    selector: SELECTOR,
+    labels: LABELS,
+  });

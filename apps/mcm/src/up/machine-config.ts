@@ -79,7 +79,7 @@ export async function seedMachineConfig(client: KubeClient, machineClass: string
 const RBAC = 'rbac.authorization.k8s.io';
 const DAEMON = 'machine-config-daemon';
 
-/** What the daemons of nodes may beside what kubelets may: as deploy/machine-config-daemon/rbac.yaml has it. */
+/** What the daemons of nodes may beside what kubelets may: as mcm install --with machine-config has it. */
 const daemonRoles = () => {
   const rule = (resource: string, verb: string) => ({
     ...{ apiGroups: [MACHINE_CONFIG_GROUP], resources: [resource], verbs: [verb] },

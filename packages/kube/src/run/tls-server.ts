@@ -39,11 +39,12 @@ const CONNECTIONS = 1000;
 /**
  * Serves answers to requests without bodies over HTTPS to machines that nobody knows yet: headers are small, slow senders
  * are cut off, connections are counted.
+ * @param pair Absent: connections are refused until {@link TlsServer.use} gives one.
  * @throws ConfigError when the port cannot be had or the certificate is none
  */
 export async function startTlsServer(
   { host, port, flag }: ServingAddress,
-  pair: ServingPair,
+  pair: ServingPair | undefined,
   answer: (request: PlainRequest) => Promise<PlainAnswer>,
 ): Promise<TlsServer> {
   const limits = { maxHeaderSize: HEADER_BYTES, headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS };

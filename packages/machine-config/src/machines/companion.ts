@@ -15,6 +15,7 @@ import { ConfigAnnotations, NodeAnnotations } from '../constants/annotations.ts'
 import { DaemonStates } from '../constants/states.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { annotationOf } from '../pool/predicates.ts';
+import { referencesOf } from '../server/machines.ts';
 import { type MachineCaches, machineFleet, nodeNameOf } from './fleet.ts';
 
 /** A machine is said to be updated for so long at a time, so that one that dies meanwhile is still replaced. */
@@ -120,6 +121,13 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     ...(metrics && { metrics }),
   });
   controller.watch(own.machines, ({ key }) => [key]);
+  // A pool may come when its machines are long there.
+  controller.watch(caches.pools, (change) => {
+    const refs = referencesOf(change.object);
+    if (change.type === 'updated' && JSON.stringify(referencesOf(change.old)) === JSON.stringify(refs)) return [];
+    const found = refs.flatMap((ref) => fleet.resolve(ref)?.machines ?? []);
+    return found.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
+  });
   controller.watch(caches.nodes, (change) => {
     const state = (node: Node) => annotationOf(node, NodeAnnotations.State);
     if (change.type === 'updated' && state(change.old) === state(change.object)) return [];

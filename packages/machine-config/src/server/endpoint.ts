@@ -13,7 +13,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { controllerConfigs, machineConfigPools, machineConfigs } from '../resources.ts';
 import { bootConfigName, bootIgnition } from './boot-config.ts';
 import { createRateLimiter, type RateLimit } from './limiter.ts';
-import { createMachineTokens } from './machines.ts';
+import { createMachineTokens, type TokenCaches } from './machines.ts';
 import { versionFor } from './version.ts';
 import { bootstrapIdOf, createTokenJudge, type TokenUser } from './who.ts';
 
@@ -25,6 +25,8 @@ export interface ConfigEndpointOptions {
   readonly target: KubeClient;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Live copies that machines of tokens are looked up in; absent: lists are read. */
+  readonly caches?: TokenCaches;
   /** Of one address. */
   readonly limit?: RateLimit;
   /** Told of each answer. */
@@ -64,10 +66,10 @@ class Endpoint {
 
   constructor(options: ConfigEndpointOptions) {
     this.#o = options;
-    const { control, target, clock, limit = LIMIT } = options;
+    const { control, target, clock, caches, limit = LIMIT } = options;
     this.#limiter = createRateLimiter(limit, clock);
     this.#judge = createTokenJudge(target, clock);
-    this.#machines = createMachineTokens(control, clock);
+    this.#machines = createMachineTokens(control, clock, caches);
   }
 
   async answer(request: PlainRequest): Promise<PlainAnswer> {

@@ -9,6 +9,6 @@ export {
 } from './boot-config.ts';
 export { type ConfigEndpointOptions, createConfigEndpoint } from './endpoint.ts';
 export type { RateLimit } from './limiter.ts';
-export { referencesOf } from './machines.ts';
+export { createTokenCaches, referencesOf, type TokenCaches } from './machines.ts';
 export { type PointerOptions, pointerConfig } from './pointer.ts';
 export { versionFor } from './version.ts';

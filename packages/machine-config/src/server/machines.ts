@@ -1,6 +1,14 @@
 import { type Machine, type MachineSet, machineSets, machines } from '@mcm/api';
 import { machineTokenId } from '@mcm/core';
-import { type Clock, controllerOf, type KubeClient } from '@mcm/kube';
+import {
+  type Clock,
+  controllerOf,
+  createInformer,
+  type Informer,
+  type InformerRuntime,
+  type KubeClient,
+  type KubeObject,
+} from '@mcm/kube';
 import type { MachineConfigPool, MachineRef } from '../kinds/machine-config-pool.ts';
 
 /** Tells whose machine a bootstrap token was made for. */
@@ -9,10 +17,44 @@ export interface MachineTokens {
   isOf(pool: MachineConfigPool, tokenId: string): Promise<boolean>;
 }
 
+/** Live copies that tokens are looked up in. Whoever makes them runs them. */
+export interface TokenCaches {
+  readonly machines: Informer<Machine>;
+  readonly sets: Informer<MachineSet>;
+}
+
+const TOKEN = 'token';
+
+/** What owners are followed by. */
+const bare = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
+  const { name, namespace, uid, resourceVersion, creationTimestamp, ownerReferences } = metadata;
+  return {
+    ...{ apiVersion, kind },
+    metadata: {
+      ...{ name, uid, resourceVersion, creationTimestamp },
+      ...(namespace !== undefined && { namespace }),
+      ...(ownerReferences && { ownerReferences }),
+    },
+  };
+};
+
+/** Copies of machines and sets that hold nothing but names and owners. */
+export const createTokenCaches = (client: KubeClient, runtime: InformerRuntime): TokenCaches => ({
+  machines: createInformer(client, machines, {
+    ...{ ...runtime, project: (machine) => bare(machine) as Machine },
+    indexes: { [TOKEN]: (machine) => [machineTokenId(machine)] },
+  }),
+  sets: createInformer(client, machineSets, { ...runtime, project: (set) => bare(set) as MachineSet }),
+});
+
+/** Machines of one namespace, found by their token. */
 interface Fleet {
+  machinesOf(tokenId: string): readonly Machine[];
+  setOf(uid: string, name: string): MachineSet | undefined;
+}
+
+interface FleetList extends Fleet {
   readonly at: number;
-  readonly machines: readonly Machine[];
-  readonly sets: readonly MachineSet[];
 }
 
 /** A thousand machines that boot together are one list. */
@@ -25,19 +67,24 @@ export const referencesOf = ({ spec }: MachineConfigPool): readonly MachineRef[]
 ];
 
 /**
- * Reads machines when a token of theirs is shown, and keeps them for two seconds. The id of a machine's token is a digest
- * of its UID, so that no Secret has to be read; who owns it is followed by owner references, never by names.
+ * Finds machines when a token of theirs is shown: in the caches, and where those do not know them yet in a list that is
+ * kept for two seconds. The id of a machine's token is a digest of its UID, so that no Secret has to be read; who owns it
+ * is followed by owner references, never by names.
  */
-export function createMachineTokens(client: KubeClient, clock: Clock): MachineTokens {
-  const fleets = new Map<string, Promise<Fleet>>();
-  const read = async (namespace: string): Promise<Fleet> => {
+export function createMachineTokens(client: KubeClient, clock: Clock, caches?: TokenCaches): MachineTokens {
+  const fleets = new Map<string, Promise<FleetList>>();
+  const read = async (namespace: string): Promise<FleetList> => {
     const [all, sets] = await Promise.all([
       client.resource(machines, namespace).list(),
       client.resource(machineSets, namespace).list(),
     ]);
-    return { at: clock.now().getTime(), machines: all.items, sets: sets.items };
+    return {
+      at: clock.now().getTime(),
+      machinesOf: (tokenId) => all.items.filter((machine) => machineTokenId(machine) === tokenId),
+      setOf: (uid) => sets.items.find(({ metadata }) => metadata.uid === uid),
+    };
   };
-  const fleetOf = async (namespace: string, newerThan: number): Promise<Fleet> => {
+  const fleetOf = async (namespace: string, newerThan: number): Promise<FleetList> => {
     const known = fleets.get(namespace);
     if (known) {
       const fleet = await known.catch(() => undefined);
@@ -48,26 +95,46 @@ export function createMachineTokens(client: KubeClient, clock: Clock): MachineTo
     fleets.set(namespace, reading);
     return reading;
   };
+  const isInList = async (reference: MachineRef, tokenId: string, now: number): Promise<boolean> =>
+    owns(reference, await fleetOf(reference.namespace, now - KEPT_MS), tokenId) ||
+    // It may have been made since: what is older than this request is read again.
+    owns(reference, await fleetOf(reference.namespace, now - 1), tokenId);
   return {
     async isOf(pool, tokenId) {
       const now = clock.now().getTime();
-      for (const reference of referencesOf(pool)) {
-        if (owns(reference, await fleetOf(reference.namespace, now - KEPT_MS), tokenId)) return true;
-        // It may have been made since: what is older than this request is read again.
-        if (owns(reference, await fleetOf(reference.namespace, now - 1), tokenId)) return true;
-      }
+      const references = referencesOf(pool);
+      if (caches && references.some((reference) => owns(reference, cached(caches, reference.namespace), tokenId)))
+        return true;
+      // A machine that is known is of whom it is: only what was made just now may be of this pool unseen.
+      if (caches && isFollowed(caches, tokenId)) return false;
+      for (const reference of references) if (await isInList(reference, tokenId, now)) return true;
       return false;
     },
   };
 }
 
+const cached = ({ machines: all, sets }: TokenCaches, namespace: string): Fleet => ({
+  machinesOf: (tokenId) => all.store.byIndex(TOKEN, tokenId).filter(({ metadata }) => metadata.namespace === namespace),
+  setOf(uid, name) {
+    const set = sets.store.get(`${namespace}/${name}`);
+    return set?.metadata.uid === uid ? set : undefined;
+  },
+});
+
+/** Whether the caches know a token's machine and all that owns it. */
+function isFollowed(caches: TokenCaches, tokenId: string): boolean {
+  const [machine] = caches.machines.store.byIndex(TOKEN, tokenId);
+  const owner = machine && controllerOf(machine);
+  if (owner?.kind !== 'MachineSet') return machine !== undefined;
+  return cached(caches, machine?.metadata.namespace ?? '').setOf(owner.uid, owner.name) !== undefined;
+}
+
 function owns({ kind, name }: MachineRef, fleet: Fleet, tokenId: string): boolean {
-  return fleet.machines.some((machine) => {
-    if (machineTokenId(machine) !== tokenId) return false;
+  return fleet.machinesOf(tokenId).some((machine) => {
     const owner = controllerOf(machine);
     if (owner?.kind !== 'MachineSet') return false;
     if (kind === 'MachineSet') return owner.name === name;
-    const set = fleet.sets.find(({ metadata }) => metadata.uid === owner.uid);
+    const set = fleet.setOf(owner.uid, owner.name);
     const deployment = set && controllerOf(set);
     return deployment?.kind === 'MachineDeployment' && deployment.name === name;
   });

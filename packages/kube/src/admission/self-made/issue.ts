@@ -39,8 +39,11 @@ const keyPair = (): Promise<webcrypto.CryptoKeyPair> =>
 
 const derOf = (pem: string): Buffer => Buffer.from(pem.replace(/-----[^-]+-----/g, ''), 'base64');
 
-/** A certificate authority that may sign serving certificates and nothing below itself. */
-export async function issueAuthority({ from, until }: Validity): Promise<ServingPair> {
+/**
+ * A certificate authority that may sign serving certificates and nothing below itself.
+ * @param purpose What is served with them, as the authority's name says it.
+ */
+export async function issueAuthority({ from, until }: Validity, purpose = 'webhooks'): Promise<ServingPair> {
   const x509 = await library();
   const keys = await keyPair();
   const serial = serialNumber();
@@ -48,7 +51,7 @@ export async function issueAuthority({ from, until }: Validity): Promise<Serving
     {
       serialNumber: serial,
       // Another name for each: a client that has two tells by it which one signed.
-      name: [{ CN: [`machine-controller-manager webhooks ${serial.slice(0, 8)}`] }],
+      name: [{ CN: [`machine-controller-manager ${purpose} ${serial.slice(0, 8)}`] }],
       notBefore: from,
       notAfter: until,
       signingAlgorithm: ALGORITHM,

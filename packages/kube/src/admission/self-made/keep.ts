@@ -28,6 +28,8 @@ export interface SelfMadeOptions {
   readonly secret: string;
   /** DNS names and addresses that are served. */
   readonly names: readonly string[];
+  /** What is served with them, as logs and the authority's name say it; default: webhooks. */
+  readonly purpose?: string;
   /** Name of the webhook configurations that get the bundle; empty: none does. */
   readonly configurations: string;
   readonly clock: Clock;
@@ -50,19 +52,21 @@ class CertificateKeeper {
   readonly #secret: Informer<Secret>;
   readonly #configurations: readonly [ResourceDefinition<WebhookConfiguration>, Informer<WebhookConfiguration>][];
   readonly #controller: Controller;
+  readonly #purpose: string;
   #served = '';
   /** Kinds of configurations whose absence was told. */
   readonly #told = new Set<string>();
 
   constructor(options: SelfMadeOptions) {
     this.#o = options;
-    const { clock, random, log, namespace, configurations } = options;
+    const { clock, random, log, namespace, configurations, purpose = 'webhooks' } = options;
+    this.#purpose = purpose;
     this.#secret = this.#only(secrets, options.secret, namespace);
     this.#configurations = configurations
       ? CONFIGURATIONS.map((kind) => [kind, this.#only(kind, configurations)] as const)
       : [];
     this.#controller = createController({
-      name: 'webhook-certificates',
+      name: `certificates of ${purpose}`,
       concurrency: 1,
       reconcile: (_key, signal) => this.#reconcile(signal),
       clock,
@@ -102,7 +106,7 @@ class CertificateKeeper {
     if (serving && serving.cert !== this.#served) {
       this.#o.use({ cert: serving.cert, key: serving.key });
       this.#served = serving.cert;
-      this.#o.log.info('Serving webhooks with a certificate of our own', {
+      this.#o.log.info(`Serving ${this.#purpose} with a certificate of our own`, {
         names: serving.names,
         until: serving.until.toISOString(),
       });
@@ -113,7 +117,7 @@ class CertificateKeeper {
   async #renew(stored: Secret | undefined, plan: CertificatePlan, signal: AbortSignal): Promise<Secret> {
     const { client, namespace, secret: name, log } = this.#o;
     const made: Authority | undefined = plan.makeAuthority && {
-      ...(await issueAuthority(plan.makeAuthority)),
+      ...(await issueAuthority(plan.makeAuthority, this.#purpose)),
       ...plan.makeAuthority,
     };
     const authorities = made ? [made, ...plan.keep] : plan.keep;
@@ -128,7 +132,7 @@ class CertificateKeeper {
         : await resource.update({ ...stored, data: { ...stored.data, ...data } }, { signal });
     this.#secret.recordWrite(written);
     if (written.data?.['tls.crt'] !== data['tls.crt']) return written;
-    log.info('Webhook certificates made', {
+    log.info(`Certificates of ${this.#purpose} made`, {
       secret: `${namespace}/${name}`,
       authorities: authorities.length,
       newAuthority: made !== undefined,
