@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { glob, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ROOT } from '../root.ts';
+import { install } from './install.ts';
+import { buildPackages, type PublicPackage, packAll, publicPackages, readManifest } from './packages.ts';
+
+const run = promisify(execFile);
+const LONG = 900_000;
+
+let folder: string;
+let packages: readonly PublicPackage[];
+let tarballs: ReadonlyMap<string, string>;
+let homes: ReadonlyMap<string, string>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mcm-packages-'));
+  packages = await publicPackages();
+  await buildPackages(packages);
+  tarballs = await packAll(packages, folder);
+  homes = await install(packages, tarballs, folder);
+}, LONG);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Ways into a package but for those that are programs. */
+async function entries(name: string): Promise<readonly { readonly specifier: string; readonly types: string }[]> {
+  const { exports = {} } = await readManifest(homes.get(name) ?? '');
+  return Object.entries(exports).flatMap(([path, to]) => {
+    if (typeof to === 'string' || path.endsWith('/main')) return [];
+    return [{ specifier: `${name}${path.slice(1)}`, types: to.types ?? '' }];
+  });
+}
+
+test('publint has nothing against any tarball', { timeout: LONG }, async () => {
+  const found: string[] = [];
+  for (const [name, file] of tarballs) {
+    const bytes = await readFile(file);
+    const tarball = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
+    const { messages, pkg } = await publint({ pack: { tarball }, level: 'warning', strict: true });
+    found.push(...messages.map((message) => `${name}: ${formatMessage(message, pkg ?? {})}`));
+  }
+  expect(found).toEqual([]);
+});
+
+test('a tarball holds what its package.json promises, and nothing that runs on installation', async () => {
+  for (const [name, home] of homes) {
+    const { exports = {}, bin = {}, scripts = {}, dependencies = {}, type } = await readManifest(home);
+    const promised = [...Object.values(exports).flatMap((to) => (typeof to === 'string' ? [to] : Object.values(to)))];
+    for (const path of [...promised, ...Object.values(bin)].filter((one) => !one.includes('*'))) {
+      expect(existsSync(join(home, path)), `${path} of ${name}`).toBe(true);
+    }
+    expect(type, name).toBe('module');
+    expect(Object.keys(scripts).filter((script) => /install|prepare/.test(script))).toEqual([]);
+    expect(Object.values(dependencies).filter((range) => /^(workspace|catalog|link|file):/.test(range))).toEqual([]);
+    const tests: string[] = [];
+    for await (const file of glob('**/*.test.*', { cwd: home })) tests.push(file);
+    expect(tests, name).toEqual([]);
+  }
+});
+
+test('declarations are those of ES modules: each file that they name is there', async () => {
+  const missing: string[] = [];
+  for (const [name, home] of homes) {
+    for await (const file of glob('dist/**/*.d.ts', { cwd: home })) {
+      const text = await readFile(join(home, file), 'utf8');
+      for (const [, path = ''] of text.matchAll(/(?:from|import)\s*\(?['"](\.[^'"]+)['"]/g)) {
+        const declared = join(home, dirname(file), path.replace(/\.(ts|js)$/, '.d.ts'));
+        if (!existsSync(declared)) missing.push(`${name}: ${file} names ${path}`);
+      }
+    }
+  }
+  expect(missing).toEqual([]);
+});
+
+test('every package is installed from its tarball into an empty folder, type-checked and loaded there', {
+  timeout: LONG,
+}, async () => {
+  const all = (await Promise.all([...homes.keys()].map(entries))).flat();
+  expect(all.length).toBeGreaterThanOrEqual(homes.size);
+  const lines = all.map(({ specifier }, index) => `import * as part${index} from '${specifier}';`);
+  const used = all.map((_, index) => `part${index}`).join(', ');
+  const source = `${lines.join('\n')}\nconst parts: readonly object[] = [${used}];\nconsole.log(parts.filter((part) => Object.keys(part).length > 0).length);\n`;
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
+  await writeFile(join(folder, 'use.ts'), source);
+  const strict = ['--strict', '--noEmit', '--skipLibCheck', '--types', 'node'];
+  const modern = ['--module', 'nodenext', '--moduleResolution', 'nodenext', '--target', 'es2024'];
+  await run(join(ROOT, 'node_modules/.bin/tsc'), [...strict, ...modern, 'use.ts'], { cwd: folder });
+  const { stdout } = await run(process.execPath, ['use.ts'], { cwd: folder });
+  expect(Number(stdout)).toBe(all.length);
+});
+
+test('the programs of installed packages say their flags', { timeout: LONG }, async () => {
+  for (const [name, home] of homes) {
+    for (const [command, path] of Object.entries((await readManifest(home)).bin ?? {})) {
+      const { stdout } = await run(process.execPath, [join(home, path), '--help'], { cwd: folder });
+      expect(stdout, `${command} of ${name}`).toContain(`Usage: ${command.replace(/^kubectl-/, '')}`);
+    }
+  }
+});

@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ROOT } from '../root.ts';
+
+const run = promisify(execFile);
+
+/** Fields of a package.json that matter to whoever installs it. */
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly private?: boolean;
+  readonly type?: string;
+  readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+  readonly bin?: Readonly<Record<string, string>>;
+  readonly scripts?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+/** A package of this repository that is published. */
+export interface PublicPackage {
+  readonly folder: string;
+  readonly manifest: Manifest;
+}
+
+export const readManifest = async (folder: string): Promise<Manifest> =>
+  JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
+
+/** All packages that are published, those first that others depend on. */
+export async function publicPackages(): Promise<readonly PublicPackage[]> {
+  const found: PublicPackage[] = [];
+  for (const room of ['packages', 'providers', 'apps']) {
+    for (const name of (await readdir(join(ROOT, room))).sort()) {
+      const folder = join(ROOT, room, name);
+      const manifest = await readManifest(folder);
+      if (!manifest.private) found.push({ folder, manifest });
+    }
+  }
+  return inOrder(found);
+}
+
+function inOrder(all: readonly PublicPackage[]): readonly PublicPackage[] {
+  const byName = new Map(all.map((one) => [one.manifest.name, one]));
+  const done = new Set<PublicPackage>();
+  const visit = (one: PublicPackage, path: readonly string[]): void => {
+    const { name, dependencies = {} } = one.manifest;
+    if (path.includes(name)) throw new Error(`packages depend on each other: ${[...path, name].join(' → ')}`);
+    if (done.has(one)) return;
+    for (const dependency of Object.keys(dependencies)) {
+      const needed = byName.get(dependency);
+      if (needed) visit(needed, [...path, name]);
+    }
+    done.add(one);
+  };
+  for (const one of all) visit(one, []);
+  return [...done];
+}
+
+/** Builds packages as a release does, from nothing. */
+export async function buildPackages(packages: readonly PublicPackage[]): Promise<void> {
+  for (const { folder } of packages) await rm(join(folder, 'dist'), { recursive: true, force: true });
+  for (const { folder } of packages) {
+    await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json'], { cwd: folder });
+  }
+}
+
+/** Packs all packages as a release does, and returns their tarballs by name. */
+export async function packAll(packages: readonly PublicPackage[], into: string): Promise<ReadonlyMap<string, string>> {
+  await run('npx', ['-y', 'pnpm@12', '-r', 'pack', '--pack-destination', into], { cwd: ROOT, maxBuffer: 1 << 26 });
+  const fileOf = ({ name, version }: Manifest): string => `${name.replace('@', '').replace('/', '-')}-${version}.tgz`;
+  return new Map(packages.map(({ manifest }) => [manifest.name, join(into, fileOf(manifest))]));
+}
