@@ -16,11 +16,14 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
   const rows = drain.pods.map(({ pod, fate, because, volumes, budgets }) => [
     `  ${pod}`,
     FATES[fate],
-    [because, ...volumes.map((volume) => `volume ${volume}`), ...budgets.map((budget) => `budget ${budget}`)].join(
-      ', ',
-    ),
+    [
+      // What blocks it is told below, once for all pods that it blocks.
+      ...(fate === 'blocked' ? [] : [because]),
+      ...volumes.map((volume) => `volume ${volume}`),
+      ...budgets.map((budget) => `budget ${budget}`),
+    ].join(', '),
   ]);
-  const blockers = drain.blockers.map(({ text, cure }) => `  - ${text}${cure ? `; ${cure}` : ''}`);
+  const blockers = blockerLines(drain.blockers);
   return [
     drain.pods.length === 0
       ? `node ${drain.node} has no pods`
@@ -30,6 +33,29 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
     ...deadlines(drain, now),
   ];
 }
+
+/** Pods named of those that one thing blocks; all of them stand above. */
+const NAMED = 5;
+
+/** What blocks the drain: pods that the same thing blocks in the same words are told of together. */
+function blockerLines(blockers: DrainExplanation['blockers']): string[] {
+  const groups = new Map<string, string[]>();
+  for (const { text, cure, pods = [] } of blockers) {
+    const pod = pods.length === 1 ? (pods[0] ?? '') : '';
+    const alike = `${(pod && text.replaceAll(pod, POD)) || text}${cure ? `; ${(pod && cure.replaceAll(pod, POD)) || cure}` : ''}`;
+    groups.set(alike, [...(groups.get(alike) ?? []), pod]);
+  }
+  return [...groups].flatMap(([alike, pods]) => {
+    if (pods.length === 1) return [`  - ${alike.replaceAll(POD, pods[0] ?? '')}`];
+    const more = pods.length > NAMED ? ` and ${pods.length - NAMED} more` : '';
+    const names = `${pods.slice(0, NAMED).join(', ')}${more}`;
+    const text = [`pod "${POD}"`, `pod ${POD}`, POD].reduce((rest, one) => rest.replaceAll(one, 'each'), alike);
+    return [`  - ${pods.length} pods: ${text}`, `    (${names})`];
+  });
+}
+
+/** Stands for the name of a pod, which no text holds. */
+const POD = '\u0000';
 
 function deadlines({ drained, deletesFrom, overAt, policy }: DrainExplanation, now: Date): string[] {
   if (drained) return ['nothing is left to evict'];

@@ -1,4 +1,4 @@
-import type { KeptEvidence } from '@mcm/core';
+import type { KeptEvidence, KeptVm } from '@mcm/core';
 import { brief } from './machine-wait.ts';
 
 /** Lines of a console that are told; the ConfigMap has them all. */
@@ -21,3 +21,10 @@ export function evidenceLines(kept: readonly KeptEvidence[], namespace: string):
     ...(earlier.length > 0 ? [`  and earlier: ${earlier.map((each) => each.configMap).join(', ')}`] : []),
   ];
 }
+
+/** VMs that outlive their machine, for whoever wants to look at one. */
+export const keptVmLines = (kept: readonly KeptVm[], namespace: string): string[] =>
+  kept.map(
+    ({ providerID, until, configMap }) =>
+      `Its VM ${providerID} is kept until ${until.toISOString()}; to end that: kubectl delete configmap ${configMap} -n ${namespace}`,
+  );

@@ -12,10 +12,10 @@ import {
   birthStages,
   complaintsOf,
   errorKindOf,
-  type KeptEvidence,
   MACHINE_DEFAULTS,
   previewDrain,
   readEvidence,
+  readKeptVms,
   settingsOf,
 } from '@mcm/core';
 import {
@@ -32,7 +32,7 @@ import {
 } from '@mcm/kube';
 import { UserError } from '../errors.ts';
 import { drainLines } from './drain-lines.ts';
-import { evidenceLines } from './evidence-lines.ts';
+import { evidenceLines, keptVmLines } from './evidence-lines.ts';
 import { brief, machineWait, waitLine } from './machine-wait.ts';
 
 /** A machine of a cluster, and what reading it needs. */
@@ -69,7 +69,7 @@ const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {
 };
 
 /** Who may not read ConfigMaps is told the rest. */
-const orNone = async (reading: Promise<readonly KeptEvidence[]>): Promise<readonly KeptEvidence[]> => {
+const orNone = async <T>(reading: Promise<readonly T[]>): Promise<readonly T[]> => {
   try {
     return await reading;
   } catch (error) {
@@ -84,7 +84,11 @@ const EVENTS_TOLD = 5;
 /** Why a machine is where it is, as lines for a person. Of one that is gone, what was kept of its failure. */
 export async function explainMachine(target: MachineTarget): Promise<string[]> {
   const { client, namespace, name } = target;
-  const kept = evidenceLines(await orNone(readEvidence(client, namespace, name)), namespace);
+  const [evidence, vms] = await Promise.all([
+    orNone(readEvidence(client, namespace, name)),
+    orNone(readKeptVms(client, namespace, name)),
+  ]);
+  const kept = [...keptVmLines(vms, namespace), ...evidenceLines(evidence, namespace)];
   const machine = await getMachine(target).catch((error: unknown) => {
     if (error instanceof UserError && kept.length > 0) return undefined;
     throw error;

@@ -26,7 +26,7 @@ export interface DrainExplanation {
   /** In the order in which they go: without volumes at once, then those with volumes; the ones that stay come last. */
   readonly pods: readonly ExplainedPod[];
   /** Each once, by name, with what would end the wait. */
-  readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'cure'>[];
+  readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'cure' | 'pods'>[];
   readonly drained: boolean;
   readonly policy: UndrainablePolicy;
   /** From when pods are deleted rather than evicted; absent when the policy never does. */
@@ -38,7 +38,9 @@ export interface DrainExplanation {
 /** Explains a drain as it stands at `now`. Pure; decides nothing: the plan that it tells of is the one that is carried out. */
 export function explainDrain(o: DrainObservation, now: Date): DrainExplanation {
   const plan = planDrain(o, now);
-  const blockers = new Map(plan.blockers.map(({ text, failed, cure }) => [text, { text, failed, cure }]));
+  const blockers = new Map(
+    plan.blockers.map(({ text, failed, cure, pods }) => [text, { text, failed, cure, ...(pods ? { pods } : {}) }]),
+  );
   const fates = new Map<string, ExplainedPod['fate']>([
     ...plan.evict.map(({ uid }) => [uid, 'evict'] as const),
     ...plan.remove.map(({ uid }) => [uid, 'delete'] as const),

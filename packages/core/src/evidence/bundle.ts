@@ -78,7 +78,7 @@ export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
 }
 
 /** The class owns it, not the machine: it is of use when the machine is gone. */
-const ownerOf = ({ metadata: { name, uid } }: MachineClass) => ({
+export const ownerOf = ({ metadata: { name, uid } }: MachineClass) => ({
   apiVersion: `${machineClasses.group}/${machineClasses.version}`,
   kind: machineClasses.kind,
   name,

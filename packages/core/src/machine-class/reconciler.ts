@@ -14,6 +14,7 @@ import {
   secrets,
   splitKey,
 } from '@mcm/kube';
+import type { KeptVm, KeptVms } from '../evidence/kept-vms.ts';
 import type { Caches } from '../machine/caches.ts';
 import type { FormerSpecs } from './former-spec.ts';
 
@@ -29,10 +30,15 @@ export interface ClassReconcilerOptions {
   readonly former: FormerSpecs;
   /** Told of classes that are gone. */
   readonly forget: (key: Key) => void;
+  /** VMs that are kept for study, which nobody could find without their class. */
+  readonly keptVms?: Pick<KeptVms, 'list'>;
 }
 
 /** How long a class may be incomplete before it is told of. */
 const PATIENCE_MS = 30_000;
+
+/** A class without machines looks for VMs that were kept of it this often; nobody watches their records. */
+const KEPT_RECHECK_MS = { unused: 3_600_000, deleted: 60_000 } as const;
 
 /** Whether a finalizer is to be added, removed or left. A deleting object gets none: the API server would refuse it. */
 export function planFinalizer(object: KubeObject, finalizer: string, users: number): 'add' | 'remove' | 'leave' {
@@ -70,6 +76,7 @@ export const createClassReconcile = ({
   unknownFields,
   former,
   forget,
+  keptVms,
 }: ClassReconcilerOptions) => {
   const told = new Map<Key, string>();
   /** Since when a class has had problems that are not told yet: a Secret may come a moment after its class. */
@@ -108,6 +115,14 @@ export const createClassReconcile = ({
     warned.set(key, unknown);
     if (unknown) recorder.event(machineClass, 'Warning', 'UnknownField', unknown);
   };
+  /** Without their class nobody could find the VMs that are kept of it. */
+  const heldByKept = (machineClass: MachineClass, kept: readonly KeptVm[]): Outcome => {
+    if (!machineClass.metadata.deletionTimestamp) return again(KEPT_RECHECK_MS.unused);
+    const names = kept.map(({ providerID }) => providerID).join(', ');
+    const text = `Its deletion waits for VMs that were kept for study and go now: ${names}`;
+    recorder.event(machineClass, 'Normal', 'InUse', text);
+    return again(KEPT_RECHECK_MS.deleted);
+  };
   const uids = new Map<Key, string>();
   return async (key: Key): Promise<Outcome> => {
     const seen = caches.classes.store.get(key);
@@ -132,6 +147,10 @@ export const createClassReconcile = ({
       recorder.event(found, 'Normal', 'InUse', `Its deletion waits for ${users} machines that refer to it`);
     }
     if (verb === 'leave') return outcome;
+    if (verb === 'remove') {
+      const kept = (await keptVms?.list(found.metadata.name)) ?? [];
+      if (kept.length > 0) return heldByKept(found, kept);
+    }
     const finalizer = Finalizers.MachineControllerManager;
     const answer = await writeFinalizer<MachineClass>(client, machineClasses, found, finalizer, verb);
     if (answer) caches.classes.recordWrite(answer);

@@ -15,6 +15,7 @@ import type { MachineError } from '../driver/errors.ts';
 import { isOutOfService } from '../node/taints.ts';
 import { heldBecause, isHeld } from './breaker.ts';
 import { isHealthy } from './conditions.ts';
+import { isVmKept, planKeeping } from './keep-vm.ts';
 import type { MachineObservation, RunningCall, SettledCall } from './observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './plan.ts';
 import { type Backoff, DELETE_RETRY, isTransient, LOOKUP_RETRY, retryAfter } from './retry.ts';
@@ -293,7 +294,7 @@ function planVm(o: MachineObservation, now: Date): Plan | undefined {
     };
   }
   const { last } = calls;
-  if (last?.kind !== 'delete') return act('the node is empty', { do: 'call', call: 'delete' });
+  if (last?.kind !== 'delete') return planKeeping(o, now) ?? act('the node is empty', { do: 'call', call: 'delete' });
   if (last.outcome.ok || last.outcome.error.code === 'NotFound') return undefined;
   const { error } = last.outcome;
   const description = isTransient(error.code)
@@ -338,8 +339,12 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
   };
 }
 
-/** The VM is gone: its Node goes, then the machine. The Node goes after the VM, or a living kubelet registers it again. */
+/**
+ * The VM is gone: its Node goes, then the machine. The Node goes after the VM, or a living kubelet registers it again.
+ * So the Node of a VM that is kept stays, cordoned, and is collected as a Node without a machine when the VM has gone.
+ */
 function planEnd(o: MachineObservation): Plan {
+  if (isVmKept(o.machine)) return act('its VM is kept for study', { do: 'removeFinalizer' });
   const held = o.node?.metadata.finalizers?.includes(Finalizers.Node);
   if (o.node && (held || !o.node.metadata.deletionTimestamp)) return act('the VM is gone', { do: 'releaseNode' });
   return act('nothing is left behind', { do: 'removeFinalizer' });

@@ -1,5 +1,6 @@
 import { type DrainMemory, NO_DRAIN_MEMORY } from '../drain/observation.ts';
 import type { EvidenceState } from './evidence-first.ts';
+import type { KeepingState } from './keep-vm.ts';
 
 /** What this process keeps of one machine between reconciles. Losing it costs time, never a VM. */
 export interface MachineMemory {
@@ -12,6 +13,8 @@ export interface MachineMemory {
   nodeVanished?: boolean;
   /** What is being done about the evidence of its failure. */
   evidence?: EvidenceState;
+  /** What is being done to keep its VM. */
+  keeping?: KeepingState;
   /** What was last told of its rubbish, see `complaintsOf`. */
   complained?: string;
   /** Somebody was told that the breaker holds it back. */

@@ -6,6 +6,7 @@ import type { Instance } from '../driver/driver.ts';
 import type { MachineError } from '../driver/errors.ts';
 import type { Shortage } from './capacity.ts';
 import type { EvidenceState } from './evidence-first.ts';
+import type { KeepingState } from './keep-vm.ts';
 import type { MachineSettings } from './settings.ts';
 
 /** The calls of a driver that concern one machine. */
@@ -91,6 +92,9 @@ export interface MachineObservation {
   /** Evidence of failures is kept in this process. */
   readonly keepsEvidence?: boolean;
   readonly evidence?: EvidenceState;
+  /** VMs of failed machines may outlive them. */
+  readonly keepsVms?: boolean;
+  readonly keeping?: KeepingState;
   /** It is being deleted, and was Failed when that began. */
   readonly deletedForHealth?: boolean;
   /** What a drain sees; only for a machine that is being deleted and has a node. */

@@ -30,6 +30,7 @@ export interface ObserveOptions {
   readonly reserved: (group: string, uid: string) => number;
   readonly volumeWindow: number;
   readonly keepsEvidence: boolean;
+  readonly keepsVms: boolean;
 }
 
 /** One snapshot of what the decision about a machine needs. Reads caches only. */
@@ -79,6 +80,8 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     ...(memory.complained ? { complained: memory.complained } : {}),
     keepsEvidence: o.keepsEvidence,
     ...(memory.evidence ? { evidence: memory.evidence } : {}),
+    keepsVms: o.keepsVms,
+    ...(memory.keeping ? { keeping: memory.keeping } : {}),
     ...(memory.held ? { held: true } : {}),
     ...(machineClass ? { machineClass } : {}),
     ...(node ? { node } : {}),

@@ -27,6 +27,7 @@ import { MachineError } from '../driver/errors.ts';
 import type { DriverInvoker, OnOverdue } from '../driver/invoker.ts';
 import type { Failure } from '../evidence/bundle.ts';
 import type { EvidenceKeeper } from '../evidence/keeper.ts';
+import type { KeptVms } from '../evidence/kept-vms.ts';
 import { type NodeChange, patchNode } from '../node/patch.ts';
 import type { NodePatch } from '../node/sync.ts';
 import { outOfService } from '../node/taints.ts';
@@ -48,6 +49,7 @@ export interface PerformerOptions {
   readonly calls: DriverCalls;
   readonly tokens: BootstrapTokenIssuer | undefined;
   readonly evidence: EvidenceKeeper;
+  readonly keptVms: KeptVms;
   readonly recorder: EventRecorder;
   readonly log: Logger;
 }
@@ -100,6 +102,9 @@ export class Performer {
         return this.#patchMachine(scope, { metadata: { annotations: action.annotations } });
       case 'keepEvidence':
         return this.#keepEvidence(scope, action.failure);
+      case 'keepVm':
+        if (await this.#findsMissedNode(scope)) return;
+        return this.#keepVm(scope);
       case 'extendToken':
         return this.#options.tokens?.extend(machine, action.until);
       case 'deleteToken':
@@ -201,6 +206,14 @@ export class Performer {
     memory.evidence = state;
     this.#options.evidence.keep(machine, failure, () => {
       if (memory.evidence === state) memory.evidence = { ...state, settled: true };
+    });
+  }
+
+  #keepVm({ o: { machine, machineClass }, memory, now }: Scope): void {
+    if (!machineClass) return;
+    memory.keeping = { since: now, settled: false };
+    this.#options.keptVms.keep(machine, machineClass, now, (kept) => {
+      memory.keeping = { since: now, settled: true, ...(kept ? { kept } : {}) };
     });
   }
 

@@ -32,6 +32,8 @@ export type Action =
   | { readonly do: 'annotate'; readonly annotations: Readonly<Record<string, string | null>> }
   /** Gathers and stores what can be told of a failure; goes on after the reconcile has ended and wakes the machine. */
   | { readonly do: 'keepEvidence'; readonly failure: Failure }
+  /** Records the VM as kept beyond the machine; goes on after the reconcile has ended and wakes the machine. */
+  | { readonly do: 'keepVm' }
   /** Lets the machine's bootstrap token live until then at least. */
   | { readonly do: 'extendToken'; readonly until: Date }
   | { readonly do: 'deleteToken' }

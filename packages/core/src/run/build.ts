@@ -24,6 +24,7 @@ import { fallbackClasses } from '../driver/fallback.ts';
 import { createInvoker, type DriverTimeouts, type ObserveCall } from '../driver/invoker.ts';
 import type { DriverTracer } from '../driver/tracing.ts';
 import { EVIDENCE_PER_CLASS, EvidenceKeeper } from '../evidence/keeper.ts';
+import { KEPT_VM_DEFAULTS, type KeptVmOptions, KeptVms } from '../evidence/kept-vms.ts';
 import { type Caches, createCaches, informersOf } from '../machine/caches.ts';
 import { DriverCalls, FAULT_AFTER_FAILURES } from '../machine/calls.ts';
 import { CapacityGate } from '../machine/capacity.ts';
@@ -69,6 +70,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly volumeWindow?: number;
   /** Evidence of failed machines kept of a class at most; default 10, 0 for none. */
   readonly evidencePerClass?: number;
+  /** VMs of failed machines that outlive them; default none. */
+  readonly keptVms?: KeptVmOptions;
   readonly queueMetrics?: QueueMetrics;
   readonly observeCall?: ObserveCall;
   readonly observeApi?: ObserveApi;
@@ -184,7 +187,17 @@ export function buildMachineController<Spec, Credentials>(
     perClass: options.evidencePerClass ?? EVIDENCE_PER_CLASS,
     wake: (machine) => machineController.enqueue(keyOf(machine)),
   });
-  const performer = new Performer({ control, target, caches, invoker, calls, tokens, evidence, recorder, log });
+  const keptVms = new KeptVms({
+    ...(options.keptVms ?? KEPT_VM_DEFAULTS),
+    control,
+    namespace,
+    log,
+    collected: invoker.can.list && options.orphans?.policy !== 'report',
+    wake: (machine) => machineController.enqueue(keyOf(machine)),
+  });
+  const performer = new Performer({
+    ...{ control, target, caches, invoker, calls, tokens, evidence, keptVms, recorder, log },
+  });
   const reconciler = new MachineReconciler({
     caches,
     invoker,
@@ -195,6 +208,7 @@ export function buildMachineController<Spec, Credentials>(
     frozen: reachability.frozen,
     volumeWindow: options.volumeWindow ?? 1,
     keepsEvidence: evidence.enabled,
+    keepsVms: keptVms.enabled,
     memories,
     performer,
     clock,
@@ -217,6 +231,7 @@ export function buildMachineController<Spec, Credentials>(
       unknownFields: invoker.unknownFields,
       former,
       forget: (key) => troubles.forget(key),
+      keptVms,
     }),
   );
   const secretController = controller('secret', createSecretReconcile({ client: control, caches }));
@@ -231,6 +246,7 @@ export function buildMachineController<Spec, Credentials>(
     recorder,
     targetRecorder: options.targetRecorder,
     defaults,
+    keptVms,
     options: options.orphans ?? ORPHAN_DEFAULTS,
     owner: options.owner,
     frozen: reachability.frozen,
@@ -265,7 +281,7 @@ export function buildMachineController<Spec, Credentials>(
   orphanController.watch(caches.secrets, () => []);
   if (caches.target) orphanController.watch(caches.target.nodes, () => []);
   orphanController.watch(caches.machines, orphanKeysOf);
-  orphanController.watch(caches.classes, (change) => (change.type === 'updated' ? [] : [change.key]));
+  orphanController.watch(caches.classes, (change) => (isNewOrGoes(change) ? [change.key] : []));
 
   function forget({ metadata }: Machine): void {
     calls.forget(metadata.uid);
@@ -300,6 +316,7 @@ export function buildMachineController<Spec, Credentials>(
     idle: (withinMs) =>
       calls.running === 0 &&
       evidence.running === 0 &&
+      keptVms.running === 0 &&
       [machineController, classController, secretController].every((each) => each.idle(withinMs)),
   };
 }
@@ -313,6 +330,11 @@ const classMatters = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
   change.old.metadata.generation !== change.object.metadata.generation ||
   undrainable(change.old) !== undrainable(change.object);
+
+/** What a class that goes kept for study goes before it. */
+const isNewOrGoes = (change: Change<MachineClass>): boolean =>
+  change.type !== 'updated' ||
+  (change.object.metadata.deletionTimestamp !== undefined && change.old.metadata.deletionTimestamp === undefined);
 
 const undrainable = ({ metadata }: MachineClass): string | undefined =>
   metadata.annotations?.[Annotations.UndrainablePolicy];

@@ -3,6 +3,7 @@ import { durationFlag, type FlagValues, flagGroup, integerFlag, listFlag, textFl
 import { checkSafeguardFlags, safeguardFlags, safeguardsOf } from '../disruption/flags.ts';
 import { DRIVER_TIMEOUTS, type DriverTimeouts } from '../driver/invoker.ts';
 import { EVIDENCE_PER_CLASS } from '../evidence/keeper.ts';
+import { KEPT_VM_DEFAULTS, type KeptVmOptions } from '../evidence/kept-vms.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults } from '../machine/settings.ts';
 import { ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans.ts';
 import { REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../safety/reachability.ts';
@@ -47,6 +48,16 @@ export const machineFlags = {
       min: 0,
       default: EVIDENCE_PER_CLASS,
       help: 'ConfigMaps with what was found of failed machines kept for each MachineClass, the newest; 0 keeps none',
+    }),
+    'failed-vms-kept-per-class': integerFlag({
+      min: 0,
+      default: KEPT_VM_DEFAULTS.perClass,
+      help: 'emptied VMs of failed machines of a MachineClass that are kept for study at once when their machines are deleted; needs --orphan-policy=delete; 0 keeps none',
+    }),
+    'failed-vms-kept-for': durationFlag({
+      default: KEPT_VM_DEFAULTS.forMs,
+      minMs: 60_000,
+      help: 'how long such a VM is kept; then it is deleted as one without a machine',
     }),
   }),
   ...flagGroup('Drain', {
@@ -122,6 +133,9 @@ export const checkMachineFlags = (flags: MachineFlagValues): readonly string[] =
   ...(flags['machine-safety-apiserver-statuscheck-period'] < flags['machine-safety-apiserver-statuscheck-timeout']
     ? ['--machine-safety-apiserver-statuscheck-period must be at least --machine-safety-apiserver-statuscheck-timeout']
     : []),
+  ...(flags['failed-vms-kept-per-class'] > 0 && flags['orphan-policy'] === 'report'
+    ? ['--failed-vms-kept-per-class needs --orphan-policy=delete: with report nothing would end what is kept']
+    : []),
   ...checkSafeguardFlags(flags),
 ];
 
@@ -139,6 +153,11 @@ export const defaultsOf = (flags: MachineFlagValues): MachineDefaults => ({
   unresponsiveNodeMs: flags['machine-unresponsive-node-timeout'],
   readOnlyNodeMs: flags['machine-read-only-node-timeout'],
   ...safeguardsOf(flags),
+});
+
+export const keptVmsOf = (flags: MachineFlagValues): KeptVmOptions => ({
+  perClass: flags['failed-vms-kept-per-class'],
+  forMs: flags['failed-vms-kept-for'],
 });
 
 export const orphanOptionsOf = (flags: MachineFlagValues): OrphanOptions => ({

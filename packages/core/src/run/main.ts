@@ -28,7 +28,15 @@ import { registerDriverMetrics } from '../metrics/driver.ts';
 import { registerMachineMetrics } from '../metrics/machine.ts';
 import { buildMachineController } from './build.ts';
 import { ControlCluster } from './control-cluster.ts';
-import { checkMachineFlags, defaultsOf, machineFlags, orphanOptionsOf, reachabilityOf, timeoutsOf } from './flags.ts';
+import {
+  checkMachineFlags,
+  defaultsOf,
+  keptVmsOf,
+  machineFlags,
+  orphanOptionsOf,
+  reachabilityOf,
+  timeoutsOf,
+} from './flags.ts';
 
 /** Name of the Lease and of the event source: the original's, so that the two never work at once. */
 const NAME = 'machine-controller';
@@ -105,6 +113,7 @@ function unitOf<Spec, Credentials>(
     reachability: reachabilityOf(flags),
     volumeWindow: flags['drain-volume-window'],
     evidencePerClass: flags['failure-evidence-per-class'],
+    keptVms: keptVmsOf(flags),
     queueMetrics: metrics.queues,
     observeCall: driverMetrics.observe,
     observeApi: driverMetrics.observeApi,

@@ -14,6 +14,7 @@ import {
 } from '@mcm/kube';
 import type { ListedInstance } from '../driver/driver.ts';
 import type { DriverInvoker } from '../driver/invoker.ts';
+import type { KeptVms } from '../evidence/kept-vms.ts';
 import type { Caches } from '../machine/caches.ts';
 import { Lane } from '../machine/lane.ts';
 import type { MachineDefaults } from '../machine/settings.ts';
@@ -71,6 +72,8 @@ export interface OrphanReconcileOptions {
   /** For events of Nodes; absent: they are told by log only. */
   readonly targetRecorder?: EventRecorder | undefined;
   readonly defaults: MachineDefaults;
+  /** VMs that are kept for study though their machines are gone. */
+  readonly keptVms: Pick<KeptVms, 'enabled' | 'list' | 'remove'>;
   readonly options: OrphanOptions;
   /** The control cluster of this process; undefined, or absent: it could not be told. */
   readonly owner?: (() => string | undefined) | undefined;
@@ -230,9 +233,10 @@ export class OrphanCollector {
   async #judge(machineClass: MachineClass, state: ClassState, listing: Listing): Promise<Outcome> {
     const { caches, clock, options, log, namespace } = this.#o;
     const now = clock.now();
-    const suspects = this.#withoutForeign(machineClass, state, listing).filter((vm) =>
+    const masterless = this.#withoutForeign(machineClass, state, listing).filter((vm) =>
       isOrphan(vm, caches.machines.store.get(makeKey(namespace, vm.machineName))),
     );
+    const suspects = await this.#withoutKept(machineClass, masterless, listing, now);
     const fresh = suspects.filter(({ providerId }) => !state.firstSeen.has(providerId)).length;
     state.firstSeen = new Map(
       suspects.map(({ providerId }) => [providerId, state.firstSeen.get(providerId) ?? now] as const),
@@ -259,6 +263,26 @@ export class OrphanCollector {
       this.#o.recorder.event(machineClass, 'Warning', 'ForeignVMs', text);
     }
     return others.length === 0 ? vms : vms.filter((vm) => !others.includes(vm));
+  }
+
+  /** VMs that are kept for study are no orphans until their time is over. The record of one outlives it, or a crash between would leak it. */
+  async #withoutKept(
+    machineClass: MachineClass,
+    suspects: readonly ListedInstance[],
+    { vms }: Listing,
+    now: Date,
+  ): Promise<readonly ListedInstance[]> {
+    const { keptVms } = this.#o;
+    const goes = machineClass.metadata.deletionTimestamp !== undefined;
+    if (suspects.length === 0 && !keptVms.enabled && !goes) return suspects;
+    const records = await keptVms.list(machineClass.metadata.name);
+    const current = records.filter(({ until }) => now < until && !goes);
+    const listed = new Set(vms.map(({ providerId }) => providerId));
+    for (const record of records) {
+      if (!current.includes(record) && !listed.has(record.providerID)) await keptVms.remove(record);
+    }
+    const kept = new Set(current.map(({ providerID }) => providerID));
+    return suspects.filter(({ providerId }) => !kept.has(providerId));
   }
 
   /** Deletes what a live list of machines, made after the cloud's, confirms. A cache may lag: a VM cannot be brought back. */

@@ -1,0 +1,51 @@
+import type { DrainExplanation } from '@mcm/core';
+import { expect, test } from 'vitest';
+import { drainLines } from './drain-lines.ts';
+
+const NOW = new Date('2026-01-01T12:00:00Z');
+
+const explained = (pods: readonly string[], blockers: DrainExplanation['blockers']): string =>
+  drainLines(
+    {
+      node: 'n-0',
+      pods: pods.map((pod) => ({ pod, fate: 'blocked', because: 'a long sentence', volumes: [], budgets: ['a/web'] })),
+      blockers,
+      drained: false,
+      policy: 'Force',
+      overAt: NOW,
+    },
+    NOW,
+  ).join('\n');
+
+const waiting = (pod: string, budget = 'a/web') => ({
+  text: `pod ${pod} waits for pod disruption budget ${budget}, which allows no disruption now`,
+  failed: false,
+  pods: [pod],
+  cure: 'run more replicas',
+});
+
+test('pods that one budget blocks are told of together, some by name, and each only once in full', () => {
+  const pods = [0, 1, 2, 3, 4, 5, 6].map((n) => `a/web-${n}`);
+  const text = explained(pods, [...pods.map((pod) => waiting(pod)), waiting('a/db-0', 'a/db')]);
+  expect(text.split('\n').slice(8, 12)).toEqual([
+    'blocked by:',
+    '  - 7 pods: each waits for pod disruption budget a/web, which allows no disruption now; run more replicas',
+    '    (a/web-0, a/web-1, a/web-2, a/web-3, a/web-4 and 2 more)',
+    '  - pod a/db-0 waits for pod disruption budget a/db, which allows no disruption now; run more replicas',
+  ]);
+  expect(text).toMatch(/a\/web-6 +is blocked +budget a\/web/);
+  expect(text).not.toContain('a long sentence');
+});
+
+test('as many pods as are named have no more; what is said of several pods or of none is left as it is', () => {
+  const pods = [0, 1, 2, 3, 4].map((n) => `a/web-${n}`);
+  const refused = pods.map((pod) => ({ ...waiting(pod), text: `error while evicting pod "${pod}": no` }));
+  const held = { text: 'time to drain is over with pod a/web-0, a/web-1 left', failed: true, pods, cure: 'end them' };
+  const volume = { text: 'volume pv-0 is still attached', failed: false, cure: '' };
+  const text = explained(pods, [...refused, held, volume]);
+  expect(text).toContain(
+    '  - 5 pods: error while evicting each: no; run more replicas\n    (a/web-0, a/web-1, a/web-2, a/web-3, a/web-4)\n',
+  );
+  expect(text).toContain('  - time to drain is over with pod a/web-0, a/web-1 left; end them\n');
+  expect(text).toContain('  - volume pv-0 is still attached\n');
+});

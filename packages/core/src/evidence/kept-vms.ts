@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import { type Machine, type MachineClass, parseTime } from '@mcm/api';
+import {
+  type ConfigMap,
+  configMaps,
+  errorText,
+  ignoreNotFound,
+  isAlreadyExists,
+  type KubeClient,
+  type Logger,
+} from '@mcm/kube';
+import { Lane } from '../machine/lane.ts';
+import { labelOf, ownerOf } from './bundle.ts';
+
+/** How many VMs of failed machines outlive their machines, and for how long. */
+export interface KeptVmOptions {
+  /** Of a MachineClass at once; 0: none. */
+  readonly perClass: number;
+  /** In milliseconds, from the moment when the VM would have been deleted. */
+  readonly forMs: number;
+}
+
+/** Settings in effect without flags: none is kept. */
+export const KEPT_VM_DEFAULTS: KeptVmOptions = { perClass: 0, forMs: 24 * 3_600_000 };
+
+/** A VM that is kept although its machine is gone: by this record alone. Without it, it is an orphan like any other. */
+export interface KeptVm {
+  readonly configMap: string;
+  readonly uid: string;
+  readonly machine: string;
+  readonly providerID: string;
+  /** A record whose time nobody can read keeps nothing. */
+  readonly until: Date;
+}
+
+/** Label of every record: the class, by a hash that any name fits into. Not that of evidence, which is pruned by number. */
+export const KEPT_CLASS_LABEL = 'kept-vm.machine.sapcloud.io/class';
+/** And the machine. */
+export const KEPT_MACHINE_LABEL = 'kept-vm.machine.sapcloud.io/machine';
+
+export interface KeptVmsOptions extends KeptVmOptions {
+  readonly control: KubeClient;
+  readonly namespace: string;
+  readonly log: Logger;
+  /** False where nothing would end it: the driver cannot list VMs, or orphans are only reported. */
+  readonly collected: boolean;
+  readonly wake: (machine: Machine) => void;
+}
+
+/**
+ * The records of VMs that are kept for study: made before the machine goes, honoured by the search for orphans until
+ * they expire, and removed when the VM is gone. So a kept VM cannot outlive its time however often processes die.
+ */
+export class KeptVms {
+  readonly #o: KeptVmsOptions;
+  /** One after the other, or several at once would each find the last place free. */
+  readonly #lane = new Lane(1);
+  #running = 0;
+
+  constructor(options: KeptVmsOptions) {
+    this.#o = options;
+  }
+
+  get enabled(): boolean {
+    return this.#o.perClass > 0 && this.#o.collected;
+  }
+
+  /** Records being made. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** Begins; `settled` is told the record, or undefined when there is no place or none could be made. The machine is woken. */
+  keep(machine: Machine, machineClass: MachineClass, now: Date, settled: (kept: KeptVm | undefined) => void): void {
+    const { log, wake } = this.#o;
+    this.#running++;
+    void this.#lane
+      .run(() => this.#keep(machine, machineClass, now))
+      .catch((error: unknown): undefined => {
+        log.warn('The VM of a failed machine is not kept', { machine: machine.metadata.name, error: errorText(error) });
+      })
+      .then((kept) => {
+        this.#running--;
+        settled(kept);
+        wake(machine);
+      });
+  }
+
+  async #keep(machine: Machine, machineClass: MachineClass, now: Date): Promise<KeptVm | undefined> {
+    const { perClass, log } = this.#o;
+    const client = this.#client();
+    const draft = this.#draft(machine, machineClass, now);
+    const { name } = draft.metadata;
+    // A process before this one may have made it and ended before the machine's status could say so.
+    const made = await ignoreNotFound(client.get(name));
+    if (made) return parse(made);
+    const others = await this.list(machineClass.metadata.name);
+    if (others.filter(({ until }) => until > now).length >= perClass) {
+      log.info('The VM of a failed machine is not kept: enough of its class are', { machine: machine.metadata.name });
+      return undefined;
+    }
+    try {
+      return parse(await client.create(draft));
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      return parse(await client.get(name));
+    }
+  }
+
+  #draft({ metadata, spec }: Machine, machineClass: MachineClass, now: Date) {
+    const { providerID = '' } = spec;
+    const hash = createHash('sha256').update(`${metadata.uid} ${providerID}`).digest('hex').slice(0, 10);
+    const className = machineClass.metadata.name;
+    return {
+      metadata: {
+        name: `kept-vm-${metadata.name.slice(0, 200)}-${hash}`,
+        namespace: this.#o.namespace,
+        labels: { [KEPT_CLASS_LABEL]: labelOf(className), [KEPT_MACHINE_LABEL]: labelOf(metadata.name) },
+        ownerReferences: [ownerOf(machineClass)],
+      },
+      data: {
+        machine: metadata.name,
+        class: className,
+        providerID,
+        until: new Date(now.getTime() + this.#o.forMs).toISOString(),
+      },
+    };
+  }
+
+  /** All records of a class, expired ones too. */
+  async list(className: string): Promise<readonly KeptVm[]> {
+    const { items } = await this.#client().list({ labelSelector: `${KEPT_CLASS_LABEL}=${labelOf(className)}` });
+    return items.map(parse);
+  }
+
+  async remove({ configMap, uid }: KeptVm): Promise<void> {
+    await ignoreNotFound(this.#client().delete(configMap, { preconditions: { uid } }));
+  }
+
+  #client() {
+    return this.#o.control.resource<ConfigMap>(configMaps, this.#o.namespace);
+  }
+}
+
+/** What was recorded of a machine's VM: the machine is gone, or goes. */
+export async function readKeptVms(client: KubeClient, namespace: string, machine: string): Promise<readonly KeptVm[]> {
+  const labelSelector = `${KEPT_MACHINE_LABEL}=${labelOf(machine)}`;
+  const { items } = await client.resource<ConfigMap>(configMaps, namespace).list({ labelSelector });
+  return items.map(parse).filter((kept) => kept.machine === machine);
+}
+
+function parse({ metadata, data = {} }: ConfigMap): KeptVm {
+  const { machine = '', providerID = '', until } = data;
+  return { configMap: metadata.name, uid: metadata.uid, machine, providerID, until: parseTime(until) ?? new Date(0) };
+}
