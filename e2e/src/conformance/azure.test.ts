@@ -43,7 +43,11 @@ const target: ConformanceTarget = {
     };
   },
   createDriver: (context) =>
-    createAzureDriver({ ...context, readFile: async () => undefined, authorize: async () => 'Bearer of-the-test' }),
+    createAzureDriver({
+      ...context,
+      readFile: async () => undefined,
+      authorize: async () => 'Bearer opaque-token-of-the-test',
+    }),
   machineClass: { provider: 'Azure', providerSpec: spec },
   secret: {
     clientID: 'client-of-the-test',

@@ -32,7 +32,11 @@ const target: ConformanceTarget = {
     };
   },
   createDriver: (context) =>
-    createGcpDriver({ ...context, readFile: async () => undefined, authorize: async () => 'Bearer of-the-test' }),
+    createGcpDriver({
+      ...context,
+      readFile: async () => undefined,
+      authorize: async () => 'Bearer opaque-token-of-the-test',
+    }),
   machineClass: { provider: 'GCP', providerSpec: spec },
   secret: {
     serviceAccountJSON: JSON.stringify({ type: 'service_account', project_id: 'p', private_key: 'not-to-be-told' }),

@@ -17,6 +17,7 @@ export interface SeenRequest {
   readonly method: string;
   readonly path: string;
   readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Decides a request's fate; `index` counts from 0. */
@@ -35,8 +36,8 @@ export class Wire {
   readonly connect = (origin: string): Transport => {
     const below = this.#connect(origin);
     return async (request) => {
-      const { method, path, body = '' } = request;
-      const seen = { origin, method, path, body };
+      const { method, path, body = '', headers = {} } = request;
+      const seen = { origin, method, path, body, headers };
       const fate = this.judge(seen, this.seen.length);
       this.seen.push(seen);
       request.signal?.throwIfAborted();

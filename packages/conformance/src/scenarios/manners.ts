@@ -2,9 +2,9 @@ import { driverReference } from '@mcm/core';
 import { listenToOutput } from '../output.ts';
 import { expect, type Scenario, Skip } from '../scenario.ts';
 import { wrongTypes } from '../spec-cases.ts';
-import type { Stage } from '../stage.ts';
+import type { Process, Stage } from '../stage.ts';
 import type { HttpAnswer } from '../target.ts';
-import { withMessage } from '../wire.ts';
+import { type SeenRequest, withMessage } from '../wire.ts';
 import { requestsOfCreation } from './creation.ts';
 
 /** A call must end so soon after it is told to. */
@@ -16,8 +16,58 @@ const SECRET_FROM = 6;
 const wrong = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? 'nonsense' : { nonsense: [true] };
 
-/** A refusal that repeats all that the caller told, as clouds now and then do. */
-const echo = (answer: HttpAnswer, secrets: readonly string[]): HttpAnswer => withMessage(answer, secrets.join(' '));
+/** A part of a secret that is so long is told too. */
+const PART = 24;
+
+/** How clouds, gateways and proxies repeat in a refusal what the caller told. */
+const ECHOES: readonly ((request: SeenRequest, secrets: readonly string[]) => string)[] = [
+  (_, secrets) => secrets.join(' '),
+  ({ method, path, headers, body }) => `cannot take ${method} ${path} ${JSON.stringify(headers)} ${body}`,
+  ({ headers, body }) => JSON.stringify({ headers, body: decoded(body) }),
+  ({ body }) => `cannot take ${body.slice(0, Math.floor(body.length * 0.6))}…`,
+  ({ body }) => `cannot take …${body.slice(Math.floor(body.length * 0.4))}`,
+];
+
+/** A form as a gateway would print it; a body that is none as it is. */
+const decoded = (body: string): string => {
+  try {
+    return decodeURIComponent(body.replaceAll('+', ' '));
+  } catch {
+    return body;
+  }
+};
+
+/** Parts of what nobody may read: two that overlap cover any longer text. */
+const partsOf = (secret: string): readonly string[] =>
+  secret.length <= PART
+    ? [secret]
+    : Array.from({ length: Math.ceil((secret.length - PART) / 8) }, (_, i) => secret.slice(i * 8, i * 8 + PART));
+
+/** Values of the Secret that are none of the words that everybody knows, as they travel. */
+function toldInSecret({ target }: Stage): readonly string[] {
+  const values = Object.values(target.secret).filter((value) => value.trim().length >= SECRET_FROM);
+  return values.flatMap((value) => [
+    value,
+    encodeURIComponent(value),
+    ...partsOf(Buffer.from(value).toString('base64')),
+  ]);
+}
+
+/** What a request is let in by: the words of its headers that are no names. */
+const lettingIn = ({ headers }: SeenRequest): readonly string[] =>
+  Object.entries(headers)
+    .filter(([name]) => /^(proxy-)?authorization$|^cookie$|-token$/i.test(name))
+    .flatMap(([, value]) => value.split(/[\s,]+/))
+    .map((word) => word.slice(word.indexOf('=') + 1))
+    .filter((word) => word.length > 16 && !/^AWS4-HMAC-SHA256$|;/.test(word));
+
+/** What a call says that is answered by an echo, and what it may not say. */
+async function saidOf(stage: Stage, process: Process, call: () => Promise<unknown>, secrets: readonly string[]) {
+  const before = process.wire.seen.length;
+  const ended = await stage.end(call());
+  const seen = process.wire.seen.slice(before);
+  return { said: ended.ok ? '' : ended.error.message, secrets: [...secrets, ...seen.flatMap(lettingIn)] };
+}
 
 export const manners: readonly Scenario[] = [
   {
@@ -64,30 +114,31 @@ export const manners: readonly Scenario[] = [
     name: 'secrets stay secret',
     suffers: 'credentials and user data stand in the status of machines, in events and in logs',
     run: async (stage) => {
-      const secrets = Object.values(stage.target.secret).flatMap((value) => [
-        value,
-        Buffer.from(value).toString('base64'),
-      ]);
-      const long = secrets.filter((value) => value.trim().length >= SECRET_FROM);
+      const all = toldInSecret(stage);
+      const long = Object.values(stage.target.secret).filter((value) => value.trim().length >= SECRET_FROM);
       const { throttled, exhausted, unauthorized } = stage.target.dialect;
-      for (const answer of [
+      const answers: readonly HttpAnswer[] = [
         exhausted,
         throttled,
         ...(unauthorized ? [unauthorized] : []),
         { status: 400, body: '{message}' },
-      ]) {
-        const process = stage.process();
-        process.wire.judge = () => echo(answer, secrets);
-        const machine = stage.machine();
-        const calls: readonly (() => Promise<unknown>)[] = [
-          () => stage.create(process, machine),
-          () => process.invoker.list(stage.machineClass),
-        ];
-        for (const call of calls) {
-          const ended = await stage.end(call());
-          const said = ended.ok ? '' : ended.error.message;
-          for (const value of long)
-            expect(!said.includes(value), `an error holds a value of the Secret: ${said.replaceAll(value, '***')}`);
+      ];
+      for (const answer of answers) {
+        for (const echo of ECHOES) {
+          const process = stage.process();
+          process.wire.judge = (request) => withMessage(answer, echo(request, all));
+          const machine = stage.machine();
+          for (const call of [
+            () => stage.create(process, machine),
+            () => process.invoker.list(stage.machineClass),
+          ] satisfies readonly (() => Promise<unknown>)[]) {
+            const { said, secrets } = await saidOf(stage, process, call, all);
+            for (const value of secrets)
+              expect(
+                !said.includes(value),
+                `an error holds a value of the Secret, or what a request is let in by: ${said.replaceAll(value, '***')}`,
+              );
+          }
         }
       }
       const output = listenToOutput();

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type MachineClass, USER_DATA_KEY, UserDataPlaceholders } from '@mcm/api';
-import { errorText, type Logger, makeKey, type Secret } from '@mcm/kube';
+import { type MachineClass, USER_DATA_KEY } from '@mcm/api';
+import { makeKey, type Secret } from '@mcm/kube';
 import { MachineError } from './errors.ts';
 
 /** A class's Secrets, merged and decoded. */
@@ -85,70 +85,4 @@ export function userDataOf(secrets: ClassSecrets, machineName: string): string {
     'InvalidArgument',
     `userdata field not found in secret for machine "${machineName}"${because || "; add data.userData to the Secret of the class's secretRef"}`,
   );
-}
-
-/** Values shorter than this are words, not secrets; lines of user data are mostly harmless words. */
-const SHORTEST_SECRET = 6;
-const SHORTEST_LINE = 16;
-
-/** What of user data is the same for every machine: what stands between its placeholders. */
-const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'));
-
-/** Rendered user data holds one of these; which one, only the call that rendered it knows. */
-const BOOTSTRAP_TOKEN = /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g;
-
-/** As it stands within JSON. */
-const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
-
-function piecesOf(key: string, value: string): readonly string[] {
-  // User data travels to clouds in base64, and comes back so in what they echo.
-  const whole = [value, value.trim()].flatMap((each) => [each, Buffer.from(each, 'utf8').toString('base64')]);
-  const lines = value.split('\n').map((line) => line.trim());
-  const parts = key === USER_DATA_KEY ? lines.flatMap((line) => line.split(PLACEHOLDERS)) : [];
-  return [...whole, ...lines, ...parts].flatMap((piece) => [piece, escaped(piece)]);
-}
-
-/**
- * The text without any value of the Secrets, nor any line of one, nor a bootstrap token: what a cloud or library echoes must
- * not be stored.
- */
-export function redact(text: string, secrets: Readonly<Record<string, string>>): string {
-  let result = text;
-  for (const [key, value] of Object.entries(secrets)) {
-    const shortest = key === USER_DATA_KEY ? SHORTEST_LINE : SHORTEST_SECRET;
-    for (const piece of piecesOf(key, value)) {
-      if (piece.length >= shortest && result.includes(piece)) result = result.replaceAll(piece, '***');
-    }
-  }
-  return result.replaceAll(BOOTSTRAP_TOKEN, '***');
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** Objects of libraries are told so deep and no deeper: they refer to one another in circles. */
-const DEEPEST = 5;
-
-/** A logger whose messages and fields hold no value of the Secrets, whatever a driver or its library passes. */
-export function redactingLogger(log: Logger, secrets: Readonly<Record<string, string>>): Logger {
-  const clean = (value: unknown, depth = 0): unknown => {
-    if (typeof value === 'string') return redact(value, secrets);
-    if (value instanceof Error) return { name: value.name, message: redact(errorText(value), secrets) };
-    if (typeof value !== 'object' || value === null) return value;
-    if (depth === DEEPEST) return '…';
-    if (Array.isArray(value)) return value.map((each) => clean(each, depth + 1));
-    return cleanFields(value as Fields, depth + 1);
-  };
-  const cleanFields = (fields: Fields, depth = 0): Fields =>
-    Object.fromEntries(Object.entries(fields).map(([key, each]) => [key, clean(each, depth)]));
-  const at =
-    (level: 'debug' | 'info' | 'warn' | 'error') =>
-    (message: string, fields: Fields = {}): void =>
-      log[level](redact(message, secrets), cleanFields(fields));
-  return {
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
-    with: (fields) => redactingLogger(log.with(cleanFields(fields)), secrets),
-  };
 }

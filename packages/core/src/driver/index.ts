@@ -31,6 +31,7 @@ export {
 export { LearnedRate } from './learned-rate.ts';
 export { observingDriver } from './observing.ts';
 export { OWNER_TAG, ownerOf, ownerTags } from './owner.ts';
+export { type Sent, withoutSent } from './redact.ts';
 export { type DriverReference, driverReference, type JsonSchema, referenceText } from './reference.ts';
 export { singleFlight } from './single-flight.ts';
 export { type DriverSpan, type DriverTracer, registeredTracer } from './tracing.ts';

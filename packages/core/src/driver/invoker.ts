@@ -3,15 +3,7 @@ import { type Clock, errorText, type Fence, type Logger, makeKey, type Secret } 
 import type { InstanceEvidence } from '../evidence/bundle.ts';
 import { checkInstance, checkListing } from './answers.ts';
 import { CallBudgets } from './budgets.ts';
-import {
-  type ClassSecrets,
-  dataVersion,
-  readSecrets,
-  redact,
-  redactingLogger,
-  secretKeysOf,
-  userDataOf,
-} from './credentials.ts';
+import { type ClassSecrets, dataVersion, readSecrets, secretKeysOf, userDataOf } from './credentials.ts';
 import { type Trouble, troubleOf } from './cure.ts';
 import { withDeadline } from './deadline.ts';
 import { type DecodedInput, type DriverCall, type DriverInput, decodeInput } from './decode.ts';
@@ -28,6 +20,7 @@ import type {
 import { MachineError } from './errors.ts';
 import { isRefusal } from './fallback.ts';
 import { OPERATIONS } from './operations.ts';
+import { redact, redactingLogger } from './redact.ts';
 import { type CallSpan, type DriverTracer, startCall } from './tracing.ts';
 import { unknownFields } from './unknown-fields.ts';
 

@@ -1,3 +1,4 @@
+import { type Sent, withoutSent } from '@mcm/core/driver';
 import type { Transport } from '@mcm/kube';
 import { NoAnswer, readRefusal } from './refusal.ts';
 
@@ -70,10 +71,20 @@ export function createRequestHandler({ connect, allowPlainHttp }: RequestHandler
   };
 }
 
+/** EC2 quotes the request's headers when it does not take its signature; STS is sent a token in its form. */
+const sent = ({ headers = {}, body = '' }: Parameters<Transport>[0]): Sent => ({
+  headers,
+  form: body.includes('WebIdentityToken=') ? Object.fromEntries(new URLSearchParams(body)) : {},
+});
+
 async function exchange(transport: Transport, request: Parameters<Transport>[0], action: string, origin: string) {
   try {
     const response = await transport(request);
-    return { status: response.status, headers: response.headers, text: await response.text() };
+    return {
+      status: response.status,
+      headers: response.headers,
+      text: withoutSent(await response.text(), sent(request)),
+    };
   } catch (thrown) {
     request.signal?.throwIfAborted();
     const why = thrown instanceof Error ? thrown.message : String(thrown);

@@ -1,4 +1,4 @@
-import { LearnedRate } from '@mcm/core/driver';
+import { LearnedRate, withoutSent } from '@mcm/core/driver';
 import { type Clock, type Random, sleep, type Transport, type TransportResponse } from '@mcm/kube';
 import { z } from 'zod';
 import { ArmError, parseJson } from './error.ts';
@@ -211,7 +211,7 @@ export class Arm {
     };
     const sent = { method, path, headers, signal, ...(body ? { body: JSON.stringify(body) } : {}) };
     const response = await this.#transport(sent);
-    const text = await response.text();
+    const text = withoutSent(await response.text(), sent);
     const answer = { status: response.status, headers: response.headers, body: parseJson(text), text };
     const where = `${method} ${endpoint}${path.replace(/\?.*/, '')}`;
     if (response.status >= 300) throw new ArmError(where, response.status, text, retryAfter(answer));

@@ -1,4 +1,4 @@
-import { singleFlight } from '@mcm/core/driver';
+import { singleFlight, withoutSent } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
 import { z } from 'zod';
 import type { CloudAddresses } from './clouds.ts';
@@ -89,7 +89,7 @@ async function ask(
     throw new TokenUnavailable(`no token from ${login}: ${response.status}, and an answer that holds none`);
   }
   // The whole answer may hold what was sent; its code is enough.
-  const code = /"error"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '';
+  const code = /"error"\s*:\s*"([\w.-]+)"/.exec(withoutSent(text, { headers, form }))?.[1] ?? '';
   const why = `no token from ${login}: ${response.status} ${code}`;
   if (response.status < 500 && response.status !== 429) throw new TokenRefused(why);
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);

@@ -1,4 +1,4 @@
-import { LearnedRate } from '@mcm/core/driver';
+import { LearnedRate, withoutSent } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
 import { z } from 'zod';
 import { parseJson } from './json.ts';
@@ -139,7 +139,7 @@ export class Gce {
     };
     const request = { method, path, headers, signal, ...(body ? { body: JSON.stringify(body) } : {}) };
     const response = await this.#transport(request);
-    const answer = parseJson(await response.text());
+    const answer = parseJson(withoutSent(await response.text(), request));
     if (response.status >= 300) throw readRefusal(response.status, response.headers, answer);
     const parsed = schema.safeParse(answer);
     if (parsed.success) return parsed.data;

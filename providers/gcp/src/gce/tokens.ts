@@ -1,5 +1,5 @@
 import { createSign } from 'node:crypto';
-import { singleFlight } from '@mcm/core/driver';
+import { singleFlight, withoutSent } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
 import { z } from 'zod';
 import { type Account, type ServiceAccount, SUBJECT_TOKEN_TYPE, TOKEN_FILE } from '../driver/account.ts';
@@ -108,7 +108,8 @@ async function post<T>(
   });
   // The answer itself may hold a token: only the code of a refusal is told.
   if (response.status >= 300) {
-    const code = /"error"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '';
+    const form = Object.fromEntries(new URLSearchParams(body));
+    const code = /"error"\s*:\s*"([\w.-]+)"/.exec(withoutSent(text, { headers, form }))?.[1] ?? '';
     const why = `oauth2: cannot fetch token: ${response.status} ${code} from ${origin}`;
     if (response.status < 500 && response.status !== 429) throw new TokenRefused(why);
     const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);

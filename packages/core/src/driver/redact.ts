@@ -1,0 +1,203 @@
+import { USER_DATA_KEY, UserDataPlaceholders } from '@mcm/api';
+import { errorText, type Logger } from '@mcm/kube';
+
+/**
+ * What no text that is kept may hold, whoever wrote it: values of Secrets and what can be told to be made of them, and what
+ * is a credential by its look (tokens that were got for a Secret, signatures), for clouds, proxies and libraries quote
+ * requests in their errors.
+ */
+
+/** Values shorter than this are words, not secrets; lines of user data are mostly harmless words. */
+const SHORTEST_SECRET = 6;
+const SHORTEST_LINE = 16;
+
+/** What of user data is the same for every machine: what stands between its placeholders. */
+const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'));
+
+/** Keys of a key file (JSON) whose values are secret; the others name accounts and addresses that errors should name. */
+const SECRET_KEY = /(key|secret|token|password)$/i;
+
+/** As it stands within JSON. */
+const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
+const base64 = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
+
+/** As it travels: in a URL or form, within JSON, within JSON that is quoted in JSON. */
+const forms = (text: string): readonly string[] => {
+  const url = encodeURIComponent(text.toWellFormed());
+  return [text, escaped(text), escaped(escaped(text)), url, url.replaceAll('%20', '+')];
+};
+
+/** A value whole, and as base64, in which user data travels to clouds and comes back in what they echo. */
+const wholes = (value: string): readonly string[] =>
+  [...new Set([value, value.trim()])].flatMap((each) => [
+    each,
+    base64(each),
+    Buffer.from(each, 'utf8').toString('base64url'),
+  ]);
+
+/** Secret values of a key file, which drivers parse: an error quotes the key and not the file. */
+function within(value: string): readonly string[] {
+  if (!value.trimStart().startsWith('{')) return [];
+  try {
+    const found: unknown = JSON.parse(value);
+    if (typeof found !== 'object' || found === null) return [];
+    return Object.entries(found).flatMap(([key, each]) =>
+      typeof each === 'string' && SECRET_KEY.test(key) ? [each] : [],
+    );
+  } catch {
+    return []; // no JSON: it is taken as it is
+  }
+}
+
+function piecesOf(key: string, value: string): readonly string[] {
+  const isUserData = key === USER_DATA_KEY;
+  const all = isUserData ? [value] : [value, ...within(value)];
+  const lines = all.flatMap((each) => each.split('\n').map((line) => line.trim()));
+  const parts = isUserData ? lines.flatMap((line) => line.split(PLACEHOLDERS)) : [];
+  const shortest = isUserData ? SHORTEST_LINE : SHORTEST_SECRET;
+  return [...all.flatMap(wholes), ...lines, ...parts].filter(({ length }) => length >= shortest).flatMap(forms);
+}
+
+type Secrets = Readonly<Record<string, string>>;
+
+/** Made once for each set of secrets: a logger has the same for all its lines. */
+function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Secrets) => readonly string[] {
+  const known = new WeakMap<Secrets, readonly string[]>();
+  return (secrets) => {
+    const made = known.get(secrets) ?? make(secrets);
+    known.set(secrets, made);
+    return made;
+  };
+}
+
+const allPiecesOf = remembered((secrets) => Object.entries(secrets).flatMap(([key, value]) => piecesOf(key, value)));
+
+/** The longest first: what is a part of another must not leave the rest of it. */
+function without(text: string, pieces: readonly string[]): string {
+  let result = text;
+  const present = [...new Set(pieces)].filter((piece) => text.includes(piece));
+  for (const piece of present.toSorted((a, b) => b.length - a.length)) result = result.replaceAll(piece, '***');
+  return result;
+}
+
+/** Runs of characters that base64 is made of, also as a URL holds them. */
+const RUN = /(?:[\w+/=-]|%[0-9a-f]{2}){24,}/gi;
+const WINDOW = 16;
+
+/** What a run would be in base64: servers cut what they echo, so a part of a secret is looked for as well. */
+const plain = (run: string): string =>
+  run
+    .replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    .replaceAll('-', '+')
+    .replaceAll('_', '/');
+
+const denseOf = remembered((secrets) =>
+  Object.entries(secrets).flatMap(([key, value]) => {
+    const lines = key === USER_DATA_KEY ? [] : [value, ...within(value)].flatMap((each) => each.split('\n'));
+    const opaque = lines.filter((line) => line.length > WINDOW && /^[\w+/=~-]+$/.test(line) && !line.startsWith('/'));
+    return [base64(value), base64(value.trim()), ...opaque].map(plain);
+  }),
+);
+
+/** The text without runs that hold a part of a secret, or of its base64. */
+function withoutParts(text: string, secrets: Secrets): string {
+  const dense = denseOf(secrets);
+  return text.replaceAll(RUN, (run) => {
+    const looked = plain(run);
+    for (let at = 0; at + WINDOW <= looked.length; at += WINDOW / 2) {
+      const window = looked.slice(at, at + WINDOW);
+      if (dense.some((each) => each.includes(window))) return '***';
+    }
+    return run;
+  });
+}
+
+/** Fields of forms, URLs, JSON and XML that hold a credential. */
+const FIELDS =
+  'access_?token|refresh_token|id_token|subject_token|client_secret|client_assertion|assertion|private_key|password|' +
+  'secret_?access_?key|session_?token|web_?identity_?token|x-amz-(?:security-token|signature)|signature|sig|' +
+  'user_?data|custom_?data|authorization';
+
+/** What is a credential by its look. */
+const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
+  // A whole private key, or what a server left of it.
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, '***'],
+  // What stands in headers: `Authorization: Bearer …`, and AWS's canonical request, `x-amz-security-token:…`.
+  [/\b(Bearer|Basic|Negotiate)(\s+|%20|\+)[\w.~+/=%-]{16,}/gi, '$1$2***'],
+  [/\b(x-amz-security-token|proxy-authorization|set-cookie|cookie)(["']?\s*:\s*["']?)[^\s"'&<>]{6,}/gi, '$1$2***'],
+  // JSON Web Tokens, and other JSON in base64.
+  [/\beyJ[\w+/=-]{12,}(?:\.[\w+/=-]+){0,2}/g, '***'],
+  // Google's tokens.
+  [/\bya29\.[\w.-]{8,}/g, '***'],
+  // `field=…`, `"field":"…"`, `<Field>…`.
+  [new RegExp(`\\b(${FIELDS})(=|\\\\?["']\\s*:\\s*\\\\?["']|>)[^\\s"'&<>,;\\\\]{6,}`, 'gi'), '$1$2***'],
+  // Rendered user data holds a bootstrap token; which one, only the call that rendered it knows.
+  [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, '***'],
+];
+
+/** The text without any value of the Secrets, nor any line or part of one, nor what is a credential by its look. */
+export function redact(text: string, secrets: Secrets): string {
+  let result = withoutParts(without(text, allPiecesOf(secrets)), secrets);
+  for (const [look, instead] of CREDENTIALS) result = result.replaceAll(look, instead);
+  return result;
+}
+
+/** Headers that let somebody in. */
+const CONFIDENTIAL = /^(authorization|proxy-authorization|cookie|x-amz-security-token)$/i;
+/** Words of a header that are no secret: schemes, names of parameters, dates. */
+const SHORTEST_WORD = 12;
+const NO_SECRET = /^AWS4-HMAC-SHA256$|^SignedHeaders=/;
+/** Fields of a token endpoint's form. */
+const CONFIDENTIAL_FIELD = /(secret|assertion|token)$/i;
+
+/** A request, as far as an answer may quote it. */
+export interface Sent {
+  readonly headers: Readonly<Record<string, string>>;
+  /** That of a token endpoint. */
+  readonly form?: Readonly<Record<string, string>>;
+}
+
+/**
+ * An answer's text without the credentials that went with its request, for who knows what was sent: a token that was got
+ * for a Secret has no look of its own. To be used before the text becomes an error.
+ */
+export function withoutSent(text: string, { headers, form = {} }: Sent): string {
+  const told = Object.entries(headers).flatMap(([name, value]) => (CONFIDENTIAL.test(name) ? [value] : []));
+  const words = told.flatMap((value) => value.split(/[\s,]+/)).filter((word) => !NO_SECRET.test(word));
+  // `Signature=…`: what is quoted may be the value alone.
+  const values = words.flatMap((word) => [word, word.slice(word.indexOf('=') + 1)]);
+  const fields = Object.entries(form).flatMap(([name, value]) => (CONFIDENTIAL_FIELD.test(name) ? [value] : []));
+  const confidential = [...values.filter(({ length }) => length >= SHORTEST_WORD), ...fields.filter(Boolean)];
+  return without(text, confidential.flatMap(wholes).flatMap(forms));
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Objects of libraries are told so deep and no deeper: they refer to one another in circles. */
+const DEEPEST = 5;
+
+/** A logger whose messages and fields hold no value of the Secrets, whatever a driver or its library passes. */
+export function redactingLogger(log: Logger, secrets: Secrets): Logger {
+  const clean = (value: unknown, depth = 0): unknown => {
+    if (typeof value === 'string') return redact(value, secrets);
+    if (value instanceof Error) return { name: value.name, message: redact(errorText(value), secrets) };
+    if (typeof value !== 'object' || value === null) return value;
+    // Bytes would be told one by one.
+    if (depth === DEEPEST || ArrayBuffer.isView(value)) return '…';
+    if (Array.isArray(value)) return value.map((each) => clean(each, depth + 1));
+    return cleanFields(value as Fields, depth + 1);
+  };
+  const cleanFields = (fields: Fields, depth = 0): Fields =>
+    Object.fromEntries(Object.entries(fields).map(([key, each]) => [key, clean(each, depth)]));
+  const at =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (message: string, fields: Fields = {}): void =>
+      log[level](redact(message, secrets), cleanFields(fields));
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    with: (fields) => redactingLogger(log.with(cleanFields(fields)), secrets),
+  };
+}
