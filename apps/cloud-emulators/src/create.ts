@@ -14,6 +14,8 @@ export interface CreateEmulatorOptions {
   readonly origin: string;
   readonly operationMs: number;
   readonly visibleAfterMs: number;
+  /** VMs on a page of a listing; absent: as many as the cloud itself tells. */
+  readonly pageSize?: number;
   readonly power?: Power;
   readonly store?: EmulatorStore;
   /** JSON of `MCM_EMULATOR_ACCOUNT`; undefined: nobody is asked who he is. */

@@ -12,6 +12,8 @@ export interface EmulatorFlags {
   readonly nodeKubeconfig: string | undefined;
   readonly operationMs: number;
   readonly visibleAfterMs: number;
+  /** VMs on a page of a listing; undefined: as many as the cloud itself tells. */
+  readonly pageSize: number | undefined;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
@@ -23,6 +25,13 @@ const whole =
   };
 
 const LONGEST_MS = 3_600_000;
+const LARGEST_PAGE = 10_000;
+
+const pageSize = (text: string): number => {
+  const size = whole(LARGEST_PAGE)(text);
+  if (size > 0) return size;
+  throw new InvalidArgumentError(`It takes a whole number from 1 to ${LARGEST_PAGE}.`);
+};
 
 /** Parses the command line; prints help or the mistake and ends the process where commander does. */
 export function parseFlags(argv: readonly string[]): EmulatorFlags {
@@ -37,6 +46,7 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
     .option('--node-kubeconfig <file>', 'ready credentials for all kubelets; bootstrap tokens are only proven then')
     .option('--operation-ms <ms>', 'how long operations, boots and shutdowns take', whole(LONGEST_MS), 1_000)
     .option('--visible-after-ms <ms>', 'new VMs show in listings so much later', whole(LONGEST_MS), 0)
+    .option('--page-size <count>', 'VMs on a page of a listing (default: as many as the cloud itself tells)', pageSize)
     .addOption(
       new Option('--log-level <level>', 'least level of log lines')
         .choices(['debug', 'info', 'warn', 'error'] as const)
@@ -49,6 +59,6 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
     );
   const raw = command
     .parse([...argv], { from: 'user' })
-    .opts<Omit<EmulatorFlags, 'dataDir' | 'nodeKubeconfig'> & Partial<EmulatorFlags>>();
-  return { ...raw, dataDir: raw.dataDir, nodeKubeconfig: raw.nodeKubeconfig };
+    .opts<Omit<EmulatorFlags, 'dataDir' | 'nodeKubeconfig' | 'pageSize'> & Partial<EmulatorFlags>>();
+  return { ...raw, dataDir: raw.dataDir, nodeKubeconfig: raw.nodeKubeconfig, pageSize: raw.pageSize };
 }

@@ -15,7 +15,7 @@ const random: Random = { next: Math.random };
 
 async function main(): Promise<void> {
   const flags = parseFlags(process.argv.slice(2));
-  const { provider, dataDir, operationMs, visibleAfterMs } = flags;
+  const { provider, dataDir, operationMs, visibleAfterMs, pageSize } = flags;
   const log = createLogger({ level: flags.logLevel });
   if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const nodeCluster = flags.nodeKubeconfig === undefined ? undefined : await readNodeCluster(flags.nodeKubeconfig);
@@ -37,6 +37,7 @@ async function main(): Promise<void> {
     ...{ clock: realClock, operationMs, visibleAfterMs, power, store },
     origin: listener.origin,
     account: process.env.MCM_EMULATOR_ACCOUNT,
+    ...(pageSize === undefined ? {} : { pageSize }),
   });
   emulator.resume();
   listener.serve(withAdmin(emulator));
