@@ -12,9 +12,9 @@ const expelling = (node: ApiObject | undefined): Plain[] =>
 
 /**
  * When a pod has to leave its node: `now` for a taint that it does not tolerate, later for one that it tolerates for a while, undefined
- * for never.
+ * for never. A taint that does not say since when it is there counts from when it was `seen`.
  */
-export function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date): Date | undefined {
+export function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Date = now): Date | undefined {
   const tolerations = items(look(pod, 'spec'), 'tolerations');
   let first: number | undefined;
   for (const taint of taints) {
@@ -26,7 +26,7 @@ export function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date): D
     );
     if (seconds === Number.POSITIVE_INFINITY) continue;
     const added = taint.timeAdded;
-    const since = typeof added === 'string' ? new Date(added).getTime() : now.getTime();
+    const since = typeof added === 'string' ? new Date(added).getTime() : seen.getTime();
     const at = since + Math.max(0, seconds) * 1000;
     first = Math.min(first ?? at, at);
   }
@@ -58,25 +58,34 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     await allowing(api.delete(PODS, place, { preconditions: { uid: pod.metadata.uid ?? '' } }), 404, 409);
   };
 
+  /** Pods that will have to leave, since they were seen to. */
+  const waiting = new Map<string, Date>();
+
   const work = queue(async (key) => {
     const pod = pods.get(key);
     if (pod === undefined) return;
     const taints = expelling(nodes.get(nodeNameOf(pod)));
-    if (taints.length === 0) return;
     const now = clock.now();
-    const at = leavesAt(pod, taints, now);
-    if (at === undefined) return;
-    if (at <= now) return evict(key, pod);
-    work.addAt(key, at);
+    const seen = waiting.get(key) ?? now;
+    const at = leavesAt(pod, taints, now, seen);
+    if (at !== undefined && at > now) {
+      waiting.set(key, seen);
+      return work.addAt(key, at);
+    }
+    const wasWaiting = waiting.delete(key);
+    if (at !== undefined) return evict(key, pod);
+    const about = { ...pod, apiVersion: 'v1', kind: 'Pod' };
+    if (wasWaiting) tell(about, 'Normal', 'TaintManagerEviction', `Cancelling deletion of Pod ${key}`);
   });
 
   nodes.onChange(({ type, object, old }) => {
     if (type === 'deleted') return;
     const taints = expelling(object);
-    if (taints.length === 0 || JSON.stringify(taints) === JSON.stringify(expelling(old))) return;
+    if (JSON.stringify(taints) === JSON.stringify(expelling(old))) return;
     for (const pod of podsOn(object.metadata.name ?? '')) work.add(keyOf(pod));
   });
   pods.onChange(({ type, object, old }) => {
+    if (type === 'deleted') waiting.delete(keyOf(object));
     if (type === 'deleted' || (old !== undefined && nodeNameOf(old) === nodeNameOf(object))) return;
     if (expelling(nodes.get(nodeNameOf(object))).length > 0) work.add(keyOf(object));
   });

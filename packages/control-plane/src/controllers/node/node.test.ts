@@ -70,6 +70,29 @@ test('pods leave a node by their tolerations', async () => {
   expect(plane.errors).toEqual([]);
 });
 
+test('a taint that does not say since when it is there counts from when it was seen; without it nobody has to leave', async () => {
+  await using plane = await TestPlane.start('taint-eviction');
+  await join(plane);
+  const spec = { nodeName: 'n', terminationGracePeriodSeconds: 0, containers: [{ name: 'c', image: 'i' }] };
+  for (const [name, tolerationSeconds] of Object.entries({ soon: 3, late: 9 })) {
+    const tolerations = [{ key: 'k', operator: 'Exists', effect: 'NoExecute', tolerationSeconds }];
+    await plane.must('POST', PODS, { metadata: { name }, spec: { ...spec, tolerations } });
+  }
+  await plane.patch('/api/v1/nodes/n', { spec: { taints: [{ key: 'k', effect: 'NoExecute' }] } });
+  await plane.clock.advance(4000);
+  const left = async () => (await plane.list(PODS)).map(({ metadata }) => metadata.name);
+  expect(await left()).toEqual(['late']);
+  await plane.patch('/api/v1/nodes/n', { spec: { taints: null } });
+  await plane.clock.advance(60_000);
+  expect(await left()).toEqual(['late']);
+  const events = await plane.list('/api/v1/namespaces/default/events');
+  expect(events.map(({ message }) => message).sort()).toEqual([
+    'Cancelling deletion of Pod default/late',
+    'Marking for deletion Pod default/soon',
+  ]);
+  expect(plane.errors).toEqual([]);
+});
+
 test('a pod on its way out is expelled as well: it says why it was disrupted', async () => {
   await using plane = await TestPlane.start('taint-eviction');
   await join(plane);
