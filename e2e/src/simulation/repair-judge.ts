@@ -8,6 +8,9 @@ const PATIENCE_MS = 20 * 60_000;
 interface Repair {
   readonly set: string;
   readonly failed: string;
+  readonly uid: string;
+  /** It failed before it joined, and no rollout stood beside: over when it is gone and another one has been made. */
+  readonly idle: boolean;
   /** Name and UID of the machine that came in its place. */
   successor: { readonly uid: string; readonly since: number } | undefined;
 }
@@ -29,7 +32,7 @@ const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !
 const isAvailable = (machine: Machine): boolean => !isGoing(machine) && isReadyPhase(phaseOf(machine) as never);
 const patienceOf = ({ spec }: Machine): number => parseDurationMs(spec.creationTimeout ?? '') ?? PATIENCE_MS;
 
-/** A machine that never joined served nobody: outside a rollout its replacement disrupts nothing. */
+/** A machine that failed before it joined served nobody. */
 const served = ({ status }: Machine): boolean =>
   !(status?.lastOperation?.type === 'Create' && status.lastOperation.state !== 'Successful');
 
@@ -52,12 +55,16 @@ export class RepairJudge {
   /** A machine that is new to the server. */
   appeared(machine: Machine): void {
     this.#machines.set(machine.metadata.uid, machine);
-    const open = this.#repairs.find(({ set, successor }) => set === setOf(machine) && !successor);
-    if (open) open.successor = { uid: machine.metadata.uid, since: this.#clock.now().getTime() };
+    const empty = this.#repairs.filter(({ set, successor }) => set === setOf(machine) && !successor);
+    const open = empty.find(({ idle }) => !idle) ?? empty[0];
+    if (!open) return;
+    open.successor = { uid: machine.metadata.uid, since: this.#clock.now().getTime() };
+    if (open.idle && !this.#machines.has(open.uid)) this.#repairs = this.#repairs.filter((repair) => repair !== open);
   }
 
   gone({ metadata }: Machine): void {
     this.#machines.delete(metadata.uid);
+    this.#repairs = this.#repairs.filter(({ idle, uid, successor }) => !(idle && successor && uid === metadata.uid));
   }
 
   /**
@@ -71,8 +78,9 @@ export class RepairJudge {
     const decided = !isGoing(before) && isGoing(machine) && !byHand;
     const refills = this.#alive(set) < setReplicas;
     if (decided && !refills) this.#given++;
-    if (decided && refills && phaseOf(before) === 'Failed' && (served(before) || this.#rolls())) {
-      this.#repairs.push({ set, failed: machine.metadata.name, successor: undefined });
+    if (decided && refills && phaseOf(before) === 'Failed') {
+      const { name: failed, uid } = machine.metadata;
+      this.#repairs.push({ set, failed, uid, idle: !served(before) && !this.#rolls(), successor: undefined });
     }
     this.#settle(set, setReplicas);
     this.#given = Math.min(this.#given, Math.max(...allowance.replicas.map((replicas) => this.#short(replicas))));

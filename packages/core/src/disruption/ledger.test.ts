@@ -28,16 +28,16 @@ describe('ledger', () => {
     const machines = [
       ...machinesOf(9, 'Running'),
       machine('gone', { phase: 'Failed', deleting: true }),
-      machine('p', { phase: 'Pending', age: 1, replacement: true }),
+      machine('p', { phase: 'Pending', age: 1, loss: 'served' }),
     ];
     const ledger = ledgerOf(input({ current: account(10, machines) }));
-    expect(ledger).toMatchObject({ leaving: 1, joining: 1, missing: 1, underWay: 1, repairing: 1, refilling: 1 });
+    expect(ledger).toMatchObject({ leaving: 1, joining: 1, missing: 1, underWay: 1, repairing: 1, holding: 1 });
   });
 
   test('the surplus of a rollout is no disruption, and what an old set makes is a repair', () => {
     const old = [...machinesOf(9, 'Running', 'o'), ...fresh(1, 'Pending', 'q')];
     const ledger = ledgerOf(input({ current: account(1, fresh(1, 'Pending', 'n')), old: [account(10, old)] }));
-    expect(ledger).toMatchObject({ rolling: true, missing: 1, underWay: 1, repairing: 1, refilling: 0, joining: 2 });
+    expect(ledger).toMatchObject({ rolling: true, missing: 1, underWay: 1, repairing: 1, holding: 0, joining: 2 });
   });
 
   test('machines above their set’s replicas are on their way out and hold nothing up', () => {
@@ -56,7 +56,7 @@ describe('ledger', () => {
   test('one whose deletion was sent and is not shown yet counts as gone', () => {
     const machines = [...machinesOf(9, 'Running'), machine('sent', { phase: 'Failed' })];
     const leaving = ({ metadata }: Machine) => metadata.name === 'sent';
-    expect(ledgerOf(input({ current: account(10, machines), leaving }))).toMatchObject({ failed: 0, refilling: 1 });
+    expect(ledgerOf(input({ current: account(10, machines), leaving }))).toMatchObject({ failed: 0, holding: 1 });
   });
 });
 

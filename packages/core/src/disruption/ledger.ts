@@ -1,5 +1,5 @@
 import { Annotations, type Machine, parseDurationMs } from '@mcm/api';
-import { createdAt, isAvailable, isFailed, isReplacement, isTerminating, phaseOf } from '../set/machines.ts';
+import { createdAt, isAvailable, isFailed, isTerminating, lossBefore, phaseOf } from '../set/machines.ts';
 
 /** A set as the ledger sees it. */
 export interface LedgerSet {
@@ -67,8 +67,11 @@ export interface Ledger {
    * has joined.
    */
   readonly repairing: number;
-  /** Of those, how many still have their former machine. */
-  readonly refilling: number;
+  /**
+   * Of those, how many keep the next machine that never joined from being replaced: all but the ones of machines that
+   * never joined either, which are gone and whose successors have been made.
+   */
+  readonly holding: number;
   /** Machines of an older template stand, or the deployment has not arrived since. */
   readonly rolling: boolean;
   /** Places that rollout and repair may yet take together. */
@@ -105,6 +108,8 @@ interface Tally {
   leaving: number;
   /** Of the joining ones, those that take the place of another. */
   successors: number;
+  /** Of those, the ones in the place of a machine that never joined. */
+  ofUnjoined: number;
   /** Machines that stay unless something is decided. */
   alive: number;
   /** When the first of the joining ones is late, in milliseconds since 1970. */
@@ -125,6 +130,7 @@ function tallyOf(
     failedUpdates: 0,
     leaving: 0,
     successors: 0,
+    ofUnjoined: 0,
     alive: 0,
     lateAt: Number.POSITIVE_INFINITY,
   };
@@ -146,7 +152,9 @@ function tallyOf(
       if (lateAt <= now.getTime()) tally.late++;
       else {
         tally.joining++;
-        if (isReplacement(machine) || isOurs?.(machine) === false) tally.successors++;
+        const loss = lossBefore(machine);
+        if (loss !== undefined || isOurs?.(machine) === false) tally.successors++;
+        if (loss === 'unjoined') tally.ofUnjoined++;
         tally.lateAt = Math.min(tally.lateAt, lateAt);
       }
     }
@@ -154,19 +162,19 @@ function tallyOf(
   return tally;
 }
 
-/** Machines of the set that go and are made anew, and of those the ones that have not gone yet. */
-function refills({ replicas }: LedgerSet, { alive, joining, leaving }: Tally): number {
-  return Math.min(leaving, Math.max(replicas - alive, 0) + joining);
-}
+/** Places of the set whose machine was lost and for which none has been made. */
+const openPlaces = ({ replicas, lost }: LedgerSet, { alive, leaving }: Tally): number =>
+  Math.min(lost ?? leaving, Math.max(replicas - alive, 0));
 
 /** Places of the set whose machine was lost and which wait for another one, made or not. */
-function repairs(
-  { replicas, lost }: LedgerSet,
-  { alive, leaving, joining, successors }: Tally,
-  isOld: boolean,
-): number {
-  const open = Math.max(replicas - alive, 0);
-  return Math.min(lost ?? leaving, open) + (isOld ? joining : successors);
+const repairs = (set: LedgerSet, tally: Tally, isOld: boolean): number =>
+  openPlaces(set, tally) + (isOld ? tally.joining : tally.successors);
+
+/** Of those, without the ones of machines that never joined, are gone, and have a successor that was made. */
+function holds(set: LedgerSet, tally: Tally): number {
+  const open = openPlaces(set, tally);
+  const stillThere = Math.max(tally.leaving - open, 0);
+  return open + tally.successors - tally.ofUnjoined + Math.min(stillThere, tally.ofUnjoined);
 }
 
 /**
@@ -196,7 +204,7 @@ export function ledgerOf(input: LedgerInput): Ledger {
   const [failed, silent, late] = [of('failed'), of('silent'), of('late')];
   const missing = Math.max(replicas - available, 0);
   const waiting = add(all, ({ set, tally }) => idling(set, tally));
-  const refilling = add(all, ({ set, tally }) => refills(set, tally));
+  const holding = add(all, ({ set, tally }) => holds(set, tally));
   const lateAt = Math.min(...all.map(({ tally }) => tally.lateAt));
   const underWay = Math.max(missing - waiting, 0);
   const repairing = add(all, ({ set, tally }) => repairs(set, tally, set !== current));
@@ -216,7 +224,7 @@ export function ledgerOf(input: LedgerInput): Ledger {
     missing,
     underWay,
     repairing,
-    refilling,
+    holding,
     rolling: standing || (input.finished === false && old.length > 0),
     free: Math.max(budgetOf(unavailable) - (replicas - available - waiting - births), 0),
     lateAt: Number.isFinite(lateAt) ? new Date(lateAt) : undefined,

@@ -5,7 +5,7 @@ import { currentReplicas, planRollingUpdate } from '../deployment/rolling-update
 import { sizeOf } from '../deployment/size.ts';
 import { chooseForDeletion } from '../set/deletion-order.ts';
 import { LostPlaces } from '../set/lost-places.ts';
-import { createdAt, isAvailable, isFailed, isReplacement, isTerminating, phaseOf } from '../set/machines.ts';
+import { createdAt, isAvailable, isFailed, isReplacement, isTerminating, type Loss, phaseOf } from '../set/machines.ts';
 import { planReplicas, survivors } from '../set/replicas.ts';
 import { machine, NOW, set } from '../set/test-objects.ts';
 import { JOIN_PATIENCE_MS } from './ledger.ts';
@@ -49,8 +49,13 @@ const history = fc.record({
 });
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
-/** A repair as somebody sees it who knows all: the machine that came in the place, once there is one. */
+/** A repair as somebody sees it who knows all. */
 interface Repair {
+  /** UID of the machine that was given up. */
+  readonly former: string;
+  /** It had failed before it joined, and no rollout stood beside. */
+  readonly idle: boolean;
+  /** The machine that came in the place, once there is one. */
   successor: string | undefined;
 }
 
@@ -106,9 +111,9 @@ class Model {
     return staffed;
   }
 
-  born(phase: 'Running' | 'Pending', replacement = false): Machine {
+  born(phase: 'Running' | 'Pending', loss?: Loss): Machine {
     const age = (NOW.getTime() - this.now) / 60_000;
-    const made = machine(`m${++named}`, { phase, age, replacement: replacement && !this.original });
+    const made = machine(`m${++named}`, { phase, age, ...(loss && !this.original ? { loss } : {}) });
     if (this.original) this.foreign.add(made.metadata.uid);
     return made;
   }
@@ -160,10 +165,11 @@ class Model {
       now: new Date(this.now),
     });
     for (let i = 0; i < Math.min(plan.create, makes); i++) {
-      const made = this.born('Pending', i < replace);
-      lost.made(made.metadata.uid, i < replace);
+      const made = this.born('Pending', replace[i]);
+      lost.made(made.metadata.uid, replace[i]);
       machines.push(made);
-      const open = staffed.repairs.find(({ successor }) => successor === undefined);
+      const empty = staffed.repairs.filter(({ successor }) => successor === undefined);
+      const open = empty.find(({ idle }) => !idle) ?? empty[0];
       if (open) open.successor = made.metadata.uid;
     }
     for (const { metadata } of plan.doomed) pending.add(metadata.uid);
@@ -185,18 +191,25 @@ class Model {
     const filled = staffed.repairs.filter(({ successor }) => successor !== undefined);
     const empty = staffed.repairs.filter(({ successor }) => successor === undefined).slice(0, open);
     staffed.repairs = [...filled, ...empty];
-    return staffed.repairs.length;
+    // Of those that served nobody, it does not matter whose place a new machine fills.
+    const idle = filled.filter((repair) => repair.idle).length;
+    const there = new Set(staffed.machines.map(({ metadata }) => metadata.uid));
+    const formers = staffed.repairs.filter((repair) => repair.idle && there.has(repair.former)).length;
+    const unfilled = empty.filter((repair) => repair.idle).length;
+    return filled.length - idle + empty.length - unfilled + Math.max(unfilled, formers);
   }
 
   judge(staffed: Staffed, doomed: readonly Machine[]): void {
     const wanted = staffed.set.spec.replicas ?? 0;
-    // Outside a rollout, one that never joined served nobody.
-    const repaired = doomed.filter((one) => isFailed(one) && (this.rolls || one.status?.lastOperation === undefined));
-    const idle = doomed.filter(isFailed).length - repaired.length;
-    const begun = Math.min(repaired.length, Math.max(wanted - this.alive(staffed).length - idle, 0));
-    for (let i = 0; i < begun; i++) staffed.repairs.push({ successor: undefined });
+    // Outside a rollout, one that never joined served nobody: it is a repair until it is gone and another one is made.
+    const isIdle = (one: Machine) => !this.rolls && one.status?.lastOperation !== undefined;
+    const repaired = doomed.filter(isFailed).toSorted((a, b) => Number(isIdle(a)) - Number(isIdle(b)));
+    const begun = repaired.slice(0, Math.max(wanted - this.alive(staffed).length, 0));
+    staffed.repairs.push(
+      ...begun.map((one) => ({ former: one.metadata.uid, idle: isIdle(one), successor: undefined })),
+    );
     const all = this.sets.reduce((sum, one) => sum + this.underWay(one), 0);
-    if (this.original || begun === 0) return;
+    if (this.original || begun.length === 0) return;
     if (all > Math.max(this.limit, 1)) this.broken.push(`${all} repairs at once, ${this.limit} are allowed`);
     this.judgeSum('a repair began', 0);
   }

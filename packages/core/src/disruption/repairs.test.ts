@@ -96,21 +96,50 @@ describe('how many failed machines are replaced at once', () => {
     expect(fleet(world).every((m) => m.spec.class.name === 'large')).toBe(true);
   });
 
-  test('machines that never joined serve nobody: the next goes as soon as the first has gone, whether or not its successor has come', async () => {
-    await using world = await start({ birthMs: (_machine, index) => (index < 6 ? 1_000 : undefined) });
-    const machines = await born(world, 6);
-    for (const { metadata } of machines.slice(0, 3)) {
+  /** Marks the machines as Failed before they joined. */
+  const spoil = async (world: World, machines: readonly Machine[]): Promise<void> => {
+    for (const { metadata } of machines) {
       const lastOperation = { type: 'Create', state: 'Failed', lastUpdateTime: world.clock.now().toISOString() };
       await world.setPhase(metadata.name, 'Failed', { lastOperation });
     }
-    const most = { going: 0 };
-    world.truth.onChange(() => {
-      most.going = Math.max(most.going, fleet(world).filter(going).length);
-    });
-    await world.pass(60);
-    const uids = new Set(fleet(world).map(({ metadata }) => metadata.uid));
-    expect(machines.filter(({ metadata }) => uids.has(metadata.uid))).toHaveLength(3);
-    expect(most.going).toBe(1);
+  };
+
+  test.each([1, 2])(
+    'machines that never joined, at most %i at once: the next goes when the first has gone and another one is made, whether or not that runs',
+    async (limit) => {
+      await using world = await start({
+        birthMs: (_machine, index) => (index < 6 ? 1_000 : undefined),
+        safeguards: { maxUnhealthyReplacements: limit },
+      });
+      const machines = await born(world, 6);
+      const first = new Set(machines.map(({ metadata }) => metadata.uid));
+      await spoil(world, machines.slice(0, 4));
+      const most = { going: 0, unfilled: 0 };
+      world.truth.onChange(() => {
+        const gone = 6 - fleet(world).filter((one) => first.has(one.metadata.uid) && !going(one)).length;
+        const made = fleet(world).filter(({ metadata }) => !first.has(metadata.uid)).length;
+        most.going = Math.max(most.going, fleet(world).filter(going).length);
+        most.unfilled = Math.max(most.unfilled, gone - made);
+      });
+      await world.pass(60);
+      expect(fleet(world).filter(({ metadata }) => first.has(metadata.uid))).toHaveLength(2);
+      expect(most).toEqual({ going: limit, unfilled: limit });
+      const marks = fleet(world).flatMap(({ metadata }) => metadata.annotations?.[Annotations.Replacement] ?? []);
+      expect(marks).toEqual(['unjoined', 'unjoined', 'unjoined', 'unjoined']);
+    },
+  );
+
+  test('one that never joined waits for the successor of one that served', async () => {
+    await using world = await start({ birthMs: (_machine, index) => (index < 4 ? 1_000 : undefined) });
+    const machines = await born(world, 4);
+    await fail(world, machines.slice(0, 1));
+    await world.pass(30);
+    await spoil(world, machines.slice(1, 3));
+    const left = () => fleet(world).filter((machine) => phase(machine) === 'Failed' && !going(machine)).length;
+    await world.pass(10 * 60);
+    expect(left()).toBe(2);
+    await world.pass(11 * 60);
+    expect(left()).toBe(0);
   });
 
   test('a successor that never comes is waited for no longer than a machine may take', async () => {

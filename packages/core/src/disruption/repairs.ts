@@ -1,6 +1,6 @@
 import type { Machine } from '@mcm/api';
 import { replacementLimit } from '../machine/replacements.ts';
-import { createdAt, isBeingHandedOver, isFailed, isTerminating } from '../set/machines.ts';
+import { createdAt, isBeingHandedOver, isFailed, isTerminating, neverJoined } from '../set/machines.ts';
 import { mayDeleteFailed, type NodeAnnotations } from '../set/preservation.ts';
 import { compareText, parseTime } from '../set/text.ts';
 import { type Ledger, type LedgerInput, ledgerOf, repairAllowance, repairRoom } from './ledger.ts';
@@ -37,10 +37,6 @@ export interface RepairPlan {
   /** When to look again though nothing has happened. */
   readonly lookAgainAt: Date | undefined;
 }
-
-/** A machine that never joined serves nobody: replacing it disrupts nothing. */
-const neverJoined = ({ status }: Machine): boolean =>
-  status?.lastOperation?.type === 'Create' && status.lastOperation.state !== 'Successful';
 
 const failedAt = (machine: Machine): number =>
   parseTime(machine.status?.currentStatus?.lastUpdateTime) ?? createdAt(machine);
@@ -88,13 +84,15 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
 
 /**
  * Whose turn it is: whoever has failed for longest. Beside a rollout that is one queue, for its own machines and for
- * those it has yet to replace, so that neither keeps the other waiting for ever.
+ * those it has yet to replace, so that neither keeps the other waiting for ever. Elsewhere one that never joined does not
+ * wait until another one's successor runs, so that a deployment recovers from an outage of the cloud at the speed of
+ * creation; it is within the limit all the same.
  */
 function chosen(due: readonly Machine[], ledger: Ledger, limit: number): readonly Machine[] {
   const room = repairRoom(ledger, limit);
   if (ledger.rolling) return due.slice(0, room);
   const served = due.filter((machine) => !neverJoined(machine)).slice(0, room);
-  const idle = Math.max(repairAllowance(ledger, limit) - ledger.refilling - served.length, 0);
+  const idle = Math.max(repairAllowance(ledger, limit) - ledger.holding - served.length, 0);
   return [...served, ...due.filter(neverJoined).slice(0, idle)];
 }
 

@@ -15,7 +15,7 @@ const plan = (unavailable: number, failed: number, more: readonly ReturnType<typ
   });
 
 test('who waits, and for what, is a sentence without gaps', () => {
-  const joining = machine('p', { phase: 'Pending', age: 1, replacement: true });
+  const joining = machine('p', { phase: 'Pending', age: 1, loss: 'served' });
   expect(whyWaiting(plan(0, 2, [joining]))).toBe(
     'f0, f1 failed and wait: at most 1 may be replaced at once (1 being made)',
   );

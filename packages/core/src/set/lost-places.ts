@@ -1,36 +1,62 @@
 import type { Machine, MachineSet } from '@mcm/api';
+import { isFailed, type Loss, neverJoined } from './machines.ts';
+
+/** Places by what their machine was. */
+type Places = Readonly<Record<Loss, number>>;
+
+const NONE: Places = { served: 0, unjoined: 0 };
+
+/** No more than are open; those of machines that served come first, for they hold others up for longer. */
+function atMost(open: number, { served, unjoined }: Places): Places {
+  const first = Math.min(served, open);
+  return { served: first, unjoined: Math.min(unjoined, open - first) };
+}
 
 /**
  * Places of a set whose machine is lost, whatever the cause, and for which none has been made yet. Without it nobody
  * could tell a machine that replaces another from one by which the set grows, once the other is gone.
  */
 export class LostPlaces {
-  #staff: Set<string> | undefined;
-  #lost = 0;
+  /** By UID, what the place would have lost if the machine were gone. */
+  #staff: Map<string, Loss> | undefined;
+  #lost: Places = NONE;
 
-  /** @param alive Machines of the set that stay unless something is decided. */
-  count({ spec, status }: MachineSet, alive: readonly Machine[]): number {
+  #places({ spec, status }: MachineSet, alive: readonly Machine[]): Places {
     const open = Math.max((spec.replicas ?? 0) - alive.length, 0);
     // At first sight nobody knows what happened before: whatever is missing of a set that has had machines is lost.
-    if (this.#staff === undefined) return (status?.replicas ?? 0) > 0 ? open : 0;
+    if (this.#staff === undefined) return { ...NONE, served: (status?.replicas ?? 0) > 0 ? open : 0 };
     const there = new Set(alive.map(({ metadata }) => metadata.uid));
-    const gone = [...this.#staff].filter((uid) => !there.has(uid)).length;
-    return Math.min(this.#lost + gone, open);
+    const lost = { ...this.#lost };
+    for (const [uid, loss] of this.#staff) if (!there.has(uid)) lost[loss]++;
+    return atMost(open, lost);
   }
 
-  /** The same, and remembers it. */
-  look(set: MachineSet, alive: readonly Machine[]): number {
-    this.#lost = this.count(set, alive);
-    this.#staff = new Set(alive.map(({ metadata }) => metadata.uid));
-    return this.#lost;
+  /** @param alive Machines of the set that stay unless something is decided. */
+  count(set: MachineSet, alive: readonly Machine[]): number {
+    const { served, unjoined } = this.#places(set, alive);
+    return served + unjoined;
+  }
+
+  /**
+   * The same, and remembers it.
+   * @returns A place each, in the order in which they are filled.
+   */
+  look(set: MachineSet, alive: readonly Machine[]): readonly Loss[] {
+    this.#lost = this.#places(set, alive);
+    this.#staff = new Map(
+      // One that is being made may itself be a successor that somebody waits for.
+      alive.map((one) => [one.metadata.uid, isFailed(one) && neverJoined(one) ? 'unjoined' : 'served']),
+    );
+    const { served, unjoined } = this.#lost;
+    return [...Array<Loss>(served).fill('served'), ...Array<Loss>(unjoined).fill('unjoined')];
   }
 
   /**
    * A machine was made: should it be gone at the next look, its place is lost as well.
-   * @param replaces Whether it was made for a lost place.
+   * @param loss Of the place that it was made for, if that was lost.
    */
-  made(uid: string, replaces: boolean): void {
-    this.#staff?.add(uid);
-    if (replaces) this.#lost = Math.max(this.#lost - 1, 0);
+  made(uid: string, loss: Loss | undefined): void {
+    this.#staff?.set(uid, 'served');
+    if (loss !== undefined) this.#lost = { ...this.#lost, [loss]: Math.max(this.#lost[loss] - 1, 0) };
   }
 }

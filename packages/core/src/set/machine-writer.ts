@@ -12,7 +12,7 @@ import {
 import type { ControllerContext } from './caches.ts';
 import type { PendingDeletions } from './expectations.ts';
 import type { LostPlaces } from './lost-places.ts';
-import { isReplacement } from './machines.ts';
+import { type Loss, lossBefore } from './machines.ts';
 import { newMachine } from './new-machine.ts';
 import { inParallel, slowStart } from './slow-start.ts';
 
@@ -32,8 +32,8 @@ export interface Vacancies {
   /** Gets the names that belong to somebody else. */
   readonly taken: Set<string>;
   readonly lost: LostPlaces;
-  /** So many of the new machines take the place of one that was lost. */
-  readonly replace: number;
+  /** What the first of the new machines take the place of. */
+  readonly replace: readonly Loss[];
 }
 
 /** A machine of the set, made by this request or by an earlier one. */
@@ -84,15 +84,15 @@ export class MachineWriter {
     signal: AbortSignal,
   ): Promise<WriteResult> {
     const made: string[] = [];
-    const successors = new Set(names.slice(0, replace));
+    const losses = new Map(names.map((name, index) => [name, replace[index]]));
     const { creations, sets } = this.#context;
     const { uid, generation } = set.metadata;
     const key = keyOf(set);
     const task = async (name: string) => {
-      const one = newMachine(set, name, successors.has(name));
+      const one = newMachine(set, name, losses.get(name));
       const { machine, isNew } = await creations.during(uid, () => this.#createOne(set, { name, one }, taken, signal));
       this.#context.machines.recordWrite(machine);
-      lost.made(machine.metadata.uid, isReplacement(machine));
+      lost.made(machine.metadata.uid, lossBefore(machine));
       if (isNew) made.push(name);
     };
     // The set may be made smaller while its machines are being made: the next pass knows how many are left to make.

@@ -37,9 +37,24 @@ export const isReady = (machine: Machine): boolean =>
 export const isBeingHandedOver = (machine: Machine): boolean =>
   machine.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful;
 
+/** What the lost machine was in whose place another one is made: one that served, or may have, or one that Failed before it joined. */
+export type Loss = 'served' | 'unjoined';
+
+/** Values of the annotation that a machine bears which was made in the place of another one. */
+export const LOSS_MARKS: Readonly<Record<Loss, string>> = { served: TRUE_LOWER, unjoined: 'unjoined' };
+
+/** What was lost of which the machine takes the place; undefined: it takes nobody's. */
+export const lossBefore = ({ metadata }: Machine): Loss | undefined => {
+  const mark = metadata.annotations?.[Annotations.Replacement];
+  return (['served', 'unjoined'] as const).find((loss) => LOSS_MARKS[loss] === mark);
+};
+
 /** Made in the place of a machine that was lost. */
-export const isReplacement = (machine: Machine): boolean =>
-  machine.metadata.annotations?.[Annotations.Replacement] === TRUE_LOWER;
+export const isReplacement = (machine: Machine): boolean => lossBefore(machine) !== undefined;
+
+/** A machine that never joined serves nobody: replacing it disrupts nothing. */
+export const neverJoined = ({ status }: Machine): boolean =>
+  status?.lastOperation?.type === 'Create' && status.lastOperation.state !== 'Successful';
 
 /** How far an in-place update of its node is, as the machine controller copied it into the status. */
 export const updateReasonOf = (machine: Machine): string | undefined =>

@@ -6,10 +6,10 @@ import {
   type Machine,
   type MachineSet,
   type MachineSpec,
-  TRUE_LOWER,
 } from '@mcm/api';
 import type { Draft } from '@mcm/kube';
 import { controllerReference } from './claim.ts';
+import { LOSS_MARKS, type Loss } from './machines.ts';
 import { isGoDuration } from './text.ts';
 
 /** The creation timeout that an operator forced upon the set's machines, if its text is a duration. */
@@ -21,9 +21,9 @@ export function effectiveCreationTimeout(set: MachineSet): string | undefined {
 /**
  * A new machine of a set. It is born with its finalizer, its owner and its priority, which the original writes
  * afterwards one by one.
- * @param replaces Whether it takes the place of a machine that was lost.
+ * @param loss What was lost in whose place it is made; absent: it takes nobody's.
  */
-export function newMachine(set: MachineSet, name: string, replaces = false): Draft<Machine> {
+export function newMachine(set: MachineSet, name: string, loss?: Loss): Draft<Machine> {
   const template = set.spec.template;
   const forced = set.metadata.annotations?.[Annotations.EffectiveCreationTimeout];
   const creationTimeout = effectiveCreationTimeout(set);
@@ -39,7 +39,7 @@ export function newMachine(set: MachineSet, name: string, replaces = false): Dra
         [Annotations.Priority]: String(DEFAULT_MACHINE_PRIORITY),
         ...template.metadata?.annotations,
         ...(forced === undefined ? {} : { [Annotations.EffectiveCreationTimeout]: forced }),
-        ...(replaces ? { [Annotations.Replacement]: TRUE_LOWER } : {}),
+        ...(loss === undefined ? {} : { [Annotations.Replacement]: LOSS_MARKS[loss] }),
       },
       finalizers: [...new Set([...(template.metadata?.finalizers ?? []), Finalizers.MachineControllerManager])],
       ownerReferences: [controllerReference(set)],

@@ -6,6 +6,7 @@ import {
   type MachinePhase,
   type MachineSet,
 } from '@mcm/api';
+import type { Loss } from './machines.ts';
 import { formatTime } from './text.ts';
 
 /** Builders of objects for the tests of this room. Ages are in minutes before {@link NOW}. */
@@ -35,13 +36,13 @@ export interface MachineOptions {
   readonly preserve?: string;
   readonly labels?: Record<string, string>;
   readonly deleting?: boolean;
-  /** Made in the place of one that was lost. */
-  readonly replacement?: boolean;
+  /** What was lost in whose place it was made. */
+  readonly loss?: Loss;
   readonly owner?: MachineSet;
 }
 
 export function machine(name: string, options: MachineOptions = {}): Machine {
-  const { phase, age = 60, priority, marked, preservedUntil, preserve, labels, deleting, replacement, owner } = options;
+  const { phase, age = 60, priority, marked, preservedUntil, preserve, labels, deleting, loss, owner } = options;
   return {
     apiVersion: API_VERSION,
     kind: 'Machine',
@@ -52,7 +53,7 @@ export function machine(name: string, options: MachineOptions = {}): Machine {
         ...(priority === undefined ? {} : { [Annotations.Priority]: priority }),
         ...(marked === undefined ? {} : { [Annotations.MarkedForDeletionTime]: minutes(marked) }),
         ...(preserve === undefined ? {} : { [Annotations.Preserve]: preserve }),
-        ...(replacement ? { [Annotations.Replacement]: 'true' } : {}),
+        ...(loss === undefined ? {} : { [Annotations.Replacement]: loss === 'served' ? 'true' : loss }),
       },
       ...(deleting ? { deletionTimestamp: minutes(0) } : {}),
       ...(owner
