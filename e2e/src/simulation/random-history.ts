@@ -1,7 +1,9 @@
+import { Labels } from '@mcm/api';
+import { nodes } from '@mcm/kube';
 import type { FaultRule } from '@mcm/provider-local';
 import { Dice } from './dice.ts';
 import type { Caller, Mishap } from './network.ts';
-import { type ProcessName, World } from './world.ts';
+import { type ProcessName, World, type WorldOptions } from './world.ts';
 
 /** Acts of a history before it calms down. */
 const MAX_ACTS = 10;
@@ -18,6 +20,12 @@ const SILENCE_MS = 160_000;
 
 /** Seeds from here on tell of machines that are marked as Failed in the middle of rolls, several at once. */
 export const SICK_SEEDS = 10_000;
+
+/** Seeds from here on tell of updates in place: orchestrated by mcm the even ones, by hand the odd ones. */
+export const IN_PLACE_SEEDS = 20_000;
+
+/** How often the user selects nodes who has to, once all is well. */
+const SELECT_EVERY_MS = 60_000;
 
 const PROCESSES: readonly ProcessName[] = ['manager', 'machine-controller'];
 const GROUPS: readonly (readonly Caller[])[] = [
@@ -47,6 +55,7 @@ class RandomHistory {
   #class = 'blue';
   #silenced = false;
   readonly #sick: boolean;
+  readonly #byHand: boolean;
   #acts: readonly (() => Promise<void> | void)[];
 
   constructor(world: World, seed: number) {
@@ -67,8 +76,17 @@ class RandomHistory {
       () => this.#kill(),
       () => this.#restartCloud(),
     ];
+    const inPlace = strategyOf(seed).inPlace;
+    this.#byHand = inPlace === 'Manual';
     this.#sick = seed >= SICK_SEEDS;
-    if (this.#sick) this.#acts = [...this.#acts, ...often, ...Array.from({ length: 12 }, () => () => this.#sicken())];
+    const more = inPlace ? [() => this.#sicken(), () => this.#agents(), () => this.#select()] : [() => this.#sicken()];
+    if (this.#sick) {
+      this.#acts = [
+        ...this.#acts,
+        ...often,
+        ...Array.from({ length: 12 }, (_, index) => more[index % more.length] ?? this.#sicken),
+      ];
+    }
   }
 
   async run(): Promise<void> {
@@ -92,7 +110,10 @@ class RandomHistory {
     // The cloud may still be on its way up.
     await world.clock.advance(30_000);
     world.cloud.faults.clear();
-    for (const { id } of world.cloud.instances.list()) world.cloud.kubelets.order(id, { silent: false });
+    for (const { id } of world.cloud.instances.list()) {
+      world.cloud.kubelets.order(id, { silent: false, update: 'succeed' });
+    }
+    if (this.#byHand) this.#selectAgainAndAgain();
     if (this.#silenced) await world.clock.advance(SILENCE_MS);
     await world.untilSettled(this.#replicas, this.#class, CALM_MS);
     await world.clock.advance(LAST_WRITES_MS);
@@ -131,6 +152,48 @@ class RandomHistory {
       ({ metadata, status }) => !metadata.deletionTimestamp && status?.currentStatus?.phase === 'Running',
     );
     for (const { metadata } of well.slice(0, 1 + this.#dice.number(3))) await this.#world.failMachine(metadata.name);
+  }
+
+  /** The agents of some nodes fail or hang for a while. */
+  #agents(): void {
+    const vm = this.#dice.one([...this.#world.cloud.instances.list()]);
+    const update = this.#dice.one(['fail', 'hang'] as const);
+    if (!vm || !update) return;
+    const ms = this.#dice.pause(600_000);
+    this.#note(`the agent of ${vm.name} will ${update} for ${ms} ms`);
+    this.#world.cloud.kubelets.order(vm.id, { update });
+    this.#later(ms, () => this.#world.cloud.kubelets.order(vm.id, { update: 'succeed' }));
+  }
+
+  /** The user selects one of the nodes that may be updated; that mcm does it itself is no reason not to. */
+  async #select(): Promise<void> {
+    const node = this.#dice.one(await this.#candidates());
+    if (node !== undefined && this.#byHand) await this.#mark(node);
+  }
+
+  async #candidates(): Promise<string[]> {
+    const { items } = await this.#world.admin.resource(nodes).list();
+    return items
+      .filter(({ metadata: { labels = {} } }) => labels[Labels.CandidateForUpdate] && !labels[Labels.SelectedForUpdate])
+      .map(({ metadata }) => metadata.name);
+  }
+
+  async #mark(node: string): Promise<void> {
+    this.#note(`the user selects ${node}`);
+    const body = { metadata: { labels: { [Labels.SelectedForUpdate]: 'true' } } };
+    await this.#world.admin.resource(nodes).patch(node, { type: 'merge', body });
+  }
+
+  #selectAgainAndAgain(): void {
+    this.#later(SELECT_EVERY_MS, () => {
+      const select = async () => {
+        for (const node of await this.#candidates()) await this.#mark(node);
+      };
+      void select().then(
+        () => this.#selectAgainAndAgain(),
+        (error: unknown) => this.#world.witness.violate(String(error)),
+      );
+    });
   }
 
   #faultyCloud(): void {
@@ -216,16 +279,27 @@ export interface Outcome {
   readonly history: string;
 }
 
+/** How the deployment of a seed is rolled out. */
+function strategyOf(
+  seed: number,
+): Pick<WorldOptions, 'inPlace' | 'maxSurge' | 'maxUnavailable' | 'maxUnhealthyReplacements'> {
+  const surge = seed % 3;
+  const limits = { maxSurge: surge, maxUnavailable: surge === 0 ? 1 + (seed >= SICK_SEEDS ? seed % 2 : 0) : seed % 2 };
+  // Every fourth history of the later ones lets several failed machines be replaced at once.
+  const several = { maxUnhealthyReplacements: seed >= SICK_SEEDS && seed % 4 === 3 ? 2 : 1 };
+  if (seed < IN_PLACE_SEEDS) return { ...limits, ...several };
+  const inPlace = seed % 2 === 0 ? 'Auto' : 'Manual';
+  return { inPlace, maxSurge: surge % 2, maxUnavailable: 1 + (Math.floor(seed / 2) % 2), ...several };
+}
+
 /** Plays the history of a seed. Same seed, same history, to the byte. */
 export async function play(seed: number): Promise<Outcome> {
-  const machine = { creationTimeout: '5m', healthTimeout: '3m' };
-  const surge = seed % 3;
+  const machine = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };
   const world = await World.start({
     seed,
     machine,
     kubelets: { joinDelay: 500 * (seed % 7) },
-    maxSurge: surge,
-    maxUnavailable: surge === 0 ? 1 + (seed >= SICK_SEEDS ? seed % 2 : 0) : seed % 2,
+    ...strategyOf(seed),
     restartAfterMs: 1_000 * (seed % 11),
   });
   const violations: string[] = [];

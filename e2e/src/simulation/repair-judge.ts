@@ -48,8 +48,12 @@ export class RepairJudge {
   /** Machines that were given up for others of another set, as long as there are places without an available machine. */
   #given = 0;
 
-  constructor(clock: Clock) {
+  readonly #limit: number;
+
+  /** @param limit `--max-unhealthy-replacements`. */
+  constructor(clock: Clock, limit = 1) {
     this.#clock = clock;
+    this.#limit = limit;
   }
 
   /** A machine that is new to the server. */
@@ -89,7 +93,7 @@ export class RepairJudge {
 
   #verdict({ replicas, maxUnavailable }: Allowance): string | undefined {
     const names = this.#repairs.map(({ failed }) => failed);
-    if (names.length > 1) return `${names.join(' and ')} were being replaced at once`;
+    if (names.length > this.#limit) return `${names.join(' and ')} were being replaced at once`;
     const unavailable = Math.min(this.#given, ...replicas.map((count) => this.#short(count)));
     const allowed = Math.max(...replicas.map((count) => Math.min(maxUnavailable, count)), 1);
     if (names.length + unavailable <= allowed) return undefined;

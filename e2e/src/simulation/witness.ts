@@ -38,6 +38,8 @@ export class Witness {
   readonly #machines = new Map<string, Machine>();
   readonly #byHand = new Set<string>();
   readonly #foreign = new Set<string>();
+  /** Nodes, called like their machines, that are selected for an update where they are. */
+  readonly #selected = new Set<string>();
   /** When machines, by UID, stopped being available by no decision of ours. */
   readonly #lostAt = new Map<string, number>();
   #wishes: { readonly since: number; readonly wish: Wish }[] = [];
@@ -45,10 +47,13 @@ export class Witness {
   readonly #repairs: RepairJudge;
   readonly #replicasOf: (setUid: string) => number;
 
-  /** @param replicasOf What a set is to have, by its UID. */
-  constructor(clock: Clock, replicasOf: (setUid: string) => number = () => 0) {
+  /**
+   * @param replicasOf What a set is to have, by its UID.
+   * @param limit `--max-unhealthy-replacements`.
+   */
+  constructor(clock: Clock, replicasOf: (setUid: string) => number = () => 0, limit = 1) {
     this.#clock = clock;
-    this.#repairs = new RepairJudge(clock);
+    this.#repairs = new RepairJudge(clock, limit);
     this.#replicasOf = replicasOf;
     this.#start = clock.now().getTime();
   }
@@ -75,6 +80,19 @@ export class Witness {
   /** A machine that the user makes by hand belongs to no wish. */
   allows(name: string): void {
     this.#foreign.add(name);
+  }
+
+  /**
+   * A node, called like its machine, is selected for an update, or no longer.
+   * @param byHand By the user, who may select as many as he likes.
+   */
+  selects(name: string, on: boolean, byHand: boolean): void {
+    const machine = this.#machines.get(name);
+    if (!on) this.#selected.delete(name);
+    if (!on || this.#selected.has(name)) return;
+    this.note('state', `node ${name} is selected for an update`);
+    if (!byHand && machine && isAvailable(machine)) this.#decided(name, 'was selected');
+    this.#selected.add(name);
   }
 
   /** The controllers may be blind for a while. */
@@ -118,11 +136,11 @@ export class Witness {
     this.#judgeRepair(before, machine, byHand);
     if (isAvailable(machine)) this.#lostAt.delete(uid);
     if (!isAvailable(before) || isAvailable(machine)) return;
-    if (deleted && !byHand) this.#decided(name);
+    if (deleted && !byHand) this.#decided(name, 'was deleted');
     else this.#lostAt.set(uid, this.#clock.now().getTime());
   }
 
-  /** One by the default of `--max-unhealthy-replacements`, and together with a rollout no more than the deployment allows. */
+  /** No more than `--max-unhealthy-replacements`, and together with a rollout no more than the deployment allows. */
   #judgeRepair(before: Machine, machine: Machine, byHand: boolean): void {
     if (this.#foreign.has(machine.metadata.name)) return;
     const wishes = this.#recentWishes();
@@ -136,14 +154,15 @@ export class Witness {
   }
 
   /** An available machine goes by a decision of ours: the others must do. What was lost just now may not be known yet. */
-  #decided(name: string): void {
+  #decided(name: string, how: string): void {
     const since = this.#clock.now().getTime() - this.#lag();
     const lost = [...this.#lostAt.values()].filter((at) => at > since).length;
-    const others = this.#ours().filter(isAvailable).length;
+    const stays = (one: Machine) => one.metadata.name !== name && !this.#selected.has(one.metadata.name);
+    const others = this.#ours().filter((one) => isAvailable(one) && stays(one)).length;
     const least = Math.min(...this.#recentWishes().map(({ replicas, maxUnavailable }) => replicas - maxUnavailable));
     if (others + lost < least) {
       this.violate(
-        `${name} was deleted with ${others} others available and ${lost} lost just before, at least ${least} were asked for`,
+        `${name} ${how} with ${others} others available and ${lost} lost just before, at least ${least} were asked for`,
       );
     }
   }

@@ -1,5 +1,6 @@
 import {
   crds,
+  Labels,
   type Machine,
   type MachineDeployment,
   type MachineSet,
@@ -9,8 +10,9 @@ import {
   machines,
 } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
-import { buildMachineController } from '@mcm/core';
+import { buildMachineController, MACHINE_DEFAULTS } from '@mcm/core';
 import {
+  controllerOf,
   createClient,
   createInformer,
   createMemoryLogger,
@@ -18,6 +20,7 @@ import {
   handlerTransport,
   type KubeClient,
   type MemoryLogger,
+  type Node,
   nodes,
   type Random,
   secrets,
@@ -53,6 +56,8 @@ export interface WorldOptions {
   readonly kubelets?: KubeletBehaviour;
   readonly maxSurge?: number;
   readonly maxUnavailable?: number;
+  /** `--max-unhealthy-replacements` of both controllers. */
+  readonly maxUnhealthyReplacements?: number;
   /** Annotations of the deployment. */
   readonly annotations?: Readonly<Record<string, string>>;
   /** Machines are updated where they are; instead of a rolling update. */
@@ -102,6 +107,8 @@ export class World {
   readonly writes: string[] = [];
   /** Replicas of the sets, by UID. */
   readonly #sizes = new Map<string, number>();
+  /** Classes of the sets' templates, by UID. */
+  readonly #classes = new Map<string, string | undefined>();
   readonly #plane: Plane;
   readonly #options: WorldOptions;
   readonly #running = new Map<ProcessName, Running>();
@@ -123,7 +130,7 @@ export class World {
     this.#deathsLeft = new Map(Object.entries(options.deaths ?? {}) as [ProcessName, Death][]);
     this.#cloudRandom = seededRandom((options.seed ?? 1) + 1);
     this.#random = seededRandom((options.seed ?? 1) + 2);
-    this.witness = new Witness(clock, (uid) => this.#sizes.get(uid) ?? 0);
+    this.witness = new Witness(clock, (uid) => this.#sizes.get(uid) ?? 0, options.maxUnhealthyReplacements);
     this.network = new Network({
       random: seededRandom((options.seed ?? 1) + 3),
       kill: (caller) => caller !== 'kubelets' && this.kill(caller),
@@ -239,10 +246,19 @@ export class World {
     const { clock, log } = this;
     const options = { clock, log, random: seededRandom(0) };
     const sets = createInformer<MachineSet>(this.admin, machineSets, options);
-    sets.onChange(({ object: { metadata, spec } }) => this.#sizes.set(metadata.uid, spec.replicas ?? 0));
+    sets.onChange(({ object: { metadata, spec } }) => {
+      this.#sizes.set(metadata.uid, spec.replicas ?? 0);
+      this.#classes.set(metadata.uid, spec.template.spec.class.name);
+    });
     const informer = createInformer<Machine>(this.admin, machines, options);
     informer.onChange(this.witness.onChange);
-    for (const one of [sets, informer]) {
+    const byHand = this.#options.inPlace === 'Manual';
+    const nodeInformer = createInformer<Node>(this.admin, nodes, options);
+    nodeInformer.onChange(({ type, object: { metadata } }) => {
+      const on = type !== 'deleted' && metadata.labels?.[Labels.SelectedForUpdate] !== undefined;
+      this.witness.selects(metadata.name, on, byHand);
+    });
+    for (const one of [sets, informer, nodeInformer]) {
       void one.run(this.#end.signal).catch((error: unknown) => this.witness.violate(String(error)));
     }
   }
@@ -274,8 +290,10 @@ export class World {
       random,
     });
     const runtime = { clock, random, log, freeze: true };
+    const { maxUnhealthyReplacements = MACHINE_DEFAULTS.maxUnhealthyReplacements } = this.#options;
     if (name === 'manager') {
-      const { ended } = runManager({ control: client, target: client, namespace: NAMESPACE, runtime }, {}, stop.signal);
+      const surroundings = { control: client, target: client, namespace: NAMESPACE, runtime };
+      const { ended } = runManager(surroundings, { maxUnhealthyReplacements }, stop.signal);
       void ended.catch((error: unknown) => this.#ended(name, stop, error));
       return;
     }
@@ -287,6 +305,7 @@ export class World {
       control: client,
       target: client,
       namespace: NAMESPACE,
+      defaults: { ...MACHINE_DEFAULTS, maxUnhealthyReplacements },
       clock,
       random,
       secretRandom: random,
@@ -467,15 +486,21 @@ export class World {
     }
   }
 
+  /** Of a machine; of its set where machines are updated in place, for there they keep the name of the class that made them. */
+  #classOf(machine: Machine): string | undefined {
+    const owner = this.#options.inPlace && controllerOf(machine);
+    return owner ? this.#classes.get(owner.uid) : machine.spec.class?.name;
+  }
+
   async #mismatch(replicas: number, machineClass: string): Promise<string | undefined> {
     const all = await this.machines();
     const names = all.map((machine) => machine.metadata.name).sort();
     if (all.length !== replicas) return `${all.length} machines, not ${replicas}`;
     const other = all.find(
-      (machine) => machine.status?.currentStatus?.phase !== 'Running' || machine.spec.class?.name !== machineClass,
+      (machine) => machine.status?.currentStatus?.phase !== 'Running' || this.#classOf(machine) !== machineClass,
     );
     if (other)
-      return `${other.metadata.name} is ${other.status?.currentStatus?.phase ?? 'new'} of class ${other.spec.class?.name}`;
+      return `${other.metadata.name} is ${other.status?.currentStatus?.phase ?? 'new'} of class ${this.#classOf(other)}`;
     if (String(this.vms()) !== String(names)) return `VMs ${this.vms()} are not the machines ${names}`;
     const nodeNames = await this.nodeNames();
     if (String(nodeNames) !== String(names)) return `nodes ${nodeNames} are not the machines ${names}`;
