@@ -1,5 +1,5 @@
 import type { Machine, MachineSet } from '@mcm/api';
-import { isFailed, type Loss, neverJoined } from './machines.ts';
+import { type Loss, lossOf } from './machines.ts';
 
 /** Places by what their machine was. */
 type Places = Readonly<Record<Loss, number>>;
@@ -43,10 +43,7 @@ export class LostPlaces {
    */
   look(set: MachineSet, alive: readonly Machine[]): readonly Loss[] {
     this.#lost = this.#places(set, alive);
-    this.#staff = new Map(
-      // One that is being made may itself be a successor that somebody waits for.
-      alive.map((one) => [one.metadata.uid, isFailed(one) && neverJoined(one) ? 'unjoined' : 'served']),
-    );
+    this.#staff = new Map(alive.map((one) => [one.metadata.uid, lossOf(one)]));
     const { served, unjoined } = this.#lost;
     return [...Array<Loss>(served).fill('served'), ...Array<Loss>(unjoined).fill('unjoined')];
   }

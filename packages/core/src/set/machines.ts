@@ -56,6 +56,9 @@ export const isReplacement = (machine: Machine): boolean => lossBefore(machine) 
 export const neverJoined = ({ status }: Machine): boolean =>
   status?.lastOperation?.type === 'Create' && status.lastOperation.state !== 'Successful';
 
+/** What is lost when the machine goes. One that is being made may itself be a successor that somebody waits for. */
+export const lossOf = (machine: Machine): Loss => (isFailed(machine) && neverJoined(machine) ? 'unjoined' : 'served');
+
 /** How far an in-place update of its node is, as the machine controller copied it into the status. */
 export const updateReasonOf = (machine: Machine): string | undefined =>
   machine.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate)?.reason;

@@ -9,7 +9,7 @@ import type { DeploymentSnapshot } from '../deployment/view.ts';
 import { guardsOf } from '../disruption/reading.ts';
 import { countsTerminating, type SafeguardSettings } from '../disruption/safeguards.ts';
 import { setDeploymentCondition } from '../set/conditions.ts';
-import { isAvailable, isFailed, isTerminating } from '../set/machines.ts';
+import { isAvailable, isFailed, isTerminating, type Loss, lossOf } from '../set/machines.ts';
 import { newMachine } from '../set/new-machine.ts';
 import { roomBeside } from '../set/repair-group.ts';
 import { planReplicas } from '../set/replicas.ts';
@@ -85,7 +85,7 @@ class Run {
   readonly #steps: SimulatedStep[] = [];
   readonly #disrupted = new Map<string, Machine>();
   /** Places of a set, by its uid, whose machine failed: what is made there is a replacement. */
-  readonly #lost = new Map<string, number>();
+  readonly #lost = new Map<string, Loss[]>();
   readonly #made = new Map<string, number>();
   #leastAvailable = Number.POSITIVE_INFINITY;
   #most = 0;
@@ -269,16 +269,16 @@ class Run {
       : nextMachineNames(set.metadata, there, count);
     this.#made.set(uid, made + count);
     for (const machine of names) {
-      const lost = this.#lost.get(uid) ?? 0;
-      this.#lost.set(uid, Math.max(lost - 1, 0));
-      this.#world.create(newMachine(set, machine, lost > 0));
+      const [loss, ...others] = this.#lost.get(uid) ?? [];
+      this.#lost.set(uid, others);
+      this.#world.create(newMachine(set, machine, loss));
       this.#step('make', machine, because, name);
     }
   }
 
   #delete(set: MachineSet, machine: Machine, because: string): void {
     const { uid } = set.metadata;
-    if (isFailed(machine)) this.#lost.set(uid, (this.#lost.get(uid) ?? 0) + 1);
+    if (isFailed(machine)) this.#lost.set(uid, [...(this.#lost.get(uid) ?? []), lossOf(machine)].sort());
     if (this.#input.fleet.includes(machine) || this.#wasThere(machine))
       this.#disrupted.set(machine.metadata.uid, machine);
     this.#world.delete(machine);
