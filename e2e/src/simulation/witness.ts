@@ -38,8 +38,8 @@ export class Witness {
   readonly #machines = new Map<string, Machine>();
   readonly #byHand = new Set<string>();
   readonly #foreign = new Set<string>();
-  /** Nodes, called like their machines, that are selected for an update where they are. */
-  readonly #selected = new Set<string>();
+  /** Nodes, called like their machines, that are selected for an update where they are, and the set that the machine had then. */
+  readonly #selected = new Map<string, string | undefined>();
   /** When machines, by UID, stopped being available by no decision of ours. */
   readonly #lostAt = new Map<string, number>();
   #wishes: { readonly since: number; readonly wish: Wish }[] = [];
@@ -92,7 +92,7 @@ export class Witness {
     if (!on || this.#selected.has(name)) return;
     this.note('state', `node ${name} is selected for an update`);
     if (!byHand && machine && isAvailable(machine)) this.#decided(name, 'was selected');
-    this.#selected.add(name);
+    this.#selected.set(name, machine && controllerOf(machine)?.uid);
   }
 
   /** The controllers may be blind for a while. */
@@ -157,7 +157,10 @@ export class Witness {
   #decided(name: string, how: string): void {
     const since = this.#clock.now().getTime() - this.#lag();
     const lost = [...this.#lostAt.values()].filter((at) => at > since).length;
-    const stays = (one: Machine) => one.metadata.name !== name && !this.#selected.has(one.metadata.name);
+    // A machine that was updated and changed its set is back, though its node bears the mark for a moment longer.
+    const isSelected = ({ metadata }: Machine, set: string | undefined) =>
+      this.#selected.has(metadata.name) && this.#selected.get(metadata.name) === set;
+    const stays = (one: Machine) => one.metadata.name !== name && !isSelected(one, controllerOf(one)?.uid);
     const others = this.#ours().filter((one) => isAvailable(one) && stays(one)).length;
     const least = Math.min(...this.#recentWishes().map(({ replicas, maxUnavailable }) => replicas - maxUnavailable));
     if (others + lost < least) {
