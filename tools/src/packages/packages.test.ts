@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { glob, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { publint } from 'publint';
@@ -9,19 +9,24 @@ import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROOT } from '../root.ts';
 import { install } from './install.ts';
-import { buildPackages, type PublicPackage, packAll, publicPackages, readManifest } from './packages.ts';
+import { buildPackages, packAll, publicPackages, readManifest } from './packages.ts';
+import { serveRegistry } from './registry.ts';
+
+/**
+ * What a stranger gets: every public package built and packed, installed and used, and the guide for provider authors
+ * followed word by word with them in an empty folder. One file, so that nobody builds what another is packing.
+ */
 
 const run = promisify(execFile);
 const LONG = 900_000;
 
 let folder: string;
-let packages: readonly PublicPackage[];
 let tarballs: ReadonlyMap<string, string>;
 let homes: ReadonlyMap<string, string>;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mcm-packages-'));
-  packages = await publicPackages();
+  const packages = await publicPackages();
   await buildPackages(packages);
   tarballs = await packAll(packages, folder);
   homes = await install(packages, tarballs, folder);
@@ -62,6 +67,22 @@ test('a tarball holds what its package.json promises, and nothing that runs on i
     const tests: string[] = [];
     for await (const file of glob('**/*.test.*', { cwd: home })) tests.push(file);
     expect(tests, name).toEqual([]);
+    expect(existsSync(join(home, 'README.md')), `README.md of ${name}`).toBe(true);
+  }
+});
+
+test('what runs is an ES module with declarations and a source map, and a program says what runs it', async () => {
+  for (const [name, home] of homes) {
+    const { exports = {}, bin = {} } = await readManifest(home);
+    const modules = Object.values(exports).flatMap((to) => (typeof to === 'string' ? [] : [to]));
+    expect(modules.length, `exports of ${name}`).toBeGreaterThan(0);
+    for (const { types = '', default: js = '' } of modules) {
+      expect(types, `${js} of ${name}`).toMatch(/\.d\.ts$/);
+      expect(existsSync(join(home, `${js}.map`)), `source map of ${js} of ${name}`).toBe(true);
+    }
+    for (const path of Object.values(bin)) {
+      expect(await readFile(join(home, path), 'utf8'), `${path} of ${name}`).toMatch(/^#!\/usr\/bin\/env node/);
+    }
   }
 });
 
@@ -102,5 +123,53 @@ test('the programs of installed packages say their flags', { timeout: LONG }, as
       const { stdout } = await run(process.execPath, [join(home, path), '--help'], { cwd: folder });
       expect(stdout, `${command} of ${name}`).toContain(`Usage: ${command.replace(/^kubectl-/, '')}`);
     }
+  }
+});
+
+/** Whether packages of others can be had: where there is no way to a registry, the guide cannot be followed. */
+const hasRegistry = (): Promise<boolean> =>
+  run('npm', ['view', 'zod', 'version', '--fetch-retries=0', '--fetch-timeout=15000'], { cwd: folder }).then(
+    () => true,
+    () => false,
+  );
+
+/** The user's npm settings, with our packages at the registry on loopback, as they would be at the public one. */
+async function npmSettings(url: string): Promise<string> {
+  const own = await readFile(process.env.NPM_CONFIG_USERCONFIG ?? join(homedir(), '.npmrc'), 'utf8').catch(() => '');
+  const path = join(folder, 'npmrc');
+  await writeFile(path, `${own}\n@mcm:registry=${url}\n`);
+  return path;
+}
+
+test('the guide for provider authors, word by word in an empty folder, ends with a passing conformance run', {
+  timeout: LONG,
+}, async ({ skip }) => {
+  if (!(await hasRegistry())) skip('no package registry can be reached');
+  const guide = await readFile(join(ROOT, 'docs/providers/README.md'), 'utf8');
+  const blocks = [...guide.matchAll(/```sh guide\n([\s\S]*?)```/g)].map(([, block = '']) => block);
+  expect(blocks.length).toBeGreaterThan(2);
+  // The command itself has a name that others may hold at the public registry: its tarball is installed by path.
+  const mcm = tarballs.get('mcm') ?? '';
+  const script = blocks.join('\n').replace(/^npm install mcm$/m, `npm install ${mcm}`);
+  expect(script).toContain(mcm);
+  const registry = await serveRegistry(tarballs, homes);
+  const empty = await mkdtemp(join(tmpdir(), 'mcm-author-'));
+  try {
+    const env = {
+      ...process.env,
+      NPM_CONFIG_USERCONFIG: await npmSettings(registry.url),
+      PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+      NODE_OPTIONS: '',
+    };
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: empty, env, maxBuffer: 1 << 26 });
+    const [, promised = ''] = /ends with `(\d+ passed, 0 failed, \d+ skipped)`/.exec(guide) ?? [];
+    expect(promised).not.toBe('');
+    expect(stdout.split(promised).length - 1, stdout).toBeGreaterThanOrEqual(2);
+    expect(stdout).toContain('Usage: machine-controller-hetzner');
+    const report = await readFile(join(empty, 'hetzner', 'conformance.xml'), 'utf8');
+    expect(report).toContain('failures="0"');
+  } finally {
+    await registry.close();
+    await rm(empty, { recursive: true, force: true });
   }
 });

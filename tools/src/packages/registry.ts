@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Manifest } from './packages.ts';
+import { type Manifest, readManifest } from './packages.ts';
 
-/** A tarball and the package.json in it. */
-export interface Packed {
-  readonly tarball: string;
+/** A package that can be had from a registry: the package.json and the bytes of its tarball. */
+interface Release {
   readonly manifest: Manifest;
+  readonly tarball: Buffer;
 }
 
 export interface Registry {
@@ -15,28 +15,33 @@ export interface Registry {
   close(): Promise<void>;
 }
 
-/** A package registry on loopback that has these tarballs and nothing else: what a release would have put there. */
-export async function serveRegistry(packed: readonly Packed[]): Promise<Registry> {
-  const bodies = new Map<string, Buffer>();
-  const known = new Map<string, Manifest>();
-  for (const { tarball, manifest } of packed) {
-    bodies.set(manifest.name, await readFile(tarball));
-    known.set(manifest.name, manifest);
+/**
+ * A package registry on loopback that has these tarballs and nothing else: what a release would have put there.
+ *
+ * @param tarballs files by the name of their package
+ * @param homes where each tarball was unpacked
+ */
+export async function serveRegistry(
+  tarballs: ReadonlyMap<string, string>,
+  homes: ReadonlyMap<string, string>,
+): Promise<Registry> {
+  const releases = new Map<string, Release>();
+  for (const [name, home] of homes) {
+    releases.set(name, { manifest: await readManifest(home), tarball: await readFile(tarballs.get(name) ?? '') });
   }
   const server = createServer((request, response) => {
     const path = decodeURIComponent((request.url ?? '').replace(/\?.*/, '')).slice(1);
-    const tarball = bodies.get(path.replace(/\/-\/package\.tgz$/, ''));
-    if (path.endsWith('/-/package.tgz') && tarball) {
-      response.end(tarball);
-      return;
-    }
-    const manifest = known.get(path);
-    if (!manifest || !tarball) {
+    const release = releases.get(path.replace(/\/-\/package\.tgz$/, ''));
+    if (!release) {
       response.writeHead(404).end('{}');
       return;
     }
+    if (path.endsWith('/-/package.tgz')) {
+      response.end(release.tarball);
+      return;
+    }
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(packument(manifest, tarball, `http://${request.headers.host}`)));
+    response.end(JSON.stringify(packument(release, `http://${request.headers.host}`)));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -47,7 +52,7 @@ export async function serveRegistry(packed: readonly Packed[]): Promise<Registry
   return { url: `http://127.0.0.1:${port}/`, close };
 }
 
-const packument = (manifest: Manifest, tarball: Buffer, origin: string) => ({
+const packument = ({ manifest, tarball }: Release, origin: string) => ({
   name: manifest.name,
   'dist-tags': { latest: manifest.version },
   versions: {
