@@ -49,6 +49,19 @@ test('of one with labels those are owned, and what approves it is', async () => 
   ]);
 });
 
+test('the signer of requests that name none is not asked for by name', async () => {
+  const asked = request();
+  const answer = await setup.client.send('POST', PATH, {
+    ...asked,
+    spec: { ...asked.spec, signerName: 'kubernetes.io/legacy-unknown' },
+  });
+  expect(answer).toMatchObject({
+    status: 422,
+    body: { details: { causes: [{ field: 'spec.signerName', reason: 'FieldValueInvalid' }] } },
+  });
+  expect(answer.body.message).toContain('the legacy signerName is not allowed via this API version');
+});
+
 test('an apply makes a request with its spec, which nobody owns', async () => {
   const made = await must('PATCH', `${PATH}/r?fieldManager=m`, request(), APPLY);
   expect(made.spec).toMatchObject({ signerName: 'example.dev/x' });

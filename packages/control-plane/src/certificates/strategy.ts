@@ -37,6 +37,8 @@ const USAGES = [
 const SHORTEST_SECONDS = 600;
 /** Conditions that say what became of a request: they stay. */
 const FINAL = ['Approved', 'Denied', 'Failed'];
+/** The signer of requests that named none, which v1beta1 let them do. */
+const LEGACY = 'kubernetes.io/legacy-unknown';
 const SIGNER_NAME =
   /^([a-z0-9]([-a-z0-9]*[a-z0-9])?\.)+[a-z0-9]([-a-z0-9]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$/;
 
@@ -68,6 +70,9 @@ function usageCauses(spec: Plain): StatusCause[] {
 function signerCauses(spec: Plain): StatusCause[] {
   const name = text(spec, 'signerName');
   if (name === '') return [requiredValue('spec.signerName')];
+  if (name === LEGACY) {
+    return [invalidValue('spec.signerName', name, 'the legacy signerName is not allowed via this API version')];
+  }
   if (SIGNER_NAME.test(name)) return [];
   const why = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
   return [invalidValue('spec.signerName', name, why)];

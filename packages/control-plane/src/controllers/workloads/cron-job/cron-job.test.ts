@@ -90,6 +90,10 @@ test('ended jobs are kept up to the limits', async () => {
     });
   }
   expect(await names(plane)).toEqual(['tick-28401150']);
+  expect((await told(plane)).filter((line) => line.startsWith('SuccessfulDelete'))).toEqual([
+    'SuccessfulDelete: Deleted job tick-28401130',
+    'SuccessfulDelete: Deleted job tick-28401140',
+  ]);
   expect((await plane.must('GET', `${BATCH}/cronjobs/tick`)).status).toMatchObject({
     lastSuccessfulTime: '2024-01-01T00:30:00Z',
   });
@@ -177,6 +181,22 @@ test.each([
   ['', '2024-07-01T10:30:00Z'],
 ])('the time of a run is written as clocks in %s show it', (zone, shown) => {
   expect(zonedTimestamp(new Date('2024-07-01T10:30:00Z'), zone)).toBe(shown);
+});
+
+test('FailedGet: a job that should be replaced and cannot be read is told of; the next one waits', async () => {
+  await using plane = await TestPlane.start('cronjob');
+  await start(plane, { concurrencyPolicy: 'Replace' });
+  await plane.clock.advance(10 * 60_000);
+  const { status } = await plane.must('GET', `${BATCH}/cronjobs/tick`);
+  const [active] = (status as { active: object[] }).active;
+  // The job is known by its uid, and read by the name that stands in the status.
+  await plane.patch(`${BATCH}/cronjobs/tick/status`, { status: { active: [{ ...active, name: 'ghost' }] } });
+  await plane.clock.advance(10 * 60_000);
+  expect(await told(plane)).toContain('FailedGet: Get job: jobs.batch "ghost" not found');
+  expect(await names(plane)).toEqual(['tick-28401130']);
+  await plane.patch(`${BATCH}/cronjobs/tick/status`, { status: { active: [active] } });
+  await plane.clock.advance(60_000);
+  expect(await names(plane)).toEqual(['tick-28401140']);
 });
 
 test('FailedDelete: a job that cannot be deleted is told of; the next one waits until it is', async () => {
