@@ -39,15 +39,59 @@ function mergeList(
   const parent = (parentFields[name] ?? []) as readonly unknown[];
   const child = (childFields[name] ?? []) as readonly unknown[];
   const { rule } = plan;
+  if (child.length === 0 && parent.length === 0) return undefined;
   const strangers = rule.shared === undefined ? undefined : keysOfOthers(owner, name, rule.shared, childFields);
-  if (child.length === 0 && !strangers?.size) return parent.length === 0 ? undefined : parent;
+  if (child.length === 0 && !strangers?.size) return parent;
   const merged = rule.append ? [...parent, ...child] : mergeKeyed(plan, parent, child, strangers);
   return merged.length === 0 ? undefined : merged;
 }
 
 const keyOf = (plan: Extract<Plan, { kind: 'list' }>, entry: unknown): string => plan.rule.key?.(entry as never) ?? '';
 
+/** Places of a list's entries by key. */
+type Places = Map<string, number>;
+
+/**
+ * Places of the newest list of a chain of merges: a hundred configs merged one after the other look at each entry once,
+ * not once for each config that follows. Merging moves them on to the result; an older list's are worked out anew.
+ */
+const known = new WeakMap<object, Places>();
+
+/** Undefined: a key occurs twice. */
+function placesOf(plan: Extract<Plan, { kind: 'list' }>, entries: readonly unknown[]): Places | undefined {
+  const places: Places = known.get(entries) ?? new Map();
+  known.delete(entries);
+  if (places.size === 0) {
+    for (let index = 0; index < entries.length; index += 1) places.set(keyOf(plan, entries[index]), index);
+  }
+  return places.size === entries.length ? places : undefined;
+}
+
 function mergeKeyed(
+  plan: Extract<Plan, { kind: 'list' }>,
+  parent: readonly unknown[],
+  child: readonly unknown[],
+  strangers: ReadonlySet<string> | undefined,
+): unknown[] {
+  const places = placesOf(plan, parent);
+  if (!places) return mergeThrough(plan, parent, child, strangers);
+  if (strangers) for (const key of strangers) if (places.has(key)) return mergeThrough(plan, parent, child, strangers);
+  const result = parent.slice();
+  for (const entry of child) {
+    const key = keyOf(plan, entry);
+    const place = places.get(key);
+    if (place === undefined) places.set(key, result.push(entry) - 1);
+    // A key that the child has twice, or whose entry goes: the rare cases take the long way.
+    else if (place >= parent.length || isRemovedHeader(parent[place], entry))
+      return mergeThrough(plan, parent, child, strangers);
+    else result[place] = mergeValue(plan.entry, parent[place], entry);
+  }
+  known.set(result, places);
+  return result;
+}
+
+/** The same entry by entry, also for keys that occur twice and entries that go. */
+function mergeThrough(
   plan: Extract<Plan, { kind: 'list' }>,
   parent: readonly unknown[],
   child: readonly unknown[],
@@ -56,7 +100,6 @@ function mergeKeyed(
   const ofChild = new Map(child.map((entry) => [keyOf(plan, entry), entry]));
   const met = new Set<string>();
   const result: unknown[] = [];
-  // The parent is the long one: nothing is remembered of entries that the child does not touch.
   for (const entry of parent) {
     const key = keyOf(plan, entry);
     const other = ofChild.get(key);

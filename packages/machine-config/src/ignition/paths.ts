@@ -18,8 +18,12 @@ export const joinPaths = (...paths: readonly string[]): string => {
   return given.length === 0 ? '' : cleanPath(given.join('/'));
 };
 
+/** The usual case, told at once: no empty part, and none that begins with a dot. */
+const SHORTEST = /^(?:\/[^/.][^/]*)+$/;
+
 /** What is wrong with a path: undefined for an absolute one in its shortest form. */
 export function pathProblem(path: string): string | undefined {
+  if (SHORTEST.test(path)) return undefined;
   if (path === '') return 'path not specified';
   if (!path.startsWith('/')) return 'path not absolute';
   return cleanPath(path) === path ? undefined : 'path is not fully simplified';

@@ -16,8 +16,12 @@ const S3_ACCESS_POINT = /^arn:[^:]+:s3:[^:]*:[^:]*:accesspoint\/[^/]+$/;
 const s3Problem = (url: string): string | undefined =>
   /[?&]versionId=?(&|#|$)/.test(url) ? 'invalid S3 object VersionId' : undefined;
 
+/** The usual case, told at once: plain text without escapes. */
+const PLAIN = /^data:,[A-Za-z0-9\-_.!~*'();/?:@&=+$,]*$/;
+
 /** What is wrong with the URL of a resource: undefined for one that Ignition can fetch. */
 export function urlProblem(url: string): string | undefined {
+  if (PLAIN.test(url)) return undefined;
   const scheme = schemeOf(url);
   switch (scheme) {
     case undefined:
@@ -38,11 +42,7 @@ export function urlProblem(url: string): string | undefined {
   }
 }
 
-/** The usual case, told at once: plain text without escapes. */
-const PLAIN = /^data:,[A-Za-z0-9\-_.!~*'();/?:@&=+$,]*$/;
-
 function dataProblem(url: string): string | undefined {
-  if (PLAIN.test(url)) return undefined;
   try {
     parseDataUrl(url);
     return undefined;

@@ -1,5 +1,5 @@
+import { checkDuplicates } from './duplicates.ts';
 import { extensionOf, pathProblem } from './paths.ts';
-import type { Plan } from './plan.ts';
 import type { Issue } from './report.ts';
 import {
   IGNITION_PLAN,
@@ -85,8 +85,8 @@ const VERIFICATION = own<{ hash?: string }>(({ hash }, at, add) => {
   else if (hash.length - dash - 1 !== size) add(`${at}.hash`, 'incorrect size for hash sum');
 });
 
-function headerProblem({ httpHeaders = [], source }: IgnitionResource): string | undefined {
-  if (httpHeaders.length === 0) return undefined;
+function headerProblem({ httpHeaders, source }: IgnitionResource): string | undefined {
+  if (!httpHeaders?.length) return undefined;
   const scheme = source ? schemeOf(source) : undefined;
   if (scheme === undefined) return 'unable to parse url';
   return scheme === 'http' || scheme === 'https' ? undefined : 'cannot use HTTP headers with this source scheme';
@@ -99,8 +99,9 @@ const RESOURCE: Checks = {
     if (verification?.hash !== undefined && source === undefined) {
       add(`${at}.verification.hash`, 'source must be specified if verification is specified');
     }
-    if (source) add(`${at}.source`, urlProblem(source));
-    add(`${at}.httpHeaders`, headerProblem(resource));
+    const [unfetched, unsent] = [source ? urlProblem(source) : undefined, headerProblem(resource)];
+    if (unfetched) add(`${at}.source`, unfetched);
+    if (unsent) add(`${at}.httpHeaders`, unsent);
   }),
   fields: {
     httpHeaders: own<{ name: string; value?: string }>(({ name, value }, at, add) => {
@@ -128,7 +129,8 @@ const checkProxy: Check<{ httpProxy?: string; httpsProxy?: string }> = ({ httpPr
 };
 
 const checkFile: Check<IgnitionFile> = (file, at, add) => {
-  add(`${at}.path`, pathProblem(file.path));
+  const problem = pathProblem(file.path);
+  if (problem) add(`${at}.path`, problem);
   checkMode(file.mode, at, add);
   if (file.overwrite && file.contents?.source === undefined) {
     add(`${at}.overwrite`, 'overwrite must be false if source is unspecified');
@@ -257,35 +259,3 @@ const CHECKS: Checks = {
     systemd: { fields: { units: { ...own(checkUnit), fields: { dropins: DROPIN } } } },
   },
 };
-
-/** No two entries with one key, in a list or in lists that share their keys. Source: config/validate/validate.go. */
-function checkDuplicates(plan: Plan, value: unknown, at: string, add: Add): void {
-  if (plan.kind === 'list') {
-    if (plan.entry.kind !== 'object') return;
-    for (const [index, entry] of (value as readonly unknown[]).entries()) {
-      checkDuplicates(plan.entry, entry, `${at}.${index}`, add);
-    }
-    return;
-  }
-  if (plan.kind !== 'object') return;
-  const fields = value as Readonly<Record<string, unknown>>;
-  const seen = new Map<string, Set<string>>();
-  for (const { name, plan: inner } of plan.fields) {
-    const list = fields[name];
-    if (inner.kind !== 'list' || list === undefined || inner.rule.append) continue;
-    const space = inner.rule.shared ?? name;
-    const keys = seen.get(space) ?? new Set();
-    seen.set(space, keys);
-    for (const [index, entry] of (list as readonly unknown[]).entries()) {
-      const key = inner.rule.key?.(entry as never) ?? '';
-      if (keys.has(key)) add(`${at}.${name}.${index}`, 'duplicate entry defined');
-      keys.add(key);
-    }
-  }
-  for (const { name, plan: inner } of plan.fields) {
-    const child = fields[name];
-    if (child !== undefined && (inner.kind === 'list' || inner.kind === 'object')) {
-      checkDuplicates(inner, child, `${at}.${name}`, add);
-    }
-  }
-}

@@ -46,7 +46,7 @@ export function mergeMachineConfigs(configs: readonly MachineConfig[], base: Bas
   const spec = {
     osImageURL: lastOfUsers(sources, 'osImageURL') ?? base.osImageURL,
     baseOSExtensionsContainerImage: lastOfUsers(sources, 'baseOSExtensionsContainerImage') ?? base.extensionsImage,
-    config: compactIgnition(overwriting(mergeConfigs(sources))),
+    config: compactIgnition(mergeConfigs(sources)),
     kernelArguments: specs.flatMap((one) => one.kernelArguments ?? []),
     extensions,
     fips: specs.some(({ fips }) => fips === true),
@@ -65,23 +65,28 @@ const lastOfUsers = (
 ): string | undefined => sources.findLast((config) => config.spec?.[field] && isUsers(config))?.spec?.[field];
 
 function mergeConfigs(sources: readonly MachineConfig[]): IgnitionConfig {
-  const [first, ...rest] = sources;
-  let merged = (first && ignitionOf(first)) ?? emptyIgnition();
-  let changed = false;
-  for (const source of rest) {
-    const child = ignitionOf(source);
-    if (!child) continue;
-    merged = mergeIgnition(merged, resettingCompression(child));
-    changed = true;
-  }
-  return changed ? mapFiles(merged, withoutEmptyCompression) : merged;
+  const configs = sources.flatMap((source, index) => ignitionOf(source) ?? (index === 0 ? emptyIgnition() : []));
+  const [first = emptyIgnition(), ...children] = configs;
+  const compressed = new Set(configs.flatMap(compressedPaths));
+  const merged = children.reduce(
+    (parent, child) => mergeIgnition(parent, compressed.size > 0 ? resettingCompression(child, compressed) : child),
+    first,
+  );
+  return mapFiles(merged, children.length > 0 ? finishedFile : overwritingFile);
 }
 
+const compressedPaths = ({ storage }: IgnitionConfig): readonly string[] =>
+  (storage?.files ?? []).filter(({ contents }) => contents?.compression).map(({ path }) => path);
+
 /** A file without compression says so: otherwise a compressed parent's mark would stay. */
-const resettingCompression = (config: IgnitionConfig): IgnitionConfig =>
+const resettingCompression = (config: IgnitionConfig, compressed: ReadonlySet<string>): IgnitionConfig =>
   mapFiles(config, (file) =>
-    file.contents?.compression === undefined ? { ...file, contents: { ...file.contents, compression: '' } } : file,
+    file.contents?.compression === undefined && compressed.has(file.path)
+      ? { ...file, contents: { ...file.contents, compression: '' } }
+      : file,
   );
+
+const finishedFile = (file: IgnitionFile): IgnitionFile => overwritingFile(withoutEmptyCompression(file));
 
 function withoutEmptyCompression(file: IgnitionFile): IgnitionFile {
   if (file.contents?.compression !== '') return file;
@@ -93,13 +98,14 @@ function withoutEmptyCompression(file: IgnitionFile): IgnitionFile {
  * Files replace what is there unless they say otherwise. A file without content cannot: it only sets a mode or appends.
  * The original marks it all the same and so makes a config that it cannot read any more.
  */
-const overwriting = (config: IgnitionConfig): IgnitionConfig =>
-  mapFiles(config, (file) =>
-    file.overwrite === undefined && file.contents?.source !== undefined ? { ...file, overwrite: true } : file,
-  );
+const overwritingFile = (file: IgnitionFile): IgnitionFile =>
+  file.overwrite === undefined && file.contents?.source !== undefined ? { ...file, overwrite: true } : file;
 
+/** Files that the change leaves alone are shared; if all are, so is the config. */
 function mapFiles(config: IgnitionConfig, change: (file: IgnitionFile) => IgnitionFile): IgnitionConfig {
   const { files } = config.storage ?? {};
   if (!files) return config;
-  return { ...config, storage: { ...config.storage, files: files.map(change) } };
+  const changed = files.map(change);
+  if (changed.every((file, index) => file === files[index])) return config;
+  return { ...config, storage: { ...config.storage, files: changed } };
 }

@@ -14,11 +14,9 @@ const FORBIDDEN = /[\u007f-\u0084\u0086-\u009f\ufffe\uffff]/;
  * @throws YamlError for control characters
  */
 export function printYaml(value: unknown): string {
-  const out: string[] = [];
-  if (isFilledObject(value)) printObject(value, 0, out, false);
-  else if (isFilledList(value)) printList(value, 0, out, false);
-  else out.push(printScalar(value, 0, 0), '\n');
-  return out.join('');
+  if (isFilledObject(value)) return printObject(value, 0, '', false);
+  if (isFilledList(value)) return printList(value, 0, '', false);
+  return `${printScalar(value, 0, 0)}\n`;
 }
 
 const isFilledObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -42,48 +40,63 @@ function keyText(key: string): string {
   return printed;
 }
 
-/** Orders of keys that were found out: thousands of files have the same four. */
-const keyOrders = new Map<string, readonly string[]>();
+/** Orders of keys that were found out: thousands of files have the same four. A step for each key, in the given order. */
+interface KeyOrders {
+  readonly next: Map<string, KeyOrders>;
+  sorted?: readonly string[];
+}
+
+const keyOrders: KeyOrders = { next: new Map() };
+let ordersKept = 0;
 
 function sortedKeys(keys: readonly string[]): readonly string[] {
-  if (keys.length < 2) return keys;
-  const id = keys.join('\n');
-  const known = keyOrders.get(id);
-  if (known) return known;
-  const sorted = keys.toSorted(compareKeys);
-  if (keyOrders.size < 1000) keyOrders.set(id, sorted);
-  return sorted;
+  let at = keyOrders;
+  for (const key of keys) {
+    let next = at.next.get(key);
+    if (!next) {
+      if (ordersKept >= 1000) return keys.toSorted(compareKeys);
+      ordersKept += 1;
+      next = { next: new Map() };
+      at.next.set(key, next);
+    }
+    at = next;
+  }
+  at.sorted ??= keys.toSorted(compareKeys);
+  return at.sorted;
 }
 
-function printObject(fields: Readonly<Record<string, unknown>>, indent: number, out: string[], inline: boolean): void {
-  const keys = sortedKeys(Object.keys(fields));
-  let first = inline;
-  for (const key of keys) {
+/** Returns the text with the object after it: one text that grows is cheaper than a list of a hundred thousand pieces. */
+function printObject(
+  fields: Readonly<Record<string, unknown>>,
+  indent: number,
+  before: string,
+  inline: boolean,
+): string {
+  let text = before;
+  let lead = inline ? '' : pad(indent);
+  for (const key of sortedKeys(Object.keys(fields))) {
     const value = fields[key];
     const name = keyText(key);
-    out.push(first ? '' : pad(indent), name, ':');
-    first = false;
-    if (isFilledObject(value)) {
-      out.push('\n');
-      printObject(value, indent + 2, out, false);
-    } else if (isFilledList(value)) {
-      out.push('\n');
-      printList(value, indent, out, false);
-    } else {
-      out.push(' ', printScalar(value, indent + 2, indent + name.length + 2), '\n');
-    }
+    text += `${lead}${name}:`;
+    lead = pad(indent);
+    if (isFilledObject(value)) text = printObject(value, indent + 2, `${text}\n`, false);
+    else if (isFilledList(value)) text = printList(value, indent, `${text}\n`, false);
+    else text += ` ${printScalar(value, indent + 2, indent + name.length + 2)}\n`;
   }
+  return text;
 }
 
-function printList(entries: readonly unknown[], indent: number, out: string[], inline: boolean): void {
-  let first = inline;
+function printList(entries: readonly unknown[], indent: number, before: string, inline: boolean): string {
+  let text = before;
+  let lead = inline ? '- ' : `${pad(indent)}- `;
   for (const entry of entries) {
-    out.push(first ? '- ' : `${pad(indent)}- `);
-    first = false;
-    if (isFilledObject(entry)) printObject(entry, indent + 2, out, true);
-    else if (isFilledList(entry)) printList(entry, indent + 2, out, true);
-    else out.push(printScalar(entry, indent + 2, indent + 2), '\n');
+    text += lead;
+    lead = `${pad(indent)}- `;
+    if (isFilledObject(entry)) text = printObject(entry, indent + 2, text, true);
+    else if (isFilledList(entry)) text = printList(entry, indent + 2, text, true);
+    else text += `${printScalar(entry, indent + 2, indent + 2)}\n`;
   }
+  return text;
 }
 
 function printScalar(value: unknown, indent: number, column: number): string {
@@ -104,6 +117,7 @@ function clean(text: string): string {
 
 /** Integers of 64 bits as they are, others as Go prints a float64. */
 function printNumber(value: number): string {
+  if (Number.isSafeInteger(value)) return String(value);
   if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) return BigInt(value).toString();
   const [digits = '', exponent = '0'] = value.toExponential().split('e');
   const power = Number(exponent);
