@@ -118,6 +118,23 @@ describe('connections', () => {
     server.close();
   });
 
+  test('a DELETE with options keeps its connection', async () => {
+    let connections = 0;
+    const bodies: string[] = [];
+    const server = createServer(async (request, response) => {
+      for await (const chunk of request) bodies.push(String(chunk));
+      response.end('{}');
+    });
+    server.on('connection', () => {
+      connections += 1;
+    });
+    const resource = connect({ server: await listen(server), connections: 1 }).resource(nodes);
+    for (const name of ['a', 'b', 'c']) await resource.delete(name, { gracePeriodSeconds: 0 });
+    expect(bodies.map((body) => JSON.parse(body))).toMatchObject(Array(3).fill({ gracePeriodSeconds: 0 }));
+    expect(connections).toBe(1);
+    server.close();
+  });
+
   test("a path in the server's address comes before every request's", async () => {
     const paths: string[] = [];
     const server = createServer((request, response) => {

@@ -84,7 +84,8 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
       method: request.method as Dispatcher.HttpMethod,
       path: prefix + request.path,
       headers: authorization === undefined ? request.headers : { ...request.headers, authorization },
-      ...(request.body === undefined ? {} : { body: request.body }),
+      // undici ends the connection after a DELETE with a body unless told not to; API servers read such bodies (DeleteOptions).
+      ...(request.body === undefined ? {} : { body: request.body, reset: false }),
       ...(request.signal === undefined ? {} : { signal: request.signal }),
     });
   };
