@@ -1,0 +1,148 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { crds, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
+import {
+  createClient,
+  type Draft,
+  events,
+  type KubeClient,
+  loadKubeconfig,
+  realClock,
+  secrets,
+  undiciTransport,
+} from '@mcm/kube';
+import { Program, providerFor, userDataFor } from 'mcm';
+import { afterEach, expect, test } from 'vitest';
+import { CRDS } from '../drivers/fleet.ts';
+
+/** The machine controllers as they are shipped, each a process, on the emulator, a process too. */
+
+const NAMESPACE = 'default';
+const PATIENCE_MS = 60_000;
+const LIMIT = { timeout: 4 * PATIENCE_MS };
+const PROVIDERS = ['aws', 'azure', 'gcp'] as const;
+
+const nothing = (): void => undefined;
+
+const ended: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ended.splice(0).reverse()) await end();
+});
+
+const newKey = (): string =>
+  generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+/** The same credentials with a secret that nobody gave out. */
+const REFUSED: Readonly<Record<(typeof PROVIDERS)[number], (data: Record<string, string>) => Record<string, string>>> =
+  {
+    aws: (data) => ({ ...data, providerSecretAccessKey: 'canary/secret+access/key+of/nobody+0123' }),
+    azure: (data) => ({ ...data, clientSecret: 'canary~client.secret_of-nobody-0123456' }),
+    gcp: ({ serviceAccountJSON = '' }) => ({
+      serviceAccountJSON: JSON.stringify({ ...JSON.parse(serviceAccountJSON), private_key: newKey() }),
+    }),
+  };
+
+/** Lines and base64 of what nobody may read; of a key file its key. */
+const mustNotBeRead = (data: Readonly<Record<string, string>>): readonly string[] =>
+  Object.entries(data)
+    .filter(([key]) => /secret|serviceAccountJSON|userData/i.test(key))
+    .flatMap(([key, value]) => [key === 'serviceAccountJSON' ? String(JSON.parse(value).private_key) : value])
+    .flatMap((value) => [value, Buffer.from(value).toString('base64'), ...value.split('\n')])
+    .filter((text) => text.length > 30 && !/^[-{]/.test(text));
+
+async function open(name: (typeof PROVIDERS)[number]) {
+  const dir = mkdtempSync(join(tmpdir(), 'mcm binaries '));
+  ended.push(async () => rmSync(dir, { recursive: true, force: true }));
+  mkdirSync(join(dir, 'cloud'));
+  const file = (...parts: string[]): string => join(dir, ...parts);
+  const provider = providerFor(name, { path: dir, state: undefined, file, write: nothing, release: nothing });
+  const start = async (spec: {
+    name: string;
+    module: string;
+    args: readonly string[];
+    env?: Record<string, string>;
+  }) => {
+    const made = new Program(
+      { ...spec, module: import.meta.resolve(spec.module), logFile: file(`${spec.name}.log`) },
+      { clock: realClock, onChange: () => undefined },
+    );
+    ended.push(() => made.stop());
+    return { program: made, address: await made.start() };
+  };
+  const kubeconfig = file('kubeconfig');
+  await start({
+    ...{ name: 'control-plane', module: '@mcm/control-plane/main' },
+    args: ['--memory', '--port=0', `--kubeconfig=${kubeconfig}`],
+  });
+  const transport = undiciTransport(await loadKubeconfig(kubeconfig));
+  ended.push(() => transport.close());
+  const client = createClient({ transport, userAgent: 'real-binaries', clock: realClock });
+  for (const crd of crds) await client.resource(CRDS).create(crd);
+  const cloud = await start({ ...provider.cloud, env: { ...provider.cloud.env } });
+  const controller = provider.machineController(cloud);
+  const flags = [`--control-kubeconfig=${kubeconfig}`, `--target-kubeconfig=${kubeconfig}`, `--namespace=${NAMESPACE}`];
+  await start({ ...controller, args: [...controller.args, ...flags, '--port=0'], env: { ...controller.env } });
+  const data = { ...provider.credentials(cloud), userData: userDataFor(readFileSync(kubeconfig, 'utf8')) };
+  return { client, provider, cloud, data, log: () => readFileSync(file(`${controller.name}.log`), 'utf8') };
+}
+
+const machineNames = (name: string): readonly string[] => [`${name}-0`, `${name}-1`];
+
+/** A class with its Secret, and two machines of it: one call that reaches nobody says nothing of a class yet. */
+async function make(client: KubeClient, name: string, cloudsOwn: object, data: Record<string, string>): Promise<void> {
+  const metadata = { name, namespace: NAMESPACE };
+  const encoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
+  await client.resource(secrets, NAMESPACE).create({ metadata, data: Object.fromEntries(encoded) });
+  const draft = { metadata, ...cloudsOwn, secretRef: metadata };
+  await client.resource<MachineClass>(machineClasses, NAMESPACE).create(draft as Draft<MachineClass>);
+  const spec = { class: { kind: 'MachineClass', name } };
+  for (const each of machineNames(name))
+    await client.resource<Machine>(machines, NAMESPACE).create({ metadata: { ...metadata, name: each }, spec });
+}
+
+async function expectTold(client: KubeClient, name: string, reason: string, cure: RegExp): Promise<void> {
+  const patience = { timeout: PATIENCE_MS, interval: 250 };
+  await expect
+    .poll(async () => {
+      const { items } = await client.resource(events, NAMESPACE).list();
+      const texts = items
+        .filter(({ involvedObject: of }) => of.kind === 'MachineClass' && of.name === name)
+        .map((event) => `${event.reason}: ${event.message}`);
+      return texts.find((text) => text.startsWith(`${reason}: `)) ?? '';
+    }, patience)
+    .toMatch(cure);
+  for (const each of machineNames(name))
+    await expect
+      .poll(async () => {
+        const machine = await client.resource<Machine>(machines, NAMESPACE).get(each);
+        return machine.status?.lastOperation?.description ?? '';
+      }, patience)
+      .toMatch(cure);
+}
+
+test.each(PROVIDERS)('the machine controller of %s: credentials refused, endpoint unreachable', LIMIT, async (name) => {
+  const { client, provider, cloud, data, log } = await open(name);
+  const { name: _name, secret: _secret, ...cloudsOwn } = provider.machineClass;
+  const refused = REFUSED[name](data);
+  await make(client, 'refused', cloudsOwn, { ...data, ...refused });
+  await expectTold(
+    client,
+    'refused',
+    'CredentialsRefused',
+    /correct the credentials in Secret default\/refused \(data\./,
+  );
+
+  await cloud.program.stop();
+  await make(client, 'unreachable', cloudsOwn, data);
+  await expectTold(client, 'unreachable', 'CloudUnreachable', /cannot be reached \(E\w+\); look at .*endpoint/);
+
+  const readable = [log()];
+  for (const definition of [events, machines, machineClasses] as const)
+    readable.push(JSON.stringify((await client.resource(definition as typeof events, NAMESPACE).list()).items));
+  expect(readable[0]).toContain('refused');
+  const hidden = [...mustNotBeRead(data), ...mustNotBeRead(refused)];
+  expect(hidden.length).toBeGreaterThan(2);
+  for (const text of hidden) expect(readable.join('\n')).not.toContain(text);
+});
