@@ -12,4 +12,5 @@ const ALL: Readonly<Record<ProviderName, ProviderFor>> = {
   gcp: gcpProvider,
 };
 
+/** What `mcm up` runs for a provider: its cloud, its machine controller, a class and credentials, over a data folder. */
 export const providerFor = (name: ProviderName, data: DataDir): Provider => ALL[name](data);

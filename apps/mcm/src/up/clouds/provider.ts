@@ -2,7 +2,9 @@ import type { MachineClass } from '@mcm/api';
 import type { Draft } from '@mcm/kube';
 import type { DataDir } from '../data-dir.ts';
 
+/** Values of `mcm up --provider`. */
 export const PROVIDERS = ['local', 'aws', 'azure', 'gcp'] as const;
+/** One of `PROVIDERS`. */
 export type ProviderName = (typeof PROVIDERS)[number];
 
 /** A cloud that plays somewhere on this machine, as the programs beside it need to know it. */
