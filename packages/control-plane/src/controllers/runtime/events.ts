@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts';
+import type { Plain } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import { type Api, allowing } from './api.ts';
 import { timestamp } from './objects.ts';
@@ -25,7 +26,7 @@ export const subjectOf = ({ apiVersion, kind, metadata }: ApiObject): EventSubje
   resourceVersion: metadata.resourceVersion,
 });
 
-/** Events about one object that may be written at once, and how long it takes until one more may. */
+/** Events of one type about one object that may be written at once, and how long it takes until one more may. */
 const BURST = 25;
 const REFILL_MS = 300_000;
 /** So many events that differ in their message only become one, within this time. */
@@ -35,10 +36,12 @@ const SIMILAR_MS = 600_000;
 const REMEMBERED = 4096;
 const COMBINED = '(combined from similar events): ';
 
-interface Known {
+/** An event that was told, written or not: what it is called, since when, and how often. */
+interface Observed {
   readonly namespace: string;
   readonly name: string;
-  count: number;
+  readonly first: string;
+  readonly count: number;
 }
 
 interface Group {
@@ -62,15 +65,15 @@ class Recent<V> extends Map<string, V> {
 
 /**
  * Writes the events of controllers, as client-go's recorder does: one that is told again raises its count, many that differ in
- * their message only become one, and one subject gets no more than a burst. Events are told and forgotten: a refusal goes to `onError`
- * and is not tried again.
+ * their message only become one, and one subject gets no more than a burst of each type (those beyond count and are not written).
+ * Events are told and forgotten: a refusal goes to `onError` and is not tried again.
  * @see client-go tools/record
  */
 export class EventWriter {
   readonly #api: Api;
   readonly #clock: Clock;
   readonly #onError: (key: string, error: unknown) => void;
-  readonly #known = new Recent<Known>();
+  readonly #observed = new Recent<Observed>();
   readonly #groups = new Recent<Group>();
   readonly #spent = new Recent<{ tokens: number; at: number }>();
   #last: Promise<void> = Promise.resolve();
@@ -83,58 +86,56 @@ export class EventWriter {
   }
 
   record(component: string, subject: EventSubject, type: EventType, reason: string, message: string): void {
-    const about = `${component}/${subject.kind}/${subject.namespace}/${subject.name}/${subject.uid}`;
-    const group = `${about}/${type}/${reason}`;
+    const about = `${component}/${subject.kind}/${subject.namespace}/${subject.name}/${subject.uid}/${type}`;
+    const group = `${about}/${reason}`;
     const combined = this.#isOneOfMany(group, message);
-    const key = combined ? group : `${group}/${message}`;
-    if (!this.#mayWrite(about)) return;
-    const shown = combined ? `${COMBINED}${message}` : message;
-    // One after the other: a count is raised on an event that was made before.
-    this.#last = this.#last
-      .then(() => this.#write(key, component, subject, type, reason, shown))
-      .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
-  }
-
-  async #write(
-    key: string,
-    component: string,
-    subject: EventSubject,
-    type: EventType,
-    reason: string,
-    message: string,
-  ): Promise<void> {
     const now = timestamp(this.#clock.now());
-    const known = this.#known.get(key);
-    if (known !== undefined) {
-      const patch = { count: known.count + 1, lastTimestamp: now, message };
-      const raised = await allowing(
-        this.#api.patch(EVENTS, { namespace: known.namespace, name: known.name }, patch),
-        404,
-      );
-      known.count++;
-      if (raised !== undefined) return;
-    }
-    const namespace = subject.namespace === '' ? 'default' : subject.namespace;
-    const name = `${subject.name}.${this.#suffix()}`;
+    const observed = this.#observe(combined ? group : `${group}/${message}`, subject, now);
+    if (!this.#mayWrite(about)) return;
+    const { namespace, name, first, count } = observed;
     const event = {
       apiVersion: 'v1',
       kind: 'Event',
       metadata: { name, namespace },
       involvedObject: { ...subject, ...(subject.namespace === '' ? { namespace: undefined } : {}) },
       reason,
-      message,
+      message: combined ? `${COMBINED}${message}` : message,
       source: { component },
-      firstTimestamp: now,
+      firstTimestamp: first,
       lastTimestamp: now,
-      count: 1,
+      count,
       type,
       // Combined events are made anew without it.
-      reportingComponent: message.startsWith(COMBINED) ? '' : component,
+      reportingComponent: combined ? '' : component,
       reportingInstance: '',
     };
+    // One after the other: a count is raised on an event that was made before.
+    this.#last = this.#last
+      .then(() => this.#write(event))
+      .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
+  }
+
+  /** Counts an event, whether it is written or not. */
+  #observe(key: string, subject: EventSubject, now: string): Observed {
+    const known = this.#observed.get(key) ?? {
+      namespace: subject.namespace === '' ? 'default' : subject.namespace,
+      name: `${subject.name}.${this.#suffix()}`,
+      first: now,
+      count: 0,
+    };
+    const observed = { ...known, count: known.count + 1 };
+    this.#observed.set(key, observed);
+    return observed;
+  }
+
+  async #write(event: Plain & { metadata: { name: string; namespace: string }; count: number }): Promise<void> {
+    const { count, lastTimestamp, message, metadata } = event;
+    if (count > 1) {
+      const raised = await allowing(this.#api.patch(EVENTS, metadata, { count, lastTimestamp, message }), 404);
+      if (raised !== undefined) return;
+    }
     // A namespace on its way out takes no events; neither do names that no event can have.
-    const made = await allowing(this.#api.create(EVENTS, event, { namespace }), 403, 404, 422);
-    if (made !== undefined) this.#known.set(key, { namespace, name, count: 1 });
+    await allowing(this.#api.create(EVENTS, event, { namespace: metadata.namespace }), 403, 404, 422);
   }
 
   /** Sixteen hexadecimal digits as upstream's, which are the time in nanoseconds; here the last of them count. */
@@ -152,8 +153,11 @@ export class EventWriter {
       return false;
     }
     group.last = now;
-    if (group.messages.size < SIMILAR) group.messages.add(message);
-    return group.messages.size >= SIMILAR;
+    group.messages.add(message);
+    if (group.messages.size < SIMILAR) return false;
+    // Messages that were told before there were too many are told on by themselves.
+    group.messages.delete(message);
+    return true;
   }
 
   #mayWrite(key: string): boolean {
