@@ -2,6 +2,7 @@ import { type Node, nodes, type Random, realClock } from '@mcm/kube';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Cluster, ClusterFlags } from './cluster.ts';
 import { inCluster, nameOf, reference, withCluster } from './cluster-options.ts';
+import { addDashboard } from './dashboard/command.ts';
 import { readFully } from './deployment-reading.ts';
 import { UserError } from './errors.ts';
 import { deploymentLines, explainDeployment } from './explain/deployment.ts';
@@ -28,6 +29,7 @@ export function addClusterCommands(program: Command, surroundings: CommandSurrou
   addDrain(program, surroundings);
   addPlan(program, surroundings);
   addInspectCommands(program, surroundings.say);
+  addDashboard(program, surroundings);
   addInstall(program, surroundings.say, surroundings.signal);
 }
 

@@ -1,3 +1,4 @@
+export { serveDashboard } from './dashboard/command.ts';
 export { UserError } from './errors.ts';
 export { applyObjects } from './install/apply.ts';
 export { deployFiles } from './install/files.ts';

@@ -84,11 +84,15 @@ function deadlineOf(machine: Machine, machineClass: MachineClass | undefined, ph
 }
 
 /** One line for a person. */
-export function waitLine(wait: MachineWait, now: Date): string {
+export const waitLine = (wait: MachineWait, now: Date): string =>
+  `machine ${wait.name} (${wait.phase}): ${waitText(wait, now)}`;
+
+/** The same where name and phase are told beside it. */
+export function waitText(wait: MachineWait, now: Date): string {
   // The cloud's own words may hold the code already.
   const told = wait.errorCode === undefined || wait.doing.includes(`[${wait.errorCode}]`);
   const code = told ? '' : ` [${wait.errorCode}]`;
-  return `machine ${wait.name} (${wait.phase}): ${wait.doing}${code}${wait.deadline ? `; ${due(wait.deadline, now)}` : ''}`;
+  return `${wait.doing}${code}${wait.deadline ? `; ${due(wait.deadline, now)}` : ''}`;
 }
 
 function due({ at, then }: NonNullable<MachineWait['deadline']>, now: Date): string {

@@ -17,47 +17,78 @@ export interface PreviewOptions {
   readonly signal: AbortSignal;
 }
 
+/** A drain that is watched. */
+export interface FollowedDrain {
+  /** Resolves when everything that it is told from has been read once. */
+  readonly synced: Promise<void>;
+  /** As it stands now, from what the watches told; undefined when the machine has no Node. Costs no request. */
+  explain(machine: Machine, machineClass: MachineClass | undefined): DrainExplanation | undefined;
+  /** Resolves when it is watched no more: after the signal has aborted. */
+  readonly ended: Promise<void>;
+}
+
+/** What a drain that is watched needs. */
+export type FollowOptions = Omit<PreviewOptions, 'machine' | 'machineClass'> & {
+  readonly nodeName: string;
+  /** Something that it is told from has changed. */
+  readonly onChange?: () => void;
+};
+
 /**
- * What a drain of the machine's node would do, or does, read from the cluster once: the decision is the controller's own.
- * The drain of a machine that is not being deleted is told as if it began now. Durations are those of the machine's
- * spec, else of the default flags. Volumes are known by their VolumeAttachments.
+ * Watches what a drain of one node is told from until the signal aborts: the decision is the controller's own. The drain
+ * of a machine that is not being deleted is told as if it began now. Durations are those of the machine's spec, else of
+ * the default flags. Volumes are known by their VolumeAttachments.
+ */
+export function followDrain({ target, nodeName, runtime, signal, onChange }: FollowOptions): FollowedDrain {
+  // Of one node only: to look at a drain must not mean to read the pods of a whole cluster.
+  // A window of one knows no attach limits.
+  const { csiNodes: _, ...needed } = targetCaches(target, runtime, {
+    nodes: `metadata.name=${nodeName}`,
+    pods: `spec.nodeName=${nodeName}`,
+  });
+  const informers = Object.values(needed);
+  for (const informer of onChange ? informers : []) informer.onChange(() => onChange?.());
+  const runs = informers.map((informer) => informer.run(signal));
+  return {
+    synced: Promise.all(informers.map((informer) => informer.whenSynced(signal))).then(() => undefined),
+    ended: Promise.all(runs).then(() => undefined),
+    explain(machine, machineClass) {
+      const node = needed.nodes.store.get(nodeName);
+      if (!node) return undefined;
+      const now = runtime.clock.now();
+      const observation = observeDrain({
+        machine: machine.metadata.deletionTimestamp ? machine : beginningAt(machine, now),
+        settings: settingsOf(machine, MACHINE_DEFAULTS),
+        node,
+        caches: needed,
+        volumeIdOf: () => undefined,
+        memory: NO_DRAIN_MEMORY,
+        volumeWindow: 1,
+        now,
+        choice: undrainablePolicyOf(machine, machineClass),
+      });
+      return explainDrain(observation, now);
+    },
+  };
+}
+
+/**
+ * What a drain of the machine's node would do, or does, read from the cluster once; see `followDrain`.
  *
  * @returns undefined when the machine has no Node.
  */
 export async function previewDrain(options: PreviewOptions): Promise<DrainExplanation | undefined> {
-  const { target, machine, machineClass, runtime, signal } = options;
-  const name = machine.metadata.labels?.[Labels.Node];
-  if (!name) return undefined;
-  const now = runtime.clock.now();
+  const { machine, machineClass, signal } = options;
+  const nodeName = machine.metadata.labels?.[Labels.Node];
+  if (!nodeName) return undefined;
   const end = new AbortController();
-  const running = AbortSignal.any([end.signal, signal]);
-  // Of one node only: a preview must not read the pods of a whole cluster.
-  // A window of one knows no attach limits.
-  const { csiNodes: _, ...needed } = targetCaches(target, runtime, {
-    nodes: `metadata.name=${name}`,
-    pods: `spec.nodeName=${name}`,
-  });
-  const informers = Object.values(needed);
-  const runs = informers.map((informer) => informer.run(running));
+  const drain = followDrain({ ...options, nodeName, signal: AbortSignal.any([end.signal, signal]) });
   try {
-    await Promise.all(informers.map((informer) => informer.whenSynced(running)));
-    const node = needed.nodes.store.get(name);
-    if (!node) return undefined;
-    const observation = observeDrain({
-      machine: machine.metadata.deletionTimestamp ? machine : beginningAt(machine, now),
-      settings: settingsOf(machine, MACHINE_DEFAULTS),
-      node,
-      caches: needed,
-      volumeIdOf: () => undefined,
-      memory: NO_DRAIN_MEMORY,
-      volumeWindow: 1,
-      now,
-      choice: undrainablePolicyOf(machine, machineClass),
-    });
-    return explainDrain(observation, now);
+    await drain.synced;
+    return drain.explain(machine, machineClass);
   } finally {
     end.abort(new Error('the preview is over'));
-    await Promise.all(runs);
+    await drain.ended;
   }
 }
 

@@ -1,0 +1,34 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Html, html } from './html.ts';
+
+test('text is escaped for elements and for attributes in quotes', () => {
+  expect(html`<p title="${`"'<>&`}">${'<script>'}</p>`.text).toBe(
+    '<p title="&quot;&#39;&lt;&gt;&amp;">&lt;script&gt;</p>',
+  );
+});
+
+test('markup made here goes in as it is, lists are joined, what is absent leaves nothing', () => {
+  expect(html`<ul>${['a', 'b<'].map((item) => html`<li>${item}</li>`)}${undefined}${3}</ul>`.text).toBe(
+    '<ul><li>a</li><li>b&lt;</li>3</ul>',
+  );
+});
+
+test('what turns the reading direction or draws nothing is shown as what it is', () => {
+  expect(html`${'a\u202Eb\u0000c\u2066d\ne'}`.text).toBe('a\uFFFDb\uFFFDc\uFFFDd\ne');
+});
+
+test('no text can leave its place', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      const { text: written } = html`${text}`;
+      expect(written).not.toMatch(/[<>"']/);
+      expect(written.replaceAll(/&(amp|lt|gt|quot|#39);/g, '')).not.toContain('&');
+    }),
+  );
+});
+
+test('an object that only looks like markup is text', () => {
+  const forged = { text: '<b>' } as unknown as Html;
+  expect(html`${forged instanceof Html ? forged : String(forged)}`.text).toBe('[object Object]');
+});

@@ -1,0 +1,85 @@
+import type { ServerResponse } from 'node:http';
+import { type Clock, pause } from '@mcm/kube';
+import type { Page, Section } from './page.ts';
+
+/** Where changes come from, and how time passes. */
+export interface LiveOptions {
+  readonly clock: Clock;
+  /** Calls back after each change of anything. */
+  readonly onChange: (handler: () => void) => () => void;
+  /** Aborts when the reader or the server goes away. */
+  readonly signal: AbortSignal;
+}
+
+/** Ages and deadlines go on without any change. Nothing is asked of a server for them, and it keeps the connection known. */
+const TICK_MS = 15_000;
+/** How soon a browser that has lost the stream asks for it again. */
+const RETRY_MS = 1_000;
+/** A burst of changes is drawn once. */
+const GAP_MS = 200;
+/** Drawing may take this part of the time, however large the fleet. */
+const SHARE = 0.2;
+
+/** Writes a page's sections as server-sent events: all of them at first, then each that has changed. Ends with the signal. */
+export async function streamPage(page: Page, response: ServerResponse, options: LiveOptions): Promise<void> {
+  const { clock, signal } = options;
+  const sent = new Map<string, string>();
+  let changed = true;
+  let wake: () => void = () => undefined;
+  const stop = options.onChange(() => {
+    changed = true;
+    wake();
+  });
+  try {
+    response.write(`retry: ${RETRY_MS}\n\n`);
+    while (!signal.aborted) {
+      const began = clock.monotonic();
+      if (changed) {
+        changed = false;
+        await page.read?.(signal);
+      }
+      await write(response, frames(page.draw(clock.now()), sent), signal);
+      await pause(clock, Math.max(GAP_MS, (clock.monotonic() - began) / SHARE), signal);
+      if (!changed && !signal.aborted) await untilWoken(clock, signal, (resume) => (wake = resume));
+    }
+  } finally {
+    stop();
+  }
+}
+
+/** Until a change, the next tick or the end. */
+function untilWoken(clock: Clock, signal: AbortSignal, sleepWith: (wake: () => void) => void): Promise<void> {
+  return new Promise((resolve) => {
+    const awake = (): void => {
+      timer.cancel();
+      signal.removeEventListener('abort', awake);
+      resolve();
+    };
+    const timer = clock.setTimeout(awake, TICK_MS);
+    signal.addEventListener('abort', awake);
+    sleepWith(awake);
+  });
+}
+
+/** What has changed since it was last sent; a comment, which the other side ignores, when nothing has. */
+function frames(sections: readonly Section[], sent: Map<string, string>): string {
+  const changed = sections.filter(({ id, body }) => sent.get(id) !== body.text);
+  for (const { id, body } of changed) sent.set(id, body.text);
+  const frame = ({ id, body }: Section): string =>
+    `event: section\ndata: ${JSON.stringify({ id, html: body.text })}\n\n`;
+  return changed.length === 0 ? ': nothing new\n\n' : changed.map(frame).join('');
+}
+
+/** A reader who is slow gets the next state, not every state: nothing is drawn until what was written has been taken. */
+function write(response: ServerResponse, text: string, signal: AbortSignal): Promise<void> {
+  if (response.write(text)) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    response.once('drain', done);
+    signal.addEventListener('abort', done);
+  });
+}

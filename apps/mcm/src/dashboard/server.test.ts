@@ -1,0 +1,168 @@
+import { request } from 'node:http';
+import { crds, type Machine, machines } from '@mcm/api';
+import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
+import { createClient, handlerTransport, realClock, seededRandom } from '@mcm/kube';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { serveDashboard } from './command.ts';
+import type { DashboardServer } from './server.ts';
+
+let plane: ControlPlane;
+let dashboard: DashboardServer;
+const end = new AbortController();
+/** Every request that the dashboard makes of the API. */
+const asked: string[] = [];
+
+beforeAll(async () => {
+  plane = await startControlPlane({ crds, controllers: false });
+  const transport = handlerTransport((call: Request) => {
+    asked.push(`${call.method} ${new URL(call.url).pathname}`);
+    return plane.fetch(call);
+  });
+  const client = createClient({ transport, userAgent: 'test', clock: realClock });
+  const cluster = { client, target: client, namespace: 'default', close: async () => undefined };
+  dashboard = await serveDashboard(cluster, { random: seededRandom(1), signal: end.signal, port: 0 });
+});
+afterAll(async () => {
+  await dashboard.close();
+  end.abort(new Error('the test is over'));
+  await plane.close();
+});
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly headers: Record<string, unknown>;
+  readonly body: string;
+}
+
+/** `fetch` sets the Host header itself; this does not. */
+const ask = (path: string, { host, method = 'GET' }: { host?: string; method?: string } = {}): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const headers = host === undefined ? {} : { host };
+    const call = request(new URL(dashboard.url), { path, method, headers, setHost: host === undefined }, (answer) => {
+      let body = '';
+      answer.setEncoding('utf8').on('data', (text: string) => {
+        body += text;
+      });
+      answer.once('end', () => resolve({ status: answer.statusCode, headers: answer.headers, body }));
+    });
+    call.once('error', reject);
+    call.end();
+  });
+
+const port = (): string => new URL(dashboard.url).port;
+
+describe('who may read it', () => {
+  test('it listens on 127.0.0.1 only', () => {
+    expect(dashboard.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
+  });
+
+  test.each(['evil.example', 'evil.example:PORT', '127.0.0.1', 'localhost.evil.example:PORT', '127.0.0.1:1', ''])(
+    'a request for host "%s" is refused: another name may have been pointed here',
+    async (host) => {
+      const { status, body } = await ask('/', { host: host.replace('PORT', port()) });
+      expect(status).toBe(421);
+      expect(body).not.toContain('<main');
+    },
+  );
+
+  test.each(['127.0.0.1:PORT', 'localhost:PORT', 'LOCALHOST:PORT', '[::1]:PORT'])(
+    'one for %s is served',
+    async (host) => {
+      expect((await ask('/', { host: host.replace('PORT', port()) })).status).toBe(200);
+    },
+  );
+});
+
+describe('what it answers', () => {
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s is refused', async (method) => {
+    const { status, headers } = await ask('/', { method });
+    expect({ status, allow: headers.allow }).toEqual({ status: 405, allow: 'GET, HEAD' });
+  });
+
+  test.each([
+    '/nothing',
+    '//evil.example/',
+    '/machines/',
+    '/machines/A',
+    '/machines/a/b',
+    '/machines/..%2f',
+    '/live',
+    '*',
+  ])('%s is no page', async (path) => {
+    expect((await ask(path)).status).toBe(404);
+  });
+
+  test('every answer carries the policy, and lets nobody keep or embed it', async () => {
+    for (const path of ['/', '/style.css', '/script.js', '/machines/m-0', '/nothing']) {
+      const { headers } = await ask(path);
+      expect(headers['content-security-policy'], path).toMatch(/^default-src 'none'; script-src 'self';/);
+      expect(headers['content-security-policy']).not.toMatch(/unsafe|\*|http/);
+      expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
+      expect(headers['access-control-allow-origin']).toBeUndefined();
+    }
+  });
+
+  test('a machine that is not there is a page that says so', async () => {
+    const { status, body } = await ask('/machines/m-0');
+    expect(status).toBe(200);
+    expect(body).toContain('there is no machine m-0 in namespace default');
+  });
+
+  test('the page says what there is without its script', async () => {
+    const { body } = await ask('/');
+    expect(body).toContain('Machines of namespace default');
+    expect(body).not.toMatch(/\son\w+=|style="|javascript:/);
+  });
+
+  test('it only ever reads', async () => {
+    await ask('/');
+    expect(asked.filter((line) => !line.startsWith('GET '))).toEqual([]);
+  });
+});
+
+test('changes are streamed as the sections that they change, and nothing is asked for again', async () => {
+  const reader = (await fetch(new URL('/live/', dashboard.url))).body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  const until = async (pattern: RegExp): Promise<void> => {
+    while (!pattern.test(text)) text += (await reader?.read())?.value ?? '';
+  };
+  await until(/"id":"events"/);
+  const before = asked.length;
+  text = '';
+  const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock: realClock });
+  await client.resource<Machine>(machines, 'default').create({
+    metadata: { name: 'm-1', namespace: 'default' },
+    spec: { class: { kind: 'MachineClass', name: 'small' } },
+  });
+  await until(/"id":"machines".*m-1/);
+  expect(text).not.toContain('"id":"deployments"');
+  expect(asked.slice(before)).toEqual([]);
+  await reader?.cancel();
+});
+
+test('what may not be read is named, and the rest is shown', async () => {
+  const status = { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message: 'nodes is forbidden' };
+  const transport = handlerTransport((call: Request) =>
+    new URL(call.url).pathname === '/api/v1/nodes'
+      ? Promise.resolve(Response.json(status, { status: 403 }))
+      : plane.fetch(call),
+  );
+  const client = createClient({ transport, userAgent: 'test', clock: realClock });
+  const cluster = { client, target: client, namespace: 'default', close: async () => undefined };
+  const stop = new AbortController();
+  const other = await serveDashboard(cluster, { random: seededRandom(1), signal: stop.signal, port: 0 });
+  const stream = (await fetch(new URL('/live/', other.url))).body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  while (!/not read yet: nodes\./.test(text)) text += (await stream?.read())?.value ?? '';
+  expect(text).toContain('Deployments');
+  await stream?.cancel();
+  await other.close();
+  stop.abort(new Error('the test is over'));
+});
+
+test('a port that is taken is told of', async () => {
+  const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock: realClock });
+  const cluster = { client, target: client, namespace: 'default', close: async () => undefined };
+  const taken = serveDashboard(cluster, { random: seededRandom(1), signal: end.signal, port: Number(port()) });
+  await expect(taken).rejects.toThrow(/^--port \d+: cannot listen there: .*EADDRINUSE/);
+});

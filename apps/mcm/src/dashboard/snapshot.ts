@@ -1,0 +1,118 @@
+import {
+  type Machine,
+  type MachineClass,
+  type MachineDeployment,
+  type MachineSet,
+  machineClasses,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
+import {
+  controllerOf,
+  createInformer,
+  type EventObject,
+  events,
+  type Informer,
+  type InformerRuntime,
+  type KubeClient,
+  type KubeObject,
+  type Node,
+  nodes,
+} from '@mcm/kube';
+
+/** Everything that the pages are drawn from, as the watches have it. */
+export interface Snapshot {
+  readonly deployments: readonly MachineDeployment[];
+  readonly sets: readonly MachineSet[];
+  readonly machines: readonly Machine[];
+  readonly classes: readonly MachineClass[];
+  /** Of the target cluster; undefined until they have been read, and for ever where they may not be. */
+  readonly nodes: ReadonlyMap<string, Node> | undefined;
+  /** In no order. */
+  readonly events: readonly EventObject[];
+  /** Plural names of the kinds that have not been read yet. */
+  readonly missing: readonly string[];
+}
+
+/** A live copy of one namespace's fleet. */
+export interface FleetSource {
+  snapshot(): Snapshot;
+  /** Machines of a set, by its uid. Cost: their number. */
+  machinesOf(setUid: string): readonly Machine[];
+  /** Machines that are being deleted. Cost: their number. */
+  going(): readonly Machine[];
+  machine(name: string): Machine | undefined;
+  machineClass(name: string): MachineClass | undefined;
+  /** Calls back after each change. */
+  onChange(handler: () => void): () => void;
+}
+
+/** Where to read, and in what. */
+export interface FleetSourceOptions {
+  readonly client: KubeClient;
+  /** Of the cluster of the nodes. */
+  readonly target: KubeClient;
+  readonly namespace: string;
+  readonly runtime: InformerRuntime;
+  readonly signal: AbortSignal;
+}
+
+const INDEXES = {
+  owner: (machine: Machine): readonly string[] => {
+    const uid = controllerOf(machine)?.uid;
+    return uid === undefined ? [] : [uid];
+  },
+  going: ({ metadata }: Machine): readonly string[] => (metadata.deletionTimestamp === undefined ? [] : ['yes']),
+};
+
+/** Images and volumes are most of a Node, and nothing here tells of them. */
+const lean = ({ status, ...node }: Node): Node => ({
+  ...node,
+  status: status?.conditions ? { conditions: status.conditions } : {},
+});
+
+/** Watches a namespace until the signal aborts. */
+export function watchFleetSource({ client, target, namespace, runtime, signal }: FleetSourceOptions): FleetSource {
+  const common = { ...runtime, namespace };
+  const kinds = {
+    deployments: createInformer<MachineDeployment>(client, machineDeployments, common),
+    sets: createInformer<MachineSet>(client, machineSets, common),
+    machines: createInformer<Machine>(client, machines, { ...common, indexes: INDEXES }),
+    classes: createInformer<MachineClass>(client, machineClasses, common),
+    events: createInformer<EventObject>(client, events, common),
+    nodes: createInformer<Node>(target, nodes, { ...runtime, project: lean }),
+  };
+  const all: readonly Informer<KubeObject>[] = Object.values(kinds) as readonly Informer<KubeObject>[];
+  const handlers = new Set<() => void>();
+  const changed = (): void => {
+    for (const handler of handlers) handler();
+  };
+  for (const informer of all) {
+    informer.onChange(changed);
+    void informer.run(signal);
+    // An empty kind tells of no change; that it has been read is one all the same.
+    informer.whenSynced(signal).then(changed, () => undefined); // It rejects when the signal aborts: nobody looks any more.
+  }
+  return {
+    snapshot: () => ({
+      deployments: kinds.deployments.store.list(),
+      sets: kinds.sets.store.list(),
+      machines: kinds.machines.store.list(),
+      classes: kinds.classes.store.list(),
+      nodes: kinds.nodes.synced
+        ? new Map(kinds.nodes.store.list().map((node) => [node.metadata.name, node]))
+        : undefined,
+      events: kinds.events.store.list(),
+      missing: all.filter(({ synced }) => !synced).map(({ resource }) => resource),
+    }),
+    machinesOf: (setUid) => kinds.machines.store.byIndex('owner', setUid),
+    going: () => kinds.machines.store.byIndex('going', 'yes'),
+    machine: (name) => kinds.machines.store.get(`${namespace}/${name}`),
+    machineClass: (name) => kinds.classes.store.get(`${namespace}/${name}`),
+    onChange(handler) {
+      handlers.add(handler);
+      return () => handlers.delete(handler);
+    },
+  };
+}

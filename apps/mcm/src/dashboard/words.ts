@@ -1,0 +1,40 @@
+import { type Html, html } from './html.ts';
+
+/** How something fares, for its colour; the words beside it say the same. */
+export type Mood = 'good' | 'busy' | 'bad' | 'idle';
+
+const MOODS: Readonly<Record<string, Mood>> = {
+  Running: 'good',
+  Available: 'good',
+  Creating: 'busy',
+  Pending: 'busy',
+  Terminating: 'busy',
+  InPlaceUpdating: 'busy',
+  Failed: 'bad',
+  CrashLoopBackOff: 'bad',
+  Unknown: 'bad',
+  InPlaceUpdateFailed: 'bad',
+};
+
+/** The mood of a machine's phase. */
+export const moodOf = (phase: string): Mood => MOODS[phase] ?? 'idle';
+
+export const badge = (mood: Mood, words: string): Html => html`<span class="badge ${mood}">${words}</span>`;
+
+/** Age, about as `kubectl get` tells it; the instant itself is in the element. */
+export function age(since: string | undefined, now: Date): Html {
+  const start = Date.parse(since ?? '');
+  if (Number.isNaN(start)) return html`–`;
+  return html`<time datetime="${since}" title="${since}">${roughly(now.getTime() - start)}</time>`;
+}
+
+function roughly(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  const [minutes, hours, days] = [Math.floor(seconds / 60), Math.floor(seconds / 3_600), Math.floor(seconds / 86_400)];
+  if (days >= 2) return `${days}d`;
+  if (hours >= 2) return `${hours}h${minutes % 60}m`;
+  return minutes >= 2 ? `${minutes}m` : `${seconds}s`;
+}
+
+/** `1 machine`, `2 machines`. */
+export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;

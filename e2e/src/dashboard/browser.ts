@@ -1,0 +1,48 @@
+import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { type BrowserContext, chromium } from 'playwright-core';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+
+/** Path of a Chromium on this machine (`$MCM_CHROMIUM`, else on the path); undefined when there is none. */
+export const chromiumPath: string | undefined = [
+  process.env.MCM_CHROMIUM ?? '',
+  ...(process.env.PATH ?? '').split(delimiter).flatMap((dir) => NAMES.map((name) => join(dir, name))),
+].find((file) => {
+  try {
+    if (file !== '') accessSync(file, constants.X_OK);
+    return file !== '';
+  } catch {
+    return false; // The next one may be there.
+  }
+});
+
+/** A browser with a profile of its own that reaches nothing but what it is sent to. */
+export async function startBrowser(
+  executablePath: string,
+): Promise<{ readonly context: BrowserContext; close(): Promise<void> }> {
+  const profile = mkdtempSync(join(tmpdir(), 'mcm-chromium-'));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath,
+    headless: true,
+    viewport: { width: 1280, height: 900 },
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--disable-dev-shm-usage',
+    ],
+  });
+  return {
+    context,
+    async close() {
+      await context.close();
+      rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}

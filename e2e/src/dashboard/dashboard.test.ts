@@ -1,0 +1,169 @@
+import { join } from 'node:path';
+import { pods } from '@mcm/kube';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { chromiumPath, startBrowser } from './browser.ts';
+import { POOR_CONTRAST } from './contrast.ts';
+import { type DashboardStage, HOSTILE, NAMESPACE, startStage } from './fleet.ts';
+
+/** The dashboard in a real browser; skipped, and counted as such, where there is no Chromium. */
+describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => {
+  let stage: DashboardStage;
+  let browser: Awaited<ReturnType<typeof startBrowser>>;
+  let page: Page;
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    stage = await startStage();
+    browser = await startBrowser(chromiumPath ?? '');
+    page = await browser.context.newPage();
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await stage?.close();
+  });
+  beforeEach(async () => {
+    await page.goto(stage.url);
+    await page.getByText('Live.').waitFor();
+  });
+
+  const row = (name: string) => page.getByRole('row').filter({ has: page.getByRole('rowheader', { name }) });
+
+  test('shows deployments, machines and the drain with what blocks it', async () => {
+    await page
+      .getByText(/1 deployment, 1 not complete; 1 Failed, 1 Pending, 1 Running, 1 Terminating; 1 drain/)
+      .waitFor();
+    expect(await row('workers-1').textContent()).toMatch(/Running\s*workers-1, Ready\s*small/);
+    expect(await row('workers-2').textContent()).toContain('Pending');
+    const drain = page.getByRole('region', { name: 'Drains' });
+    await drain.getByText(/default\/web-0\s+is blocked/).waitFor();
+    expect(await drain.textContent()).toMatch(/blocked by:\n.*budget default\/web/);
+    await page.getByText('Explain workers', { exact: true }).click();
+    await page.getByText(/machinedeployment workers\n\s+wants\s+4 machines of class small/).waitFor();
+  });
+
+  test('follows what happens without a reload, and keeps focus and what was opened', async () => {
+    await page.evaluate('globalThis.kept = true');
+    await page.getByText('Explain workers', { exact: true }).click();
+    await page.getByRole('link', { name: 'workers-1' }).focus();
+    await stage.addMachine('workers-5', 'Pending');
+    await row('workers-5').getByText('Pending').waitFor();
+    await stage.setPhase('workers-5', 'Running');
+    await row('workers-5').getByText('Running').waitFor();
+    await stage.setPhase('workers-2', 'Failed', 'no capacity');
+    await row('workers-2').getByText('no capacity').waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('workers-1');
+    expect(await page.evaluate('document.querySelector("details").open')).toBe(true);
+    expect(await page.evaluate('globalThis.kept')).toBe(true);
+  });
+
+  test('a pod that goes is seen in the drain at once, by its own watch', async () => {
+    const drain = page.getByRole('region', { name: 'Drains' });
+    await drain.getByText(/default\/web-0\s+is blocked/).waitFor();
+    await stage.client.resource(pods, NAMESPACE).delete('web-0', { gracePeriodSeconds: 0 });
+    await drain.getByText('node workers-4 has no pods').waitFor();
+  });
+
+  test('a machine has a page that says what explain says, and is as live', async () => {
+    await page.getByRole('link', { name: 'workers-1' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Machine workers-1' }).waitFor();
+    await page.getByText('It is Running and waits for nothing.').waitFor();
+    await stage.setPhase('workers-1', 'Unknown', 'kubelet is silent');
+    await page.getByText(/machine workers-1 \(Unknown\): kubelet is silent/).waitFor();
+    await stage.setPhase('workers-1', 'Running');
+    await page.getByText('It is Running and waits for nothing.').waitFor();
+  });
+
+  test('what names and messages say is text, whatever it says', async () => {
+    await row('workers-3').getByText(HOSTILE).waitFor();
+    await page.goto(`${stage.url}?q=${encodeURIComponent(`"><script>globalThis.owned=1</script>`)}`);
+    await page.getByText('0 of').waitFor();
+    expect(await page.getByRole('searchbox').inputValue()).toBe('"><script>globalThis.owned=1</script>');
+    expect(await page.evaluate('globalThis.owned')).toBeUndefined();
+    expect(await page.locator('img').count()).toBe(0);
+  });
+
+  test('markup that got into the page all the same would not run', async () => {
+    const refused = (code: string) =>
+      page.evaluate(`(() => { try { ${code}; return 'done'; } catch (error) { return error.name; } })()`);
+    const image = `'<img src=x onerror="globalThis.owned=1">'`;
+    expect(await refused(`document.body.innerHTML = ${image}`)).toBe('TypeError');
+    expect(await refused(`document.body.setAttribute('onclick', 'globalThis.owned=1')`)).toBe('TypeError');
+    // The dashboard's own policy lets markup in, and still nothing in it runs.
+    const holder = `document.querySelector('main').appendChild(document.createElement('p'))`;
+    expect(await refused(`${holder}.innerHTML = policy.createHTML(${image})`)).toBe('done');
+    await page.locator('img').waitFor({ state: 'attached' });
+    expect(await page.evaluate('globalThis.owned')).toBeUndefined();
+    complaints.length = 0; // The browser told of them.
+  });
+
+  test('is used by the keyboard alone: skip link, theme, filter', async () => {
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('content');
+    await page.getByRole('searchbox', { name: 'Name, phase, node or class' }).fill('workers-1 running');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 of 5 shown.').waitFor();
+    expect(await row('workers-2').count()).toBe(0);
+  });
+
+  test('has landmarks, one first heading, headers of columns and rows, and names for what can be used', async () => {
+    for (const role of ['banner', 'main'] as const) expect(await page.getByRole(role).count(), role).toBe(1);
+    expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
+    for (const name of ['Deployments', 'Drains', 'Machines', 'Events']) {
+      expect(await page.locator(`section[aria-labelledby="${name.toLowerCase()}-heading"]`).count(), name).toBe(1);
+    }
+    expect(await page.evaluate('[...document.querySelectorAll("thead th")].every((th) => th.scope === "col")')).toBe(
+      true,
+    );
+    const nameless = `[...document.querySelectorAll('a, button, input, progress, summary')]
+      .filter((e) => !(e.textContent.trim() || e.getAttribute('aria-label') || e.labels?.length)).length`;
+    expect(await page.evaluate(nameless)).toBe(0);
+    expect(await page.evaluate('new Set([...document.querySelectorAll("[id]")].map((e) => e.id)).size')).toBe(
+      await page.evaluate('document.querySelectorAll("[id]").length'),
+    );
+    expect(await page.evaluate('document.documentElement.lang')).toBe('en');
+    expect(await page.getByRole('status').textContent()).toBe('Live.');
+  });
+
+  test('is dark or light as the system says, or as the button says, and can be read in both', async () => {
+    const back = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
+    const shots = process.env.MCM_SCREENSHOTS;
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await back()).toBe(colorScheme === 'dark' ? 'rgb(15, 20, 25)' : 'rgb(255, 255, 255)');
+      expect(await page.evaluate(POOR_CONTRAST), colorScheme).toEqual([]);
+      if (shots) await page.screenshot({ path: join(shots, `${colorScheme}.png`), fullPage: true });
+    }
+    const button = page.getByRole('button', { name: /Theme/ });
+    await button.click();
+    expect(await button.textContent()).toBe('Theme: light');
+    expect(await back()).toBe('rgb(255, 255, 255)');
+    await button.click();
+    await page.emulateMedia({ colorScheme: 'light' });
+    expect(await back()).toBe('rgb(15, 20, 25)');
+    await page.reload();
+    expect(await back(), 'kept over a reload').toBe('rgb(15, 20, 25)');
+    await button.click();
+    expect(await button.textContent()).toBe('Theme: as the system');
+  });
+
+  test('says so when its server is gone, and goes on when it is back', async () => {
+    const again = await stage.interrupt();
+    await page.getByText('The connection is lost').waitFor();
+    await again();
+    await page.getByText('Live.').waitFor();
+    await stage.addMachine('workers-6', 'Pending');
+    await row('workers-6').getByText('Pending').waitFor();
+    complaints.length = 0; // A lost connection is told of by the browser.
+  });
+
+  test('the browser had nothing to complain of', () => {
+    expect(complaints).toEqual([]);
+  });
+});
