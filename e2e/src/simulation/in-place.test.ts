@@ -404,6 +404,27 @@ test('ODD-19 a failed update is told on the deployment, and a corrected template
   );
 });
 
+test('Manual, back to the first template in the middle: the node that was updated away is updated back once, when it is selected', async () => {
+  await inWorld({ inPlace: 'Manual', kubelets: { updateDelay: 30_000 } }, async (world) => {
+    const before = await begin(world, 2);
+    const name = world.vms()[0] ?? '';
+    const select = { metadata: { labels: { [Labels.SelectedForUpdate]: 'true' } } };
+    await world.admin.resource(nodes).patch(name, { type: 'merge', body: select });
+    await world.until(async () => (await phaseOf(world, name)) === 'InPlaceUpdating', 10 * MINUTE);
+    await world.change({ template: { spec: { class: { name: 'blue' } } } });
+    await world.until(async () => (await selectedNames(world)).length === 0, 60 * MINUTE);
+    await world.clock.advance(30 * MINUTE);
+    const waiting = (await allNodes(world))
+      .filter((node) => marksOf(node).length > 0)
+      .map((node) => node.metadata.name);
+    expect([waiting, await selectedNames(world)]).toEqual([[name], []]);
+    await world.admin.resource(nodes).patch(name, { type: 'merge', body: select });
+    await untilUpdated(world, 2, 'blue');
+    expect(vmIds(world)).toEqual(before);
+    await expectQuiet(world);
+  });
+});
+
 test('back to the first template in the middle: what was begun is followed by an update back, the rest is left alone', async () => {
   await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
     const before = await begin(world, 3);

@@ -55,6 +55,7 @@ class RandomHistory {
   #class = 'blue';
   #silenced = false;
   readonly #sick: boolean;
+  readonly #inPlace: boolean;
   readonly #byHand: boolean;
   #acts: readonly (() => Promise<void> | void)[];
 
@@ -77,6 +78,7 @@ class RandomHistory {
       () => this.#restartCloud(),
     ];
     const inPlace = strategyOf(seed).inPlace;
+    this.#inPlace = inPlace !== undefined;
     this.#byHand = inPlace === 'Manual';
     this.#sick = seed >= SICK_SEEDS;
     const more = inPlace ? [() => this.#sicken(), () => this.#agents(), () => this.#select()] : [() => this.#sicken()];
@@ -92,6 +94,7 @@ class RandomHistory {
   async run(): Promise<void> {
     const { clock } = this.#world;
     await this.#world.createDeployment(this.#replicas);
+    if (this.#inPlace) await this.#beginUpdate();
     const acts = 1 + this.#dice.number(MAX_ACTS);
     for (let act = 0; act < acts; act += 1) {
       await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
@@ -99,6 +102,18 @@ class RandomHistory {
     }
     await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
     await this.#calm();
+  }
+
+  /** What happens to an update in place is to be seen: one begins before anything else does. */
+  async #beginUpdate(): Promise<void> {
+    const world = this.#world;
+    await world.untilSettled(this.#replicas, this.#class);
+    await this.#roll();
+    if (this.#byHand) {
+      await world.until(async () => (await this.#candidates()).length > 0);
+      await this.#select();
+    }
+    await world.until(async () => world.witness.selections > 0);
   }
 
   /** Nothing is broken from now on: the wished fleet comes, and then nothing is written. */

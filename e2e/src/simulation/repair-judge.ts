@@ -22,6 +22,8 @@ export interface Allowance {
   /** What the deployment is to have: each number that a decision may still rest on. */
   readonly replicas: readonly number[];
   readonly maxUnavailable: number;
+  /** UIDs of machines whose nodes are selected for an update where they are, by whomever. */
+  readonly selected: ReadonlySet<string>;
   /** The user deleted the machine. */
   readonly byHand: boolean;
 }
@@ -82,22 +84,38 @@ export class RepairJudge {
     const decided = !isGoing(before) && isGoing(machine) && !byHand;
     const refills = this.#alive(set) < setReplicas;
     if (decided && !refills) this.#given++;
-    if (decided && refills && phaseOf(before) === 'Failed') {
+    const repaired = decided && refills && phaseOf(before) === 'Failed';
+    if (repaired) {
       const { name: failed, uid } = machine.metadata;
       this.#repairs.push({ set, failed, uid, idle: !served(before) && !this.#rolls(), successor: undefined });
     }
     this.#settle(set, setReplicas);
     this.#given = Math.min(this.#given, Math.max(...allowance.replicas.map((replicas) => this.#short(replicas))));
-    return decided ? this.#verdict(allowance) : undefined;
+    return decided ? this.#verdict(allowance, repaired) : undefined;
   }
 
-  #verdict({ replicas, maxUnavailable }: Allowance): string | undefined {
+  #verdict({ replicas, maxUnavailable, selected }: Allowance, repaired: boolean): string | undefined {
     const names = this.#repairs.map(({ failed }) => failed);
     if (names.length > this.#limit) return `${names.join(' and ')} were being replaced at once`;
-    const unavailable = Math.min(this.#given, ...replicas.map((count) => this.#short(count)));
+    // What is updated where it is takes a place of the budget that a repair may not have, too.
+    const updated = repaired ? this.#updated(selected) : [];
+    const down = updated.filter((machine) => !isAvailable(machine)).length;
+    const short = Math.max(Math.min(...replicas.map((count) => this.#short(count))) - down, 0);
+    const unavailable = Math.min(this.#given, short) + updated.length;
     const allowed = Math.max(...replicas.map((count) => Math.min(maxUnavailable, count)), 1);
     if (names.length + unavailable <= allowed) return undefined;
-    return `${names.join(' and ') || 'nothing'} was being replaced while the rollout had ${unavailable} unavailable: ${allowed} may be in all`;
+    const where = updated.length > 0 ? ` (${updated.length} of them updated in place)` : '';
+    return `${names.join(' and ') || 'nothing'} was being replaced while the rollout had ${unavailable} unavailable${where}: ${allowed} may be in all`;
+  }
+
+  /** Machines that are being updated where they are; one whose update failed has given its place back. */
+  #updated(selected: ReadonlySet<string>): Machine[] {
+    return [...this.#machines.values()].filter(
+      (machine) =>
+        selected.has(machine.metadata.uid) &&
+        !isGoing(machine) &&
+        !['Failed', 'Unknown', 'InPlaceUpdateFailed'].includes(phaseOf(machine)),
+    );
   }
 
   /** Machines of several templates stand. */

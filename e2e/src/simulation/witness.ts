@@ -9,6 +9,14 @@ export interface Wish {
   readonly maxUnavailable: number;
 }
 
+/** A node that was selected for an update where it is. */
+interface Selection {
+  /** The set that its machine had then. */
+  readonly set: string | undefined;
+  /** Virtual milliseconds since 1970 from which on our controllers must know of it. */
+  readonly knownAt: number;
+}
+
 export interface HistoryEntry {
   /** Virtual milliseconds since the beginning. */
   readonly at: number;
@@ -38,11 +46,12 @@ export class Witness {
   readonly #machines = new Map<string, Machine>();
   readonly #byHand = new Set<string>();
   readonly #foreign = new Set<string>();
-  /** Nodes, called like their machines, that are selected for an update where they are, and the set that the machine had then. */
-  readonly #selected = new Map<string, string | undefined>();
+  /** Nodes, called like their machines, that are selected for an update where they are. */
+  readonly #selected = new Map<string, Selection>();
   /** When machines, by UID, stopped being available by no decision of ours. */
   readonly #lostAt = new Map<string, number>();
   #wishes: { readonly since: number; readonly wish: Wish }[] = [];
+  #selections = 0;
   #silencedAt = Number.NEGATIVE_INFINITY;
   readonly #repairs: RepairJudge;
   readonly #replicasOf: (setUid: string) => number;
@@ -91,8 +100,32 @@ export class Witness {
     if (!on) this.#selected.delete(name);
     if (!on || this.#selected.has(name)) return;
     this.note('state', `node ${name} is selected for an update`);
+    this.#selections++;
     if (!byHand && machine && isAvailable(machine)) this.#decided(name, 'was selected');
-    this.#selected.set(name, machine && controllerOf(machine)?.uid);
+    const now = this.#clock.now().getTime();
+    this.#selected.set(name, { set: machine && controllerOf(machine)?.uid, knownAt: byHand ? now + LAG_MS : now });
+  }
+
+  /** How many nodes have been selected for an update so far, by whomever. */
+  get selections(): number {
+    return this.#selections;
+  }
+
+  /** A machine that was updated and changed its set is back, though its node bears the mark for a moment longer. */
+  #isSelected(machine: Machine): boolean {
+    const selection = this.#selected.get(machine.metadata.name);
+    return selection !== undefined && selection.set === controllerOf(machine)?.uid;
+  }
+
+  /** Machines, by UID, of whose selection our controllers must know. */
+  #knownSelections(): ReadonlySet<string> {
+    const now = this.#clock.now().getTime();
+    const blind = now - this.#silencedAt < SILENCE_LAG_MS;
+    const known = this.#ours().filter((machine) => {
+      const { knownAt = now } = this.#selected.get(machine.metadata.name) ?? {};
+      return this.#isSelected(machine) && (blind ? knownAt + SILENCE_LAG_MS : knownAt) <= now;
+    });
+    return new Set(known.map(({ metadata }) => metadata.uid));
   }
 
   /** The controllers may be blind for a while. */
@@ -148,6 +181,7 @@ export class Witness {
       setReplicas: this.#replicasOf(controllerOf(machine)?.uid ?? ''),
       replicas: wishes.map(({ replicas }) => replicas),
       maxUnavailable: Math.max(...wishes.map(({ maxUnavailable }) => maxUnavailable)),
+      selected: this.#knownSelections(),
       byHand,
     });
     if (wrong !== undefined) this.violate(wrong);
@@ -157,10 +191,7 @@ export class Witness {
   #decided(name: string, how: string): void {
     const since = this.#clock.now().getTime() - this.#lag();
     const lost = [...this.#lostAt.values()].filter((at) => at > since).length;
-    // A machine that was updated and changed its set is back, though its node bears the mark for a moment longer.
-    const isSelected = ({ metadata }: Machine, set: string | undefined) =>
-      this.#selected.has(metadata.name) && this.#selected.get(metadata.name) === set;
-    const stays = (one: Machine) => one.metadata.name !== name && !isSelected(one, controllerOf(one)?.uid);
+    const stays = (one: Machine) => one.metadata.name !== name && !this.#isSelected(one);
     const others = this.#ours().filter((one) => isAvailable(one) && stays(one)).length;
     const least = Math.min(...this.#recentWishes().map(({ replicas, maxUnavailable }) => replicas - maxUnavailable));
     if (others + lost < least) {

@@ -39,8 +39,9 @@ export const Annotations = {
   /** MachineDeployment, `true` or `false`: machines that still terminate count towards the surge; beats the flag. Ours. */
   CountTerminating: 'rollout.machine.sapcloud.io/count-terminating-towards-surge',
   /**
-   * Node, a template hash: the template that its update in place is for. Ours; the original would count an update to a
-   * template that was replaced meanwhile as one to the newest.
+   * Node, a template hash: the template that its update in place is for; empty: the last one was for a template that is
+   * not wanted any more, and has ended. Ours; the original would count an update to a template that was replaced
+   * meanwhile as one to the newest.
    */
   SelectedForTemplate: 'node.machine.sapcloud.io/selected-for-template',
   /** Node, JSON of a NodeTemplateSpec: labels, annotations and taints as last synced. */

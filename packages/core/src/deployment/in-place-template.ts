@@ -8,6 +8,9 @@ type Change = NodeMark['change'];
 const Reasons = InPlaceUpdateReasons;
 const hashOf = ({ metadata }: MachineSet): string | undefined => metadata.labels?.[Labels.TemplateHash];
 const templateOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[Annotations.SelectedForTemplate];
+/** In place of a template: the node's last update was for another one and has ended. Whoever selects it next means the current. */
+const ENDED = '';
+
 const has = ({ metadata }: Node, key: string): boolean => metadata.labels?.[key] !== undefined;
 
 /** Selects a node for an update to the set's template, and notes which that is. */
@@ -23,12 +26,20 @@ export function selectedFor(current: MachineSet): Change {
 /** Whether the node's update was begun for another template; one without a note is taken for one to the current. */
 export function isOutdated(node: Node, current: MachineSet): boolean {
   const template = templateOf(node);
-  return template !== undefined && template !== hashOf(current);
+  return template !== undefined && template !== ENDED && template !== hashOf(current);
 }
+
+/** Whether the node was updated, or failed to be, to another template than the wanted one. */
+const isElsewhere = (node: Node, current: MachineSet): boolean =>
+  templateOf(node) === ENDED || isOutdated(node, current);
 
 /** Whether the node was emptied for another template's update, whose end was taken note of: it waits for the next. */
 export const beganFor = (node: Node, current: MachineSet): boolean =>
-  has(node, Labels.CandidateForUpdate) && !has(node, Labels.SelectedForUpdate) && isOutdated(node, current);
+  has(node, Labels.CandidateForUpdate) && !has(node, Labels.SelectedForUpdate) && isElsewhere(node, current);
+
+/** Whether somebody selected the node without a note of the template: it is the current one, begun or not. */
+const isUnnoted = (node: Node): boolean =>
+  has(node, Labels.SelectedForUpdate) && !has(node, Labels.UpdateResult) && (templateOf(node) ?? ENDED) === ENDED;
 
 /** Its agent may have begun: what it does, and for which template, nobody can say until it has ended. */
 const hasBegun = (machine: Machine): boolean => {
@@ -45,7 +56,7 @@ function outdatedResult(machine: Machine, node: Node): Change | undefined {
   return {
     metadata: {
       labels: { [Labels.SelectedForUpdate]: null, [Labels.UpdateResult]: null },
-      annotations: { [Annotations.UpdateFailedReason]: null },
+      annotations: { [Annotations.UpdateFailedReason]: null, [Annotations.SelectedForTemplate]: ENDED },
     },
   };
 }
@@ -55,8 +66,7 @@ export function startedFor(machine: Machine, node: Node, current: MachineSet): C
   if (!has(node, Labels.SelectedForUpdate)) return undefined;
   const outdated = isOutdated(node, current);
   if (outdated && has(node, Labels.UpdateResult)) return outdatedResult(machine, node);
-  const unnoted = templateOf(node) === undefined && !has(node, Labels.UpdateResult);
-  return unnoted || (outdated && !hasBegun(machine)) ? selectedFor(current) : undefined;
+  return isUnnoted(node) || (outdated && !hasBegun(machine)) ? selectedFor(current) : undefined;
 }
 
 /**
@@ -67,10 +77,11 @@ export function restarts(machine: Machine, node: Node, current: MachineSet): Cha
   if (!has(node, Labels.CandidateForUpdate)) return undefined;
   const outdated = isOutdated(node, current);
   if (outdated && has(node, Labels.UpdateResult)) return outdatedResult(machine, node);
+  if (templateOf(node) === ENDED && isUnnoted(node)) return selectedFor(current);
   if (has(node, Labels.UpdateResult) || hasBegun(machine)) return undefined;
   if (has(node, Labels.SelectedForUpdate) && !outdated) return undefined;
   if (!has(node, Labels.SelectedForUpdate)) {
-    return outdated ? undefined : { metadata: { labels: { [Labels.CandidateForUpdate]: null } } };
+    return isElsewhere(node, current) ? undefined : { metadata: { labels: { [Labels.CandidateForUpdate]: null } } };
   }
   return {
     metadata: {
