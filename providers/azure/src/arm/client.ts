@@ -54,9 +54,13 @@ export class Arm {
     this.#transport = options.connect(options.endpoint);
   }
 
-  call(request: ArmRequest, signal: AbortSignal): Promise<ArmAnswer> {
+  async call(request: ArmRequest, signal: AbortSignal): Promise<ArmAnswer> {
     const { method, path, version, body } = request;
-    return this.#send(method, `${path}${path.includes('?') ? '&' : '?'}api-version=${version}`, signal, body);
+    const whole = `${path}${path.includes('?') ? '&' : '?'}api-version=${version}`;
+    const answer = await this.#send(method, whole, signal, body);
+    // Whoever read nothing of a resource does not know that it is there.
+    if (method === 'GET' && answer.text === '') throw new ArmError(`${method} ${path}`, answer.status, '');
+    return answer;
   }
 
   /** Runs a change to its end, `timeoutMs` at most; yields the resource as it is then. */
