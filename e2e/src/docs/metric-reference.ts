@@ -39,10 +39,8 @@ function rows({ registry }: Metrics, except: ReadonlySet<string>): string[][] {
     });
 }
 
-/** The page of all metrics, made of the registries of the two binaries. */
-export function metricReferenceFiles(): ReadonlyMap<string, string> {
-  const shared = library();
-  const names = new Set(shared.registry.getMetricsAsArray().map(({ name }) => name));
+/** The registries of every binary, with all that each has. */
+function registries(): Readonly<Record<'shared' | 'manager' | 'controller' | 'config', Metrics>> {
   const manager = library();
   registerManagerMetrics(manager.meters, { deployments: empty, sets: empty, machines: empty });
   const controller = library();
@@ -58,6 +56,25 @@ export function metricReferenceFiles(): ReadonlyMap<string, string> {
   const config = library();
   registerPoolMetrics(config.meters, empty);
   registerConfigServerMetrics(config.meters);
+  return { shared: library(), manager, controller, config };
+}
+
+/** Every metric by name, with its type and labels. */
+export function knownMetrics(): ReadonlyMap<string, { readonly type: string; readonly labels: readonly string[] }> {
+  const all = Object.values(registries()).flatMap((metrics) => rows(metrics, new Set()));
+  const bare = (text: string): string => text.replaceAll('`', '');
+  return new Map(
+    all.map(([name = '', type = '', labels = '']) => [
+      bare(name),
+      { type, labels: bare(labels).split(', ').filter(Boolean) },
+    ]),
+  );
+}
+
+/** The page of all metrics, made of the registries of the two binaries. */
+export function metricReferenceFiles(): ReadonlyMap<string, string> {
+  const { shared, manager, controller, config } = registries();
+  const names = new Set(shared.registry.getMetricsAsArray().map(({ name }) => name));
   const heading = ['Metric', 'Type', 'Labels', 'What it says'];
   const text = [
     GENERATED,

@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { generatedPages } from './generated.ts';
+import { knownMetrics } from './metric-reference.ts';
+import { askedBy } from './promql.ts';
+
+const known = knownMetrics();
+/** What Prometheus adds when it scrapes a pod, and what the parts of a histogram have. */
+const ADDED = ['namespace', 'pod', 'container', 'job', 'instance', 'le'];
+
+/** The metric that a series belongs to: parts of a histogram have names of their own. */
+const familyOf = (series: string): string => {
+  const family = series.replace(/_(bucket|sum|count)$/, '');
+  return known.get(family)?.type === 'histogram' ? family : series;
+};
+
+/** What is wrong with an expression. */
+function faults(expr: string): string[] {
+  const { metrics, grouped } = askedBy(expr);
+  const labelsOf = (series: string): readonly string[] => [...(known.get(familyOf(series))?.labels ?? []), ...ADDED];
+  const all = [...metrics.keys()].flatMap(labelsOf);
+  return [
+    ...(metrics.size === 0 ? ['asks for no metric'] : []),
+    ...[...metrics.keys()].filter((series) => !known.has(familyOf(series))).map((series) => `there is no ${series}`),
+    ...[...metrics.keys()]
+      .filter((series) => known.get(series)?.type === 'histogram')
+      .map((series) => `${series} is a histogram, which has no series of that name`),
+    ...[...metrics].flatMap(([series, labels]) =>
+      labels.filter((label) => !labelsOf(series).includes(label)).map((label) => `${series} has no label ${label}`),
+    ),
+    ...grouped.filter((label) => !all.includes(label)).map((label) => `nothing here has label ${label}`),
+  ];
+}
+
+interface Board {
+  readonly uid: string;
+  readonly panels: readonly {
+    readonly id: number;
+    readonly title: string;
+    readonly description?: string;
+    readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+    readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
+  }[];
+  readonly templating: { readonly list: readonly { readonly definition?: string }[] };
+}
+
+const boards = [...generatedPages()].filter(([path]) => path.startsWith('deploy/grafana/'));
+const boardOf = (text: string): Board => JSON.parse(text) as Board;
+
+describe.each(boards)('%s', (_, text) => {
+  const { panels, templating } = boardOf(text);
+  const queries = panels.flatMap(({ title, targets = [] }) => targets.map((query) => ({ title, ...query })));
+
+  test('asks only for metrics and labels that there are', () => {
+    expect(queries.length).toBeGreaterThan(10);
+    expect(queries.flatMap(({ title, expr }) => faults(expr).map((fault) => `${title}: ${fault}`))).toEqual([]);
+  });
+
+  test('its legends name labels that the answers have', () => {
+    const missing = queries.flatMap(({ title, expr, legendFormat }) =>
+      [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)]
+        .filter(([, label = '']) => !askedBy(expr).grouped.includes(label))
+        .map(([, label]) => `${title}: ${label}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test('its variables come from metrics that there are', () => {
+    const asked = templating.list.flatMap(
+      ({ definition }) => /^label_values\(([^{,]+)/.exec(definition ?? '')?.[1] ?? [],
+    );
+    expect(asked.filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  test('no two panels share a place or an id, and each says what it tells', () => {
+    const taken = new Set<string>();
+    for (const { id, title, gridPos, description, targets } of panels) {
+      expect(taken.has(`id ${id}`), title).toBe(false);
+      taken.add(`id ${id}`);
+      expect(targets === undefined || (description ?? '').length > 10, title).toBe(true);
+      expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+          expect(taken.has(`${x} ${y}`), `${title} at ${x} ${y}`).toBe(false);
+          taken.add(`${x} ${y}`);
+        }
+      }
+    }
+  });
+});
+
+test('two dashboards are generated, each with an id of its own', () => {
+  expect(new Set(boards.map(([, text]) => boardOf(text).uid)).size).toBe(2);
+});
+
+test('the alerts ask only for metrics and labels that there are', () => {
+  const text = generatedPages().get('deploy/kustomize/monitoring/monitoring.yaml') ?? '';
+  const rules = parseAllDocuments(text)
+    .map((document): unknown => document.toJS())
+    .flatMap((object) => (isRules(object) ? object.spec.groups.flatMap(({ rules }) => rules) : []));
+  expect(rules.length).toBeGreaterThan(10);
+  expect(rules.flatMap(({ alert, expr }) => faults(expr).map((fault) => `${alert}: ${fault}`))).toEqual([]);
+});
+
+interface Rules {
+  readonly spec: { readonly groups: readonly { readonly rules: readonly { alert: string; expr: string }[] }[] };
+}
+const isRules = (object: unknown): object is Rules =>
+  typeof object === 'object' && object !== null && 'kind' in object && object.kind === 'PrometheusRule';
+
+test.each([
+  ['sum by (nothing) (rate(mcm_workqueue_adds_total[5m]))', 'nothing here has label nothing'],
+  ['mcm_workqueue_depth{nome="x"}', 'mcm_workqueue_depth has no label nome'],
+  ['max(mcm_workqueue_width)', 'there is no mcm_workqueue_width'],
+  [
+    'rate(mcm_workqueue_work_duration_seconds[5m])',
+    'mcm_workqueue_work_duration_seconds is a histogram, which has no series of that name',
+  ],
+  ['vector(0)', 'asks for no metric'],
+])('a wrong question is found: %s', (expr, fault) => {
+  expect(faults(expr)).toEqual([fault]);
+});
