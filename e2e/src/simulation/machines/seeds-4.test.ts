@@ -1,3 +1,0 @@
-import { playShard } from './shards.ts';
-
-playShard(4);
