@@ -42,11 +42,12 @@ export interface ConfigAgentOptions {
 }
 
 const CONFIG_MS = 1_000;
-const REBOOT_MS = 2_000;
+/** How long a reboot takes, unless it is ordered otherwise. */
+export const REBOOT_MS = 2_000;
 const FAILURE = 'ordered at the local cloud';
 
 /** What the image of a machine has before any config comes. */
-const NEW_MACHINE: StoredMachine = {
+export const NEW_MACHINE: StoredMachine = {
   disk: {
     '/etc/hostname': { kind: 'file', content: '', mode: 0o644 },
     '/etc/os-release': { kind: 'file', content: Buffer.from('ID=hollow\n').toString('base64'), mode: 0o644 },

@@ -1,6 +1,8 @@
 import type { KubeClient, OutageLog, Transport } from '@mcm/kube';
+import type { IgnitionConfig } from '@mcm/machine-config';
 import { requestCertificate } from './certificate/request-certificate.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
+import { type ConfigPointer, fetchFirstConfig } from './first-boot.ts';
 import type { KubeletCertificate } from './memory.ts';
 import { type BootConfig, UserDataError } from './user-data.ts';
 
@@ -49,6 +51,11 @@ export class Enrolment {
 
   constructor(options: EnrolmentOptions) {
     this.#options = options;
+  }
+
+  /** Asks a config server for what a machine is to boot with. @throws what it answers */
+  firstConfig(pointer: ConfigPointer, signal: AbortSignal): Promise<IgnitionConfig> {
+    return fetchFirstConfig(pointer, this.#options.connect, signal);
   }
 
   /** @throws {UserDataError} when the user data cannot work; any other error may pass */

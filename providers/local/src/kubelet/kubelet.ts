@@ -13,8 +13,9 @@ import {
 } from '@mcm/kube';
 import type { Instance, MachineType } from '../cloud/model.ts';
 import { type KubeletBehaviour, layerBehaviour } from './behaviour.ts';
-import { ConfigAgent } from './config-agent.ts';
+import { ConfigAgent, NEW_MACHINE, REBOOT_MS } from './config-agent.ts';
 import type { Access, Enrolment } from './enrolment.ts';
+import { firstMachine } from './first-boot.ts';
 import { LeaseRenewer } from './lease-renewer.ts';
 import { Life } from './life.ts';
 import type { KubeletMemory } from './memory.ts';
@@ -148,6 +149,7 @@ export class HollowKubelet {
     this.#layer();
     if (!resumed) this.#greet();
     await this.#mayJoin();
+    await this.#firstBoot();
     if (!rejoining) await this.#life.pause(this.#behaviour.joinDelay ?? 0);
     const certificate = state?.certificate;
     const access = await this.#untilItWorks('enrol', () =>
@@ -165,6 +167,22 @@ export class HollowKubelet {
     const node = known ?? (await this.#untilItWorks('register', () => this.#register(access.client)));
     await this.#untilItWorks('lease', () => this.#holdLease(access, node, known !== undefined));
     this.#run(access, node);
+  }
+
+  /** As Ignition does: nothing starts before the machine has its files, however long the config server takes. */
+  async #firstBoot(): Promise<void> {
+    const { console, instance, memory, enrolment } = this.#options;
+    const { pointer } = this.#boot;
+    if (!pointer || this.#behaviour.configDaemon !== true || memory.get(instance.id)?.machine) return;
+    const machine = await this.#untilItWorks('first boot', async () =>
+      firstMachine(NEW_MACHINE, await enrolment.firstConfig(pointer, this.#life.signal)),
+    );
+    console(`ignition: wrote the files of ${pointer.server}${pointer.path}`);
+    if (machine.boots > NEW_MACHINE.boots) {
+      await this.#life.pause(this.#behaviour.rebootDelay ?? REBOOT_MS);
+      console(`Booting for the ${machine.boots}. time: ${machine.commandLine}`);
+    }
+    memory.put(instance.id, { ...memory.get(instance.id), machine });
   }
 
   #greet(): void {

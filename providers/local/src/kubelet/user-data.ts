@@ -1,6 +1,8 @@
+import { DataUrlError } from '@mcm/machine-config';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { type KubeletBehaviour, kubeletBehaviour } from './behaviour.ts';
+import { type ConfigPointer, pointerOf, pointerSchema } from './first-boot.ts';
 import type { StaticPod } from './pods/static-pods.ts';
 
 /** What a machine's user data tells its kubelet. */
@@ -17,6 +19,8 @@ export interface BootConfig {
   readonly taints?: readonly { readonly key: string; readonly value?: string | undefined; readonly effect: string }[];
   /** Pods that the machine runs by itself. */
   readonly staticPods?: readonly StaticPod[];
+  /** Where the machine's files come from, of machines with a config daemon. */
+  readonly pointer?: ConfigPointer;
   readonly behaviour: KubeletBehaviour;
 }
 
@@ -38,6 +42,7 @@ const settings = z.looseObject({
   staticPods: z
     .array(z.looseObject({ name: z.string().min(1), namespace: z.string().optional(), image: z.string().optional() }))
     .optional(),
+  ignition: pointerSchema.optional(),
   behaviour: kubeletBehaviour.optional(),
 });
 
@@ -48,7 +53,7 @@ const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
 /**
  * Reads user data: a YAML or JSON mapping (with or without a first line such as `#cloud-config`) whose settings stand at
  * the top or under `kubelet:`; anything else is taken for a script, in which the first bootstrap token, https address
- * and certificate are looked for.
+ * and certificate are looked for. The mapping may be an Ignition config as well, which points to the machine's own.
  * @throws {UserDataError}
  */
 export function parseUserData(text: string): BootConfig {
@@ -86,8 +91,20 @@ function fromSettings(found: z.infer<typeof settings>): BootConfig {
     ...(nodeLabels === undefined ? {} : { nodeLabels }),
     ...(taints === undefined ? {} : { taints }),
     ...(found.staticPods === undefined ? {} : { staticPods: found.staticPods }),
+    ...pointed(found),
     behaviour: found.behaviour ?? {},
   };
+}
+
+function pointed({ ignition }: z.infer<typeof settings>): Pick<BootConfig, 'pointer'> {
+  try {
+    const pointer = ignition && pointerOf(ignition);
+    return pointer ? { pointer } : {};
+  } catch (error) {
+    if (!(error instanceof DataUrlError)) throw error;
+    const field = 'ignition.security.tls.certificateAuthorities';
+    throw new UserDataError(`user data: ${field}: ${error.message}`, { cause: error });
+  }
 }
 
 function scan(text: string): BootConfig {

@@ -13,6 +13,7 @@ import {
 } from '@mcm/kube';
 import type { CloudOptions } from '../cloud/create-cloud.ts';
 import type { KubeletBehaviour } from '../kubelet/behaviour.ts';
+import type { ApiTransport } from '../kubelet/enrolment.ts';
 import { createLocalCloud, type LocalCloud } from '../local-cloud.ts';
 import { type CloudRig, cloudRigAround } from './cloud-rig.ts';
 
@@ -55,13 +56,15 @@ export interface JoinRigOptions extends Partial<CloudOptions> {
   readonly clock?: VirtualClock;
   readonly defaults?: KubeletBehaviour;
   readonly plane?: Plane;
+  /** Who answers at another server than the API server's; default: that one. */
+  readonly elsewhere?: (server: string) => ApiTransport | undefined;
   readonly controllers?: boolean | readonly string[];
   /** Stands between the kubelets and the API server. */
   readonly between?: (fetch: Plane['fetch']) => Plane['fetch'];
 }
 
 export async function joinRig(startPlane: StartPlane, options: JoinRigOptions = {}): Promise<JoinRig> {
-  const { clock = new VirtualClock(), defaults = {}, between = (fetch) => fetch, ...cloudOptions } = options;
+  const { clock = new VirtualClock(), defaults = {}, between = (fetch) => fetch, elsewhere, ...cloudOptions } = options;
   const requests: LoggedCall[] = [];
   const random = seededRandom(11);
   const plane =
@@ -81,7 +84,7 @@ export async function joinRig(startPlane: StartPlane, options: JoinRigOptions = 
       createLocalCloud({
         ...parts,
         kubelets: {
-          connect: () => transport,
+          connect: ({ server }) => elsewhere?.(server) ?? transport,
           nodeCluster: { server: 'https://127.0.0.1', transport, bare: transport },
           defaults,
         },

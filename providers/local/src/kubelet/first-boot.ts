@@ -1,0 +1,99 @@
+import {
+  decodeContents,
+  ENCAPSULATED_PATH,
+  IGNITION_VERSION,
+  type IgnitionConfig,
+  MACHINE_CONFIG_API_VERSION,
+  type MachineConfig,
+  MemoryDisk,
+  nextCommandLine,
+  readIgnition,
+  wantedDisk,
+} from '@mcm/machine-config';
+import { z } from 'zod';
+import type { StoredMachine } from './config-agent.ts';
+import type { ApiAddress, ApiTransport } from './enrolment.ts';
+
+/** Where a machine's first configuration is, as the Ignition config of its user data points there. */
+export interface ConfigPointer {
+  /** Origin of the config server. */
+  readonly server: string;
+  /** Path of the pool's configuration. */
+  readonly path: string;
+  /** Certificate authority of the server, PEM. */
+  readonly ca?: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const resource = z.looseObject({
+  source: z.url({ protocol: /^https?$/ }),
+  httpHeaders: z.array(z.looseObject({ name: z.string().min(1), value: z.string().optional() })).optional(),
+});
+
+/** The part of an Ignition config that points to another one. */
+export const pointerSchema = z.looseObject({
+  config: z.looseObject({ merge: z.array(resource).optional(), replace: resource.optional() }).optional(),
+  security: z
+    .looseObject({
+      tls: z.looseObject({ certificateAuthorities: z.array(z.looseObject({ source: z.string() })).optional() }),
+    })
+    .optional(),
+});
+
+/** The first config that is pointed to; undefined: there is none. @throws DataUrlError for a CA that cannot be read */
+export function pointerOf({ config, security }: z.infer<typeof pointerSchema>): ConfigPointer | undefined {
+  const target = config?.replace ?? config?.merge?.[0];
+  if (!target) return undefined;
+  const { origin, pathname, search } = new URL(target.source);
+  const authorities = security?.tls.certificateAuthorities ?? [];
+  const headers = (target.httpHeaders ?? []).map(({ name, value = '' }) => [name.toLowerCase(), value]);
+  return {
+    ...{ server: origin, path: `${pathname}${search}`, headers: Object.fromEntries(headers) },
+    ...(authorities.length > 0 && {
+      ca: authorities.map(({ source }) => Buffer.from(decodeContents(source, undefined)).toString('utf8')).join('\n'),
+    }),
+  };
+}
+
+const ACCEPT = `application/vnd.coreos.ignition+json;version=${IGNITION_VERSION}`;
+
+/** Asks for the configuration once, as Ignition does. @throws what the server answers; asking again may help */
+export async function fetchFirstConfig(
+  { server, path, ca, headers }: ConfigPointer,
+  connect: (address: ApiAddress) => ApiTransport,
+  signal: AbortSignal,
+): Promise<IgnitionConfig> {
+  const transport = connect({ server, ...(ca !== undefined && { ca }) });
+  try {
+    const answer = await transport({ method: 'GET', path, headers: { ...headers, accept: ACCEPT }, signal });
+    const text = await answer.text();
+    if (answer.status !== 200) throw new Error(`${server}${path} answers ${answer.status}: ${text.trim()}`);
+    return readIgnition(JSON.parse(text));
+  } finally {
+    await transport.close?.();
+  }
+}
+
+const machineConfigOf = (config: IgnitionConfig): MachineConfig => ({
+  ...{ apiVersion: MACHINE_CONFIG_API_VERSION, kind: 'MachineConfig', spec: { config } },
+  metadata: { name: 'first-boot', uid: '', resourceVersion: '', creationTimestamp: '' },
+});
+
+/** A machine after Ignition: all files are there, and so are the kernel's arguments, by a reboot if there are any. */
+export async function firstMachine(image: StoredMachine, config: IgnitionConfig): Promise<StoredMachine> {
+  const disk = new MemoryDisk(image.disk);
+  const { entries, appended } = wantedDisk(machineConfigOf(config));
+  for (const [path, entry] of entries) await disk.put(path, entry);
+  for (const [path, { base, append, ...rest }] of appended) {
+    const found = await disk.read(path);
+    const before = base ?? (found?.kind === 'file' ? found.content : new Uint8Array());
+    await disk.put(path, { ...rest, content: Buffer.concat([before, append]) });
+  }
+  const encapsulated = entries.get(ENCAPSULATED_PATH);
+  const text = encapsulated?.kind === 'file' ? Buffer.from(encapsulated.content).toString('utf8') : '{}';
+  const { spec = {} } = JSON.parse(text) as Pick<MachineConfig, 'spec'>;
+  const wanted = spec.kernelArguments ?? [];
+  if (wanted.length === 0) return { ...image, disk: disk.image() };
+  const commandLine = nextCommandLine(image.commandLine, [], wanted);
+  return { disk: disk.image(), boots: image.boots + 1, commandLine };
+}
