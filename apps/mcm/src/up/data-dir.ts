@@ -31,6 +31,8 @@ export interface InstanceState {
   readonly provider?: ProviderName;
   /** The controllers of machine configs run too. */
   readonly machineConfig?: boolean;
+  /** Of the config server; absent: machines learn their configuration only when they have joined. */
+  readonly configPort?: number;
   /** Where the cloud was at the last start. */
   readonly cloudAddress?: string;
 }
@@ -128,6 +130,10 @@ function takeLock(root: string): DatabaseSync | undefined {
     );
   }
 }
+
+/** Text of a file; undefined: there is none. */
+export const readIfThere = (file: string): string | undefined =>
+  existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 
 const pidOf = (state: InstanceState | undefined): string => (state ? ` (process ${state.pid})` : '');
 const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,4 +1,4 @@
-import { type MachineDeployment, machineDeployments } from '@mcm/api';
+import { type MachineDeployment, machineClasses, machineDeployments } from '@mcm/api';
 import { type Draft, isAlreadyExists, type KubeClient, type KubeObject, type ResourceDefinition } from '@mcm/kube';
 import {
   CONTROLLER_CONFIG_NAME,
@@ -9,7 +9,8 @@ import {
   machineConfigPools,
   NodeLabels,
 } from '@mcm/machine-config';
-import { FIRST_FLEET } from './seed.ts';
+import type { Provider } from './clouds/index.ts';
+import { FIRST_FLEET, firstClass } from './seed.ts';
 
 const roleLabel = (role: string): string => `${NodeLabels.RolePrefix}${role}`;
 
@@ -22,13 +23,25 @@ export const nodeLabelsOf = (pool: string): Readonly<Record<string, string>> => 
   ...(pool !== 'worker' && { [roleLabel(pool)]: '' }),
 });
 
-/** A pool of workers, and one of workers with configs of their own. */
+/** The class of the custom pool's machines: they boot with another configuration than the workers. */
+export const customClass = ({ name, secret, ...own }: Provider['machineClass']): Provider['machineClass'] => ({
+  ...{ ...own, name: `${name}-${CUSTOM.name}`, secret: `${secret}-${CUSTOM.name}` },
+});
+/** Name of the pool that has machines of its own. */
+export const CUSTOM_POOL = CUSTOM.name;
+
+const machinesOf = (name: string) => ({ kind: 'MachineDeployment' as const, namespace: FIRST_FLEET.namespace, name });
+
+/**
+ * A pool of workers, and one of workers with configs of their own. Both are over machines, so that a machine's token
+ * opens its own pool's configuration and no other.
+ */
 const pools = (): readonly Draft<MachineConfigPool>[] => [
   {
     metadata: { name: 'worker', labels: { [`${ConfigLabels.PoolPrefix}worker`]: '' } },
     spec: {
       machineConfigSelector: { matchLabels: { [ConfigLabels.Role]: 'worker' } },
-      nodeSelector: { matchLabels: { [roleLabel('worker')]: '' } },
+      machineRef: machinesOf(FIRST_FLEET.deployment),
       maxUnavailable: 1,
     },
   },
@@ -38,14 +51,18 @@ const pools = (): readonly Draft<MachineConfigPool>[] => [
       machineConfigSelector: {
         matchExpressions: [{ key: ConfigLabels.Role, operator: 'In', values: ['worker', CUSTOM.name] }],
       },
-      nodeSelector: { matchLabels: { [roleLabel(CUSTOM.name)]: '' } },
+      machineRef: machinesOf(CUSTOM.name),
       maxUnavailable: 1,
     },
   },
 ];
 
 /** Makes ControllerConfig, two pools and a second deployment, whose machines are in the custom pool. */
-export async function seedMachineConfig(client: KubeClient, machineClass: string, signal: AbortSignal): Promise<void> {
+export async function seedMachineConfig(
+  client: KubeClient,
+  machineClass: Provider['machineClass'],
+  signal: AbortSignal,
+): Promise<void> {
   await createOnce(client, controllerConfigs, {
     metadata: { name: CONTROLLER_CONFIG_NAME },
     spec: { platform: 'none', clusterDNSIP: '10.96.0.10' },
@@ -55,10 +72,11 @@ export async function seedMachineConfig(client: KubeClient, machineClass: string
     await createOnce<KubeObject>(client, definition, object);
   }
   for (const pool of pools()) await createOnce(client, machineConfigPools, pool);
+  await createOnce(client, machineClasses, firstClass(machineClass), FIRST_FLEET.namespace);
   await createOnce<MachineDeployment>(
     client,
     machineDeployments,
-    customDeployment(machineClass),
+    customDeployment(machineClass.name),
     FIRST_FLEET.namespace,
   );
 

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import type { CloudSide, Provider } from './clouds/provider.ts';
+import type { ConfigServerPlace } from './config-server.ts';
 import type { DataDir } from './data-dir.ts';
 import type { ProgramSpec } from './processes.ts';
 
@@ -35,10 +36,17 @@ export const cloudProgram = (
   more: readonly string[] = [],
 ): ProgramSpec => spec(data, name, module, [...args, ...more], env);
 
-export const machineConfigProgram = (data: DataDir, namespace: string): ProgramSpec =>
+/** All machines of the fleet share an address: what one address may ask is no limit here. */
+const BOOT_LIMITS = ['--config-server-burst=10000', '--config-server-requests-per-minute=10000'];
+
+/** @param boots absent: it serves no first boots */
+export const machineConfigProgram = (data: DataDir, namespace: string, boots?: ConfigServerPlace): ProgramSpec =>
   spec(data, PROGRAMS.machineConfig, '@mcm/machine-config-controller/main', [
     ...controllerFlags(data, namespace),
     '--machine-pools',
+    ...(boots
+      ? [`--config-server-port=${boots.port}`, `--config-server-cert-dir=${boots.certificates}`, ...BOOT_LIMITS]
+      : []),
   ]);
 
 /** The two containers of the production pod, with ports of their own choice. */

@@ -59,7 +59,7 @@ export async function seedFleet(
     signal: AbortSignal;
   },
 ): Promise<void> {
-  await writeSecret(client, cloud, options.signal);
+  await writeSecret(client, { secret: cloud.machineClass.secret, secretData: cloud.secretData }, options.signal);
   if (options.first) {
     await createOnce(client, machineClasses, firstClass(cloud.machineClass), options.signal);
     await createOnce(
@@ -80,25 +80,21 @@ export async function seedFleet(
   }
 }
 
-async function writeSecret(
+/** Makes a class's Secret say what it should. */
+export async function writeSecret(
   client: KubeClient,
-  { machineClass, secretData }: FirstCloud,
+  { secret: name, secretData }: { readonly secret: string; readonly secretData: FirstCloud['secretData'] },
   signal: AbortSignal,
 ): Promise<void> {
   const resource = client.resource(secrets, FIRST_FLEET.namespace);
   const data = Object.fromEntries(
     Object.entries(secretData).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
   );
-  const live = await ignoreNotFound(resource.get(machineClass.secret, { signal }));
+  const live = await ignoreNotFound(resource.get(name, { signal }));
   if (!live) {
-    await createOnce<Secret>(
-      client,
-      secrets,
-      { ...head('v1', 'Secret', machineClass.secret), type: 'Opaque', data },
-      signal,
-    );
+    await createOnce<Secret>(client, secrets, { ...head('v1', 'Secret', name), type: 'Opaque', data }, signal);
   } else if (Object.entries(data).some(([key, value]) => live.data?.[key] !== value)) {
-    await resource.patch(machineClass.secret, { type: 'merge', body: { data } }, { signal });
+    await resource.patch(name, { type: 'merge', body: { data } }, { signal });
   }
 }
 
@@ -122,7 +118,8 @@ const head = (apiVersion: string, kind: string, name: string) => ({
 });
 const GROUP_VERSION = 'machine.sapcloud.io/v1alpha1';
 
-const firstClass = ({ name, secret, ...own }: FirstCloud['machineClass']): Draft<MachineClass> => ({
+/** The class of a provider's machines as an object. */
+export const firstClass = ({ name, secret, ...own }: FirstCloud['machineClass']): Draft<MachineClass> => ({
   ...head(GROUP_VERSION, 'MachineClass', name),
   ...own,
   secretRef: { name: secret, namespace: FIRST_FLEET.namespace },

@@ -14,9 +14,10 @@ import { isSettled } from '../screen/fleet.ts';
 import { version } from '../version.ts';
 import { type Provider, providerFor } from './clouds/index.ts';
 import { runComponentAgent } from './component-agent.ts';
+import { configServerPlace, pointingTo } from './config-server.ts';
 import { type DataDir, openDataDir } from './data-dir.ts';
 import { type FleetWatch, watchFleet } from './fleet-watch.ts';
-import { nodeLabelsOf, seedMachineConfig } from './machine-config.ts';
+import { CUSTOM_POOL, customClass, nodeLabelsOf, seedMachineConfig } from './machine-config.ts';
 import type { UpOptions } from './options.ts';
 import { Program } from './processes.ts';
 import {
@@ -27,7 +28,7 @@ import {
   planeProgram,
 } from './programs.ts';
 import { type Reporter, reporterFor } from './reporter.ts';
-import { FIRST_FLEET, installKinds, seedFleet } from './seed.ts';
+import { FIRST_FLEET, installKinds, seedFleet, writeSecret } from './seed.ts';
 import { userDataFor } from './user-data.ts';
 
 /** Streams of the terminal, and the signal that ends everything. */
@@ -89,6 +90,9 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   const first = data.state?.seeded !== true;
   const provider = providerOf(options, data);
   const withConfigs = machineConfigOf(options, data, provider);
+  // Machines of an older directory have pools that no token opens.
+  const boots =
+    withConfigs && (first || data.state?.configPort !== undefined) ? await configServerPlace(data) : undefined;
   const apiUrl = await start(planeProgram(data, options.port ?? data.state?.apiPort ?? 0));
   const cloud = { address: await start(cloudProgram(data, provider, withConfigs ? ['--config-daemon'] : [])) };
   signal.throwIfAborted();
@@ -101,18 +105,18 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   });
   await installKinds(client, signal);
   if (withConfigs) await installKinds(client, signal, machineConfigCrds);
+  const userData = userDataFor(readFileSync(data.file('kubeconfig'), 'utf8'), provider);
+  const secretOf = (pool: string) => ({
+    ...{ ...provider.credentials(cloud), userData: boots ? pointingTo(userData, boots, pool) : userData },
+  });
   await seedFleet(
     client,
-    {
-      machineClass: provider.machineClass,
-      secretData: {
-        ...provider.credentials(cloud),
-        userData: userDataFor(readFileSync(data.file('kubeconfig'), 'utf8'), provider),
-      },
-    },
+    { machineClass: provider.machineClass, secretData: secretOf('worker') },
     { first, machines: options.machines, signal, ...(withConfigs && { nodeLabels: nodeLabelsOf('worker') }) },
   );
-  if (first && withConfigs) await seedMachineConfig(client, provider.machineClass.name, signal);
+  const custom = customClass(provider.machineClass);
+  if (boots) await writeSecret(client, { secret: custom.secret, secretData: secretOf(CUSTOM_POOL) }, signal);
+  if (first && withConfigs) await seedMachineConfig(client, custom, signal);
   data.write({
     format: 1,
     pid: process.pid,
@@ -121,6 +125,7 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
     seeded: true,
     provider: provider.name,
     machineConfig: withConfigs,
+    ...(boots && { configPort: boots.port }),
     cloudAddress: cloud.address,
   });
 
@@ -134,7 +139,7 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   await Promise.all([
     start(managerProgram(data, FIRST_FLEET.namespace)),
     start(machineControllerProgram(data, FIRST_FLEET.namespace, provider, cloud)),
-    ...(withConfigs ? [start(machineConfigProgram(data, FIRST_FLEET.namespace))] : []),
+    ...(withConfigs ? [start(machineConfigProgram(data, FIRST_FLEET.namespace, boots))] : []),
     fleet.synced(signal),
   ]);
   reporter.follow(fleet);
