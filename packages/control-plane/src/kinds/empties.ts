@@ -54,3 +54,10 @@ function carryNotes(from: unknown, to: unknown): void {
   keepEmpties(to, from);
   for (const key of Object.keys(from)) carryNotes(from[key], to[key]);
 }
+
+/** Whether anything in a value was given as an empty list or map. */
+export function holdsEmpties(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(holdsEmpties);
+  if (!isRecord(value)) return false;
+  return Object.keys(emptiesOf(value)).length > 0 || Object.values(value).some(holdsEmpties);
+}

@@ -84,6 +84,8 @@ export interface KindDefinition {
       readonly labelSelectorPath?: string;
     };
   };
+  /** A list or map that is given empty counts as a change of generation where there is none (`reflect.DeepEqual` upstream). */
+  readonly generationTellsEmpty?: boolean;
   /** Of a kind with a generation: a change of these counts as one of the spec (deployments, endpoint slices). */
   readonly generationCounts?: 'annotations' | 'labels';
   /** Other subresources by name (binding, eviction, token, approval, …): see registry/subresource.ts. */

@@ -92,7 +92,7 @@ function goType(type: string): string {
   if (type === 'double' || type === 'number') return 'float64';
   if (type === 'byte') return '[]uint8';
   if (type === 'date-time') return 'v1.Time';
-  if (/^[A-Z]/.test(type)) return `v1.${plainModel(type)}`;
+  if (/^[A-Z]/.test(type)) return `${/V[0-9]+/.exec(type)?.[0].toLowerCase() ?? 'v1'}.${plainModel(type)}`;
   return type;
 }
 

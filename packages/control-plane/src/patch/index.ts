@@ -1,5 +1,5 @@
 export { applyJsonPatch } from './jsonPatch.ts';
-export { type ApplyInput, serverSideApply } from './managed/apply.ts';
+export { type ApplyInput, checkTyped, serverSideApply } from './managed/apply.ts';
 export { layOver, typedProblems } from './managed/lay-over.ts';
 export { applyReplicas } from './managed/replicas.ts';
 export { trackUpdate, type UpdateInput } from './managed/update.ts';

@@ -1,3 +1,4 @@
+import { keepEmpties } from '../kinds/empties.ts';
 import type { ApiObject } from '../object.ts';
 import { trackUpdate } from '../patch/index.ts';
 import type { StatusCause } from '../status.ts';
@@ -54,7 +55,7 @@ export function track(
   const seen = (object: ApiObject): ApiObject => {
     if (!ignoresStatus || object.status === undefined) return object;
     const { status: _status, ...rest } = object;
-    return rest;
+    return keepEmpties(rest, object);
   };
   updated.metadata.managedFields = trackUpdate({
     ...(live === undefined ? {} : { live: seen(live) }),

@@ -3,6 +3,7 @@ import { apiVersionOf } from '../kinds/kind.ts';
 import { converterComplaint, DecodeError } from '../kinds/shape.ts';
 import type { ApiObject } from '../object.ts';
 import { put } from '../schema/json.ts';
+import { StatusError } from '../status.ts';
 import { yaml } from '../yaml.ts';
 import { duplicateFields } from './duplicate-fields.ts';
 import { badRequest, invalid, invalidValue, jsonTypeOf } from './errors.ts';
@@ -87,20 +88,56 @@ function withNumbers(value: unknown): unknown {
   return value;
 }
 
+/** What Go misses at the end of a list or map in braces: its end, or what a sign before it promises. */
+const expectedOf = (text: string, message: string): string =>
+  /[[{,:]$/.test(text.trimEnd()) || !/end with/.test(message)
+    ? 'node content'
+    : `',' or '${message.includes('sequence') ? ']' : '}'}'`;
+
+/** Go's words for what is wrong with a YAML text, by what the library calls it. */
+function yamlProblem(error: unknown, text: string): string {
+  const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+  const number = Number(/at line (\d+)/.exec(message)?.[1] ?? '1');
+  if (/Flow map|Flow sequence|end of|end with/.test(message)) {
+    return `line ${number}: did not find expected ${expectedOf(text, message)}`;
+  }
+  const alias = /^Unresolved alias .*: (\S+)$/.exec(message)?.[1];
+  if (alias !== undefined) return `unknown anchor '${alias}' referenced`;
+  const said = YAML_WORDS.find(([pattern]) => pattern.test(message))?.[1];
+  if (said === undefined) return message;
+  // Where a key is missed, Go names the line before; and the first line goes without saying.
+  const line = said === NO_KEY ? number - 1 : number;
+  return line > 1 ? `line ${line}: ${said}` : said;
+}
+
+const NO_KEY = 'did not find expected key';
+const YAML_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/^Nested mappings are not allowed|^Implicit keys need/, 'mapping values are not allowed in this context'],
+  [/^Missing closing/, 'found unexpected end of stream'],
+  [/^Tabs are not allowed|^Plain value cannot start/, 'found character that cannot start any token'],
+  [/^All mapping items must start/, NO_KEY],
+  [/^Invalid escape sequence/, 'found unknown escape character'],
+];
+
+/** The first document of a text in YAML, as Go's library reads it: later values of a key win, and what follows is not looked at. */
+function readYaml(text: string, intAsBigInt: boolean): unknown {
+  const options = { version: '1.1', merge: true, logLevel: 'error', uniqueKeys: false, intAsBigInt } as const;
+  const documents = yaml().parseAllDocuments(text, options);
+  const [first] = Array.isArray(documents) ? documents : [];
+  if (first === undefined) return null;
+  const [problem] = first.errors;
+  if (problem !== undefined) throw problem;
+  return first.toJS({ maxAliasCount: 100 });
+}
+
 /** YAML in the words of Go's library for what is wrong. @throws StatusError 400 */
 export function parseYamlText(text: string, prefix = ''): unknown {
   try {
     const large = mayHoldLarge(text);
-    const options = { version: '1.1', merge: true, maxAliasCount: 100, logLevel: 'error', intAsBigInt: large } as const;
-    const value: unknown = yaml().parse(text, options);
+    const value = readYaml(text, large);
     return large || /\d[eE]/.test(text) ? withNumbers(value) : value;
   } catch (error) {
-    const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-    const line = /at line (\d+)/.exec(message)?.[1] ?? '1';
-    const why = /Flow map|Flow sequence|end of|end with/.test(message)
-      ? `line ${line}: did not find expected node content`
-      : message;
-    throw badRequest(`${prefix}error converting YAML to JSON: yaml: ${why}`);
+    throw badRequest(`${prefix}error converting YAML to JSON: yaml: ${yamlProblem(error, text)}`);
   }
 }
 
@@ -109,7 +146,13 @@ export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): P
   const text = Buffer.from(bytes).toString('utf8');
   let value: unknown;
   if (mediaType === 'application/yaml') {
-    value = parseYamlText(text);
+    try {
+      // Nothing is an object that says nothing.
+      value = parseYamlText(text) ?? {};
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      throw unrecognized(kind, error.message.replace('error converting YAML to JSON: ', ''), bytes);
+    }
   } else {
     try {
       value = parseJson(text);
@@ -312,26 +355,55 @@ export function decodeObject(
   checkMeta(body, served);
   const object = body as ApiObject;
   const unknown = inOrderOf(bytes, normalize(object, served));
-  const problems = [...repeated, ...unknown.map((field) => `unknown field "${field}"`)];
-  if (problems.length > 0) {
-    if (options.fieldValidation === 'Strict') {
-      const { kind, version } = served.kind;
-      const why = `strict decoding error: ${problems.join(', ')}`;
-      throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
-    }
-    if (options.fieldValidation === 'Warn') for (const problem of problems) warn(problem);
-  }
+  tellProblems([...repeated, ...unknown.map((field) => `unknown field "${field}"`)], served, options, warn);
   return object;
 }
 
-/** Prunes and defaults an object in place; returns the paths of what was unknown. */
-export function normalize(object: ApiObject, served: ServedKind): string[] {
+/** Refuses or warns of what strict decoding finds, as the request asks for. @throws StatusError 400 */
+function tellProblems(
+  problems: readonly string[],
+  { kind: { kind, version } }: ServedKind,
+  { fieldValidation }: WriteOptions,
+  warn: (message: string) => void,
+): void {
+  if (problems.length === 0) return;
+  if (fieldValidation === 'Strict') {
+    const why = `strict decoding error: ${problems.join(', ')}`;
+    throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
+  }
+  if (fieldValidation === 'Warn') for (const problem of problems) warn(problem);
+}
+
+/** The unknown fields of a body that somebody else reads, which is left as it is. */
+export function unknownFields(body: Plain, served: ServedKind): string[] {
+  return normalize({ ...structuredClone(body), metadata: { ...(body.metadata ?? {}) } } as ApiObject, served);
+}
+
+/**
+ * Tells of fields of a subresource's body that nobody knows, or that it gives twice. The body is left as it is.
+ * @throws StatusError 400
+ */
+export function checkFields(
+  body: Plain,
+  bytes: Uint8Array,
+  served: ServedKind,
+  options: WriteOptions,
+  warn: (message: string) => void,
+): void {
+  if (options.fieldValidation === 'Ignore') return;
+  const unknown = inOrderOf(bytes, unknownFields(body, served)).map((field) => `unknown field "${field}"`);
+  tellProblems([...repeatedFields(bytes, body), ...unknown], served, options, warn);
+}
+
+/** Prunes and defaults an object in place; returns the paths of what was unknown. `applied`: the nulls of a custom object are judged. */
+export function normalize(object: ApiObject, served: ServedKind, applied = false): string[] {
   const unknown = pruneMeta(object.metadata as Plain);
   const { schema } = served;
   if (schema !== undefined) {
     unknown.push(...schema.prune(object));
     // Built-in kinds take the form of the server's own types, which have their own mind about nulls.
-    if (served.kind.custom || served.kind.group === 'apiextensions.k8s.io') schema.setDefaults(object);
+    if (served.kind.custom || served.kind.group === 'apiextensions.k8s.io')
+      schema.setDefaults(object, { keepNulls: applied && served.kind.custom });
   }
   served.kind.setDefaults?.(object);
   return unknown;

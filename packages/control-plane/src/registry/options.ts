@@ -21,6 +21,20 @@ const invalidOptions = (kind: OptionsKind, causes: readonly StatusCause[]) =>
 const MANAGER_LIMIT = 128;
 const FIELD_VALIDATIONS = ['Ignore', 'Warn', 'Strict'] as const;
 
+/** Of a manager's name, the characters that are not printable, as Go shows them: each with its place in bytes. */
+function unprintableCauses(manager: string): StatusCause[] {
+  const causes: StatusCause[] = [];
+  let position = 0;
+  for (const character of manager) {
+    if (!/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) {
+      const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+      causes.push(invalidValue('fieldManager', manager, `invalid character U+${code} (at position ${position})`));
+    }
+    position += Buffer.byteLength(character);
+  }
+  return causes;
+}
+
 export function dryRunCauses(values: readonly string[]): StatusCause[] {
   return values.every((value) => value === 'All') ? [] : [unsupportedValue('dryRun', [...values], ['All'])];
 }
@@ -67,17 +81,14 @@ export function parseWriteOptions(
       });
     }
   }
-  if (fieldManager.length > MANAGER_LIMIT) {
+  if (Buffer.byteLength(fieldManager) > MANAGER_LIMIT) {
     causes.push({
       reason: 'FieldValueTooLong',
       message: `Too long: may not be more than ${MANAGER_LIMIT} bytes`,
       field: 'fieldManager',
     });
   }
-  const unprintable = [...fieldManager].findIndex((character) => !/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character));
-  if (unprintable >= 0) {
-    causes.push(invalidValue('fieldManager', fieldManager, 'should only contain printable characters'));
-  }
+  causes.push(...unprintableCauses(fieldManager));
   causes.push(...dryRunCauses(dryRun));
   const known = FIELD_VALIDATIONS.find((value) => value === fieldValidation);
   if (fieldValidation !== '' && known === undefined) {

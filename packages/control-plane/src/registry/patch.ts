@@ -129,7 +129,7 @@ function decodePatched(
 }
 
 /** A patch may not make an object another kind. What the other kind cannot read comes first. */
-function refuseVersion(object: ApiObject, live: ApiObject, served: ServedKind, kinds: KindRegistry): never {
+export function refuseVersion(object: ApiObject, live: ApiObject, served: ServedKind, kinds: KindRegistry): never {
   if (served.kind.custom) checkType(object, served, kinds, new Uint8Array());
   checkTypeMeta(object);
   const other = kinds.byKind(object.apiVersion, object.kind)?.kind;
@@ -182,7 +182,7 @@ export function patchObject(
 }
 
 /** The body of an apply: YAML, which JSON is too. */
-function parseApplied(bytes: Uint8Array): ApiObject {
+export function parseApplied(bytes: Uint8Array): ApiObject {
   const text = Buffer.from(bytes).toString('utf8');
   const value = parseYamlText(text, 'error decoding YAML: ');
   if (value === null || value === undefined) throw badRequest('invalid object type: /, Kind=');
@@ -247,7 +247,7 @@ function applyObject(
     });
     merged.metadata.name ??= target.name;
     checkPatched(merged, served);
-    normalize(merged, served);
+    normalize(merged, served, true);
     return merged;
   };
   return updateObject(

@@ -1,3 +1,4 @@
+import { emptiesOf, holdsEmpties } from '../kinds/empties.ts';
 import type { ApiObject, ObjectMeta } from '../object.ts';
 import type { StatusCause, StatusError } from '../status.ts';
 import type { StoredRecord } from '../store/store.ts';
@@ -265,11 +266,18 @@ function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObje
   if (resourceVersion !== undefined) updated.metadata.resourceVersion = resourceVersion;
 }
 
+/** Whether a body gives an empty list or map, which what is stored never has. */
+function emptyIsNew(updated: ApiObject): boolean {
+  const { metadata: _metadata, status: _status, ...body } = updated;
+  return Object.keys(emptiesOf(updated)).length > 0 || holdsEmpties(body);
+}
+
 /** Whether something beside the metadata (and a status with a subresource of its own) has changed. */
 function bumps({ kind }: ServedKind, updated: ApiObject, old: ApiObject): boolean {
   const keepsStatus = kind.subresources?.status === true || !kind.custom;
   const body = ({ metadata: _metadata, status, ...rest }: ApiObject) => (keepsStatus ? rest : { ...rest, status });
   if (!jsonEquals(body(updated), body(old))) return true;
+  if (kind.generationTellsEmpty === true && emptyIsNew(updated)) return true;
   const { generationCounts: part } = kind;
   return part !== undefined && !jsonEquals(updated.metadata[part] ?? {}, old.metadata[part] ?? {});
 }

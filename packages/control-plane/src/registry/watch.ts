@@ -1,7 +1,7 @@
 import type { Timer } from '../clock.ts';
 import { parseJson, stringifyJson } from '../json.ts';
 import type { Sink } from '../server/exchange.ts';
-import type { Status } from '../status.ts';
+import { type Status, StatusError } from '../status.ts';
 import type { Demand } from '../store/demand.ts';
 import type { StoredRecord, StoreEvent } from '../store/store.ts';
 import type { ServedKind } from './kind-registry.ts';
@@ -61,7 +61,7 @@ export interface Watch {
 
 /**
  * Prepares a watch: everything that may refuse it happens here, before the first byte.
- * @throws StatusError 400, 422, 500 or 504
+ * @throws StatusError 400, 422 or 500
  */
 export async function openWatch(
   registry: Registry,
@@ -72,7 +72,15 @@ export async function openWatch(
   const { served } = target;
   const selection = parseSelection(served, options, target.name);
   const version = parseResourceVersion(options.resourceVersion, 500);
-  await awaitVersion(registry, version, options.resourceVersion);
+  const missing = await missingState(registry, version, options);
+  if (missing !== undefined) {
+    return {
+      run: (sink) => {
+        sink.write(format.frame('ERROR', JSON.stringify(missing)));
+        sink.end();
+      },
+    };
+  }
   // Without a version (or with 0) a watch begins with what there is, unless it says otherwise.
   const fresh = version === undefined || version === 0;
   const initial = options.sendInitialEvents ?? fresh;
@@ -82,6 +90,23 @@ export async function openWatch(
         initial ? 'state' : fresh ? 'now' : version,
       ),
   };
+}
+
+/** Of a watch that wants the state at a version: what it is told when that does not come. It has begun by then, so this is an event of its. */
+async function missingState(
+  registry: Registry,
+  version: number | undefined,
+  { resourceVersion, sendInitialEvents }: ListOptions,
+): Promise<Status | undefined> {
+  // Every other watch begins where it is told to, however far off that is.
+  if (sendInitialEvents !== true) return undefined;
+  try {
+    await awaitVersion(registry, version, resourceVersion);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    return error.status;
+  }
 }
 
 type Queued = () => Uint8Array | undefined;

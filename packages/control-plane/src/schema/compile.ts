@@ -18,8 +18,11 @@ export interface CompiledSchema {
   prune(object: ApiObject): string[];
   /** The same without mutating, for strict field validation. */
   unknownFields(object: ApiObject): string[];
-  /** Structural defaults; a null where the schema is not nullable takes the default or is dropped. Mutates. */
-  setDefaults(object: ApiObject): void;
+  /**
+   * Structural defaults; a null where the schema is not nullable takes the default or is dropped, but for `keepNulls` (server-side apply).
+   * Mutates.
+   */
+  setDefaults(object: ApiObject, options?: { readonly keepNulls?: boolean }): void;
   /**
    * Types, formats, limits, required fields, enums, then what the `scale` gave, list keys, CEL rules (transition rules with `old`): the
    * order of kube-apiserver's causes.
@@ -50,9 +53,9 @@ export function compileSchema(schema: JsonSchema, options: { celRules?: boolean 
   return {
     prune: (object) => unknown(object, schema, false),
     unknownFields: (object) => unknown(object, schema, true),
-    setDefaults: (object) => {
+    setDefaults: (object, { keepNulls = false } = {}) => {
       setDefaults(object, node);
-      dropNulls(object, node);
+      if (!keepNulls) dropNulls(object, node);
     },
     validate: (object, old, scale = []) => {
       const causes = [...validateValue(object, node, '', old), ...scale];

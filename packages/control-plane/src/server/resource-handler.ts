@@ -3,6 +3,7 @@ import { decodeProtobuf } from '../protobuf/index.ts';
 import { createObject, matchNamespace, track } from '../registry/create.ts';
 import { checkTypeMeta, decodeObject, jsonProblem, parseBody } from '../registry/decode.ts';
 import { deleteObject } from '../registry/delete.ts';
+import { deleteListed } from '../registry/delete-listed.ts';
 import {
   badRequest,
   jsonTypeOf,
@@ -27,7 +28,7 @@ import type { ReviewHandler, ReviewRequest } from '../registry/review.ts';
 import { findSubresource } from '../registry/subresource.ts';
 import { checkName, updateObject } from '../registry/update.ts';
 import { openWatch } from '../registry/watch.ts';
-import { StorageFullError, type StoredRecord } from '../store/store.ts';
+import { StorageFullError } from '../store/store.ts';
 import { answerJson, answerText, pageNotFound } from './answer.ts';
 import type { ServerRequest, ServerResponse } from './exchange.ts';
 import {
@@ -417,7 +418,7 @@ export class ResourceHandler {
     const { kind = 'DeleteOptions', apiVersion } = plain;
     if (kind !== 'DeleteOptions') {
       throw badRequest(
-        `no kind "${kind}" is registered for version "${apiVersion ?? ''}" in scheme "pkg/runtime/scheme.go:111"`,
+        `no kind "${kind}" is registered for version "${apiVersion ?? 'meta.k8s.io/v1'}" in scheme "pkg/runtime/scheme.go:111"`,
       );
     }
     return parseDeleteOptions(request.query, plain);
@@ -448,20 +449,9 @@ export class ResourceHandler {
     const listOptions = { ...parseListOptions(request.query), watch: false };
     checkListOptions(listOptions);
     const options = await this.#deleteOptions(context);
-    const listed = await listRecords(this.#registry, target, { ...listOptions, limit: 0 });
-    const records: StoredRecord[] = [];
-    for (const record of listed.records) {
-      const one: Target = { ...target, namespace: record.namespace, name: record.name };
-      try {
-        const deleted = await deleteObject(this.#registry, call, one, options);
-        records.push({ ...record, json: deleted.gone ? record.json : deleted.text });
-      } catch (error) {
-        // Gone meanwhile: somebody else has deleted it.
-        if (!isNotFound(error)) throw error;
-      }
-    }
+    const listed = await deleteListed(this.#registry, call, target, listOptions, options);
     await this.#registry.store.settled();
-    return answerText(viewList({ ...listed, records }, this.#view(context, format)), format, request);
+    return answerText(viewList(listed, this.#view(context, format)), format, request);
   }
 }
 
@@ -479,9 +469,6 @@ function plainOptions(text: string): Record<string, unknown> {
     `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
   );
 }
-
-const isNotFound = (error: unknown): boolean =>
-  error instanceof Error && 'status' in error && (error.status as { code?: number }).code === 404;
 
 /** @throws StatusError 415 in the words of the router or of the handler */
 export function patchType(served: ServedKind, request: ServerRequest): PatchType {

@@ -22,6 +22,11 @@ export class RecordIndex {
     this.#field = field;
   }
 
+  /** Records that have the field. */
+  get size(): number {
+    return this.#present.size;
+  }
+
   /** Takes up a record in the place of its previous state. */
   set(key: string, record: StoredRecord, previous: StoredRecord | undefined): void {
     const value = fieldOf(record, this.#field);

@@ -1,13 +1,14 @@
 import { ABSENT, choiceOf, type Demand, LABEL, meets, pinned } from './demand.ts';
 import type { History } from './history.ts';
+import { LabelIndexes } from './label-indexes.ts';
 import { compareKeys, type KeyRange, OrderedKeys } from './ordered-keys.ts';
 import { keyOf } from './pin.ts';
 import { RecordIndex, seek } from './record-index.ts';
 import type { PageOptions, RecordPage, StoredRecord } from './store.ts';
 import { WordIndex, type Words } from './word-index.ts';
 
-/** Labels by which a resource is indexed at most: each costs what carries it a little at every write, and memory. */
-const MAX_LABEL_INDEXES = 128;
+/** Demands of one search by which keys are looked up at most; what else is demanded is looked for in what they have found. */
+const MAX_DEMANDS = 128;
 
 /** The least character of names, and the one after the slash: where a key's followers and a namespace's end are. */
 const AFTER_KEY = '\u0000';
@@ -62,7 +63,8 @@ export class ResourceTable {
   readonly #records = new Map<string, StoredRecord>();
   readonly #keys = new OrderedKeys();
   readonly #namespaces = new Map<string, number>();
-  readonly #indexes = new Map<string, RecordIndex>();
+  readonly #fields = new Map<string, RecordIndex>();
+  readonly #labels = new LabelIndexes();
   readonly #words = new Map<Words, WordIndex>();
 
   get size(): number {
@@ -85,7 +87,8 @@ export class ResourceTable {
       this.#keys.add(key);
       this.#namespaces.set(record.namespace, this.sizeOf(record.namespace) + 1);
     }
-    for (const index of this.#indexes.values()) index.set(key, record, previous);
+    for (const index of this.#fields.values()) index.set(key, record, previous);
+    this.#labels.set(key, record, previous);
     for (const index of this.#words.values()) index.set(record, previous);
     return previous;
   }
@@ -99,7 +102,8 @@ export class ResourceTable {
     const left = this.sizeOf(namespace) - 1;
     if (left === 0) this.#namespaces.delete(namespace);
     else this.#namespaces.set(namespace, left);
-    for (const index of this.#indexes.values()) index.delete(key, previous);
+    for (const index of this.#fields.values()) index.delete(key, previous);
+    this.#labels.delete(key, previous);
     for (const index of this.#words.values()) index.delete(previous);
     return previous;
   }
@@ -220,7 +224,7 @@ export class ResourceTable {
   /** The first key from one on before which nothing meets all demands. */
   #leap(where: readonly Demand[], from: string): string | undefined {
     let at = from;
-    for (const demand of where.slice(0, MAX_LABEL_INDEXES)) {
+    for (const demand of where.slice(0, MAX_DEMANDS)) {
       const next = seek(this.#index(demand.field).allowed(choiceOf(demand)), this.#keys, at);
       if (next === undefined) return undefined;
       at = next;
@@ -231,7 +235,7 @@ export class ResourceTable {
   /** Where a search takes its keys from: the values that the fewest have, or everything. */
   #source(where: readonly Demand[], range: KeyRange): (range: KeyRange) => Iterable<string> {
     let fewest: { count: number; trees: readonly OrderedKeys[] } | undefined;
-    for (const demand of where.slice(0, MAX_LABEL_INDEXES)) {
+    for (const demand of where.slice(0, MAX_DEMANDS)) {
       const choice = choiceOf(demand);
       // The range is of one namespace; and what is meant by not being something is nearly everything.
       if (choice.not !== choice.values.includes(ABSENT) || choice.field === 'metadata.namespace') continue;
@@ -244,26 +248,15 @@ export class ResourceTable {
       others.reduce<Generator<string>>((all, tree) => merged(all, tree.range(from, to)), first.range(from, to));
   }
 
-  /** Made when the field is first asked for: what nobody asks for costs nothing. */
+  /** Of a field: made when it is first asked for. The fields of a kind are few and are not thought of by clients, as labels are. */
   #index(field: string): RecordIndex {
-    let index = this.#indexes.get(field);
-    if (index !== undefined) {
-      // The one asked for last is forgotten last.
-      this.#indexes.delete(field);
-      this.#indexes.set(field, index);
-    } else {
-      this.#forgetLabels();
+    if (field.startsWith(LABEL)) return this.#labels.index(field.slice(LABEL.length), (key) => this.#records.get(key));
+    let index = this.#fields.get(field);
+    if (index === undefined) {
       index = new RecordIndex(field);
       for (const [key, record] of this.#records) index.set(key, record, undefined);
-      this.#indexes.set(field, index);
+      this.#fields.set(field, index);
     }
     return index;
-  }
-
-  /** Selectable fields are few; labels are what clients think of. */
-  #forgetLabels(): void {
-    const labels = [...this.#indexes.keys()].filter((field) => field.startsWith(LABEL));
-    const [oldest] = labels;
-    if (oldest !== undefined && labels.length >= MAX_LABEL_INDEXES) this.#indexes.delete(oldest);
   }
 }

@@ -34,9 +34,6 @@ export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
 
 const TYPES = ['Normal', 'Warning'];
 
-/** Names of events only have to fit into a path. */
-const validateName = (name: string): string[] => [...pathSegmentProblems(name), ...subdomainProblems(name)];
-
 /** `subject`: what the group calls that which an event is about. Its refusals speak of it as the core group does. */
 function coreCauses(event: ApiObject, subject = 'involvedObject'): StatusCause[] {
   const involved = look(event, subject);
@@ -124,10 +121,11 @@ function eventChange(event: ApiObject, old: ApiObject): StatusCause[] {
 export const coreEventStrategy: Strategy = {
   validate: (event) => coreCauses(event),
   validateUpdate: (event) => coreCauses(event),
-  validateName,
+  // Names of the old API only have to fit into a path.
+  validateName: pathSegmentProblems,
 };
 export const eventStrategy: Strategy = {
   validate: eventCauses,
   validateUpdate: (event, old) => [...detailCauses(event), ...namespaceCauses(event), ...eventChange(event, old)],
-  validateName,
+  validateName: subdomainProblems,
 };

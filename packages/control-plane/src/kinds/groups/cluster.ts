@@ -105,10 +105,12 @@ const regarding = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVe
 export const clusterKinds: readonly KindDefinition[] = [
   admission('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations', {
     ...mutatingWebhookStrategy,
+    generationTellsEmpty: true,
     columns: webhookColumns,
   }),
   admission('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations', {
     ...validatingWebhookStrategy,
+    generationTellsEmpty: true,
     columns: webhookColumns,
   }),
   admission('ValidatingAdmissionPolicy', 'validatingadmissionpolicies', {
@@ -271,6 +273,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     columns: networkPolicyColumns,
     plural: 'networkpolicies',
     ...networkPolicyStrategy,
+    generationTellsEmpty: true,
     shortNames: ['netpol'],
     hasGeneration: true,
     namespaced,

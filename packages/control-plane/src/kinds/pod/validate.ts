@@ -3,6 +3,7 @@ import { labelProblems, subdomainProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
 import { ipProblems } from '../addresses.ts';
 import { rangeCauses } from '../causes.ts';
+import { emptiesOf, holdsEmpties } from '../empties.ts';
 import { Findings } from '../findings.ts';
 import { searchDomainProblems } from '../formats.ts';
 import { isPlain, items, labels, look, number, type Plain, strings, text } from '../plain.ts';
@@ -41,7 +42,18 @@ const NOT_EPHEMERAL = [
   'lifecycle',
   'resources',
   'resizePolicy',
+  'restartPolicy',
+  'restartPolicyRules',
 ];
+/** Those of them that count as soon as they are there. */
+const COUNT_EMPTY: ReadonlySet<string> = new Set(['livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle']);
+
+function isGiven(container: Plain, field: string): boolean {
+  const value = container[field] ?? undefined;
+  if (value === undefined) return emptiesOf(container)[field] !== undefined;
+  if (Array.isArray(value)) return value.length > 0;
+  return !isPlain(value) || COUNT_EMPTY.has(field) || Object.keys(value).length > 0 || holdsEmpties(value);
+}
 
 function ephemeralFindings(findings: Findings, spec: Plain, at: string, context: ContainerContext): void {
   const others = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
@@ -57,9 +69,7 @@ function ephemeralFindings(findings: Findings, spec: Plain, at: string, context:
       findings.notFound(`${here}.targetContainerName`, target);
     }
     for (const field of NOT_EPHEMERAL) {
-      const value = container[field];
-      const isSet = Array.isArray(value) ? value.length > 0 : isPlain(value) && Object.keys(value).length > 0;
-      if (isSet) findings.forbidden(`${here}.${field}`, 'cannot be set for an Ephemeral Container');
+      if (isGiven(container, field)) findings.forbidden(`${here}.${field}`, 'cannot be set for an Ephemeral Container');
     }
     for (const [position, mount] of items(container, 'volumeMounts').entries()) {
       for (const field of ['subPath', 'subPathExpr']) {

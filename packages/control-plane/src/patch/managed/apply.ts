@@ -32,12 +32,17 @@ export interface ApplyInput {
 /** The manager that owns what was there before anybody applied. */
 const BEFORE_FIRST_APPLY = 'before-first-apply';
 
+/** Refuses a configuration that does not fit the schema of its kind. @throws StatusError 500 */
+export function checkTyped(applied: ApiObject, { schema }: Pick<ApplyInput, 'schema'>): void {
+  readApplied(applied, schema === undefined ? undefined : nodeOf(schema), { ignored: new Set() });
+}
+
 function readApplied(applied: ApiObject, node: SchemaNode | undefined, scope: Scope): FieldSet {
   const reader = new AppliedReader(scope);
   const set = reader.read(applied, node);
   const [first] = reader.errors;
   if (first === undefined) return set;
-  const { namespace = '', name = '' } = applied.metadata;
+  const { namespace = '', name = '' } = applied.metadata ?? {};
   const { apiVersion = '' } = applied as Partial<ApiObject>;
   const version = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
   const detail =
@@ -62,9 +67,12 @@ function relevant(applied: ApiObject, scope: Scope): ApiObject {
   return copy;
 }
 
-/** What a new object is made of: also of a spec that has no owners, as that of a CertificateSigningRequest. */
+/**
+ * What a new object is made of: also of a spec that has no owners, as that of a CertificateSigningRequest, and of all that stands beside an applied
+ * status (the few kinds that are made by one keep it).
+ */
 const made = ({ applied, subresource }: ApplyInput, { ignored, ...scope }: Scope): ApiObject =>
-  relevant(applied, { ...scope, ignored: subresource === '' ? without(ignored, 'spec') : ignored });
+  relevant(applied, { ...scope, ignored: subresource === '' ? without(ignored, 'spec') : new Set() });
 
 const without = (fields: ReadonlySet<string>, field: string): ReadonlySet<string> =>
   new Set([...fields].filter((one) => one !== field));

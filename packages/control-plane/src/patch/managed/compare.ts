@@ -1,3 +1,4 @@
+import { emptiesOf } from '../../kinds/empties.ts';
 import { equalJson, isRecord, own } from '../../schema/json.ts';
 import type { SchemaNode } from '../../schema/node.ts';
 import { fieldElement, itemElement } from './fieldPath.ts';
@@ -88,7 +89,8 @@ function compareMap(
   const gathering = new Gathering();
   for (const key of Object.keys(after)) {
     if (skip(key)) continue;
-    compareField(own(before, key), after[key], key);
+    // An empty list is no list once it is stored, but who gives one owns it.
+    compareField(own(before, key), after[key] ?? emptiesOf(after)[key] ?? after[key], key);
   }
   for (const key of Object.keys(before)) {
     if (!Object.hasOwn(after, key) && !skip(key)) compareField(before[key], undefined, key);

@@ -29,10 +29,16 @@ export function pruneDropped(
       delete result[name];
     } else {
       const type = fieldType(node, name, isResource);
-      put(result, name, pruneDropped(own(value, name), dropped, still, type.node));
+      put(result, name, emptied(own(value, name), pruneDropped(own(value, name), dropped, still, type.node)));
     }
   }
   return result ?? value;
+}
+
+/** A container that has lost the last thing that it held is null then, which a schema may refuse. */
+function emptied(before: unknown, after: unknown): unknown {
+  if (after === before || typeof after !== 'object' || after === null) return after;
+  return Object.keys(after).length === 0 ? null : after;
 }
 
 function pruneList(

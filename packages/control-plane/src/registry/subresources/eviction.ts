@@ -5,6 +5,7 @@ import type { StoredRecord } from '../../store/store.ts';
 import type { Words } from '../../store/word-index.ts';
 import { CARRIED_EVICTION, carried } from '../carried.ts';
 import { matchNamespace, putStatus, track } from '../create.ts';
+import { checkFields } from '../decode.ts';
 import { checkPreconditions, deleteObject } from '../delete.ts';
 import { badRequest, forbidden, internal, invalid, invalidValue, methodNotAllowed, notFound } from '../errors.ts';
 import type { ServedKind } from '../kind-registry.ts';
@@ -77,9 +78,11 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   const { registry, target, call } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
   const writing = request.options('CreateOptions');
-  const eviction = (await request.readBody('Eviction')).plain as Eviction;
+  const { plain, bytes } = await request.readBody('Eviction');
+  const eviction = plain as Eviction;
   checkType(eviction);
   checkDeleteTypes(eviction.deleteOptions ?? {}, IN_EVICTION);
+  checkFields(plain, bytes, CARRIED_EVICTION, writing, call.warn);
   const object: ApiObject = {
     ...eviction,
     apiVersion: 'policy/v1',

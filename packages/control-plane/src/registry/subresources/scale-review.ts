@@ -2,6 +2,7 @@ import type { ApiObject, ManagedFieldsEntry } from '../../object.ts';
 import type { AdmissionAttributes } from '../admission.ts';
 import { CARRIED_SCALE, carried } from '../carried.ts';
 import { track } from '../create.ts';
+import type { ServedKind } from '../kind-registry.ts';
 import { formatTime, jsonEquals } from '../object-text.ts';
 import type { WriteOptions } from '../options.ts';
 import type { Call, Registry, Target } from '../registry.ts';
@@ -29,6 +30,10 @@ const managersOf = ({ metadata }: ApiObject, path: readonly string[]): ManagedFi
         path.reduce<unknown>((at, step) => (at as Record<string, unknown>)?.[`f:${step}`], fieldsV1) !== undefined,
     )
     .map((entry) => ({ ...entry, apiVersion: 'autoscaling/v1', fieldsV1: OWNED }));
+
+/** The Scale of an object with the managers of its number, as a patch of it sees it. */
+export const managedScale = (served: ServedKind, object: ApiObject, path: readonly string[]): ApiObject =>
+  withManagers(scaleOf(served, object) as unknown as ApiObject, managersOf(object, path));
 
 const withManagers = (scale: ApiObject, managedFields: ManagedFieldsEntry[]): ApiObject =>
   managedFields.length === 0 ? scale : { ...scale, metadata: { ...scale.metadata, managedFields } };
@@ -63,7 +68,7 @@ function managedBy(
  */
 export async function admitScale(review: ScaleReview, live: ApiObject, wanted: ApiObject): Promise<ApiObject> {
   const { registry, target, path } = review;
-  const old = withManagers(scaleOf(target.served, live) as unknown as ApiObject, managersOf(live, path));
+  const old = managedScale(target.served, live, path);
   const spec = (wanted.spec ?? {}) as { replicas?: number };
   const object: ApiObject = {
     ...wanted,

@@ -1,15 +1,17 @@
 import { parseJson } from '../../json.ts';
-import type { ApiObject, JsonObject } from '../../object.ts';
-import { applyJsonPatch, applyMergePatch, applyReplicas } from '../../patch/index.ts';
+import type { ApiObject } from '../../object.ts';
+import { applyReplicas } from '../../patch/index.ts';
 import { unsupportedBody, unsupportedByRouter } from '../../server/negotiate.ts';
-import { checkPatched, jsonProblem, parseYamlText } from '../decode.ts';
-import { badRequest, internalError, invalid, invalidValue, methodNotAllowed, notFound } from '../errors.ts';
-import { invalidPatch, patchedText, patchTypesOf } from '../patch.ts';
+import { CARRIED_SCALE } from '../carried.ts';
+import { checkFields, checkType } from '../decode.ts';
+import { internalError, invalid, invalidValue, methodNotAllowed, notFound } from '../errors.ts';
+import { patchTypesOf } from '../patch.ts';
 import type { Target } from '../registry.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
 import { checkName, type Transformation, updateObject } from '../update.ts';
 import { read, scaleOf, steps } from './scale-of.ts';
-import { admitScale, type ScaleReview, validateScale } from './scale-review.ts';
+import { patchedScale, sentScale } from './scale-patch.ts';
+import { admitScale, managedScale, type ScaleReview, validateScale } from './scale-review.ts';
 
 const SCALE = { group: 'autoscaling', kind: 'Scale' };
 
@@ -26,40 +28,12 @@ function write(object: ApiObject, path: string, value: number): void {
   at[last] = value;
 }
 
-function parsePatch(type: string, bytes: Uint8Array): unknown {
-  const text = Buffer.from(bytes).toString('utf8');
-  if (type === 'application/apply-patch+yaml') return parseYamlText(text);
-  try {
-    return parseJson(text);
-  } catch {
-    throw badRequest(`error decoding patch: ${jsonProblem(text)}`);
-  }
-}
-
-function patched(current: JsonObject, type: string, bytes: Uint8Array): JsonObject {
-  const patch = parsePatch(type, bytes);
-  if (type === 'application/json-patch+json') return applyJsonPatch(current, patch);
-  // A Scale has no lists, so a strategic merge patch and an applied object are merge patches of it.
-  return applyMergePatch(current, patch as JsonObject);
-}
-
 /** The body is judged before anybody looks for the object. What is no metadata at all is told when it is read. */
 function checkScaleName(sent: Record<string, unknown>, target: Target): void {
   const metadata: unknown = sent.metadata ?? {};
   if (typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata)) {
     checkName({ ...sent, metadata } as unknown as ApiObject, target);
   }
-}
-
-const MOST_REPLICAS = 2 ** 31 - 1;
-
-/** What of a number of replicas Go cannot read, in its words; undefined: nothing. */
-function replicasProblem(replicas: unknown): string | undefined {
-  if (typeof replicas === 'number') {
-    return Number.isInteger(replicas) && Math.abs(replicas) <= MOST_REPLICAS ? undefined : `number ${replicas}`;
-  }
-  if (Array.isArray(replicas)) return 'array';
-  return typeof replicas === 'boolean' ? 'bool' : typeof replicas;
 }
 
 /** `…/scale`: get, update and patch of the number of replicas. */
@@ -85,23 +59,27 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
   }
   const applying = request.contentType === 'application/apply-patch+yaml';
   const options = request.options(method === 'PUT' ? 'UpdateOptions' : 'PatchOptions', applying);
-  const sent = method === 'PUT' ? (await request.readBody('Scale')).plain : undefined;
-  if (sent !== undefined) checkScaleName(sent, target);
+  const sent = method === 'PUT' ? await request.readBody('Scale') : undefined;
+  if (sent !== undefined) checkType(sent.plain, CARRIED_SCALE, registry.kinds, sent.bytes);
+  if (sent !== undefined) checkScaleName(sent.plain, target);
+  if (sent !== undefined) checkFields(sent.plain, sent.bytes, CARRIED_SCALE, options, call.warn);
   const bytes = method === 'PATCH' ? await request.body() : undefined;
   const path = steps(paths.specReplicasPath);
   const review: ScaleReview = { registry, call, target, options, path, applying };
+  let warned = false;
+  // What is done again after a lost race must not warn again.
+  const warn = (message: string): void => (warned ? undefined : call.warn(message));
   const next = async (live: ApiObject): Promise<ApiObject> => {
-    const current = scaleOf(served, live);
-    const given = (bytes === undefined
-      ? (sent ?? {})
-      : patched(current, request.contentType, bytes)) as unknown as ApiObject;
-    checkPatched(given, served);
-    const problem = replicasProblem((given.spec as { replicas?: unknown } | undefined)?.replicas ?? 0);
-    if (problem !== undefined) {
-      const why = `json: cannot unmarshal ${problem} into Go struct field ScaleSpec.spec.replicas of type int32`;
-      if (bytes !== undefined) throw invalidPatch(patchedText(current, given), why);
-      throw badRequest(`Scale in version "v1" cannot be handled as a Scale: ${why}`);
-    }
+    const given =
+      bytes === undefined
+        ? sentScale(sent?.plain ?? {}, served)
+        : patchedScale(
+            { registry, served, options, warn },
+            managedScale(served, live, path),
+            request.contentType,
+            bytes,
+          );
+    warned = true;
     const wanted = await admitScale(review, live, given);
     const { replicas = 0 } = (wanted.spec ?? {}) as { replicas?: number };
     if (replicas < 0 && !served.kind.custom) {

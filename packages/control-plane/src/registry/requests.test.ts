@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startTestPlane } from '../testing.ts';
+
+const NS = '/api/v1/namespaces/default';
+const MAPS = `${NS}/configmaps`;
+const APPLY = { 'content-type': 'application/apply-patch+yaml' };
+
+let setup: Awaited<ReturnType<typeof startTestPlane>>;
+beforeEach(async () => {
+  setup = await startTestPlane({ controllers: false });
+  for (const name of ['a', 'b', 'c']) await setup.client.send('POST', MAPS, { metadata: { name } });
+});
+afterEach(() => setup.plane.close());
+
+const names = (body: object) =>
+  ((body as { items?: { metadata: { name: string } }[] }).items ?? []).map(({ metadata }) => metadata.name);
+const left = async () => names((await setup.client.send('GET', MAPS)).body);
+
+test('a collection is deleted by the page that its limit makes, and answered as it was listed', async () => {
+  const first = await setup.client.send('DELETE', `${MAPS}?limit=1&propagationPolicy=Orphan`);
+  expect([first.status, names(first.body)]).toEqual([200, ['a']]);
+  expect(first.body.metadata).toMatchObject({ continue: expect.stringMatching(/./), remainingItemCount: 2 });
+  expect(JSON.stringify(first.body)).not.toContain('deletionTimestamp');
+  expect(await left()).toEqual(['a', 'b', 'c']);
+  await setup.client.send('DELETE', `${MAPS}?limit=2`);
+  expect(await left()).toEqual(['a', 'c']);
+});
+
+test('a version given to the deletion of a collection is that of what is deleted', async () => {
+  const { metadata } = (await setup.client.send('GET', MAPS)).body;
+  await setup.client.send('POST', MAPS, { metadata: { name: 'd' } });
+  const answer = await setup.client.send('DELETE', `${MAPS}?resourceVersion=${metadata.resourceVersion}`);
+  expect(names(answer.body)).toEqual(['a', 'b', 'c']);
+  expect(await left()).toEqual(['d']);
+});
+
+test('options of a delete that are of another kind are none of the version of such options', async () => {
+  const { body } = await setup.client.send('DELETE', `${MAPS}/a`, { kind: 'Foo' });
+  expect(body.message).toContain('no kind "Foo" is registered for version "meta.k8s.io/v1" in scheme');
+});
+
+test.each([
+  ['a\nb', ['invalid character U+000A (at position 1)']],
+  ['é\u0001\u0002', ['invalid character U+0001 (at position 2)', 'invalid character U+0002 (at position 3)']],
+])('each character of a manager that cannot be printed is named: %j', async (manager, expected) => {
+  const path = `${MAPS}?fieldManager=${encodeURIComponent(manager)}`;
+  const { status, body } = await setup.client.send('POST', path, { metadata: { name: 'z' } });
+  const causes = (body as { details?: { causes?: { message: string }[] } }).details?.causes ?? [];
+  expect(status).toBe(422);
+  expect(causes.map(({ message }) => message.replace(/^Invalid value: ".*": /, ''))).toEqual(expected);
+});
+
+test('the length of a manager is counted in bytes', async () => {
+  const path = `${MAPS}?fieldManager=${encodeURIComponent('é'.repeat(65))}`;
+  expect((await setup.client.send('POST', path, { metadata: { name: 'z' } })).body.message).toContain('128 bytes');
+});
+
+test('names of events have to fit into a path; those of the new API have to be good ones', async () => {
+  const event = { metadata: { name: 'A_b' }, involvedObject: { namespace: 'default' } };
+  expect((await setup.client.send('POST', `${NS}/events`, event)).status).toBe(201);
+  const newer = {
+    metadata: { name: 'A_c' },
+    regarding: { namespace: 'default' },
+    eventTime: '2020-01-01T00:00:00.000000Z',
+    ...{ reportingController: 'a', reportingInstance: 'b', action: 'c', reason: 'd', type: 'Normal' },
+  };
+  const path = '/apis/events.k8s.io/v1/namespaces/default/events';
+  const { status, body } = await setup.client.send('POST', path, newer);
+  expect([status, body.message]).toEqual([422, expect.stringContaining('a lowercase RFC 1123 subdomain must')]);
+});
+
+test('an applied status makes a service with all that stands beside it', async () => {
+  const service = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 's', labels: { a: 'b' } },
+    spec: { ports: [{ port: 80 }] },
+    status: { loadBalancer: { ingress: [{ ip: '1.2.3.4' }] } },
+  };
+  const path = `${NS}/services/s/status?fieldManager=m`;
+  const { status, body } = await setup.client.send('PATCH', path, service, APPLY);
+  expect(status).toBe(201);
+  expect(body).toMatchObject({
+    metadata: { labels: { a: 'b' } },
+    spec: { ports: [{ port: 80, protocol: 'TCP' }] },
+    status: { loadBalancer: {} },
+  });
+});
+
+test('a watch that wants the state of a version that never comes is told as an event; any other begins there', async () => {
+  const path = `${MAPS}?watch=1&resourceVersion=99999`;
+  const opening = setup.client.watch(`${path}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`);
+  await setup.clock.advance(3_000);
+  const { events } = await opening;
+  await setup.clock.advance(0);
+  expect(events).toMatchObject([{ type: 'ERROR', object: { code: 504, reason: 'Timeout' } }]);
+  const plain = await setup.client.watch(path);
+  expect(plain.events).toEqual([]);
+});
+
+test('the types of an autoscaler are named by its own version', async () => {
+  const path = '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers';
+  const { body } = await setup.client.send('POST', path, { metadata: { name: 'h' }, spec: 'x' });
+  expect(body.message).toContain('of type v2.HorizontalPodAutoscalerSpec');
+});
+
+const unreadable = (why: string) =>
+  expect.stringMatching(
+    `^the object provided is unrecognized \\(must be of type ConfigMap\\): yaml: ${why} \\([0-9a-f]+\\)$`,
+  );
+
+test.each([
+  ['a: {b: 1', "line 1: did not find expected ',' or '}'"],
+  ['a: [1', "line 1: did not find expected ',' or ']'"],
+  ['a: [1,', 'line 1: did not find expected node content'],
+  ['a: b: c', 'mapping values are not allowed in this context'],
+  ['"abc', 'found unexpected end of stream'],
+  ['a: *x', "unknown anchor 'x' referenced"],
+  ['\ta: 1', 'found character that cannot start any token'],
+  ['a:\n  - b\n c: d', 'line 2: did not find expected key'],
+])('YAML that is none is refused in the words of the real server: %j', async (text, why) => {
+  const { status, body } = await setup.client.send('POST', MAPS, text, { 'content-type': 'application/yaml' });
+  expect([status, body.message]).toEqual([400, unreadable(why)]);
+});
+
+test('of a YAML text the first document is read, and of a key its last value', async () => {
+  const text = 'metadata: {name: first}\nmetadata: {name: last}\n---\nmetadata: {name: next}\n';
+  const { body } = await setup.client.send('POST', MAPS, text, { 'content-type': 'application/yaml' });
+  expect(body.metadata.name).toBe('last');
+});

@@ -1,0 +1,92 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ABSENT } from './demand.ts';
+import { LabelIndexes } from './label-indexes.ts';
+import { ResourceTable } from './resource-table.ts';
+import type { StoredRecord } from './store.ts';
+
+const plain = (name: string, labels: Record<string, string>): StoredRecord => ({
+  namespace: 'ns',
+  name,
+  revision: 1,
+  json: '{}',
+  labels,
+  fields: undefined,
+});
+
+/** A record that tells how often it is looked at. */
+const watched = (name: string, labels: Record<string, string>, looked: { at: number }): StoredRecord => ({
+  ...plain(name, labels),
+  get labels() {
+    looked.at++;
+    return labels;
+  },
+});
+
+const KEYS = 400;
+
+/** Looks at records, when each of many labels is selected by in turn, twice, and each of as many that nobody carries. */
+function looksInRotation(others: number): number {
+  const looked = { at: 0 };
+  const table = new ResourceTable();
+  for (let at = 0; at < others; at++) table.set(watched(`other-${at}`, { tier: 'web' }, looked));
+  for (let at = 0; at < KEYS; at++) table.set(watched(`own-${at}`, { [`key-${at}`]: 'x' }, looked));
+  looked.at = 0;
+  for (let round = 0; round < 2; round++) {
+    for (let at = 0; at < KEYS; at++) {
+      const found = table.page({ where: [{ field: `label:key-${at}`, value: 'x' }] });
+      expect(found.records.map(({ name }) => name)).toEqual([`own-${at}`]);
+      expect(table.page({ where: [{ field: `label:none-${at}`, value: 'x' }] }).records).toEqual([]);
+      expect(table.page({ where: [{ field: `label:none-${at}`, values: [ABSENT], not: true }] }).records).toEqual([]);
+    }
+  }
+  return looked.at;
+}
+
+test('selecting by hundreds of labels in turn looks at what carries them alone, however many others there are', () => {
+  const looks = looksInRotation(100);
+  expect(looks).toBe(looksInRotation(5_000));
+  expect(looks).toBeLessThan(KEYS * 10);
+});
+
+test('a label that nobody carries any more leaves nothing behind, whether it was asked for or not', () => {
+  const indexes = new LabelIndexes();
+  const [one, two] = [plain('a', { asked: 'x', silent: 'y' }), plain('a', { other: 'z' })];
+  indexes.set('ns/a', one, undefined);
+  expect(indexes.index('asked', () => one).size).toBe(1);
+  expect(indexes.index('none', () => one).size).toBe(0);
+  expect(indexes.size).toBe(2);
+  indexes.set('ns/a', two, one);
+  expect(indexes.size).toBe(1);
+  indexes.delete('ns/a', two);
+  expect(indexes.size).toBe(0);
+});
+
+test('what a label finds is what carries it, however labels came and went and whenever it was first asked for', () => {
+  const step = fc.record({
+    name: fc.constantFrom('a', 'b', 'c', 'd'),
+    labels: fc.option(fc.dictionary(fc.constantFrom('k', 'l', 'm'), fc.constantFrom('1', '2'))),
+    asks: fc.constantFrom('k', 'l', 'm', 'n'),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const table = new ResourceTable();
+      const model = new Map<string, Record<string, string>>();
+      for (const { name, labels, asks } of steps) {
+        if (labels === null) {
+          table.delete('ns', name);
+          model.delete(name);
+        } else {
+          table.set(plain(name, labels));
+          model.set(name, labels);
+        }
+        const named = (value: string): string[] =>
+          table.page({ where: [{ field: `label:${asks}`, value }] }).records.map((record) => record.name);
+        for (const value of ['1', '2', ABSENT]) {
+          const wanted = [...model].filter(([, own]) => (own[asks] ?? ABSENT) === value).map(([key]) => key);
+          expect(named(value)).toEqual(wanted.sort());
+        }
+      }
+    }),
+  );
+});
