@@ -143,8 +143,10 @@ test('two pods do not get the same port of one node', async () => {
   expect(await place('b', '10.0.0.2')).toBe('n');
   expect(await place('c', '0.0.0.0')).toBe('');
   const told = (await plane.list(`${V1}/events`)).map(({ reason, message }) => `${reason} ${message}`);
-  expect(told).toContain(
-    "FailedScheduling 0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.",
+  expect(told).toContainEqual(
+    expect.stringContaining(
+      "FailedScheduling 0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.",
+    ),
   );
   for (const name of ['a', 'b']) await plane.must('DELETE', `${V1}/pods/${name}?gracePeriodSeconds=0`);
   expect((await plane.must('GET', `${V1}/pods/c`)).spec).toMatchObject({ nodeName: 'n' });

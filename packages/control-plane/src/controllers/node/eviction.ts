@@ -52,9 +52,14 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
       reason: 'DeletionByTaintManager',
       message: 'Taint manager: deleting due to NoExecute taint',
     };
-    const others = items(look(pod, 'status'), 'conditions').filter(({ type }) => type !== condition.type);
-    const patch = { metadata: { uid: pod.metadata.uid }, status: { conditions: [...others, condition] } };
-    await allowing(api.patch(PODS, { ...place, subresource: 'status' }, patch), 404, 409);
+    const conditions = items(look(pod, 'status'), 'conditions');
+    const known = conditions.find(({ type }) => type === condition.type);
+    // One that says the same stands as it is, whatever of the pod it has seen.
+    if (['status', 'reason', 'message'].some((field) => known?.[field] !== condition[field])) {
+      const others = conditions.filter((one) => one !== known);
+      const patch = { metadata: { uid: pod.metadata.uid }, status: { conditions: [...others, condition] } };
+      await allowing(api.patch(PODS, { ...place, subresource: 'status' }, patch), 404, 409);
+    }
     await allowing(api.delete(PODS, place, { preconditions: { uid: pod.metadata.uid ?? '' } }), 404, 409);
   };
 

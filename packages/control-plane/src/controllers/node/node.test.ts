@@ -106,6 +106,24 @@ test('a pod on its way out is expelled as well: it says why it was disrupted', a
   expect(plane.errors).toEqual([]);
 });
 
+test('a pod that is expelled again is told so once more; what its status says of it stands', async () => {
+  await using plane = await TestPlane.start('taint-eviction');
+  await join(plane);
+  const spec = { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] };
+  await plane.must('POST', PODS, { metadata: { name: 'p' }, spec });
+  const taint = (key: string) => ({ key, effect: 'NoExecute' });
+  await plane.patch('/api/v1/nodes/n', { spec: { taints: [taint('k')] } });
+  const before = await plane.must('GET', `${PODS}/p`);
+  expect(before.status).toMatchObject({ conditions: [{ type: 'DisruptionTarget', observedGeneration: 1 }] });
+  await plane.clock.advance(1000);
+  await plane.patch('/api/v1/nodes/n', { spec: { taints: [taint('k'), taint('l')] } });
+  // Its deletion has given the pod another generation.
+  expect((await plane.must('GET', `${PODS}/p`)).status).toEqual(before.status);
+  const told = await plane.list('/api/v1/namespaces/default/events');
+  expect(told.map(({ reason, count }) => `${reason} ${count}`)).toEqual(['TaintManagerEviction 2']);
+  expect(plane.errors).toEqual([]);
+});
+
 test('pods of a node that is gone are removed after a while', async () => {
   await using plane = await TestPlane.start('pod-garbage-collector');
   await join(plane);

@@ -75,6 +75,11 @@ export class Api {
     this.#userAgent = userAgent;
   }
 
+  /** The same in the name of another program, to which what it writes belongs. */
+  as(userAgent: string): Api {
+    return new Api(this.#client, userAgent);
+  }
+
   /** Sends a request; the body is JSON unless a content type says otherwise. */
   send(
     path: string,

@@ -5,7 +5,7 @@ import type { ApiObject } from '../../object.ts';
 import type { EvictionRules } from '../node/zones.ts';
 import { Api, type PlaneClient, type Resource, resourceKey } from './api.ts';
 import { Directory } from './directory.ts';
-import { EventWriter, type Recorder, recorderOf } from './events.ts';
+import { type Announcer, announcerOf, EventWriter, type Recorder, recorderOf } from './events.ts';
 import { Informer, metadataOnly, type Projection, slimNode, slimPod, withoutManagedFields } from './informer.ts';
 import { WorkQueue } from './queue.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS } from './resources.ts';
@@ -52,6 +52,8 @@ export interface ControllerContext {
   readonly queue: (work: (key: string) => Promise<void>) => WorkQueue;
   /** Tells events in the name of a component, e.g. `replicaset-controller`. */
   readonly recorder: (component: string) => Recorder;
+  /** The same by `events.k8s.io`; the events belong to the program `userAgent`. */
+  readonly announcer: (component: string, userAgent: string) => Announcer;
 }
 
 /** One controller: `setup` asks for its caches and wires handlers to queues. The queues do not run before all caches are filled. */
@@ -107,7 +109,9 @@ export async function runControllers(
   };
 
   const directory = new Directory(api, clock);
-  const events = new EventWriter(api, clock, (key, error) => environment.onError?.('events', key, error));
+  const eventsOf = (own: Api): EventWriter =>
+    new EventWriter(own, clock, (key, error) => environment.onError?.('events', key, error));
+  const events = eventsOf(api);
   for (const { name, setup } of controllers) {
     setup({
       api,
@@ -127,6 +131,7 @@ export async function runControllers(
       },
       directory,
       recorder: (component) => recorderOf(events, component),
+      announcer: (component, userAgent) => announcerOf(eventsOf(api.as(userAgent)), component),
       queue: (work) => {
         const queue = new GatedQueue(clock, work, (key, error) => environment.onError?.(name, key, error));
         queues.push(queue);

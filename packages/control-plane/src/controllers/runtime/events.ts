@@ -3,7 +3,7 @@ import type { Plain } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import { type Api, allowing } from './api.ts';
 import { timestamp } from './objects.ts';
-import { EVENTS } from './resources.ts';
+import { EVENTS, NEW_EVENTS } from './resources.ts';
 
 /** What an event is about; uid and the rest may be unknown. */
 export interface EventSubject {
@@ -115,6 +115,35 @@ export class EventWriter {
       .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
   }
 
+  /** Writes an event of `events.k8s.io`, as those tell who have moved to it: each stands for itself. */
+  announce(
+    component: string,
+    subject: EventSubject,
+    type: EventType,
+    reason: string,
+    action: string,
+    note: string,
+  ): void {
+    const namespace = subject.namespace === '' ? 'default' : subject.namespace;
+    const event = {
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { name: `${subject.name}.${this.#suffix()}`, namespace },
+      eventTime: this.#clock.now().toISOString().replace('Z', '000Z'),
+      reportingController: component,
+      reportingInstance: `${component}-control-plane`,
+      action,
+      reason,
+      regarding: subject,
+      note,
+      type,
+    };
+    this.#last = this.#last
+      .then(() => allowing(this.#api.create(NEW_EVENTS, event, { namespace }), 403, 404, 422))
+      .then(() => undefined)
+      .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
+  }
+
   /** Counts an event, whether it is written or not. */
   #observe(key: string, subject: EventSubject, now: string): Observed {
     const known = this.#observed.get(key) ?? {
@@ -181,3 +210,18 @@ export const recorderOf =
   (writer: EventWriter, component: string): Recorder =>
   (subject, type, reason, message) =>
     writer.record(component, 'metadata' in subject ? subjectOf(subject) : subject, type, reason, message);
+
+/** Tells events of `events.k8s.io` in the name of one component, with what was being done. */
+export type Announcer = (
+  subject: EventSubject | ApiObject,
+  type: EventType,
+  reason: string,
+  action: string,
+  note: string,
+) => void;
+
+/** An announcer of one component over the writer. */
+export const announcerOf =
+  (writer: EventWriter, component: string): Announcer =>
+  (subject, type, reason, action, note) =>
+    writer.announce(component, 'metadata' in subject ? subjectOf(subject) : subject, type, reason, action, note);

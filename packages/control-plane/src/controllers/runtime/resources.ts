@@ -15,6 +15,7 @@ export const SECRETS = define('', 'secrets', true);
 export const CONFIG_MAPS = define('', 'configmaps', true);
 export const SERVICE_ACCOUNTS = define('', 'serviceaccounts', true);
 export const EVENTS = define('', 'events', true);
+export const NEW_EVENTS = define('events.k8s.io', 'events', true);
 export const VOLUMES = define('', 'persistentvolumes', false);
 export const CLAIMS = define('', 'persistentvolumeclaims', true);
 export const REPLICATION_CONTROLLERS = define('', 'replicationcontrollers', true);

@@ -1,5 +1,6 @@
 import { items, look, type Plain, strings, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
+import { crowded, final, type Refusal } from './refusal.ts';
 import { allocatableOf, requestsOf, type Usage } from './resources.ts';
 
 const UNSCHEDULABLE: Plain = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
@@ -77,37 +78,49 @@ export function isTolerated(pod: ApiObject, node: ApiObject): boolean {
   return toleratesAll(items(look(pod, 'spec'), 'tolerations'), taints);
 }
 
-/** Resources of which the node has too little left. */
-export function lacking(pod: ApiObject, node: ApiObject, usage: Usage): string[] {
+/** What the node has too little left of. What is more than it ever has nobody can make room for. */
+export function lacking(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undefined {
   const allocatable = allocatableOf(node);
-  if (allocatable.size === 0) return [];
+  if (allocatable.size === 0) return undefined;
   const name = node.metadata.name ?? '';
-  const short: string[] = [];
+  const reasons: string[] = [];
+  let isFinal = false;
   for (const [resource, amount] of requestsOf(pod)) {
     const offered = allocatable.get(resource) ?? (resource === 'pods' ? Number.POSITIVE_INFINITY : 0);
-    if (amount > 0 && usage.used(name, resource) + amount > offered) short.push(resource);
+    if (amount === 0 || usage.used(name, resource) + amount <= offered) continue;
+    reasons.push(resource === 'pods' ? 'Too many pods' : `Insufficient ${resource}`);
+    isFinal ||= resource !== 'pods' && amount > offered;
   }
-  return short;
+  return reasons.length === 0 ? undefined : { reasons, isFinal };
 }
 
-/** Why a pod cannot go to a node, in the scheduler's words; undefined when it can. */
-export function obstacle(pod: ApiObject, node: ApiObject, usage: Usage): string | undefined {
-  if (look(node, 'spec').unschedulable === true && !isTolerated(pod, node)) return 'node(s) were unschedulable';
-  if (!isTolerated(pod, node)) return 'node(s) had untolerated taint(s)';
-  if (!isNamed(pod, node)) return "node(s) didn't match Pod's node affinity/selector";
+/**
+ * The nodes that a pod names one by one in every term of its required affinity; undefined: it leaves the choice. Empty: its terms
+ * contradict themselves.
+ */
+export function nodesNamed(pod: ApiObject): ReadonlySet<string> | undefined {
+  const required = look(pod, 'spec', 'affinity', 'nodeAffinity').requiredDuringSchedulingIgnoredDuringExecution;
+  const terms = items(required, 'nodeSelectorTerms');
+  if (terms.length === 0) return undefined;
+  const named = new Set<string>();
+  for (const term of terms) {
+    const lists = items(term, 'matchFields')
+      .filter((field) => text(field, 'key') === 'metadata.name' && text(field, 'operator') === 'In')
+      .map((field) => strings(field, 'values'));
+    const [first, ...others] = lists;
+    if (first === undefined) return undefined;
+    for (const name of first) if (others.every((list) => list.includes(name))) named.add(name);
+  }
+  return named;
+}
+
+/** Why a pod cannot go to a node, in the scheduler's words and by the first of its filters; undefined when it can. */
+export function obstacle(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undefined {
+  if (look(node, 'spec').unschedulable === true && !isTolerated(pod, node)) return final('node(s) were unschedulable');
+  if (!isTolerated(pod, node)) return final('node(s) had untolerated taint(s)');
+  if (!isNamed(pod, node)) return final("node(s) didn't match Pod's node affinity/selector");
   if (!usage.hasPorts(pod, node.metadata.name ?? '')) {
-    return "node(s) didn't have free ports for the requested pod ports";
+    return crowded("node(s) didn't have free ports for the requested pod ports");
   }
-  const [short] = lacking(pod, node, usage);
-  if (short === undefined) return undefined;
-  return short === 'pods' ? 'Too many pods' : `Insufficient ${short}`;
-}
-
-/** `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.` */
-export function unschedulableMessage(nodes: number, reasons: readonly string[]): string {
-  if (nodes === 0) return 'no nodes available to schedule pods';
-  const counts = new Map<string, number>();
-  for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-  const parts = [...counts].map(([reason, count]) => `${count} ${reason}`).sort();
-  return `0/${nodes} nodes are available: ${parts.join(', ')}.`;
+  return lacking(pod, node, usage);
 }

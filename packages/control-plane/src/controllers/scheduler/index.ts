@@ -4,14 +4,32 @@ import { jsonEquals } from '../../registry/object-text.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
-import { conditionOf, isDying, isTerminal, nodeNameOf, timestamp } from '../runtime/objects.ts';
+import {
+  conditionOf,
+  isDying,
+  isTerminal,
+  namespaceOf,
+  nodeNameOf,
+  observedOf,
+  timestamp,
+} from '../runtime/objects.ts';
 import { CLAIMS, NAMESPACES, NODES, PODS, STORAGE_CLASSES, VOLUMES } from '../runtime/resources.ts';
 import { BindingWriter, promisePatch } from '../volumes/binder/bind.ts';
-import { obstacle, unschedulableMessage } from './fit.ts';
+import { nodesNamed, obstacle } from './fit.ts';
+import { blockedMessage, crowded, final, type Refusal, unschedulableMessage } from './refusal.ts';
 import { Usage } from './resources.ts';
-import { planVolumes, reachesVolumes, SELECTED_NODE, type VolumePlan, volumeNeeds } from './volumes.ts';
+import {
+  claimNamesOf,
+  isForOnePod,
+  planVolumes,
+  reachesVolumes,
+  SELECTED_NODE,
+  type VolumePlan,
+  volumeNeeds,
+} from './volumes.ts';
 
 const SCHEDULER = 'default-scheduler';
+const USER_AGENT = 'kube-scheduler/v1.36.3';
 
 /** Whether a pod waits for this scheduler. */
 const isPending = (pod: ApiObject): boolean =>
@@ -33,8 +51,13 @@ const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
 /** Where a pod goes, or why it goes nowhere. */
 type Decision = { readonly node: ApiObject } | { readonly why: string };
 
+const TAKEN =
+  'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod';
+
 /** What a pod's unbound claims mean for its place. */
 interface VolumeChoice {
+  /** Another pod has a claim that only one may have. */
+  readonly isTaken?: boolean;
   /** Where volumes were made ready for the pod. */
   readonly node?: string | undefined;
   readonly canBind?: (node: ApiObject) => boolean;
@@ -47,34 +70,39 @@ export function chooseNode(
   volumes: readonly ApiObject[],
   usage: Usage,
   namespaceLabels: (namespace: string) => Readonly<Record<string, string>> = () => ({}),
-  { node: preferred, canBind = () => true }: VolumeChoice = {},
+  { node: preferred, canBind = () => true, isTaken = false }: VolumeChoice = {},
 ): Decision {
   const known = [...nodes].filter((node) => !isDying(node));
   const beside = usage.neighbours.checkFor(pod, known, namespaceLabels);
-  const reasons: string[] = [];
+  const named = nodesNamed(pod);
+  const refusals: Refusal[] = [];
   let best: ApiObject | undefined;
   let fewest = Number.POSITIVE_INFINITY;
   for (const node of known) {
-    const why =
+    const { name = '' } = node.metadata;
+    const refusal =
+      (named?.has(name) === false ? final("node(s) didn't satisfy plugin(s) [NodeAffinity]") : undefined) ??
       obstacle(pod, node, usage) ??
-      (reachesVolumes(volumes, node) ? undefined : "node(s) didn't match PersistentVolume's node affinity") ??
-      (canBind(node) ? undefined : "node(s) didn't find available persistent volumes to bind") ??
+      (isTaken ? crowded(TAKEN) : undefined) ??
+      (reachesVolumes(volumes, node) ? undefined : final("node(s) didn't match PersistentVolume's node affinity")) ??
+      (canBind(node) ? undefined : final("node(s) didn't find available persistent volumes to bind")) ??
       beside(node);
-    if (why !== undefined) {
-      reasons.push(why);
+    if (refusal !== undefined) {
+      refusals.push(refusal);
       continue;
     }
-    const { name = '' } = node.metadata;
     const pods = name === preferred ? -1 : usage.used(name, 'pods');
     if (pods < fewest) {
       fewest = pods;
       best = node;
     }
   }
-  return best === undefined ? { why: unschedulableMessage(known.length, reasons) } : { node: best };
+  return best === undefined ? { why: unschedulableMessage(pod, refusals) } : { node: best };
 }
 
-function setup({ api, clock, informer, queue, recorder }: ControllerContext): void {
+function setup({ api: shared, clock, informer, queue, announcer }: ControllerContext): void {
+  // What it writes is its own, not the controller manager's.
+  const api = shared.as(USER_AGENT);
   const pods = informer(PODS);
   const nodes = informer(NODES);
   const claims = informer(CLAIMS);
@@ -84,19 +112,31 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   const labelsOf = (namespace: string): Record<string, string> => namespaces.get(namespace)?.metadata.labels ?? {};
   const usage = new Usage();
   const writer = new BindingWriter(api);
-  const tell = recorder(SCHEDULER);
+  const tell = announcer(SCHEDULER, USER_AGENT);
   /** Pods that found no place: looked at again when something changes that may give them one. */
   const waiting = new Set<string>();
   /** Nodes that pods will go to once their claims have volumes there. */
   const reserved = new Map<string, string>();
 
+  const usersOf = pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
+  const hasPlace = (pod: ApiObject): boolean =>
+    !isTerminal(pod) && (nodeNameOf(pod) !== '' || usage.nodeOf(pod.metadata.uid ?? '') !== undefined);
+  /** Whether one of the pod's claims is for a single pod, which is another one. */
+  const isTaken = (pod: ApiObject): boolean =>
+    claimNamesOf(pod).some((name) => {
+      const key = `${namespaceOf(pod)}/${name}`;
+      if (!isForOnePod(claims.get(key))) return false;
+      return usersOf(key).some((other) => other.metadata.uid !== pod.metadata.uid && hasPlace(other));
+    });
+
   const reportUnschedulable = async (key: string, pod: ApiObject, message: string): Promise<void> => {
     waiting.add(key);
     const old = conditionOf(pod, 'PodScheduled');
     if (old?.status === 'False' && old.reason === 'Unschedulable' && old.message === message) return;
-    tell(aboutPod(pod), 'Warning', 'FailedScheduling', message);
+    tell(aboutPod(pod), 'Warning', 'FailedScheduling', 'Scheduling', message);
     const condition: Plain = {
       type: 'PodScheduled',
+      ...observedOf(pod),
       status: 'False',
       lastProbeTime: null,
       lastTransitionTime: old?.status === 'False' ? old.lastTransitionTime : timestamp(clock.now()),
@@ -121,7 +161,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     };
     try {
       await api.create(PODS, binding, { namespace, name, subresource: 'binding' });
-      tell(aboutPod(pod), 'Normal', 'Scheduled', `Successfully assigned ${namespace}/${name} to ${node}`);
+      tell(aboutPod(pod), 'Normal', 'Scheduled', 'Binding', `Successfully assigned ${namespace}/${name} to ${node}`);
     } catch (error) {
       usage.remove(uid);
       // The pod has gone, or someone else has bound it.
@@ -133,13 +173,16 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     const pod = pods.get(key);
     waiting.delete(key);
     if (pod === undefined || !isPending(pod) || usage.nodeOf(pod.metadata.uid ?? '') !== undefined) return;
+    if (nodesNamed(pod)?.size === 0) {
+      return reportUnschedulable(key, pod, blockedMessage(nodes.size, 'pod affinity terms conflict'));
+    }
     const needs = volumeNeeds(pod, { claims, volumes, classes });
     if (needs.blocked !== undefined) {
-      return reportUnschedulable(key, pod, `0/${nodes.size} nodes are available: ${needs.blocked}.`);
+      return reportUnschedulable(key, pod, blockedMessage(nodes.size, needs.blocked));
     }
     const plan = (node: ApiObject): VolumePlan | undefined => planVolumes(needs.waiting, node, { volumes, classes });
     const canBind = (node: ApiObject): boolean => needs.waiting.length === 0 || plan(node) !== undefined;
-    const reservation = { node: reserved.get(key), canBind };
+    const reservation = { node: reserved.get(key), canBind, isTaken: isTaken(pod) };
     const decision = chooseNode(pod, nodes.all(), needs.volumes, usage, labelsOf, reservation);
     reserved.delete(key);
     if ('why' in decision) return reportUnschedulable(key, pod, decision.why);

@@ -2,7 +2,8 @@ import { isPlain, items, look, number, type Plain, strings, text } from '../../k
 import type { ApiObject } from '../../object.ts';
 import { selectorOf } from '../../registry/label-selector.ts';
 import { namespaceOf } from '../runtime/objects.ts';
-import { isNamed } from './fit.ts';
+import { isNamed, isTolerated } from './fit.ts';
+import { crowded, final, type Refusal } from './refusal.ts';
 
 type Counts = Map<string, number>;
 type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>>;
@@ -30,7 +31,7 @@ interface OwnedTerm {
 }
 
 /** Why a node is not for a pod because of other pods; undefined when it is. */
-export type NeighbourCheck = (node: ApiObject) => string | undefined;
+export type NeighbourCheck = (node: ApiObject) => Refusal | undefined;
 
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
 
@@ -70,6 +71,13 @@ function termMatcher({ owner, term }: OwnedTerm, namespaceLabels: NamespaceLabel
   };
   return ({ namespace, labels }) => inScope(namespace) && matches(labels);
 }
+
+const SPREAD = "node(s) didn't match pod topology spread constraints";
+
+/** Whether a node is one over which a constraint spreads. */
+const countsFor = (constraint: Plain, pod: ApiObject, node: ApiObject): boolean =>
+  (constraint.nodeAffinityPolicy === 'Ignore' || isNamed(pod, node)) &&
+  (constraint.nodeTaintsPolicy !== 'Honor' || isTolerated(pod, node));
 
 /** Which pods stand on which nodes, as sums by what they look like: a decision reads the kinds of pods, never the pods. */
 export class Neighbours {
@@ -113,6 +121,8 @@ export class Neighbours {
       }
       return found;
     };
+    const spread = spreadOf(pod);
+    for (const constraint of spread) checks.push(this.#spread(pod, constraint, spread, nodes));
     for (const term of termsOf(pod, 'podAffinity')) checks.push(this.#attracted(pod, term, domains, namespaceLabels));
     for (const term of termsOf(pod, 'podAntiAffinity')) {
       const taken = domains(
@@ -126,7 +136,6 @@ export class Neighbours {
       const taken = domains([counts], text(of.term, 'topologyKey'));
       checks.push(refuseIn(taken, of.term, "node(s) didn't satisfy existing pods anti-affinity rules"));
     }
-    for (const constraint of spreadOf(pod)) checks.push(this.#spread(pod, constraint, nodes, domains));
     return (node) => {
       for (const check of checks) {
         const why = check(node);
@@ -150,37 +159,34 @@ export class Neighbours {
     return (node) => {
       const value = node.metadata.labels?.[key];
       const fits = value !== undefined && (first || present.has(value));
-      return fits ? undefined : "node(s) didn't match pod affinity rules";
+      return fits ? undefined : final("node(s) didn't match pod affinity rules");
     };
   }
 
-  #spread(
-    pod: ApiObject,
-    constraint: Plain,
-    nodes: readonly ApiObject[],
-    domains: (of: Iterable<Counts>, key: string) => Counts,
-  ): NeighbourCheck {
+  #spread(pod: ApiObject, constraint: Plain, all: readonly Plain[], nodes: readonly ApiObject[]): NeighbourCheck {
     const key = text(constraint, 'topologyKey');
     const matches = labelMatcher(constraint, pod);
     const namespace = namespaceOf(pod);
-    const counts = domains(
-      this.#matching((pods) => pods.namespace === namespace && matches(pods.labels)),
-      key,
-    );
-    const values = new Set<string>();
+    const groups = [...this.#matching((pods) => pods.namespace === namespace && matches(pods.labels))];
+    // Only nodes that the pod could go to count, as far as the policies of the constraint say so, and pods on them.
+    const counts: Counts = new Map();
     for (const node of nodes) {
-      const value = node.metadata.labels?.[key];
-      if (value !== undefined && (constraint.nodeAffinityPolicy === 'Ignore' || isNamed(pod, node))) values.add(value);
+      if (!countsFor(constraint, pod, node)) continue;
+      const { labels, name = '' } = node.metadata;
+      if (all.some((one) => labels?.[text(one, 'topologyKey')] === undefined)) continue;
+      const value = labels?.[key] ?? '';
+      const here = groups.reduce((sum, group) => sum + (group.get(name) ?? 0), 0);
+      counts.set(value, (counts.get(value) ?? 0) + here);
     }
-    const tooFew = values.size < (number(constraint, 'minDomains') ?? 1);
-    const least = tooFew ? 0 : Math.min(...[...values].map((value) => counts.get(value) ?? 0));
+    const tooFew = counts.size < (number(constraint, 'minDomains') ?? 1);
+    const least = tooFew ? 0 : Math.min(...counts.values());
     const self = matches(pod.metadata.labels ?? {}) ? 1 : 0;
     const maxSkew = number(constraint, 'maxSkew') ?? 1;
     return (node) => {
       const value = node.metadata.labels?.[key];
-      if (value === undefined) return "node(s) didn't match pod topology spread constraints (missing required label)";
+      if (value === undefined) return final(`${SPREAD} (missing required label)`);
       const skew = (counts.get(value) ?? 0) + self - least;
-      return skew > maxSkew ? "node(s) didn't match pod topology spread constraints" : undefined;
+      return skew > maxSkew ? crowded(SPREAD) : undefined;
     };
   }
 
@@ -205,4 +211,4 @@ function leave<T>(groups: Map<string, Group<T>>, key: string, node: string): voi
 const refuseIn =
   (taken: Counts, term: Plain, why: string): NeighbourCheck =>
   (node) =>
-    taken.has(node.metadata.labels?.[text(term, 'topologyKey')] ?? '') ? why : undefined;
+    taken.has(node.metadata.labels?.[text(term, 'topologyKey')] ?? '') ? crowded(why) : undefined;

@@ -22,7 +22,7 @@ const pod = (spec: Record<string, unknown> = {}, name = 'p'): ApiObject => ({
 
 const choose = (wanting: ApiObject, nodes: ApiObject[], usage = new Usage()): string => {
   const decision = chooseNode(wanting, nodes, [], usage);
-  return 'node' in decision ? (decision.node.metadata.name ?? '') : decision.why;
+  return 'node' in decision ? (decision.node.metadata.name ?? '') : decision.why.replace(/ no new claims .*$/, '');
 };
 
 test.each<[string, ApiObject, ApiObject[], string]>([
@@ -72,16 +72,84 @@ test('what is taken is not given twice, and is free again afterwards', () => {
   expect(choose(pod(), [node('a')], usage)).toBe('a');
 });
 
+const ONE = { name: 'c', resources: { requests: { cpu: '600m' } } };
+const EMPTIED = '1 No preemption victims found for incoming pod.';
+const HELPLESS = '1 Preemption is not helpful for scheduling.';
+
+test.each<[string, Record<string, unknown>, string, string]>([
+  ['less than there is left', {}, '1 Insufficient cpu.', EMPTIED],
+  [
+    'more than there is, of several things',
+    { containers: [{ name: 'c', resources: { requests: { cpu: '2', 'x.dev/gpu': '1' } } }] },
+    '1 Insufficient cpu, 1 Insufficient x.dev/gpu.',
+    HELPLESS,
+  ],
+  ['a place that is taken', { containers: [{ name: 'c' }], nodeName: 'full' }, '1 Too many pods.', EMPTIED],
+  ['a label', { nodeSelector: { a: 'b' } }, "1 node(s) didn't match Pod's node affinity/selector.", HELPLESS],
+  ['without displacing', { preemptionPolicy: 'Never' }, '1 Insufficient cpu.', 'never'],
+])(
+  'a pod that asks for %s is told all that is missing, and whether room could be made',
+  (_what, spec, why, outlook) => {
+    const usage = new Usage();
+    usage.put(pod({ containers: [ONE] }, 'first'), 'a');
+    if (spec.nodeName === 'full') usage.put(pod({ containers: [{ name: 'c' }] }, 'second'), 'a');
+    const decision = chooseNode(pod(spec), [node('a')], [], usage);
+    const hope =
+      outlook === 'never' ? 'not eligible due to preemptionPolicy=Never.' : `0/1 nodes are available: ${outlook}`;
+    expect(decision).toEqual({
+      why: `0/1 nodes are available: ${why} no new claims to deallocate, preemption: ${hope}`,
+    });
+  },
+);
+
+const named = (...lists: string[][]) => ({
+  affinity: {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: lists.map((values) => ({
+          matchFields: [{ key: 'metadata.name', operator: 'In', values }],
+        })),
+      },
+    },
+  },
+});
+
+test('of a pod that names its nodes the others are not looked at', () => {
+  expect(choose(pod(named(['b'], ['c'])), [node('a'), node('b')])).toBe('b');
+  expect(choose(pod(named(['c'])), [node('a'), node('b', { spec: { unschedulable: true } })])).toBe(
+    "0/2 nodes are available: 2 node(s) didn't satisfy plugin(s) [NodeAffinity].",
+  );
+});
+
 test('a pod that fits nowhere says so, and is bound when a node comes', async () => {
   await using plane = await TestPlane.start('scheduler');
   const pods = '/api/v1/namespaces/default/pods';
   const spec = { containers: [{ name: 'c', image: 'i' }], tolerations: [{ operator: 'Exists' }] };
   await plane.must('POST', pods, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec });
   expect((await plane.must('GET', `${pods}/p`)).status).toMatchObject({
-    conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }],
+    conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', observedGeneration: 1 }],
   });
+  const { managedFields = [] } = (await plane.must('GET', `${pods}/p`)).metadata;
+  expect(managedFields.map(({ manager, subresource }) => [manager, subresource])).toContainEqual([
+    'kube-scheduler',
+    'status',
+  ]);
   await plane.must('POST', '/api/v1/nodes', node('n'));
   expect((await plane.must('GET', `${pods}/p`)).spec).toMatchObject({ nodeName: 'n' });
+  const told = await plane.list('/apis/events.k8s.io/v1/namespaces/default/events');
+  expect(told.map(({ type, reason, action, note, regarding }) => [type, reason, action, note, regarding])).toEqual([
+    ['Warning', 'FailedScheduling', 'Scheduling', 'no nodes available to schedule pods', expect.anything()],
+    [
+      'Normal',
+      'Scheduled',
+      'Binding',
+      'Successfully assigned default/p to n',
+      expect.objectContaining({ kind: 'Pod', namespace: 'default', name: 'p' }),
+    ],
+  ]);
+  const [core] = await plane.list('/api/v1/namespaces/default/events');
+  expect(core).toMatchObject({ reportingComponent: 'default-scheduler', involvedObject: { name: 'p' } });
+  expect(core).not.toHaveProperty('count');
   expect(plane.errors).toEqual([]);
 });
 
@@ -126,6 +194,70 @@ test.each<[string, ApiObject, string]>([
   const nodes = [inZone('x1', 'x'), inZone('x2', 'x'), inZone('y1', 'y')];
   const places = title.startsWith('first') ? nodes : nodes.filter(({ metadata }) => metadata.name !== 'x2');
   expect(choose(wanting, title.startsWith('nowhere') ? nodes : places, usage)).toBe(outcome);
+});
+
+test.each([
+  ['Ignore', 'y1'],
+  ['Honor', 'x1'],
+])('pods are spread over nodes that expel them too, unless the policy is to %s them: %s', (policy, outcome) => {
+  const usage = new Usage();
+  usage.put(placed('first', { app: 'a' }), 'x1');
+  const tainted = node('y1', { spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] } }, { zone: 'y' });
+  const constraint = { ...apart(1).topologySpreadConstraints[0], nodeTaintsPolicy: policy };
+  const wanting = placed('new', { app: 'a' }, { topologySpreadConstraints: [constraint] });
+  const found = choose(wanting, [inZone('x1', 'x'), tainted], usage);
+  expect(found).toBe(
+    outcome === 'x1'
+      ? 'x1'
+      : "0/2 nodes are available: 1 node(s) didn't match pod topology spread constraints, 1 node(s) had untolerated taint(s).",
+  );
+});
+
+test('a claim for one pod alone keeps a second one waiting until the first has gone', async () => {
+  await using plane = await TestPlane.start('scheduler', 'persistentvolume-binder');
+  const pods = '/api/v1/namespaces/default/pods';
+  const modes = { accessModes: ['ReadWriteOncePod'], storageClassName: 'x' };
+  await plane.must('POST', '/api/v1/nodes', node('n'));
+  await plane.must('POST', '/api/v1/persistentvolumes', {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: 'pv' },
+    spec: { ...modes, capacity: { storage: '1Gi' }, csi: { driver: 'd', volumeHandle: 'h' } },
+  });
+  await plane.must('POST', '/api/v1/namespaces/default/persistentvolumeclaims', {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'c' },
+    spec: { ...modes, resources: { requests: { storage: '1Gi' } } },
+  });
+  const start = (name: string) =>
+    plane.must('POST', pods, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name },
+      spec: {
+        containers: [{ name: 'c', image: 'i' }],
+        tolerations: [{ operator: 'Exists' }],
+        volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }],
+      },
+    });
+  await start('one');
+  await start('two');
+  expect((await plane.must('GET', `${pods}/one`)).spec).toMatchObject({ nodeName: 'n' });
+  expect((await plane.must('GET', `${pods}/two`)).status).toMatchObject({
+    conditions: [
+      {
+        type: 'PodScheduled',
+        status: 'False',
+        message: expect.stringContaining(
+          '1 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod.',
+        ),
+      },
+    ],
+  });
+  await plane.must('DELETE', `${pods}/one`, { gracePeriodSeconds: 0 });
+  expect((await plane.must('GET', `${pods}/two`)).spec).toMatchObject({ nodeName: 'n' });
+  expect(plane.errors).toEqual([]);
 });
 
 test("a pod that has gone is nobody's neighbour any more", () => {

@@ -19,6 +19,10 @@ export function claimNamesOf(pod: ApiObject): string[] {
   return names;
 }
 
+/** Whether a claim is for a single pod. */
+export const isForOnePod = (claim: ApiObject | undefined): boolean =>
+  strings(look(claim, 'spec'), 'accessModes').includes('ReadWriteOncePod');
+
 /** Caches of everything about volumes. */
 export interface VolumeCaches {
   readonly claims: Informer;

@@ -1,0 +1,46 @@
+import { look } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
+
+/** Why a node does not take a pod. */
+export interface Refusal {
+  readonly reasons: readonly string[];
+  /** No other pod's going would change it (`UnschedulableAndUnresolvable`). */
+  readonly isFinal: boolean;
+}
+
+/** A refusal that stands whoever goes. */
+export const final = (...reasons: string[]): Refusal => ({ reasons, isFinal: true });
+
+/** A refusal because of what other pods take. */
+export const crowded = (...reasons: string[]): Refusal => ({ reasons, isFinal: false });
+
+/** `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.`: each reason with the number of its nodes. */
+function available(nodes: number, reasons: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  const parts = [...counts].map(([reason, count]) => `${count} ${reason}`).sort();
+  return `0/${nodes} nodes are available: ${parts.join(', ')}.`;
+}
+
+const preemption = (pod: ApiObject, nodes: number, refusals: readonly Refusal[]): string => {
+  if (look(pod, 'spec').preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
+  const outlooks = refusals.map(({ isFinal }) =>
+    isFinal ? 'Preemption is not helpful for scheduling' : 'No preemption victims found for incoming pod',
+  );
+  return available(nodes, outlooks);
+};
+
+/** What kube-scheduler says of a pod that none of the nodes takes, preemption (which would find no victims) included. */
+export function unschedulableMessage(pod: ApiObject, refusals: readonly Refusal[]): string {
+  const nodes = refusals.length;
+  if (nodes === 0) return 'no nodes available to schedule pods';
+  const why = available(
+    nodes,
+    refusals.flatMap(({ reasons }) => reasons),
+  );
+  return `${why} no new claims to deallocate, preemption: ${preemption(pod, nodes, refusals)}`;
+}
+
+/** What it says when a pod is refused before any node is looked at. */
+export const blockedMessage = (nodes: number, why: string): string =>
+  nodes === 0 ? 'no nodes available to schedule pods' : `0/${nodes} nodes are available: ${why}. not found`;
