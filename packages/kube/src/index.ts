@@ -75,6 +75,10 @@ export { type BinaryContext, type BinaryDefinition, runBinary } from './run/run-
 export { type PlainAnswer, type PlainRequest, startTlsServer, type TlsServer } from './run/tls-server.ts';
 export { type Need, type Unit, UnitRunner, type UnitRunnerOptions } from './run/units.ts';
 export { type ExpectedCrd, registerWarningMetrics } from './run/warnings/index.ts';
+export { createSpanExporter, type SpanExporter, type SpanExporterOptions } from './tracing/exporter.ts';
+export { otlpBody, type Resource } from './tracing/otlp.ts';
+export { type TracingOff, type TracingSettings, tracingSettings } from './tracing/settings.ts';
+export { type Span, type SpanEvent, type SpanValue, spanIdOf, traceIdOf } from './tracing/span.ts';
 export * from './transport.ts';
 export { handlerTransport } from './transports/handler.ts';
 export { type UndiciTransport, type UndiciTransportOptions, undiciTransport } from './transports/undici.ts';

@@ -249,7 +249,9 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     };
     const span = startCall(options.tracer, OPERATIONS[call], {
       provider: driver.name,
-      ...(machine ? { machine: makeKey(machine.metadata.namespace, machine.metadata.name) } : { what }),
+      ...(machine
+        ? { machine: makeKey(machine.metadata.namespace, machine.metadata.name), 'machine.uid': machine.metadata.uid }
+        : { what }),
     });
     const tell = (error: MachineError | undefined): void =>
       observe?.(call, took(), error, machine, machine && classOf(machine));

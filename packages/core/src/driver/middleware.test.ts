@@ -211,7 +211,7 @@ test('each call leaves a span with its requests, its code and no secret', async 
       name: 'driver create_machine',
       ended: true,
       told: [
-        { kind: 2, attributes: { provider: 'toy', machine: 'default/m' } },
+        { kind: 2, attributes: { provider: 'toy', machine: 'default/m', 'machine.uid': 'm' } },
         { event: 'post_server', 'duration.ms': 12, failed: false },
         { 'machine.error_code': 'ResourceExhausted' },
         { code: 2, message: 'no room for ***' },

@@ -10,6 +10,8 @@ export interface MachineSources {
   /** VMs and Nodes that no machine stands for, as of the last look. */
   readonly suspects: () => { readonly vms: number; readonly nodes: number };
   readonly clock: Clock;
+  /** Told of every stage too; absent: nobody. */
+  readonly alsoTold?: StageObserver;
 }
 
 /** Part of a machine's life that has a duration. */
@@ -165,7 +167,11 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
       ];
     },
   );
-  const told = stageObserver(meters);
+  const measure = stageObserver(meters);
+  const told: StageObserver = (...stage) => {
+    measure(...stage);
+    sources.alsoTold?.(...stage);
+  };
   const failedJoin = meters.counter({
     name: 'mcm_machine_num_failed_join',
     help: 'Machines that did not join in time',

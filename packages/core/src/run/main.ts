@@ -15,6 +15,9 @@ import {
   realClock,
   runBinary,
   secrets,
+  type TracingOff,
+  type TracingSettings,
+  tracingSettings,
   type Unit,
   undiciTransport,
   volumeAttachments,
@@ -26,6 +29,7 @@ import { driverReference, referenceText } from '../driver/reference.ts';
 import { type DriverTracer, registeredTracer } from '../driver/tracing.ts';
 import { registerDriverMetrics } from '../metrics/driver.ts';
 import { registerMachineMetrics } from '../metrics/machine.ts';
+import type { Tracing } from '../tracing/start.ts';
 import { buildMachineController } from './build.ts';
 import { ControlCluster } from './control-cluster.ts';
 import {
@@ -58,6 +62,7 @@ export const machineControllerBinary = <Spec, Credentials>(
   version = '0.1.0',
   tracer?: DriverTracer,
   endpoints: Readonly<Record<string, string>> = {},
+  tracing: TracingSettings | TracingOff = { off: true },
 ): BinaryDefinition<MachineFlags> => ({
   name: `${NAME}-${driver.name}`,
   version,
@@ -69,13 +74,32 @@ export const machineControllerBinary = <Spec, Credentials>(
   ...(Object.keys(endpoints).length > 0 ? { settings: { endpoints } } : {}),
   flags: machineFlags,
   check: checkMachineFlags,
-  units: (context) => [unitOf(driver, context, tracer)],
+  units: async (context) => [
+    unitOf(driver, context, tracer, await tracingOf(tracing, `${NAME}-${driver.name}`, version, context)),
+  ],
 });
+
+/** Traces of machines' lives, if they are asked for; the code that makes them is loaded only then. */
+async function tracingOf(
+  settings: TracingSettings | TracingOff,
+  name: string,
+  version: string,
+  { clock, log }: BinaryContext<MachineFlags>,
+): Promise<Tracing | undefined> {
+  if ('off' in settings) {
+    if (settings.because !== undefined) log.warn(`Traces are off: ${settings.because}`);
+    return undefined;
+  }
+  const { startTracing } = await import('../tracing/start.ts');
+  const connect = (server: string) => undiciTransport({ server, connections: 1 });
+  return startTracing(settings, { name, version, clock, log, connect });
+}
 
 function unitOf<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   context: BinaryContext<MachineFlags>,
   tracer: DriverTracer | undefined,
+  tracing: Tracing | undefined,
 ): Unit {
   reportStrayRejections(context.log);
   const { control, target, namespace, clock, random, log, recorder, targetRecorder, metrics, runtime, flags, fence } =
@@ -117,7 +141,7 @@ function unitOf<Spec, Credentials>(
     queueMetrics: metrics.queues,
     observeCall: driverMetrics.observe,
     observeApi: driverMetrics.observeApi,
-    tracer,
+    tracer: tracer ?? tracing?.driver,
     owner: cluster.owner,
     fence: cluster.fence,
   });
@@ -128,7 +152,9 @@ function unitOf<Spec, Credentials>(
     frozen: controller.frozen,
     suspects: controller.suspects,
     clock,
+    ...(tracing ? { alsoTold: tracing.stage } : {}),
   });
+  if (tracing) cached.onChange(tracing.changed);
   driverMetrics.tellStages(stages);
   const inTarget = [nodes, pods, podDisruptionBudgets, persistentVolumeClaims, persistentVolumes, volumeAttachments];
   return {
@@ -141,6 +167,7 @@ function unitOf<Spec, Credentials>(
     run: async (signal) => {
       await cluster.run(signal, (term) => controller.runControllers(term));
       await Promise.all([recorder, targetRecorder].map((each) => each?.flush()));
+      await tracing?.exporter.flush();
     },
   };
 }
@@ -192,7 +219,9 @@ export async function runMachineController<Spec, Credentials>(
   }
   // A first list of 20,000 pods lets V8's young generation grow and never shrink again: 233 MB resident instead of 170.
   setFlagsFromString('--semi-space-growth-factor=1');
-  process.exit(await runBinary(machineControllerBinary(driver, version, tracer, endpoints)));
+  process.exit(
+    await runBinary(machineControllerBinary(driver, version, tracer, endpoints, tracingSettings(process.env))),
+  );
 }
 
 /** Reads settings of a provider's process. A wrong one is told on standard error and ends the process with 1. */

@@ -1,0 +1,115 @@
+import { Labels, type Machine } from '@mcm/api';
+import { type Change, type Clock, type Span, type SpanExporter, type SpanValue, spanIdOf, traceIdOf } from '@mcm/kube';
+import type { DriverTracer } from '../driver/tracing.ts';
+import type { Stage, StageObserver } from '../metrics/machine.ts';
+
+/** Attribute by which a driver's call finds the trace of its machine. */
+export const MACHINE_UID = 'machine.uid';
+
+/** Turns what happens to machines into spans: one trace a machine, from its creation to its deletion. */
+export interface LifeTracer {
+  /** For the calls of the driver. */
+  readonly driver: DriverTracer;
+  /** To be told of the stages of machines' lives. */
+  readonly stage: StageObserver;
+  /** To be told of each change of a machine. */
+  readonly changed: (change: Change<Machine>) => void;
+}
+
+/**
+ * The trace and its root span are derived from the machine's uid, so that a restarted controller, or another one that
+ * leads now, goes on with the same trace; the root is sent when the machine is gone.
+ */
+const traceOf = (uid: string): string => traceIdOf('machine', uid);
+const rootOf = (uid: string): string => spanIdOf('machine', uid);
+
+const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase ?? '';
+
+function attributesOf({ metadata, spec }: Machine): Record<string, SpanValue> {
+  const known = {
+    'k8s.namespace.name': metadata.namespace,
+    'machine.name': metadata.name,
+    [MACHINE_UID]: metadata.uid,
+    'machine.class': spec.class.name,
+    'machine.provider_id': spec.providerID,
+    'machine.deployment': metadata.labels?.name,
+    'k8s.node.name': metadata.labels?.[Labels.Node],
+  };
+  return Object.fromEntries(Object.entries(known).filter((entry): entry is [string, string] => Boolean(entry[1])));
+}
+
+/** Spans of stages, of driver calls and of whole lives, given to an exporter. */
+export function createLifeTracer(exporter: SpanExporter, clock: Clock): LifeTracer {
+  const now = (): number => clock.now().getTime();
+  const within = (machine: Machine, name: string, startMs: number, error?: string): Span => {
+    const { uid } = machine.metadata;
+    return {
+      traceId: traceOf(uid),
+      spanId: spanIdOf(uid, name, String(startMs)),
+      parentId: rootOf(uid),
+      name,
+      kind: 'internal',
+      startMs,
+      endMs: now(),
+      attributes: attributesOf(machine),
+      ...(error === undefined ? {} : { error }),
+    };
+  };
+  return {
+    driver: driverTracer(exporter, now),
+    stage: (stage: Stage, machine, ms) => exporter.export(within(machine, stage, now() - ms)),
+    changed(change) {
+      const { object } = change;
+      const { uid, name, creationTimestamp } = object.metadata;
+      if (change.type === 'updated' && phaseOf(object) === 'Failed' && phaseOf(change.old) !== 'Failed') {
+        const why = object.status?.lastOperation?.description || 'it has failed';
+        exporter.export(within(object, 'failed', now(), why));
+      }
+      if (change.type !== 'deleted') return;
+      exporter.export({
+        traceId: traceOf(uid),
+        spanId: rootOf(uid),
+        name: `machine ${name}`,
+        kind: 'internal',
+        startMs: Date.parse(creationTimestamp),
+        endMs: now(),
+        attributes: attributesOf(object),
+      });
+    },
+  };
+}
+
+/** Calls of machines hang below their machine; others, such as listings, are traces of their own. */
+function driverTracer(exporter: SpanExporter, now: () => number): DriverTracer {
+  let calls = 0;
+  return {
+    startSpan(name, options = {}) {
+      const startMs = now();
+      const attributes: Record<string, SpanValue> = { ...options.attributes };
+      const events: { name: string; atMs: number; attributes: Record<string, SpanValue> }[] = [];
+      let error: string | undefined;
+      const uid = String(attributes[MACHINE_UID] ?? '');
+      const own = [name, String(startMs), String(calls++)];
+      return {
+        setAttributes: (more) => Object.assign(attributes, more),
+        addEvent: (event, more = {}) => events.push({ name: event, atMs: now(), attributes: more }),
+        setStatus: ({ code, message }) => {
+          if (code === 2) error = message ?? '';
+        },
+        end: () =>
+          exporter.export({
+            traceId: uid === '' ? traceIdOf(...own) : traceOf(uid),
+            spanId: spanIdOf(uid, ...own),
+            ...(uid === '' ? {} : { parentId: rootOf(uid) }),
+            name,
+            kind: 'client',
+            startMs,
+            endMs: now(),
+            attributes,
+            events,
+            ...(error === undefined ? {} : { error }),
+          }),
+      };
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import type { Clock, Timer } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import { createOutageLog } from '../outage-log.ts';
+import type { Transport } from '../transport.ts';
+import { otlpBody, type Resource } from './otlp.ts';
+import type { Span } from './span.ts';
+
+/** Sends spans away, a batch at a time, and keeps nobody waiting for it. */
+export interface SpanExporter {
+  /** Takes a span that has ended. Never throws, never waits; when too many wait already, it is dropped. */
+  export(span: Span): void;
+  /** Sends what waits, at the end: resolves when it has been sent, or when one batch could not be within a second. */
+  flush(): Promise<void>;
+  /** Spans that could not be sent, or waited too long behind others. */
+  readonly dropped: number;
+}
+
+/** What an exporter needs. */
+export interface SpanExporterOptions {
+  /** To the collector. */
+  readonly transport: Transport;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly resource: Resource;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** As OpenTelemetry's batch processor by default. */
+const DELAY_MS = 5_000;
+const BATCH = 512;
+const MOST_WAITING = 2_048;
+/** For one request; at the end of the process nobody waits longer either. */
+const TIMEOUT_MS = 1_000;
+
+/** Batches spans and posts them as OTLP in JSON. A batch that is refused is lost: spans are no state. */
+export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
+  const { transport, path, headers, resource, clock, log } = options;
+  const outage = createOutageLog('export of traces', clock, log);
+  let waiting: Span[] = [];
+  let dropped = 0;
+  let timer: Timer | undefined;
+  let sending: Promise<void> | undefined;
+  let ending = false;
+
+  const post = async (batch: readonly Span[]): Promise<boolean> => {
+    const overdue = new AbortController();
+    const deadline = clock.setTimeout(() => overdue.abort(new Error(`no answer within ${TIMEOUT_MS} ms`)), TIMEOUT_MS);
+    try {
+      const answer = await transport({
+        method: 'POST',
+        path,
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: otlpBody(resource, batch),
+        signal: overdue.signal,
+      });
+      await answer.text();
+      if (answer.status >= 300) throw new Error(`the collector answered ${answer.status}`);
+      outage.worked();
+      return true;
+    } catch (error) {
+      dropped += batch.length;
+      outage.failed(error);
+      return false;
+    } finally {
+      deadline.cancel();
+    }
+  };
+
+  const sendAll = async (): Promise<void> => {
+    timer?.cancel();
+    timer = undefined;
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, BATCH);
+      waiting = waiting.slice(BATCH);
+      if ((await post(batch)) || !ending) continue;
+      dropped += waiting.length;
+      waiting = [];
+    }
+  };
+
+  const send = (): Promise<void> => {
+    sending ??= sendAll().finally(() => {
+      sending = undefined;
+    });
+    return sending;
+  };
+
+  return {
+    export(span) {
+      if (waiting.length >= MOST_WAITING) {
+        dropped++;
+        return;
+      }
+      waiting.push(span);
+      if (waiting.length >= BATCH) void send();
+      else if (sending === undefined) timer ??= clock.setTimeout(() => void send(), DELAY_MS);
+    },
+    async flush() {
+      ending = true;
+      await send();
+    },
+    get dropped() {
+      return dropped;
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import type { Span, SpanValue } from './span.ts';
+
+/** Who the spans are of. */
+export interface Resource {
+  readonly name: string;
+  readonly version: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+/** Numbers of `SpanKind` and `StatusCode` in opentelemetry-proto. */
+const KINDS: Readonly<Record<Span['kind'], number>> = { internal: 1, client: 3 };
+const ERROR = 2;
+
+function anyValue(value: SpanValue): object {
+  if (typeof value === 'string') return { stringValue: value };
+  if (typeof value === 'boolean') return { boolValue: value };
+  // 64-bit integers are strings in protobuf's JSON.
+  return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value };
+}
+
+const attributesOf = (attributes: Readonly<Record<string, SpanValue>>): object[] =>
+  Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) }));
+
+/** Nanoseconds do not fit into a number. */
+const nanos = (ms: number): string => String(BigInt(Math.round(ms * 1_000)) * 1_000n);
+
+const spanOf = (span: Span): object => ({
+  traceId: span.traceId,
+  spanId: span.spanId,
+  ...(span.parentId === undefined ? {} : { parentSpanId: span.parentId }),
+  name: span.name,
+  kind: KINDS[span.kind],
+  startTimeUnixNano: nanos(span.startMs),
+  endTimeUnixNano: nanos(span.endMs),
+  attributes: attributesOf(span.attributes),
+  events: (span.events ?? []).map(({ name, atMs, attributes }) => ({
+    name,
+    timeUnixNano: nanos(atMs),
+    attributes: attributesOf(attributes),
+  })),
+  status: span.error === undefined ? {} : { code: ERROR, message: span.error },
+});
+
+/** The body of an OTLP/HTTP request in JSON (`ExportTraceServiceRequest`). */
+export const otlpBody = ({ name, version, attributes }: Resource, spans: readonly Span[]): string =>
+  JSON.stringify({
+    resourceSpans: [
+      {
+        resource: { attributes: attributesOf({ ...attributes, 'service.name': name, 'service.version': version }) },
+        scopeSpans: [{ scope: { name: 'mcm', version }, spans: spans.map(spanOf) }],
+      },
+    ],
+  });

@@ -1,0 +1,77 @@
+/** Where spans go. */
+export interface TracingSettings {
+  /** `http(s)://host:port`, and the prefix of a path if there is one. */
+  readonly server: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly serviceName: string | undefined;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+/** Spans are off, and why if somebody asked for them. */
+export interface TracingOff {
+  readonly off: true;
+  /** A sentence for the log; absent when nobody asked. */
+  readonly because?: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `key=value,key=value` with percent-encoded values, as OpenTelemetry's variables have it; undefined when it is not. */
+function pairs(text: string): Record<string, string> | undefined {
+  const parts = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
+  try {
+    const entries = parts.map((part): [string, string] => {
+      const at = part.indexOf('=');
+      if (at < 1) throw new URIError('no key');
+      return [part.slice(0, at).trim(), decodeURIComponent(part.slice(at + 1).trim())];
+    });
+    return Object.fromEntries(entries);
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+}
+
+const off = (because?: string): TracingOff => ({ off: true, ...(because === undefined ? {} : { because }) });
+
+/**
+ * OpenTelemetry's own variables, as far as they make sense here. Nothing is sent unless an endpoint is named. A value that
+ * cannot be used switches traces off with a sentence: a controller does not stay down for its telemetry.
+ */
+export function tracingSettings(env: Environment): TracingSettings | TracingOff {
+  const own = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? '';
+  const shared = env.OTEL_EXPORTER_OTLP_ENDPOINT ?? '';
+  const asked = own || shared;
+  if (asked === '' || env.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || env.OTEL_TRACES_EXPORTER === 'none')
+    return off();
+  const variable = own === '' ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
+  const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL ?? 'http/json';
+  // Collectors take both encodings of HTTP on one port; gRPC has another.
+  if (!protocol.startsWith('http/')) {
+    return off(
+      `OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}, and only http/json is spoken here (port 4318 of a collector)`,
+    );
+  }
+  const url = URL.canParse(asked) ? new URL(asked) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return off(`${variable} is no http(s) URL`);
+  const headers = pairs(
+    [env.OTEL_EXPORTER_OTLP_HEADERS, env.OTEL_EXPORTER_OTLP_TRACES_HEADERS].filter(Boolean).join(','),
+  );
+  // The value is not told: it may hold a token.
+  if (headers === undefined) return off('OTEL_EXPORTER_OTLP_HEADERS is not of the form key=value,key=value');
+  const attributes = pairs(env.OTEL_RESOURCE_ATTRIBUTES ?? '');
+  if (attributes === undefined) return off('OTEL_RESOURCE_ATTRIBUTES is not of the form key=value,key=value');
+  const { 'service.name': named, ...rest } = attributes;
+  const base = url.pathname.replace(/\/+$/, '');
+  return {
+    server: url.origin,
+    path: own === '' ? `${base}/v1/traces` : `${url.pathname}${url.search}`,
+    headers,
+    serviceName: env.OTEL_SERVICE_NAME || named,
+    attributes: rest,
+  };
+}
