@@ -17,6 +17,7 @@ interface Given {
   readonly reason?: string;
   /** Moved here, its size not counted yet. */
   readonly moved?: boolean;
+  readonly deleting?: boolean;
 }
 
 const nodeLabels = (marks: readonly Mark[]): Record<string, string> => ({
@@ -41,6 +42,7 @@ class Fleet {
       const base = machine(name, {
         owner: of,
         phase: given.phase ?? 'Running',
+        ...(given.deleting ? { deleting: true } : {}),
         labels: {
           'machine-template-hash': of.metadata.name,
           ...(given.marks ? { [Labels.Node]: name } : {}),
@@ -165,6 +167,11 @@ describe('sizes follow the machines', () => {
       },
     ]);
   });
+  test('P-01 machines that nobody moved here make no set larger', () => {
+    expect(plan([0, []], [2, running(3)], { replicas: 2 }).resized).toEqual({});
+    const going: Given = { ...updated, moved: true, deleting: true };
+    expect(plan([0, []], [2, [...running(3), going]], { replicas: 2 }).resized).toEqual({});
+  });
   test('P-03 a set that its machine left gets smaller', () => {
     expect(plan([2, running(1)], [3, running(3)]).resized).toEqual({ old: 1 });
   });
@@ -174,19 +181,21 @@ describe('sizes follow the machines', () => {
     const node = fleet.nodes.get('new-0');
     if (!node) throw new Error('no node');
     const other = { key: 'a', value: 'b', effect: 'NoSchedule' as const };
+    const awaited = { key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' as const };
+    const namesake = { ...awaited, effect: 'NoExecute' as const };
     const ours = {
       key: 'deployment.machine.sapcloud.io/prefer-no-schedule',
       value: 'True',
       effect: 'PreferNoSchedule' as const,
     };
-    fleet.nodes.set('new-0', { ...node, spec: { taints: [ours, other], unschedulable: true } });
+    fleet.nodes.set('new-0', { ...node, spec: { taints: [ours, awaited, other, namesake], unschedulable: true } });
     const o = { current, old: [], replicas: 1, surge: 0, unavailable: 1, manual: false };
     const { work } = planInPlaceUpdate({ ...o, nodeOf: (name) => fleet.nodes.get(name) });
     expect(work.nodes[0]?.change).toMatchObject({
       metadata: { annotations: { [Annotations.UpdateFailedReason]: null } },
       spec: {
         unschedulable: false,
-        taints: [other, { key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' }],
+        taints: [other, namesake, awaited],
       },
     });
   });
@@ -333,6 +342,29 @@ describe('selection', () => {
     const rest = 3 - machines.length;
     const step = plan([machines.length, machines], [rest, running(rest)], { unavailable, surge: 3 });
     expect(step.selected).toEqual(selected);
+  });
+
+  test('candidates that were told so wait for their turn all the same', () => {
+    const told: Given = { marks: ['c'], reason: 'CandidateForUpdate' };
+    expect(plan([3, [told, told, told]], [0, []]).selected).toEqual(['old-0']);
+  });
+
+  test('machines above the size of their set are on their way out: no node is selected for being spared by them', () => {
+    const updating: Given = { phase: 'InPlaceUpdating', marks: ['c', 's'], reason: 'ReadyForUpdate' };
+    expect(plan([2, [updating, ...running(2, ['c'])]], [1, running(1)]).selected).toEqual([]);
+    const scaled = plan([2, running(3, ['c'])], [2, [...running(1), { phase: 'Pending' }]], {
+      replicas: 4,
+      unavailable: 2,
+    });
+    expect(scaled.selected).toEqual(['old-0']);
+  });
+
+  test('a selection is taken off an updated node, but not from one that goes, or has only just come', () => {
+    const left = (given: Given) =>
+      plan([0, []], [3, [...running(2), given]]).work.leftovers?.map(({ node }) => node.metadata.name);
+    expect(left({ marks: ['s'] })).toEqual(['new-2']);
+    expect(left({ marks: ['s'], deleting: true })).toEqual([]);
+    expect(left({ marks: ['s'], moved: true })).toEqual([]);
   });
 
   test('oldest set first', () => {

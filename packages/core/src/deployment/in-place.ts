@@ -284,12 +284,14 @@ function select(o: InPlaceSnapshot): NodeMark[] {
   const newUnavailable = Math.max(0, n - current.machines.filter(isAvailable).length);
   if (undergoing + n >= replicas) return [];
   if (sum(old) + n - minAvailable - newUnavailable - undergoing <= 0) return [];
-  const all = [current, ...old].flatMap(({ machines }) => machines);
-  const steady = all.filter(
-    (machine) => isAvailable(machine) && !began(machine) && !(selected(machine) && !current.machines.includes(machine)),
-  );
+  // Machines above their set's size are on their way out, whichever they are.
+  const steady = [current, ...old].reduce((total, one) => {
+    const available = one.machines.filter((machine) => isAvailable(machine) && !began(machine));
+    const taken = one === current ? 0 : available.filter(selected).length;
+    return total + Math.max(Math.min(available.length, replicasOf(one)) - taken, 0);
+  }, 0);
   const most = Math.min(replicas, o.ceiling ?? replicas);
-  let quota = Math.min(rolloutRoom(steady.length, replicas, unavailable), most - n - undergoing);
+  let quota = Math.min(rolloutRoom(steady, replicas, unavailable), most - n - undergoing);
   const marks: NodeMark[] = [];
   for (const { machines } of old.toSorted((a, b) => createdAt(a.set) - createdAt(b.set))) {
     for (const machine of machines) {

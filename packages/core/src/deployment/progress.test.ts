@@ -1,7 +1,7 @@
 import type { MachineDeployment } from '@mcm/api';
 import { describe, expect, test } from 'vitest';
 import { deployment, minutes, NOW, set } from '../set/test-objects.ts';
-import { hasProgressed, isComplete, pauseCondition, progressDeadline, withProgress } from './progress.ts';
+import { hasArrived, hasProgressed, isComplete, pauseCondition, progressDeadline, withProgress } from './progress.ts';
 import { type CountedSets, deploymentStatus, deploymentStatusDiffers } from './status.ts';
 
 const counts = (replicas: number, available = replicas) => ({
@@ -124,6 +124,57 @@ describe('progress', () => {
         { replicas: 4, updatedReplicas: 1, availableReplicas: 2 },
       ),
     ).toBe(false);
+  });
+  test('a rollout has arrived when the condition says so, and else has not', () => {
+    expect(hasArrived(stored(1, { conditions: [progressing('NewMachineSetAvailable', 'True', minutes(-1))] }))).toBe(
+      true,
+    );
+    expect(hasArrived(stored(1, { conditions: [progressing('MachineSetUpdated', 'True', minutes(-1))] }))).toBe(false);
+    expect(hasArrived(deployment(1))).toBe(false);
+  });
+  test('the first machine of a new set is progress, though the former set had more; the set alone is none', () => {
+    const made = (name: string) => ({
+      ...progressing('NewMachineSetCreated', 'True', minutes(-1)),
+      message: `Created new MachineSet ${name}`,
+    });
+    const before = { updatedReplicas: 3, replicas: 3, readyReplicas: 3, availableReplicas: 3 };
+    const reasonOf = (d: MachineDeployment, updated: number) => {
+      const now = { ...before, updatedReplicas: updated, replicas: 4, conditions: [made('b')] };
+      return withProgress(d, sets(3, updated), now, NOW).conditions.find(({ type }) => type === 'Progressing')?.reason;
+    };
+    const former = stored(3, { ...before, conditions: [progressing('NewMachineSetAvailable', 'True', minutes(-60))] });
+    expect(reasonOf(former, 1)).toBe('MachineSetUpdated');
+    const told = stored(3, { ...before, replicas: 4, updatedReplicas: 1, conditions: [made('b')] });
+    expect(reasonOf(told, 1)).toBe('NewMachineSetCreated');
+  });
+  test('a failure of the sets is told as it is now, and left alone while it is the same', () => {
+    const failure = (reason: string, message: string) => ({
+      type: 'ReplicaFailure' as const,
+      status: 'True' as const,
+      reason,
+      message,
+      lastTransitionTime: minutes(-2),
+    });
+    const failing = (reason: string, message: string): CountedSets => {
+      const { current } = sets(1, 1);
+      if (!current) throw new Error('no set');
+      const machineSetCondition = [failure(reason, message)];
+      return { current: { ...current, set: { ...current.set, status: { machineSetCondition } } }, old: [] };
+    };
+    const d = stored(1, { conditions: [failure('FailedCreate', 'the first') as never] });
+    const toldBy = (s: CountedSets) =>
+      withProgress(d, s, { conditions: [failure('FailedCreate', 'the first') as never] }, NOW).conditions.find(
+        ({ type }) => (type as string) === 'ReplicaFailure',
+      );
+    expect(toldBy(failing('FailedCreate', 'the second'))).toMatchObject({
+      reason: 'FailedCreate',
+      message: 'the first',
+    });
+    expect(toldBy(failing('FailedDelete', 'the second'))).toMatchObject({
+      reason: 'FailedDelete',
+      message: 'the second',
+    });
+    expect(toldBy(sets(1, 1))).toBeUndefined();
   });
   test('R-21 a pause does not cover up a missed deadline', () => {
     const missed = { conditions: [progressing('ProgressDeadlineExceeded', 'False', minutes(-1))] };

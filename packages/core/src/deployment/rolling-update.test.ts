@@ -85,6 +85,11 @@ describe('one step', () => {
     const sizes = { current: size('new', 3), old: [size('old', 2, { available: 3, actual: 3 })] };
     expect(shrinkOld(sizes, { replicas: 4, surge: 1, unavailable: 0 })).toEqual(new Map([['old', 1]]));
   });
+  test('with no replicas asked for the last one goes, too', () => {
+    expect(
+      shrinkOld({ current: size('new', 0), old: [size('old', 2)] }, { replicas: 0, surge: 1, unavailable: 0 }),
+    ).toEqual(new Map([['old', 0]]));
+  });
   test('incident 10: 100 % unavailable does not empty the deployment', () => {
     expect(
       shrinkOld({ current: size('new', 0), old: [size('old', 3)] }, { replicas: 3, surge: 0, unavailable: 3 }),

@@ -181,6 +181,12 @@ describe('1 deployment', () => {
     expect(after).toEqual({ ...pool, spec });
   });
 
+  test('1.9 a set without a revision is no revision before the current one', () => {
+    const pool = deployment(1, { rollbackTo: { revision: 0 } });
+    const { target, event } = planRollback(pool, { current: undefined, old: [former(1)] }, 0);
+    expect([target, event.reason]).toEqual([undefined, 'DeploymentRollbackRevisionNotFound']);
+  });
+
   test('1.9 a rollback brings template and annotations back, but for what is never copied', () => {
     const old = former(0, {
       annotations: { [Annotations.Revision]: '1', team: 'red', [Annotations.DesiredReplicas]: '7' },

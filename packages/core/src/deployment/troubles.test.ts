@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { checkPlan } from './guard.ts';
 import { planRollout } from './plan.ts';
 import { NAMESPACE, World, type WorldOptions } from './testing/world.ts';
+import { overlappedBy } from './troubles.ts';
 
 const start = (options: WorldOptions = {}) => World.start(startControlPlane, options);
 
@@ -76,6 +77,28 @@ describe('overlapping selectors', () => {
     await world.until(() => world.truth.store.size === 6, 60);
     await world.pass(10);
     expect([await types(world), await types(world, 'other')]).toEqual([WELL, WELL]);
+  });
+
+  test('of two of the same second the one that runs goes on, whatever their UIDs', async () => {
+    await using world = await start();
+    await world.deploy(2);
+    await world.until(() => world.complete(), 60);
+    await another(world, { app: 'pool', tier: 'x' });
+    const [pool, other] = [await get(world), await get(world, 'other')];
+    const twins = (first: string, second: string, { creationTimestamp } = pool.metadata) => ({
+      running: { ...pool, metadata: { ...pool.metadata, uid: first, creationTimestamp } },
+      waiting: { ...other, metadata: { ...other.metadata, uid: second, creationTimestamp } },
+    });
+    for (const { running, waiting } of [twins('a', 'b'), twins('b', 'a')]) {
+      expect(overlappedBy({ deployment: waiting, overlaps: [running] })).toEqual([running]);
+      expect(overlappedBy({ deployment: running, overlaps: [waiting] })).toEqual([]);
+      const neither = { ...running, metadata: { ...running.metadata, annotations: {} } };
+      const goesOn = [neither, waiting].filter(
+        (deployment, _, both) =>
+          overlappedBy({ deployment, overlaps: both.filter((one) => one !== deployment) }).length === 0,
+      );
+      expect(goesOn.map(({ metadata }) => metadata.uid)).toEqual(['a']);
+    }
   });
 
   test('neither adopts a set that both select', async () => {

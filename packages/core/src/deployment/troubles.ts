@@ -1,4 +1,9 @@
-import { type MachineDeployment, MachineDeploymentConditions, type MachineDeploymentConditionType } from '@mcm/api';
+import {
+  Annotations,
+  type MachineDeployment,
+  MachineDeploymentConditions,
+  type MachineDeploymentConditionType,
+} from '@mcm/api';
 import { breakerMessage } from '../disruption/override.ts';
 import { listed } from '../disruption/repairs.ts';
 import { type ConditionChange, findCondition } from '../set/conditions.ts';
@@ -40,11 +45,19 @@ function classNotFound(view: View): ConditionChange | undefined {
   return { type: InvalidSpec, status: 'True', reason: 'ClassNotFound', message };
 }
 
-/** Whether the deployment is older than the other one; of two of the same moment one is, too. */
-const isOlder = (a: MachineDeployment, b: MachineDeployment): boolean =>
-  a.metadata.creationTimestamp === b.metadata.creationTimestamp
-    ? a.metadata.uid < b.metadata.uid
-    : a.metadata.creationTimestamp < b.metadata.creationTimestamp;
+const hasRolledOut = ({ metadata }: MachineDeployment): boolean =>
+  metadata.annotations?.[Annotations.Revision] !== undefined;
+
+/**
+ * Whether the deployment is older than the other one. Times of creation have no fractions of a second: of two of the same
+ * one, the one that has made a set is, so that whoever came later never stops what runs already; else one of them is.
+ */
+function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
+  const [first, second] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
+  if (first !== second) return first < second;
+  if (hasRolledOut(a) !== hasRolledOut(b)) return hasRolledOut(a);
+  return a.metadata.uid < b.metadata.uid;
+}
 
 /** Older deployments that select the same machines: these go on, this one waits. */
 export const overlappedBy = ({

@@ -36,8 +36,21 @@ describe('ledger', () => {
 
   test('the surplus of a rollout is no disruption, and what an old set makes is a repair', () => {
     const old = [...machinesOf(9, 'Running', 'o'), ...fresh(1, 'Pending', 'q')];
-    const ledger = ledgerOf(input({ current: account(1, fresh(1, 'Pending', 'n')), old: [account(10, old)] }));
-    expect(ledger).toMatchObject({ rolling: true, missing: 1, underWay: 1, repairing: 1, holding: 0, joining: 2 });
+    const ledger = ledgerOf(input({ current: account(2, fresh(2, 'Pending', 'n')), old: [account(10, old)] }));
+    expect(ledger).toMatchObject({ rolling: true, missing: 1, underWay: 1, repairing: 1, holding: 0, joining: 3 });
+  });
+
+  test('a rollout stands as long as an old set has a size or a machine, or has one and did not arrive', () => {
+    const rolls = (old: LedgerInput['old'], finished?: boolean) =>
+      ledgerOf(input({ current: account(1, []), old, ...(finished === undefined ? {} : { finished }) })).rolling;
+    expect(rolls([account(1, [])])).toBe(true);
+    expect(rolls([account(0, [machine('o', { phase: 'Terminating', deleting: true })])])).toBe(true);
+    expect([rolls([account(0, [])]), rolls([account(0, [])], true), rolls([account(0, [])], false)]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    expect(rolls([], false)).toBe(false);
   });
 
   test('machines above their set’s replicas are on their way out and hold nothing up', () => {
@@ -74,6 +87,23 @@ describe('room', () => {
     expect(room).toBe(limit - goes);
     expect(room).toBeGreaterThanOrEqual(expected);
   });
+
+  test.each([
+    [1, 1, 0],
+    [2, 2, 0],
+    [2, 1, 1],
+    [3, 2, 1],
+  ])(
+    '%i births, and a limit of %i: as many could be repairs that nobody marked, more could not',
+    (births, limit, room) => {
+      const machines = [
+        ...machinesOf(6, 'Running'),
+        ...machinesOf(4 - births, 'Failed', 'f'),
+        ...fresh(births, 'Pending', 'n'),
+      ];
+      expect(repairRoom(ledgerOf(input({ current: account(10, machines) })), limit)).toBe(room);
+    },
+  );
 
   test('beside a rollout both together keep to maxUnavailable', () => {
     // 10 asked for, 3 may be missing: 1 old machine has been given up and the new one is not there, 1 has failed.

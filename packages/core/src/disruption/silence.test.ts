@@ -5,7 +5,7 @@ import { mirrored } from '../machine/conditions.ts';
 import { at, hc, machine, NOON, node } from '../machine/testing.ts';
 import { type CensusSources, SilenceCensus } from './census.ts';
 import { overridesBreaker } from './override.ts';
-import { BREAKER_DEFAULTS } from './silence.ts';
+import { BREAKER_DEFAULTS, silenceMarks } from './silence.ts';
 
 interface Given {
   readonly phase: MachinePhase;
@@ -105,6 +105,29 @@ test('replacements that have not joined and machines that go tell nothing', () =
   expect(
     judge(given(silent), [...many(5, { phase: 'Pending' }), ...many(5, { phase: 'Terminating' })]),
   ).toBeUndefined();
+});
+
+test('what a machine counts as', () => {
+  const marksOf = (
+    phase: MachinePhase,
+    type: 'Create' | 'HealthCheck',
+    state: 'Successful' | 'Processing',
+    going = false,
+  ) => {
+    const one = given({ phase });
+    const metadata = going ? { ...one.metadata, deletionTimestamp: at(0) } : one.metadata;
+    const lastOperation = { ...one.status?.lastOperation, type, state };
+    return silenceMarks({ ...one, metadata, status: { ...one.status, lastOperation } }).map(
+      (mark) => mark.split('/')[0],
+    );
+  };
+  expect(marksOf('Running', 'HealthCheck', 'Successful')).toEqual(['joined', 'recovered']);
+  expect(marksOf('Running', 'Create', 'Successful')).toEqual(['joined']);
+  expect(marksOf('Running', 'HealthCheck', 'Processing')).toEqual(['joined']);
+  expect(marksOf('Unknown', 'HealthCheck', 'Processing')).toEqual(['joined', 'silent']);
+  expect(marksOf('Pending', 'Create', 'Processing')).toEqual([]);
+  expect(marksOf('Running', 'HealthCheck', 'Successful', true)).toEqual([]);
+  expect(marksOf('Unknown', 'HealthCheck', 'Processing', true)).toEqual([]);
 });
 
 const withConditions = (one: Machine, conditions: ReturnType<typeof hc>, description = ''): Machine => ({

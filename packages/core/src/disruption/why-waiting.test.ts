@@ -1,6 +1,8 @@
+import type { Machine } from '@mcm/api';
 import { expect, test } from 'vitest';
 import { machine, machinesOf, NOW } from '../set/test-objects.ts';
 import { planRepairs, whyWaiting } from './repairs.ts';
+import type { OpenBreaker } from './silence.ts';
 
 const plan = (unavailable: number, failed: number, more: readonly ReturnType<typeof machine>[] = []) =>
   planRepairs({
@@ -21,6 +23,30 @@ test('who waits, and for what, is a sentence without gaps', () => {
   );
   expect(whyWaiting(plan(0, 7, [joining]))).toContain('f0, f1, f2, f3, f4 and 2 more failed and wait');
   expect(whyWaiting(plan(0, 0, [joining]))).toBeUndefined();
+});
+
+test('of several breakers the first to close is the time to look again', () => {
+  const machines = machinesOf(3, 'Failed', 'f');
+  const after = (...minutesFromNow: readonly number[]) => {
+    const breakerOf = ({ metadata }: Machine): OpenBreaker => ({
+      scope: 'cluster',
+      silent: 3,
+      joined: 3,
+      lookAgainAt: new Date(NOW.getTime() + (minutesFromNow[Number(metadata.name.slice(1))] ?? 0) * 60_000),
+    });
+    const { lookAgainAt } = planRepairs({
+      replicas: 3,
+      unavailable: 0,
+      current: { replicas: 3, machines },
+      old: [],
+      limit: 1,
+      breakerOf,
+      nodeAnnotations: () => ({}),
+      now: NOW,
+    });
+    return ((lookAgainAt?.getTime() ?? Number.NaN) - NOW.getTime()) / 60_000;
+  };
+  expect([after(3, 1, 2), after(1, 2, 3), after(3, 2, 1)]).toEqual([1, 1, 1]);
 });
 
 test('one that goes already, by the server or by what was sent to it, is not chosen again', () => {

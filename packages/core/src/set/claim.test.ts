@@ -225,6 +225,12 @@ describe('automatic preservation', () => {
   };
   test.each([
     ['A-01 the newest', four, 1, ['m2', '']],
+    [
+      'A-01 the newest, whatever it is called',
+      [machine('a', { phase: 'Failed', age: 1 }), machine('b', { phase: 'Failed', age: 2 })],
+      1,
+      ['a', ''],
+    ],
     ['A-02 none', four, 0, ['', '']],
     ['A-04 both', four, 2, ['m2,m1', '']],
     ['A-06 too many', [...four, kept('m5', 1)], 0, ['', 'm5']],

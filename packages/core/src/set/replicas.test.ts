@@ -32,6 +32,18 @@ describe('replicas', () => {
     ['M-04 the Failed one goes', snapshot(3, [...machinesOf(3, 'Running'), machine('f', { phase: 'Failed' })]), 0, 1],
     ['M-05 what the scaler named goes, also at equal count', marked(2, '1', 0, 1), 0, 2],
     ['M-05 what the scaler named goes, and more than the surplus', marked(1, '1', 0, 1), 0, 2],
+    [
+      'M-05 what the scaler named pays for the surplus: nobody of lower priority goes beside it',
+      {
+        ...marked(1, '1', 0, 1),
+        machines: [
+          machine('a', { phase: 'Running', priority: '1', marked: 0 }),
+          machine('b', { phase: 'Running', priority: '0' }),
+        ],
+      },
+      0,
+      1,
+    ],
     ['M-07 not a mark made after the last scaling', marked(2, '1', 2, 1), 0, 0],
     ['M-07 not priority 2', marked(2, '2', 0, 1), 0, 0],
     ['M-07 not without the time of the last scaling', marked(2, '1', 0, undefined), 0, 0],
