@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { type ClusterConfig, ConfigError } from '../credentials/cluster-config.ts';
-import { load } from '../lazy.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../transport.ts';
+import { undiciParts } from './undici-parts.ts';
 
 /** How a transport over the network is made. */
 export interface UndiciTransportOptions extends ClusterConfig {
@@ -40,13 +40,13 @@ function tls(options: UndiciTransportOptions) {
 }
 
 function dispatcher(options: UndiciTransportOptions, origin: string, connections: number | null): Dispatcher {
-  const { Pool, ProxyAgent } = load('undici') as typeof import('undici');
+  const undici = undiciParts();
   // Time limits are the client's, on its own clock.
   const common = { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, allowH2: false, connections };
   if (options.proxyUrl !== undefined) {
-    return new ProxyAgent({ uri: options.proxyUrl, requestTls: tls(options), ...common });
+    return new undici.ProxyAgent({ uri: options.proxyUrl, requestTls: tls(options), ...common });
   }
-  return new Pool(origin, { ...common, connect: { ...tls(options), keepAlive: true, timeout: 10_000 } });
+  return new undici.Pool(origin, { ...common, connect: { ...tls(options), keepAlive: true, timeout: 10_000 } });
 }
 
 function parseServer(server: string): { readonly origin: string; readonly prefix: string } {
