@@ -1,5 +1,6 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import type { z } from 'zod';
+import { secretKeysOf } from './credentials.ts';
 import type { DriverDefinition } from './define-driver.ts';
 import { MachineError } from './errors.ts';
 
@@ -27,12 +28,36 @@ const segment = (part: PropertyKey): string => (typeof part === 'number' ? `[${p
 /** `blockDevices`, 0, `ebs` → `.blockDevices[0].ebs` */
 export const pathText = (path: readonly PropertyKey[]): string => path.map(segment).join('');
 
-function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+function parse<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  say: (path: readonly PropertyKey[], message: string) => string,
+): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) => `${what}${pathText(path)}: ${message}`);
-  throw new MachineError('InvalidArgument', problems.join('; '));
+  const problems = parsed.error.issues.map(({ path, message }) => say(path, message));
+  throw new MachineError('InvalidArgument', [...new Set(problems)].join('; '));
 }
+
+const specProblem =
+  ({ metadata }: MachineClass) =>
+  (path: readonly PropertyKey[], message: string): string =>
+    `providerSpec${pathText(path)}: ${message}; correct it in MachineClass ${metadata.name}`;
+
+const secretProblem =
+  ({ machineClass, data }: DriverInput) =>
+  (path: readonly PropertyKey[], message: string): string => {
+    const secrets = secretKeysOf(machineClass).join(' or ');
+    if (secrets === '') return noSecret(machineClass);
+    const [key] = path;
+    if (key !== undefined && data[String(key)] === undefined)
+      return `data${pathText(path)} of Secret ${secrets} is missing; add it`;
+    return `data${pathText(path)} of Secret ${secrets}: ${message}; correct it there`;
+  };
+
+/** A class without a Secret where one is needed. */
+export const noSecret = ({ metadata }: MachineClass): string =>
+  `secretRef: MachineClass ${metadata.name} names no Secret; name one with userData and credentials`;
 
 /**
  * What a call is made with: by the driver's own `decode`, else by its schemas.
@@ -44,7 +69,7 @@ export function decodeInput<Spec, Credentials>(
 ): DecodedInput<Spec, Credentials> {
   if (driver.decode) return driver.decode(input);
   return {
-    spec: parse(driver.providerSpec, input.machineClass.providerSpec, 'providerSpec'),
-    credentials: parse(driver.credentialsSchema, input.data, 'secret data'),
+    spec: parse(driver.providerSpec, input.machineClass.providerSpec, specProblem(input.machineClass)),
+    credentials: parse(driver.credentialsSchema, input.data, secretProblem(input)),
   };
 }

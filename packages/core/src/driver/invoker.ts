@@ -6,7 +6,7 @@ import { CallBudgets } from './budgets.ts';
 import { type ClassSecrets, dataVersion, readSecrets, secretKeysOf, userDataOf } from './credentials.ts';
 import { type Trouble, troubleOf } from './cure.ts';
 import { withDeadline } from './deadline.ts';
-import { type DecodedInput, type DriverCall, type DriverInput, decodeInput } from './decode.ts';
+import { type DecodedInput, type DriverCall, type DriverInput, decodeInput, noSecret } from './decode.ts';
 import type { DriverDefinition } from './define-driver.ts';
 import type {
   CreatedInstance,
@@ -388,19 +388,19 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     },
     check: (machineClass) => {
       const secrets = secretsOf(machineClass);
-      const problems = [...secrets.problems];
-      if (secretKeysOf(machineClass).length === 0)
-        problems.push('secretRef: is missing; name a Secret with userData and credentials');
-      else if (secrets.problems.length === 0 && secrets.data[USER_DATA_KEY] === undefined)
-        problems.push('secretRef: no Secret of the class has the key userData; without it no VM can be made');
-      if (secrets.problems.length > 0) return problems;
+      if (secrets.problems.length > 0) return secrets.problems;
+      const problems: string[] = [];
       try {
         const decoded = decodeInput(driver, { call: 'create', machineClass, data: secrets.data });
         for (const problem of driver.check?.(decoded) ?? []) problems.push(redact(problem, secrets.data));
       } catch (thrown) {
         problems.push(redact(MachineError.from(thrown).message, secrets.data));
       }
-      return problems;
+      const said = problems.join('; ');
+      if (secretKeysOf(machineClass).length === 0)
+        return said.includes('secretRef') ? problems : [noSecret(machineClass), ...problems];
+      if (secrets.data[USER_DATA_KEY] !== undefined || said.includes(USER_DATA_KEY)) return problems;
+      return ['secretRef: no Secret of the class has the key userData; without it no VM can be made', ...problems];
     },
     create: (machine, render, onOverdue) => {
       const { kind } = machine.spec.class;
@@ -497,7 +497,10 @@ function scrub(
   cause?: unknown,
 ): MachineError {
   const { code, retryAfterMs, credentialsRefused, throttled, unexpected } = error;
-  const message = redact(cure === undefined ? error.message : `${error.message}; ${cure}`, secrets);
+  const message = redact(
+    cure === undefined ? error.message : `${error.message.replace(/\.\s*$/, '')}; ${cure}`,
+    secrets,
+  );
   return new MachineError(code, message, {
     credentialsRefused,
     throttled,

@@ -1,4 +1,5 @@
 import { Annotations, Labels, type Machine, type MachineClass, PreserveValues, parseDurationMs } from '@mcm/api';
+import { overrideProblem } from '../disruption/override.ts';
 import { undrainablePolicyOf } from '../drain/undrainable.ts';
 
 /** Durations of the spec, and what holds when one is none. */
@@ -49,6 +50,9 @@ export function complaintsOf(
   const values: readonly string[] = Object.values(PreserveValues);
   if (preserve !== undefined && preserve !== '' && !values.includes(preserve))
     said.push(`${annotation(Annotations.Preserve)}: "${preserve}" does not count; write one of ${values.join(', ')}`);
+  const override = annotations[Annotations.SilenceOverride];
+  const overrideIs = override === undefined ? undefined : overrideProblem(override);
+  if (overrideIs) said.push(`${annotation(Annotations.SilenceOverride)}: ${overrideIs}`);
   const { problem } = undrainablePolicyOf(machine, machineClass);
   if (problem) said.push(problem);
   const twin = namesakes.find(({ metadata }) => metadata.uid !== machine.metadata.uid && !metadata.deletionTimestamp);

@@ -180,6 +180,7 @@ test('bad input: annotations and durations that are rubbish: told once each, the
     'machinepriority.machine.sapcloud.io': 'high',
     'node.machine.sapcloud.io/effective-creation-timeout': 'soon',
     'node.machine.sapcloud.io/preserve': 'perhaps',
+    'node.machine.sapcloud.io/replace-despite-common-silence': '2030-01-31T12:00:00Z',
     'node.machine.sapcloud.io/undrainable-policy': 'Whatever',
   };
   const spec = { drainTimeout: '-5m', healthTimeout: 'never', creationTimeout: '99999999h' };
@@ -200,11 +201,12 @@ test('bad input: annotations and durations that are rubbish: told once each, the
     /metadata\.annotations\[machinepriority\.machine\.sapcloud\.io\]: "high" is no integer and counts as 3/,
     /effective-creation-timeout\]: "soon" is no duration and does not count/,
     /\/preserve\]: "perhaps" does not count; write one of now, when-failed/,
+    /replace-despite-common-silence\]: "2030-01-31T12:00:00Z" gives no reason and does not count; write/,
     /undrainable-policy of Machine bad is "Whatever"; it counts as Hold/,
   ])
     expect(text).toMatch(said);
-  expect(new Set(all.map(({ message }) => message)).size).toBe(7);
-  expect(all).toHaveLength(7);
+  expect(new Set(all.map(({ message }) => message)).size).toBe(8);
+  expect(all).toHaveLength(8);
   expect(all.every(({ count }) => (count ?? 1) === 1)).toBe(true);
   const version = (await rig.machine('bad'))?.metadata.resourceVersion;
   await rig.clock.advance(HOUR);

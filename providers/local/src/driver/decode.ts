@@ -28,7 +28,10 @@ export const isPods = (data: Readonly<Record<string, unknown>>, backend: 'cloud'
 export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOptions): Decoded {
   const { provider } = input.machineClass;
   if (provider !== undefined && provider !== '' && provider.toLowerCase() !== 'local')
-    throw new MachineError('InvalidArgument', `the class is for provider ${JSON.stringify(provider)}, not for local`);
+    throw new MachineError(
+      'InvalidArgument',
+      `provider: ${JSON.stringify(provider)} of MachineClass ${input.machineClass.metadata.name} is another provider than this machine controller's; write "local", or run the machine controller of that provider`,
+    );
   const folded = foldGoJson(LocalProviderSpec, input.machineClass.providerSpec).value ?? {};
   const machineClass = { ...input.machineClass, providerSpec: folded as Record<string, unknown> };
   if (isPods(input.data, backend)) return decodePods({ ...input, machineClass });

@@ -1,0 +1,53 @@
+import type { MachineClass } from '@mcm/api';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { decodeInput } from './decode.ts';
+
+const driver = {
+  providerSpec: z.object({ zone: z.string() }),
+  credentialsSchema: z.object({ token: z.string().min(8), userData: z.string() }),
+};
+const classOf = (change: Partial<MachineClass>): MachineClass =>
+  ({
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'MachineClass',
+    metadata: { name: 'small', namespace: 'garden' },
+    provider: 'local',
+    providerSpec: { zone: 'a' },
+    secretRef: { name: 'cloud', namespace: 'garden' },
+    ...change,
+  }) as MachineClass;
+const decode = (change: Partial<MachineClass>, data: Record<string, string>) => () =>
+  decodeInput(driver, { call: 'create', machineClass: classOf(change), data });
+
+const RIGHT = { token: 'long enough', userData: 'hello' };
+
+test('what is right is taken', () => {
+  expect(decode({}, RIGHT)()).toEqual({ spec: { zone: 'a' }, credentials: RIGHT });
+});
+
+test('a wrong field of the provider spec is named with its class', () => {
+  expect(decode({ providerSpec: { zone: 7 } }, RIGHT)).toThrow(
+    /^providerSpec\.zone: .*expected string, received number; correct it in MachineClass small$/,
+  );
+});
+
+test('keys that are missing or wrong are named with their Secret', () => {
+  expect(decode({}, { token: 'short' })).toThrow(
+    /^data\.token of Secret garden\/cloud: .*; correct it there; data\.userData of Secret garden\/cloud is missing; add it$/,
+  );
+});
+
+test('a key may be missing in either of two Secrets', () => {
+  const credentialsSecretRef = { name: 'login', namespace: 'garden' };
+  expect(decode({ credentialsSecretRef }, { userData: 'hello' })).toThrow(
+    'data.token of Secret garden/cloud or garden/login is missing; add it',
+  );
+});
+
+test('a class that names no Secret is told once to name one', () => {
+  const { secretRef: _, ...rest } = classOf({});
+  expect(() => decodeInput(driver, { call: 'create', machineClass: rest as MachineClass, data: {} })).toThrow(
+    /^secretRef: MachineClass small names no Secret; name one with userData and credentials$/,
+  );
+});
