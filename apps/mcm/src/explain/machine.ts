@@ -1,11 +1,13 @@
 import {
   Annotations,
+  formatDurationMs,
   Labels,
   type Machine,
   type MachineClass,
   machineClasses,
   machines,
   PreserveValues,
+  parseTime,
 } from '@mcm/api';
 import {
   ailmentsOf,
@@ -112,7 +114,7 @@ async function explainLiving(target: MachineTarget, machine: Machine): Promise<s
   const drains = machine.metadata.deletionTimestamp !== undefined && node !== undefined;
   return [
     `machine ${machine.metadata.name}`,
-    `  phase  ${wait?.phase ?? machine.status?.currentStatus?.phase ?? ''}${preserved(machine)}`,
+    `  phase  ${wait?.phase ?? machine.status?.currentStatus?.phase ?? ''}${wait ? sinceOf(machine, now) : ''}${preserved(machine)}`,
     `  VM     ${machine.spec.providerID ?? 'none yet'}`,
     `  node   ${nodeLine(machine, node)}`,
     `  class  ${machine.spec.class.name ?? '?'}${machineClass ? '' : ' (there is no such MachineClass: nothing can be made or deleted at the cloud until it is back)'}`,
@@ -212,6 +214,17 @@ async function drainOf(
     signal,
   });
   return drain ? drainLines(drain, now) : [`machine ${machine.metadata.name} has no node: there is nothing to drain`];
+}
+
+/** When its deletion was asked for, when it became unhealthy, or, as long as it has never joined, when it was made. */
+function sinceOf({ metadata, status }: Machine, now: Date): string {
+  const { phase, lastUpdateTime } = status?.currentStatus ?? {};
+  const unborn = phase === undefined || phase === '' || phase === 'Pending' || phase === 'CrashLoopBackOff';
+  const since = metadata.deletionTimestamp ?? (unborn ? metadata.creationTimestamp : lastUpdateTime);
+  const at = parseTime(since);
+  if (at === undefined) return '';
+  const ms = Math.max(Math.floor((now.getTime() - at.getTime()) / 1_000) * 1_000, 0);
+  return `, since ${since} (${formatDurationMs(ms)})`;
 }
 
 function preserved({ metadata, status }: Machine): string {

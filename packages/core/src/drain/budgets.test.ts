@@ -21,6 +21,17 @@ test.each<[what: string, spec: object, status: object | undefined, rule: string 
   expect(drainBudget(budget(spec, status)).rule).toBe(rule);
 });
 
+test('a budget over pods without a controller counts none of them and is misconfigured, with the cure', () => {
+  const status = { ...judged, expectedPods: 0, currentHealthy: 1, desiredHealthy: 0 };
+  const counted = budget({ maxUnavailable: 1 }, status);
+  expect(isMisconfigured(counted)).toBe(true);
+  expect(drainBudget(counted).rule).toBe(
+    'maxUnavailable: 1 counts replicas of controllers, and its pods have no controller; write minAvailable as a number',
+  );
+  expect(isMisconfigured(budget({ maxUnavailable: 1 }, { ...status, disruptedPods: { p: 'now' } }))).toBe(false);
+  expect(isMisconfigured(budget({ maxUnavailable: 1 }, { ...status, currentHealthy: 0 }))).toBe(false);
+});
+
 test('a budget that nobody has judged is not misconfigured, and is stale', () => {
   const undecided = budget({ maxUnavailable: 0 });
   delete (undecided.metadata as { generation?: number }).generation;

@@ -4,23 +4,31 @@ import type { DrainBudget, DrainPod } from './observation.ts';
 
 /**
  * A budget that can never allow a disruption: it needs every pod that it selects, as `maxUnavailable: 0`, `minAvailable`
- * of all, or a percentage that comes to all of them do; or all its pods are healthy and yet none may go. With
- * pods disrupted it may yet. Source: drain.go, isMisconfiguredPdb; there only the second, and only after a refusal.
+ * of all, or a percentage that comes to all of them do; or all its pods are healthy and yet none may go, which holds
+ * too for one that counts none of them, see {@link countsNone}. With pods disrupted it may yet. Source: drain.go, isMisconfiguredPdb; there only the second, and only after a refusal.
  */
 export function isMisconfigured(budget: PodDisruptionBudget): boolean {
   const { status } = budget;
   if (!status || budget.metadata.generation !== status.observedGeneration) return false;
   const expected = status.expectedPods ?? 0;
+  const healthy = status.currentHealthy ?? 0;
   return (
-    expected > 0 &&
-    ((status.currentHealthy ?? 0) >= expected || (status.desiredHealthy ?? 0) >= expected) &&
+    (countsNone(budget) || (expected > 0 && (healthy >= expected || (status.desiredHealthy ?? 0) >= expected))) &&
     Object.keys((status as { disruptedPods?: object }).disruptedPods ?? {}).length === 0 &&
     (status.disruptionsAllowed ?? 0) === 0
   );
 }
 
+/**
+ * `maxUnavailable` and percentages are of the replicas that the pods' controllers ask for; pods without such a controller
+ * count for nothing, so a budget over nothing else allows nothing, ever. Source: kube-controller-manager, disruption.go.
+ */
+const countsNone = ({ status }: PodDisruptionBudget): boolean =>
+  (status?.expectedPods ?? 0) === 0 && (status?.currentHealthy ?? 0) > 0;
+
 /** What a budget asks for, as written, and what it comes to. */
-function ruleOf({ spec, status }: PodDisruptionBudget): string | undefined {
+function ruleOf(budget: PodDisruptionBudget): string | undefined {
+  const { spec, status } = budget;
   const { minAvailable, maxUnavailable } = spec;
   const written =
     maxUnavailable !== undefined
@@ -29,6 +37,8 @@ function ruleOf({ spec, status }: PodDisruptionBudget): string | undefined {
         ? `minAvailable: ${minAvailable}`
         : undefined;
   if (written === undefined || !status) return written;
+  if (countsNone(budget))
+    return `${written} counts replicas of controllers, and its pods have no controller; write minAvailable as a number`;
   return `${written}, ${status.desiredHealthy ?? 0} of ${status.expectedPods ?? 0} pods needed, ${status.currentHealthy ?? 0} healthy`;
 }
 

@@ -241,6 +241,6 @@ function planLeaving(o: DrainObservation, pod: DrainPod, dueAt: Date, overdue: b
   if (overdue) return planRemoval(o, pod, now);
   const limit = later(dueAt, ENDING_BUFFER_MS);
   if (now < limit) return { pod, verb: 'wait', until: limit };
-  const cure = 'see its finalizers and its kubelet; force-deletion=true on the machine ends the wait';
+  const cure = `it was to end by ${dueAt.toISOString()}; see its finalizers and its kubelet; ${o.forcedBy ?? 'force-deletion=true'} on the machine ends the wait`;
   return { pod, verb: 'wait', blocker: { text: `pod ${nameOf(pod)} does not end`, failed: false, cure } };
 }
