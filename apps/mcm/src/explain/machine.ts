@@ -219,7 +219,7 @@ async function drainOf(
 /** When its deletion was asked for, when it became unhealthy, or, as long as it has never joined, when it was made. */
 function sinceOf({ metadata, status }: Machine, now: Date): string {
   const { phase, lastUpdateTime } = status?.currentStatus ?? {};
-  const unborn = phase === undefined || phase === '' || phase === 'Pending' || phase === 'CrashLoopBackOff';
+  const unborn = phase === undefined || phase === 'Pending' || phase === 'CrashLoopBackOff';
   const since = metadata.deletionTimestamp ?? (unborn ? metadata.creationTimestamp : lastUpdateTime);
   const at = parseTime(since);
   if (at === undefined) return '';

@@ -1,5 +1,6 @@
 import { Annotations, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import type { EventObject } from '@mcm/kube';
+import { brief } from '../explain/machine-wait.ts';
 
 /** One deployment as the screen shows it. */
 export interface DeploymentView {
@@ -107,7 +108,7 @@ function viewMachine(machine: Machine): MachineView {
     name: machine.metadata.name,
     phase,
     node: machine.metadata.labels?.node ?? '',
-    doing: phase === 'Running' ? '' : (machine.status?.lastOperation?.description ?? ''),
+    doing: phase === 'Running' ? '' : brief(machine.status?.lastOperation?.description ?? ''),
     createdAt: machine.metadata.creationTimestamp,
   };
 }

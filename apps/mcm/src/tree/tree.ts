@@ -1,6 +1,7 @@
 import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { revisionOf } from '@mcm/core';
 import { controllerOf, type Node } from '@mcm/kube';
+import { brief } from '../explain/machine-wait.ts';
 import { phaseName } from '../screen/fleet.ts';
 
 /** One line of the tree: an object, how it is, and what it owns. */
@@ -103,11 +104,13 @@ function branchOfMachine(machine: Machine, nodes: ReadonlyMap<string, Node> | un
   const nodeName = metadata.labels?.[Labels.Node] ?? '';
   const node = nodes?.get(nodeName);
   const joins = nodes !== undefined && nodeName !== '';
+  const kept = status?.currentStatus?.preserveExpiryTime;
+  const isWell = phase === 'Running' || phase === 'Available';
   return {
     kind: 'Machine',
     name: metadata.name,
-    state: phase,
-    ...without(phase === 'Running' || phase === 'Available' ? undefined : status?.lastOperation?.description),
+    state: kept ? `${phase}, preserved until ${kept}` : phase,
+    ...without(isWell ? undefined : brief(status?.lastOperation?.description ?? '')),
     more: { class: spec.class.name ?? '', providerID: spec.providerID ?? 'no VM yet' },
     children: node ? [branchOfNode(node)] : joins ? [missingNode(nodeName)] : [],
   };
