@@ -1,0 +1,156 @@
+import { Labels, type Machine, machines } from '@mcm/api';
+import { type KubeClient, nodes } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { NAMESPACE, World, type WorldOptions } from './world.ts';
+
+/** What proves nothing unless it can see: managers that are broken on purpose, and the judge that must say so. */
+
+const MINUTE = 60_000;
+
+/** What a broken manager does beside the right thing, every second, in nobody's name: no user asked for it. */
+type Defect = (client: KubeClient) => Promise<void>;
+
+/** Marks every machine of a phase as Failed and gives it up at once, whatever else is under way. */
+const givesUp =
+  (phase: 'Unknown' | 'Pending'): Defect =>
+  async (client) => {
+    const resource = client.resource<Machine>(machines, NAMESPACE);
+    const lost = (await resource.list()).items.filter(
+      ({ metadata, status }) => status?.currentStatus?.phase === phase && !metadata.deletionTimestamp,
+    );
+    const type = phase === 'Pending' ? 'Create' : 'HealthCheck';
+    const body = { status: { currentStatus: { phase: 'Failed' }, lastOperation: { type, state: 'Failed' } } };
+    await Promise.all(
+      lost.map(({ metadata }) => resource.patch(metadata.name, { type: 'merge', body }, { subresource: 'status' })),
+    );
+    await Promise.all(lost.map(({ metadata }) => resource.delete(metadata.name)));
+  };
+
+/** Selects every candidate at once. */
+const selectsAll: Defect = async (client) => {
+  const resource = client.resource(nodes);
+  const candidates = (await resource.list()).items.filter(
+    ({ metadata: { labels = {} } }) => labels[Labels.CandidateForUpdate] && !labels[Labels.SelectedForUpdate],
+  );
+  for (const { metadata } of candidates) {
+    const body = { metadata: { labels: { [Labels.SelectedForUpdate]: 'true' } } };
+    await resource.patch(metadata.name, { type: 'merge', body });
+  }
+};
+
+/** Plays a story with a healthy manager and with a broken one: what was seen of each. */
+async function judged(
+  options: WorldOptions,
+  defect: Defect,
+  story: (world: World) => Promise<void>,
+): Promise<readonly [healthy: readonly string[], broken: readonly string[]]> {
+  const play = async (broken: boolean) => {
+    const world = await World.start({ machine: { healthTimeout: '1s', creationTimeout: '5m' }, ...options });
+    const again = (): void =>
+      void world.clock.setTimeout(
+        () =>
+          void defect(world.admin)
+            .catch((error: unknown) => world.witness.violate(String(error)))
+            .then(again),
+        1_000,
+      );
+    if (broken) again();
+    await story(world);
+    for (let minute = 0; minute < 2 && world.violations.length === 0; minute += 1) await world.clock.advance(MINUTE);
+    const seen = [...world.violations];
+    await world.close();
+    return seen;
+  };
+  return [await play(false), await play(true)];
+}
+
+async function settled(world: World, replicas: number): Promise<readonly string[]> {
+  await world.createDeployment(replicas);
+  await world.untilSettled(replicas, 'blue');
+  return (await world.machines()).map(({ metadata }) => metadata.name);
+}
+
+/** The kubelets of these machines say nothing from now on; they are Unknown once their Nodes are not ready. */
+function silence(world: World, ...names: readonly string[]): void {
+  for (const { id, name } of world.cloud.instances.list()) {
+    if (names.includes(name)) world.cloud.kubelets.order(id, { silent: true });
+  }
+}
+
+const roll = (world: World) => world.change({ template: { spec: { class: { name: 'green' } } } });
+
+test('more failed machines given up at once than the limit are seen', async () => {
+  const [healthy, broken] = await judged({}, givesUp('Unknown'), async (world) => {
+    silence(world, ...(await settled(world, 4)).slice(0, 2));
+  });
+  expect([healthy, broken[0]]).toEqual([[], expect.stringMatching(/ and .* were being replaced at once$/)]);
+});
+
+test('machines that never joined are in the budget, too', async () => {
+  const [healthy, broken] = await judged({ kubelets: { join: 'never' } }, givesUp('Pending'), async (world) => {
+    await world.createDeployment(3);
+    await world.clock.advance(2_000);
+  });
+  expect([healthy, broken[0]]).toEqual([[], expect.stringMatching(/ and .* were being replaced at once$/)]);
+});
+
+test('a machine that is given up beside what a rollout has taken is seen', async () => {
+  const options = { maxSurge: 0, maxUnavailable: 1, kubelets: { joinDelay: 2 * MINUTE } };
+  const [healthy, broken] = await judged(options, givesUp('Unknown'), async (world) => {
+    await settled(world, 3);
+    await roll(world);
+    await world.until(async () => (await world.machines()).some(({ spec }) => spec.class.name === 'green'));
+    const [other = ''] = (await world.machines())
+      .filter(({ metadata, spec }) => spec.class.name === 'blue' && !metadata.deletionTimestamp)
+      .map(({ metadata }) => metadata.name);
+    silence(world, other);
+  });
+  expect([healthy, broken[0]]).toEqual([
+    [],
+    expect.stringContaining('was being replaced while the rollout had 1 unavailable: 1 may be in all'),
+  ]);
+});
+
+test.each(['Auto', 'Manual'] as const)(
+  'a machine that is given up beside one that is updated in place is seen: %s',
+  async (inPlace) => {
+    const options = { inPlace, maxSurge: 0, maxUnavailable: 1, kubelets: { updateDelay: 5 * MINUTE } };
+    const [healthy, broken] = await judged(options, givesUp('Unknown'), async (world) => {
+      const [first = ''] = await settled(world, 3);
+      await roll(world);
+      if (inPlace === 'Manual') {
+        const body = { metadata: { labels: { [Labels.SelectedForUpdate]: 'true' } } };
+        await world.until(async () => (await candidates(world)).length === 3);
+        await world.admin.resource(nodes).patch(first, { type: 'merge', body });
+      }
+      await world.until(async () => (await updating(world)).length > 0);
+      await world.clock.advance(MINUTE);
+      const busy = await updating(world);
+      const idle = (await world.machines()).map(({ metadata }) => metadata.name).filter((name) => !busy.includes(name));
+      silence(world, idle[0] ?? '');
+    });
+    expect([healthy, broken[0]]).toEqual([
+      [],
+      expect.stringContaining('while the rollout had 1 unavailable (1 of them updated in place): 1 may be in all'),
+    ]);
+  },
+);
+
+const candidates = async (world: World): Promise<readonly string[]> =>
+  (await world.admin.resource(nodes).list()).items
+    .filter(({ metadata }) => metadata.labels?.[Labels.CandidateForUpdate])
+    .map(({ metadata }) => metadata.name);
+
+const updating = async (world: World): Promise<readonly string[]> =>
+  (await world.machines())
+    .filter(({ status }) => status?.currentStatus?.phase === 'InPlaceUpdating')
+    .map(({ metadata }) => metadata.name);
+
+test('more nodes selected for an update than may be unavailable are seen', async () => {
+  const options = { inPlace: 'Auto', maxSurge: 0, maxUnavailable: 1 } as const;
+  const [healthy, broken] = await judged(options, selectsAll, async (world) => {
+    await settled(world, 3);
+    await roll(world);
+  });
+  expect([healthy, broken[0]]).toEqual([[], expect.stringMatching(/ was selected with .* available .* at least 2 /)]);
+});
