@@ -1,7 +1,7 @@
 import { type Node, nodes, type Random, realClock } from '@mcm/kube';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Cluster, ClusterFlags } from './cluster.ts';
-import { inCluster, nameOf, reference, withCluster } from './cluster-options.ts';
+import { inCluster, nameOf, reference, withCluster, withOutput } from './cluster-options.ts';
 import { addDashboard } from './dashboard/command.ts';
 import { readFully } from './deployment-reading.ts';
 import { UserError } from './errors.ts';
@@ -9,6 +9,7 @@ import { deploymentLines, explainDeployment } from './explain/deployment.ts';
 import { explainMachine, explainMachineDrain, type MachineTarget } from './explain/machine.ts';
 import { addInspectCommands } from './inspect-commands.ts';
 import { addInstall } from './install/command.ts';
+import type { OutputFormat } from './output/format.ts';
 import { addPlan } from './plan/command.ts';
 import { pause, restart, resume, type Target, undo } from './rollout/actions.ts';
 import { history, revisionTemplate } from './rollout/history.ts';
@@ -72,13 +73,13 @@ function addRollout(program: Command, { say, signal }: CommandSurroundings): voi
     .action((name: string, flags: ClusterFlags & { toRevision: number }) =>
       on(flags, name, async (target) => say(await undo(target, flags.toRevision))),
     );
-  action('history', 'list the revisions, the present one with a *')
+  withOutput(action('history', 'list the revisions, the present one with a *'))
     .option('--revision <revision>', 'print the template of one', revisionNumber)
-    .action((name: string, flags: ClusterFlags & { revision?: number }) =>
+    .action((name: string, flags: ClusterFlags & { revision?: number; output: OutputFormat }) =>
       on(flags, name, async (target) => {
-        const { revision } = flags;
+        const { revision, output } = flags;
         if (revision !== undefined) return say((await revisionTemplate(target, revision)).trimEnd());
-        for (const line of await history(target)) say(line);
+        for (const line of await history(target, output)) say(line);
       }),
     );
 }

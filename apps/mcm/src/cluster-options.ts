@@ -1,6 +1,7 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { type Cluster, type ClusterFlags, connect } from './cluster.ts';
 import { UserError } from './errors.ts';
+import { OUTPUT_FORMATS, type OutputFormat } from './output/format.ts';
 import { DEFAULT_DATA_DIR } from './up/data-dir.ts';
 import { FIRST_FLEET } from './up/seed.ts';
 
@@ -14,6 +15,12 @@ export const withCluster = (command: Command): Command =>
     .option('--target-kubeconfig <file>', 'cluster of the nodes (default: the same)')
     .option('-n, --namespace <name>', 'namespace of the machine objects', FIRST_FLEET.namespace)
     .option('--data-dir <dir>', 'where a local instance keeps its kubeconfig', DEFAULT_DATA_DIR);
+
+/** Adds the flag that says how to print. */
+export const withOutput = (command: Command): Command =>
+  command.addOption(
+    new Option('-o, --output <format>', 'how to print').choices(OUTPUT_FORMATS).default('text' satisfies OutputFormat),
+  );
 
 /** Connects, works and lets go of the connections, whatever happens. */
 export async function inCluster<T>(

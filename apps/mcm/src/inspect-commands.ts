@@ -18,25 +18,20 @@ import {
   nodes,
   realClock,
 } from '@mcm/kube';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { Cluster, ClusterFlags } from './cluster.ts';
-import { inCluster, reference, withCluster } from './cluster-options.ts';
+import { inCluster, reference, withCluster, withOutput } from './cluster-options.ts';
 import { completionScript, SHELLS, type Shell } from './completion/completion.ts';
 import { type BundleFile, collectBundle } from './debug/bundle.ts';
 import { readDeployment } from './deployment-reading.ts';
 import { UserError } from './errors.ts';
 import { type EventScope, eventLines, eventRows } from './events/events.ts';
 import { scopeOfDeployment, scopeOfObject } from './events/scope.ts';
-import { formatted, OUTPUT_FORMATS, type OutputFormat } from './output/format.ts';
+import { formatted, type OutputFormat } from './output/format.ts';
 import { fleetTree, type TreeSource, treeLines } from './tree/tree.ts';
 import { version } from './version.ts';
 
 type Say = (line: string) => void;
-
-const withOutput = (command: Command): Command =>
-  command.addOption(
-    new Option('-o, --output <format>', 'how to print').choices(OUTPUT_FORMATS).default('text' satisfies OutputFormat),
-  );
 
 type InspectFlags = ClusterFlags & { readonly output: OutputFormat };
 

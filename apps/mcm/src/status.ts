@@ -38,6 +38,10 @@ export async function status(dataDir: string, kubeconfigPath: string): Promise<S
   };
 }
 
+/** The report for a program. */
+export const statusModel = (report: StatusReport): object =>
+  report.running ? { ...report, fleet: { ...report.fleet, phases: Object.fromEntries(report.fleet.phases) } } : report;
+
 /** The report as lines for a person. */
 export function statusLines(report: StatusReport): string[] {
   if (!report.running) return ['not running'];

@@ -3,6 +3,7 @@ import { revisionOf, splitSets } from '@mcm/core';
 import { stringify } from 'yaml';
 import { type DeploymentReading, readDeployment } from '../deployment-reading.ts';
 import { UserError } from '../errors.ts';
+import { formatted, type OutputFormat } from '../output/format.ts';
 import { changeCause, type Target } from './actions.ts';
 
 /** One revision as a person sees it. */
@@ -30,9 +31,12 @@ export function revisionsOf({ deployment, sets, machines }: DeploymentReading): 
     .sort((a, b) => a.revision - b.revision);
 }
 
-/** The revisions as a table. */
-export async function history(target: Target): Promise<string[]> {
-  const rows = revisionsOf(await readDeployment(target.client, target.namespace, target.name));
+/** The revisions, in a format. */
+export async function history(target: Target, format: OutputFormat = 'text'): Promise<string[]> {
+  return formatted(format, revisionsOf(await readDeployment(target.client, target.namespace, target.name)), tableOf);
+}
+
+function tableOf(rows: readonly RevisionView[]): string[] {
   const cells = rows.map((row) => [
     `${row.revision}${row.current ? '*' : ''}`,
     row.set,

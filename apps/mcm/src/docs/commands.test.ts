@@ -1,0 +1,169 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { seededRandom } from '@mcm/kube';
+import { type Command, CommanderError } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { createProgram } from '../program.ts';
+import { commandsOf, type DocumentedCommand, documentedCommands } from './commands.ts';
+
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
+  cwd: ROOT,
+  encoding: 'utf8',
+})
+  .trim()
+  .split('\n')
+  .filter((path) => !path.includes('/testdata/') && existsSync(join(ROOT, path)));
+const documented = pages.flatMap((path) => documentedCommands(path, read(path)));
+
+/** The real program with nothing behind its commands: it reads words as it always does, and carries nothing out. */
+function parser(): Command {
+  const program = createProgram({
+    say: () => undefined,
+    random: seededRandom(1),
+    signal: () => new AbortController().signal,
+    stdout: process.stdout,
+  });
+  const silence = (command: Command): void => {
+    command.exitOverride().configureOutput({ writeOut: () => undefined, writeErr: () => undefined });
+    if (command.commands.length === 0) command.action(() => undefined);
+    command.commands.forEach(silence);
+  };
+  silence(program);
+  return program;
+}
+
+/** What the program says against the words; undefined when it would carry them out. */
+async function objection(words: readonly string[]): Promise<string | undefined> {
+  try {
+    await parser().parseAsync([...words], { from: 'user' });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return error.exitCode === 0 ? undefined : error.message;
+  }
+}
+
+/** The words of `mcm` in a command, however it is started; undefined for another program. */
+function wordsOfMcm([first, second, ...rest]: readonly string[]): readonly string[] | undefined {
+  if (first === 'mcm') return second === undefined ? [] : [second, ...rest];
+  return first === 'kubectl' && second === 'mcm' ? rest : undefined;
+}
+
+/** Without what starts programs of the workspace. */
+const started = (words: readonly string[]): readonly string[] => {
+  const text = words.join(' ');
+  const launcher = /^(npx -y pnpm@12|npx|pnpm) /.exec(text)?.[0] ?? '';
+  return words.slice(launcher.split(' ').length - 1);
+};
+
+const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
+const flagsPage = read('docs/reference/flags.md');
+
+/** Programs whose commands are not carried out by a test, and why; what can be known of them is checked all the same. */
+const NOT_RUN: Readonly<Record<string, string>> = {
+  kubectl: 'it needs a cluster and is not ours; what it does with the embedded plane is in e2e/src/kubectl',
+  helm: 'it is not ours; the chart is rendered in e2e/src/deploy',
+  npm: 'it asks the registry; a package that is begun by `mcm provider new` is installed and tested in tools/src/packages',
+  'mcm-conformance': 'it needs a cloud; its command line is tested in packages/conformance',
+  'cloud-emulator': 'it serves until it is ended; it is started by every run of `mcm up --provider`',
+  curl: 'it asks a process that has to run; its paths are tested in packages/kube/src/run',
+  grep: 'it reads what another command prints',
+  export: 'the shell’s own',
+  source: 'the shell’s own',
+  cd: 'the shell’s own',
+};
+
+/** What can be known to be wrong without carrying it out. */
+async function fault({ words }: DocumentedCommand): Promise<string | undefined> {
+  const own = words[0] === 'npx' || words[0] === 'pnpm' ? started(words) : words;
+  const asked = wordsOfMcm(own);
+  if (asked) return objection(asked);
+  const [program = '', ...rest] = own;
+  if (own !== words) {
+    if (scripts[program] === undefined) return `package.json has no script ${program}`;
+    return rest
+      .filter((word) => word.startsWith('--'))
+      .map((word) => unknownFlag(program, word))
+      .find(Boolean);
+  }
+  if (program === 'node')
+    return rest
+      .filter((word) => word.endsWith('.ts'))
+      .map(missing)
+      .find(Boolean);
+  if (NOT_RUN[program] === undefined)
+    return `"${program}" is neither a program of ours nor one with a reason why it is not run`;
+  // Of kubectl `deploy/NAME` is an object; files come after -f and -k.
+  const files = program === 'kubectl' ? rest.filter((_, index) => /^-[fk]$/.test(rest[index - 1] ?? '')) : rest;
+  return files
+    .filter((word) => /^(examples|deploy|docs)\//.test(word))
+    .map(missing)
+    .find(Boolean);
+}
+
+const missing = (path: string): string | undefined =>
+  existsSync(join(ROOT, path)) ? undefined : `there is no ${path}`;
+
+function unknownFlag(program: string, word: string): string | undefined {
+  if (!/^machine-(controller|config)/.test(program) || word === '--help') return undefined;
+  const [flag = ''] = word.split('=');
+  return flagsPage.includes(`\`${flag}\``) || program === 'machine-config-daemon'
+    ? undefined
+    : `${program} has no flag ${flag}`;
+}
+
+describe('commands of the documentation', () => {
+  test('are found', () => {
+    expect(documented.length).toBeGreaterThan(100);
+    expect(documented.filter(({ words }) => wordsOfMcm(started(words)) ?? wordsOfMcm(words)).length).toBeGreaterThan(
+      40,
+    );
+  });
+
+  test('are what the programs understand', async () => {
+    const faults: string[] = [];
+    for (const command of documented) {
+      const wrong = await fault(command);
+      if (wrong !== undefined) faults.push(`${command.at}: ${command.words.join(' ')}: ${wrong}`);
+    }
+    expect(faults).toEqual([]);
+  });
+
+  test('no reason stands for a program that no page names', () => {
+    const named = new Set(documented.map(({ words: [program = ''] }) => program));
+    expect(Object.keys(NOT_RUN).filter((program) => !named.has(program))).toEqual([]);
+  });
+
+  test.each([
+    ['mcm tre', /unknown command 'tre'/],
+    ['mcm tree --wide', /unknown option '--wide'/],
+    ['mcm tree -o table', /argument 'table' is invalid/],
+    ['mcm explain', /missing required argument/],
+    ['npx -y pnpm@12 nothing', /no script nothing/],
+    ['npx -y pnpm@12 machine-controller-aws --cloud x', /has no flag --cloud/],
+    ['kubectl apply -f examples/none.yaml', /there is no examples\/none.yaml/],
+    ['kubectl mcm tre', /unknown command 'tre'/],
+    ['terraform apply', /neither a program of ours/],
+  ])('a wrong one is found: %s', async (line, wrong) => {
+    expect(await fault({ at: 'here', words: commandsOf(line)[0] ?? [] })).toMatch(wrong);
+  });
+});
+
+test.each([
+  ['a --b "c d" # e', [['a', '--b', 'c d']]],
+  ["X=1 $ a 'b # c' | d > f && e 2>&1", [['a', 'b # c'], ['d'], ['e']]],
+  [
+    'source <(mcm completion bash)',
+    [
+      ['source', '<(mcm completion bash)'],
+      ['mcm', 'completion', 'bash'],
+    ],
+  ],
+])('a line is read as a shell reads it: %s', (line, commands) => {
+  expect(commandsOf(line)).toEqual(commands);
+});

@@ -1,0 +1,64 @@
+/** A command of a page of the documentation, as words. */
+export interface DocumentedCommand {
+  /** `docs/install.md:9`. */
+  readonly at: string;
+  readonly words: readonly string[];
+}
+
+/** Lines of the shell blocks of a page; lines that end with a backslash are joined with the next. */
+function* shellLines(text: string): Generator<{ readonly number: number; readonly line: string }> {
+  let inside = false;
+  let begun: { number: number; line: string } | undefined;
+  for (const [index, raw] of text.split('\n').entries()) {
+    const fence = /^\s*```(\w*)/.exec(raw);
+    if (fence) {
+      inside = !inside && /^(sh|bash|shell|console)$/.test(fence[1] ?? '');
+      continue;
+    }
+    if (!inside) continue;
+    const whole: { number: number; line: string } = {
+      number: begun?.number ?? index + 1,
+      line: `${begun?.line ?? ''}${raw}`,
+    };
+    begun = raw.endsWith('\\') ? { ...whole, line: whole.line.slice(0, -1) } : undefined;
+    if (!begun) yield whole;
+  }
+}
+
+const SEPARATORS: readonly string[] = ['|', '||', '&&', ';', '&'];
+/** A word in quotes, a separator, a comment that begins a word, or a word. */
+const TOKEN = /\s*(?:(#.*)|(\|\||&&|[|;&])|((?:\d>&\d|'[^']*'|"[^"]*"|\$\([^)]*\)|<\([^)]*\)|\\.|[^\s'"|;&\\])+))/y;
+
+const unquoted = (word: string): string => word.replaceAll(/'([^']*)'|"([^"]*)"|\\(.)/g, '$1$2$3');
+
+/** The simple commands of a line: what pipes and `&&` stand between, without assignments, redirections and comments. */
+export function commandsOf(line: string): string[][] {
+  const commands: string[][] = [[]];
+  TOKEN.lastIndex = 0;
+  for (let match = TOKEN.exec(line); match; match = TOKEN.exec(line)) {
+    const [, comment, separator, word] = match;
+    if (comment !== undefined) break;
+    if (separator !== undefined && SEPARATORS.includes(separator)) commands.push([]);
+    else if (word !== undefined) commands.at(-1)?.push(word);
+  }
+  const inner = [...line.matchAll(/[<$]\(([^)]+)\)/g)].flatMap(([, text = '']) => commandsOf(text));
+  return [...commands.map(plain).filter((words) => words.length > 0), ...inner];
+}
+
+/** Without leading assignments and prompts, and without redirections. */
+function plain(words: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] ?? '';
+    if (kept.length === 0 && (word === '$' || /^\w+=/.test(word))) continue;
+    if (/^\d?[<>]{1,2}$/.test(word)) index++;
+    else if (!/^\d?[<>](?!\()/.test(word)) kept.push(unquoted(word));
+  }
+  return kept;
+}
+
+/** Every command in the shell blocks of a page. */
+export const documentedCommands = (path: string, text: string): DocumentedCommand[] =>
+  [...shellLines(text)].flatMap(({ number, line }) =>
+    commandsOf(line).map((words) => ({ at: `${path}:${number}`, words })),
+  );

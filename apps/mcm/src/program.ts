@@ -1,0 +1,90 @@
+import { join } from 'node:path';
+import { realClock } from '@mcm/kube';
+import { Command } from 'commander';
+import { addCloudCommands } from './cloud-commands.ts';
+import { addClusterCommands, type CommandSurroundings } from './cluster-commands.ts';
+import { withOutput } from './cluster-options.ts';
+import { addConfigCommands } from './config/commands.ts';
+import { down } from './down.ts';
+import { formatted, type OutputFormat } from './output/format.ts';
+import { addProviderCommands } from './provider/new.ts';
+import { status, statusLines, statusModel } from './status.ts';
+import { DEFAULT_DATA_DIR } from './up/data-dir.ts';
+import { compileUpOptions, type UpFlags } from './up/options.ts';
+import { up } from './up/up.ts';
+import { version } from './version.ts';
+
+const dataDirOption = ['--data-dir <dir>', 'where stores, logs and the kubeconfig are', DEFAULT_DATA_DIR] as const;
+
+/** The `mcm` command with all that it can do. It touches the process only when a command is carried out. */
+export function createProgram({
+  say,
+  random,
+  signal,
+  stdout,
+}: CommandSurroundings & { readonly stdout: NodeJS.WriteStream }): Command {
+  const program = new Command('mcm')
+    .description('Machines for Kubernetes, on a laptop and beside any cluster')
+    .version(version(), '-V, --version')
+    .showHelpAfterError();
+
+  program
+    .command('up')
+    .description('bring up a control plane, a cloud on this machine, both controllers and a first fleet')
+    .option(...dataDirOption)
+    .option('--port <port>', 'port of the control plane on 127.0.0.1 (default: the one used last, else any free one)')
+    .option(
+      '--machines <count>',
+      'machines that the first MachineDeployment asks for (default: 3 at the first start, unchanged later)',
+    )
+    .option(
+      '--provider <name>',
+      "whose cloud: local, or aws, azure or gcp on an emulator (default: the directory's, else local)",
+    )
+    .option(
+      '--machine-config',
+      'run the machine-config-controller too, with two pools (default: as the directory was made)',
+    )
+    .option('--exit-when-ready', 'end everything once the fleet is as asked for')
+    .option('--no-tty', 'plain lines even on a terminal')
+    .option('--quiet', 'say only when the fleet is ready')
+    .action(async (flags: UpFlags) => {
+      await up(compileUpOptions(flags, stdout.isTTY === true), {
+        stdout,
+        signal: signal(),
+        random,
+      });
+    });
+
+  program
+    .command('down')
+    .description('stop the instance that runs on a data directory')
+    .option(...dataDirOption)
+    .action(async (flags: { dataDir: string }) => {
+      say((await down(flags.dataDir, realClock)) ? 'stopped' : 'not running');
+    });
+
+  withOutput(
+    program
+      .command('status')
+      .description('say how the instance on a data directory is')
+      .option(...dataDirOption),
+  ).action(async (flags: { dataDir: string; output: OutputFormat }) => {
+    const report = await status(flags.dataDir, join(flags.dataDir, 'kubeconfig'));
+    const lines = formatted(flags.output, statusModel(report), () => statusLines(report));
+    for (const line of lines) say(line);
+    process.exitCode = report.running ? 0 : 3;
+  });
+
+  addCloudCommands(program, say);
+  addClusterCommands(program, { say, random, signal });
+
+  addProviderCommands(program, say);
+  addConfigCommands(program, say);
+
+  program
+    .command('version')
+    .description('print the version')
+    .action(() => say(version()));
+  return program;
+}
