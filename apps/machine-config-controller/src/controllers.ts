@@ -10,6 +10,7 @@ import {
   type Node,
   nodes,
   type Pod,
+  podDisruptionBudgets,
   pods,
   type QueueMetrics,
   type ResourceDefinition,
@@ -153,6 +154,7 @@ export function createConfigControllers(
   const pullSecrets = createInformer<Secret>(control, secrets, { ...runtime, namespace: settings.pullSecretNamespace });
   const indexes = { [POD_NODE_INDEX]: nodeOf };
   const podCache = createInformer<Pod>(target, pods, { ...runtime, project: projectPod, indexes });
+  const budgets = createInformer(target, podDisruptionBudgets, runtime);
   const base = { featureGates: {}, tlsProfile: { type: settings.tlsProfile } };
   const servers = settings.watchApiServerConfig
     ? createInformer<ApiServerConfig>(control, apiServerConfigs, runtime)
@@ -173,7 +175,7 @@ export function createConfigControllers(
   const drain = createDrainController(
     { ...context, recorder: nodeRecorder },
     {
-      ...{ pods: podCache, concurrency },
+      ...{ pods: podCache, budgets, concurrency },
       ...(machineCaches && { mayUncordon: stays(machineFleet(machineCaches)) }),
     },
   );
@@ -194,7 +196,7 @@ export function createConfigControllers(
   const units = [
     unit(template, [...configs, pullSecrets, ...ofServers]),
     ...pools.map((controller) => unit(controller, [...configs, ...ofServers, ...ofMachines])),
-    unit(drain, [...configs, podCache, ...ofMachines]),
+    unit(drain, [...configs, podCache, budgets, ...ofMachines]),
     ...companions.map((controller) => unit(controller, [...configs, ...ofMachines])),
   ];
   const all = [template, ...pools, drain, ...companions];

@@ -9,6 +9,7 @@ import {
   type KubeClient,
   nodes,
   type Pod,
+  podDisruptionBudgets,
   pods,
   type Secret,
   secrets,
@@ -114,6 +115,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       ...runtime,
       indexes: { [POD_NODE_INDEX]: ({ spec }) => (spec.nodeName === undefined ? [] : [spec.nodeName]) },
     });
+    const budgetCache = createInformer(own, podDisruptionBudgets, runtime);
     const tree = options.tree ?? TREE;
     const settings = fixedSettings({ featureGates: {} });
     controllers = [
@@ -122,12 +124,13 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       createRuntimeConfigController(context, { tree, settings }),
       createRenderController(context, options.render),
       createUpdateController(context, options.update),
-      createDrainController(context, { pods: podCache }),
+      createDrainController(context, { pods: podCache, budgets: budgetCache }),
     ];
     running = [
       ...Object.values(context.caches).map((one: { run(signal: AbortSignal): Promise<void> }) => one.run(stop.signal)),
       pullSecrets.run(stop.signal),
       podCache.run(stop.signal),
+      budgetCache.run(stop.signal),
       ...controllers.map((one) => one.run(stop.signal)),
     ];
   };

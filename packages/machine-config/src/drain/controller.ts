@@ -1,6 +1,7 @@
 import { type Attempt, planDrain } from '@mcm/core';
 import {
   again,
+  type Change,
   type Controller,
   createController,
   done,
@@ -11,11 +12,13 @@ import {
   nodes,
   type Outcome,
   type Pod,
+  type PodDisruptionBudget,
 } from '@mcm/kube';
 import type { ConfigContext } from '../caches.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { ConfigEvents } from '../constants/conditions.ts';
 import { annotationOf } from '../pool/predicates.ts';
+import { budgetGivesWay, isUnder } from './budgets.ts';
 import { evict } from './evict.ts';
 import { observeNode } from './observe.ts';
 import { type DrainRequest, DrainRequestError, drainRequestOf } from './request.ts';
@@ -27,6 +30,8 @@ export const POD_NODE_INDEX = 'node';
 export interface DrainControllerOptions {
   /** Pods with {@link POD_NODE_INDEX}. */
   readonly pods: Informer<Pod>;
+  /** Budgets, which bring the next try of what they held; absent: tries keep their pace. */
+  readonly budgets?: Informer<PodDisruptionBudget>;
   readonly concurrency?: number;
   /** Whether a node may be made schedulable again; not if its machine is being deleted. Default: always. */
   readonly mayUncordon?: (node: Node) => boolean;
@@ -65,6 +70,7 @@ export function createDrainController(context: ConfigContext, options: DrainCont
     const { nodeName } = object.spec;
     return nodeName !== undefined && underWay.has(nodeName) ? [nodeName] : [];
   });
+  if (options.budgets) controller.watch(options.budgets, (change) => drains.budgetChanged(change));
   return controller;
 }
 
@@ -96,6 +102,27 @@ class Drains {
       return this.#uncordon(node, request);
     }
     return this.#drain(node, request, signal);
+  }
+
+  /**
+   * Nodes whose drain a budget held, as far as it has room now: what it refused is tried at once. Others would only be
+   * refused again, and keep their pace.
+   */
+  budgetChanged(change: Change<PodDisruptionBudget>): readonly Key[] {
+    let room = budgetGivesWay(change);
+    const woken: Key[] = [];
+    for (const [name, { attempts }] of this.#underWay) {
+      if (room <= 0) break;
+      const held = this.#options.pods.store
+        .byIndex(POD_NODE_INDEX, name)
+        .filter((pod) => attempts.get(pod.metadata.uid)?.result === 'blocked' && isUnder(change.object, pod))
+        .slice(0, room);
+      if (held.length === 0) continue;
+      room -= held.length;
+      for (const { metadata } of held) attempts.delete(metadata.uid);
+      woken.push(name);
+    }
+    return woken;
   }
 
   #request(node: Node): DrainRequest | undefined {

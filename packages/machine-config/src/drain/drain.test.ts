@@ -1,4 +1,4 @@
-import { type KubeClient, nodes, pods } from '@mcm/kube';
+import { type KubeClient, nodes, podDisruptionBudgets, pods } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { startWorld, type World, type WorldOptions } from '../testing.ts';
@@ -99,6 +99,54 @@ test('a drain waits for pods that a budget holds, holds no worker meanwhile, and
     expect(await nodeNow(client)).toEqual({ unschedulable: true, answer: undefined });
     await client.resource(pods, 'default').delete('held', { gracePeriodSeconds: 0 });
     await clock.advance(2_000);
+    expect(await nodeNow(client)).toEqual({ unschedulable: true, answer: 'drain-a' });
+  }));
+
+test('a budget that gives way brings the next try at once, as many as it has room for; one that does not brings none', () =>
+  inWorld(async ({ client, clock, writes }) => {
+    const kept = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+    await client.resource(nodes).create({ metadata: { name: 'n' }, spec: {} });
+    for (const name of ['one', 'two']) {
+      const pod = client.resource(pods, 'default');
+      await pod.create({
+        metadata: { name, namespace: 'default', labels: { app: 'held' } },
+        spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }], terminationGracePeriodSeconds: 0 },
+      });
+      await pod.patch(name, { type: 'merge', body: { status: kept } }, { subresource: 'status' });
+    }
+    const budgets = client.resource(podDisruptionBudgets, 'default');
+    await budgets.create({
+      metadata: { name: 'b' },
+      spec: { minAvailable: 2, selector: { matchLabels: { app: 'held' } } },
+    });
+    const judged = (disruptionsAllowed: number) => {
+      const counts = { currentHealthy: 2, desiredHealthy: 2, expectedPods: 2, observedGeneration: 1 };
+      const status = { ...counts, disruptionsAllowed };
+      return budgets.patch('b', { type: 'merge', body: { status } }, { subresource: 'status' });
+    };
+    await judged(0);
+    await client
+      .resource(nodes)
+      .patch('n', { type: 'merge', body: { metadata: { annotations: { [DesiredDrain]: 'drain-a' } } } });
+    await clock.advance(120_000);
+    const tries = () => writes.filter((write) => write.endsWith('/eviction')).length;
+    // Between two tries at its own pace.
+    const paced = tries();
+    while (tries() === paced) await clock.advance(100);
+    const before = tries();
+    await client
+      .resource(podDisruptionBudgets, 'default')
+      .patch('b', { type: 'merge', body: { metadata: { labels: { x: 'y' } } } });
+    await clock.advance(200);
+    expect(tries(), 'no room: nobody tries').toBe(before);
+    await judged(1);
+    await clock.advance(200);
+    expect(tries(), 'one try for the room of one').toBe(before + 1);
+    const left = (await client.resource(pods, 'default').list()).items;
+    expect(left).toHaveLength(1);
+    expect((await nodeNow(client)).answer).toBeUndefined();
+    await budgets.delete('b');
+    await clock.advance(1_500);
     expect(await nodeNow(client)).toEqual({ unschedulable: true, answer: 'drain-a' });
   }));
 
