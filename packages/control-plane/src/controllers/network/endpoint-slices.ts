@@ -17,6 +17,7 @@ import {
   selectsPods,
 } from './backends.ts';
 import { followPods } from './follow.ts';
+import { orderSlicePorts } from './order.ts';
 import { planSlices, type SliceContent } from './slice-plan.ts';
 import { TriggerTimes, triggerAnnotation, withoutNulls } from './trigger-times.ts';
 
@@ -38,7 +39,7 @@ export function sliceGroups(
       if (!addressesOf(pod).some((address) => isOfFamily(address, family))) continue;
       const ports = portsOn(service, pod);
       const id = JSON.stringify(ports);
-      const group = groups.get(id) ?? { ports, endpoints: [] };
+      const group = groups.get(id) ?? { ports: orderSlicePorts(ports), endpoints: [] };
       groups.set(id, group);
       group.endpoints.push(endpointOf(service, pod, family, nodeOf(pod)));
     }

@@ -18,6 +18,7 @@ import {
   targetRefOf,
 } from './backends.ts';
 import { followPods } from './follow.ts';
+import { orderPorts, orderSubsets } from './order.ts';
 import { TriggerTimes, triggerAnnotation, withoutNulls } from './trigger-times.ts';
 
 const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
@@ -103,16 +104,17 @@ export function subsetsOf(service: ApiObject, pods: readonly ApiObject[]): Plain
   const together = Map.groupBy(offers.values(), ({ places }) =>
     JSON.stringify(places.map(({ address, isReady }) => [address.ip, isReady])),
   );
-  return [...together.values()].map((shared) => {
+  const subsets = [...together.values()].map((shared) => {
     const places = shared[0]?.places ?? [];
     const [addresses, notReadyAddresses] = [addressesIn(places, true), addressesIn(places, false)];
-    const ports = shared.flatMap(({ port }) => port ?? []);
+    const ports = orderPorts(shared.map(({ port }) => port).filter((port) => port !== undefined));
     return {
       ...(addresses.length === 0 ? {} : { addresses }),
       ...(notReadyAddresses.length === 0 ? {} : { notReadyAddresses }),
       ...(ports.length === 0 ? {} : { ports }),
     };
   });
+  return orderSubsets(subsets);
 }
 
 function setup({ api, informer, queue }: ControllerContext): void {

@@ -8,6 +8,7 @@ import { keyOf } from '../runtime/informer.ts';
 import { isDying, namespaceOf, ownerReference } from '../runtime/objects.ts';
 import { ENDPOINT_SLICES, ENDPOINTS, SERVICES } from '../runtime/resources.ts';
 import { isTerminating } from '../workloads/pods.ts';
+import { orderSlicePorts } from './order.ts';
 import type { SliceContent } from './slice-plan.ts';
 import { TRIGGER_TIME } from './trigger-times.ts';
 
@@ -44,9 +45,8 @@ const endpointOf = ({ ip, hostname, nodeName, targetRef }: Plain, ready: boolean
 
 /** One slice for each family of addresses and list of ports; of each list only so many addresses, ready ones first (`reconcile`). */
 export function mirror(endpoints: ApiObject): Mirrored {
-  const byPorts = Map.groupBy(items(endpoints, 'subsets'), (subset) =>
-    JSON.stringify(items(subset, 'ports').map(portOf)),
-  );
+  const portsOf = (subset: Plain | undefined): Plain[] => orderSlicePorts(items(subset, 'ports').map(portOf));
+  const byPorts = Map.groupBy(items(endpoints, 'subsets'), (subset) => JSON.stringify(portsOf(subset)));
   const contents: SliceContent[] = [];
   let invalid = 0;
   let skipped = 0;
@@ -65,7 +65,7 @@ export function mirror(endpoints: ApiObject): Mirrored {
     const valid = readyFirst.filter(([ip]) => isIP(ip) !== 0);
     invalid += seen.size - valid.length;
     skipped += seen.size - Math.min(valid.length, MOST);
-    const ports = items(subsets[0], 'ports').map(portOf);
+    const ports = portsOf(subsets[0]);
     for (const [addressType, family] of [['IPv4', 4] as const, ['IPv6', 6] as const]) {
       const taken = valid.slice(0, MOST).filter(([ip]) => isIP(ip) === family);
       if (taken.length > 0) contents.push({ addressType, ports, endpoints: taken.map(([, endpoint]) => endpoint) });

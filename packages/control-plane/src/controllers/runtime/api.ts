@@ -1,4 +1,5 @@
 import { parseJson, stringifyJson } from '../../json.ts';
+import { isPlain } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import type { ServerRequest, ServerResponse } from '../../server/exchange.ts';
 import { inProcess, textOf } from '../../server/in-process.ts';
@@ -58,6 +59,16 @@ export const resourceKey = (resource: Pick<Resource, 'group' | 'plural'>): strin
 /** Whether an answer is a success. */
 export const succeeded = ({ status }: ServerResponse): boolean => status >= 200 && status < 300;
 
+/**
+ * The same value without its empty lists; in a patch `null` takes them away. Upstream's controllers speak protobuf, which knows none, so
+ * that nobody comes to own one.
+ */
+function withoutEmptyLists(value: unknown, instead?: null): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? instead : value.map((item) => withoutEmptyLists(item));
+  if (!isPlain(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutEmptyLists(item, instead)]));
+}
+
 /** Options of a delete, as its body has them. */
 export interface DeleteOptions {
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
@@ -108,17 +119,17 @@ export class Api {
   }
 
   create(resource: Resource, object: unknown, place: Place = {}): Promise<ApiObject> {
-    return this.call(pathOf(resource, place), 'POST', object);
+    return this.call(pathOf(resource, place), 'POST', withoutEmptyLists(object));
   }
 
   update(resource: Resource, object: ApiObject, subresource?: string): Promise<ApiObject> {
     const { namespace, name } = object.metadata;
-    return this.call(pathOf(resource, { namespace, name, subresource }), 'PUT', object);
+    return this.call(pathOf(resource, { namespace, name, subresource }), 'PUT', withoutEmptyLists(object));
   }
 
   /** A JSON merge patch. */
   patch(resource: Resource, place: Place, patch: unknown): Promise<ApiObject> {
-    return this.call(pathOf(resource, place), 'PATCH', patch, 'application/merge-patch+json');
+    return this.call(pathOf(resource, place), 'PATCH', withoutEmptyLists(patch, null), 'application/merge-patch+json');
   }
 
   /** A strategic merge patch, for built-in kinds: lists of objects are merged by their key, so that nobody else's items are lost. */
