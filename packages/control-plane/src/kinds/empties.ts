@@ -55,9 +55,13 @@ function carryNotes(from: unknown, to: unknown): void {
   for (const key of Object.keys(from)) carryNotes(from[key], to[key]);
 }
 
+/** Whether a field of a record was given as an empty list or map, and no default has taken its place. */
+export const isGivenEmpty = (record: Plain): boolean =>
+  Object.keys(emptiesOf(record)).some((field) => (record[field] ?? null) === null);
+
 /** Whether anything in a value was given as an empty list or map. */
 export function holdsEmpties(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(holdsEmpties);
   if (!isRecord(value)) return false;
-  return Object.keys(emptiesOf(value)).length > 0 || Object.values(value).some(holdsEmpties);
+  return isGivenEmpty(value) || Object.values(value).some(holdsEmpties);
 }

@@ -333,7 +333,7 @@ events.v1.Event: reportingController reportingInstance action reason note type d
 events.v1.EventSeries: ||count lastObservedTime
 flowcontrol.v1.FlowDistinguisherMethod: ||type
 flowcontrol.v1.FlowSchema: |metadata spec status
-flowcontrol.v1.FlowSchemaCondition: type status reason message
+flowcontrol.v1.FlowSchemaCondition: type status reason message||lastTransitionTime
 flowcontrol.v1.FlowSchemaSpec: rules|priorityLevelConfiguration|matchingPrecedence
 flowcontrol.v1.FlowSchemaStatus: conditions
 flowcontrol.v1.GroupSubject: ||name
@@ -342,7 +342,7 @@ flowcontrol.v1.LimitedPriorityLevelConfiguration: |limitResponse
 flowcontrol.v1.NonResourcePolicyRule: ||verbs nonResourceURLs
 flowcontrol.v1.PolicyRulesWithSubjects: resourceRules nonResourceRules||subjects
 flowcontrol.v1.PriorityLevelConfiguration: |metadata spec status
-flowcontrol.v1.PriorityLevelConfigurationCondition: type status reason message
+flowcontrol.v1.PriorityLevelConfigurationCondition: type status reason message||lastTransitionTime
 flowcontrol.v1.PriorityLevelConfigurationReference: ||name
 flowcontrol.v1.PriorityLevelConfigurationSpec: ||type
 flowcontrol.v1.PriorityLevelConfigurationStatus: conditions

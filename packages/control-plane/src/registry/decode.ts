@@ -22,7 +22,9 @@ export function jsonProblem(text: string): string {
   const trimmed = text.trimStart();
   if (trimmed === '') return 'unexpected end of JSON input';
   const first = trimmed[0] ?? '';
-  if (!/[[{"\-0-9ntf]/.test(first)) return `invalid character '${first}' looking for beginning of value`;
+  // Go reads bytes, and shows each as a character.
+  const byte = String.fromCharCode(Buffer.from(trimmed.slice(0, 2))[0] ?? 0);
+  if (!/[[{"\-0-9ntf]/.test(first)) return `invalid character '${byte}' looking for beginning of value`;
   for (const literal of ['null', 'true', 'false']) {
     if (trimmed[0] !== literal[0]) continue;
     for (let at = 1; at < literal.length; at++) {

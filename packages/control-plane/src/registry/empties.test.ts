@@ -45,6 +45,9 @@ test('an empty list counts as a new generation of webhooks and network policies,
   const emptied = await send('PUT', `${POLICIES}/n`, policy({ podSelector: { matchLabels: {} } }));
   expect(emptied.metadata.generation).toBe(2);
   expect((await send('PUT', `${POLICIES}/n`, policy({ podSelector: {} }))).metadata.generation).toBe(2);
+  // A default has taken its place.
+  const types = await send('PUT', `${POLICIES}/n`, policy({ podSelector: {}, policyTypes: [] }));
+  expect(types.metadata.generation).toBe(2);
 });
 
 /** A custom kind with an object, a list and a status. */

@@ -128,3 +128,25 @@ test('of a YAML text the first document is read, and of a key its last value', a
   const { body } = await setup.client.send('POST', MAPS, text, { 'content-type': 'application/yaml' });
   expect(body.metadata.name).toBe('last');
 });
+
+test('what is no JSON is told by its first byte', async () => {
+  const data = { '.dockerconfigjson': Buffer.from([0xc7, 0x1c]).toString('base64') };
+  const secret = { metadata: { name: 's' }, type: 'kubernetes.io/dockerconfigjson', data };
+  const { body } = await setup.client.send('POST', `${NS}/secrets`, secret);
+  expect(body.message).toContain("invalid character 'Ç' looking for beginning of value");
+});
+
+test('a driver may give a node an ID of 256 characters', async () => {
+  const node = (nodeID: string) => ({ metadata: { name: 'n' }, spec: { drivers: [{ name: 'd.dev', nodeID }] } });
+  const path = '/apis/storage.k8s.io/v1/csinodes';
+  const refused = await setup.client.send('POST', path, node('x'.repeat(257)));
+  expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('must be 256 characters')]);
+  expect((await setup.client.send('POST', path, node('x'.repeat(256)))).status).toBe(201);
+});
+
+test('a condition of flow control without a time has none, and says so', async () => {
+  const path = '/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/exempt/status';
+  const body = { status: { conditions: [{ type: 'Dangling', status: 'False' }] } };
+  const made = await setup.client.send('PATCH', path, body, { 'content-type': 'application/merge-patch+json' });
+  expect(made.body.status).toEqual({ conditions: [{ type: 'Dangling', status: 'False', lastTransitionTime: null }] });
+});

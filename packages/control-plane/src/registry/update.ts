@@ -1,4 +1,4 @@
-import { emptiesOf, holdsEmpties } from '../kinds/empties.ts';
+import { holdsEmpties, isGivenEmpty } from '../kinds/empties.ts';
 import type { ApiObject, ObjectMeta } from '../object.ts';
 import type { StatusCause, StatusError } from '../status.ts';
 import type { StoredRecord } from '../store/store.ts';
@@ -269,7 +269,7 @@ function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObje
 /** Whether a body gives an empty list or map, which what is stored never has. */
 function emptyIsNew(updated: ApiObject): boolean {
   const { metadata: _metadata, status: _status, ...body } = updated;
-  return Object.keys(emptiesOf(updated)).length > 0 || holdsEmpties(body);
+  return isGivenEmpty(updated) || holdsEmpties(body);
 }
 
 /** Whether something beside the metadata (and a status with a subresource of its own) has changed. */

@@ -115,7 +115,7 @@ export const volumeAttachmentStrategy = strategy({
 });
 
 /** The longest name that a driver may give to a node. */
-const LONGEST_ID = 192;
+const LONGEST_ID = 256;
 
 const shownDriver = (driver: Plain): Plain => ({
   Name: text(driver, 'name'),

@@ -75,12 +75,16 @@ const NEEDED_KEYS: Readonly<Record<string, readonly string[]>> = {
 const ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name';
 
 /** Why a text is no JSON, in the words of Go's decoder as far as its first character tells. */
-function jsonProblem(content: string): string | undefined {
+function jsonProblem(content: Buffer): string | undefined {
   try {
-    JSON.parse(content);
+    JSON.parse(content.toString('utf8'));
     return undefined;
   } catch {
-    const first = content.trimStart().charAt(0);
+    // A byte each, as Go shows it.
+    const first = content
+      .toString('latin1')
+      .replace(/^[ \t\r\n]+/, '')
+      .charAt(0);
     const begins = /[{["\-0-9tfn]/.test(first);
     if (first === '' || begins) return 'unexpected end of JSON input';
     return `invalid character '${first}' looking for beginning of value`;
@@ -97,7 +101,7 @@ function secretCauses(object: ApiObject): StatusCause[] {
   }
   for (const key of ['.dockercfg', '.dockerconfigjson']) {
     if (!(NEEDED_KEYS[type] ?? []).includes(key) || !Object.hasOwn(data, key)) continue;
-    const problem = jsonProblem(Buffer.from(text(data, key), 'base64').toString('utf8'));
+    const problem = jsonProblem(Buffer.from(text(data, key), 'base64'));
     if (problem !== undefined) causes.push(invalidValue(`data[${key}]`, '<secret contents redacted>', problem));
   }
   if (type === 'kubernetes.io/basic-auth' && !('username' in data) && !('password' in data)) {
