@@ -6,7 +6,10 @@ import { NAMESPACE, type Stack, startStack } from '../harness/stack.ts';
 /** What one reconcile of a deployment costs beside so many others. */
 export interface DeploymentCost {
   readonly deployments: number;
-  /** CPU of the manager's process for each deployment that changed: its watch event, its reconcile and its status write. */
+  /**
+   * CPU of the manager's process for each deployment that changed: its watch event, its reconcile and its status write. The
+   * median of rounds, so that neither a full garbage collection nor a busy host in one of them counts for all.
+   */
   readonly cpuMsEach: number;
   /** From the user's write until the status tells of it, at the median. */
   readonly latencyMs: number;
@@ -14,7 +17,11 @@ export interface DeploymentCost {
 }
 
 const MACHINES_EACH = 10;
-const CHANGES = 300;
+/** Changes of a round, and rounds of a size: the same for each. */
+const CHANGES = 200;
+const ROUNDS = 5;
+/** A process that has just started runs code that is not compiled yet: what the first size would pay for all. */
+const WARM_UP = 2_000;
 const CREATES_AT_ONCE = 16;
 const CLASS = 'blue';
 
@@ -32,13 +39,14 @@ export async function* deploymentCosts(counts: readonly number[]): AsyncGenerato
     await stack.manager.start();
     const running = declareRunning(stack, end.signal);
     let made = 0;
+    let warmUp = WARM_UP;
     for (const count of counts) {
       await makeDeployments(stack, made, count);
       made = count;
       await running.reach(count * MACHINES_EACH);
       await sleep(realClock, 5_000);
-      // A process that has just started runs code that is not compiled yet.
-      await change(stack, count, CHANGES);
+      await change(stack, count, warmUp);
+      warmUp = CHANGES;
       yield await measure(stack, count);
     }
   } finally {
@@ -47,21 +55,23 @@ export async function* deploymentCosts(counts: readonly number[]): AsyncGenerato
   }
 }
 
+const median = (numbers: readonly number[]): number =>
+  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+
 async function measure(stack: Stack, count: number): Promise<DeploymentCost> {
-  await sleep(realClock, 2_000);
   const { pid } = stack.manager;
   if (pid === undefined) throw new Error('the manager is not running');
-  const before = cpuMs(pid);
-  const latencies = await change(stack, count, CHANGES);
-  await sleep(realClock, 1_000);
-  const spent = cpuMs(pid) - before;
-  const sorted = latencies.toSorted((a, b) => a - b);
-  return {
-    deployments: count,
-    cpuMsEach: spent / CHANGES,
-    latencyMs: sorted[Math.floor(sorted.length / 2)] ?? Number.NaN,
-    rssMb: rssMb(pid),
-  };
+  const costs: number[] = [];
+  const latencies: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await sleep(realClock, 1_000);
+    const before = cpuMs(pid);
+    latencies.push(...(await change(stack, count, CHANGES)));
+    // What the last changes still cause is theirs.
+    await sleep(realClock, 500);
+    costs.push((cpuMs(pid) - before) / CHANGES);
+  }
+  return { deployments: count, cpuMsEach: median(costs), latencyMs: median(latencies), rssMb: rssMb(pid) };
 }
 
 async function makeDeployments(stack: Stack, from: number, to: number): Promise<void> {

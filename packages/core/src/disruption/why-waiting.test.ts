@@ -21,8 +21,15 @@ test('who waits, and for what, is a sentence without gaps', () => {
   expect(whyWaiting(plan(0, 2, [joining]))).toBe(
     'f0, f1 failed and wait: at most 1 may be replaced at once (1 being made)',
   );
+  expect(whyWaiting(plan(0, 2))).toBe('f1 failed and wait: at most 1 may be replaced at once');
   expect(whyWaiting(plan(0, 7, [joining]))).toContain('f0, f1, f2, f3, f4 and 2 more failed and wait');
   expect(whyWaiting(plan(0, 0, [joining]))).toBeUndefined();
+});
+
+test('only who waits looks again when a machine that is being made should have joined', () => {
+  const joining = machine('p', { phase: 'Pending', age: 1, loss: 'served' });
+  expect(plan(0, 2, [joining]).lookAgainAt).toEqual(new Date(NOW.getTime() + 19 * 60_000));
+  expect(plan(0, 0, [joining]).lookAgainAt).toBeUndefined();
 });
 
 test('of several breakers the first to close is the time to look again', () => {
