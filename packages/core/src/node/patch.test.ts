@@ -128,3 +128,23 @@ test.each<[kind: string, change: NodeChange]>([
     expect([isNotFound(refused), isConflict(refused)]).toEqual([true, false]);
   },
 );
+
+test('a cordoned Node whose taints change stays cordoned; it is made schedulable only when that is asked for', async () => {
+  const { client, node, touch } = await world();
+  expect(node.spec.unschedulable).toBeUndefined();
+  const cordoned = await touch({ spec: { unschedulable: true } });
+  const tainted = await patchNode(client, cordoned, { spec: { taints: [OURS] } });
+  expect(tainted.spec).toMatchObject({ unschedulable: true, taints: [OURS] });
+  const back = await patchNode(client, tainted, { spec: { taints: null, unschedulable: false } });
+  expect(back.spec).toEqual({});
+});
+
+test('a patch without a test that the server finds invalid and names no field for is no conflict', async () => {
+  const { node } = await world();
+  const status = { kind: 'Status', code: 422, reason: 'Invalid', message: 'no', details: {} };
+  const transport = () => Promise.resolve(new Response(JSON.stringify(status), { status: 422 }));
+  const client = createClient({ transport, userAgent: 'test', clock: new VirtualClock() }).resource<Node>(nodes);
+  const ask = (change: NodeChange) => patchNode(client, node, change).catch((error: unknown) => error);
+  expect(isInvalid(await ask({ spec: { unschedulable: true } }))).toBe(true);
+  expect(isConflict(await ask({ spec: { taints: [OURS] } }))).toBe(true);
+});

@@ -3,7 +3,7 @@ import type { Node, Taint } from '@mcm/kube';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { machine, node } from '../machine/testing.ts';
-import { planNodeSync, syncCapacity, syncMap, syncTaints } from './sync.ts';
+import { parseLastApplied, planNodeSync, syncCapacity, syncMap, syncTaints } from './sync.ts';
 
 type Strings = Record<string, string>;
 
@@ -218,4 +218,25 @@ test.each<[what: string, before: Taint[], wanted: Taint, changed: boolean]>([
   expect(after !== undefined).toBe(changed);
   expect((after ?? before).filter(({ key }) => key === 'K1')).toEqual([wanted]);
   expect(after ?? before).toContainEqual(K2);
+});
+
+test('a Node that is being deleted gets no finalizer, which the server would refuse', () => {
+  const going = node({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['x.io/other'] } });
+  expect(planNodeSync(templated({ a: '1' }), undefined, going)?.main?.metadata).not.toHaveProperty('finalizers');
+  const stays = node({ metadata: { finalizers: ['x.io/other'] } });
+  expect(planNodeSync(templated({ a: '1' }), undefined, stays)?.main?.metadata?.finalizers).toHaveLength(2);
+});
+
+test.each([[{ key: 'K1' }], [{ effect: 'NoSchedule' }], ['K1'], [null]])(
+  'a record edited by hand, whose taint is %j, takes no taint away',
+  (rubbish) => {
+    const record = JSON.stringify({ metadata: {}, spec: { taints: [rubbish, K2] } });
+    expect(parseLastApplied(record).taints).toEqual([K2]);
+  },
+);
+
+test('a record is kept also of a template that asks for nothing, so that what it asks for later has a past', () => {
+  const { main } = planNodeSync(machine({}), undefined, node({})) ?? {};
+  const text = main?.metadata?.annotations?.[Annotations.LastAppliedNodeTemplate];
+  expect(JSON.parse(text ?? 'null')).toEqual({ metadata: {}, spec: {} });
 });
