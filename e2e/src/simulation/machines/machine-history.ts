@@ -1,9 +1,10 @@
 import { Annotations, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
-import type { FaultRule } from '@mcm/provider-local';
+import type { FaultRule, OrderedFault } from '@mcm/provider-local';
 import { Dice } from '../dice.ts';
 import type { Mishap } from '../network.ts';
 import type { Outcome } from '../random-history.ts';
+import { type FaultTally, tallyFaults } from './fault-tally.ts';
 import { type Defect, DRAIN_TIMEOUT_MS, MachineWorld } from './machine-world.ts';
 import { MuteJudge } from './mute-judge.ts';
 
@@ -39,6 +40,17 @@ const FAILURES: readonly Pick<FaultRule, 'error' | 'timeout' | 'effect' | 'stale
   { stale: 15_000 },
 ];
 
+/** One fault that a history begins with, whatever else befalls it. */
+export type Storm =
+  /** Of the cloud: the call that it befalls is provoked. */
+  | { readonly cloud: FaultRule & { readonly operation: (typeof OPERATIONS)[number] } }
+  /** Of the wire. */
+  | { readonly wire: Mishap };
+
+/** How likely a mishap is while its storm lasts, and how long it does. */
+const STORM_CHANCE = 0.4;
+const STORM_MS = 20_000;
+
 const phaseOf = (machine: Machine | undefined): string => machine?.status?.currentStatus?.phase || 'new';
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 const saidBy = (machine: Machine): string => machine.status?.lastOperation?.description ?? '';
@@ -49,6 +61,8 @@ class MachineHistory {
   readonly #dice: Dice;
   readonly #acts: readonly (() => Promise<void> | void)[];
   readonly #mute: MuteJudge;
+  /** Faults of the cloud, with how often each has acted. */
+  readonly ordered: OrderedFault[] = [];
   #named = 0;
   #silenced = false;
 
@@ -79,11 +93,12 @@ class MachineHistory {
     ];
   }
 
-  async run(): Promise<void> {
+  async run(storm?: Storm): Promise<void> {
     const { clock } = this.#world;
     await this.#create();
     await this.#create();
     await this.#app();
+    if (storm) await this.#storm(storm);
     const acts = 1 + this.#dice.number(MAX_ACTS);
     for (let act = 0; act < acts; act += 1) {
       await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
@@ -139,7 +154,38 @@ class MachineHistory {
     const operation = this.#dice.one(OPERATIONS) ?? '*';
     const rule = { operation, ...this.#dice.one(FAILURES), count: 1 + this.#dice.number(4) };
     this.#note(`the cloud will fail: ${JSON.stringify(rule)}`);
-    this.#world.cloud.faults.order(rule);
+    this.ordered.push(this.#world.cloud.faults.order(rule));
+  }
+
+  async #storm(storm: Storm): Promise<void> {
+    const { clock, cloud, network } = this.#world;
+    await clock.advance(5_000);
+    this.#note(`a storm: ${JSON.stringify(storm)}`);
+    if ('cloud' in storm) {
+      this.ordered.push(cloud.faults.order(storm.cloud));
+      return this.#provoke(storm.cloud.operation);
+    }
+    network.endanger({ [storm.wire]: STORM_CHANCE });
+    await this.#delete();
+    await this.#create();
+    await clock.advance(STORM_MS);
+    network.endanger({});
+  }
+
+  /** Has the controller make the call that is to fail, or the fault befalls nobody before all is well again. */
+  async #provoke(operation: (typeof OPERATIONS)[number]): Promise<void> {
+    if (operation === 'instances.delete') return this.#delete();
+    // The first that a new process does is to list.
+    if (operation === 'instances.list') {
+      this.#kill();
+      await this.#world.clock.advance(2 * MINUTE);
+      return;
+    }
+    // An instance is asked for by its id when its machine has failed.
+    const looks = operation === 'instances.get';
+    if (looks) this.#world.cloud.faults.order({ operation: 'instances.boot', kubelet: { join: 'never' }, count: 1 });
+    await this.#create();
+    if (looks) await this.#world.clock.advance(6 * MINUTE);
   }
 
   #cut(): void {
@@ -166,7 +212,7 @@ class MachineHistory {
     const kubelet = this.#dice.one([{ join: 'never' as const }, { joinDelay: 90_000 }, { joinDelay: 400_000 }]);
     if (!kubelet) return;
     this.#note(`the next VM boots with ${JSON.stringify(kubelet)}`);
-    this.#world.cloud.faults.order({ operation: 'instances.boot', kubelet, count: 1 });
+    this.ordered.push(this.#world.cloud.faults.order({ operation: 'instances.boot', kubelet, count: 1 }));
   }
 
   #silentKubelet(): void {
@@ -352,11 +398,16 @@ class MachineHistory {
   }
 }
 
-/** Plays the history of a seed. Same seed, same history, to the byte. */
-export async function playMachines(seed: number, defect: Defect = {}): Promise<Outcome> {
+/** Plays the history of a seed. Same seed and storm, same history, to the byte. */
+export async function playMachines(
+  seed: number,
+  defect: Defect = {},
+  storm?: Storm,
+): Promise<Outcome & { readonly faults: FaultTally }> {
   const world = await MachineWorld.start(seed, defect);
+  const played = new MachineHistory(world, seed);
   try {
-    await new MachineHistory(world, seed).run();
+    await played.run(storm);
   } catch (error) {
     world.witness.violate(error instanceof Error ? error.message : String(error));
   }
@@ -364,6 +415,7 @@ export async function playMachines(seed: number, defect: Defect = {}): Promise<O
     violations: [...world.violations],
     story: world.witness.tell(),
     history: JSON.stringify(world.witness.history),
+    faults: tallyFaults(world.witness.history, played.ordered),
   };
   await world.close();
   return outcome;

@@ -1,0 +1,62 @@
+import type { OrderedFault } from '@mcm/provider-local';
+import type { HistoryEntry } from '../witness.ts';
+
+const failsWith = (rule: OrderedFault, code: string): boolean => rule.error?.code === code;
+const boots = ({ operation }: OrderedFault): boolean => operation === 'instances.boot';
+
+/** Faults of the cloud and of kubelets, counted by how often each rule has acted. */
+const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
+  'the cloud refuses': (rule) => failsWith(rule, 'InternalError') && !rule.effect,
+  'the cloud refuses what it did': (rule) => failsWith(rule, 'InternalError') && rule.effect === true,
+  'the cloud throttles': (rule) => failsWith(rule, 'RequestLimitExceeded'),
+  'the cloud has no capacity': (rule) => failsWith(rule, 'InsufficientCapacity'),
+  'the cloud does not answer': (rule) => rule.timeout !== undefined && !rule.effect,
+  'the cloud does not answer what it did': (rule) => rule.timeout !== undefined && rule.effect === true,
+  'the cloud is slow': (rule) => rule.latency !== undefined,
+  'the cloud shows an old instance': (rule) => rule.stale !== undefined && rule.operation === 'instances.get',
+  'the cloud shows an old list': (rule) => rule.stale !== undefined && rule.operation === 'instances.list',
+  'a kubelet never joins': (rule) => boots(rule) && rule.kubelet?.join === 'never',
+  'a kubelet joins late': (rule) => boots(rule) && rule.kubelet?.joinDelay !== undefined,
+};
+
+/** What the history tells. */
+const TOLD: Readonly<Record<string, RegExp>> = {
+  'a kubelet falls silent': /^the kubelet of \S+ is silent/,
+  'a VM is terminated behind our back': /is terminated behind our back$/,
+  'the API server answers 409': /^machine-controller: \S+ \/\S+ conflict$/,
+  'the API server answers 429': /^machine-controller: \S+ \/\S+ throttled$/,
+  'the API server answers 500': /^machine-controller: \S+ \/\S+ internal$/,
+  'an answer of the API server is lost': /^machine-controller: \S+ \/\S+ lost$/,
+  'watches end with 410': /^watches end with 410$/,
+  'watches go silent': /^watches go silent$/,
+  'the API server is gone': /^the API server is gone/,
+  'the controller dies before a write': /^machine-controller: [A-Z]+ \/\S+ killed before$/,
+  'the controller dies after a write': /^machine-controller: [A-Z]+ \/\S+ killed after$/,
+  'the controller dies before a call of the cloud': /^machine-controller: cloud \S+ \S+ killed before$/,
+  'the controller dies after a call of the cloud': /^machine-controller: cloud \S+ \S+ killed after$/,
+  'the controller dies at any moment': /^the machine controller is killed$/,
+  'there are two controllers': /^for \d+ ms there are two machine controllers$/,
+  'the clock jumps forward': /^the clock of the controller goes \d+ ms ahead$/,
+  'the clock jumps back': /^the clock of the controller goes -\d+ ms ahead$/,
+};
+
+/** How often each fault befell, by its name. */
+export type FaultTally = Readonly<Record<string, number>>;
+
+/** Every fault that histories of machines are to be told under, with how often it befell one. */
+export function tallyFaults(history: readonly HistoryEntry[], ordered: readonly OrderedFault[]): FaultTally {
+  const acts = history.filter(({ kind }) => kind === 'act').map(({ text }) => text);
+  const acted = Object.entries(ORDERED).map(([name, fits]): [string, number] => [
+    name,
+    ordered.filter(fits).reduce((sum, rule) => sum + rule.acted, 0),
+  ]);
+  const told = Object.entries(TOLD).map(([name, pattern]): [string, number] => [
+    name,
+    acts.filter((text) => pattern.test(text)).length,
+  ]);
+  return Object.fromEntries([...acted, ...told]);
+}
+
+/** Both together. */
+export const addFaults = (a: FaultTally, b: FaultTally): FaultTally =>
+  Object.fromEntries(Object.entries(b).map(([name, count]) => [name, count + (a[name] ?? 0)]));

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { playMachines, type Storm } from './machine-history.ts';
+
+/**
+ * What never befell anybody has proven nothing. In histories that chance draws some faults are rare, as the call that they
+ * would befall is: here each begins a history of its own, with that call, and is seen to befall it.
+ */
+const STORMS: Readonly<Record<string, Storm>> = {
+  'the cloud refuses': { cloud: { operation: 'instances.create', error: { code: 'InternalError' }, count: 3 } },
+  'the cloud refuses what it did': {
+    cloud: { operation: 'instances.create', error: { code: 'InternalError' }, effect: true, count: 2 },
+  },
+  'the cloud throttles': {
+    cloud: {
+      operation: 'instances.delete',
+      error: { code: 'RequestLimitExceeded', retryAfterSeconds: 20 },
+      count: 2,
+    },
+  },
+  'the cloud has no capacity': {
+    cloud: { operation: 'instances.create', error: { code: 'InsufficientCapacity' }, zone: 'local-a', count: 2 },
+  },
+  'the cloud does not answer': { cloud: { operation: 'instances.delete', timeout: {}, count: 1 } },
+  'the cloud does not answer what it did': {
+    cloud: { operation: 'instances.create', timeout: {}, effect: true, count: 1 },
+  },
+  'the cloud is slow': { cloud: { operation: 'instances.list', latency: 8_000, count: 4 } },
+  'the cloud shows an old instance': { cloud: { operation: 'instances.get', stale: 400_000, count: 3 } },
+  'the cloud shows an old list': { cloud: { operation: 'instances.list', stale: 180_000, count: 4 } },
+  'the API server answers 409': { wire: 'conflict' },
+  'the API server answers 429': { wire: 'throttled' },
+  'the API server answers 500': { wire: 'internal' },
+  'an answer of the API server is lost': { wire: 'lost' },
+  'the controller dies before a write': { wire: 'killed before' },
+  'the controller dies after a write': { wire: 'killed after' },
+};
+
+/** Seeds of storms, away from those of chance. */
+const FIRST = 50_000;
+
+test.each(Object.entries(STORMS))('%s: no machine, VM, pod, budget or volume comes to harm', async (name, storm) => {
+  const seed = FIRST + Object.keys(STORMS).indexOf(name);
+  const { violations, story, faults } = await playMachines(seed, {}, storm);
+  expect(violations, story).toEqual([]);
+  expect(faults[name], story).toBeGreaterThan(0);
+});
