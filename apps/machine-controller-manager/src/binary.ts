@@ -80,7 +80,7 @@ export const machineControllerManager: BinaryDefinition<typeof flags> = {
   flags,
   crds,
   check: checkSafeguardFlags,
-  serve: ({ flags: given, namespace, control, clock, random, log }) =>
+  serve: ({ flags: given, namespace, control, clock, random, log, serving }) =>
     serveWebhooks(
       {
         host: given['bind-address'],
@@ -93,7 +93,7 @@ export const machineControllerManager: BinaryDefinition<typeof flags> = {
           configurations: given['webhook-configurations'],
         },
       },
-      { control, clock, random, log },
+      { control, clock, random, log, serving: (pair) => serving('webhook certificate', pair) },
     ),
   units: ({ control, target, namespace, runtime, metrics, flags: given }) =>
     createControllers(

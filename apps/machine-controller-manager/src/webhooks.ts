@@ -9,6 +9,7 @@ import {
   type Random,
   readCertificateFiles,
   type SelfMadeOptions,
+  type ServingPair,
   startAdmissionServer,
   watchCertificateFiles,
 } from '@mcm/kube';
@@ -45,15 +46,31 @@ export interface WebhookContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Is told each pair that is served. */
+  readonly serving: (pair: ServingPair) => void;
 }
 
 type Stop = () => Promise<void>;
 
-async function serveFromFiles(settings: WebhookSettings, { control, clock, log }: WebhookContext): Promise<Stop> {
+type Use = (pair: ServingPair) => void;
+
+const both =
+  (one: Use, other: Use): Use =>
+  (pair) => {
+    one(pair);
+    other(pair);
+  };
+
+async function serveFromFiles(
+  settings: WebhookSettings,
+  { control, clock, log, serving }: WebhookContext,
+): Promise<Stop> {
   const { host, port, certificates } = settings;
   const pair = await readCertificateFiles(certificates);
   const server = await startAdmissionServer({ host, port }, pair, webhookHandlers(control));
-  const files = watchCertificateFiles(certificates, { clock, log, use: server.use });
+  serving(pair);
+  const use = both(server.use, serving);
+  const files = watchCertificateFiles(certificates, { clock, log, use });
   log.info('Serving webhooks', { port: server.port });
   return () => {
     files.close();
@@ -63,10 +80,13 @@ async function serveFromFiles(settings: WebhookSettings, { control, clock, log }
 
 async function serveSelfMade(settings: WebhookSettings, context: WebhookContext): Promise<Stop> {
   const { host, port, selfMade } = settings;
-  const { control, ...shared } = context;
+  const { control, serving, ...shared } = context;
   const server = await startAdmissionServer({ host, port }, undefined, webhookHandlers(control));
   const stop = new AbortController();
-  const kept = keepSelfMadeCertificates({ ...selfMade, ...shared, client: control, use: server.use }, stop.signal);
+  const kept = keepSelfMadeCertificates(
+    { ...selfMade, ...shared, client: control, use: both(server.use, serving) },
+    stop.signal,
+  );
   context.log.info('Serving webhooks with certificates of our own', { port: server.port });
   return async () => {
     stop.abort(new Error('the process ends'));

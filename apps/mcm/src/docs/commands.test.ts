@@ -79,7 +79,12 @@ const NOT_RUN: Readonly<Record<string, string>> = {
 };
 
 /** What can be known to be wrong without carrying it out. */
-async function fault({ words }: DocumentedCommand): Promise<string | undefined> {
+async function fault(command: DocumentedCommand): Promise<string | undefined> {
+  const wrong = await faultOf(command.words);
+  return command.named && /missing required argument|\(outputHelp\)/.test(wrong ?? '') ? undefined : wrong;
+}
+
+async function faultOf(words: readonly string[]): Promise<string | undefined> {
   const own = words[0] === 'npx' || words[0] === 'pnpm' ? started(words) : words;
   const asked = wordsOfMcm(own);
   if (asked) return objection(asked);

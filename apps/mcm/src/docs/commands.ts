@@ -3,6 +3,8 @@ export interface DocumentedCommand {
   /** `docs/install.md:9`. */
   readonly at: string;
   readonly words: readonly string[];
+  /** It stands in a sentence, which may name a command without all that it needs. */
+  readonly named?: true;
 }
 
 /** Lines of the shell blocks of a page; lines that end with a backslash are joined with the next. */
@@ -57,8 +59,26 @@ function plain(words: readonly string[]): string[] {
   return kept;
 }
 
-/** Every command in the shell blocks of a page. */
-export const documentedCommands = (path: string, text: string): DocumentedCommand[] =>
-  [...shellLines(text)].flatMap(({ number, line }) =>
+/** Commands of `mcm` that stand in sentences, as code. */
+const spoken = (text: string): { readonly number: number; readonly line: string }[] =>
+  text
+    .replaceAll(/```[\s\S]*?```/g, (block) => block.replaceAll(/[^\n]/g, ''))
+    .split('\n')
+    .flatMap((line, index) =>
+      [...line.matchAll(/`((?:kubectl )?mcm [^`]+)`/g)].map(([, command = '']) => ({
+        number: index + 1,
+        line: command,
+      })),
+    );
+
+/** Every command in the shell blocks of a page, and every one of `mcm` in its sentences. */
+export const documentedCommands = (path: string, text: string): DocumentedCommand[] => [
+  ...[...shellLines(text)].flatMap(({ number, line }) =>
     commandsOf(line).map((words) => ({ at: `${path}:${number}`, words })),
-  );
+  ),
+  ...spoken(text).map(({ number, line }) => {
+    // What follows a bar is another word for the last one, as in `--provider aws|azure`.
+    const [words = []] = commandsOf(line);
+    return { at: `${path}:${number}`, words, named: true as const };
+  }),
+];

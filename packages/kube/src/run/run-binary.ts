@@ -29,7 +29,14 @@ import { createManager, type Manager } from './manager.ts';
 import type { Phase } from './phase.ts';
 import { serveHealth } from './serve-health.ts';
 import { type Unit, UnitRunner } from './units.ts';
-import { AnswerWatcher, compareVersions, type ExpectedCrd, surroundingsPhase, Warnings } from './warnings/index.ts';
+import {
+  AnswerWatcher,
+  compareVersions,
+  type ExpectedCrd,
+  ServedCertificates,
+  surroundingsPhase,
+  Warnings,
+} from './warnings/index.ts';
 
 /** What a binary's controllers get once it leads. */
 export interface BinaryContext<F extends Flags> {
@@ -56,6 +63,8 @@ export interface BinaryContext<F extends Flags> {
   readonly observe?: ObserveLedger;
   /** Asked before what cannot be taken back; absent: this process leads without being elected. */
   readonly fence?: Fence;
+  /** To be told which certificate a service serves with, `webhook certificate` for example: its end is watched. */
+  readonly serving: (what: string, pair: ServingPair) => void;
 }
 
 /** A controller binary. */
@@ -103,6 +112,7 @@ class Run<F extends Flags> {
   readonly #manager: Manager;
   readonly #ended = Promise.withResolvers<number>();
   readonly #warnings: Warnings;
+  readonly #served = new ServedCertificates();
   #clusters: Clusters | undefined;
   #serving: (() => ServingPair) | undefined;
   #runner: UnitRunner | undefined;
@@ -247,6 +257,7 @@ class Run<F extends Flags> {
     return surroundingsPhase(() => ({
       clusters: this.#clusters,
       serving: this.#serving?.(),
+      served: this.#served,
       clock: this.#host.clock,
       log: this.#log,
       meters: this.#metrics.meters,
@@ -362,6 +373,7 @@ class Run<F extends Flags> {
       random,
       log: this.#log,
       metrics: this.#metrics,
+      serving: (what, pair) => this.#served.use(what, pair),
       runtime: { clock, random, log: this.#log, observe: this.#metrics.reflectors },
     };
     return { context, recorders: targetRecorder === undefined ? [recorder] : [recorder, targetRecorder] };

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { issueAuthority, issueServing } from '../admission/self-made/issue.ts';
 import { createClient } from '../client/create-client.ts';
 import { realClock } from '../clock.ts';
 import { ConfigError } from '../credentials/cluster-config.ts';
@@ -194,6 +195,28 @@ test('roles that are too small: verb and resource are named once, the rest goes 
   mended.resolve();
   await metric('code="200",method="GET"');
   while ((await text('/metrics')).includes('kind="forbidden"')) await turn();
+});
+
+test('a certificate that a service serves is watched at once: soon over, it is a sentence and a metric; renewed, it is over', async () => {
+  const kubeconfig = await door({});
+  const pairUntil = async (days: number) => {
+    const validity = { from: new Date(Date.now() - 86_400_000), until: new Date(Date.now() + days * 86_400_000) };
+    return issueServing(await issueAuthority(validity), ['localhost'], validity);
+  };
+  const soon = await pairUntil(1);
+  let renew: () => Promise<void> = () => Promise.reject(new Error('it does not serve yet'));
+  const definition = demo({
+    serve: async ({ serving }) => {
+      serving('webhook certificate', soon);
+      renew = async () => serving('webhook certificate', await pairUntil(90));
+      return async () => undefined;
+    },
+  });
+  const { metric, text } = await start(definition, [`--target-kubeconfig=${kubeconfig}`, '--leader-elect=false']);
+  await metric('runtime_warning{kind="certificate",subject="webhook certificate"} 1');
+  expect(await text('/metrics')).toContain('certificate_expiration_timestamp_seconds{what="webhook certificate"}');
+  await renew();
+  while ((await text('/metrics')).includes('kind="certificate"')) await turn();
 });
 
 test('a clock that differs from the API server’s is a sentence and a metric', async () => {

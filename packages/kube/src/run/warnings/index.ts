@@ -1,6 +1,7 @@
 export { type CertificateInUse, expiryMeter } from './certificates.ts';
 export type { ExpectedCrd } from './crd-fields.ts';
 export { surroundingsPhase } from './phase.ts';
+export { ServedCertificates } from './served.ts';
 export { compareVersions } from './versions.ts';
 export { Warnings } from './warnings.ts';
 export { AnswerWatcher } from './watch-answers.ts';

@@ -6,6 +6,7 @@ import type { Clusters } from '../clusters.ts';
 import type { Phase } from '../phase.ts';
 import type { CertificateInUse } from './certificates.ts';
 import type { ExpectedCrd } from './crd-fields.ts';
+import type { ServedCertificates } from './served.ts';
 import type { Warnings } from './warnings.ts';
 import { watchSurroundings } from './watch-surroundings.ts';
 
@@ -14,6 +15,8 @@ export interface Standpoint {
   readonly clusters: Clusters | undefined;
   /** The certificate that it serves with, where it serves over TLS. */
   readonly serving: ServingPair | undefined;
+  /** Certificates of its other services, webhooks for example. */
+  readonly served: ServedCertificates;
   readonly clock: Clock;
   readonly log: Logger;
   readonly meters: Meters;
@@ -21,9 +24,14 @@ export interface Standpoint {
   readonly crds: readonly ExpectedCrd[];
 }
 
-function certificatesOf({ clusters, serving }: Standpoint): readonly CertificateInUse[] {
+function certificatesOf({ clusters, serving, served }: Standpoint): readonly CertificateInUse[] {
   const own = serving && { what: 'certificate of --secure-port', certificate: serving.cert, key: serving.key };
-  return [...(clusters?.control.certificates ?? []), ...(clusters?.target?.certificates ?? []), ...(own ? [own] : [])];
+  return [
+    ...(clusters?.control.certificates ?? []),
+    ...(clusters?.target?.certificates ?? []),
+    ...(own ? [own] : []),
+    ...served.list(),
+  ];
 }
 
 /** Looks at certificates and CRDs from its start on; nothing waits for what it finds. */
@@ -35,7 +43,7 @@ export const surroundingsPhase = (standpoint: () => Standpoint): Phase => ({
     const stop = new AbortController();
     const client = clusters.control.client('surroundings');
     const watching = watchSurroundings(
-      { ...rest, client, certificates: () => certificatesOf(standpoint()) },
+      { ...rest, client, certificates: () => certificatesOf(standpoint()), changed: () => standpoint().served.changed },
       stop.signal,
     );
     return () => {

@@ -16,6 +16,8 @@ export interface SurroundingsWatch {
   readonly warnings: Warnings;
   /** Those in use now. */
   readonly certificates: () => readonly CertificateInUse[];
+  /** Aborts when there is another certificate, which is then looked at at once. */
+  readonly changed: () => AbortSignal;
   readonly crds: readonly ExpectedCrd[];
   /** Of the cluster with the CRDs. */
   readonly client: KubeClient;
@@ -31,6 +33,7 @@ export async function watchSurroundings(options: SurroundingsWatch, signal: Abor
   const { clock, log, warnings, client, crds, meters } = options;
   const expires = expiryMeter(meters);
   while (!signal.aborted) {
+    const changed = options.changed();
     judgeAll(options, expires);
     try {
       await checkCrds(client, crds, warnings, signal);
@@ -39,7 +42,7 @@ export async function watchSurroundings(options: SurroundingsWatch, signal: Abor
       if (!signal.aborted) log.debug('the CRDs could not be compared', { error: errorText(error) });
     }
     const wrong = warnings.has('crd') || warnings.has('certificate');
-    await pause(clock, wrong ? LOOK_AGAIN_MS : LOOK_MS, signal);
+    await pause(clock, wrong ? LOOK_AGAIN_MS : LOOK_MS, AbortSignal.any([signal, changed]));
   }
 }
 
