@@ -172,7 +172,8 @@ export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): P
 
 /** Why an object of one type is none of another, in the scheme's words. */
 export function unconvertible(apiVersion: string, name: string, { kind }: ServedKind, kinds: KindRegistry): string {
-  if (kinds.byKind(apiVersion, name) === undefined) {
+  // The scheme knows no custom kinds.
+  if (kinds.byKind(apiVersion, name)?.kind.custom !== false) {
     return `no kind "${name}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`;
   }
   const target = `${kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '')}.${kind.kind}`;

@@ -103,3 +103,11 @@ test('a map whose last field its applier lets go of is null, and refused as that
   );
   expect([other.status, other.body['spec'], other.body.status]).toEqual([200, { d: 'x', o: { a: 'b' } }, { n: 2 }]);
 });
+
+test('a custom kind is none that a built-in one could be converted from', async () => {
+  await install();
+  const thing = { apiVersion: 'g.dev/v1', kind: 'Thing', metadata: { name: 'x' } };
+  expect((await setup.client.send('POST', '/api/v1/namespaces/default/configmaps', thing)).body.message).toBe(
+    'Thing in version "v1" cannot be handled as a ConfigMap: no kind "Thing" is registered for version "g.dev/v1" in scheme "pkg/runtime/scheme.go:111"',
+  );
+});
