@@ -1,3 +1,4 @@
+import { formatTime, type Machine } from '@mcm/api';
 import { describe, expect, test } from 'vitest';
 import { adoptionPatch, claim, releasePatch } from './claim.ts';
 import { newMachine } from './new-machine.ts';
@@ -220,7 +221,7 @@ describe('automatic preservation', () => {
   ];
   const kept = (name: string, age: number) => machine(name, { phase: 'Failed', preserve: 'auto-preserved', age });
   const plan = (machines: ReturnType<typeof machine>[], max: number) => {
-    const { preserve, stop } = planAutoPreservation(machines, max);
+    const { preserve, stop } = planAutoPreservation(machines, max, NOW);
     return [preserve, stop].map((list) => list.map((m) => m.metadata.name).join());
   };
   test.each([
@@ -236,6 +237,19 @@ describe('automatic preservation', () => {
     ['A-06 too many', [...four, kept('m5', 1)], 0, ['', 'm5']],
     ['A-07 the oldest lose it', [kept('a', 180), kept('b', 120), kept('c', 60)], 1, ['', 'a,b']],
   ])('%s', (_title, machines, max, want) => expect(plan(machines, max)).toEqual(want));
+
+  test('a machine whose preservation is over is not kept anew for the same failure', () => {
+    const at = (seconds: number) => formatTime(new Date(NOW.getTime() + seconds * 1_000));
+    const failed = (failedAt: number, changedAt: number): Machine => {
+      const one = machine('m', { phase: 'Failed' });
+      const currentStatus = { ...one.status?.currentStatus, lastUpdateTime: at(changedAt) };
+      return { ...one, status: { currentStatus, lastOperation: { lastUpdateTime: at(failedAt) } } };
+    };
+    expect(plan([machine('m', { phase: 'Failed', preservedUntil: -1 })], 1)[0]).toBe('');
+    expect(plan([failed(-600, -60)], 1)[0]).toBe('');
+    expect(plan([failed(-60, -60)], 1)[0]).toBe('m');
+    expect(plan([failed(-61, -60)], 1)[0]).toBe('m');
+  });
 
   test('ODD-10 during a rollout each set has the whole maximum, as in the original', () => {
     const failed = (name: string) => machine(name, { phase: 'Failed' });

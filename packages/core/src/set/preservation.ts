@@ -1,4 +1,4 @@
-import { Annotations, Labels, type Machine, PreserveValues } from '@mcm/api';
+import { Annotations, Labels, type Machine, PreserveValues, parseTime } from '@mcm/api';
 import { createdAt, isFailed, preserveExpiry } from './machines.ts';
 import { compareText } from './text.ts';
 
@@ -42,16 +42,33 @@ export interface AutoPreservation {
 const isAutoPreserved = (machine: Machine): boolean =>
   machine.metadata.annotations?.[Annotations.Preserve] === PreserveValues.AutoPreserved;
 
+/** Both are written at once when a machine fails; the original takes the time twice. */
+const SAME_WRITE_MS = 2_000;
+
+/**
+ * Whether the machine has been kept since it failed and its time is up. Its annotation and expiry go one after the
+ * other, and would otherwise be followed by the next automatic preservation, without end. That it was kept is told by its
+ * status alone: the beginning and the end of a preservation move the time of its phase, but not that of its last operation.
+ */
+function wasKept(machine: Machine, now: Date): boolean {
+  const expiry = preserveExpiry(machine);
+  if (expiry !== undefined) return expiry <= now.getTime();
+  const { currentStatus, lastOperation } = machine.status ?? {};
+  const failedAt = parseTime(lastOperation?.lastUpdateTime);
+  const changedAt = parseTime(currentStatus?.lastUpdateTime);
+  return failedAt !== undefined && changedAt !== undefined && changedAt.getTime() - failedAt.getTime() > SAME_WRITE_MS;
+}
+
 const oldestFirst = (a: Machine, b: Machine): number =>
   createdAt(a) - createdAt(b) || compareText(a.metadata.name, b.metadata.name);
 
 /**
  * Fills the set's places for automatically preserved machines with Failed ones, the newest first, or frees the oldest
- * when the maximum was lowered. Counted from the machines themselves: the status may lag.
+ * when the maximum was lowered. None is kept twice for one failure. Counted from the machines themselves: the status may lag.
  *
  * @param max `spec.autoPreserveFailedMachineMax`.
  */
-export function planAutoPreservation(machines: readonly Machine[], max: number): AutoPreservation {
+export function planAutoPreservation(machines: readonly Machine[], max: number, now: Date): AutoPreservation {
   const preserved = machines.filter(isAutoPreserved);
   const free = max - preserved.length;
   if (free < 0) return { preserve: [], stop: preserved.toSorted(oldestFirst).slice(0, -free) };
@@ -60,6 +77,7 @@ export function planAutoPreservation(machines: readonly Machine[], max: number):
     (machine) =>
       isFailed(machine) &&
       machine.metadata.deletionTimestamp === undefined &&
+      !wasKept(machine, now) &&
       !KNOWN.has(machine.metadata.annotations?.[Annotations.Preserve] ?? ''),
   );
   return { preserve: candidates.toSorted(oldestFirst).reverse().slice(0, free), stop: [] };

@@ -61,7 +61,8 @@ export class Staff {
       const spec = machineSpecPatch(set.spec.template.spec, machine, { ownCreationTimeout });
       if (spec !== undefined) bodies.set(machine, { spec });
     }
-    const { preserve, stop } = planAutoPreservation(machines, set.spec.autoPreserveFailedMachineMax ?? 0);
+    const max = set.spec.autoPreserveFailedMachineMax ?? 0;
+    const { preserve, stop } = planAutoPreservation(machines, max, this.#context.clock.now());
     const annotate = (machine: Machine, value: string | null) =>
       bodies.set(machine, { ...bodies.get(machine), metadata: { annotations: { [Annotations.Preserve]: value } } });
     for (const machine of preserve) annotate(machine, PreserveValues.AutoPreserved);
