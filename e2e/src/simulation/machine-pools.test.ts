@@ -234,3 +234,36 @@ test('10.2 a machine that two pools refer to is in neither', () =>
     await world.clock.advance(5_000);
     expect((await config.pool()).status?.machineCount).toBe(0);
   }));
+
+test('10.5 a pool that is deleted in the middle of an update takes its marks along: of machines, and of nodes', () =>
+  inWorld({}, { kubelets: { configDelay: 3_600_000 } }, async (config) => {
+    const { world } = config;
+    await world.createDeployment(2);
+    await world.clock.advance(2 * MINUTE);
+    const marks = async () => {
+      const ours = [Annotations.ScaleDownDisabled, CONFIG_STATE, UNTIL];
+      const found = [...(await world.machines()), ...(await config.nodes())].flatMap(({ metadata }) =>
+        Object.entries(metadata.annotations ?? {}).flatMap(([key, value]) =>
+          ours.includes(key) ? [[key, value]] : [],
+        ),
+      );
+      return Object.fromEntries(found);
+    };
+    // Told at their first look, and at it for an hour.
+    await world.until(async () => (await marks())[UNTIL] !== undefined);
+    expect(await marks()).toMatchObject({ [Annotations.ScaleDownDisabled]: 'true', [CONFIG_STATE]: 'Working' });
+    const [machine] = await world.machines();
+    const [node] = await config.nodes();
+    // A mark of somebody else's, which nobody of ours touches.
+    const foreign = { metadata: { annotations: { 'example.com/kept': 'yes' } } };
+    await world.admin.resource(nodes).patch(node?.metadata.name ?? '', { type: 'merge', body: foreign });
+    await world.admin.resource(machineConfigPools).delete('workers');
+    await world.clock.advance(MINUTE);
+    expect(await marks()).toEqual({});
+    expect((await config.nodes())[0]?.metadata.annotations).toMatchObject({ 'example.com/kept': 'yes' });
+    const version = async () =>
+      (await world.admin.resource(machines, NAMESPACE).get(machine?.metadata.name ?? '')).metadata.annotations;
+    const still = await version();
+    await world.clock.advance(10 * MINUTE);
+    expect(await version()).toEqual(still);
+  }));

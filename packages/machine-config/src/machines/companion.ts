@@ -59,6 +59,17 @@ export function planCompanion(machine: Machine, node: Node | undefined, now: num
   return { machine: changes, node: keepFromAutoscaler(node, working), ...renewal };
 }
 
+/** What is left of our marks on a machine that no pool has any more, and on its node: all of it goes. Pure. */
+export function planRelease(machine: Machine, node: Node | undefined): CompanionPlan {
+  const { annotations = {}, deletionTimestamp } = machine.metadata;
+  if (deletionTimestamp !== undefined) return NOTHING;
+  const changes: Record<string, string | null> = {};
+  set(changes, annotations, ConfigAnnotations.ConfigState, null);
+  set(changes, annotations, ConfigAnnotations.UpdateInProgressUntil, null);
+  prefer(changes, annotations, false);
+  return { machine: changes, node: node ? keepFromAutoscaler(node, false) : {} };
+}
+
 const isAlive = ({ status }: Node): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
 
@@ -100,9 +111,10 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
   const pools = (): readonly MachineConfigPool[] => caches.pools.store.list();
   const reconcile = async (key: Key): Promise<Outcome> => {
     const machine = own.machines.store.get(key);
-    if (!machine || fleet.poolsOf(machine, pools()).length === 0) return done;
+    if (!machine) return done;
     const node = caches.nodes.store.get(nodeNameOf(machine));
-    const plan = planCompanion(machine, node, clock.now().getTime());
+    const isMember = fleet.poolsOf(machine, pools()).length > 0;
+    const plan = isMember ? planCompanion(machine, node, clock.now().getTime()) : planRelease(machine, node);
     const { name, namespace, uid } = machine.metadata;
     if (Object.keys(plan.machine).length > 0) {
       const body = { metadata: { uid, annotations: plan.machine } };
@@ -121,11 +133,12 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     ...(metrics && { metrics }),
   });
   controller.watch(own.machines, ({ key }) => [key]);
-  // A pool may come when its machines are long there.
+  // A pool may come when its machines are long there, and go before them.
   controller.watch(caches.pools, (change) => {
     const refs = referencesOf(change.object);
     if (change.type === 'updated' && JSON.stringify(referencesOf(change.old)) === JSON.stringify(refs)) return [];
-    const found = refs.flatMap((ref) => fleet.resolve(ref)?.machines ?? []);
+    const before = change.type === 'updated' ? referencesOf(change.old) : [];
+    const found = [...before, ...refs].flatMap((ref) => fleet.resolve(ref)?.machines ?? []);
     return found.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
   });
   controller.watch(caches.nodes, (change) => {

@@ -1,4 +1,4 @@
-export { type CompanionPlan, createCompanionController, planCompanion } from './companion.ts';
+export { type CompanionPlan, createCompanionController, planCompanion, planRelease } from './companion.ts';
 export {
   type ClaimsOf,
   claimsOf,
