@@ -11,8 +11,8 @@ interface Repair {
   readonly uid: string;
   /** It failed before it joined, and no rollout stood beside: over when it is gone and another one has been made. */
   readonly idle: boolean;
-  /** Name and UID of the machine that came in its place. */
-  successor: { readonly uid: string; readonly since: number } | undefined;
+  /** UID of the machine that came in its place. */
+  successor: string | undefined;
 }
 
 /** What the deployment allows at this moment. */
@@ -33,6 +33,9 @@ const setOf = (machine: Machine): string => controllerOf(machine)?.uid ?? '';
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 const isAvailable = (machine: Machine): boolean => !isGoing(machine) && isReadyPhase(phaseOf(machine) as never);
 const patienceOf = ({ spec }: Machine): number => parseDurationMs(spec.creationTimeout ?? '') ?? PATIENCE_MS;
+
+/** From when on nothing waits for it; its time of creation, which is all that a controller knows, has no milliseconds. */
+const lateAt = (machine: Machine): number => Date.parse(machine.metadata.creationTimestamp) + patienceOf(machine);
 
 /** A machine that failed before it joined served nobody. */
 const served = ({ status }: Machine): boolean =>
@@ -64,7 +67,7 @@ export class RepairJudge {
     const empty = this.#repairs.filter(({ set, successor }) => set === setOf(machine) && !successor);
     const open = empty.find(({ idle }) => !idle) ?? empty[0];
     if (!open) return;
-    open.successor = { uid: machine.metadata.uid, since: this.#clock.now().getTime() };
+    open.successor = machine.metadata.uid;
     if (open.idle && !this.#machines.has(open.uid)) this.#repairs = this.#repairs.filter((repair) => repair !== open);
   }
 
@@ -129,7 +132,7 @@ export class RepairJudge {
     const waits = (machine: Machine) => {
       if (isGoing(machine)) return false;
       const phase = phaseOf(machine);
-      const late = Date.parse(machine.metadata.creationTimestamp) + patienceOf(machine) <= now;
+      const late = lateAt(machine) <= now;
       return ['Failed', 'Unknown'].includes(phase) || (late && ['', 'Pending', 'CrashLoopBackOff'].includes(phase));
     };
     const filled = [...this.#machines.values()].filter((machine) => isAvailable(machine) || waits(machine)).length;
@@ -144,11 +147,11 @@ export class RepairJudge {
     const now = this.#clock.now().getTime();
     this.#repairs = this.#repairs.filter((repair) => {
       if (!repair.successor) return true;
-      const successor = this.#machines.get(repair.successor.uid);
+      const successor = this.#machines.get(repair.successor);
       // What was given up in its turn leaves the place as empty as before.
       if (!successor || isGoing(successor)) return false;
       const over = isReadyPhase(phaseOf(successor) as never) || phaseOf(successor) === 'Failed';
-      return !over && repair.successor.since + patienceOf(successor) > now;
+      return !over && lateAt(successor) > now;
     });
     // A set that became smaller replaces no more than it lacks.
     const open = Math.max(replicas - this.#alive(changed), 0);
