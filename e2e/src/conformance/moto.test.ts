@@ -22,8 +22,10 @@ const ONE_TERMINATION = [
   'lost answers of a deletion',
   'a creation that fails half-way is cleaned up by its deletion',
 ];
+/** Of several filters of one name moto takes the last: the listing asks for `tag-key` of the cluster and of the role. */
+const ONE_FILTER = ["listing leaves out other clusters' VMs"];
 const SCENARIOS_ON_MOTO = SCENARIOS.map(({ name }) => name).filter(
-  (name) => ![...NO_CLIENT_TOKEN, ...ONE_TERMINATION].includes(name),
+  (name) => ![...NO_CLIENT_TOKEN, ...ONE_TERMINATION, ...ONE_FILTER].includes(name),
 );
 const LIMIT = { timeout: 600_000 };
 

@@ -19,15 +19,15 @@ export type {
 export { MachineError } from './errors.ts';
 export { FieldErrors } from './field-errors.ts';
 export { type Folded, foldGoJson } from './go-json.ts';
+export { createInvoker } from './invoker.ts';
 export {
-  createInvoker,
   DRIVER_TIMEOUTS,
   type DriverInvoker,
   type DriverTimeouts,
   type InvokerCaches,
   type InvokerOptions,
   type ObserveCall,
-} from './invoker.ts';
+} from './invoker-api.ts';
 export { LearnedRate } from './learned-rate.ts';
 export { observingDriver } from './observing.ts';
 export { OWNER_TAG, ownerOf, ownerTags } from './owner.ts';

@@ -1,139 +1,27 @@
 import { type Machine, type MachineClass, machineClasses, USER_DATA_KEY } from '@mcm/api';
-import { type Clock, errorText, type Fence, type Logger, makeKey, type Secret } from '@mcm/kube';
-import type { InstanceEvidence } from '../evidence/bundle.ts';
+import { errorText, makeKey } from '@mcm/kube';
 import { checkInstance, checkListing } from './answers.ts';
 import { CallBudgets } from './budgets.ts';
-import { type ClassSecrets, dataVersion, readSecrets, secretKeysOf, userDataOf } from './credentials.ts';
-import { type Trouble, troubleOf } from './cure.ts';
+import { type ClassSecrets, readSecrets, secretKeysOf, userDataOf } from './credentials.ts';
+import { troubleOf } from './cure.ts';
 import { withDeadline } from './deadline.ts';
 import { type DecodedInput, type DriverCall, type DriverInput, decodeInput, noSecret } from './decode.ts';
-import type { DriverDefinition } from './define-driver.ts';
-import type {
-  CreatedInstance,
-  DriverRequest,
-  Instance,
-  ListedInstance,
-  MachineRequest,
-  ObserveApi,
-  VolumeSource,
-} from './driver.ts';
+import type { CreatedInstance, DriverRequest, MachineRequest } from './driver.ts';
 import { MachineError } from './errors.ts';
 import { isRefusal } from './fallback.ts';
+import { inputs } from './inputs.ts';
+import {
+  DRIVER_TIMEOUTS,
+  type DriverInvoker,
+  type DriverTimeouts,
+  type InvokerOptions,
+  type OnOverdue,
+} from './invoker-api.ts';
 import { OPERATIONS } from './operations.ts';
 import { redact, redactingLogger } from './redact.ts';
-import { type CallSpan, type DriverTracer, startCall } from './tracing.ts';
+import { scrub } from './scrub.ts';
+import { type CallSpan, startCall } from './tracing.ts';
 import { unknownFields } from './unknown-fields.ts';
-
-/** The longest that each call may take, in milliseconds. */
-export interface DriverTimeouts {
-  readonly create: number;
-  readonly initialize: number;
-  readonly status: number;
-  readonly delete: number;
-  readonly list: number;
-  readonly evidence: number;
-}
-
-const MINUTE = 60_000;
-
-/** How long each call of a driver may take, in milliseconds. */
-export const DRIVER_TIMEOUTS: DriverTimeouts = {
-  create: 15 * MINUTE,
-  initialize: 10 * MINUTE,
-  status: 2 * MINUTE,
-  delete: 15 * MINUTE,
-  list: 10 * MINUTE,
-  evidence: MINUTE / 4,
-};
-
-/** Told when a call ignores its signal; it is waited for all the same, see `withDeadline`. Absent: it is given up. */
-export type OnOverdue = (error: MachineError) => void;
-
-/** Calls of a driver by machine or class: class and Secrets looked up at the time of the call, parsed, deadline set, errors scrubbed. */
-export interface DriverInvoker {
-  readonly can: {
-    readonly initialize: boolean;
-    readonly status: boolean;
-    readonly list: boolean;
-    readonly evidence: boolean;
-  };
-  /** Versions of what a call for the machine would be made with. */
-  inputsOf(machine: Machine): string;
-  classOf(machine: Machine): MachineClass | undefined;
-  /** What is wrong with a class and its Secrets as far as can be told without the cloud, one sentence each. */
-  check(machineClass: MachineClass): readonly string[];
-  /** What of a class has no effect, one sentence each that names the field and the nearest known one; no error. */
-  unknownFields(machineClass: MachineClass): readonly string[];
-  /** The class's user data; undefined when there is none. */
-  userDataOf(machine: Machine): string | undefined;
-  create(
-    machine: Machine,
-    render: (userData: string) => Promise<string>,
-    onOverdue?: OnOverdue,
-  ): Promise<CreatedInstance>;
-  initialize(machine: Machine, onOverdue?: OnOverdue): Promise<Instance>;
-  status(machine: Machine, onOverdue?: OnOverdue): Promise<Instance>;
-  delete(machine: Machine, onOverdue?: OnOverdue): Promise<{ readonly lastKnownState?: string } | undefined>;
-  evidence(machine: Machine, onOverdue?: OnOverdue): Promise<InstanceEvidence>;
-  /** Data of the Secrets of the machine's class, which no kept text may hold. */
-  secretsOf(machine: Machine): ClassSecrets;
-  list(machineClass: MachineClass, onOverdue?: OnOverdue): Promise<readonly ListedInstance[]>;
-  /** The cloud's id of a volume; undefined for one of another kind, or when the driver cannot tell. */
-  volumeIdOf(source: VolumeSource): string | undefined;
-}
-
-/** @param machine The machine that the call was for, and its class; undefined for a listing. */
-export type ObserveCall = (
-  call: keyof DriverTimeouts | 'volumeIds',
-  ms: number,
-  error: MachineError | undefined,
-  machine?: Machine,
-  machineClass?: MachineClass,
-) => void;
-
-/** What a cloud has against a class, fit to be shown. */
-export interface ClassTrouble {
-  readonly reason: Trouble['reason'];
-  readonly message: string;
-}
-
-/** @param trouble Undefined: the call worked. */
-export type ObserveClass = (machineClass: MachineClass, call: string, trouble: ClassTrouble | undefined) => void;
-
-/** Where classes and Secrets are looked up, by `namespace/name`. */
-export interface InvokerCaches {
-  readonly classes: { readonly store: { get(key: string): MachineClass | undefined } };
-  readonly secrets: { readonly store: { get(key: string): Secret | undefined } };
-}
-
-/** What the calls of a driver need around them. */
-export interface InvokerOptions<Spec, Credentials> {
-  readonly driver: DriverDefinition<Spec, Credentials>;
-  readonly caches: InvokerCaches;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly stop: AbortSignal;
-  readonly timeouts?: DriverTimeouts;
-  /** The class with the provider spec that it had when it last made sense; absent, or undefined: none is known. */
-  readonly former?: (machineClass: MachineClass) => MachineClass | undefined;
-  /** Asked before each call that makes or deletes something; absent: nobody else can lead. */
-  readonly fence?: Fence;
-  /** The control cluster of this process, see `OWNER_TAG`; absent, or undefined: VMs bear no mark. */
-  readonly owner?: (() => string | undefined) | undefined;
-  /** Told of every call that ended; for metrics. */
-  readonly observe?: ObserveCall;
-  /** Classes whose credentials are tried when those of a machine's own class are refused; absent: none. */
-  readonly fallback?: (machine: Machine, own: MachineClass) => readonly MachineClass[];
-  /** Told of every request that the driver tells of; for metrics. */
-  readonly observeApi?: ObserveApi;
-  /**
-   * Told what the cloud has against a class, and of each call for it that worked. Present: errors that class or Secret are
-   * the cause of say what to do about it.
-   */
-  readonly observeClass?: ObserveClass | undefined;
-  /** Where each call leaves a span; absent: none is made. */
-  readonly tracer?: DriverTracer | undefined;
-}
 
 const KIND = machineClasses.kind;
 
@@ -477,35 +365,4 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       );
     },
   };
-}
-
-const secretVersion = (key: string, secret: Secret | undefined): string =>
-  `${key}@${secret ? dataVersion(secret) : ''}`;
-
-/** Metadata writes of a class (its finalizer) do not count: its generation does not change with them. */
-function inputs(machineClass: MachineClass | undefined, find: (key: string) => Secret | undefined): string {
-  if (!machineClass) return 'no class';
-  const { uid, generation = 0 } = machineClass.metadata;
-  return [`${uid}:${generation}`, ...secretKeysOf(machineClass).map((key) => secretVersion(key, find(key)))].join(' ');
-}
-
-/** The error without secrets, and without its cause unless given, which may hold the whole request; with what to do about it. */
-function scrub(
-  error: MachineError,
-  secrets: Readonly<Record<string, string>>,
-  cure?: string,
-  cause?: unknown,
-): MachineError {
-  const { code, retryAfterMs, credentialsRefused, throttled, unexpected } = error;
-  const message = redact(
-    cure === undefined ? error.message : `${error.message.replace(/\.\s*$/, '')}; ${cure}`,
-    secrets,
-  );
-  return new MachineError(code, message, {
-    credentialsRefused,
-    throttled,
-    unexpected,
-    ...(cause === undefined ? {} : { cause }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  });
 }

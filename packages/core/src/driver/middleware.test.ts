@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { type DriverDefinition, defineDriver } from './define-driver.ts';
 import type { CreatedInstance } from './driver.ts';
 import { MachineError } from './errors.ts';
-import { createInvoker, type DriverInvoker } from './invoker.ts';
+import { createInvoker } from './invoker.ts';
+import type { DriverInvoker } from './invoker-api.ts';
 import { type DriverTracer, registeredTracer } from './tracing.ts';
 
 const meta = (name: string) => ({

@@ -8,7 +8,7 @@ import {
   type KubeClient,
   type Logger,
 } from '@mcm/kube';
-import type { DriverInvoker } from '../driver/invoker.ts';
+import type { DriverInvoker } from '../driver/invoker-api.ts';
 import { Lane } from '../machine/lane.ts';
 import type { BootstrapTokenIssuer } from '../machine/tokens.ts';
 import { asksForToken, renderUserData } from '../machine/user-data.ts';

@@ -1,7 +1,7 @@
 import type { Machine } from '@mcm/api';
 import type { Clock, Logger } from '@mcm/kube';
 import { MachineError } from '../driver/errors.ts';
-import type { OnOverdue } from '../driver/invoker.ts';
+import type { OnOverdue } from '../driver/invoker-api.ts';
 import { Lane } from './lane.ts';
 import type { CallKind, CallMemory, CallOutcome } from './observation.ts';
 

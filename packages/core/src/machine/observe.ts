@@ -3,7 +3,7 @@ import type { Node } from '@mcm/kube';
 import { NO_DRAIN_MEMORY } from '../drain/observation.ts';
 import { observeDrain } from '../drain/observe.ts';
 import { undrainablePolicyOf } from '../drain/undrainable.ts';
-import type { DriverInvoker } from '../driver/invoker.ts';
+import type { DriverInvoker } from '../driver/invoker-api.ts';
 import { isNodeOf, pointsTo } from '../node/instance.ts';
 import type { Caches } from './caches.ts';
 import type { DriverCalls } from './calls.ts';

@@ -24,7 +24,7 @@ import { forcedKey } from '../drain/drain.ts';
 import { deletePods, evictPods } from '../drain/perform.ts';
 import type { Instance } from '../driver/driver.ts';
 import { MachineError } from '../driver/errors.ts';
-import type { DriverInvoker, OnOverdue } from '../driver/invoker.ts';
+import type { DriverInvoker, OnOverdue } from '../driver/invoker-api.ts';
 import type { Failure } from '../evidence/bundle.ts';
 import type { EvidenceKeeper } from '../evidence/keeper.ts';
 import type { KeptVms } from '../evidence/kept-vms.ts';

@@ -1,7 +1,7 @@
 import { type MachineCode, MachineCodes } from '@mcm/api';
 import type { Clock, Meters } from '@mcm/kube';
 import type { ObserveApi } from '../driver/driver.ts';
-import type { ObserveCall } from '../driver/invoker.ts';
+import type { ObserveCall } from '../driver/invoker-api.ts';
 import { OPERATIONS } from '../driver/operations.ts';
 import type { StageObserver } from './machine.ts';
 

@@ -1,7 +1,7 @@
 import { DEFAULT_NODE_CONDITIONS } from '@mcm/api';
 import { durationFlag, type FlagValues, flagGroup, integerFlag, listFlag, textFlag } from '@mcm/kube';
 import { checkSafeguardFlags, safeguardFlags, safeguardsOf } from '../disruption/flags.ts';
-import { DRIVER_TIMEOUTS, type DriverTimeouts } from '../driver/invoker.ts';
+import { DRIVER_TIMEOUTS, type DriverTimeouts } from '../driver/invoker-api.ts';
 import { EVIDENCE_PER_CLASS } from '../evidence/keeper.ts';
 import { KEPT_VM_DEFAULTS, type KeptVmOptions } from '../evidence/kept-vms.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults } from '../machine/settings.ts';

@@ -1,7 +1,7 @@
 import type { MachineClass } from '@mcm/api';
 import { type Clock, errorText, type Key, keyOf, type Logger } from '@mcm/kube';
 import type { ListedInstance } from '../driver/driver.ts';
-import type { DriverInvoker } from '../driver/invoker.ts';
+import type { DriverInvoker } from '../driver/invoker-api.ts';
 import { Lane } from '../machine/lane.ts';
 
 /** What a class's cloud answered. */

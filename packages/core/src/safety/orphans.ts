@@ -13,7 +13,7 @@ import {
   type Outcome,
 } from '@mcm/kube';
 import type { ListedInstance } from '../driver/driver.ts';
-import type { DriverInvoker } from '../driver/invoker.ts';
+import type { DriverInvoker } from '../driver/invoker-api.ts';
 import type { KeptVms } from '../evidence/kept-vms.ts';
 import type { Caches } from '../machine/caches.ts';
 import { Lane } from '../machine/lane.ts';

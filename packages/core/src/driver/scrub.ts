@@ -1,0 +1,23 @@
+import { MachineError } from './errors.ts';
+import { redact } from './redact.ts';
+
+/** The error without secrets, and without its cause unless given, which may hold the whole request; with what to do about it. */
+export function scrub(
+  error: MachineError,
+  secrets: Readonly<Record<string, string>>,
+  cure?: string,
+  cause?: unknown,
+): MachineError {
+  const { code, retryAfterMs, credentialsRefused, throttled, unexpected } = error;
+  const message = redact(
+    cure === undefined ? error.message : `${error.message.replace(/\.\s*$/, '')}; ${cure}`,
+    secrets,
+  );
+  return new MachineError(code, message, {
+    credentialsRefused,
+    throttled,
+    unexpected,
+    ...(cause === undefined ? {} : { cause }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}
