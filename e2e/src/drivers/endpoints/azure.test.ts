@@ -3,7 +3,7 @@ import { seededRandom, VirtualClock } from '@mcm/kube';
 import { type AzureCredentials, type AzureProviderSpec, azureSettings, createAzureDriver } from '@mcm/provider-azure';
 import { describe, expect, test } from 'vitest';
 import { refused, Stage } from '../rows/stage.ts';
-import { abortAfter, broken, reply, type Sent, silence, Wire } from './wire.ts';
+import { abortAfter, broken, failing, reply, silence, timesOf, Wire } from './wire.ts';
 
 /** The rules of endpoints, repetitions, ends, errors and operations for Azure: `docs/rules-drivers.md`. */
 
@@ -47,17 +47,6 @@ function open(variables: Readonly<Record<string, string>> = {}, options: Partial
 
 const error = (status: number, code: string, headers: Readonly<Record<string, string>> = {}, more: object = {}) =>
   reply(status, { error: { code, message: 'ordered', ...more } }, headers);
-/** Answers requests whose line begins so, the first times. */
-const failing =
-  (
-    line: string,
-    answer: (request: Sent) => ReturnType<typeof reply> | Promise<never>,
-    most = Number.POSITIVE_INFINITY,
-  ) =>
-  (request: Sent) =>
-    new RegExp(line).test(`${request.method} ${request.path}`) && most-- > 0 ? answer(request) : undefined;
-const timesOf = ({ sent }: Wire, line: string): readonly number[] =>
-  sent.filter(({ method, path }) => new RegExp(line).test(`${method} ${path}`)).map(({ at }) => at);
 const formOf = (wire: Wire): URLSearchParams =>
   new URLSearchParams(wire.sent.find(({ path }) => path.includes('oauth2'))?.body);
 

@@ -4,7 +4,7 @@ import { seededRandom, VirtualClock } from '@mcm/kube';
 import { createGcpDriver, type GcpCredentials, type GcpProviderSpec, gcpSettings } from '@mcm/provider-gcp';
 import { describe, expect, test } from 'vitest';
 import { refused, Stage } from '../rows/stage.ts';
-import { abortAfter, broken, reply, type Sent, silence, Wire } from './wire.ts';
+import { abortAfter, broken, failing, reply, silence, timesOf, Wire } from './wire.ts';
 
 /** The rules of endpoints, repetitions, ends, errors and operations for Google Cloud: `docs/rules-drivers.md`. */
 
@@ -58,16 +58,6 @@ function open(variables: Readonly<Record<string, string>> = {}) {
 
 const error = (status: number, reason: string, headers: Readonly<Record<string, string>> = {}, message = 'ordered') =>
   reply(status, { error: { code: status, message, errors: [{ reason, message }] } }, headers);
-const failing =
-  (
-    line: string,
-    answer: (request: Sent) => ReturnType<typeof reply> | Promise<never>,
-    most = Number.POSITIVE_INFINITY,
-  ) =>
-  (request: Sent) =>
-    new RegExp(line).test(`${request.method} ${request.path}`) && most-- > 0 ? answer(request) : undefined;
-const timesOf = ({ sent }: Wire, line: string): readonly number[] =>
-  sent.filter(({ method, path }) => new RegExp(line).test(`${method} ${path}`)).map(({ at }) => at);
 const LIST = 'GET .*/instances$';
 
 describe('endpoints', () => {

@@ -71,3 +71,13 @@ export function abortAfter(clock: VirtualClock, ms: number): AbortSignal {
   clock.setTimeout(() => controller.abort(new Error('the caller gives up')), ms);
   return controller.signal;
 }
+
+/** Answers requests whose `METHOD path` matches, the first times. */
+export const failing =
+  (line: string, answer: (request: Sent) => TransportResponse | Promise<never>, most = Number.POSITIVE_INFINITY) =>
+  (request: Sent): TransportResponse | Promise<never> | undefined =>
+    new RegExp(line).test(`${request.method} ${request.path}`) && most-- > 0 ? answer(request) : undefined;
+
+/** When requests whose `METHOD path` matches were sent, in virtual milliseconds. */
+export const timesOf = ({ sent }: Wire, line: string): readonly number[] =>
+  sent.filter(({ method, path }) => new RegExp(line).test(`${method} ${path}`)).map(({ at }) => at);
