@@ -43,6 +43,8 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     await drain.getByText(/default\/web-0\s+is blocked/).waitFor();
     expect(await drain.textContent()).toMatch(/blocked by:\n.*budget default\/web/);
     await page.getByText('Explain workers', { exact: true }).click();
+    const wider = '[...document.querySelectorAll(".wide, pre")].filter((e) => e.scrollWidth > e.clientWidth).length';
+    expect(await page.evaluate(wider), 'nothing is cut off').toBe(0);
     await page.getByText(/machinedeployment workers\n\s+wants\s+4 machines of class small/).waitFor();
   });
 

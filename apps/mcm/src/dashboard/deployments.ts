@@ -52,7 +52,7 @@ function row(reading: FullReading, { nodes }: Snapshot, now: Date): Html {
   return html`<tr data-key="${metadata.uid}"><th scope="row">${metadata.name}</th>
 <td>${badge(mood, words)}<progress max="${Math.max(1, replicas)}" value="${Math.min(updated, replicas)}" aria-label="${`${updated} of ${replicas} machines of ${metadata.name} are updated`}"></progress></td>
 <td class="number">${replicas}</td><td class="number">${updated}</td><td class="number">${status?.availableReplicas ?? 0}</td><td class="number">${old}</td>
-<td>${explanation.next}<details id="why-${metadata.uid}"><summary>Explain ${metadata.name}</summary><pre tabindex="0">${deploymentLines(explanation, now).join('\n')}</pre></details></td></tr>
+<td>${explanation.next}<details id="why-${metadata.uid}"><summary>Explain ${metadata.name}</summary><pre>${deploymentLines(explanation, now).join('\n')}</pre></details></td></tr>
 `;
 }
 

@@ -49,7 +49,7 @@ export function machinePage(
       const phase = machine && phaseOf(machine);
       const body = html`<h1 id="machine-heading">Machine ${name}</h1>
 <p aria-live="polite">Namespace ${namespace}. ${phase === undefined ? 'It is not there.' : badge(moodOf(phase), phase)}</p>
-<pre tabindex="0">${text}</pre>
+<pre>${text}</pre>
 <p><a href="/">All machines</a></p>`;
       return [{ id: 'machine', body }];
     },

@@ -55,7 +55,7 @@ ${machines.map((machine) => {
   const drain = drains.explain(machine);
   return html`<article data-key="${uid}"><h3><a href="/machines/${encodeURIComponent(name)}">${name}</a></h3>
 <p>${wait ? waitText(wait, now) : undefined}</p>
-${drain ? html`<pre tabindex="0">${drainLines(drain, now).join('\n')}</pre>` : html`<p>Nothing is known of its pods: its node is gone, or has not been read yet.</p>`}</article>`;
+${drain ? html`<pre>${drainLines(drain, now).join('\n')}</pre>` : html`<p>Nothing is known of its pods: its node is gone, or has not been read yet.</p>`}</article>`;
 })}
 ${more > 0 ? html`<p>And ${count(more, 'more drain')}: open the machine to see what it waits for.</p>` : undefined}`;
   return { id: 'drains', body };

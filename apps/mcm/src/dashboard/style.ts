@@ -38,7 +38,7 @@ tbody th { font-weight: 600; min-width: 10rem; }
 .good { color: var(--good); background: var(--good-back); } .busy { color: var(--busy); background: var(--busy-back); }
 .bad { color: var(--bad); background: var(--bad-back); } .idle { color: var(--idle); background: var(--idle-back); }
 progress { display: block; width: 8rem; margin-top: .4rem; accent-color: var(--link); }
-pre { background: var(--raised); border: 1px solid var(--line); padding: .75rem; overflow-x: auto; font-size: .875rem; margin: .5rem 0; }
+pre { background: var(--raised); border: 1px solid var(--line); padding: .75rem; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .875rem; margin: .5rem 0; }
 button, input { font: inherit; color: var(--text); background: var(--back); border: 1px solid var(--quiet); border-radius: .25rem; padding: .25rem .75rem; }
 summary { color: var(--link); cursor: pointer; }
 `;
