@@ -36,8 +36,8 @@ async function stage() {
   const target = await open();
   const client = (plane: Plane, wrap: (transport: Transport) => Transport = (each) => each): KubeClient =>
     createClient({ transport: wrap(handlerTransport(plane.fetch)), userAgent: 'test', clock, random: seededRandom(1) });
-  const side = async (wrap?: (transport: Transport) => Transport, own: Fence | undefined = undefined) => {
-    const plane = await open();
+  const side = async (wrap?: (transport: Transport) => Transport, own: Fence | undefined = undefined, home?: Plane) => {
+    const plane = home ?? (await open());
     const log = createMemoryLogger();
     const options = { control: client(plane), target: client(target, wrap), namespace: NAMESPACE, fence: own };
     const cluster = new ControlCluster({ ...options, clock, random: seededRandom(2), log });
@@ -144,4 +144,35 @@ test('a successor within one control cluster does not wait; one that may not see
   expect(unfenced.state.works).toBe(true);
   expect(unfenced.log.lines.some(({ message }) => message.includes('may not be read'))).toBe(true);
   await expect(unfenced.cluster.fence.confirm()).resolves.toBeUndefined();
+});
+
+test('one that was killed (kill -9) leaves the Lease to its successor of the same control cluster, which begins at once', async () => {
+  const { clock, side, holder } = await stage();
+  const { state, wrap } = way();
+  const first = await side(wrap);
+  await clock.advance(MINUTE);
+  // Nothing of it reaches the server any more: it cannot give the Lease back.
+  state.cut = true;
+  first.stop.abort();
+  const next = await side(undefined, undefined, first.plane);
+  await clock.advance(1_000);
+  expect(next.state).toMatchObject({ works: true, begun: 1 });
+  expect(await holder()).toBe(first.cluster.owner());
+});
+
+test('while it works it writes its Lease in the target cluster, every ten seconds at most, and nothing else', async () => {
+  const { clock, side } = await stage();
+  const writes: string[] = [];
+  const { state } = await side((transport) => (request) => {
+    if (request.method !== 'GET') writes.push(`${request.method} ${request.path.split('?')[0]}`);
+    return transport(request);
+  });
+  await clock.advance(MINUTE);
+  writes.length = 0;
+  await clock.advance(10 * MINUTE);
+  expect(state.works).toBe(true);
+  expect(new Set(writes)).toEqual(
+    new Set([`PUT /apis/coordination.k8s.io/v1/namespaces/${FENCE_NAMESPACE}/leases/${fenceName(NAMESPACE)}`]),
+  );
+  expect(writes.length).toBeLessThanOrEqual(60);
 });

@@ -1,7 +1,9 @@
 import { type Machine, machineClasses, machines } from '@mcm/api';
-import { type ConfigMap, configMaps, events, nodes, type Transport, volumeAttachments } from '@mcm/kube';
+import { type ConfigMap, configMaps, events, nodes, parseFlags, type Transport, volumeAttachments } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { readKeptVms } from '../evidence/kept-vms.ts';
+import { RECORD_BOUND_MS } from '../machine/keep-vm.ts';
+import { checkMachineFlags, machineFlags } from './flags.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
@@ -192,6 +194,33 @@ test('a record that cannot be made holds nothing up: the VM goes as ever', async
   await rig.deleteMachine('m-0');
   await gone(rig, 'm-0');
   expect(vmsOf(rig)).toEqual([]);
+});
+
+test('a record whose answer never comes holds nothing up for more than half a minute', async () => {
+  const wrap =
+    (transport: Transport): Transport =>
+    (request) =>
+      request.path.includes('/configmaps/kept-vm-') ? new Promise(() => undefined) : transport(request);
+  const rig = await started({ joinAfterMs: undefined, wrap });
+  await rig.createMachine('m-0');
+  await failed(rig, 'm-0');
+  await rig.deleteMachine('m-0');
+  const tookMs = await gone(rig, 'm-0');
+  expect(tookMs).toBeGreaterThanOrEqual(RECORD_BOUND_MS);
+  expect(tookMs).toBeLessThan(RECORD_BOUND_MS + 5_000);
+  expect(vmsOf(rig)).toEqual([]);
+});
+
+test('kept VMs that nothing would end are refused at start, with the flag to change', async () => {
+  const asked = async (...argv: string[]): Promise<readonly string[]> => {
+    const parsed = await parseFlags({ name: 'machine-controller', version: '0', description: '' }, machineFlags, argv);
+    if (parsed.kind !== 'run') throw new Error(`not parsed: ${JSON.stringify(parsed)}`);
+    return checkMachineFlags(parsed.values).filter((text) => text.includes('kept'));
+  };
+  const refusal = expect.stringContaining('--failed-vms-kept-per-class needs --orphan-policy=delete');
+  expect(await asked('--failed-vms-kept-per-class=1', '--orphan-policy=report')).toEqual([refusal]);
+  expect(await asked('--failed-vms-kept-per-class=1', '--orphan-policy=delete')).toEqual([]);
+  expect(await asked('--orphan-policy=report')).toEqual([]);
 });
 
 test('a class that is deleted waits for what is kept of it, which goes at once', async () => {
