@@ -48,6 +48,10 @@ const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
   jsonEquals(look(node, 'status').allocatable, look(old, 'status').allocatable);
 
+/** Whether a pod means for others what it meant. */
+const looksAlike = (pod: ApiObject, old: ApiObject): boolean =>
+  isDying(pod) === isDying(old) && jsonEquals(pod.metadata.labels, old.metadata.labels);
+
 /** Where a pod goes, or why it goes nowhere. */
 type Decision = { readonly node: ApiObject } | { readonly why: string };
 
@@ -222,11 +226,12 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
       reserved.delete(keyOf(object));
       if (had) retryAll();
     } else if (node !== '') {
-      const relabelled = old !== undefined && !jsonEquals(object.metadata.labels, old.metadata.labels);
-      if (relabelled || (usage.nodeOf(uid) !== undefined && usage.nodeOf(uid) !== node)) usage.remove(uid);
+      // Its labels, or that it goes: both decide what it means for others.
+      const changed = old !== undefined && !looksAlike(object, old);
+      if (changed || (usage.nodeOf(uid) !== undefined && usage.nodeOf(uid) !== node)) usage.remove(uid);
       usage.put(object, node);
       // A pod with the right labels may be what another one waits to stand beside.
-      if (relabelled || old === undefined || nodeNameOf(old) === '') retryAttracted();
+      if (changed || old === undefined || nodeNameOf(old) === '') retryAttracted();
       waiting.delete(keyOf(object));
     } else if (isPending(object)) {
       // Its own status alone gives a waiting pod no better chance.

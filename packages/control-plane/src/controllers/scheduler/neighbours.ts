@@ -1,14 +1,14 @@
 import { isPlain, items, look, number, type Plain, strings, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import { selectorOf } from '../../registry/label-selector.ts';
-import { namespaceOf } from '../runtime/objects.ts';
+import { isDying, namespaceOf } from '../runtime/objects.ts';
 import { isNamed, isTolerated } from './fit.ts';
 import { crowded, final, type Refusal } from './refusal.ts';
 
 type Counts = Map<string, number>;
 type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>>;
 
-/** Pods that look alike (namespace and labels), or one anti-affinity term of pods, counted by node. */
+/** Pods that look alike (namespace, labels, whether they go), or one anti-affinity term of pods, counted by node. */
 interface Group<T> {
   readonly of: T;
   readonly nodes: Counts;
@@ -17,6 +17,7 @@ interface Group<T> {
 interface Alike {
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
+  readonly dying: boolean;
 }
 
 interface Place {
@@ -35,7 +36,11 @@ export type NeighbourCheck = (node: ApiObject) => Refusal | undefined;
 
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
 
-const alikeOf = (pod: ApiObject): Alike => ({ namespace: namespaceOf(pod), labels: pod.metadata.labels ?? {} });
+const alikeOf = (pod: ApiObject): Alike => ({
+  namespace: namespaceOf(pod),
+  labels: pod.metadata.labels ?? {},
+  dying: isDying(pod),
+});
 
 const termsOf = (pod: ApiObject, kind: 'podAffinity' | 'podAntiAffinity'): Plain[] =>
   items(look(pod, 'spec', 'affinity', kind), REQUIRED);
@@ -57,6 +62,13 @@ function labelMatcher(term: Plain, owner: ApiObject): (labels: Readonly<Record<s
   const same = strings(term, 'matchLabelKeys').filter((key) => own[key] !== undefined);
   return (labels) => selects(labels) && same.every((key) => labels[key] === own[key]);
 }
+
+/** Whether a term selects whatever there is. */
+const selectsAll = (term: Plain, owner: ApiObject): boolean =>
+  isPlain(term.labelSelector) &&
+  Object.keys(look(term, 'labelSelector', 'matchLabels')).length === 0 &&
+  items(look(term, 'labelSelector'), 'matchExpressions').length === 0 &&
+  !strings(term, 'matchLabelKeys').some((key) => owner.metadata.labels?.[key] !== undefined);
 
 /** Whether a term of `owner` means pods like these: its namespaces (default: the owner's own) and its labels. */
 function termMatcher({ owner, term }: OwnedTerm, namespaceLabels: NamespaceLabels): (pods: Alike) => boolean {
@@ -88,7 +100,7 @@ export class Neighbours {
 
   put(pod: ApiObject, node: string): void {
     const alike = alikeOf(pod);
-    const kind = JSON.stringify([alike.namespace, alike.labels]);
+    const kind = JSON.stringify([alike.namespace, alike.labels, alike.dying]);
     enter(this.#alike, kind, alike, node);
     const repelling = termsOf(pod, 'podAntiAffinity').map((term) => {
       const own = strings(term, 'matchLabelKeys').map((key) => alike.labels[key]);
@@ -123,7 +135,8 @@ export class Neighbours {
     };
     const spread = spreadOf(pod);
     for (const constraint of spread) checks.push(this.#spread(pod, constraint, spread, nodes));
-    for (const term of termsOf(pod, 'podAffinity')) checks.push(this.#attracted(pod, term, domains, namespaceLabels));
+    const attracting = termsOf(pod, 'podAffinity');
+    if (attracting.length > 0) checks.push(this.#attracted(pod, attracting, domains, namespaceLabels));
     for (const term of termsOf(pod, 'podAntiAffinity')) {
       const taken = domains(
         this.#matching(termMatcher({ owner: pod, term }, namespaceLabels)),
@@ -145,29 +158,36 @@ export class Neighbours {
     };
   }
 
-  /** A pod that fits its own term may be the first of its kind. */
+  /** Only pods that all terms mean count for any. A pod that its own terms mean may be the first of its kind. */
   #attracted(
     pod: ApiObject,
-    term: Plain,
+    terms: readonly Plain[],
     domains: (of: Iterable<Counts>, key: string) => Counts,
     namespaceLabels: NamespaceLabels,
   ): NeighbourCheck {
-    const matches = termMatcher({ owner: pod, term }, namespaceLabels);
-    const key = text(term, 'topologyKey');
-    const present = domains(this.#matching(matches), key);
-    const first = present.size === 0 && matches(alikeOf(pod));
-    return (node) => {
+    const matchers = terms.map((term) => termMatcher({ owner: pod, term }, namespaceLabels));
+    const matches = (pods: Alike): boolean => matchers.every((one) => one(pods));
+    const groups = [...this.#matching(matches)];
+    const wanted = terms.map((term) => {
+      const key = text(term, 'topologyKey');
+      return { key, present: domains(groups, key) };
+    });
+    const first = wanted.every(({ present }) => present.size === 0) && matches(alikeOf(pod));
+    const isNear = ({ key, present }: { key: string; present: Counts }, node: ApiObject): boolean => {
       const value = node.metadata.labels?.[key];
-      const fits = value !== undefined && (first || present.has(value));
-      return fits ? undefined : final("node(s) didn't match pod affinity rules");
+      return value !== undefined && (first || present.has(value));
     };
+    return (node) =>
+      wanted.every((one) => isNear(one, node)) ? undefined : final("node(s) didn't match pod affinity rules");
   }
 
   #spread(pod: ApiObject, constraint: Plain, all: readonly Plain[], nodes: readonly ApiObject[]): NeighbourCheck {
     const key = text(constraint, 'topologyKey');
     const matches = labelMatcher(constraint, pod);
     const namespace = namespaceOf(pod);
-    const groups = [...this.#matching((pods) => pods.namespace === namespace && matches(pods.labels))];
+    // Pods that go count no more, and none is counted for a selector that would take them all.
+    const counted = (pods: Alike): boolean => !pods.dying && pods.namespace === namespace && matches(pods.labels);
+    const groups = selectsAll(constraint, pod) ? [] : [...this.#matching(counted)];
     // Only nodes that the pod could go to count, as far as the policies of the constraint say so, and pods on them.
     const counts: Counts = new Map();
     for (const node of nodes) {

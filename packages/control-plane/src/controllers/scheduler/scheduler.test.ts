@@ -213,6 +213,55 @@ test.each([
   );
 });
 
+const going = (pod: ApiObject): ApiObject => ({
+  ...pod,
+  metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+});
+
+test('pods that go count no more where pods are spread, and still for those who want or shun them', () => {
+  const nodes = ['x', 'y'].map((zone) => node(`${zone}1`, { status: {} }, { zone }));
+  const usage = new Usage();
+  usage.put(going(placed('first', { app: 'a' })), 'x1');
+  usage.put(placed('other', { app: 'b' }), 'y1');
+  usage.put(placed('another', { app: 'b' }), 'y1');
+  const spreading = placed('new', { app: 'a' }, apart(1));
+  expect(choose(spreading, nodes, usage)).toBe('x1');
+  usage.put(placed('second', { app: 'a' }), 'x1');
+  expect(choose(spreading, nodes, usage)).toBe('y1');
+  expect(choose(placed('new', {}, near('podAntiAffinity', 'a')), nodes.slice(0, 1), usage)).toMatch('anti-affinity');
+});
+
+test('a constraint that selects every pod counts none of them', () => {
+  const usage = new Usage();
+  for (const name of ['first', 'second']) usage.put(placed(name, { app: 'a' }), 'x1');
+  const constraint = { ...apart(1).topologySpreadConstraints[0], labelSelector: {} };
+  const roomy = node('x1', { status: {} }, { zone: 'x' });
+  const cordoned = node('y1', { spec: { unschedulable: true } }, { zone: 'y' });
+  expect(
+    choose(placed('new', { app: 'a' }, { topologySpreadConstraints: [constraint] }), [roomy, cordoned], usage),
+  ).toBe('x1');
+});
+
+test('of several pods that one wants to stand beside, each must be all that it wants', () => {
+  const usage = new Usage();
+  usage.put(placed('red', { colour: 'red' }), 'x1');
+  usage.put(placed('round', { shape: 'round' }), 'x1');
+  const [term] = near('podAffinity', 'a').affinity.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+  const both = [{ colour: 'red' }, { shape: 'round' }].map((matchLabels) => ({
+    ...term,
+    labelSelector: { matchLabels },
+  }));
+  const wanting = placed(
+    'new',
+    {},
+    { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: both } } },
+  );
+  const roomy = node('x1', { status: {} }, { zone: 'x' });
+  expect(choose(wanting, [roomy], usage)).toMatch("didn't match pod affinity rules");
+  usage.put(placed('ball', { colour: 'red', shape: 'round' }), 'x1');
+  expect(choose(wanting, [roomy], usage)).toBe('x1');
+});
+
 test('a claim for one pod alone keeps a second one waiting until the first has gone', async () => {
   await using plane = await TestPlane.start('scheduler', 'persistentvolume-binder');
   const pods = '/api/v1/namespaces/default/pods';
