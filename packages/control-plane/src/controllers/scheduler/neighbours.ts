@@ -54,25 +54,24 @@ function count(counts: Counts, key: string, by: number): void {
   else counts.set(key, now);
 }
 
-/** Whether labels are what a term selects, with those that it takes over from its own pod. No selector selects nothing. */
-function labelMatcher(term: Plain, owner: ApiObject): (labels: Readonly<Record<string, string>>) => boolean {
+/**
+ * Whether labels are what a term selects. No selector selects nothing. The keys of labels that it takes over from its own pod
+ * (`matchLabelKeys`) are in the selector since the pod was made.
+ */
+function labelMatcher(term: Plain): (labels: Readonly<Record<string, string>>) => boolean {
   if (!isPlain(term.labelSelector)) return () => false;
-  const selects = selectorOf(term.labelSelector as Parameters<typeof selectorOf>[0]);
-  const own = owner.metadata.labels ?? {};
-  const same = strings(term, 'matchLabelKeys').filter((key) => own[key] !== undefined);
-  return (labels) => selects(labels) && same.every((key) => labels[key] === own[key]);
+  return selectorOf(term.labelSelector as Parameters<typeof selectorOf>[0]);
 }
 
 /** Whether a term selects whatever there is. */
-const selectsAll = (term: Plain, owner: ApiObject): boolean =>
+const selectsAll = (term: Plain): boolean =>
   isPlain(term.labelSelector) &&
   Object.keys(look(term, 'labelSelector', 'matchLabels')).length === 0 &&
-  items(look(term, 'labelSelector'), 'matchExpressions').length === 0 &&
-  !strings(term, 'matchLabelKeys').some((key) => owner.metadata.labels?.[key] !== undefined);
+  items(look(term, 'labelSelector'), 'matchExpressions').length === 0;
 
 /** Whether a term of `owner` means pods like these: its namespaces (default: the owner's own) and its labels. */
 function termMatcher({ owner, term }: OwnedTerm, namespaceLabels: NamespaceLabels): (pods: Alike) => boolean {
-  const matches = labelMatcher(term, owner);
+  const matches = labelMatcher(term);
   const named = strings(term, 'namespaces');
   const byLabels = isPlain(term.namespaceSelector)
     ? selectorOf(term.namespaceSelector as Parameters<typeof selectorOf>[0])
@@ -103,8 +102,7 @@ export class Neighbours {
     const kind = JSON.stringify([alike.namespace, alike.labels, alike.dying]);
     enter(this.#alike, kind, alike, node);
     const repelling = termsOf(pod, 'podAntiAffinity').map((term) => {
-      const own = strings(term, 'matchLabelKeys').map((key) => alike.labels[key]);
-      const key = JSON.stringify([alike.namespace, term, own]);
+      const key = JSON.stringify([alike.namespace, term]);
       enter(this.#repelling, key, { owner: pod, term }, node);
       return key;
     });
@@ -183,11 +181,11 @@ export class Neighbours {
 
   #spread(pod: ApiObject, constraint: Plain, all: readonly Plain[], nodes: readonly ApiObject[]): NeighbourCheck {
     const key = text(constraint, 'topologyKey');
-    const matches = labelMatcher(constraint, pod);
+    const matches = labelMatcher(constraint);
     const namespace = namespaceOf(pod);
     // Pods that go count no more, and none is counted for a selector that would take them all.
     const counted = (pods: Alike): boolean => !pods.dying && pods.namespace === namespace && matches(pods.labels);
-    const groups = selectsAll(constraint, pod) ? [] : [...this.#matching(counted)];
+    const groups = selectsAll(constraint) ? [] : [...this.#matching(counted)];
     // Only nodes that the pod could go to count, as far as the policies of the constraint say so, and pods on them.
     const counts: Counts = new Map();
     for (const node of nodes) {

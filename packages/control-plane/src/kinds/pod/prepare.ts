@@ -2,6 +2,7 @@ import type { ApiObject } from '../../object.ts';
 import type { StrategyContext } from '../kind.ts';
 import { child, isPlain, items, look, type Plain } from '../plain.ts';
 import { quantityNanos } from '../quantity.ts';
+import { mergeLabelKeys } from './label-keys.ts';
 
 const QOS_RESOURCES = ['cpu', 'memory'];
 
@@ -40,6 +41,7 @@ export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
   // A negative time has always meant the shortest.
   const grace = spec.terminationGracePeriodSeconds;
   if (typeof grace === 'number' && grace < 0) spec.terminationGracePeriodSeconds = 1;
+  mergeLabelKeys(pod);
   const status: Plain = { phase: 'Pending', qosClass: qosClass(spec) };
   if (items(spec, 'schedulingGates').length > 0) status.conditions = [gated(now)];
   pod.status = status;

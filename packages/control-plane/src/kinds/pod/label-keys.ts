@@ -1,0 +1,38 @@
+import type { ApiObject } from '../../object.ts';
+import { isPlain, items, look, type Plain, strings } from '../plain.ts';
+
+const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
+const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution';
+
+const OPERATORS = { matchLabelKeys: 'In', mismatchLabelKeys: 'NotIn' } as const;
+
+/** Adds to a selector what the pod's own labels say under the keys that the holder lists. Without a selector nothing is selected. */
+function merge(holder: Plain, own: Readonly<Record<string, string>>, lists: readonly (keyof typeof OPERATORS)[]): void {
+  const selector = holder.labelSelector;
+  if (!isPlain(selector)) return;
+  const added = lists.flatMap((list) =>
+    strings(holder, list)
+      .filter((key) => Object.hasOwn(own, key))
+      .map((key) => ({ key, operator: OPERATORS[list], values: [own[key]] })),
+  );
+  if (added.length > 0) selector.matchExpressions = [...items(selector, 'matchExpressions'), ...added];
+}
+
+/**
+ * What `matchLabelKeys` and `mismatchLabelKeys` of a new pod mean is written into its selectors, so that later changes of its labels do
+ * not move it. Templates keep the keys alone.
+ * @see kubernetes pkg/registry/core/pod `mutatePodAffinity`, `mutateTopologySpreadConstraints`
+ */
+export function mergeLabelKeys(pod: ApiObject): void {
+  const spec = look(pod, 'spec');
+  const own = pod.metadata.labels ?? {};
+  for (const name of ['podAffinity', 'podAntiAffinity']) {
+    const affinity = look(spec, 'affinity', name);
+    const terms = [
+      ...items(affinity, PREFERRED).map((term) => look(term, 'podAffinityTerm')),
+      ...items(affinity, REQUIRED),
+    ];
+    for (const term of terms) merge(term, own, ['matchLabelKeys', 'mismatchLabelKeys']);
+  }
+  for (const constraint of items(spec, 'topologySpreadConstraints')) merge(constraint, own, ['matchLabelKeys']);
+}
