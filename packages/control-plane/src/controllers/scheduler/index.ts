@@ -1,4 +1,4 @@
-import { items, look, type Plain, text } from '../../kinds/plain.ts';
+import { items, look, number, type Plain, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import { allowing } from '../runtime/api.ts';
@@ -206,8 +206,11 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
     }
   });
 
+  const priorityOf = (key: string): number => number(look(pods.get(key), 'spec'), 'priority') ?? 0;
+  /** What matters most comes first; who has waited longest, among equals. */
   const retryAll = (): void => {
-    for (const key of waiting) work.add(key);
+    const keys = [...waiting].map((key) => ({ key, priority: priorityOf(key) }));
+    for (const { key } of keys.sort((one, other) => other.priority - one.priority)) work.add(key);
   };
   const retryAttracted = (): void => {
     for (const key of waiting) {

@@ -334,3 +334,27 @@ test('a pod that waits for company is bound when its company is', async () => {
   expect((await plane.must('GET', `${pods}/guest`)).spec).toMatchObject({ nodeName: 'x1' });
   expect(plane.errors).toEqual([]);
 });
+
+test('when there is room again, what matters most comes first', async () => {
+  await using plane = await TestPlane.start('scheduler');
+  const pods = '/api/v1/namespaces/default/pods';
+  await plane.must('POST', '/apis/scheduling.k8s.io/v1/priorityclasses', {
+    apiVersion: 'scheduling.k8s.io/v1',
+    kind: 'PriorityClass',
+    metadata: { name: 'high' },
+    value: 1000,
+  });
+  const containers = [{ name: 'c', image: 'i', resources: { requests: { cpu: '600m' } } }];
+  const start = (name: string, spec = {}) =>
+    plane.must('POST', pods, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name },
+      spec: { containers, tolerations: [{ operator: 'Exists' }], ...spec },
+    });
+  await start('low');
+  await start('high', { priorityClassName: 'high' });
+  await plane.must('POST', '/api/v1/nodes', node('n'));
+  expect((await plane.must('GET', `${pods}/high`)).spec).toMatchObject({ nodeName: 'n' });
+  expect((await plane.must('GET', `${pods}/low`)).spec).not.toHaveProperty('nodeName');
+});
