@@ -55,6 +55,12 @@ const configOf = (files: number, mark: string) => ({
   },
 });
 
+/** Time of the thread that renders: what passes says more of the machine's other work. */
+interface Spent {
+  readonly cpuMs: number;
+  readonly wallMs: number;
+}
+
 /** Rendering alone: cold, and of the same inputs again. */
 function* rendering(): Generator<Figure> {
   const inputs = () =>
@@ -66,21 +72,22 @@ function* rendering(): Generator<Figure> {
   const pool = { metadata: { name: 'worker', uid: 'u' }, spec: {} };
   const annotations = { 'machineconfiguration.openshift.io/generated-by-version': 'v1' };
   const controllerConfig = { metadata: { name: 'machine-config-controller', annotations }, spec: {} };
-  const renderMs = (configs: readonly MachineConfig[]): number => {
-    const began = performance.now();
+  const measured = (configs: readonly MachineConfig[]): Spent => {
+    const [began, before] = [performance.now(), process.threadCpuUsage()];
     renderPool({ pool, controllerConfig, configs, identity: IDENTITY } as unknown as Parameters<typeof renderPool>[0]);
-    return performance.now() - began;
+    const { user, system } = process.threadCpuUsage(before);
+    return { cpuMs: (user + system) / 1000, wallMs: performance.now() - began };
   };
-  yield atMost('Render 50 MachineConfigs of 200 files: first ever', renderMs(inputs()), 100, 'ms');
-  const fresh = [1, 2, 3, 4, 5].map(() => renderMs(inputs()));
-  yield atMost('Render 50 MachineConfigs of 200 files: new objects, best of 5', Math.min(...fresh), 100, 'ms');
+  const judged = (what: string, { cpuMs, wallMs }: Spent): Figure =>
+    atMost(`Render 50 MachineConfigs of 200 files: ${what}`, cpuMs, 100, 'ms', `CPU; ${wallMs.toFixed(0)} ms passed`);
+  const best = (runs: readonly Spent[]): Spent => runs.reduce((one, other) => (other.cpuMs < one.cpuMs ? other : one));
+  yield judged('first ever', measured(inputs()));
+  yield judged('new objects, best of 5', best([1, 2, 3, 4, 5].map(() => measured(inputs()))));
   const known = inputs();
-  renderMs(known);
-  yield atMost(
-    'Render 50 MachineConfigs of 200 files: one changed',
-    renderMs([...known.slice(1), ...inputs().slice(0, 1)]),
-    100,
-    'ms',
+  measured(known);
+  yield judged(
+    'one changed, best of 5',
+    best([1, 2, 3, 4, 5].map(() => measured([...known.slice(1), ...inputs().slice(0, 1)]))),
   );
 }
 

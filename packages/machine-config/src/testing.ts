@@ -1,3 +1,4 @@
+import { crds as machineCrds } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import {
   type Controller,
@@ -25,6 +26,8 @@ import { CONTROLLER_CONFIG_NAME } from './constants/names.ts';
 import { machineConfigCrds } from './crd/crds.ts';
 import { createDrainController, POD_NODE_INDEX } from './drain/controller.ts';
 import { createKubeletConfigController } from './kubelet/controller.ts';
+import { createCompanionController } from './machines/companion.ts';
+import { createMachineCaches } from './machines/fleet.ts';
 import { createUpdateController, type UpdateControllerOptions } from './pool/controller.ts';
 import { createRenderController, type RenderControllerOptions } from './render/controller.ts';
 import { controllerConfigs, machineConfigPools, machineConfigs } from './resources.ts';
@@ -61,8 +64,10 @@ export interface WorldOptions {
   readonly tree?: TemplateTree;
   readonly update?: UpdateControllerOptions;
   readonly render?: RenderControllerOptions;
+  /** Pools may refer to machines. */
+  readonly machines?: true;
   /** Called before each write of the controllers; what it throws is the answer's loss. */
-  readonly onWrite?: (request: Written) => void;
+  readonly onWrite?: (request: Written) => void | Promise<void>;
   /** Called after each write was done, before its answer is seen. */
   readonly afterWrite?: (request: Written) => void | Promise<void>;
 }
@@ -84,13 +89,14 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   const random = seededRandom(options.seed ?? 7);
   const plane = await startControlPlane({
-    ...{ clock, random: () => random.next(), crds: [...machineConfigCrds], controllers: false },
+    ...{ clock, random: () => random.next(), controllers: false },
+    crds: [...machineConfigCrds, ...(options.machines ? machineCrds : [])],
   });
   const writes: string[] = [];
   const transport = handlerTransport(async (request) => {
     if (request.method === 'GET') return plane.fetch(request);
     const about = { method: request.method, path: new URL(request.url).pathname };
-    options.onWrite?.(about);
+    await options.onWrite?.(about);
     writes.push(`${about.method} ${about.path}`);
     const answer = await plane.fetch(request);
     await options.afterWrite?.(about);
@@ -116,6 +122,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       indexes: { [POD_NODE_INDEX]: ({ spec }) => (spec.nodeName === undefined ? [] : [spec.nodeName]) },
     });
     const budgetCache = createInformer(own, podDisruptionBudgets, runtime);
+    const machines = options.machines && createMachineCaches(own, runtime);
     const tree = options.tree ?? TREE;
     const settings = fixedSettings({ featureGates: {} });
     controllers = [
@@ -123,11 +130,14 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       createKubeletConfigController(context, { tree, settings }),
       createRuntimeConfigController(context, { tree, settings }),
       createRenderController(context, options.render),
-      createUpdateController(context, options.update),
+      createUpdateController(context, { ...options.update, ...(machines && { machines }) }),
       createDrainController(context, { pods: podCache, budgets: budgetCache }),
+      ...(machines ? [createCompanionController(context, machines)] : []),
     ];
     running = [
-      ...Object.values(context.caches).map((one: { run(signal: AbortSignal): Promise<void> }) => one.run(stop.signal)),
+      ...[...Object.values(context.caches), ...Object.values(machines ?? {})].map(
+        (one: { run(signal: AbortSignal): Promise<void> }) => one.run(stop.signal),
+      ),
       pullSecrets.run(stop.signal),
       podCache.run(stop.signal),
       budgetCache.run(stop.signal),

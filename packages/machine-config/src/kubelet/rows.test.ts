@@ -249,3 +249,21 @@ test('K30 after an upgrade what nobody owns goes, what has an owner is written a
   ]);
   expect(update[0]?.metadata.annotations?.[ConfigAnnotations.GeneratedByControllerVersion]).toBe('new');
 });
+
+test('what another build left over goes unless another KubeletConfig owns it: that one renews it', () => {
+  const own = config('own', 'worker');
+  const other = config('other', 'infra');
+  const machineConfigs = [
+    made('99-infra-generated-kubelet', 'old', other),
+    made('99-former-generated-kubelet', 'old', own),
+    made('99-gone-generated-kubelet-3', 'old', config('gone', 'worker')),
+    made('99-nobody-generated-kubelet', 'old'),
+    made('99-current-generated-kubelet', 'new', own),
+    made('99-x-generated-kubelet-12', 'old'),
+    made('99-user-generated-kubelet', ''),
+  ];
+  const { remove } = plan(own, { stored: [own, other], machineConfigs, hash: 'new' });
+  expect(remove).toEqual([
+    ...['99-former-generated-kubelet', '99-gone-generated-kubelet-3', '99-nobody-generated-kubelet'],
+  ]);
+});

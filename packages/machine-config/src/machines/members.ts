@@ -6,6 +6,7 @@ import type { WantedCondition } from '../pool/conditions.ts';
 import { isReady } from '../pool/predicates.ts';
 import { referencesOf } from '../server/machines.ts';
 import { type MachineFleet, nodeNameOf, type ResolvedRef } from './fleet.ts';
+import { claimedTemplates } from './node-template.ts';
 
 /** What a pool's references come to. */
 export interface PoolMembers {
@@ -23,6 +24,8 @@ export interface PoolMembers {
   /** Names of sets that the safety controller froze. */
   readonly frozen: readonly string[];
   readonly problems: readonly string[];
+  /** Why templates of machines are refused, one sentence each: nobody is told or replaced as long as they are there. */
+  readonly refused: readonly string[];
 }
 
 const AWAY = new Set(['', 'Pending', 'Unknown', 'Failed', 'Terminating', 'CrashLoopBackOff']);
@@ -69,6 +72,7 @@ export function membersOf(
   return {
     ...{ nodes, refs, machines, machineOf, reserved, problems },
     unresolved: refs.some(({ found }) => !found),
+    refused: claimedTemplates(refs),
     replicas: refs.reduce((sum, { found }) => sum + (found?.replicas ?? 0), 0),
     frozen: refs.flatMap(({ found }) =>
       (found?.sets ?? []).filter(isFrozen).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
@@ -109,14 +113,15 @@ export function memberStatus(
   };
 }
 
-/** Whether all references lead somewhere, and every machine is one pool's. */
-export function memberCondition({ refs, problems }: PoolMembers): WantedCondition {
+/** Whether all references lead somewhere, to templates that may be, and every machine is one pool's. */
+export function memberCondition({ refs, problems, refused }: PoolMembers): WantedCondition {
   const type = PoolConditions.MachineRefResolved;
   const missing = refs.filter(({ found }) => !found).map(({ ref }) => `${ref.kind} ${ref.namespace}/${ref.name}`);
   if (missing.length > 0) {
     const message = `${missing.join(', ')} not found: create it, or take it out of machineRefs`;
     return { type, status: 'False', reason: 'NotFound', message };
   }
+  if (refused.length > 0) return { type, status: 'False', reason: 'Forbidden', message: refused.join('; ') };
   const [problem] = problems;
   if (problem !== undefined) return { type, status: 'False', reason: 'Ambiguous', message: problem };
   return { type, status: 'True', reason: 'Found' };

@@ -150,7 +150,7 @@ async function replaceMachines(
   if (!machines || targetOf(pool) === '' || pool.metadata.deletionTimestamp !== undefined) return;
   const node = (name: string) => caches.nodes.store.get(name);
   const members = membersOf(pool, caches.pools.store.list(), machineFleet(machines), node);
-  if (!members || members.frozen.length > 0) return;
+  if (!members || members.frozen.length > 0 || members.refused.length > 0) return;
   const { replaces } = judgeStrategy(pool, members.nodes, (name) => caches.machineConfigs.store.get(name));
   if (!replaces) return;
   for (const { namespace, name, body } of deploymentWrites(pool, members)) {

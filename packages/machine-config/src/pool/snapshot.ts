@@ -60,23 +60,31 @@ function memberFacts(
   machineConfig: (name: string) => MachineConfig | undefined,
 ): Partial<PoolSnapshot> {
   if (!members) return referencesOf(pool).length > 0 ? { unresolved: true, memberConditions: [NOT_FOLLOWED] } : {};
-  const { nodes: own, unresolved, reserved, replicas, frozen } = members;
+  const { nodes: own, unresolved, reserved, replicas, frozen, refused } = members;
   const names = new Set(own.map(({ metadata }) => metadata.name));
   const { replaces, condition } = judgeStrategy(pool, own, machineConfig);
   return {
-    ...{ tellsNew: true, unresolved, reserved, replicas, replaces, members: memberStatus(members, names) },
+    ...{
+      tellsNew: true,
+      unresolved: unresolved || refused.length > 0,
+      reserved,
+      replicas,
+      replaces,
+      members: memberStatus(members, names),
+    },
     memberConditions: [
       { ...memberCondition(members), ...(replaces && bareSets(members)) },
       ...(condition ? [condition] : []),
     ],
     ...(frozen.length > 0 && { frozen: `MachineSet ${frozen.join(', ')} is frozen` }),
+    ...(refused.length > 0 && { frozen: refused.join('; ') }),
   };
 }
 
 /** Sets without a deployment replace nothing by themselves: whoever waits for it is told. */
-function bareSets({ refs, unresolved, problems }: PoolMembers): { readonly message: string } | undefined {
+function bareSets({ refs, unresolved, problems, refused }: PoolMembers): { readonly message: string } | undefined {
   const bare = refs.filter(({ found }) => found && !found.deployment).map(({ ref }) => `${ref.namespace}/${ref.name}`);
-  if (bare.length === 0 || unresolved || problems.length > 0) return undefined;
+  if (bare.length === 0 || unresolved || problems.length > 0 || refused.length > 0) return undefined;
   return {
     message:
       `MachineSet ${bare.join(', ')} replaces no machine by itself: each gets the target when it is deleted; ` +

@@ -232,6 +232,18 @@ test('compressed content that lost its mark, and content under another hash, are
   ).toThrow(/file \/f: its content does not have the hash/);
 });
 
+test('an archive that never was marked may be repeated without content, and content that comes back unmarked is content', () => {
+  const archive = { source: 'data:;base64,H4sIAAAAAAAC/8tIzcnJBwCGphA2BQAAAA==' };
+  const made = (...all: readonly object[]) =>
+    render(all.map((one, index) => config(`${index}`, { config: files({ path: '/f', ...one }) }))).machineConfig.spec
+      .config.storage?.files?.[0];
+  const unmarked = { path: '/f', mode: 384, contents: archive };
+  expect(made({ contents: archive }, { mode: 384 })).toMatchObject(unmarked);
+  const marked = { contents: { ...archive, compression: 'gzip' } };
+  const other = { contents: { source: 'data:,x' } };
+  expect(made(marked, other, { contents: archive, mode: 384 })).toMatchObject(unmarked);
+});
+
 test('shuffled inputs give the same bytes', () => {
   const configs = Array.from({ length: 12 }, (_, n) =>
     config(

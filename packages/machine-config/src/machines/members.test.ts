@@ -1,0 +1,137 @@
+import { Labels, type Machine, type MachineSet } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { NodeAnnotations } from '../constants/annotations.ts';
+import type { ControllerConfig } from '../kinds/controller-config.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { planPool } from '../pool/plan.ts';
+import { poolSnapshot } from '../pool/snapshot.ts';
+import { listedFleet } from './fleet.ts';
+
+/** What machines mean for the room that a rollout has. */
+
+const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
+const at = { [CurrentConfig]: 'V0', [DesiredConfig]: 'V0', [State]: 'Done' };
+
+/** Machines of one set: name, phase, and how their node is; `none`: it has no node. */
+type Given = readonly [name: string, phase: string, node: 'ready' | 'not ready' | 'none', extra?: object];
+
+function targeted(given: readonly Given[], { maxUnavailable = 1, replicas = given.length, nodeTemplate = {} } = {}) {
+  const ref = { kind: 'MachineSet' as const, namespace: 'n', name: 's' };
+  const spec = { machineRef: ref, maxUnavailable, configuration: { name: 'V1' } };
+  const pool = { metadata: { name: 'p' }, spec } as unknown as MachineConfigPool;
+  const set = {
+    metadata: { name: 's', namespace: 'n', uid: 's1' },
+    spec: { replicas, template: { spec: { nodeTemplate } } },
+  } as unknown as MachineSet;
+  const machines = given.map(
+    ([name, phase, node, extra]) =>
+      ({
+        metadata: {
+          ...{ name, namespace: 'n', labels: node === 'none' ? {} : { [Labels.Node]: name } },
+          ownerReferences: [{ kind: 'MachineSet', name: 's', uid: 's1', controller: true }],
+          ...extra,
+        },
+        status: { currentStatus: { phase } },
+      }) as unknown as Machine,
+  );
+  const nodes = given.flatMap(([name, , node]) => {
+    if (node === 'none') return [];
+    const conditions = [{ type: 'Ready', status: node === 'ready' ? 'True' : 'False' }];
+    return [{ metadata: { name, annotations: at }, spec: {}, status: { conditions } } as unknown as Node];
+  });
+  const snapshot = poolSnapshot(
+    pool,
+    {
+      ...{ pools: [pool], nodesNear: () => [], machineConfig: () => undefined },
+      controllerConfig: { metadata: { name: 'machine-config-controller' } } as ControllerConfig,
+      node: (name) => nodes.find(({ metadata }) => metadata.name === name),
+      fleet: listedFleet({ machines, sets: [set], deployments: [] }),
+    },
+    { now: '2026-01-01T00:00:00Z' },
+  );
+  return planPool(snapshot);
+}
+const told = (...given: Parameters<typeof targeted>) => targeted(...given).targeted;
+
+test('10.5 a preserved machine that Failed takes room although its node looks ready, and is never told', () => {
+  const annotations = { 'node.machine.sapcloud.io/preserve': 'now' };
+  const given: readonly Given[] = [
+    ['a', 'Failed', 'ready', { annotations }],
+    ['b', 'Running', 'ready'],
+    ['c', 'Running', 'ready'],
+  ];
+  expect(told(given)).toEqual([]);
+  expect(told(given, { maxUnavailable: 2 })).toEqual(['b']);
+  expect(told(given, { maxUnavailable: 4, replicas: 4 })).toEqual(['b', 'c']);
+});
+
+test('10.5 a preserved machine that Failed with a node that is not ready takes one slot, not two', () => {
+  const given: readonly Given[] = [
+    ['a', 'Failed', 'not ready'],
+    ['b', 'Running', 'ready'],
+  ];
+  expect(told(given)).toEqual([]);
+  expect(told(given, { maxUnavailable: 2 })).toEqual(['b']);
+});
+
+test.each(['', 'Pending', 'Unknown', 'Failed', 'Terminating', 'CrashLoopBackOff'])(
+  '10.5 a machine in phase %j without a node takes a slot of maxUnavailable',
+  (phase) => {
+    const given: readonly Given[] = [
+      ['a', phase, 'none'],
+      ['b', 'Running', 'ready'],
+      ['c', 'Running', 'ready'],
+    ];
+    expect(told(given)).toEqual([]);
+    expect(told(given, { maxUnavailable: 2 })).toHaveLength(1);
+  },
+);
+
+test('10.5 a machine whose node is not ready yet is counted by its node alone', () => {
+  const given: readonly Given[] = [
+    ['a', 'Unknown', 'not ready'],
+    ['b', 'Running', 'ready'],
+    ['c', 'Running', 'ready'],
+  ];
+  expect(told(given)).toEqual([]);
+  expect(told(given, { maxUnavailable: 2 })).toHaveLength(1);
+});
+
+test('10.5 no more nodes are told than there are replicas, and always one', () => {
+  const given = ['a', 'b', 'c'].map((name): Given => [name, 'Running', 'ready']);
+  expect(told(given, { maxUnavailable: 3 })).toHaveLength(3);
+  expect(told(given, { maxUnavailable: 3, replicas: 2 })).toHaveLength(2);
+  expect(told(given, { maxUnavailable: 3, replicas: 0 })).toHaveLength(1);
+});
+
+test('10.5 nodes of machines that go, or that MCM updates in place, are left alone', () => {
+  const deletionTimestamp = '2026-01-01T00:00:00Z';
+  const given: readonly Given[] = [
+    ['a', 'Terminating', 'ready', { deletionTimestamp }],
+    ['b', 'Running', 'ready', { deletionTimestamp }],
+    ['c', 'InPlaceUpdating', 'ready'],
+    ['d', 'Running', 'ready'],
+  ];
+  expect(told(given, { maxUnavailable: 4 })).toEqual(['d']);
+});
+
+test('10.4 labels and taints of machine configs in a nodeTemplate are refused too; those of others are not', () => {
+  const given: readonly Given[] = [['a', 'Running', 'ready']];
+  const conditionFor = (nodeTemplate: object) =>
+    targeted(given, { nodeTemplate }).status?.conditions?.find(({ type }) => type === 'MachineRefResolved');
+  const labels = { 'node-role.kubernetes.io/p': '', 'machineconfiguration.openshift.io/x': '' };
+  const taints = [
+    { key: 'UpdateInProgress', effect: 'PreferNoSchedule' },
+    { key: 'mine', effect: 'NoSchedule' },
+  ];
+  expect(conditionFor({ metadata: { labels }, spec: { taints } })).toMatchObject({
+    ...{ status: 'False', reason: 'Forbidden' },
+    message: expect.stringMatching(
+      /^MachineSet n\/s .*: metadata\.labels\[machineconfiguration\.openshift\.io\/x\], spec\.taints with key UpdateInProgress; take/,
+    ),
+  });
+  const others = { metadata: { labels: { 'node-role.kubernetes.io/p': '' } }, spec: { taints: taints.slice(1) } };
+  expect(conditionFor(others)).toMatchObject({ status: 'True', reason: 'Found' });
+  expect(told(given, { nodeTemplate: others })).toEqual(['a']);
+});

@@ -1,0 +1,135 @@
+import { Labels, machineDeployments, machineSets, machines } from '@mcm/api';
+import { deploymentManifest, machineManifest, setManifest } from '@mcm/api/testing';
+import { type KubeClient, type KubeObject, nodes } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { ConfigAnnotations, NodeAnnotations } from '../constants/annotations.ts';
+import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
+import { controllerConfigs, machineConfigPools, machineConfigs } from '../resources.ts';
+import { configOf, fillWorld, startWorld, WORKER_ROLE, type World, type WorldOptions } from '../testing.ts';
+import { conditionOf } from './conditions.ts';
+
+/** What wakes the UpdateController, and what its writes must not do. */
+
+const { DesiredConfig, CurrentConfig, State, ControlPlaneTopology } = NodeAnnotations;
+const REF = { kind: 'MachineDeployment', namespace: 'default', name: 'pool' };
+
+async function inWorld(options: WorldOptions, work: (world: World) => Promise<void>): Promise<void> {
+  const world = await startWorld(options);
+  try {
+    await work(world);
+  } finally {
+    await world.end();
+  }
+}
+
+const poolNow = (client: KubeClient) => client.resource(machineConfigPools).get('worker');
+const nodeNow = (client: KubeClient, name: string) => client.resource(nodes).get(name);
+const owned = (manifest: object, { kind = '', metadata: { name, uid } }: KubeObject): never =>
+  ({
+    ...manifest,
+    metadata: {
+      ...(manifest as KubeObject).metadata,
+      ownerReferences: [{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind, name, uid, controller: true }],
+    },
+  }) as never;
+
+/** A pool over a MachineDeployment with one machine, whose node is at an old config. */
+async function machinePool(client: KubeClient, spec: object = {}): Promise<void> {
+  await fillWorld(client, { count: 0, spec: { nodeSelector: null, machineRef: REF, ...spec } });
+  const made = await client
+    .resource(machineDeployments, 'default')
+    .create(deploymentManifest({ replicas: 1 }) as never);
+  const deployment = { ...made, kind: 'MachineDeployment' };
+  const set = await client.resource(machineSets, 'default').create(owned(setManifest({ replicas: 1 }), deployment));
+  const machine = owned(machineManifest(), { ...set, kind: 'MachineSet' }) as KubeObject;
+  machine.metadata.labels = { [Labels.Node]: 'n0' };
+  await client.resource(machines, 'default').create(machine as never);
+  const annotations = { [CurrentConfig]: 'rendered-old', [DesiredConfig]: 'rendered-old', [State]: 'Done' };
+  await client.resource(nodes).create({ metadata: { name: 'n0', annotations }, spec: {} });
+}
+
+test('a ControllerConfig that changes reaches the nodes of all pools without another event', () =>
+  inWorld({}, async ({ client, clock }) => {
+    await fillWorld(client, { count: 2, spec: { paused: false } });
+    await clock.advance(30_000);
+    const body = { spec: { infra: { status: { controlPlaneTopology: 'HighlyAvailable' } } } };
+    await client.resource(controllerConfigs).patch(CONTROLLER_CONFIG_NAME, { type: 'merge', body });
+    await clock.advance(5_000);
+    expect((await nodeNow(client, 'n1')).metadata.annotations?.[ControlPlaneTopology]).toBe('HighlyAvailable');
+  }));
+
+test('a taint that somebody sets between look and write stays: the write is a conflict, and made anew', () => {
+  let user: KubeClient | undefined;
+  const taint = { key: 'mine', effect: 'NoSchedule' as const };
+  const onWrite = async ({ method, path }: { method: string; path: string }) => {
+    if (method !== 'PATCH' || path !== '/api/v1/nodes/n1' || !user) return;
+    const client = user;
+    user = undefined;
+    await client.resource(nodes).patch('n1', { type: 'merge', body: { spec: { taints: [taint] } } });
+  };
+  return inWorld({ onWrite }, async ({ client, clock }) => {
+    user = client;
+    await fillWorld(client, { count: 2 });
+    await clock.advance(60_000);
+    expect(user).toBeUndefined();
+    const keys = (await nodeNow(client, 'n1')).spec?.taints?.map(({ key }) => key).toSorted();
+    expect(keys).toEqual(['UpdateInProgress', 'mine']);
+  });
+});
+
+test('10.5 a MachineSet that is frozen, and one that is not any more, wake the pool over its MachineDeployment', () =>
+  inWorld({ machines: true }, async ({ client, clock }) => {
+    await machinePool(client, { paused: true });
+    await clock.advance(30_000);
+    const freeze = (value: string | null) =>
+      client.resource(machineSets, 'default').patch('pool-1', {
+        type: 'merge',
+        body: { metadata: { labels: { [Labels.Freeze]: value } } },
+      });
+    await freeze('True');
+    await clock.advance(5_000);
+    const updating = async () => conditionOf((await poolNow(client)).status?.conditions, 'Updating');
+    await client.resource(machineConfigPools).patch('worker', { type: 'merge', body: { spec: { paused: false } } });
+    await clock.advance(5_000);
+    expect((await updating())?.message).toContain('MachineSet default/pool-1 is frozen');
+    expect((await nodeNow(client, 'n0')).metadata.annotations?.[DesiredConfig]).toBe('rendered-old');
+    await freeze(null);
+    await clock.advance(5_000);
+    expect((await nodeNow(client, 'n0')).metadata.annotations?.[DesiredConfig]).toMatch(/^rendered-worker-/);
+  }));
+
+test.each(['InPlace', 'Replace'])(
+  '10.4 a nodeTemplate that lists keys of machine configs is refused with object, field and cure; %s goes on without it',
+  (updateStrategy) =>
+    inWorld({ machines: true }, async ({ client, clock }) => {
+      await machinePool(client, { updateStrategy });
+      const spec = { config: configOf('two') };
+      const resource = client.resource(machineDeployments, 'default');
+      const change = (annotations: object) =>
+        resource.patch('pool', {
+          type: 'merge',
+          body: { spec: { template: { spec: { nodeTemplate: { metadata: { annotations } } } } } },
+        });
+      await change({ [DesiredConfig]: 'rendered-mine', other: 'x' });
+      await client.resource(machineConfigs).create({ metadata: { name: '50-user', labels: WORKER_ROLE }, spec });
+      await clock.advance(30_000);
+      const { status } = await poolNow(client);
+      expect(conditionOf(status?.conditions, 'MachineRefResolved')).toMatchObject({
+        ...{ status: 'False', reason: 'Forbidden' },
+        message:
+          'MachineDeployment default/pool gives its nodes what only machine configs may: ' +
+          'metadata.annotations[machineconfiguration.openshift.io/desiredConfig]; take it out of spec.template.spec.nodeTemplate',
+      });
+      expect(conditionOf(status?.conditions, 'Updated')?.status).toBe('False');
+      const told = async () => [
+        (await nodeNow(client, 'n0')).metadata.annotations?.[DesiredConfig],
+        (await resource.get('pool')).spec.template.metadata?.annotations?.[ConfigAnnotations.TemplateConfig],
+      ];
+      expect(await told()).toEqual(['rendered-old', undefined]);
+      await change({ [DesiredConfig]: null });
+      await clock.advance(5_000);
+      const target = (await poolNow(client)).spec?.configuration?.name;
+      expect(await told()).toEqual(updateStrategy === 'Replace' ? ['rendered-old', target] : [target, undefined]);
+      expect(conditionOf((await poolNow(client)).status?.conditions, 'MachineRefResolved')?.status).toBe('True');
+    }),
+);
