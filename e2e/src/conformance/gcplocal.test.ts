@@ -35,7 +35,10 @@ const refusal = (status: number, reason: string, message = '{message}') => ({
 
 const target = (server: string): ConformanceTarget => ({
   name: 'gcp on gcplocal',
-  openCloud: () => ({ clock: quickClock(), connect: () => undiciTransport({ server }) }),
+  openCloud: () => {
+    const { clock, watch } = quickClock();
+    return { clock, connect: watch(() => undiciTransport({ server })) };
+  },
   createDriver: (context) =>
     createGcpDriver({
       ...context,

@@ -12,6 +12,8 @@ import type { ConformanceTarget, CreateDriver, World } from './target.ts';
 export interface CommandHost {
   /** Of a target that brings no cloud of its own. */
   readonly clock: Clock;
+  /** Takes the time of each scenario: seconds that a CI has waited, whatever the clock of the cloud says. */
+  readonly stopwatch: Clock;
   readonly write: (text: string) => void;
   readonly readFile: (path: string) => Promise<string>;
   readonly writeFile: (path: string, text: string) => Promise<void>;
@@ -55,6 +57,7 @@ export async function conformanceCommand(args: readonly string[], host: CommandH
     const report = await runConformance(target, {
       only: options.only,
       seed: Number(options.seed),
+      stopwatch: host.stopwatch,
       onOutcome: (outcome) => host.write(outcomeText(outcome)),
     });
     host.write(summaryText(report));

@@ -7,6 +7,7 @@ import { conformanceCommand } from './command.ts';
 const alive = setInterval(() => undefined, 60_000);
 process.exitCode = await conformanceCommand(process.argv.slice(2), {
   clock: realClock,
+  stopwatch: realClock,
   write: (text) => void process.stdout.write(text),
   readFile: (path) => readFile(path, 'utf8'),
   writeFile: (path, text) => writeFile(path, text),

@@ -179,8 +179,9 @@ export class Stage {
   /** Deletes what the scenario made, and closes the cloud. */
   async close(): Promise<void> {
     for (const stop of this.#stops) stop.abort(new Error('the scenario is over'));
+    const usual = this.process();
     for (const { machine, spec } of this.#machines) {
-      const { invoker } = this.process(spec ? { spec } : {});
+      const { invoker } = spec ? this.process({ spec }) : usual;
       const ended = await this.end(invoker.delete(machine));
       if (!ended.ok && ended.error.code !== 'NotFound')
         this.log.warn('A machine of the scenario could not be deleted', { machine: machine.metadata.name });

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { conformanceCommand, SCENARIOS } from '@mcm/conformance';
-import { undiciTransport } from '@mcm/kube';
+import { realClock, undiciTransport } from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
 import { CLOUDS, type Loopback } from './loopback.ts';
 import { quickClock } from './quick-clock.ts';
@@ -36,6 +36,7 @@ test.each(['aws', 'azure', 'gcp', 'local'] as const)(
     cloud = opened;
     Object.assign(process.env, opened.variables);
     const { ca, variables } = opened;
+    const { clock, watch } = quickClock();
     let out = '';
     const files = new Map<string, string>();
     const code = await conformanceCommand(
@@ -44,8 +45,9 @@ test.each(['aws', 'azure', 'gcp', 'local'] as const)(
         ...['--config', here(`../../../testdata/conformance/${provider}.yaml`)],
       ],
       {
-        clock: quickClock(),
-        connect: (server) => undiciTransport({ server, connections: 64, ...(ca === undefined ? {} : { ca }) }),
+        clock,
+        stopwatch: realClock,
+        connect: watch((server) => undiciTransport({ server, connections: 64, ...(ca === undefined ? {} : { ca }) })),
         readFile: (path) => readFile(path, 'utf8'),
         writeFile: async (path, text) => void files.set(path, text),
         variables,
