@@ -48,10 +48,6 @@ const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
   jsonEquals(look(node, 'status').allocatable, look(old, 'status').allocatable);
 
-/** Whether a pod means for others what it meant. */
-const looksAlike = (pod: ApiObject, old: ApiObject): boolean =>
-  isDying(pod) === isDying(old) && jsonEquals(pod.metadata.labels, old.metadata.labels);
-
 /** Where a pod goes, or why it goes nowhere. */
 type Decision = { readonly node: ApiObject } | { readonly why: string };
 
@@ -62,7 +58,7 @@ const TAKEN =
 interface VolumeChoice {
   /** Another pod has a claim that only one may have. */
   readonly isTaken?: boolean;
-  /** Where volumes were made ready for the pod. */
+  /** Where volumes were made ready for the pod, or which node someone has nominated for it. */
   readonly node?: string | undefined;
   readonly canBind?: (node: ApiObject) => boolean;
 }
@@ -186,7 +182,9 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
     }
     const plan = (node: ApiObject): VolumePlan | undefined => planVolumes(needs.waiting, node, { volumes, classes });
     const canBind = (node: ApiObject): boolean => needs.waiting.length === 0 || plan(node) !== undefined;
-    const reservation = { node: reserved.get(key), canBind, isTaken: isTaken(pod) };
+    // Someone may have named a node: it is taken if it will do.
+    const nominated = text(look(pod, 'status'), 'nominatedNodeName');
+    const reservation = { node: reserved.get(key) ?? nominated, canBind, isTaken: isTaken(pod) };
     const decision = chooseNode(pod, nodes.all(), needs.volumes, usage, labelsOf, reservation);
     reserved.delete(key);
     if ('why' in decision) return reportUnschedulable(key, pod, decision.why);
@@ -229,12 +227,13 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
       reserved.delete(keyOf(object));
       if (had) retryAll();
     } else if (node !== '') {
-      // Its labels, or that it goes: both decide what it means for others.
-      const changed = old !== undefined && !looksAlike(object, old);
-      if (changed || (usage.nodeOf(uid) !== undefined && usage.nodeOf(uid) !== node)) usage.remove(uid);
+      const relabelled = old !== undefined && !jsonEquals(object.metadata.labels, old.metadata.labels);
+      // That it goes counts from now on, but wakes nobody: its place is not free yet.
+      const goes = old !== undefined && isDying(object) && !isDying(old);
+      if (relabelled || goes || (usage.nodeOf(uid) !== undefined && usage.nodeOf(uid) !== node)) usage.remove(uid);
       usage.put(object, node);
       // A pod with the right labels may be what another one waits to stand beside.
-      if (changed || old === undefined || nodeNameOf(old) === '') retryAttracted();
+      if (relabelled || old === undefined || nodeNameOf(old) === '') retryAttracted();
       waiting.delete(keyOf(object));
     } else if (isPending(object)) {
       // Its own status alone gives a waiting pod no better chance.

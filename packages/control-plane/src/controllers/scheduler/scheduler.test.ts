@@ -358,3 +358,24 @@ test('when there is room again, what matters most comes first', async () => {
   expect((await plane.must('GET', `${pods}/high`)).spec).toMatchObject({ nodeName: 'n' });
   expect((await plane.must('GET', `${pods}/low`)).spec).not.toHaveProperty('nodeName');
 });
+
+test('of the nodes that will do the nominated one is taken, and nominated no more', async () => {
+  await using plane = await TestPlane.start('scheduler');
+  const pods = '/api/v1/namespaces/default/pods';
+  const roomy = { status: { allocatable: { cpu: '4', pods: '9' } } };
+  for (const name of ['a', 'b']) await plane.must('POST', '/api/v1/nodes', node(name, roomy));
+  const start = (name: string, spec = {}) =>
+    plane.must('POST', pods, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name },
+      spec: { containers: [{ name: 'c', image: 'i' }], tolerations: [{ operator: 'Exists' }], ...spec },
+    });
+  await start('other', { nodeName: 'b' });
+  await start('p', { schedulingGates: [{ name: 'wait.for/me' }] });
+  await plane.patch(`${pods}/p/status`, { status: { nominatedNodeName: 'b' } });
+  await plane.patch(`${pods}/p`, { spec: { schedulingGates: null } });
+  const bound = await plane.must('GET', `${pods}/p`);
+  expect(bound.spec).toMatchObject({ nodeName: 'b' });
+  expect(bound.status).not.toHaveProperty('nominatedNodeName');
+});
