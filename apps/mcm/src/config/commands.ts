@@ -1,10 +1,18 @@
-import { KubeError, realClock } from '@mcm/kube';
+import { type KubeClient, KubeError, realClock } from '@mcm/kube';
 import { type Command, Option } from 'commander';
 import type { ClusterFlags } from '../cluster.ts';
 import { inCluster, withCluster } from '../cluster-options.ts';
 import { UserError } from '../errors.ts';
 import { formatted, OUTPUT_FORMATS, type OutputFormat } from '../output/format.ts';
-import { diffLines, inForce, problemsOf, renderedYaml, renderPaths } from './offline.ts';
+import {
+  diffLines,
+  inForce,
+  problemsOf,
+  type RenderRequest,
+  renderedYaml,
+  renderPaths,
+  storedObjects,
+} from './offline.ts';
 import { poolLines, poolNameOf, readPools, statusLines } from './pools.ts';
 
 type Say = (line: string) => void;
@@ -53,7 +61,9 @@ export function addConfigCommands(program: Command, say: Say): void {
   withCluster(
     config
       .command('diff')
-      .description('show what would change on nodes; exit code 0: nothing, 1: something, 2: it cannot be told')
+      .description(
+        'show what would change on nodes if these were applied to the cluster; exit code 0: nothing, 1: something, 2: it cannot be told',
+      )
       .argument('<paths...>', 'files, or directories of YAML and JSON files')
       .option('--against <path>', 'compare with the render of this file or directory, not with the cluster')
       .option(...POOL)
@@ -109,12 +119,19 @@ function addPoolCommands(config: Command, say: Say): void {
 }
 
 async function compare(paths: readonly string[], flags: DiffFlags): Promise<readonly string[]> {
+  if (flags.against === undefined) {
+    return inCluster(flags, 'config diff', ({ client }) => compareWithCluster(client, request(paths, flags)));
+  }
   const now = await renderPaths(request(paths, flags));
   refuse(problemsOf(now));
-  if (flags.against === undefined) {
-    return inCluster(flags, 'config diff', ({ client }) => diffLines(now, inForce(client)));
-  }
   const before = await renderPaths(request([flags.against], flags));
   refuse(problemsOf(before));
   return diffLines(now, (name) => Promise.resolve(before.pools.find((pool) => pool.name === name)?.machineConfig));
+}
+
+/** What would change on nodes if the objects of files were applied to a cluster. */
+export async function compareWithCluster(client: KubeClient, about: RenderRequest): Promise<readonly string[]> {
+  const now = await renderPaths({ ...about, onto: await storedObjects(client) });
+  refuse(problemsOf(now));
+  return diffLines(now, inForce(client));
 }

@@ -1,10 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startControlPlane } from '@mcm/control-plane';
+import { createClient, handlerTransport, VirtualClock } from '@mcm/kube';
+import { machineConfigCrds, machineConfigPools, machineConfigs } from '@mcm/machine-config';
 import { Command } from 'commander';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { addConfigCommands } from './commands.ts';
-import { problemsOf, renderPaths } from './offline.ts';
+import { addConfigCommands, compareWithCluster } from './commands.ts';
+import { problemsOf, renderPaths, storedObjects } from './offline.ts';
 
 let directory: string;
 beforeEach(async () => {
@@ -69,4 +72,49 @@ test('what cannot be read is named', async () => {
   expect(problemsOf(await renderPaths({ paths: [directory] }))).toMatchObject([
     expect.stringContaining('pool worker: '),
   ]);
+});
+
+test('what would change in a cluster is told of its own objects with those of the files in their place', async () => {
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ clock, crds: [...machineConfigCrds], controllers: false });
+  const client = createClient({ transport: handlerTransport((one) => plane.fetch(one)), userAgent: 'test', clock });
+  try {
+    const configs = client.resource(machineConfigs);
+    const stored = async (name: string, path: string) =>
+      configs.create({
+        metadata: { name, labels: { 'machineconfiguration.openshift.io/role': 'worker' } },
+        spec: {
+          config: {
+            ignition: { version: '3.5.0' },
+            storage: { files: [{ path, mode: 420, contents: { source: 'data:,old' } }] },
+          },
+        },
+      });
+    await stored('50-motd', '/etc/motd');
+    await stored('60-other', '/etc/other');
+    await client.resource(machineConfigPools).create({
+      metadata: { name: 'worker' },
+      spec: { machineConfigSelector: { matchLabels: { 'machineconfiguration.openshift.io/role': 'worker' } } },
+    });
+    await put('same.yaml', FILE('old'));
+    const paths = [join(directory, 'same.yaml')];
+    const first = await compareWithCluster(client, { paths });
+    expect(first.filter((line) => /\+ file \/etc\/(motd|other)/.test(line))).toHaveLength(2);
+    // What a controller would have made of it.
+    const [made] = (await renderPaths({ paths, onto: await storedObjects(client) })).pools;
+    if (!made?.machineConfig) throw new Error('nothing is rendered');
+    const { ownerReferences: _none, ...metadata } = made.machineConfig.metadata;
+    await configs.create({ ...made.machineConfig, metadata });
+    const body = { spec: { configuration: { name: metadata.name } } };
+    await client.resource(machineConfigPools).patch('worker', { type: 'merge', body });
+    expect(await compareWithCluster(client, { paths })).toEqual([]);
+    await put('same.yaml', FILE('new'));
+    expect(await compareWithCluster(client, { paths, pool: 'worker' })).toEqual([
+      ...['pool worker', '  ~ file /etc/motd', '        mode 0644', '      - old', '      + new'],
+    ]);
+    await put('same.yaml', FILE('x').replace('420', '9999'));
+    await expect(compareWithCluster(client, { paths })).rejects.toThrow('pool worker: ');
+  } finally {
+    await plane.close();
+  }
 });

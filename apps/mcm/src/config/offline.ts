@@ -1,6 +1,10 @@
-import { ignoreNotFound, type KubeClient } from '@mcm/kube';
+import { ignoreNotFound, type KubeClient, type KubeObject, type ResourceDefinition, secrets } from '@mcm/kube';
 import {
+  CONTROLLER_CONFIG_NAME,
+  containerRuntimeConfigs,
+  controllerConfigs,
   diffMachineConfigs,
+  kubeletConfigs,
   loadTemplates,
   type MachineConfig,
   machineConfigPools,
@@ -20,11 +24,18 @@ export interface RenderRequest {
   readonly templates?: string;
   /** Only this pool. */
   readonly pool?: string;
+  /** Objects that are there besides; those of the paths stand in place of theirs of the same kind and name. */
+  readonly onto?: readonly KubeObject[];
 }
 
+const identity = ({ apiVersion, kind, metadata: { namespace = '', name } }: KubeObject): string =>
+  JSON.stringify([apiVersion, kind, namespace, name]);
+
 /** Renders the pools of files and directories. Throws `UserError` for what cannot be read. */
-export async function renderPaths({ paths, templates, pool }: RenderRequest): Promise<OfflineResult> {
-  const [objects, tree] = await Promise.all([readObjects(paths), loadTemplates(templates ?? TEMPLATES)]);
+export async function renderPaths({ paths, templates, pool, onto = [] }: RenderRequest): Promise<OfflineResult> {
+  const [given, tree] = await Promise.all([readObjects(paths), loadTemplates(templates ?? TEMPLATES)]);
+  const replaced = new Set(given.map(identity));
+  const objects = [...onto.filter((object) => !replaced.has(identity(object))), ...given];
   const { pools, problems } = renderOffline({ objects, tree });
   if (pool === undefined) return { problems, pools };
   const own = pools.filter(({ name }) => name === pool);
@@ -48,6 +59,30 @@ export const renderedYaml = ({ pools }: OfflineResult): string =>
       return [`# Made of ${sources.join(', ')}\n${text}`];
     })
     .join('---\n');
+
+const KINDS: readonly ResourceDefinition<KubeObject>[] = [
+  controllerConfigs,
+  machineConfigPools,
+  machineConfigs,
+  kubeletConfigs,
+  containerRuntimeConfigs,
+];
+
+/** What a cluster's pools are rendered of: its configs, and the pull secret that its ControllerConfig names. */
+export async function storedObjects(client: KubeClient): Promise<readonly KubeObject[]> {
+  const lists = await Promise.all(
+    KINDS.map(async (definition) => {
+      const { group, version, kind } = definition;
+      const { items } = await client.resource(definition).list();
+      // Entries of a list do not say what they are.
+      return items.map((item) => ({ ...item, apiVersion: `${group}/${version}`, kind }));
+    }),
+  );
+  const config = await ignoreNotFound(client.resource(controllerConfigs).get(CONTROLLER_CONFIG_NAME));
+  const { name, namespace } = config?.spec?.pullSecret ?? {};
+  const secret = name && namespace ? await ignoreNotFound(client.resource(secrets, namespace).get(name)) : undefined;
+  return [...lists.flat(), ...(secret ? [{ ...secret, apiVersion: 'v1', kind: 'Secret' }] : [])];
+}
 
 /** The MachineConfig that a pool has, by the pool's name. */
 export type Former = (pool: string) => Promise<MachineConfig | undefined>;
