@@ -25,6 +25,11 @@ const SYMBOLIC: InstallSettings = {
     flags: { __flags__: 'configController' },
     resources: resourcesOf('configController'),
   },
+  configDaemon: {
+    image: '{{ .Values.images.configDaemon }}',
+    flags: { __flags__: 'configDaemon' },
+    resources: resourcesOf('configDaemon'),
+  },
 };
 
 function resourcesOf(container: string) {
@@ -78,9 +83,13 @@ const crdName = (crd: object): string =>
 
 /** The chart's values: the same defaults as without Helm, with a word on each. */
 function valuesText(): string {
-  const { provider, replicas, kubeconfigs, configController, ...given } = DEFAULT_INSTALL;
-  const images = { ...given.images, configController: configController.image };
-  const resources = { ...given.resources, configController: configController.resources };
+  const { provider, replicas, kubeconfigs, configController, configDaemon, ...given } = DEFAULT_INSTALL;
+  const images = { ...given.images, configController: configController.image, configDaemon: configDaemon.image };
+  const resources = {
+    ...given.resources,
+    configController: configController.resources,
+    configDaemon: configDaemon.resources,
+  };
   const yaml = (value: object): string => stringify(value, { lineWidth: 0 });
   return [
     '# aws, azure, gcp or local; images.controller must be of the same.\n',
@@ -91,7 +100,7 @@ function valuesText(): string {
     '# inClusterConfig, for the target none, or /etc/mcm/control/kubeconfig and /etc/mcm/target/kubeconfig: key kubeconfig of the\n# Secrets machine-controller-manager-control and machine-controller-manager-target.\n',
     yaml({ kubeconfigs }),
     '# Flags by name, without dashes: docs/reference/flags.md.\n',
-    yaml({ flags: { manager: {}, controller: {}, configController: {} } }),
+    yaml({ flags: { manager: {}, controller: {}, configController: {}, configDaemon: {} } }),
     '# Processor time is not limited: a throttled controller loses its lease.\n',
     yaml({ resources }),
     '# Roles in the cluster of the machine objects.\n',
@@ -107,6 +116,8 @@ function valuesText(): string {
     yaml({ machineConfig: { enabled: false } }),
     '# Its roles, and those of the daemons of nodes, in the cluster of the nodes.\n',
     yaml({ machineConfigTarget: { enabled: false } }),
+    '# The machine-config-daemon as a privileged pod of each node, where systemd does not start it; with machineConfigTarget.\n',
+    yaml({ machineConfigDaemon: { enabled: false } }),
     '# Refuses changes by hand that lose a VM: of provider IDs and of the controller’s finalizer.\n',
     yaml({ policies: { enabled: false } }),
     '# ServiceMonitor and PrometheusRule; needs the Prometheus operator.\n',

@@ -17,8 +17,8 @@ type InstallFlags = ClusterFlags & {
   readonly forceConflicts?: boolean;
 };
 
-const OPTIONAL = installSections(DEFAULT_INSTALL).flatMap(({ name, optional, cluster }) =>
-  optional === true && cluster === 'control' ? [name] : [],
+const OPTIONAL = installSections(DEFAULT_INSTALL).flatMap(({ name, optional }) =>
+  optional === true && !name.endsWith('-target') ? [name] : [],
 );
 
 /** What is asked for comes with its part in the cluster of the nodes. */
@@ -39,6 +39,10 @@ function settingsOf(flags: InstallFlags): InstallSettings {
     kubeconfigs: {
       ...DEFAULT_INSTALL.kubeconfigs,
       ...(flags.part === 'control' ? { target: '/etc/mcm/target/kubeconfig' } : {}),
+    },
+    configDaemon: {
+      ...DEFAULT_INSTALL.configDaemon,
+      flags: flags.part === 'target' ? { 'control-kubeconfig': '/etc/mcm/control/kubeconfig' } : {},
     },
   };
 }

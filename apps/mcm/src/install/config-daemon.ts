@@ -1,5 +1,6 @@
 import { type Rule, role } from './roles.ts';
 import type { InstallSettings } from './settings.ts';
+import { securedContainer } from './workload.ts';
 
 /** Name of everything of the daemon of a node. */
 export const DAEMON_APP = 'machine-config-daemon';
@@ -35,7 +36,6 @@ const shared = (objects: readonly object[]): readonly object[] =>
 
 /** Roles of daemons in the cluster of the configs. */
 export const daemonRoles = ({ namespace }: InstallSettings): readonly object[] => [
-  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: DAEMON_APP, namespace, labels: LABELS } },
   ...shared(role('ClusterRole', DAEMON_APP, undefined, CONFIG_RULES, namespace, OWNER)),
 ];
 
@@ -43,4 +43,68 @@ export const daemonRoles = ({ namespace }: InstallSettings): readonly object[] =
 export const daemonTargetRoles = ({ namespace }: InstallSettings): readonly object[] => [
   ...role('ClusterRole', `${DAEMON_APP}-nodes`, undefined, NODE_RULES, namespace, OWNER),
   ...shared(role('Role', `${DAEMON_APP}-events`, 'default', EVENTS, namespace, OWNER)),
+];
+
+const SELECTOR = { 'app.kubernetes.io/name': DAEMON_APP } as const;
+const PORTS = { plain: 8798, secure: 10_271 } as const;
+const ROOT_MOUNT = '/rootfs';
+/** Kubeconfig of the configs' cluster where that is another one than the nodes'. */
+const CONTROL = `${DAEMON_APP}-control`;
+
+/**
+ * The daemon as a pod of each node, where systemd does not start it. It writes the machine's disk, calls its programs and
+ * reboots it: it is root, and privileged. It has no network of its own, since what it writes may be what that needs.
+ */
+export const daemonSet = ({ namespace, configDaemon }: InstallSettings): readonly object[] => [
+  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: DAEMON_APP, namespace, labels: LABELS } },
+  {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { name: DAEMON_APP, namespace, labels: LABELS },
+    spec: {
+      selector: { matchLabels: SELECTOR },
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '10%' } },
+      template: {
+        metadata: { labels: LABELS },
+        spec: {
+          serviceAccountName: DAEMON_APP,
+          priorityClassName: 'system-node-critical',
+          // What is under way is in a journal: the next process goes on with it.
+          terminationGracePeriodSeconds: 30,
+          hostNetwork: true,
+          hostPID: true,
+          dnsPolicy: 'ClusterFirstWithHostNet',
+          nodeSelector: { 'kubernetes.io/os': 'linux' },
+          tolerations: [{ operator: 'Exists' }],
+          containers: [
+            {
+              ...securedContainer({
+                name: DAEMON_APP,
+                image: configDaemon.image,
+                flags: {
+                  'node-name': '$(NODE_NAME)',
+                  'root-mount': ROOT_MOUNT,
+                  'secure-port': String(PORTS.secure),
+                  ...configDaemon.flags,
+                },
+                ports: PORTS,
+                port: 'metrics-tls',
+                resources: configDaemon.resources,
+              }),
+              env: [{ name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }],
+              securityContext: { privileged: true, runAsUser: 0, readOnlyRootFilesystem: true },
+              volumeMounts: [
+                { name: 'root', mountPath: ROOT_MOUNT, mountPropagation: 'HostToContainer' },
+                { name: 'control', mountPath: '/etc/mcm/control', readOnly: true },
+              ],
+            },
+          ],
+          volumes: [
+            { name: 'root', hostPath: { path: '/', type: 'Directory' } },
+            { name: 'control', secret: { secretName: CONTROL, optional: true, defaultMode: 0o440 } },
+          ],
+        },
+      },
+    },
+  },
 ];

@@ -62,7 +62,9 @@ describe('an installation', () => {
         .filter((section) => section.cluster === cluster)
         .flatMap(({ objects }) => objects);
     expect(of('control').length + of('target').length).toBe(sections().flatMap(({ objects }) => objects).length);
-    expect(of('target').every((object) => 'kind' in object && /Role/.test(String(object.kind)))).toBe(true);
+    expect(
+      of('target').every((object) => 'kind' in object && /Role|ServiceAccount|DaemonSet/.test(String(object.kind))),
+    ).toBe(true);
   });
 });
 
@@ -96,4 +98,19 @@ test('a pod is nobody in particular, writes nowhere and asks for what it needs',
     expect(text).toContain(words);
   }
   expect(text).not.toMatch(/limits:\n +cpu/);
+});
+
+test('the daemon of a node is a pod of every Linux node, with the machine’s root, that says which', () => {
+  const [account, set] = sections('mine').find(({ name }) => name === 'machine-config-daemon')?.objects ?? [];
+  expect(account).toMatchObject({
+    kind: 'ServiceAccount',
+    metadata: { name: 'machine-config-daemon', namespace: 'mine' },
+  });
+  expect(set).toMatchObject({ kind: 'DaemonSet', metadata: { namespace: 'mine' } });
+  const { spec } = JSON.parse(JSON.stringify(set)).spec.template;
+  expect(spec.tolerations).toEqual([{ operator: 'Exists' }]);
+  const [{ args, volumeMounts, securityContext }] = spec.containers;
+  expect(args).toEqual(['--node-name=$(NODE_NAME)', '--root-mount=/rootfs', '--secure-port=10271']);
+  expect(volumeMounts).toContainEqual(expect.objectContaining({ name: 'root', mountPath: '/rootfs' }));
+  expect([securityContext.privileged, spec.hostPID]).toEqual([true, true]);
 });

@@ -21,6 +21,8 @@ export interface InstallSettings {
   readonly resources: { readonly manager: Resources; readonly controller: Resources };
   /** The machine-config-controller, where it is wanted. */
   readonly configController: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
+  /** The machine-config-daemon as a pod of each node, where systemd does not start it. */
+  readonly configDaemon: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
 }
 
 /** Requests, and the limit of memory; processor time is not limited: a throttled controller loses its lease. */
@@ -60,5 +62,10 @@ export const DEFAULT_INSTALL: InstallSettings = {
     image: 'mcm/machine-config-controller:0.1.0',
     flags: {},
     resources: { cpu: '20m', memory: '150Mi', memoryLimit: '1Gi' },
+  },
+  configDaemon: {
+    image: 'mcm/machine-config-daemon:0.1.0',
+    flags: {},
+    resources: { cpu: '10m', memory: '80Mi', memoryLimit: '300Mi' },
   },
 };
