@@ -15,6 +15,8 @@ export interface Blocker {
   readonly pods?: readonly string[];
   /** What would end the wait, as a sentence for a person. */
   readonly cure: string;
+  /** A pod that overstays: people are told of each once, by an event. */
+  readonly overstays?: true;
 }
 
 /** What to do about the pods of a node now. */
@@ -242,5 +244,6 @@ function planLeaving(o: DrainObservation, pod: DrainPod, dueAt: Date, overdue: b
   const limit = later(dueAt, ENDING_BUFFER_MS);
   if (now < limit) return { pod, verb: 'wait', until: limit };
   const cure = `it was to end by ${dueAt.toISOString()}; see its finalizers and its kubelet; ${o.forcedBy ?? 'force-deletion=true'} on the machine ends the wait`;
-  return { pod, verb: 'wait', blocker: { text: `pod ${nameOf(pod)} does not end`, failed: false, cure } };
+  const text = `pod ${nameOf(pod)} does not end`;
+  return { pod, verb: 'wait', blocker: { text, failed: false, cure, overstays: true } };
 }

@@ -44,6 +44,9 @@ const recorded = (status?: MachineStatus): Machine =>
     spec: { providerID: 'fakeID-0' },
     ...(status ? { status } : {}),
   });
+const gaveUp: MachineStatus = { currentStatus: { phase: 'Failed', lastUpdateTime: at(0) } };
+const set = { apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'MachineSet', name: 'set', uid: 'set-uid' };
+const owned = { ownerReferences: [{ ...set, controller: true }] };
 const looping: MachineStatus = { currentStatus: { phase: 'CrashLoopBackOff', lastUpdateTime: at(0) } };
 
 const verb = (actions: readonly Action[]): string => {
@@ -97,7 +100,9 @@ test.each<[row: string, observation: MachineObservation, does: string]>([
     'CrashLoopBackOff Unknown',
   ],
   ['S-C12 no target: Available', see(recorded(), { calls: ok('initialize'), hasTarget: false }), 'Available'],
-  ['O-10 a Failed machine gets no VM', see(machine({ status: { currentStatus: { phase: 'Failed' } } })), 'wait'],
+  ['O-10 a Failed machine gets no VM', see(machine({ metadata: owned, status: gaveUp })), 'wait'],
+  ['a Failed machine that nobody replaces is tried on', see(machine({ status: gaveUp })), 'call create'],
+  ['and begins anew with its VM', see(machine({ status: gaveUp }), { calls: ok('create') }), 'CrashLoopBackOff'],
   [
     'S-C8 the name belongs to an older Node: the VM goes',
     see(machine(), { calls: ok('create'), nodeOfCreated: node({ metadata: { creationTimestamp: at(-60) } }) }),
@@ -264,4 +269,16 @@ test('S-C9 Pending has a timeout that is active; Available, without nodes, has n
   };
   expect(written({})).toEqual({ phase: 'Pending', timeoutActive: true, lastUpdateTime: at(0) });
   expect(written({ hasTarget: false })).toEqual({ phase: 'Available', lastUpdateTime: at(0) });
+});
+
+test('a Failed machine that nobody replaces is told once of a stale Node, and waits', () => {
+  const calls: CallMemory = { ...ok('delete'), created };
+  const o = see(machine({ status: gaveUp }), { calls, nodeOfCreated: node() });
+  const [told] = planCreation(o, NOON).actions;
+  if (told?.do !== 'writeStatus') throw new Error('it is not told');
+  expect(told.status.lastOperation?.description).toBe('VM using old node obj');
+  expect(planCreation({ ...o, machine: machine({ status: told.status }) }, NOON)).toMatchObject({
+    actions: [],
+    next: { kind: 'wait' },
+  });
 });

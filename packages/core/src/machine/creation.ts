@@ -1,5 +1,5 @@
 import { Annotations, DescriptionTexts, type MachineStatus, type NodeAddress, printMachineError } from '@mcm/api';
-import type { Node } from '@mcm/kube';
+import { controllerOf, type Node } from '@mcm/kube';
 import type { Address, Instance } from '../driver/driver.ts';
 import type { MachineError } from '../driver/errors.ts';
 import { pointsTo, sameInstance } from '../node/instance.ts';
@@ -37,8 +37,9 @@ function planOverdue(o: MachineObservation, call: SettledCall): Plan {
 
 /** No VM on record. */
 function planVm(o: MachineObservation, now: Date): Plan {
-  // A Failed machine is about to be replaced: another VM for it would only have to be deleted (the original makes one).
-  if (o.machine.status?.currentStatus?.phase === 'Failed') return wait('a Failed machine gets no VM');
+  const failed = o.machine.status?.currentStatus?.phase === 'Failed';
+  // Its owner is about to replace it: another VM for it would only have to be deleted (the original makes one).
+  if (failed && controllerOf(o.machine)) return wait('a Failed machine gets no VM');
   const { last, created } = o.calls;
   if (last?.kind === 'delete' && created) return planDiscard(o, last, now);
   if (last?.kind !== 'create') {
@@ -50,7 +51,14 @@ function planVm(o: MachineObservation, now: Date): Plan {
   if (o.hasTarget && isStale(o.nodeOfCreated, created, o)) {
     return act(`Node ${created.nodeName} belongs to an earlier VM`, { do: 'call', call: 'delete' });
   }
+  if (failed) return act('the VM exists, late', begunAnew(o, now));
   return act('the VM exists', { do: 'record', instance: created });
+}
+
+/** A machine that had Failed, and that nobody replaces, has a VM after all: it is completed, and has its time to join. */
+function begunAnew({ machine }: MachineObservation, now: Date): Action {
+  const status = withPhase(machine.status, { phase: 'CrashLoopBackOff' }, CREATING, now);
+  return { do: 'writeStatus', status };
 }
 
 /**
@@ -63,6 +71,8 @@ function isStale(node: Node | undefined, created: Instance, { machine }: Machine
   return millis(node.metadata.creationTimestamp) < millis(machine.metadata.creationTimestamp);
 }
 
+const STALE_NODE = 'VM using old node obj';
+
 /** The VM with a stale node's name was told to go. */
 function planDiscard(o: MachineObservation, last: SettledCall, now: Date): Plan {
   const { outcome } = last;
@@ -73,7 +83,9 @@ function planDiscard(o: MachineObservation, last: SettledCall, now: Date): Plan 
     );
     return now < retryAt ? wait('deleting the VM failed', retryAt) : act('try again', { do: 'call', call: 'delete' });
   }
-  const operation: Operation = { description: 'VM using old node obj', state: 'Failed', type: 'Create' };
+  const operation: Operation = { description: STALE_NODE, state: 'Failed', type: 'Create' };
+  const { currentStatus, lastOperation } = o.machine.status ?? {};
+  if (currentStatus?.phase === 'Failed' && lastOperation?.description === STALE_NODE) return wait(STALE_NODE);
   const event = {
     type: 'Warning' as const,
     reason: 'StaleNode',
@@ -204,16 +216,13 @@ function missingMetadata({ machine, calls, hasTarget }: MachineObservation): Act
 const instanceOf = (outcome: CallOutcome | undefined): Instance | undefined =>
   outcome?.ok ? outcome.instance : undefined;
 
+const CREATING: Operation = { description: 'Creating machine on cloud provider', state: 'Processing', type: 'Create' };
+
 function pending(o: MachineObservation, now: Date): Action {
   if (!o.hasTarget) return { do: 'writeStatus', status: available(o, now) };
-  const operation: Operation = {
-    description: 'Creating machine on cloud provider',
-    state: 'Processing',
-    type: 'Create',
-  };
   return {
     do: 'writeStatus',
-    status: withPhase(o.machine.status, { phase: 'Pending', timeoutActive: true }, operation, now),
+    status: withPhase(o.machine.status, { phase: 'Pending', timeoutActive: true }, CREATING, now),
   };
 }
 

@@ -9,7 +9,7 @@ import {
   TRUE,
 } from '@mcm/api';
 import { type Blocker, type DrainPlan, planDrain } from '../drain/drain.ts';
-import type { DrainMemory } from '../drain/observation.ts';
+import type { DrainMemory, DrainObservation } from '../drain/observation.ts';
 import { verdictOf } from '../drain/pod-filters.ts';
 import type { MachineError } from '../driver/errors.ts';
 import { isOutOfService } from '../node/taints.ts';
@@ -211,6 +211,8 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
     return act('pods may go now', ...evict, ...remove);
   }
   if (drain.drained) return undefined;
+  const overstaying = tellOverstays(o.drain, drain);
+  if (overstaying) return act('pods do not end', overstaying);
   const told = describeDrain(o, drain, now);
   const tellAt = told.length > 0 ? tellDrainAgainAt(o.drain.memory, now) : undefined;
   return {
@@ -235,6 +237,21 @@ const isEmpty = ({ node, drain }: MachineObservation): boolean =>
   !node.status?.volumesAttached?.length &&
   drain.attachments.length === 0 &&
   drain.pods.every((pod) => verdictOf(pod).pod === 'stay');
+
+/** Whoever has such a pod looks for events: told once of each pod, and of many at a time. */
+function tellOverstays({ memory, forcedBy }: DrainObservation, { blockers }: DrainPlan): Action | undefined {
+  const fresh = blockers.filter(({ overstays, pods = [] }) => overstays && pods.some((pod) => isUntold(memory, pod)));
+  const [first] = fresh;
+  if (!first) return undefined;
+  const pods = fresh.flatMap((blocker) => blocker.pods ?? []).sort();
+  const message =
+    fresh.length === 1
+      ? `P${first.text.slice(1)}: ${first.cure}`
+      : `Pods ${listed(pods)} do not end; see their finalizers and their kubelet; ${forcedBy ?? 'force-deletion=true'} on the machine ends the wait`;
+  return { do: 'tellOverstays', pods, message };
+}
+
+const isUntold = ({ toldOverstays }: DrainMemory, pod: string): boolean => !toldOverstays?.has(pod);
 
 const becauseOf = ({ blockers, leaving }: DrainPlan): string =>
   blockers[0]?.text ?? `${leaving.length} pods are on their way out`;

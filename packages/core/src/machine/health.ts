@@ -22,7 +22,7 @@ import type { MachineObservation } from './observation.ts';
 import type { PlannedEvent } from './plan.ts';
 import { waitsForMaking } from './replacements.ts';
 import { type Operation, type PhaseChange, withOperation, withPhase } from './status.ts';
-import { after, healthDeadline, millis } from './timestamps.ts';
+import { after, healthDeadline, joinDeadline, millis } from './timestamps.ts';
 
 /** What health asks for: a status to write, whether the machine joined with it, else when to look again. */
 export interface HealthPlan {
@@ -213,7 +213,7 @@ function planTimeouts(o: MachineObservation, now: Date, also?: Date): HealthPlan
   const current = o.machine.status?.currentStatus;
   switch (current?.phase) {
     case 'Pending': {
-      const deadline = after(o.machine.metadata.creationTimestamp, o.settings.creationTimeoutMs);
+      const deadline = joinDeadline(o.machine, o.settings);
       return now <= deadline
         ? { deadline: earliest(deadline, also), because: 'waits for the node to join' }
         : neverJoined(o, now);

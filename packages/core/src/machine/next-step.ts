@@ -11,7 +11,7 @@ import type { MachineObservation } from './observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './plan.ts';
 import { planPreservation } from './preservation.ts';
 import { planSquatter } from './squatter.ts';
-import { after } from './timestamps.ts';
+import { joinDeadline } from './timestamps.ts';
 
 /** What to do about a machine now, and when to look again. Pure: everything it knows is in the observation. */
 export const nextStep = (o: MachineObservation, now: Date): Plan => keepEvidenceFirst(o, decide(o, now), now);
@@ -65,7 +65,7 @@ const isOwnNodeDeleting = ({ machine, node }: MachineObservation): boolean =>
  */
 function planToken({ machine, hasTarget, asksForToken, tokenLivesUntil, settings }: MachineObservation, now: Date) {
   if (!hasTarget || !asksForToken || machine.status?.currentStatus?.phase !== 'Pending') return undefined;
-  const until = after(machine.metadata.creationTimestamp, settings.creationTimeoutMs);
+  const until = joinDeadline(machine, settings);
   if (until <= now || (tokenLivesUntil && tokenLivesUntil >= until)) return undefined;
   return { do: 'extendToken', until } as const;
 }

@@ -92,6 +92,8 @@ export class Performer {
       case 'tellHeld':
         scope.memory.held = action.held;
         return this.#options.recorder.event(machine, action.event.type, action.event.reason, action.event.message);
+      case 'tellOverstays':
+        return this.#tellOverstays(scope, action);
       case 'complain':
         return this.#complain(scope, action.complaints);
       case 'syncNode':
@@ -191,6 +193,12 @@ export class Performer {
       const { type, reason, message } = action.event;
       this.#options.recorder.event(machine, type, reason, message);
     }
+  }
+
+  /** A new process finds what a former one may have told already. */
+  #tellOverstays({ o: { machine }, memory }: Scope, { pods, message }: Extract<Action, { do: 'tellOverstays' }>): void {
+    this.#options.recorder.event(machine, 'Warning', 'PodDoesNotEnd', message, { once: true });
+    memory.drain = { ...memory.drain, toldOverstays: new Set([...(memory.drain.toldOverstays ?? []), ...pods]) };
   }
 
   #complain({ o: { machine }, memory }: Scope, complaints: readonly string[]): void {

@@ -426,3 +426,27 @@ test('bad input: the node label edited by hand to that of another machine: told 
   await label('bad');
   await rig.until(async () => (await rig.phase('bad')) === 'Running', 60_000);
 });
+
+test.each([
+  ['in the same process', false],
+  ['in the next process', true],
+])(
+  'a machine that no set replaces is made when its class is mended after its creation timeout, %s',
+  async (_when, restart) => {
+    const rig = await started();
+    await secret('odd', { key: base64('value') }, rig);
+    await classOf('odd', {}, rig);
+    await rig.createMachine('bad', ofClass('odd'));
+    await rig.until(async () => (await rig.phase('bad')) === 'Failed', HOUR);
+    await rig.clock.advance(HOUR);
+    expect(rig.cloud.vms).toEqual([]);
+    if (restart) {
+      await rig.kill();
+      rig.start();
+    }
+    await patchSecret('odd', { userData: base64('hello') }, rig);
+    await rig.until(async () => (await rig.phase('bad')) === 'Running', HOUR);
+    expect(rig.cloud.vms).toHaveLength(1);
+    expect(await told(rig, 'bad')).not.toContain('FailedToJoin');
+  },
+);

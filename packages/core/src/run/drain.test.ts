@@ -437,3 +437,23 @@ test('what is wrong and what is merely slow both stand in the status, by name', 
     /^Drain failed due to - .*budget default\/web is misconfigured.*; waiting: pod default\/stuck does not end\. Will retry in next sync\. Initiate node drain$/,
   );
 });
+
+test('pods that do not end are told of by an event on the machine, once, also after a restart', async () => {
+  const { rig } = await started(1);
+  await rig.createPod('stuck-1', 'm-0');
+  await rig.createPod('stuck-2', 'm-0');
+  await rig.deleteMachine('m-0');
+  await rig.clock.advance(120_000);
+  await rig.kill();
+  await rig.start();
+  await rig.clock.advance(180_000);
+  const { items } = await rig.admin.resource(events, NAMESPACE).list();
+  expect(items.filter(({ reason }) => reason === 'PodDoesNotEnd')).toMatchObject([
+    {
+      count: 1,
+      involvedObject: { kind: 'Machine', name: 'm-0' },
+      message:
+        'Pods default/stuck-1, default/stuck-2 do not end; see their finalizers and their kubelet; force-deletion=true on the machine ends the wait',
+    },
+  ]);
+});

@@ -169,7 +169,9 @@ test('an orphan VM: first reported, then deleted, told on its class, at most so 
     'MachineClass',
     'small',
   ]);
-  expect(told.map(({ message }) => message).join('\n')).toMatch(/belongs to none; it is deleted/);
+  expect(told.map(({ message }) => message).join('\n')).toMatch(
+    /^VM \S+ belongs to no machine: there is none by its name, \S+; it is deleted$/m,
+  );
 });
 
 test('a cloud that ignores its signal when it lists or deletes holds up its own class only', async () => {

@@ -301,7 +301,7 @@ export class OrphanCollector {
             ? 'it is deleted'
             : 'it has to wait, for enough were deleted within the hour';
       told.set(vm.providerId, verdict);
-      if (!this.#toldOf(vm, verdict)) this.#tell(machineClass, vm, verdict);
+      if (!this.#toldOf(vm, verdict)) this.#tell(machineClass, vm, live.has(vm.machineName), verdict);
       if (verdict === 'it is deleted') this.#delete(machineClass, vm);
     }
     state.told = told;
@@ -318,9 +318,13 @@ export class OrphanCollector {
     return nodes.find((node) => isReady(node) && node.spec.providerID === providerId)?.metadata.name;
   }
 
-  #tell(machineClass: MachineClass, { providerId, machineName }: ListedInstance, verdict: string): void {
+  #tell(machineClass: MachineClass, vm: ListedInstance, exists: boolean, verdict: string): void {
+    const { providerId, machineName } = vm;
     const { log, recorder } = this.#o;
-    const text = `VM ${providerId} bears the name of machine ${machineName} but belongs to none; ${verdict}`;
+    const whose = exists
+      ? `bears the name of machine ${machineName}, but is not the VM on its record`
+      : `belongs to no machine: there is none by its name, ${machineName}`;
+    const text = `VM ${providerId} ${whose}; ${verdict}`;
     log.warn('Orphan VM', { providerId, machine: machineName, verdict });
     recorder.event(machineClass, 'Warning', 'OrphanVM', text);
   }
