@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { BINARIES, binaryNamed } from './binaries.ts';
 import { type Bundle, bundle } from './bundle.ts';
-import { importParts, requireLazily } from './lazy-loads.ts';
+import { importParts, requireLazily, toAscii } from './lazy-loads.ts';
 
 const run = promisify(execFile);
 const LONG = 300_000;
@@ -118,6 +118,17 @@ test('what is loaded late is loaded late in a bundle too, and only the parts tha
     "const { A, B } = await import('parts-of:A,B:big');",
   );
   expect(importParts("await import('./command.ts');")).toBe("await import('./command.ts');");
+});
+
+test('a controller is ASCII, which Node keeps at one byte a character, and means the same', async () => {
+  expect(toAscii("const micro = 'µs…';")).toBe("const micro = '\\u00b5s\\u2026';");
+  for (const { binary, file } of bundles) {
+    if (!binary.name.startsWith('machine-controller-')) continue;
+    expect(
+      (await readFile(file)).every((byte) => byte < 0x80),
+      binary.name,
+    ).toBe(true);
+  }
 });
 
 test('a program that is not there is refused by name, with those there are', () => {

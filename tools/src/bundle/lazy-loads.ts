@@ -7,6 +7,10 @@ const LAZY = /\b(?:load|createRequire\(import\.meta\.url\))\((['"][^'"]+['"])\)/
 /** In what the bundler reads, the two forms become `require(…)`, which it follows and still runs at its first use only. */
 export const requireLazily = (source: string): string => source.replaceAll(LAZY, 'require($1)');
 
+/** One character beyond ASCII makes Node keep the whole file in memory at two bytes a character; strings and patterns read these the same. */
+export const toAscii = (source: string): string =>
+  source.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
 /** `const { KubeConfig } = await import('…')`: what is wanted of a big package. */
 const PARTS = /\bconst \{ ([\w, ]+) \} = await import\('([^'.][^']*)'\)/g;
 const PART_PREFIX = 'parts-of:';
@@ -35,7 +39,7 @@ export const lazyLoads: Plugin = {
     build.onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
       if (path.includes('/node_modules/')) return undefined;
       const source = await readFile(path, 'utf8');
-      return { contents: importParts(requireLazily(source)), loader: 'ts' };
+      return { contents: toAscii(importParts(requireLazily(source))), loader: 'ts' };
     });
     build.onResolve({ filter: new RegExp(`^${PART_PREFIX}`) }, ({ path, resolveDir }) => ({
       path: path.slice(PART_PREFIX.length),

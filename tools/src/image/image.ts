@@ -116,7 +116,8 @@ async function putManifest(
       User: `${NOBODY}:${NOBODY}`,
       Entrypoint: [`/${NODE_PATH}`, `/${HOME}/dist/main.js`],
       WorkingDir: '/',
-      Env: ['PATH=/usr/local/bin', 'NODE_ENV=production'],
+      // Two pools of the C library's memory instead of one a thread: 5 MB less.
+      Env: ['PATH=/usr/local/bin', 'NODE_ENV=production', 'MALLOC_ARENA_MAX=2'],
       Labels: labels,
     },
     rootfs: { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) },

@@ -66,7 +66,8 @@ export class Program {
     const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(this.spec.module), ...this.#args()], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,
-      env: { ...process.env, ...this.spec.env },
+      // Two pools of the C library's memory instead of one a thread, as in the images: 5 MB of each program.
+      env: { MALLOC_ARENA_MAX: '2', ...process.env, ...this.spec.env },
     });
     this.#child = child;
     const log = this.#openLog();
