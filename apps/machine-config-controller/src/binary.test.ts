@@ -1,3 +1,4 @@
+import { crds as machineCrds } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import {
   type CommonFlags,
@@ -81,6 +82,47 @@ test('the units of the binary bring a node from templates to the target', async 
     await clock.advance(10_000);
     const { status } = await client.resource(machineConfigPools).get('worker');
     expect(conditionOf(status?.conditions, 'Updated')?.status).toBe('True');
+  } finally {
+    stop.abort();
+    await running;
+    await plane.close();
+  }
+});
+
+test.each([
+  [[], 'NotFollowed', false],
+  [['--machine-pools'], 'NotFound', true],
+])('the binary with %j says of a pool over machines: %s', async (argv, reason, follows) => {
+  const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
+  const random = seededRandom(3);
+  const crds = [...machineConfigCrds, ...machineCrds];
+  const plane = await startControlPlane({ clock, random: () => random.next(), crds, controllers: false });
+  const client = createClient({ transport: handlerTransport((r) => plane.fetch(r)), userAgent: 'test', clock });
+  const runtime = { clock, random, log: silentLogger };
+  const recorder = createRecorder({ client, component: 'test', ...runtime });
+  const flags = await parse(...argv);
+  const given = { control: client, target: client, recorder, runtime, flags, metrics: {} };
+  const units = await machineConfigController.units(given as never);
+  const stop = new AbortController();
+  const running = new UnitRunner({ units, ...runtime }).run(stop.signal);
+  try {
+    expect(units.some(({ name }) => name === 'machine')).toBe(follows);
+    await client.resource(controllerConfigs).create({
+      ...{ metadata: { name: 'machine-config-controller' }, spec: { platform: 'none' } },
+    });
+    const machineRef = { kind: 'MachineDeployment', namespace: 'default', name: 'x' };
+    await client.resource(machineConfigPools).create({
+      metadata: { name: 'worker' },
+      spec: {
+        machineConfigSelector: { matchLabels: { 'machineconfiguration.openshift.io/role': 'worker' } },
+        machineRef: machineRef as never,
+      },
+    });
+    await clock.advance(60_000);
+    const { status, spec } = await client.resource(machineConfigPools).get('worker');
+    expect(spec?.configuration?.name).toMatch(/^rendered-worker-/);
+    expect(conditionOf(status?.conditions, 'MachineRefResolved')).toMatchObject({ status: 'False', reason });
+    expect(conditionOf(status?.conditions, 'Updated')?.status).toBe('False');
   } finally {
     stop.abort();
     await running;

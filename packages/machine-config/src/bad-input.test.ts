@@ -56,6 +56,17 @@ test.each<[what: string, spec: object, told: RegExp]>([
     /99-bad[\s\S]*storage/,
   ],
   ['a unit without a name', ignition({ systemd: { units: [{ name: '', contents: '[Unit]' }] } }), /99-bad[\s\S]*units/],
+  [
+    'a file where a unit is',
+    ignition({
+      storage: { files: [{ path: '/etc/systemd/system/x.service', ...data }] },
+      systemd: { units: [{ name: 'x.service', contents: '[Unit]' }] },
+    }),
+    /99-bad[\s\S]*storage\.files\.0\.path: path conflicts with systemd unit/,
+  ],
+  ['a source that is no URL', files({ path: '/etc/x', contents: { source: 'x' } }), /99-bad[\s\S]*contents\.source/],
+  ['a negative mode', files({ path: '/etc/x', mode: -1, ...data }), /99-bad[\s\S]*storage\.files\.0\.mode/],
+  ['a unit of an unknown kind', ignition({ systemd: { units: [{ name: 'x.exe' }] } }), /99-bad[\s\S]*units\.0\.name/],
   ['an unknown extension', { extensions: ['nope'] }, /99-bad.*nope/],
   ['an unknown type of kernel', { kernelType: 'turbo' }, /99-bad.*kernelType=turbo/],
 ])('bad input: %s degrades the pool, is told, and the last good render stays', (_what, spec, told) =>

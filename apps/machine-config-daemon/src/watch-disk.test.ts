@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { watch as watchDirectory } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Clock, VirtualClock } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { DiskWatch } from './watch-disk.ts';
+
+/** A watch of a folder: what it told, and a promise of the next change that the system reports. */
+async function watched(work: (root: string, watch: DiskWatch, seen: Seen) => Promise<void>): Promise<void> {
+  const root = await mkdtemp(join(tmpdir(), 'watch-'));
+  const virtual = new VirtualClock();
+  const seen: Seen = { told: 0, next: Promise.withResolvers<void>(), clock: virtual };
+  // Whoever waits for quiet has just been told of a change by the system.
+  const clock = {
+    now: () => virtual.now(),
+    setTimeout: (run: () => void, ms: number) => {
+      const timer = virtual.setTimeout(run, ms);
+      seen.next.resolve();
+      return timer;
+    },
+  } as unknown as Clock;
+  const watch = new DiskWatch(root, clock, () => {
+    seen.told += 1;
+  });
+  try {
+    await mkdir(join(root, 'etc/a'), { recursive: true });
+    await mkdir(join(root, 'etc/b'), { recursive: true });
+    await work(root, watch, seen);
+  } finally {
+    watch.close();
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+interface Seen {
+  told: number;
+  next: PromiseWithResolvers<void>;
+  readonly clock: VirtualClock;
+}
+
+/** Writes until the system has reported it. */
+async function change(seen: Seen, path: string): Promise<void> {
+  seen.next = Promise.withResolvers<void>();
+  await writeFile(path, 'x');
+  await seen.next.promise;
+}
+
+test('a burst of changes beside what a config wrote is told once, when it is over', () =>
+  watched(async (root, watch, seen) => {
+    await watch.follow(['/etc/a/one', '/etc/a/two', '/etc/nowhere/three']);
+    await change(seen, join(root, 'etc/a/one'));
+    await seen.clock.advance(400);
+    await change(seen, join(root, 'etc/a/two'));
+    await seen.clock.advance(400);
+    expect(seen.told).toBe(0);
+    await seen.clock.advance(200);
+    expect(seen.told).toBe(1);
+  }));
+
+test('directories that a config no longer writes to are left, new ones are watched, and the end is one', () =>
+  watched(async (root, watch, seen) => {
+    await watch.follow(['/etc/a/one']);
+    await watch.follow(['/etc/b/one']);
+    let reported = false;
+    void seen.next.promise.then(() => {
+      reported = true;
+    });
+    // Another watch of the same directory says when the system has reported the change to all of them.
+    const fence = watchDirectory(join(root, 'etc/a'));
+    const reached = once(fence, 'change');
+    await writeFile(join(root, 'etc/a/one'), 'x');
+    await reached;
+    fence.close();
+    await new Promise(setImmediate);
+    expect(reported).toBe(false);
+    await change(seen, join(root, 'etc/b/one'));
+    watch.close();
+    await seen.clock.advance(10_000);
+    expect(seen.told).toBe(0);
+  }));
