@@ -187,6 +187,18 @@ describe('known from the cluster only', () => {
     expect([await invalid(world), await world.sizes()]).toEqual([undefined, 'missing:3 small:0']);
   });
 
+  test('a class that does not exist: paused and scaled up no machine is made either; scaling down goes on', async () => {
+    await using world = await start();
+    await apply(world, pool({}));
+    await world.until(() => world.complete(), 60);
+    await world.changeClass('missing');
+    await world.change({ spec: { paused: true, replicas: 5 } });
+    await world.pass(60);
+    expect([await world.sizes(), (await invalid(world))?.reason]).toEqual(['small:3', 'ClassNotFound']);
+    await world.change({ spec: { replicas: 2 } });
+    await world.until(async () => (await world.sizes()) === 'small:2', 60);
+  });
+
   test('two deployments with overlapping selectors: both are told, the newer makes nothing, no machine changes hands', async () => {
     await using world = await start();
     await apply(world, pool({}));
@@ -225,7 +237,7 @@ describe('known from the cluster only', () => {
     const [event] = await warnings(world);
     expect([event?.reason, event?.message]).toEqual([
       'DeploymentRollbackRevisionNotFound',
-      expect.stringContaining('revision 7'),
+      'spec.rollbackTo.revision: there is no revision 7 to go back to; name one of 1; spec.rollbackTo was cleared.',
     ]);
     expect(await uids(world)).toEqual(before);
   });

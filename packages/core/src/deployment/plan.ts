@@ -57,7 +57,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
 const earliest = (a: Date | undefined, b: Date | undefined): Date | undefined =>
   a === undefined || (b !== undefined && b < a) ? b : a;
 
-/** What may not be acted on. Scaling down and pausing are always the user's. */
+/** What may not be acted on. Scaling down is always the user's. */
 function blockedStep(view: View): Step | undefined {
   const [older] = overlappedBy(view);
   if (older) {
@@ -69,14 +69,16 @@ function blockedStep(view: View): Step | undefined {
 
 function nextStep(view: View): Step {
   const { deployment, sizes, replicas } = view;
+  const blocked = blockedStep(view);
+  const mayScale = !blocked || replicas < sum(allOf(sizes), (size) => size.replicas);
   if (deployment.spec.paused) {
     const remove = deployment.spec.rollbackTo ? [] : historyOf(view);
-    return { ...scalingStep(view), ...pausedByFailure(deployment), remove, measureProgress: false };
+    const step = mayScale ? scalingStep(view) : blocked;
+    return { ...step, ...pausedByFailure(deployment), remove, measureProgress: false };
   }
   if (deployment.spec.rollbackTo) return rollbackStep(view, deployment.spec.rollbackTo.revision ?? 0);
   const scales = isScalingEvent(sizes, replicas) && !betweenSets(view);
-  const blocked = blockedStep(view);
-  if (blocked && !(scales && replicas < sum(allOf(sizes), (size) => size.replicas))) return blocked;
+  if (blocked && !(scales && mayScale)) return blocked;
   if (scales) return { ...scalingStep(view), measureProgress: false };
   const pause = automaticPause(view);
   if (pause) return { pause, measureProgress: false, because: pause.message };

@@ -1,3 +1,4 @@
+import { Annotations } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { describe, expect, test } from 'vitest';
 import { World, type WorldOptions } from './testing/world.ts';
@@ -230,6 +231,25 @@ describe('pause, rollback, scaling', () => {
     await world.change({ spec: { paused: false } });
     await world.until(() => world.complete(), 60);
     expect(await world.sizes()).toBe('large:4 small:0');
+  });
+
+  test('paused in the middle: no machine comes or goes, however much surge is left, until the user scales', async () => {
+    await using world = await start();
+    await world.deploy(3);
+    await world.until(() => world.complete(), 60);
+    await world.change({
+      metadata: { annotations: { [Annotations.RolloutCanary]: '1', [Annotations.RolloutCanarySoak]: '1h' } },
+      spec: {
+        strategy: { rollingUpdate: { maxSurge: 3 } },
+        template: { spec: { class: { name: 'large' } } },
+      },
+    });
+    await world.until(async () => (await world.sizes()) === 'large:1 small:3', 60);
+    await world.change({ spec: { paused: true } });
+    await world.pass(1_300);
+    expect(await world.sizes()).toBe('large:1 small:3');
+    await world.change({ spec: { replicas: 4 } });
+    await world.until(async () => (await world.sizes()) === 'large:4 small:3', 60);
   });
 
   test('rollback to the revision before, and to one that is not there (R-24)', async () => {

@@ -30,6 +30,15 @@ function restoredAnnotations(deployment: MachineDeployment, set: MachineSet): Re
   return Object.fromEntries([...kept, ...restored]);
 }
 
+/** That a revision is not there, and which ones are. */
+function noRevision(to: number, sets: readonly MachineSet[]): string {
+  const there = sets.map((set) => revisionOf(set) ?? 0).filter((revision) => revision > 0);
+  const choice = there.length > 0 ? `name one of ${there.sort((a, b) => a - b).join(', ')}` : 'there is none';
+  return to === 0
+    ? 'there is no revision before the current one'
+    : `there is no revision ${to} to go back to; ${choice}`;
+}
+
 /**
  * Carries `spec.rollbackTo` out on paper (sheet 1.9). The revision itself moves on afterwards: the chosen set becomes
  * the current one and gets the next number.
@@ -42,8 +51,7 @@ export function planRollback(deployment: MachineDeployment, { current, old }: Se
   const target = revision > 0 ? all.find((set) => revisionOf(set) === revision) : undefined;
   const cleared = withoutRequest(deployment);
   if (target === undefined) {
-    const wanted = to === 0 ? 'a revision before the current one' : `revision ${to}`;
-    const message = `Unable to find ${wanted}; spec.rollbackTo was cleared.`;
+    const message = `spec.rollbackTo.revision: ${noRevision(to, all)}; spec.rollbackTo was cleared.`;
     return {
       deployment: cleared,
       target,

@@ -137,14 +137,26 @@ describe('scaling', () => {
     sets: SetSize[],
     replicas: number,
     surge: number,
-    more: { statusReplicas?: number; current?: boolean; strategy?: string; unavailable?: number } = {},
+    more: {
+      statusReplicas?: number;
+      current?: boolean;
+      strategy?: string;
+      unavailable?: number;
+      paused?: boolean;
+    } = {},
   ) => {
     const current = more.current === false ? undefined : sets.at(-1);
     const old = more.current === false ? sets : sets.slice(0, -1);
     const limits = { surge, annotatedSurge: surge, unavailable: more.unavailable ?? 0 };
     const { resize, annotate } = planScaling(
       { current, old },
-      { replicas, limits, strategy: more.strategy ?? 'RollingUpdate', statusReplicas: more.statusReplicas ?? 0 },
+      {
+        replicas,
+        limits,
+        strategy: more.strategy ?? 'RollingUpdate',
+        statusReplicas: more.statusReplicas ?? 0,
+        paused: more.paused ?? false,
+      },
     );
     return { sizes: sets.map((s) => resize.get(s.name) ?? s.replicas), annotate };
   };
@@ -197,6 +209,23 @@ describe('scaling', () => {
     const [old, current] = desired.map((d, i) => size(`s${i}`, replicas[i] ?? 0, { desired: d }));
     expect(isScalingEvent({ current, old: old ? [old] : [] }, wanted)).toBe(event);
     expect(isScalingEvent({ current: undefined, old: old ? [old] : [] }, wanted)).toBe(false);
+  });
+  test('3.8 a pause leaves the sizes alone as long as the user does', () => {
+    const half = (desired: number) => [size('old', 3, { desired }), size('new', 1, { desired, createdAt: 1 })];
+    expect(scale(half(3), 3, 3, { paused: true }).sizes).toEqual([3, 1]);
+    expect(scale(half(3), 5, 3, { paused: true }).sizes).toEqual([3, 5]);
+    expect(scale(half(3), 2, 0, { paused: true }).sizes).toEqual([1, 1]);
+    expect(scale(half(3), 3, 0, { paused: true }).sizes).toEqual([2, 1]);
+    const arrived = [size('old', 1, { desired: 3 }), size('new', 3, { desired: 3, createdAt: 1 })];
+    expect(scale(arrived, 3, 1, { paused: true }).sizes).toEqual([1, 3]);
+  });
+  test('3.8 a growth asked for during a pause, for which machines that are going leave no room yet, stays asked for', () => {
+    const given = (gone: boolean) => [
+      size('old', 3, { desired: 3, actual: gone ? 3 : 5 }),
+      size('new', 1, { desired: gone ? 5 : 3, createdAt: 1 }),
+    ];
+    expect(scale(given(false), 5, 1, { paused: true })).toEqual({ sizes: [3, 1], annotate: [] });
+    expect(scale(given(true), 5, 1, { paused: true })).toEqual({ sizes: [3, 3], annotate: ['old', 'new'] });
   });
   test('incident 9: shrinking takes booting machines before working ones', () => {
     const given = [size('old', 8, { max: 13 }), size('new', 5, { available: 0, max: 13, createdAt: 1 })];

@@ -18,6 +18,8 @@ export interface ScaleTarget {
   readonly strategy: string | undefined;
   /** `status.replicas` of the deployment: stands in for a missing max-replicas annotation. */
   readonly statusReplicas: number;
+  /** Whether the rollout is paused: then sizes follow what the user asks for, and nothing else. */
+  readonly paused?: boolean;
 }
 
 /** New sizes, and the sets whose desired- and max-replicas annotations are to be written even if their size stays. */
@@ -53,9 +55,11 @@ const round = (value: number): number => Math.floor(value + 0.5);
 /**
  * Sizes after a change of replicas, or while paused (sheet 3.8): one active set takes it all; next to a saturated
  * current set the others go to 0; in the middle of a rollout growth goes to the current set and shrinking is shared.
+ * During a pause none of it happens before the user changes the replicas or allows fewer: the original goes on as far as
+ * the surge reaches, and so makes machines of a template that was paused because its machines fail.
  */
 export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
-  const { replicas } = target;
+  const { replicas, limits } = target;
   const active = allOf(sizes).filter(isActive);
   if (active.length <= 1) {
     const only = active[0] ?? sizes.current ?? sizes.old.toSorted(newestFirst)[0];
@@ -67,17 +71,31 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
       because: `${only.name} is the only one`,
     };
   }
+  const annotate = active.map((size) => size.name);
+  const stands = target.paused === true && !isScalingEvent(sizes, replicas);
+  if (stands && sum(active, (size) => size.replicas) <= replicas + limits.annotatedSurge) {
+    return { resize: new Map(), annotate, because: 'paused: every set stays as large as it is' };
+  }
   if (isSaturated(sizes.current, replicas)) {
     const resize = new Map(sizes.old.filter(isActive).map((size) => [size.name, 0]));
     return { resize, annotate: [], because: 'the current set carries the deployment' };
   }
-  const annotate = active.map((size) => size.name);
   // Without new annotations every later pass would see a scaling event again and the rollout stood still (BUG-5).
   if (target.strategy !== 'RollingUpdate') {
     return { resize: new Map(), annotate, because: 'the strategy moves the machines itself' };
   }
-  return { resize: shareOut(sizes, active, target), annotate, because: 'in proportion' };
+  const resize = shareOut(sizes, active, target);
+  return { resize, annotate: isHeldBack(active, resize, target) ? [] : annotate, because: 'in proportion' };
 }
+
+/**
+ * Whether a scaling during a pause waits for machines that are going: it stays one, by the annotations of the other sets,
+ * until it is through, since no rollout adds what was held back.
+ */
+const isHeldBack = (active: readonly SetSize[], resize: Resize, { paused, replicas, limits }: ScaleTarget): boolean =>
+  paused === true &&
+  replicas > 0 &&
+  sum(active, (size) => resize.get(size.name) ?? size.replicas) < replicas + limits.annotatedSurge;
 
 /**
  * Machines that may be added now. Those that are going, or are to go and do not know it yet, still count; what is held

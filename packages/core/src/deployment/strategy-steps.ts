@@ -17,6 +17,7 @@ export function scalingStep({ deployment, sizes, limits, replicas }: View): Step
     limits,
     strategy: deployment.spec.strategy?.type,
     statusReplicas: deployment.status?.replicas ?? 0,
+    paused: deployment.spec.paused === true,
   });
 }
 
