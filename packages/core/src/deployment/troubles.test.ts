@@ -79,7 +79,7 @@ describe('overlapping selectors', () => {
     expect([await types(world), await types(world, 'other')]).toEqual([WELL, WELL]);
   });
 
-  test('of two of the same second the one that runs goes on, whatever their UIDs', async () => {
+  test('of two of the same second the one that runs goes on, whatever their UIDs; if both do or neither, exactly one by its UID', async () => {
     await using world = await start();
     await world.deploy(2);
     await world.until(() => world.complete(), 60);
@@ -92,12 +92,16 @@ describe('overlapping selectors', () => {
     for (const { running, waiting } of [twins('a', 'b'), twins('b', 'a')]) {
       expect(overlappedBy({ deployment: waiting, overlaps: [running] })).toEqual([running]);
       expect(overlappedBy({ deployment: running, overlaps: [waiting] })).toEqual([]);
-      const neither = { ...running, metadata: { ...running.metadata, annotations: {} } };
-      const goesOn = [neither, waiting].filter(
-        (deployment, _, both) =>
-          overlappedBy({ deployment, overlaps: both.filter((one) => one !== deployment) }).length === 0,
-      );
-      expect(goesOn.map(({ metadata }) => metadata.uid)).toEqual(['a']);
+      const goesOn = (...both: readonly (typeof running)[]) =>
+        both
+          .filter(
+            (deployment) =>
+              overlappedBy({ deployment, overlaps: both.filter((one) => one !== deployment) }).length === 0,
+          )
+          .map(({ metadata }) => metadata.uid);
+      expect(goesOn({ ...running, metadata: { ...running.metadata, annotations: {} } }, waiting)).toEqual(['a']);
+      const { annotations = {} } = running.metadata;
+      expect(goesOn(running, { ...waiting, metadata: { ...waiting.metadata, annotations } })).toEqual(['a']);
     }
   });
 
