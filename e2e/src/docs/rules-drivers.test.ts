@@ -6,10 +6,11 @@ import { ROOT } from './sources.ts';
 
 const text = readFileSync(join(ROOT, 'docs/rules-drivers.md'), 'utf8');
 const ROW_FILES = [
-  ...['aws', 'azure', 'gcp'].flatMap((each) => [
-    `e2e/src/drivers/endpoints/${each}.test.ts`,
-    `e2e/src/drivers/rows/${each}.test.ts`,
-  ]),
+  ...['aws', 'azure', 'gcp'].map((each) => `e2e/src/drivers/endpoints/${each}.test.ts`),
+  ...['aws', 'gcp'].map((each) => `e2e/src/drivers/rows/${each}.test.ts`),
+  ...['creation', 'deletion', 'listing', 'operations', 'provider-spec'].map(
+    (each) => `e2e/src/drivers/rows/azure/${each}.test.ts`,
+  ),
   'providers/local/src/pods/rows.test.ts',
 ];
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 /** The ids of every row of the sheets' scenario tables. */
@@ -9,8 +9,16 @@ const ROWS = {
   gcp: 'G2 G3 G4 G7 G8 G9 G10 G11 G15 G16 G17 G18 G19 G20 G21 G23 G24 G25 G26 G27 G28 G29 G31 G32 G34 G36 G37 G39 G40 G41 G42 G43',
 };
 
+/** A sheet's tests: one file, or those of its folder. */
+const sourcesOf = (provider: string): readonly string[] =>
+  readdirSync(new URL('.', import.meta.url), { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file === `${provider}.test.ts` || (file.startsWith(`${provider}/`) && file.endsWith('.test.ts')),
+  );
+
 test.each(Object.entries(ROWS))('every row of the %s sheet is a test of its own name', (provider, rows) => {
-  const source = readFileSync(new URL(`./${provider}.test.ts`, import.meta.url), 'utf8');
+  const source = sourcesOf(provider)
+    .map((file) => readFileSync(new URL(`./${file}`, import.meta.url), 'utf8'))
+    .join('\n');
   const named = new Set([...source.matchAll(/'([A-Z]\d+): /g)].map(([, id]) => id));
   expect(rows.split(' ').filter((id) => !named.has(id))).toEqual([]);
 });

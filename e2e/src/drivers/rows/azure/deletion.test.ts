@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { refused } from '../stage.ts';
+import { at, failing, open, TAGS } from './open.ts';
+
+/** The rows of the Azure sheet's scenarios on deletion, each under its own name. */
+
+describe('deletion', () => {
+  test('Z34: what goes with the VM by itself needs no change', async () => {
+    const { stage, names, asked, placeVm } = open();
+    placeVm();
+    await stage.delete();
+    expect([names(), asked('PATCH', ''), asked('DELETE', '').length]).toEqual([[], [], 1]);
+  });
+
+  test('Z35: what would stay is told to go first', async () => {
+    const { stage, names, asked, placeVm } = open();
+    placeVm({ nic: 'Detach', os: 'Detach' });
+    await stage.delete();
+    expect([names(), asked('PATCH', '').length]).toEqual([[], 1]);
+  });
+
+  test('Z36: the disk of a persistent volume stays', async () => {
+    const { stage, names, cloud, placeVm } = open();
+    cloud.place(at.disk('pv-1'), { properties: {} });
+    placeVm({ more: { dataDisks: [{ name: 'pv-1', lun: 3, createOption: 'Attach', deleteOption: 'Detach' }] } });
+    await stage.delete();
+    expect(names()).toEqual(['pv-1']);
+    expect(
+      (await cloud.transport({ method: 'GET', path: `${at.disk('pv-1')}?api-version=1`, headers: {} })).status,
+    ).toBe(200);
+  });
+
+  test('Z39: left-overs that another VM uses stay', async () => {
+    const { stage, cloud, names, placeVm } = open();
+    placeVm();
+    cloud.place(at.nic('m-2-nic'), { tags: TAGS });
+    cloud.place(at.vm('other'), {
+      properties: { networkProfile: { networkInterfaces: [{ id: at.nic('m-2-nic') }] }, storageProfile: {} },
+    });
+    await refused(stage.delete({ name: 'm-2' }), 'Internal');
+    expect(names()).toContain('m-2-nic');
+  });
+
+  test('Z40: a failed VM is deleted as it is, and then what it leaves', async () => {
+    const { stage, names, asked, placeVm } = open();
+    placeVm({ nic: 'Detach', os: 'Detach', state: 'Failed' });
+    await stage.delete();
+    expect([names(), asked('PATCH', '')]).toEqual([[], []]);
+  });
+
+  test('Z42: a group or a VM that cannot be read', async () => {
+    for (const on of ['^HEAD resourceGroups$', '^GET virtualMachines$']) {
+      const { stage, names, placeVm } = open({}, [failing(on)]);
+      placeVm();
+      await refused(stage.delete(), 'Internal');
+      expect(names()).toHaveLength(3);
+    }
+  });
+
+  test('Z43: no VM, and the NIC cannot be deleted: the disk is', async () => {
+    const { stage, cloud, names } = open({}, [failing('^DELETE networkInterfaces$')]);
+    cloud.place(at.nic(), { tags: TAGS });
+    cloud.place(at.disk(), { tags: TAGS });
+    await refused(stage.delete(), 'Internal');
+    expect(names()).toEqual(['m-1-nic']);
+  });
+
+  test('Z44: no VM, and the disk’s deletion breaks off: the NIC is deleted', async () => {
+    const { stage, cloud, names } = open({}, [{ on: '^DELETE disks$', lose: 'before' }]);
+    cloud.place(at.nic(), { tags: TAGS });
+    cloud.place(at.disk(), { tags: TAGS });
+    await refused(stage.delete(), 'Internal');
+    expect(names()).toEqual(['m-1-os-disk']);
+  });
+
+  test('Z45: a change that fails leaves the VM', async () => {
+    const { stage, names, placeVm } = open({}, [failing('^PATCH virtualMachines$')]);
+    placeVm({ os: 'Detach' });
+    await refused(stage.delete(), 'Internal');
+    expect(names()).toHaveLength(3);
+  });
+
+  test('Z46: a deletion that fails after the change', async () => {
+    const { stage, cloud, placeVm } = open({}, [failing('^DELETE virtualMachines$')]);
+    placeVm({ os: 'Detach' });
+    await refused(stage.delete(), 'Internal');
+    const left = await cloud.transport({ method: 'GET', path: `${at.vm()}?api-version=1`, headers: {} });
+    expect(JSON.parse(await left.text()).properties.storageProfile.osDisk.deleteOption).toBe('Delete');
+  });
+});

@@ -1,0 +1,61 @@
+import type { ArmEndpointOptions, FaultRuleInput } from '@mcm/cloud-emulators';
+import { describe, expect, test } from 'vitest';
+import { refused } from '../stage.ts';
+import { at, failing, ID, open, TAGS } from './open.ts';
+
+/** The rows of the Azure sheet's scenarios on status and listing, each under its own name. */
+
+describe('status and listing', () => {
+  test('Z48: a VM that is there, is not, or cannot be read', async () => {
+    const { stage, placeVm } = open();
+    await refused(stage.status(), 'NotFound');
+    placeVm();
+    expect(await stage.status()).toEqual({ providerId: ID, nodeName: 'm-1' });
+    await refused(open({}, [failing('^GET virtualMachines$')]).stage.status(), 'Internal');
+  });
+
+  test('Z49: VMs and what is left of them', async () => {
+    const { stage, cloud } = open();
+    expect(await stage.list()).toEqual([]);
+    cloud.place(at.vm('vm-1'), { tags: TAGS, properties: {} });
+    cloud.place(at.vm('vm-2'), { tags: TAGS, properties: {} });
+    cloud.place(at.disk('vm-3-os-disk'), { tags: TAGS });
+    cloud.place(at.vm('vm-4'), { tags: { other: '1' }, properties: {} });
+    cloud.place(at.nic('vm-4-nic'), { tags: TAGS });
+    expect((await stage.list()).map(({ machineName }) => machineName).toSorted()).toEqual([
+      'vm-1',
+      'vm-2',
+      'vm-3',
+      'vm-4',
+    ]);
+  });
+
+  test('Z50: tags of another cluster', async () => {
+    const { stage, cloud } = open();
+    cloud.place(at.vm('vm-1'), {
+      tags: { 'kubernetes.io-cluster-other': '1', 'kubernetes.io-role-node': '1' },
+      properties: {},
+    });
+    expect(await stage.list()).toEqual([]);
+  });
+
+  const three = (options: Partial<ArmEndpointOptions> = {}, faults: readonly FaultRuleInput[] = []) => {
+    const opened = open({ pageSize: 1, ...options }, faults);
+    for (const name of ['vm-1', 'vm-2', 'vm-3']) opened.cloud.place(at.vm(name), { tags: TAGS, properties: {} });
+    return opened;
+  };
+
+  test('Z51: three pages', async () => {
+    const { stage, asked } = three();
+    expect(await stage.list()).toHaveLength(3);
+    expect(asked('POST', 'ResourceGraph').map(({ body }) => 'options' in body)).toEqual([false, true, true]);
+  });
+
+  test('Z52: a page that fails, and listings that end', async () => {
+    await refused(three({}, [{ ...failing('^POST graph$'), after: 1 }]).stage.list(), 'Internal');
+    const ends = three({ pageSize: 3 });
+    expect([(await ends.stage.list()).length, ends.sent.length]).toEqual([3, 1]);
+    const none = open();
+    expect([await none.stage.list(), none.sent.length]).toEqual([[], 1]);
+  });
+});

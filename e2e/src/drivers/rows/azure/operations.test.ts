@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import { refused } from '../stage.ts';
+import { at, failing, ID, image, open, storage, URN, withProperties } from './open.ts';
+
+/** The rows of the Azure sheet's scenarios on what machines of a class share, and operations that outlive a process, each under its own name. */
+
+describe('what is the same for all machines of a class', () => {
+  const spec = withProperties(image({ urn: URN }));
+  const counts = ({ asked }: ReturnType<typeof open>) => [
+    asked('GET', '/artifacttypes/').length,
+    asked('GET', 'MarketplaceOrdering').length,
+    asked('PUT', 'MarketplaceOrdering').length,
+  ];
+
+  test('an image and its accepted terms are asked for once in a while', async () => {
+    const opened = open();
+    for (const name of ['m-1', 'm-2', 'm-3', 'm-4']) await opened.stage.create({ spec, name });
+    // The first found the terms not accepted; the second saw that they were.
+    expect(counts(opened)).toEqual([1, 2, 1]);
+    await opened.clock.advance(600_000);
+    await opened.stage.create({ spec, name: 'm-5' });
+    expect(counts(opened)).toEqual([2, 3, 1]);
+  });
+
+  test('machines that ask at once share an answer, and a failure', async () => {
+    const opened = open({}, [{ ...failing('^GET images$', 403, 'AuthorizationFailed'), times: 1 }]);
+    const at3 = ['m-1', 'm-2', 'm-3'];
+    const refusals = await Promise.allSettled(at3.map((name) => opened.stage.create({ spec, name })));
+    expect(refusals.map(({ status }) => status)).toEqual(at3.map(() => 'rejected'));
+    await Promise.all(at3.map((name) => opened.stage.create({ spec, name })));
+    expect(counts(opened)[0]).toBe(2);
+  });
+
+  test('after a VM that could not be made the terms are looked at again', async () => {
+    const opened = open();
+    for (const name of ['m-1', 'm-2']) await opened.stage.create({ spec, name });
+    opened.cloud.faults.order({ ...failing('^PUT virtualMachines$'), times: 1 });
+    await refused(opened.stage.create({ spec, name: 'm-3' }), 'Internal');
+    await opened.stage.create({ spec, name: 'm-3' });
+    expect(counts(opened)).toEqual([1, 3, 1]);
+  });
+});
+
+describe('an operation outlives the process that began it', () => {
+  /** Calls until so many requests that match were answered, and is heard of no more. */
+  const dieAfter = async (opened: ReturnType<typeof open>, call: 'create' | 'delete', method: string, part: string) => {
+    const { stage, asked, clock } = opened;
+    const over = new AbortController();
+    const dying = stage[call]({ signal: over.signal }).catch(() => undefined);
+    await clock.runUntil(() => asked(method, part).length > 0 && opened.cloud.ids().length > 0, { maxMs: 3_600_000 });
+    await clock.advance(1_000);
+    over.abort(new Error('the process ends'));
+    await dying;
+    opened.sent.length = 0;
+  };
+  const DATA = {
+    dataDisks: [{ name: 'seed', lun: 0, diskSizeGB: 20, storageAccountType: 'Premium_LRS', imageRef: { id: '/i' } }],
+  };
+
+  test('a VM that is being made is waited for, not asked for again', async () => {
+    const opened = open();
+    await dieAfter(opened, 'create', 'PUT', '/virtualMachines/');
+    const { providerId } = await opened.stage.create({ userData: 'another by now' });
+    expect([providerId, opened.asked('PUT', '')]).toEqual([ID, []]);
+    expect(opened.cloud.resources().map(({ state }) => state)).toEqual(['Succeeded', 'Succeeded', 'Succeeded']);
+  });
+
+  test('a NIC and a disk that are being made are waited for, not asked for again', async () => {
+    const nic = open();
+    await dieAfter(nic, 'create', 'PUT', '/networkInterfaces/');
+    await nic.stage.create();
+    expect(nic.asked('PUT', '').map(({ path }) => path)).toEqual([at.vm()]);
+    const spec = withProperties(storage(DATA));
+    const disk = open({}, [], spec);
+    await dieAfter(disk, 'create', 'PUT', '/disks/');
+    await disk.stage.create();
+    expect(disk.asked('PUT', '').map(({ path }) => path)).toEqual([at.vm()]);
+  });
+
+  test('an operation that failed for want of room meanwhile is told as such, and nothing is left', async () => {
+    const opened = open({}, [
+      {
+        on: '^PUT virtualMachines$',
+        times: 1,
+        failOperation: { code: 'AllocationFailed', message: 'full', leave: true },
+      },
+    ]);
+    await dieAfter(opened, 'create', 'PUT', '/virtualMachines/');
+    await opened.clock.advance(120_000);
+    await refused(opened.stage.create(), 'ResourceExhausted', 'full');
+    expect([opened.asked('PUT', ''), opened.names()]).toEqual([[], []]);
+  });
+
+  test('one that failed for another reason is asked for again', async () => {
+    const opened = open({}, [
+      { on: '^PUT virtualMachines$', times: 1, failOperation: { code: 'InternalExecutionError', leave: true } },
+    ]);
+    await dieAfter(opened, 'create', 'PUT', '/virtualMachines/');
+    await opened.clock.advance(120_000);
+    await opened.stage.create();
+    expect(opened.asked('PUT', '').map(({ path }) => path)).toEqual([at.vm()]);
+  });
+
+  test('a VM that is being deleted is neither changed nor deleted again', async () => {
+    const opened = open();
+    opened.placeVm({ os: 'Detach', state: 'Succeeded' });
+    await dieAfter(opened, 'delete', 'DELETE', '/virtualMachines/');
+    await opened.stage.delete();
+    expect([opened.asked('PATCH', ''), opened.asked('DELETE', '/virtualMachines/'), opened.names()]).toEqual([
+      [],
+      [],
+      [],
+    ]);
+  });
+});
