@@ -130,7 +130,7 @@ function observePod(pod: Pod, volumes: readonly string[], caches: DrainCaches): 
   const { metadata, spec, status } = pod;
   const namespace = metadata.namespace ?? '';
   const ownerKind = controllerOf(pod)?.kind;
-  const dueAt = parseTime(metadata.deletionTimestamp);
+  const dueAt = dueAtOf(pod);
   const claims = spec.volumes?.some((volume) => volume.persistentVolumeClaim || volume.ephemeral) ?? false;
   return {
     namespace,
@@ -148,4 +148,16 @@ function observePod(pod: Pod, volumes: readonly string[], caches: DrainCaches): 
     ...(ownerKind === undefined ? {} : { ownerKind }),
     ...(dueAt === undefined ? {} : { dueAt }),
   };
+}
+
+/**
+ * When a pod on its way out is to have ended. Its kubelet reports the end by a deletion without grace, which sets the
+ * deletionTimestamp back to the request's time: a pod must not look overdue in its last moment.
+ */
+export function dueAtOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): Date | undefined {
+  const due = parseTime(metadata.deletionTimestamp);
+  if (!due || metadata.deletionGracePeriodSeconds === undefined) return due;
+  const granted = metadata.deletionGracePeriodSeconds * 1_000;
+  const grace = (spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS) * 1_000;
+  return new Date(due.getTime() + Math.max(grace - granted, 0));
 }

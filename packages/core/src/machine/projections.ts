@@ -62,6 +62,9 @@ export function projectPod(pod: Pod): Pod {
       resourceVersion: metadata.resourceVersion,
       creationTimestamp: metadata.creationTimestamp,
       ...(metadata.deletionTimestamp ? { deletionTimestamp: metadata.deletionTimestamp } : {}),
+      ...(metadata.deletionGracePeriodSeconds === undefined
+        ? {}
+        : { deletionGracePeriodSeconds: metadata.deletionGracePeriodSeconds }),
       ...(metadata.labels ? { labels: sharedMap(metadata.labels) } : {}),
       ...(mirror === undefined ? {} : { annotations: { [Annotations.MirrorPod]: mirror } }),
       ...(owners ? { ownerReferences: owners } : {}),
