@@ -12,6 +12,8 @@ test.each<[string, string | undefined, string | undefined, boolean]>([
   ],
   ['another VM', 'aws:///eu-west-1/i-1', 'aws:///eu-west-1/i-2', false],
   ['unknown', 'aws:///eu-west-1/i-1', undefined, true],
+  ['unknown the other way round', undefined, 'aws:///eu-west-1/i-1', true],
+  ['empty', '', 'aws:///eu-west-1/i-1', true],
   ['another scheme says nothing', 'aws:///eu-west-1/i-1', 'k3s://node', true],
 ])('%s', (_title, a, b, same) => {
   expect(sameInstance(a, b)).toBe(same);

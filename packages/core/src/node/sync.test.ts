@@ -240,3 +240,29 @@ test('a record is kept also of a template that asks for nothing, so that what it
   const text = main?.metadata?.annotations?.[Annotations.LastAppliedNodeTemplate];
   expect(JSON.parse(text ?? 'null')).toEqual({ metadata: {}, spec: {} });
 });
+
+test('what the template lost and the node has not got is not asked for: a write that changes nothing', () => {
+  expect(syncMap({}, { lost: 'x' }, {})).toEqual({});
+});
+
+test.each(['{"metadata":null,"spec":null}', '{"metadata":{"labels":null}}', 'null', '[]', '{"metadata":[],"spec":[]}'])(
+  'the record %s says of nothing that it was applied',
+  (record) => {
+    expect(parseLastApplied(record)).toEqual({ labels: {}, annotations: {}, taints: [] });
+  },
+);
+
+test('a template that changed is recorded anew', () => {
+  const before = patched(node(), templated({ l: 'x' }));
+  const after = patched(before, templated({ l: 'y' }));
+  expect(JSON.parse(after.metadata.annotations?.[Annotations.LastAppliedNodeTemplate] ?? 'null')).toMatchObject({
+    metadata: { labels: { l: 'y' } },
+  });
+});
+
+test.each([[{ key: 1, effect: 'NoSchedule' }], [{ key: 'K1', effect: null }], [[]]])(
+  'a record whose taint is %j takes none away, and the good one beside it counts',
+  (rubbish) => {
+    expect(parseLastApplied(JSON.stringify({ spec: { taints: [rubbish, K1] } })).taints).toEqual([K1]);
+  },
+);

@@ -36,6 +36,7 @@ test('a silent Node of a gone machine, whose instance no cloud lists any more, i
 
 test.each<[guard: string, node: ReturnType<typeof node>, change: Partial<NodeEvidence>, because: RegExp]>([
   ['not ours: no label', orphan({ metadata: { creationTimestamp: at(-60) } }), {}, /not known/],
+  ['not ours: a class, and no label', orphan({ metadata: { creationTimestamp: at(-60), annotations: { [Annotations.MachineClassOfNode]: CLASS } } }), {}, /not known/], // biome-ignore format: a row
   ['not ours: of another namespace', orphan(), { namespace: 'other' }, /not known/],
   ['Ready', orphan({ conditions: hc('True') }), {}, /is Ready/],
   ['no provider id', orphan({ spec: {} }), {}, /spec\.providerID/],
@@ -66,6 +67,7 @@ test.each<[what: string, parts: Parameters<typeof machine>[0], claimed: boolean]
   ['the label', { name: 'm', metadata: { labels: { [Labels.Node]: 'fakeNode-0' } } }, true],
   ['the same VM, written otherwise', { name: 'm', spec: { providerID: 'aws:///eu-west-1a/i-1' } }, true],
   ['another VM', { name: 'm', spec: { providerID: 'aws:///eu-west-1/i-2' } }, false],
+  ['another VM, by the first letter', { name: 'm', spec: { providerID: 'aws:///eu-west-1/j-1' } }, false],
   ['nothing', { name: 'm' }, false],
 ])('a machine claims a Node by %s', (_what, parts, claimed) => {
   expect(claims(machine(parts), orphan())).toBe(claimed);

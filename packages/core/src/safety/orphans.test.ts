@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { ListedInstance } from '../driver/driver.ts';
 import { at, machine, NOON, node } from '../machine/testing.ts';
 import { planNodeMark } from './orphan-nodes.ts';
-import { confirmOrphans, isOrphan } from './orphan-vms.ts';
+import { confirmOrphans, isForeign, isOrphan } from './orphan-vms.ts';
 import { orphanKeysOf } from './orphans.ts';
 
 const vm: ListedInstance = { providerId: 'testmachine-ip1', machineName: 'testmachine_1' };
@@ -88,4 +88,15 @@ test('Z-10 a deletion, and a cloud that finds several VMs, are reasons to look f
   expect(keys('', 'code = [OutOfRange]')).toEqual([`a/${name}`]);
   expect([keys('', 'code = [NotFound]'), keys('code = [OutOfRange]', '')]).toEqual([[], []]);
   expect(orphanKeysOf({ type: 'deleted', key: 'a/b', object: told('') })).toContain(`a/${name}`);
+});
+
+test.each<[what: string, mark: string | undefined, own: string | undefined, foreign: boolean]>([
+  ['without a mark', undefined, 'own', false],
+  ['without a mark, where we have none', undefined, undefined, false],
+  ['of ours', 'own', 'own', false],
+  ['of the one that we came from', 'former', 'own', false],
+  ['of another', 'other', 'own', true],
+  ['of another, where we have none', 'other', undefined, true],
+])('a VM %s: is it left to another control cluster?', (_what, owner, own, foreign) => {
+  expect(isForeign({ ...vm, ...(owner === undefined ? {} : { owner }) }, { own, former: ['former'] })).toBe(foreign);
 });

@@ -1,0 +1,177 @@
+import { Annotations, Labels, type Machine, machineClasses, machines } from '@mcm/api';
+import { type ConfigMap, configMaps, events, nodes } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import type { KeptVmOptions } from '../evidence/kept-vms.ts';
+import { ORPHAN_DEFAULTS } from '../safety/orphans.ts';
+import { NAMESPACE, type Rig } from './testing/rig.ts';
+import { type StartOptions, startRig } from './testing/start.ts';
+
+/** What almost is an orphan, and what becomes of the records of VMs that are kept, over the server and the cloud in memory. */
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const READY = [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] as const;
+const SILENT = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
+const ILL = [...READY, { type: 'KernelDeadlock', status: 'True', reason: 'DockerHung' }] as const;
+
+const started = (options: StartOptions = {}): Promise<Rig> => startRig({ eventTtlMs: 0, ...options });
+
+const nodeNames = async (rig: Rig): Promise<string[]> => (await rig.nodes()).map(({ metadata }) => metadata.name);
+
+const told = async (rig: Rig, about: string): Promise<string[]> =>
+  (await rig.admin.resource(events).list()).items
+    .filter(({ reason }) => reason === about)
+    .map(({ involvedObject, message }) => `${involvedObject.name}: ${message}`);
+
+/** A Node as it is left when its machine and its VM are gone. */
+async function leftBehind(rig: Rig, name: string, metadata: object = {}): Promise<void> {
+  await rig.admin.resource(nodes).create({
+    metadata: {
+      name,
+      labels: { [Labels.MachineName]: name },
+      annotations: { [Annotations.MachineClassOfNode]: `${NAMESPACE}/small` },
+      ...metadata,
+    },
+    spec: { providerID: `fake:///zone/${name}` },
+  });
+}
+
+const suspectNodes = (rig: Rig): number | undefined => rig.controller?.suspects().nodes;
+
+test('a Node that reports is no suspect: once it falls silent its time begins', async () => {
+  const rig = await started();
+  await leftBehind(rig, 'gone');
+  await rig.conditions('gone', READY);
+  await rig.clock.advance(2 * HOUR);
+  expect(suspectNodes(rig)).toBe(0);
+  await rig.conditions('gone', SILENT);
+  const took = await rig.until(async () => (await nodeNames(rig)).length === 0, 2 * HOUR);
+  expect(took).toBeGreaterThanOrEqual(ORPHAN_DEFAULTS.confirmAfterMs);
+});
+
+test('a Node that somebody else deletes is no suspect', async () => {
+  const rig = await started();
+  await leftBehind(rig, 'gone', { finalizers: ['example.com/later'] });
+  await rig.conditions('gone', SILENT);
+  await rig.admin.resource(nodes).delete('gone');
+  await rig.clock.advance(2 * HOUR);
+  expect(await nodeNames(rig)).toEqual(['gone']);
+  expect(suspectNodes(rig)).toBe(0);
+});
+
+test.each<[what: string, again: boolean]>([
+  ['is gone', false],
+  ['is another by then', true],
+])('a Node that %s when the cloud has answered is left alone, and nothing has failed', async (_what, again) => {
+  let asked = 0;
+  const rig: Rig = await started({
+    cloud: {
+      gate: async (method, point) => {
+        if (method !== 'status' || point !== 'before') return;
+        asked += 1;
+        if (asked > 1) return;
+        await rig.admin.resource(nodes).delete('gone');
+        if (again) await leftBehind(rig, 'gone');
+      },
+    },
+  });
+  await leftBehind(rig, 'gone');
+  await rig.conditions('gone', SILENT);
+  await rig.until(() => asked === 1, 2 * HOUR);
+  await rig.clock.advance(1_000);
+  expect(await nodeNames(rig)).toEqual(again ? ['gone'] : []);
+  expect(rig.log.lines.filter(({ message }) => message.startsWith('Orphan Node'))).toEqual([]);
+});
+
+test('a machine whose providerID somebody edited keeps the VM that its Ready Node runs on, and an event says so', async () => {
+  const rig = await started();
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  const body = { spec: { providerID: 'fake:///zone/edited' } };
+  await rig.admin.resource<Machine>(machines, NAMESPACE).patch('m-0', { type: 'merge', body });
+  await rig.clock.advance(2 * HOUR);
+  expect(rig.cloud.vms).toHaveLength(1);
+  expect(await told(rig, 'OrphanVM')).toEqual([
+    expect.stringMatching(/it is kept, for Node m-0 runs on it and is Ready/),
+  ]);
+});
+
+test('a second VM of a machine whose Ready Node runs on the first is an orphan', async () => {
+  const rig = await started();
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  const [own] = rig.cloud.vms;
+  rig.cloud.plant('m-0', rig.clock.now().toISOString());
+  await rig.until(() => rig.cloud.vms.length === 1, 2 * HOUR);
+  await rig.clock.advance(2_000);
+  expect(rig.cloud.vms).toEqual([own]);
+  expect(await told(rig, 'OrphanVM')).toEqual([expect.stringMatching(/belongs to none; it is deleted/)]);
+});
+
+const records = async (rig: Rig): Promise<number> =>
+  (await rig.admin.resource<ConfigMap>(configMaps, NAMESPACE).list()).items.filter(({ metadata }) =>
+    metadata.name.startsWith('kept-vm-'),
+  ).length;
+
+/** A machine that was ill is gone, and its VM is kept for three hours. */
+async function kept(options: StartOptions = {}): Promise<{ rig: Rig; controller: { keptVms: KeptVmOptions } }> {
+  const controller = { keptVms: { perClass: 1, forMs: 3 * HOUR } };
+  const rig = await started({ controller, ...options });
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  await rig.conditions('m-0', ILL);
+  await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 3 * HOUR);
+  await rig.deleteMachine('m-0');
+  await rig.until(async () => !(await rig.machine('m-0')), 3 * HOUR);
+  expect(await records(rig)).toBe(1);
+  return { rig, controller };
+}
+
+test('the record of a VM that went by other hands goes when its time is over, though nothing is suspect', async () => {
+  const { rig } = await kept();
+  rig.cloud.lose('m-0');
+  await rig.clock.advance(2 * HOUR);
+  expect(await records(rig)).toBe(1);
+  await rig.clock.advance(2 * HOUR);
+  expect(await records(rig)).toBe(0);
+});
+
+test('the record of a VM outlives its time until the VM is gone', async () => {
+  const { rig } = await kept({
+    cloud: { gate: (method) => (method === 'delete' ? new Promise<never>(() => undefined) : undefined) },
+  });
+  await rig.clock.advance(6 * HOUR);
+  expect(rig.cloud.vms).toHaveLength(1);
+  expect(await records(rig)).toBe(1);
+});
+
+test('a class that goes takes the records of VMs along that are gone, even if none is kept any more', async () => {
+  const { rig, controller } = await kept();
+  await rig.kill();
+  rig.cloud.lose('m-0');
+  controller.keptVms = { perClass: 0, forMs: 3 * HOUR };
+  rig.start();
+  await rig.clock.advance(30 * MINUTE);
+  expect(await records(rig)).toBe(1);
+  await rig.admin.resource(machineClasses, NAMESPACE).patch('small', {
+    type: 'merge',
+    body: { metadata: { finalizers: ['example.com/later'] } },
+  });
+  await rig.admin.resource(machineClasses, NAMESPACE).delete('small');
+  await rig.clock.advance(HOUR);
+  expect(await records(rig)).toBe(0);
+});
+
+test('the Node of a kept VM is told of once it is silent, once, and not while it reports', async () => {
+  const { rig } = await kept();
+  await rig.clock.advance(HOUR);
+  expect(await told(rig, 'OrphanNode')).toEqual([]);
+  await rig.conditions('m-0', SILENT);
+  await rig.clock.advance(HOUR);
+  expect(await told(rig, 'OrphanNode')).toEqual([
+    `m-0: Its machine m-0 is gone and nobody reports from it; it is kept: its instance is still listed by MachineClass ${NAMESPACE}/small`,
+  ]);
+  await rig.clock.advance(3 * HOUR);
+  expect(await nodeNames(rig)).toEqual([]);
+  expect((await told(rig, 'OrphanNode')).at(-1)).toMatch(/it is deleted$/);
+});
