@@ -51,6 +51,7 @@ export class Network {
   /** Watches of a caller that will be answered 410. */
   readonly #expired = new Map<Caller, number>();
   #chances: Chances = {};
+  #cloudChances: Chances = {};
   #watchesOpened = 0;
 
   constructor(options: NetworkOptions) {
@@ -89,9 +90,10 @@ export class Network {
     }
   }
 
-  /** Harm by chance to the writes of both controllers. */
-  endanger(chances: Chances): void {
+  /** Harm by chance to the writes of both controllers; those to the cloud can have chances of their own. */
+  endanger(chances: Chances, toCloud: Chances = chances): void {
     this.#chances = chances;
+    this.#cloudChances = toCloud;
   }
 
   /** A wire of a caller. */
@@ -110,7 +112,7 @@ export class Network {
   /** A wire to the cloud: only deaths befall it here, the cloud orders its own faults. */
   cloudWire(caller: Caller, transport: Transport): Transport {
     return async (request) => {
-      const mishap = this.#draw(caller, request);
+      const mishap = this.#draw(caller, request, this.#cloudChances);
       if (mishap !== 'killed before' && mishap !== 'killed after') return transport(request);
       this.#options.note(`${caller}: cloud ${request.method} ${request.path} ${mishap}`);
       return this.#send(caller, transport, request, mishap);
@@ -134,10 +136,10 @@ export class Network {
   }
 
   /** One roll of the dice a request. */
-  #draw(caller: Caller, { method }: TransportRequest): Mishap | undefined {
+  #draw(caller: Caller, { method }: TransportRequest, chances = this.#chances): Mishap | undefined {
     if (caller === 'kubelets' || !WRITES.has(method)) return undefined;
-    let left = Object.keys(this.#chances).length === 0 ? 1 : this.#options.random.next();
-    for (const [mishap, chance] of Object.entries(this.#chances) as [Mishap, number][]) {
+    let left = Object.keys(chances).length === 0 ? 1 : this.#options.random.next();
+    for (const [mishap, chance] of Object.entries(chances) as [Mishap, number][]) {
       if (mishap === 'conflict' && !CAN_CONFLICT.has(method)) continue;
       if (left < chance) return mishap;
       left -= chance;
@@ -150,6 +152,7 @@ export class Network {
     const expired = this.#expired.get(caller) ?? 0;
     if (expired > 0) {
       this.#expired.set(caller, expired - 1);
+      this.#options.note(`${caller}: a watch is answered 410`);
       return refusal(410, 'Expired');
     }
     const connection = new AbortController();

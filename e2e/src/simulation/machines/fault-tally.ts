@@ -27,7 +27,7 @@ const TOLD: Readonly<Record<string, RegExp>> = {
   'the API server answers 429': /^machine-controller: \S+ \/\S+ throttled$/,
   'the API server answers 500': /^machine-controller: \S+ \/\S+ internal$/,
   'an answer of the API server is lost': /^machine-controller: \S+ \/\S+ lost$/,
-  'watches end with 410': /^watches end with 410$/,
+  'watches end with 410': /^machine-controller: a watch is answered 410$/,
   'watches go silent': /^watches go silent$/,
   'the API server is gone': /^the API server is gone/,
   'the controller dies before a write': /^machine-controller: [A-Z]+ \/\S+ killed before$/,

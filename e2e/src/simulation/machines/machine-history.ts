@@ -44,8 +44,27 @@ const FAILURES: readonly Pick<FaultRule, 'error' | 'timeout' | 'effect' | 'stale
 export type Storm =
   /** Of the cloud: the call that it befalls is provoked. */
   | { readonly cloud: FaultRule & { readonly operation: (typeof OPERATIONS)[number] } }
-  /** Of the wire. */
-  | { readonly wire: Mishap };
+  /** Of the wire; `toCloud`: of the wire to the cloud. */
+  | { readonly wire: Mishap; readonly toCloud?: true }
+  /** Of anything else. */
+  | { readonly act: StormAct };
+
+/** What may befall all at once. */
+export type StormAct =
+  | 'silent kubelet'
+  | 'lost VM'
+  | 'late kubelet'
+  | 'no kubelet'
+  | 'expired watches'
+  | 'silent watches'
+  | 'no API server'
+  | 'killed'
+  | 'two controllers'
+  | 'clock forward'
+  | 'clock back';
+
+/** How far a clock jumps in a storm. */
+const STORM_JUMP_MS = 90_000;
 
 /** How likely a mishap is while its storm lasts, and how long it does. */
 const STORM_CHANCE = 0.4;
@@ -165,11 +184,36 @@ class MachineHistory {
       this.ordered.push(cloud.faults.order(storm.cloud));
       return this.#provoke(storm.cloud.operation);
     }
-    network.endanger({ [storm.wire]: STORM_CHANCE });
+    if ('act' in storm) return this.#stormAct(storm.act);
+    if (storm.toCloud) network.endanger({}, { [storm.wire]: STORM_CHANCE });
+    else network.endanger({ [storm.wire]: STORM_CHANCE });
     await this.#delete();
     await this.#create();
     await clock.advance(STORM_MS);
     network.endanger({});
+  }
+
+  async #stormAct(act: StormAct): Promise<void> {
+    const { clock } = this.#world;
+    const acts: Readonly<Record<StormAct, () => void>> = {
+      'silent kubelet': () => this.#silentKubelet(),
+      'lost VM': () => this.#lostVm(),
+      'late kubelet': () => this.#bootsWith({ joinDelay: 90_000 }),
+      'no kubelet': () => this.#bootsWith({ join: 'never' }),
+      'expired watches': () => this.#expire(),
+      'silent watches': () => this.#silence(),
+      'no API server': () => this.#cut(),
+      killed: () => this.#kill(),
+      'two controllers': () => this.#twoControllers(),
+      'clock forward': () => this.#jump(STORM_JUMP_MS),
+      'clock back': () => this.#jump(-STORM_JUMP_MS),
+    };
+    // A node must be there for its kubelet to be lost, and a VM to be terminated.
+    await clock.advance(5_000);
+    acts[act]();
+    await this.#create();
+    await this.#delete();
+    await clock.advance(STORM_MS);
   }
 
   /** Has the controller make the call that is to fail, or the fault befalls nobody before all is well again. */
@@ -210,7 +254,10 @@ class MachineHistory {
 
   #boots(): void {
     const kubelet = this.#dice.one([{ join: 'never' as const }, { joinDelay: 90_000 }, { joinDelay: 400_000 }]);
-    if (!kubelet) return;
+    if (kubelet) this.#bootsWith(kubelet);
+  }
+
+  #bootsWith(kubelet: NonNullable<FaultRule['kubelet']>): void {
     this.#note(`the next VM boots with ${JSON.stringify(kubelet)}`);
     this.ordered.push(this.#world.cloud.faults.order({ operation: 'instances.boot', kubelet, count: 1 }));
   }
@@ -255,7 +302,10 @@ class MachineHistory {
   }
 
   #clockJump(): void {
-    const ms = this.#dice.number(2 * 120_000) - 120_000;
+    this.#jump(this.#dice.number(2 * 120_000) - 120_000);
+  }
+
+  #jump(ms: number): void {
     this.#note(`the clock of the controller goes ${ms} ms ahead`);
     this.#world.skew(ms);
   }
@@ -306,11 +356,11 @@ class MachineHistory {
     const uids = new Set(all.map(({ metadata }) => metadata.uid));
     const nodes = new Set(all.map(({ metadata }) => metadata.labels?.node ?? metadata.name));
     return [
-      ...[...this.#world.vms()].flatMap(([uid, name]) => (uids.has(uid) ? [] : [`VM ${name} has no Machine`])),
+      ...[...this.#world.vms()].flatMap(([uid, name]) => (uids.has(uid) ? [] : [`(b) VM ${name} has no Machine`])),
       ...this.#world.eyes.nodes.store
         .list()
         .filter((node) => !nodes.has(node.metadata.name) && !this.#isCloudsOwn(node))
-        .map(({ metadata }) => `Node ${metadata.name} has no Machine`),
+        .map(({ metadata }) => `(b) Node ${metadata.name} has no Machine`),
     ];
   }
 

@@ -9,6 +9,7 @@ import {
   events,
   handlerTransport,
   type KubeClient,
+  type Logger,
   type MemoryLogger,
   type Pod,
   type Random,
@@ -52,6 +53,7 @@ export const DRAIN_TIMEOUT_MS = 600_000;
 export interface Defect {
   readonly kube?: (transport: Transport, clock: VirtualClock) => Transport;
   readonly cloud?: (transport: Transport) => Transport;
+  readonly log?: (log: Logger) => Logger;
 }
 
 type Plane = Pick<ControlPlane, 'fetch' | 'close'>;
@@ -184,9 +186,9 @@ export class MachineWorld {
     });
     const process: Process = { life, stop, clock };
     this.#processes.add(process);
-    const log = this.log.with({ process: USER_AGENT });
     const random = this.#random;
-    const { kube = (sound) => sound, cloud = (sound) => sound } = this.#defect;
+    const { kube = (sound) => sound, cloud = (sound) => sound, log: logged = (sound: Logger) => sound } = this.#defect;
+    const log = logged(this.log.with({ process: USER_AGENT }));
     const wire = this.network.wire('machine-controller', this.#judged(handlerTransport(this.#plane.fetch)));
     const transport = life.wrap(kube(wire, this.clock));
     const client = createClient({ transport, userAgent: USER_AGENT, clock, random });

@@ -33,10 +33,28 @@ const STORMS: Readonly<Record<string, Storm>> = {
   'an answer of the API server is lost': { wire: 'lost' },
   'the controller dies before a write': { wire: 'killed before' },
   'the controller dies after a write': { wire: 'killed after' },
+  'the controller dies before a call of the cloud': { wire: 'killed before', toCloud: true },
+  'the controller dies after a call of the cloud': { wire: 'killed after', toCloud: true },
+  'the controller dies at any moment': { act: 'killed' },
+  'there are two controllers': { act: 'two controllers' },
+  'watches end with 410': { act: 'expired watches' },
+  'watches go silent': { act: 'silent watches' },
+  'the API server is gone': { act: 'no API server' },
+  'the clock jumps forward': { act: 'clock forward' },
+  'the clock jumps back': { act: 'clock back' },
+  'a kubelet falls silent': { act: 'silent kubelet' },
+  'a kubelet never joins': { act: 'no kubelet' },
+  'a kubelet joins late': { act: 'late kubelet' },
+  'a VM is terminated behind our back': { act: 'lost VM' },
 };
 
 /** Seeds of storms, away from those of chance. */
 const FIRST = 50_000;
+
+test('each fault there is begins a history', async () => {
+  const { faults } = await playMachines(FIRST);
+  expect(Object.keys(STORMS).sort()).toEqual(Object.keys(faults).sort());
+});
 
 test.each(Object.entries(STORMS))('%s: no machine, VM, pod, budget or volume comes to harm', async (name, storm) => {
   const seed = FIRST + Object.keys(STORMS).indexOf(name);

@@ -77,7 +77,7 @@ test.each<[what: string, again: boolean]>([
   });
   await leftBehind(rig, 'gone');
   await rig.conditions('gone', SILENT);
-  await rig.until(() => asked === 1, 2 * HOUR);
+  await rig.until(async () => asked === 1, 2 * HOUR);
   await rig.clock.advance(1_000);
   expect(await nodeNames(rig)).toEqual(again ? ['gone'] : []);
   expect(rig.log.lines.filter(({ message }) => message.startsWith('Orphan Node'))).toEqual([]);
@@ -102,7 +102,7 @@ test('a second VM of a machine whose Ready Node runs on the first is an orphan',
   await rig.until(async () => (await rig.phase('m-0')) === 'Running');
   const [own] = rig.cloud.vms;
   rig.cloud.plant('m-0', rig.clock.now().toISOString());
-  await rig.until(() => rig.cloud.vms.length === 1, 2 * HOUR);
+  await rig.until(async () => rig.cloud.vms.length === 1, 2 * HOUR);
   await rig.clock.advance(2_000);
   expect(rig.cloud.vms).toEqual([own]);
   expect(await told(rig, 'OrphanVM')).toEqual([expect.stringMatching(/belongs to none; it is deleted/)]);
