@@ -12,8 +12,6 @@ import { childrenOf } from './structural.ts';
 
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
-const MAX_MESSAGE = 2048;
-
 /** How many of the dearest rules are named when all together are too dear, and what share of the limit makes a rule one of them. */
 const NAMED_CONTRIBUTORS = 4;
 const CONTRIBUTION = 0.01;
@@ -72,15 +70,8 @@ function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
   const causes: StatusCause[] = [];
   if (message !== '') {
     const at = `${field}.message`;
-    if (message.trim() === '') causes.push(invalid(at, message, 'message must be non-empty if specified'));
+    if (message.trim() === '') causes.push(invalid(at, message, 'must be non-empty if specified'));
     else if (/[\r\n]/.test(message)) causes.push(invalid(at, message, 'must not contain line breaks'));
-    else if (Buffer.byteLength(message) > MAX_MESSAGE) {
-      causes.push({
-        reason: 'FieldValueTooLong',
-        message: `Too long: may not be more than ${MAX_MESSAGE} bytes`,
-        field: at,
-      });
-    }
   } else if (/[\r\n]/.test(text(spec.rule).trim()) && text(spec.messageExpression) === '') {
     causes.push(required(`${field}.message`, 'message must be specified if rule contains line breaks'));
   }

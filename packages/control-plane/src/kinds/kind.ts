@@ -91,6 +91,8 @@ export interface KindDefinition {
   /** Other subresources by name (binding, eviction, token, approval, …): see registry/subresource.ts. */
   readonly otherSubresources?: readonly string[];
   readonly columns?: readonly PrinterColumn[];
+  /** Annotations that are fields in the server's own form of the object: Tables and metadata alone do not show them. */
+  readonly innerAnnotations?: readonly string[];
   /** Conditions of an object's row in a Table; absent or []: none. */
   readonly rowConditions?: (object: ApiObject) => readonly JsonObject[];
   /** Field selectors beyond `metadata.name` and `metadata.namespace`: path → value of an object. */

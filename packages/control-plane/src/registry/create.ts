@@ -88,7 +88,7 @@ function causesOf(
   return [
     ...meta,
     ...(served.kind.validate?.(object, context) ?? []),
-    ...schemaCauses(served, object, undefined, meta, subresource),
+    ...schemaCauses(served, object, undefined, meta, subresource, call.warn),
   ];
 }
 

@@ -20,7 +20,7 @@ const NOT_CHECKED = invalidValue(
 );
 
 /**
- * What the schema of a custom kind says of an object whose metadata gave `meta`. Built-in kinds have their types checked when they are decoded,
+ * What the schema of a custom kind says of an object whose metadata gave `meta`; `warn` gets what is no longer right and may stay. Built-in kinds have their types checked when they are decoded,
  * and their own rules say the rest.
  */
 export function schemaCauses(
@@ -29,10 +29,11 @@ export function schemaCauses(
   old: ApiObject | undefined,
   meta: readonly StatusCause[],
   subresource: string,
+  warn: (text: string) => void,
 ): StatusCause[] {
   if (!served.kind.custom || served.schema === undefined) return [];
   const scale = scaleCauses(served.kind.subresources?.scale, object, subresource);
-  const ofSchema = causesOfSchema(served, object, old, meta, scale);
+  const ofSchema = causesOfSchema(served, object, old, meta, scale, warn);
   return subresource === 'status' ? ofSchema.map(belowStatus) : ofSchema;
 }
 
@@ -50,9 +51,10 @@ function causesOfSchema(
   old: ApiObject | undefined,
   meta: readonly StatusCause[],
   scale: readonly StatusCause[],
+  warn: (text: string) => void,
 ): StatusCause[] {
   if (served.schema === undefined) return [];
   const blocked = served.hasRules && meta.some(({ reason = '' }) => BLOCKING.has(reason));
-  if (!blocked) return served.schema.validate(object, old, scale);
+  if (!blocked) return served.schema.validate(object, old, scale, warn);
   return [...(served.plainSchema?.validate(object, old, scale) ?? []), NOT_CHECKED];
 }

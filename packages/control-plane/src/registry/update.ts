@@ -295,7 +295,7 @@ function causesOf(
   return [
     ...meta,
     ...(served.kind.validateUpdate?.(updated, old, context) ?? []),
-    ...schemaCauses(served, updated, old, meta, subresource),
+    ...schemaCauses(served, updated, old, meta, subresource, call.warn),
   ];
 }
 

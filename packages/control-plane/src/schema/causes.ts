@@ -83,13 +83,13 @@ export const notSupported = (field: string, value: unknown, supported: readonly 
 
 export const tooLong = (field: string, max: number): StatusCause => ({
   reason: 'FieldValueTooLong',
-  message: `Too long: may not be more than ${max} bytes`,
+  message: `Too long: may not be more than ${max} ${max === 1 ? 'byte' : 'bytes'}`,
   field,
 });
 
 export const tooMany = (field: string, actual: number, max: number): StatusCause => ({
   reason: 'FieldValueTooMany',
-  message: `Too many: ${actual}: must have at most ${max} items`,
+  message: `Too many: ${actual}: must have at most ${max} ${max === 1 ? 'item' : 'items'}`,
   field,
 });
 

@@ -148,9 +148,9 @@ describe('validation', () => {
       '::1',
       'spec.a: Invalid value: "::1": spec.a in body must be of type ipv4: "::1"',
     ],
-    [{ type: 'array', maxItems: 1 }, [1, 2], 'spec.a: Too many: 2: must have at most 1 items'],
+    [{ type: 'array', maxItems: 1 }, [1, 2], 'spec.a: Too many: 2: must have at most 1 item'],
     [{ type: 'array', minItems: 2 }, [1], 'spec.a: Invalid value: 1: spec.a in body should have at least 2 items'],
-    [{ type: 'object', maxProperties: 1 }, { a: 1, b: 2 }, 'spec.a: Too many: 2: must have at most 1 items'],
+    [{ type: 'object', maxProperties: 1 }, { a: 1, b: 2 }, 'spec.a: Too many: 2: must have at most 1 item'],
     [
       { 'x-kubernetes-int-or-string': true },
       1.5,
@@ -224,7 +224,24 @@ describe('validation', () => {
   it('does not judge again what is stored and not touched', () => {
     const schema = fields({ a: { type: 'string', maxLength: 1 }, b: { type: 'string' } });
     expect(messages(schema, { a: 'long', b: 'new' }, { a: 'long', b: 'old' })).toEqual([]);
-    expect(messages(schema, { a: 'other' }, { a: 'long' })).toEqual(['spec.a: Too long: may not be more than 1 bytes']);
+    expect(messages(schema, { a: 'other' }, { a: 'long' })).toEqual(['spec.a: Too long: may not be more than 1 byte']);
+  });
+
+  it('knows items of list-maps again wherever they stand, and no object with a field that it does not know', () => {
+    const items = fields({ id: { type: 'string' }, v: { type: 'integer' } });
+    const keyed = { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['id'] };
+    const spec: JsonSchema = { ...fields({ k: { type: 'array', items, ...keyed } }), required: ['late'] };
+    const [a, b] = [
+      { id: 'a', v: 1 },
+      { id: 'b', v: 2 },
+    ];
+    const late = ['spec.late: Required value'];
+    expect(messages(spec, { k: [b, a] }, { k: [a, b] })).toEqual([]);
+    expect(messages(spec, { k: [b, { id: 'a', v: 3 }] }, { k: [a, b] })).toEqual(late);
+    const open: JsonSchema = { ...spec, 'x-kubernetes-preserve-unknown-fields': true };
+    expect(messages(open, { odd: 1 }, { odd: 1 })).toEqual(late);
+    const plain: JsonSchema = { ...fields({ k: { type: 'array', items } }), required: ['late'] };
+    expect(messages(plain, { k: [b, a] }, { k: [a, b] })).toEqual(late);
   });
 
   it('survives a schema that holds itself', () => {

@@ -25,9 +25,14 @@ export interface CompiledSchema {
   setDefaults(object: ApiObject, options?: { readonly keepNulls?: boolean }): void;
   /**
    * Types, formats, limits, required fields, enums, then what the `scale` gave, list keys, CEL rules (transition rules with `old`): the
-   * order of kube-apiserver's causes.
+   * order of kube-apiserver's causes. `warn` gets what rules say of values that stood there before.
    */
-  validate(object: ApiObject, old?: ApiObject, scale?: readonly StatusCause[]): StatusCause[];
+  validate(
+    object: ApiObject,
+    old?: ApiObject,
+    scale?: readonly StatusCause[],
+    warn?: (text: string) => void,
+  ): StatusCause[];
 }
 
 const BLOCKING = new Set([
@@ -57,7 +62,7 @@ export function compileSchema(schema: JsonSchema, options: { celRules?: boolean 
       setDefaults(object, node);
       if (!keepNulls) dropNulls(object, node);
     },
-    validate: (object, old, scale = []) => {
+    validate: (object, old, scale = [], warn = undefined) => {
       const causes = [...validateValue(object, node, '', old), ...scale];
       const lists = validateLists(object, node, '', []);
       // A list that was already broken may be stored again (ratcheting of kube-apiserver).
@@ -70,7 +75,7 @@ export function compileSchema(schema: JsonSchema, options: { celRules?: boolean 
         causes.push(invalid(NO_FIELD, null, RULES_NOT_CHECKED));
         return causes;
       }
-      causes.push(...validateRules(object, old, node));
+      causes.push(...validateRules(object, old, node, warn));
       return causes;
     },
   };

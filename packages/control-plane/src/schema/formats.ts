@@ -1,13 +1,17 @@
 import { isIP } from 'node:net';
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+/** One label, with symbols and letters of any script; or labels before a last one of two letters or more. */
 const HOSTNAME =
-  /^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*\.?$/;
+  /^(?:[a-zA-Z0-9\p{S}\p{L}](?:-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?|(?:[a-zA-Z0-9\p{S}\p{L}](?:[a-zA-Z0-9\-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?\.)+[a-zA-Z\p{L}]{2,63})$/u;
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})t(\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:z|([+-])(\d{2}):(\d{2}))$/i;
 const GO_DURATION = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
-const WORD_DURATION =
-  /^((?:\d+)\s*(?:ns|nanos?|nanoseconds?|us|µs|μs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?))+$/i;
+/** A number and a word somewhere in the text: a unit, or what begins as the long form of one. */
+const WORD_DURATION = /\d\s*(?:(?:ns|us|µs|ms|s|m|h|hr|d|w|wk)(?![A-Za-zµ])|nano|micro|milli|sec|min|hour|day|week)/i;
+/** As Go's `net.ParseMAC`: 6, 8 or 20 bytes in pairs, in fours, or in one. */
+const MAC =
+  /^(?:[0-9a-f]{2}(?:(?::[0-9a-f]{2}){5}|(?:-[0-9a-f]{2}){5}|(?::[0-9a-f]{2}){7}|(?:-[0-9a-f]{2}){7}|(?::[0-9a-f]{2}){19}|(?:-[0-9a-f]{2}){19})|[0-9a-f]{4}(?:(?:\.[0-9a-f]{4}){2}|(?:\.[0-9a-f]{4}){3}|(?:\.[0-9a-f]{4}){9})|[0-9a-f]{12}|[0-9a-f]{16}|[0-9a-f]{40})$/i;
 const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 
 function isDate(text: string): boolean {
@@ -83,17 +87,12 @@ const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, 
   ['date-time', isDateTime],
   ['datetime', isDateTime],
   ['date', isDate],
-  ['duration', (text) => GO_DURATION.test(text) || WORD_DURATION.test(text.trim())],
-  ['byte', (text) => BASE64.test(text.replace(/[\r\n]/g, ''))],
+  ['duration', (text) => GO_DURATION.test(text) || WORD_DURATION.test(text)],
+  ['byte', (text) => text !== '' && BASE64.test(text.replace(/[\r\n]/g, ''))],
   ['ipv4', (text) => isIP(text) === 4],
   ['ipv6', (text) => isIP(text) === 6],
   ['cidr', isCidr],
-  [
-    'mac',
-    matches(
-      /^(?:[0-9a-f]{2}(?::[0-9a-f]{2}){5}|[0-9a-f]{2}(?:-[0-9a-f]{2}){5}|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}|[0-9a-f]{2}(?::[0-9a-f]{2}){7}|[0-9a-f]{2}(?:-[0-9a-f]{2}){7})$/i,
-    ),
-  ],
+  ['mac', matches(MAC)],
   ['uri', isUri],
   ['email', matches(/^[^\s@<>]+@[^\s@<>]+$/)],
   ['hostname', (text) => text.length <= 255 && HOSTNAME.test(text)],

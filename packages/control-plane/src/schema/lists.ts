@@ -1,6 +1,6 @@
 import type { StatusCause } from '../status.ts';
 import { duplicate, required } from './causes.ts';
-import { isRecord, own, sortedJson } from './json.ts';
+import { equalJson, isRecord, own, sortedJson } from './json.ts';
 import type { SchemaNode } from './node.ts';
 
 function keysOf(item: unknown, names: readonly string[]): Record<string, unknown> {
@@ -58,6 +58,30 @@ export function validateLists(value: unknown, node: SchemaNode, path: string, ca
 export function oldItems(old: unknown, node: SchemaNode): ReadonlyMap<string, unknown> | undefined {
   if (!Array.isArray(old) || node.listType !== 'map') return undefined;
   return new Map(old.map((item) => [itemKey(item, node), item]));
+}
+
+/**
+ * Whether a value counts as the one that stood there before (`CorrelatedObject.CachedDeepEqual` upstream): items of list-maps are told by
+ * their keys, wherever they stand; an object with a field that the schema does not know is never the same.
+ */
+export function isUntouched(value: unknown, old: unknown, node: SchemaNode): boolean {
+  if (Array.isArray(value)) {
+    if (!Array.isArray(old) || value.length !== old.length) return false;
+    const { items } = node;
+    const before = items === undefined ? undefined : oldItems(old, node);
+    if (items === undefined || before === undefined) return equalJson(value, old);
+    return value.every((item) => {
+      const counterpart = before.get(itemKey(item, node));
+      return counterpart !== undefined && isUntouched(item, counterpart, items);
+    });
+  }
+  if (!isRecord(value) || !isRecord(old)) return equalJson(value, old);
+  const keys = Object.keys(value);
+  if (keys.length !== Object.keys(old).length) return false;
+  return keys.every((key) => {
+    const child = node.properties.get(key) ?? node.additional;
+    return child !== undefined && Object.hasOwn(old, key) && isUntouched(value[key], old[key], child);
+  });
 }
 
 /** What tells an item of a list-map apart. */

@@ -126,4 +126,36 @@ describe('transition rules', () => {
     expect(check(schema, { a: 'bad', b: 'new' }, { a: 'bad', b: 'old' })).toEqual([]);
     expect(check(schema, { a: 'worse' }, { a: 'bad' })).toHaveLength(1);
   });
+
+  it('warn of what broke a plain rule before and is not touched, also below lists whose items have no counterpart', () => {
+    const items = { type: 'string', ...rule("self == 'x'") };
+    const schema = {
+      type: 'object',
+      properties: { a: { type: 'array', items }, b: text, n: { ...int, ...rule('1 / self > 0') } },
+    };
+    const warned = (value: unknown, old: unknown): [string[], number] => {
+      const texts: string[] = [];
+      const compiled = compileSchema({ type: 'object', properties: { spec: schema } });
+      const causes = compiled.validate(objectOf(value), objectOf(old), [], (one) => texts.push(one));
+      return [texts, causes.length];
+    };
+    const words = `Invalid value: "bad": failed rule: self == 'x'`;
+    expect(warned({ a: ['bad'], b: 'new' }, { a: ['bad'], b: 'old' })).toEqual([[`spec.a[0]: ${words}`], 0]);
+    expect(warned({ a: ['bad', 'x'] }, { a: ['bad'] })).toEqual([[], 1]);
+    // A rule that cannot be evaluated is a failure whatever stood there.
+    expect(warned({ n: 0, b: 'new' }, { n: 0, b: 'old' })).toEqual([[], 1]);
+  });
+
+  it.each([
+    ['.m', 'spec.m'],
+    ["['x-y'].z", 'spec.x-y.z'],
+    ["['m']['k']", 'spec.m[k]'],
+  ])('name the field of the path %s by the schema', (fieldPath, field) => {
+    const properties = {
+      m: { type: 'object', additionalProperties: int },
+      'x-y': { type: 'object', properties: { z: int } },
+    };
+    const schema = { type: 'object', properties, ...rule('false', { fieldPath }) };
+    expect(check(schema, {})[0]).toMatch(new RegExp(`^${field.replaceAll(/[[\].]/g, '\\$&')} `));
+  });
 });

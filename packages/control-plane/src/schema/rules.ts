@@ -4,8 +4,8 @@ import { CelCompileError } from './cel/ast.ts';
 import { compileCel, type Declaration, type Program } from './cel/compile.ts';
 import { optionalOf, typeOfNode } from './cel/types.ts';
 import { CelRuntimeError, NONE, Optional, toCel } from './cel/values.ts';
-import { equalJson, isRecord, own } from './json.ts';
-import { itemKey, oldItems } from './lists.ts';
+import { isRecord, own } from './json.ts';
+import { isUntouched, itemKey, oldItems } from './lists.ts';
 import type { RuleSpec, SchemaNode } from './node.ts';
 
 /** A rule of a schema, ready to run. */
@@ -106,11 +106,19 @@ function causeOf(field: string, value: unknown, detail: string, reason: string |
 /** A rule that could not be evaluated names the type of its value instead. */
 const typeOf = (node: SchemaNode): string => node.types[0] ?? '';
 
-/** `.spec.a['b c']` as a field of a cause. */
-function fieldOfPath(path: string, relative: string | undefined): string {
+/** `.spec.a['b c']` as a field of a cause: whatever the schema names as a property follows a dot, also `['b-c']`; keys of maps stand in brackets. */
+function fieldOfPath(path: string, relative: string | undefined, from: SchemaNode): string {
   if (relative === undefined || relative === '') return path;
-  const suffix = relative.replace(/\['((?:[^'\\]|\\.)*)'\]/g, (_, key: string) => `[${key.replace(/\\(.)/g, '$1')}]`);
-  return path === '' ? suffix.replace(/^\./, '') : `${path}${suffix}`;
+  let node: SchemaNode | undefined = from;
+  let below = '';
+  for (const [, plain, quoted] of relative.matchAll(/\.([A-Za-z_][A-Za-z0-9_]*)|\['((?:[^'\\]|\\.)+)'\]/g)) {
+    const name = plain ?? (quoted ?? '').replace(/\\(.)/g, '$1');
+    const property: SchemaNode | undefined = node?.properties.get(name);
+    if (property === undefined && node?.additional !== undefined) below += `[${name}]`;
+    else below += below === '' ? name : `.${name}`;
+    node = property ?? node?.additional;
+  }
+  return path === '' ? below : `${path}.${below}`;
 }
 
 function failure(rule: Rule, error: CelRuntimeError, path: string, node: SchemaNode): StatusCause {
@@ -132,8 +140,8 @@ function failure(rule: Rule, error: CelRuntimeError, path: string, node: SchemaN
 
 interface Walk {
   readonly causes: StatusCause[];
-  /** Whether anything but a create is judged: then there is an old object. */
-  readonly updating: boolean;
+  /** What failed rules say of values that stood there before. */
+  readonly warnings: string[];
 }
 
 function checkRules(
@@ -143,15 +151,13 @@ function checkRules(
   path: string,
   walk: Walk,
   isResource: boolean,
+  untouched: boolean,
 ): void {
   const rules = rulesOf(node, isResource);
   const self = toCel(value, node);
-  const unchanged = walk.updating && old !== undefined && equalJson(value, old);
   for (const rule of rules) {
     const optional = rule.spec.optionalOldSelf === true;
     if (rule.usesOld && old === undefined && !optional) continue;
-    // What was stored before the rule and is not touched may stay (ratcheting).
-    if (unchanged && !rule.usesOld) continue;
     const before = old === undefined ? NONE : toCel(old, node);
     const values = [self, optional && !(before instanceof Optional) ? new Optional(true, before) : before];
     const field = path === '' ? NO_FIELD : path;
@@ -161,8 +167,11 @@ function checkRules(
     }
     try {
       if (rule.program.run(values) === true) continue;
-      const at = fieldOfPath(path, rule.spec.fieldPath);
-      walk.causes.push(causeOf(at === '' ? field : at, value, messageOf(rule, values), rule.spec.reason));
+      const at = fieldOfPath(path, rule.spec.fieldPath, node);
+      const cause = causeOf(at === '' ? field : at, value, messageOf(rule, values), rule.spec.reason);
+      // What was stored before the rule and is not touched may stay, and is warned of (ratcheting).
+      if (untouched && !rule.usesOld) walk.warnings.push(`${cause.field}: ${cause.message}`);
+      else walk.causes.push(cause);
     } catch (error) {
       if (!(error instanceof CelRuntimeError)) throw error;
       walk.causes.push(failure(rule, error, field, node));
@@ -170,16 +179,26 @@ function checkRules(
   }
 }
 
-function visit(value: unknown, old: unknown, node: SchemaNode, path: string, walk: Walk, isRoot: boolean): void {
+/** `parent`: whether what holds the value is untouched, which counts where the value has no counterpart (items of plain lists). */
+function visit(
+  value: unknown,
+  old: unknown,
+  node: SchemaNode,
+  path: string,
+  walk: Walk,
+  isRoot: boolean,
+  parent: boolean,
+): void {
   if (!node.rulesBelow || value === null || value === undefined) return;
-  if (node.rules.length > 0) checkRules(value, old ?? undefined, node, path, walk, isRoot || node.embedded);
+  const untouched = parent || (old !== undefined && old !== null && isUntouched(value, old, node));
+  if (node.rules.length > 0) checkRules(value, old ?? undefined, node, path, walk, isRoot || node.embedded, untouched);
   if (Array.isArray(value)) {
     const { items } = node;
     if (!items?.rulesBelow) return;
     const before = oldItems(old, node);
     for (let at = 0; at < value.length; at++) {
       const counterpart = before?.get(itemKey(value[at], node));
-      visit(value[at], counterpart, items, `${path}[${at}]`, walk, false);
+      visit(value[at], counterpart, items, `${path}[${at}]`, walk, false, untouched);
     }
     return;
   }
@@ -188,19 +207,25 @@ function visit(value: unknown, old: unknown, node: SchemaNode, path: string, wal
   for (const key of Object.keys(value)) {
     const property = node.properties.get(key);
     if (property !== undefined) {
-      visit(value[key], own(before, key), property, path === '' ? key : `${path}.${key}`, walk, false);
+      visit(value[key], own(before, key), property, path === '' ? key : `${path}.${key}`, walk, false, untouched);
     } else if (node.additional !== undefined) {
-      visit(value[key], own(before, key), node.additional, `${path}[${key}]`, walk, false);
+      visit(value[key], own(before, key), node.additional, `${path}[${key}]`, walk, false, untouched);
     }
   }
 }
 
 /**
  * Evaluates the CEL rules of a schema over an object: rules on self, and transition rules where there is an old value to compare
- * with. Programs are compiled once per schema.
+ * with. Programs are compiled once per schema. What a rule says of a value that stood there before goes to `warn`.
  */
-export function validateRules(value: unknown, old: unknown, node: SchemaNode): StatusCause[] {
-  const walk: Walk = { causes: [], updating: old !== undefined };
-  visit(value, old, node, '', walk, true);
+export function validateRules(
+  value: unknown,
+  old: unknown,
+  node: SchemaNode,
+  warn?: (text: string) => void,
+): StatusCause[] {
+  const walk: Walk = { causes: [], warnings: [] };
+  visit(value, old, node, '', walk, true, false);
+  if (warn !== undefined) for (const text of walk.warnings) warn(text);
   return walk.causes;
 }

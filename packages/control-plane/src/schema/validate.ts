@@ -12,7 +12,7 @@ import {
 } from './causes.ts';
 import { hasFormat } from './formats.ts';
 import { equalJson, goJson, isRecord, own } from './json.ts';
-import { itemKey, oldItems } from './lists.ts';
+import { isUntouched, itemKey, oldItems } from './lists.ts';
 import type { SchemaNode } from './node.ts';
 
 /** What one schema had to say of one value. `matches` counts the checks that were made: it picks the best of several alternatives. */
@@ -257,7 +257,7 @@ function checkEnum(value: unknown, node: SchemaNode, path: string, verdict: Verd
 /** `old` is what stood there before: what is stored and not touched is not judged again (ratcheting). */
 function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Verdict, old?: unknown): void {
   verdict.matches++;
-  if (old !== undefined && equalJson(value, old)) return;
+  if (old !== undefined && isUntouched(value, old, node)) return;
   const before = verdict.causes.length;
   checkType(value, node, path, verdict);
   if (value === null || value === undefined) {

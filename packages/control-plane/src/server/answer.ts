@@ -2,23 +2,13 @@ import { gzipSync } from 'node:zlib';
 import { parseJson, stringifyJson } from '../json.ts';
 import type { ApiObject } from '../object.ts';
 import { encodeProtobuf, hasProtobuf } from '../protobuf/index.ts';
-import { isRecord, put } from '../schema/json.ts';
 import type { Status } from '../status.ts';
-import { yaml } from '../yaml.ts';
 import type { ServerRequest, ServerResponse } from './exchange.ts';
 import { type Format, PROTOBUF } from './negotiate.ts';
+import { yamlText } from './yaml-text.ts';
 
 /** Answers below this many bytes are not compressed. */
 const GZIP_FROM = 128 * 1024;
-
-/** The keys of every object in their order, as YAML has them. */
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys);
-  if (!isRecord(value)) return value;
-  const sorted: Record<string, unknown> = {};
-  for (const key of Object.keys(value).sort()) put(sorted, key, sortKeys(value[key]));
-  return sorted;
-}
 
 /** Writes a JSON text in the form that was agreed; what has no protobuf form stays JSON. */
 export function answerText(text: string, format: Format, request: ServerRequest, status = 200): ServerResponse {
@@ -31,7 +21,7 @@ export function answerText(text: string, format: Format, request: ServerRequest,
     return compressed(`${body}\n`, 'application/json', request, status);
   }
   if (format.mediaType === 'application/yaml') {
-    body = yaml().stringify(sortKeys(parseJson(text)), { lineWidth: 0, indentSeq: false });
+    body = yamlText(parseJson(text));
   } else if (format.pretty) body = `${stringifyJson(parseJson(text), 2)}\n`;
   else body += '\n';
   return compressed(body, format.mediaType, request, status);

@@ -6,7 +6,7 @@ import type { ServedKind } from '../registry/kind-registry.ts';
 import { type ListResult, listMeta, listText } from '../registry/list.ts';
 import { frame, type WatchFormat } from '../registry/watch.ts';
 import { StatusError } from '../status.ts';
-import { toTable } from '../table/index.ts';
+import { plainMetadata, toTable } from '../table/index.ts';
 import { type Format, PROTOBUF } from './negotiate.ts';
 
 type IncludeObject = 'None' | 'Metadata' | 'Object';
@@ -48,18 +48,18 @@ function table(
   objects: readonly ApiObject[],
   meta: Record<string, unknown> | undefined,
 ): Record<string, unknown> {
-  const made = toTable(served.kind, objects, {
+  return toTable(served.kind, objects, {
     now,
     includeObject: includeObject(query),
+    version: format.version,
     ...(meta === undefined ? {} : { listMeta: meta }),
   });
-  return format.version === 'v1' ? made : { ...made, apiVersion: `meta.k8s.io/${format.version}` };
 }
 
-const partial = (object: ApiObject, version: Format['version'], annotations?: Record<string, string>) => ({
+const partial = ({ kind }: ServedKind, object: ApiObject, version: Format['version']) => ({
   kind: 'PartialObjectMetadata',
   apiVersion: `meta.k8s.io/${version}`,
-  metadata: annotations === undefined ? object.metadata : { ...object.metadata, annotations },
+  metadata: plainMetadata(kind, object.metadata),
 });
 
 /** One object in the form that was agreed, as JSON text. @throws StatusError 406 */
@@ -76,7 +76,7 @@ export function viewObject(text: string, options: ViewOptions): string {
       `you requested PartialObjectMetadataList, but the requested object is not a list (${goType(served, false)})`,
     );
   }
-  return stringifyJson(partial(object, format.version));
+  return stringifyJson(partial(served, object, format.version));
 }
 
 /** A list in the form that was agreed, as JSON text. @throws StatusError 406 */
@@ -96,7 +96,7 @@ export function viewList(result: ListResult, options: ViewOptions): string {
     kind: 'PartialObjectMetadataList',
     apiVersion: `meta.k8s.io/${format.version}`,
     metadata: meta,
-    items: objects.map((object) => partial(object, format.version)),
+    items: objects.map((object) => partial(served, object, format.version)),
   });
 }
 
@@ -129,7 +129,7 @@ function watchForm(options: ViewOptions): Omit<WatchFormat, 'frame'> {
   if (format.as !== undefined) {
     return {
       shareKey: `partial ${format.version} ${served.apiVersion}`,
-      object: (text) => stringifyJson(partial(parseJson(text) as ApiObject, format.version)),
+      object: (text) => stringifyJson(partial(served, parseJson(text) as ApiObject, format.version)),
       bookmark: (resourceVersion, end) =>
         JSON.stringify({
           kind: 'PartialObjectMetadata',

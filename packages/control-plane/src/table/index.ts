@@ -1,5 +1,5 @@
 import type { KindDefinition } from '../kinds/kind.ts';
-import type { ApiObject } from '../object.ts';
+import type { ApiObject, ObjectMeta } from '../object.ts';
 import { columnsOf } from './columns.ts';
 
 export { ageOf, humanDuration } from './age.ts';
@@ -14,12 +14,26 @@ export interface TableOptions {
   readonly listMeta?: Record<string, unknown>;
   /** Later events of a watch carry no column definitions. */
   readonly noHeaders?: boolean;
+  /** The version of `meta.k8s.io` that was asked for; default `v1`. */
+  readonly version?: 'v1' | 'v1beta1';
 }
 
-function rowObject(object: ApiObject, include: TableOptions['includeObject']): unknown {
-  if (include === 'None') return null;
-  if (include === 'Object') return object;
-  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata };
+function rowObject(kind: KindDefinition, object: ApiObject, { includeObject, version = 'v1' }: TableOptions): unknown {
+  if (includeObject === 'None') return null;
+  if (includeObject === 'Object') return object;
+  return {
+    kind: 'PartialObjectMetadata',
+    apiVersion: `meta.k8s.io/${version}`,
+    metadata: plainMetadata(kind, object.metadata),
+  };
+}
+
+/** The metadata as the server itself keeps it: without annotations that stand for fields of its own. */
+export function plainMetadata({ innerAnnotations = [] }: KindDefinition, metadata: ObjectMeta): ObjectMeta {
+  const { annotations, ...rest } = metadata;
+  if (annotations === undefined || !innerAnnotations.some((name) => Object.hasOwn(annotations, name))) return metadata;
+  const shown = Object.entries(annotations).filter(([name]) => !innerAnnotations.includes(name));
+  return shown.length === 0 ? rest : { ...rest, annotations: Object.fromEntries(shown) };
 }
 
 const metadataOf = (objects: readonly ApiObject[]): Record<string, unknown> => {
@@ -37,7 +51,7 @@ export function toTable(
   const columns = columnsOf(kind);
   return {
     kind: 'Table',
-    apiVersion: 'meta.k8s.io/v1',
+    apiVersion: `meta.k8s.io/${options.version ?? 'v1'}`,
     metadata: options.listMeta ?? metadataOf(objects),
     columnDefinitions: options.noHeaders ? null : columns.map((column) => column.definition),
     rows: objects.map((object) => {
@@ -45,7 +59,7 @@ export function toTable(
       return {
         cells: columns.map((column) => column.cell(object, options.now)),
         ...(conditions.length === 0 ? {} : { conditions }),
-        object: rowObject(object, options.includeObject),
+        object: rowObject(kind, object, options),
       };
     }),
   };

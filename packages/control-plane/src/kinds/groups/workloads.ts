@@ -20,6 +20,7 @@ import {
   deploymentStrategy,
   replicaSetStrategy,
   statefulSetStrategy,
+  TEMPLATE_GENERATION,
 } from '../workloads/apps.ts';
 import { autoscalerStorage, autoscalerStrategy, autoscalerV1Strategy } from '../workloads/autoscaler.ts';
 import { cronJobStrategy, jobStrategy } from '../workloads/batch.ts';
@@ -48,6 +49,7 @@ export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'apps',
     kind: 'DaemonSet',
+    innerAnnotations: [TEMPLATE_GENERATION],
     warnings: workloadWarnings,
     columns: daemonSetColumns,
     ...daemonSetStrategy,

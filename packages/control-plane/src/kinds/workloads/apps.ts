@@ -10,6 +10,7 @@ import { internalForm } from '../internal/form.ts';
 import type { KindDefinition } from '../kind.ts';
 import { child, isPlain, items, look, type Plain, preset, text } from '../plain.ts';
 import { roundAmounts } from '../quantity.ts';
+import { DecodeError } from '../shape.ts';
 import { shownSelector } from './selector.ts';
 import { defaultTemplate, intOrPercentCauses, isNothing, workloadCauses } from './template.ts';
 
@@ -140,10 +141,10 @@ export const replicaSetStrategy = strategy({
   change: immutableSelector,
 });
 
-const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
+export const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
 
 function defaultDaemonSet(object: ApiObject): void {
-  if (object.metadata.annotations?.[TEMPLATE_GENERATION] === undefined) annotateGeneration(object, 1);
+  annotateGeneration(object, templateGeneration(object));
   const spec = child(object, 'spec');
   spec.revisionHistoryLimit ??= 10;
   defaultTemplate(spec);
@@ -178,7 +179,22 @@ function daemonSetUpdateCauses(spec: Plain): StatusCause[] {
   return causes;
 }
 
-/** The template's generation is still kept as an annotation, for old clients. */
+const MAX_INT64 = 2n ** 63n - 1n;
+
+/**
+ * The template's generation is a number of the server's own that clients see as an annotation; 0 where a body has none.
+ * @throws DecodeError when the annotation is no such number
+ */
+function templateGeneration(object: ApiObject): number {
+  const given = object.metadata.annotations?.[TEMPLATE_GENERATION] ?? '0';
+  const problem = (why: string): DecodeError =>
+    new DecodeError(`strconv.ParseInt: parsing ${JSON.stringify(given)}: ${why}`, object);
+  if (!/^[-+]?\d+$/.test(given)) throw problem('invalid syntax');
+  const value = BigInt(given.replace(/^\+/, ''));
+  if (value > MAX_INT64 || value < -MAX_INT64 - 1n) throw problem('value out of range');
+  return Number(value);
+}
+
 function annotateGeneration(object: ApiObject, generation: number): void {
   object.metadata.annotations = { ...object.metadata.annotations, [TEMPLATE_GENERATION]: String(generation) };
 }
@@ -192,12 +208,11 @@ export const daemonSetStrategy = strategy({
       desiredNumberScheduled: 0,
       numberReady: 0,
     };
-    annotateGeneration(object, 1);
+    annotateGeneration(object, Math.max(1, templateGeneration(object)));
   },
   prepareForUpdate(object, old, { subresource }) {
-    if (subresource !== '') return;
-    const before = Number(old.metadata.annotations?.[TEMPLATE_GENERATION] ?? 1);
-    const changed = !jsonEquals(look(object, 'spec', 'template'), look(old, 'spec', 'template'));
+    const before = templateGeneration(old);
+    const changed = subresource === '' && !jsonEquals(look(object, 'spec', 'template'), look(old, 'spec', 'template'));
     annotateGeneration(object, changed ? before + 1 : before);
   },
   changesFirst: true,

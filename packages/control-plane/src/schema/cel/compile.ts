@@ -9,7 +9,7 @@ import { typeValue } from './lib/standard.ts';
 import { conditional, logic } from './logic.ts';
 import { bind, comprehension } from './macros.ts';
 import { parseCel } from './parser.ts';
-import { BOOL, type CelType, DYN, fieldOf, optionalOf, printType, TYPE, unescapeName } from './types.ts';
+import { BOOL, type CelType, DYN, fieldOf, nodeOfField, optionalOf, printType, TYPE, unescapeName } from './types.ts';
 import { candidates, join } from './unify.ts';
 import { CelRuntimeError, isMap, NONE, Optional } from './values.ts';
 
@@ -163,7 +163,8 @@ class Compiler implements Scope {
     const operand = this.compile(operandExpr);
     const type = this.fieldType(operand.type, field, at);
     if (type === undefined) return { type: DYN, run: () => null, cost: 0, size: 0 };
-    const node = this.childNode(operand.node, field);
+    const { type: owner } = operand;
+    const node = owner.kind === 'object' ? nodeOfField(owner, field) : this.childNode(operand.node, field);
     const facts = { cost: operand.cost + 1, size: sizeOf(type, node), node };
     const { run } = operand;
     const get = (value: unknown): unknown =>

@@ -145,8 +145,18 @@ export function fieldOf(type: ObjectType, field: string): CelType | undefined {
   return property === undefined ? undefined : typeOfNode(property, `${type.name}.${name}`, property.embedded);
 }
 
+const TEXT = nodeOf({ type: 'string' });
+
+/** The schema of a field of an object type, where it has one. */
+export function nodeOfField({ node, isResource }: ObjectType, field: string): SchemaNode | undefined {
+  const name = unescapeName(field);
+  if (isResource && (name === 'apiVersion' || name === 'kind')) return TEXT;
+  if (isResource && name === 'metadata') return METADATA.node;
+  return node.properties.get(name);
+}
+
 /** What rules may see of metadata. */
-export const METADATA: CelType = {
+export const METADATA: ObjectType = {
   kind: 'object',
   name: 'kubernetes.ObjectMeta',
   node: nodeOf({ type: 'object', properties: { name: { type: 'string' }, generateName: { type: 'string' } } }),
