@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
-// For its type, and so that the build takes the file along.
+// For their types, and so that the build takes the files along.
 import type descriptionData from './generated/descriptions.json';
+import type enumData from './generated/enums.json';
 
 /** The texts of one model. */
 export interface Description {
@@ -8,22 +9,27 @@ export interface Description {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-let loaded: Readonly<Record<string, Description>> | undefined;
+type Enums = Readonly<Record<string, readonly string[]>>;
+
+const load = createRequire(import.meta.url);
+let descriptions: Readonly<Record<string, Description>> | undefined;
+let enums: Readonly<Record<string, Enums>> | undefined;
 
 /** Half a megabyte that few ever ask for, so it is read when the first does. */
 export function descriptionOf(model: string): Description | undefined {
-  loaded ??= createRequire(import.meta.url)('./generated/descriptions.json') as typeof descriptionData;
-  return loaded[model];
+  descriptions ??= load('./generated/descriptions.json') as typeof descriptionData;
+  return descriptions[model];
 }
 
-/** The models have their texts on one line each; two spaces stand where a paragraph ended. */
-const paragraphs = (text: string): string => text.replaceAll(/ {2}(?=\S)/g, '\n\n');
+/** The values that fields of a model may have, by their names; `name[]` stands for the items of a list or the values of a map. */
+export function enumsOf(model: string): Enums {
+  enums ??= load('./generated/enums.json') as typeof enumData;
+  return enums[model] ?? {};
+}
 
 /** What the API documentation says of a model, e.g. `V1Pod`; '' when nothing. */
-export const modelDoc = (model: string): string => paragraphs(descriptionOf(model)?.text ?? '');
+export const modelDoc = (model: string): string => descriptionOf(model)?.text ?? '';
 
-/** The same of a field, its two spaces as they stand: most sentences of older types are set apart that way. */
-export const fieldLine = (model: string, field: string): string => descriptionOf(model)?.fields[field] ?? '';
-
-/** What it says of one of its fields. */
-export const fieldDoc = (model: string, field: string): string => paragraphs(descriptionOf(model)?.fields[field] ?? '');
+/** What it says of one of its fields, without the list of its allowed values. */
+export const fieldDoc = (model: string, field: string): string =>
+  (descriptionOf(model)?.fields[field] ?? '').replace(/\n\nPossible enum values:\n[^]*$/, '');

@@ -1,8 +1,8 @@
 /**
- * Writes `generated/definitions.json` and `generated/descriptions.json`: names, types and texts of the fields of every
- * built-in kind, taken from the models of `@kubernetes/client-node`.
+ * Writes `generated/`: names and types of the fields of every built-in kind (`definitions.json`), taken from the models of
+ * `@kubernetes/client-node`, and what upstream's definitions say of them: texts (`descriptions.json`) and allowed values (`enums.json`).
  *
- *     node --conditions=source src/kinds/generate.ts <folder of @kubernetes/client-node>
+ *     node --conditions=source src/kinds/generate.ts <folder of @kubernetes/client-node> <folder of k8s.io/kubernetes>
  *
  * Run it again when the client has models of a newer Kubernetes; what a model does not say stands in `facts.ts`.
  */
@@ -11,6 +11,8 @@ import { join } from 'node:path';
 import { argv, stdout } from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { bodyKinds, builtinKinds } from './index.ts';
+import { SHARED_SCALARS } from './schemas.ts';
+import { readTexts } from './texts.ts';
 
 interface Attribute {
   readonly name: string;
@@ -71,32 +73,18 @@ function shortType(type: string, format: string): string {
 
 const modelIn = (type: string): string | undefined => /^(?:\[\]|\{\})*([A-Z].*)$/.exec(type)?.[1];
 
-/** Comments of a class and of its fields, and which fields are required, from its declaration. */
-function readDeclaration(source: string): { text: string; texts: Record<string, string>; required: string[] } {
-  const texts: Record<string, string> = {};
-  const required: string[] = [];
-  let comment = '';
-  let text = '';
-  for (const line of source.split('\n')) {
-    if (/^\s*\/\*\*/.test(line)) comment = '';
-    const words = /^\s*\* (.*)$/.exec(line)?.[1];
-    if (words !== undefined) comment += (comment === '' ? '' : '\n') + words.replaceAll(/\\(["'])/g, '$1');
-    if (line.startsWith('export declare class')) text = comment;
-    const field = /^ {4}'(.+?)'(\??): /.exec(line);
-    if (field?.[1] !== undefined) {
-      if (comment !== '') texts[field[1]] = comment;
-      if (field[2] === '') required.push(field[1]);
-    }
-    if (!/^\s*\/?\*/.test(line)) comment = '';
-  }
-  return { text, texts, required };
-}
+/** Which fields are required, from the declaration of a class. */
+const readRequired = (source: string): string[] =>
+  [...source.matchAll(/^ {4}'(.+?)': /gm)].map(([, name = '']) => name);
 
-const folder = argv[2];
-if (folder === undefined) throw new Error('name the folder of @kubernetes/client-node as the argument');
+const [, , folder, upstream] = argv;
+if (folder === undefined || upstream === undefined)
+  throw new Error('name the folders of @kubernetes/client-node and of k8s.io/kubernetes as the arguments');
+const textsOf = readTexts(upstream);
 const models = join(folder, 'dist/gen/models');
 const definitions: Record<string, { id: string; required?: string[]; fields: Record<string, string> }> = {};
-const descriptions: Record<string, { text: string; fields: Record<string, string> }> = {};
+const descriptions: Record<string, { text: string; fields: Readonly<Record<string, string>> }> = {};
+const enums: Record<string, Readonly<Record<string, readonly string[]>>> = {};
 
 /** Takes a model and all that it refers to; those not seen before belong to the same API package. */
 async function take(name: string, apiPackage: string): Promise<void> {
@@ -104,29 +92,30 @@ async function take(name: string, apiPackage: string): Promise<void> {
   const module: Record<string, Model> = await import(pathToFileURL(join(models, `${name}.js`)).href);
   const model = module[name];
   if (model === undefined) throw new Error(`${name}.js does not export ${name}`);
-  const { text, texts, required } = readDeclaration(readFileSync(join(models, `${name}.d.ts`), 'utf8'));
+  const required = readRequired(readFileSync(join(models, `${name}.d.ts`), 'utf8'));
   const fields: Record<string, string> = {};
-  const fieldTexts: Record<string, string> = {};
   const renamed = new Map<string, string>();
   for (const { name: property, baseName, type, format } of model.attributeTypeMap) {
     fields[baseName] = shortType(type, format);
     renamed.set(property, baseName);
-    const words = texts[property];
-    if (words !== undefined) fieldTexts[baseName] = words;
   }
   const needed = required.map((property) => renamed.get(property) ?? property);
+  const id = `${apiPackage}.${plainName(name)}`;
   definitions[name] = {
-    id: `${apiPackage}.${plainName(name)}`,
+    id,
     ...(needed.length === 0 ? {} : { required: needed }),
     fields,
   };
-  descriptions[name] = { text, fields: fieldTexts };
+  const { text, fields: texts, enums: values } = textsOf(id);
+  descriptions[name] = { text, fields: texts };
+  if (Object.keys(values).length > 0) enums[name] = values;
   for (const type of Object.values(fields)) {
     const other = modelIn(type);
     if (other !== undefined) await take(other, apiPackage);
   }
 }
 
+for (const id of Object.values(SHARED_SCALARS)) descriptions[id] = { text: textsOf(id).text, fields: {} };
 for (const name of META_MODELS) await take(name, packageOf('meta', 'v1'));
 // Read by kinds of other groups, but of the core package.
 await take('V1TopologySelectorTerm', packageOf('', 'v1'));
@@ -136,4 +125,5 @@ const target = new URL('./generated/', import.meta.url);
 mkdirSync(target, { recursive: true });
 writeFileSync(new URL('definitions.json', target), `${JSON.stringify(definitions)}\n`);
 writeFileSync(new URL('descriptions.json', target), `${JSON.stringify(descriptions)}\n`);
+writeFileSync(new URL('enums.json', target), `${JSON.stringify(enums)}\n`);
 stdout.write(`${Object.keys(definitions).length} definitions\n`);

@@ -12,6 +12,22 @@ interface Definition {
 const definitions: Readonly<Record<string, Definition>> = definitionData;
 const built = new Map<string, JsonSchema>();
 
+/** Scalars that have a definition of their own in API documents. */
+export const SHARED_SCALARS = {
+  time: 'io.k8s.apimachinery.pkg.apis.meta.v1.Time',
+  microTime: 'io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime',
+  intOrString: 'io.k8s.apimachinery.pkg.util.intstr.IntOrString',
+  quantity: 'io.k8s.apimachinery.pkg.api.resource.Quantity',
+  fields: 'io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1',
+  raw: 'io.k8s.apimachinery.pkg.runtime.RawExtension',
+} as const;
+
+/** Fields whose type the models give as anything at all. */
+const FREE_FIELDS: ReadonlyMap<string, string> = new Map([
+  ['meta.v1.ManagedFieldsEntry.fieldsV1', 'fields'],
+  ['apps.v1.ControllerRevision.data', 'raw'],
+]);
+
 /** Scalars of `definitions.json` as schemas. */
 const scalars: Readonly<Record<string, JsonSchema>> = {
   string: { type: 'string' },
@@ -21,10 +37,12 @@ const scalars: Readonly<Record<string, JsonSchema>> = {
   int64: { type: 'integer', format: 'int64' },
   double: { type: 'number', format: 'double' },
   byte: { type: 'string', format: 'byte' },
-  'date-time': { type: 'string', format: 'date-time' },
-  'date-time-micro': { type: 'string', format: 'date-time' },
-  'int-or-string': { 'x-kubernetes-int-or-string': true, format: 'int-or-string' },
-  quantity: { $id: 'io.k8s.apimachinery.pkg.api.resource.Quantity', 'x-kubernetes-int-or-string': true },
+  'date-time': { $id: SHARED_SCALARS.time, type: 'string', format: 'date-time' },
+  'date-time-micro': { $id: SHARED_SCALARS.microTime, type: 'string', format: 'date-time' },
+  'int-or-string': { $id: SHARED_SCALARS.intOrString, 'x-kubernetes-int-or-string': true, format: 'int-or-string' },
+  quantity: { $id: SHARED_SCALARS.quantity, 'x-kubernetes-int-or-string': true },
+  fields: { $id: SHARED_SCALARS.fields, 'x-kubernetes-preserve-unknown-fields': true },
+  raw: { $id: SHARED_SCALARS.raw, 'x-kubernetes-preserve-unknown-fields': true },
   any: { 'x-kubernetes-preserve-unknown-fields': true },
   object: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
 };
@@ -40,7 +58,7 @@ const factName = (id: string): string => id.split('.').slice(-3).join('.');
 
 function fieldSchema(model: string, owner: string, field: string, type: string): JsonSchema {
   const path = `${owner}.${field}`;
-  const schema = schemaOfType(quantityFields.get(path) ?? type);
+  const schema = schemaOfType(quantityFields.get(path) ?? FREE_FIELDS.get(path) ?? type);
   const facts: JsonSchema = {};
   const list = listFacts.get(path);
   if (list !== undefined) Object.assign(facts, list);

@@ -1,7 +1,7 @@
-import { descriptionOf } from '../kinds/docs.ts';
+import { descriptionOf, enumsOf } from '../kinds/docs.ts';
 import definitions from '../kinds/generated/definitions.json' with { type: 'json' };
 import type { JsonSchema, KindDefinition } from '../kinds/kind.ts';
-import { definitionSchema } from '../kinds/schemas.ts';
+import { definitionSchema, SHARED_SCALARS } from '../kinds/schemas.ts';
 import type { Json, JsonObject } from '../object.ts';
 import { cloneJson, isRecord, put } from '../schema/json.ts';
 import { schemaName } from './names.ts';
@@ -9,6 +9,28 @@ import { schemaName } from './names.ts';
 const modelOfId: ReadonlyMap<string, string> = new Map(
   Object.entries(definitions).map(([model, { id }]) => [id, model]),
 );
+
+const INT_OR_STRING: JsonObject = { oneOf: [{ type: 'integer' }, { type: 'string' }] };
+
+/** Shared scalars as OpenAPI v3 and v2 have them. */
+const SCALARS: ReadonlyMap<string, readonly [v3: JsonObject, v2: JsonObject]> = new Map([
+  [SHARED_SCALARS.time, same({ type: 'string', format: 'date-time' })],
+  [SHARED_SCALARS.microTime, same({ type: 'string', format: 'date-time' })],
+  [
+    SHARED_SCALARS.intOrString,
+    [
+      { format: 'int-or-string', ...INT_OR_STRING },
+      { type: 'string', format: 'int-or-string' },
+    ],
+  ],
+  [SHARED_SCALARS.quantity, [{ oneOf: [{ type: 'string' }, { type: 'number' }] }, { type: 'string' }]],
+  [SHARED_SCALARS.fields, same({ type: 'object' })],
+  [SHARED_SCALARS.raw, same({ type: 'object' })],
+]);
+
+function same(schema: JsonObject): readonly [JsonObject, JsonObject] {
+  return [schema, schema];
+}
 
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 const LIST_META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta';
@@ -65,7 +87,11 @@ export class Components {
       required: ['items'],
       properties: {
         apiVersion: { description: FIELD_TEXTS.apiVersion ?? '', type: 'string' },
-        items: { description: `List of ${kind.plural}.`, type: 'array', items: this.reference(name) },
+        items: {
+          description: `List of ${kind.plural}.`,
+          type: 'array',
+          items: { ...this.reference(name), default: {} },
+        },
         kind: { description: FIELD_TEXTS.kind ?? '', type: 'string' },
         metadata: { description: FIELD_TEXTS.metadata ?? '', ...this.reference(LIST_META) },
       },
@@ -88,7 +114,9 @@ export class Components {
   private drain(): void {
     for (let name = this.open.pop(); name !== undefined; name = this.open.pop()) {
       const model = modelOfId.get(name);
+      const scalar = SCALARS.get(name)?.[this.dialect === V3 ? 0 : 1];
       if (model !== undefined) this.schemas[name] = this.definition(model);
+      else if (scalar !== undefined) this.schemas[name] = { description: descriptionOf(name)?.text ?? '', ...scalar };
     }
   }
 
@@ -101,15 +129,20 @@ export class Components {
     if (docs !== undefined && isRecord(properties)) {
       for (const [field, text] of Object.entries(docs.fields)) {
         const property = properties[field];
-        if (isRecord(property) && text !== '') properties[field] = { description: text, ...property };
+        if (isRecord(property) && text !== '') properties[field] = { ...property, description: text };
       }
     }
+    if (isRecord(properties)) addEnums(properties, enumsOf(model));
     return made;
   }
 
   /** A schema where it is used: a reference for shared definitions, with what the place says of it. */
   private use(schema: JsonSchema): JsonObject {
     const { $id } = schema;
+    if ($id !== undefined && SCALARS.has($id)) {
+      this.need($id);
+      return this.reference($id);
+    }
     if ($id === undefined || !modelOfId.has($id)) return this.body(schema);
     this.need($id);
     const base = definitionSchema(modelOfId.get($id) ?? '');
@@ -169,7 +202,17 @@ export class Components {
   }
 }
 
+/** Allowed values: of fields, and (`name[]`) of the items of lists and the values of maps. */
+function addEnums(properties: JsonObject, enums: ReturnType<typeof enumsOf>): void {
+  for (const [name, values] of Object.entries(enums)) {
+    const field = properties[name.replace('[]', '')];
+    const holder = !name.endsWith('[]') || !isRecord(field) ? field : (field.items ?? field.additionalProperties);
+    if (isRecord(holder)) holder.enum = [...values];
+  }
+}
+
 function zeroOf(schema: JsonSchema): Json | undefined {
+  if (schema.$id !== undefined && SCALARS.has(schema.$id)) return undefined;
   if (schema.$id !== undefined || schema.type === 'object')
     return schema.additionalProperties === undefined ? {} : undefined;
   switch (schema.type) {

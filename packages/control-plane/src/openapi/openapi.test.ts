@@ -96,6 +96,28 @@ describe('a document', () => {
     });
   });
 
+  it('tells allowed values, texts with their line breaks, and shared scalars by their names', () => {
+    const { schemas } = document('', 'v1').components;
+    const ofContainer = schemas['io.k8s.api.core.v1.Container']?.properties ?? {};
+    expect(ofContainer.imagePullPolicy).toMatchObject({ type: 'string', enum: ['Always', 'IfNotPresent', 'Never'] });
+    expect((ofContainer.imagePullPolicy as { description: string }).description).toContain(
+      '\n\nPossible enum values:\n - `"Always"`',
+    );
+    expect(schemas['io.k8s.api.core.v1.PersistentVolumeClaimSpec']?.properties?.accessModes).toMatchObject({
+      items: { enum: ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'] },
+    });
+    const refersTo = (name: string) => ({ allOf: [{ $ref: `#/components/schemas/io.k8s.apimachinery.pkg.${name}` }] });
+    expect(schemas['io.k8s.api.core.v1.HTTPGetAction']?.properties?.port).toMatchObject(
+      refersTo('util.intstr.IntOrString'),
+    );
+    const meta = schemas['io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta']?.properties;
+    expect(meta?.creationTimestamp).toMatchObject(refersTo('apis.meta.v1.Time'));
+    expect(schemas['io.k8s.apimachinery.pkg.apis.meta.v1.Time']).toMatchObject({ type: 'string', format: 'date-time' });
+    expect(schemas['io.k8s.apimachinery.pkg.api.resource.Quantity']).toMatchObject({
+      oneOf: [{ type: 'string' }, { type: 'number' }],
+    });
+  });
+
   it('holds everything that it refers to, in every group version', () => {
     for (const { group, version } of builtinKinds) {
       const { schemas } = document(group, version).components;

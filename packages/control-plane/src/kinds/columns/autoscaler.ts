@@ -57,18 +57,15 @@ export const autoscalerColumns: readonly PrinterColumn[] = [
       doc: 'scaleTargetRef points to the target resource to scale, and is used to the pods for which metrics should be collected, as well as to actually change the replica count.',
     },
   ),
-  column('Targets', shownTargets, { doc: ['V2HorizontalPodAutoscalerSpec', 'metrics'], oneLine: true }),
+  column('Targets', shownTargets, { doc: ['V2HorizontalPodAutoscalerSpec', 'metrics'] }),
   column('MinPods', (object) => shownAt(object, 'spec.minReplicas', '<unset>'), {
     doc: ['V2HorizontalPodAutoscalerSpec', 'minReplicas'],
-    oneLine: true,
   }),
   column('MaxPods', (object) => countAt(object, 'spec.maxReplicas'), {
     doc: ['V2HorizontalPodAutoscalerSpec', 'maxReplicas'],
-    oneLine: true,
   }),
   column('Replicas', (object) => countAt(object, 'status.currentReplicas'), {
     doc: ['V2HorizontalPodAutoscalerStatus', 'currentReplicas'],
-    oneLine: true,
   }),
   AGE,
 ];

@@ -43,7 +43,6 @@ export const storageClassColumns: readonly PrinterColumn[] = [
   column('ReclaimPolicy', (object) => text(object, 'reclaimPolicy'), { doc: ['V1StorageClass', 'reclaimPolicy'] }),
   column('VolumeBindingMode', (object) => text(object, 'volumeBindingMode'), {
     doc: ['V1StorageClass', 'volumeBindingMode'],
-    oneLine: true,
   }),
   column('AllowVolumeExpansion', (object) => object.allowVolumeExpansion === true, {
     doc: ['V1StorageClass', 'allowVolumeExpansion'],
@@ -256,7 +255,6 @@ export const flowSchemaColumns: readonly PrinterColumn[] = [
   }),
   column('MatchingPrecedence', (schema) => countAt(schema, 'spec.matchingPrecedence'), {
     doc: ['V1FlowSchemaSpec', 'matchingPrecedence'],
-    oneLine: true,
   }),
   column('DistinguisherMethod', (schema) => textAt(schema, 'spec.distinguisherMethod.type', NONE), {
     doc: '`distinguisherMethod` defines how to compute the flow distinguisher for requests that match this schema. `nil` specifies that the distinguisher is disabled and thus will always be the empty string.',
@@ -265,7 +263,7 @@ export const flowSchemaColumns: readonly PrinterColumn[] = [
   column('MissingPL', dangling, { doc: 'references a broken or non-existent PriorityLevelConfiguration' }),
 ];
 
-const levelColumn = (name: string, path: string, model: string, oneLine = true): PrinterColumn => {
+const levelColumn = (name: string, path: string, model: string): PrinterColumn => {
   const field = path.split('.').at(-1) ?? '';
   return column(
     name,
@@ -273,7 +271,7 @@ const levelColumn = (name: string, path: string, model: string, oneLine = true):
       const value = shownAt(level, path, NONE);
       return value === NONE ? NONE : Number(value);
     },
-    { doc: [model, field], oneLine },
+    { doc: [model, field] },
   );
 };
 
@@ -281,13 +279,11 @@ export const priorityLevelColumns: readonly PrinterColumn[] = [
   NAME,
   column('Type', (level) => textAt(level, 'spec.type'), {
     doc: ['V1PriorityLevelConfigurationSpec', 'type'],
-    oneLine: true,
   }),
   levelColumn(
     'NominalConcurrencyShares',
     'spec.limited.nominalConcurrencyShares',
     'V1LimitedPriorityLevelConfiguration',
-    false,
   ),
   levelColumn('Queues', 'spec.limited.limitResponse.queuing.queues', 'V1QueuingConfiguration'),
   levelColumn('HandSize', 'spec.limited.limitResponse.queuing.handSize', 'V1QueuingConfiguration'),

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../object.ts';
 import { ageOf } from '../../table/age.ts';
-import { fieldDoc, fieldLine } from '../docs.ts';
+import { fieldDoc } from '../docs.ts';
 import type { PrinterColumn } from '../kind.ts';
 import { look, text } from '../plain.ts';
 
@@ -12,24 +12,17 @@ interface Extra {
   readonly type?: PrinterColumn['type'];
   /** The column's words, or the model and field whose documentation has them. */
   readonly doc?: string | readonly [model: string, field: string];
-  /** The documentation is one paragraph, in which two spaces set sentences apart. */
-  readonly oneLine?: boolean;
 }
 
 /** A column of a built-in kind. */
-export function column(
-  name: string,
-  value: Cell,
-  { priority, type = 'string', doc = '', oneLine = false }: Extra = {},
-): PrinterColumn {
+export function column(name: string, value: Cell, { priority, type = 'string', doc = '' }: Extra = {}): PrinterColumn {
   return {
     name,
     type,
     value,
     ...(priority === undefined ? {} : { priority }),
     get description(): string {
-      if (typeof doc === 'string') return doc;
-      return oneLine ? fieldLine(doc[0], doc[1]) : fieldDoc(doc[0], doc[1]);
+      return typeof doc === 'string' ? doc : fieldDoc(doc[0], doc[1]);
     },
   };
 }

@@ -102,9 +102,8 @@ export const serviceColumns: readonly PrinterColumn[] = [
   column('Type', (service) => textAt(service, 'spec.type'), { doc: ['V1ServiceSpec', 'type'] }),
   column('Cluster-IP', (service) => textAt(service, 'spec.clusterIP', NONE), {
     doc: ['V1ServiceSpec', 'clusterIP'],
-    oneLine: true,
   }),
-  column('External-IP', externalAddress, { doc: ['V1ServiceSpec', 'externalIPs'], oneLine: true }),
+  column('External-IP', externalAddress, { doc: ['V1ServiceSpec', 'externalIPs'] }),
   column('Port(s)', servicePorts, { doc: ['V1ServiceSpec', 'ports'] }),
   AGE,
   wide('Selector', (service) => shownLabels(look(service, 'spec', 'selector')), { doc: ['V1ServiceSpec', 'selector'] }),

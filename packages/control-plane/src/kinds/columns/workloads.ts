@@ -138,7 +138,6 @@ export const cronJobColumns: readonly PrinterColumn[] = [
   column('Suspend', (job) => (look(job, 'spec').suspend === true ? 'True' : 'False'), {
     type: 'boolean',
     doc: ['V1CronJobSpec', 'suspend'],
-    oneLine: true,
   }),
   column('Active', (job) => items(look(job, 'status'), 'active').length, {
     type: 'integer',
