@@ -32,4 +32,4 @@ export const modelDoc = (model: string): string => descriptionOf(model)?.text ??
 
 /** What it says of one of its fields, without the list of its allowed values. */
 export const fieldDoc = (model: string, field: string): string =>
-  (descriptionOf(model)?.fields[field] ?? '').replace(/\n\nPossible enum values:\n[^]*$/, '');
+  (descriptionOf(model)?.fields[field] ?? '').replace(/\n\nPossible enum values:\n.*$/s, '');
