@@ -51,7 +51,7 @@ const hasRolledOut = ({ metadata }: MachineDeployment): boolean =>
 /**
  * Whether the deployment is older than the other one. Times of creation have no fractions of a second: of two of the same
  * one, the one that has made a set is, so that whoever came later never stops what runs already; else
- * the one of the lesser UID, which both find alike. Both can have sets only where both were made before either saw the other.
+ * the one of the lesser UID, which both find alike. Both have sets where selectors were changed later.
  */
 function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   const [first, second] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
