@@ -1,8 +1,9 @@
 import { type ConformanceTarget, runConformance, SCENARIOS } from '@mcm/conformance';
-import { realClock, undiciTransport } from '@mcm/kube';
+import { undiciTransport } from '@mcm/kube';
 import { createAwsDriver } from '@mcm/provider-aws';
 import { expect, test } from 'vitest';
 import { inAwsEnvironment } from '../drivers/aws-environment.ts';
+import { quickClock } from './network/quick-clock.ts';
 
 /**
  * The AWS driver against somebody else's EC2: a running moto server, `MCM_MOTO_URL=http://127.0.0.1:5000`; skipped
@@ -70,7 +71,10 @@ async function targetOnMoto(): Promise<ConformanceTarget> {
   });
   return {
     name: 'aws on moto',
-    openCloud: () => ({ clock: realClock, connect: () => undiciTransport({ server: url ?? '' }) }),
+    openCloud: () => {
+      const { clock, watch } = quickClock();
+      return { clock, connect: watch(() => undiciTransport({ server: url ?? '' })) };
+    },
     createDriver: ({ clock, random, connect }) =>
       createAwsDriver({
         ...{ clock, random, connect },
