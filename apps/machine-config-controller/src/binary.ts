@@ -6,6 +6,7 @@ import {
   flagGroup,
   integerFlag,
   listFlag,
+  type ServingPair,
   textFlag,
 } from '@mcm/kube';
 import { loadTemplates } from '@mcm/machine-config';
@@ -115,7 +116,7 @@ export const machineConfigController: BinaryDefinition<typeof flags> = {
   defaults: { port: 8797, concurrency: DEFAULT_CONFIG_SETTINGS.concurrency, controllers: CONTROLLERS },
   flags,
   check,
-  serve: async ({ flags: given, namespace, control, target = control, clock, random, log, metrics: { meters } }) => {
+  serve: async ({ flags: given, namespace, control, target = control, metrics: { meters }, ...context }) => {
     const port = given['config-server-port'];
     if (port === 0) return undefined;
     const certificates = given['config-server-cert-dir'];
@@ -125,7 +126,9 @@ export const machineConfigController: BinaryDefinition<typeof flags> = {
     const selfMade = { namespace, secret: given['config-server-cert-secret'], names };
     const machinePools = given['machine-pools'];
     const settings = { host: given['bind-address'], port, certificates, selfMade, machinePools, limit };
-    const server = await startConfigServer(settings, { control, target, clock, random, log, meters });
+    const { clock, random, log } = context;
+    const serving = (pair: ServingPair): void => context.serving('config server certificate', pair);
+    const server = await startConfigServer(settings, { control, target, clock, random, log, meters, serving });
     return server.close;
   },
   units: async ({ control, target, recorder, targetRecorder, runtime, metrics, flags: given }) => {

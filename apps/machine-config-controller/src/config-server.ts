@@ -7,6 +7,7 @@ import {
   type Random,
   readCertificateFiles,
   type SelfMadeOptions,
+  type ServingPair,
   startTlsServer,
   type TlsServer,
   watchCertificateFiles,
@@ -37,6 +38,8 @@ export interface ConfigServerContext {
   readonly random: Random;
   readonly log: Logger;
   readonly meters?: Meters;
+  /** Is told each certificate that is served. */
+  readonly serving?: (pair: ServingPair) => void;
 }
 
 /** A server that runs. */
@@ -69,11 +72,20 @@ interface Served {
   readonly stop: Stop;
 }
 
+/** The server takes each new certificate, and whoever watches its end hears of it. */
+const using =
+  (server: TlsServer, { serving }: ConfigServerContext) =>
+  (pair: ServingPair): void => {
+    server.use(pair);
+    serving?.(pair);
+  };
+
 async function serveFromFiles(settings: ConfigServerSettings, serve: Serve, context: ConfigServerContext) {
   const { certificates } = settings;
   const pair = await readCertificateFiles(certificates, FLAGS.certificates);
   const server = await startTlsServer({ ...settings, flag: FLAGS.port }, pair, serve);
-  const files = watchCertificateFiles(certificates, { ...context, use: server.use });
+  context.serving?.(pair);
+  const files = watchCertificateFiles(certificates, { ...context, use: using(server, context) });
   const stop = () => Promise.resolve(files.close());
   return { server, stop } satisfies Served;
 }
@@ -83,7 +95,10 @@ async function serveSelfMade(settings: ConfigServerSettings, serve: Serve, conte
   const server = await startTlsServer({ ...settings, flag: FLAGS.port }, undefined, serve);
   const stopping = new AbortController();
   const shared = { client: control, clock, random, log, configurations: '', purpose: 'first boots' };
-  const kept = keepSelfMadeCertificates({ ...settings.selfMade, ...shared, use: server.use }, stopping.signal);
+  const kept = keepSelfMadeCertificates(
+    { ...settings.selfMade, ...shared, use: using(server, context) },
+    stopping.signal,
+  );
   const stop = () => {
     stopping.abort(new Error('the process ends'));
     return kept;

@@ -61,6 +61,8 @@ let directory: string;
 let ca: string;
 /** Requests of the server to the API server. */
 let asked: string[];
+/** Certificates that whoever watches their end was told of. */
+let watched: string[];
 const metrics = () => createMetrics({ prefix: 'mcc_' });
 let meters = metrics();
 
@@ -150,6 +152,7 @@ beforeEach(async () => {
   plane = await startControlPlane({ crds: [...machineConfigCrds, ...crds], controllers: false });
   client = createClient({ transport: handlerTransport((r) => plane.fetch(r)), userAgent: 'test', clock: realClock });
   asked = [];
+  watched = [];
   directory = await mkdtemp(join(tmpdir(), 'config-server-'));
   const { pair, ...rest } = await signed();
   ca = rest.ca;
@@ -174,7 +177,8 @@ beforeEach(async () => {
       ...{ selfMade: { namespace: 'default', secret: 'boots', names: [HOST] }, ...chosen },
     };
     const random = seededRandom(1);
-    const context = { control, target: client, clock: hasty, random, log: heard, meters: meters.meters };
+    const serving = ({ cert }: ServingPair) => watched.push(cert);
+    const context = { control, target: client, clock: hasty, random, log: heard, meters: meters.meters, serving };
     return startConfigServer(settings, context);
   };
   server = await start();
@@ -301,6 +305,7 @@ test('a new certificate is served without a restart; no token and no secret is i
   await served.promise;
   ca = second.ca;
   expect(await statusOf('/config/worker', token)).toBe(200);
+  expect([watched.length, watched.at(-1)]).toEqual([2, second.pair.cert]);
   expect(JSON.stringify(log.lines)).not.toContain('0123456789abcdef');
   expect(log.lines.length).toBeGreaterThan(3);
 });
@@ -323,6 +328,7 @@ test('without files the certificates are self-made, and two replicas share them'
   const data = (await client.resource(secrets, 'default').get('boots')).data ?? {};
   ca = Buffer.from(data['ca.crt'] ?? '', 'base64').toString('utf8');
   expect(await statusOf('/healthz')).toBe(200);
+  expect(watched.at(-1)).toBe(Buffer.from(data['tls.crt'] ?? '', 'base64').toString('utf8'));
   const first = server;
   const second = told('Serving first boots with a certificate of our own');
   meters = metrics();
