@@ -286,7 +286,7 @@ const LOCAL: readonly Case[] = [
   {
     what: 'an endpoint that is no URL',
     secret: local.secret({ endpoint: 'rubbish of an endpoint' }),
-    event: /^InvalidClass: .*endpoint: must be an http or https URL/,
+    event: /^InvalidClass: .*data\.endpoint of Secret default\/odd: must be an http or https URL/,
     says: /endpoint/,
   },
   {
