@@ -89,6 +89,24 @@ const AWS: readonly Case[] = [
     says: /ami-ffffffffffffffff0/,
   },
   {
+    what: 'a Secret without credentials',
+    secret: { userData: '#cloud-config of the bad-input test' },
+    event: /^InvalidClass: .*providerAccessKeyId.*providerSecretAccessKey/,
+    says: /providerAccessKeyId.*providerSecretAccessKey/,
+  },
+  {
+    what: 'keys of rubbish',
+    secret: aws.secret({ providerAccessKeyId: 'rubbish of a key/id' }),
+    event: /^CredentialsRefused: .*correct the credentials in Secret default\/odd \(data\.providerAccessKeyId/,
+    says: /correct the credentials in Secret default\/odd/,
+  },
+  {
+    what: 'a missing field',
+    spec: aws.spec({ ami: undefined }),
+    event: /^InvalidClass: .*providerSpec\.ami/,
+    says: /providerSpec\.ami/,
+  },
+  {
     what: 'a wrong type',
     spec: aws.spec({ machineType: 5 }),
     event: /^InvalidClass: .*providerSpec\.machineType: .*expected string/,
@@ -109,6 +127,7 @@ const AWS: readonly Case[] = [
 ];
 
 const azure = sample('Azure');
+const { properties: azureProperties } = azure.spec({}) as { readonly properties: object };
 const AZURE: readonly Case[] = [
   {
     what: 'credentials that are refused',
@@ -160,6 +179,18 @@ const AZURE: readonly Case[] = [
     says: /WorkloadIdentityCredential/,
   },
   {
+    what: 'a Secret without credentials',
+    secret: { userData: '#cloud-config of the bad-input test' },
+    event: /^InvalidClass: .*data\.clientID: Required.*data\.subscriptionID: Required.*data\.tenantID: Required/,
+    says: /data\.clientID.*data\.subscriptionID.*data\.tenantID/,
+  },
+  {
+    what: 'a missing field',
+    spec: azure.spec({ location: undefined }),
+    event: /^InvalidClass: .*providerSpec\.location/,
+    says: /providerSpec\.location/,
+  },
+  {
     what: 'a wrong type',
     spec: azure.spec({ resourceGroup: ['a'] }),
     event: /^InvalidClass: .*providerSpec\.resourceGroup: .*expected string/,
@@ -171,6 +202,12 @@ const AZURE: readonly Case[] = [
     event:
       /^InvalidClass: .*providerSpec\.cloudConfiguration\.name: Unsupported value: "AzureMars": supported values: "AzurePublic"/,
     says: /cloudConfiguration\.name/,
+  },
+  {
+    what: 'a zone and an availability set',
+    spec: azure.spec({ properties: { ...azureProperties, availabilitySet: { id: '/a' } } }),
+    event: /^InvalidClass: .*zone\|\.availabilitySet\|\.virtualMachineScaleSet: Forbidden: Only one of/,
+    says: /Only one of Zone, AvailabilitySet and VirtualMachineScaleSet can be set/,
   },
   {
     what: 'an unknown field',
@@ -243,6 +280,19 @@ const GCP: readonly Case[] = [
     says: /serviceAccountJSON/,
   },
   {
+    what: 'a Secret without its second half',
+    secret: gcp.secret({ serviceAccountJSON: serviceAccount({ private_key: undefined }) }),
+    event:
+      /^CredentialsRefused: .*private_key of the service account.*Secret default\/odd \(data\.serviceAccountJSON\)/,
+    says: /private_key of the service account.*data\.serviceAccountJSON/,
+  },
+  {
+    what: 'a missing field',
+    spec: gcp.spec({ zone: undefined }),
+    event: /^InvalidClass: .*spec\.zone: Required value: zone is required/,
+    says: /spec\.zone: Required value/,
+  },
+  {
     what: 'a wrong type',
     spec: gcp.spec({ disks: 'one' }),
     event: /^InvalidClass: .*providerSpec\.disks: .*expected array/,
@@ -294,6 +344,18 @@ const LOCAL: readonly Case[] = [
     secret: local.without('token'),
     event: /token|CredentialsRefused/,
     says: /credentials|token/,
+  },
+  {
+    what: 'a Secret without credentials',
+    secret: { userData: '#cloud-config of the bad-input test' },
+    event: /^InvalidClass: .*data\.endpoint: is missing, and MCM_LOCAL_CLOUD_ENDPOINT is not set/,
+    says: /data\.endpoint: is missing/,
+  },
+  {
+    what: 'a missing field',
+    spec: local.spec({ image: undefined }),
+    event: /^InvalidClass: .*providerSpec\.image/,
+    says: /providerSpec\.image/,
   },
   {
     what: 'a wrong type',
