@@ -161,16 +161,36 @@ async function* changed(body: AsyncIterable<Uint8Array>, change: (text: string) 
   for await (const chunk of body) yield Buffer.from(change(Buffer.from(chunk).toString()));
 }
 
+/** How long after an eviction its pod has ended, and its kubelet may still write to its volumes. */
+const ENDED_MS = [5_500, 6_500, 7_500];
+
+/** Takes volumes off a node as soon as their pod has ended, whoever still has them mounted. */
+const tearsVolumesOff: BrokenKube = (transport, clock) => async (request) => {
+  const answer = await transport(request);
+  if (!isEviction(request) || answer.status >= 300) return answer;
+  const headers = { ...request.headers, 'content-type': 'application/json' };
+  const tear = async (): Promise<void> => {
+    const listed = await (await transport({ method: 'GET', headers, path: ATTACHMENTS })).text();
+    const { items } = JSON.parse(listed) as { items: { metadata: { name: string } }[] };
+    for (const { metadata } of items)
+      await transport({ method: 'DELETE', headers, path: `${ATTACHMENTS}/${metadata.name}` });
+  };
+  for (const ms of ENDED_MS) clock.setTimeout(() => void tear().catch(() => undefined), ms);
+  return answer;
+};
+
 /** The credentials that the cloud is spoken to with, once they are known, are told where they should not be. */
-const tattling = (where: 'status' | 'event' | 'log'): Defect => {
+const tattling = (where: 'status' | 'event' | 'evidence' | 'log'): Defect => {
   let secret = '';
   const told = (body: string): string => {
     if (secret === '') return body;
+    if (where === 'evidence') return body.replace('"data":{', `"data":{"credentials":"${secret}",`);
     return body.replace(/"(description|message)":"/, `"$1":"${secret} `);
   };
   const tells: Readonly<Record<string, (request: TransportRequest) => boolean>> = {
     status: isStatusOfMachine,
     event: ({ method, path }) => method === 'POST' && path.endsWith('/events'),
+    evidence: ({ method, path }) => method === 'POST' && path.endsWith('/configmaps'),
   };
   return {
     cloud: (transport) => (request) => {
@@ -222,11 +242,13 @@ export const DEFECTS = {
   suspendsBudgets: () => ({ kube: suspendsBudgets }),
   evictsAnybody: () => ({ kube: evictsAnybody }),
   blindToVolumes: () => ({ kube: blindToVolumes }),
+  tearsVolumesOff: () => ({ kube: tearsVolumesOff }),
   mute: () => ({ kube: saying((body) => body.replaceAll('Waiting: ', 'Busy: ')) }),
   oneCallAtATime: () => ({ cloud: oneCallAtATime() }),
   sleepsInDrains: () => ({ kube: sleepsInDrains }),
   tattlesInStatus: () => tattling('status'),
   tattlesInEvents: () => tattling('event'),
+  tattlesInEvidence: () => tattling('evidence'),
   tattlesInLogs: () => tattling('log'),
   restless: () => ({
     kube: saying((body, clock) => body.replaceAll('Waiting: pod', `Waiting: at ${clock.now().getTime()} pod`)),

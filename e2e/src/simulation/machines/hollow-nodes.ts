@@ -18,6 +18,8 @@ import type { Eyes } from './eyes.ts';
 const LOST_AFTER_MS = 50_000;
 const READY_AFTER_MS = 500;
 const REGISTER_AGAIN_MS = 1_000;
+/** Longer than a kubelet that speaks again takes to let go of what others took from it. */
+const SILENT_OF_LATE_MS = 60_000;
 
 interface HollowNode {
   readonly instance: Instance;
@@ -76,6 +78,15 @@ export class HollowNodes implements InstanceHost {
   /** Names of nodes whose VM is on. */
   get names(): string[] {
     return [...this.#nodes.keys()].sort();
+  }
+
+  /** Nodes whose kubelet has the volume mounted; of one that was silent of late nobody could know. */
+  usersOf(volume: string): string[] {
+    const since = this.#clock.now().getTime() - SILENT_OF_LATE_MS;
+    const known = ({ silent, silentSince }: HollowNode): boolean => !silent && silentSince < since;
+    return [...this.#nodes].flatMap(([name, node]) =>
+      known(node) && this.#mounted.get(name)?.has(volume) ? [name] : [],
+    );
   }
 
   /** The kubelet says nothing any more, or speaks again. */

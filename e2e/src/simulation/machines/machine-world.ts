@@ -2,6 +2,7 @@ import { crds, type Machine, machineClasses, machines } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { buildMachineController } from '@mcm/core';
 import {
+  configMaps,
   createClient,
   createMemoryLogger,
   createRecorder,
@@ -124,6 +125,7 @@ export class MachineWorld {
       apps: this.apps,
       drainTimeoutMs: DRAIN_TIMEOUT_MS,
       instances: () => this.cloud.instances.list(),
+      usersOf: (volume) => this.hollow.usersOf(volume),
     });
     this.eyes.tokens.onChange(({ object }) => {
       const secret = object.data?.['token-secret'];
@@ -329,9 +331,11 @@ export class MachineWorld {
   async leaks(): Promise<string[]> {
     const forbidden = [CLOUD_TOKEN, USER_DATA, ...this.#tokens];
     const told = (await this.admin.resource(events, NAMESPACE).list()).items;
+    const evidence = (await this.admin.resource(configMaps, NAMESPACE).list()).items;
     const places: readonly (readonly [string, string])[] = [
       ['log', JSON.stringify(this.log.lines)],
       ['events', JSON.stringify(told)],
+      ['evidence', JSON.stringify(evidence)],
       ['machines', JSON.stringify(this.machines())],
       ['history', this.witness.tell(100_000)],
     ];

@@ -24,11 +24,13 @@ const MUTANTS: readonly Mutant[] = [
   { rule: '(d)', what: 'suspends budgets', from: 12, defect: 'suspendsBudgets' },
   { rule: '(d)', what: 'evicts pods off nodes that stay', from: 1, defect: 'evictsAnybody' },
   { rule: '(e)', what: 'deletes VMs before volumes are off', from: 3, defect: 'blindToVolumes' },
+  { rule: '(e)', what: 'takes volumes off that are mounted', from: 2, defect: 'tearsVolumesOff' },
   { rule: '(f)', what: 'does not say what it waits for', from: 10, defect: 'mute' },
   { rule: '(g)', what: 'calls the cloud once at a time', from: 1, defect: 'oneCallAtATime' },
   { rule: '(g)', what: 'sleeps while a drain waits', from: 10, defect: 'sleepsInDrains' },
   { rule: '(h)', what: 'tells credentials in a status', from: 1, defect: 'tattlesInStatus' },
   { rule: '(h)', what: 'tells credentials in events', from: 1, defect: 'tattlesInEvents' },
+  { rule: '(h)', what: 'tells credentials in evidence', from: 11, defect: 'tattlesInEvidence' },
   { rule: '(h)', what: 'logs credentials', from: 1, defect: 'tattlesInLogs' },
   { rule: '(i)', what: 'writes at each look', from: 23, defect: 'restless' },
 ];

@@ -27,6 +27,8 @@ export interface OracleOptions {
   readonly apps: ReadonlyMap<string, App>;
   readonly drainTimeoutMs: number;
   readonly instances: () => Iterable<Instance>;
+  /** Nodes whose kubelet has a volume mounted, whatever the API server says. */
+  readonly usersOf: (volume: string) => readonly string[];
 }
 
 /**
@@ -148,13 +150,15 @@ export class Oracle {
     if (change.type === 'updated' && isReady(object) && !isReady(change.old)) this.#startedHere(object, name);
   }
 
-  /** (e): a pod whose volume is attached to two nodes at once. */
+  /** (e): a pod whose volume is attached to two nodes at once, or that another kubelet still has mounted. */
   #startedHere(pod: Pod, name: string): void {
     for (const volume of this.#o.eyes.volumesOf(pod)) {
       const elsewhere = this.#o.eyes.attachments.store
         .byIndex('volume', volume)
         .filter(({ spec }) => spec.nodeName !== pod.spec.nodeName);
       if (elsewhere.length > 0) this.#violate('e', `pod ${name} runs while ${volume} is attached to another node too`);
+      const users = this.#o.usersOf(volume).filter((node) => node !== pod.spec.nodeName);
+      if (users.length > 0) this.#violate('e', `pod ${name} runs while ${volume} is mounted on ${users}`);
     }
   }
 
