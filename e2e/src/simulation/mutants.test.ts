@@ -1,7 +1,9 @@
-import { Labels, type Machine, machines } from '@mcm/api';
-import { type KubeClient, nodes } from '@mcm/kube';
+import { Labels, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
+import { type KubeClient, nodes, type Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { NAMESPACE, World, type WorldOptions } from './world.ts';
+import { PauseJudge } from './pause-judge.ts';
+import { PAUSE_SEEDS, play } from './random-history.ts';
+import { NAMESPACE, type ProcessName, World, type WorldOptions } from './world.ts';
 
 /** What proves nothing unless it can see: managers that are broken on purpose, and the judge that must say so. */
 
@@ -153,4 +155,73 @@ test('more nodes selected for an update than may be unavailable are seen', async
     await roll(world);
   });
   expect([healthy, broken[0]]).toEqual([[], expect.stringMatching(/ was selected with .* available .* at least 2 /)]);
+});
+
+const unpaused = (text: string): string => text.replaceAll('"paused":true', '"paused":false');
+
+async function* withoutPauses(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  for await (const piece of body) yield encoder.encode(unpaused(decoder.decode(piece, { stream: true })));
+}
+
+/** A manager that never learns of a pause; a watch tells of an object in one piece. */
+const ignoresPauses = (name: ProcessName, transport: Transport): Transport => {
+  if (name !== 'manager') return transport;
+  return async (request) => {
+    const answer = await transport(request);
+    const { status, headers, body } = answer;
+    return { status, headers, body: body && withoutPauses(body), text: async () => unpaused(await answer.text()) };
+  };
+};
+
+test.each([2, 3])('a rollout that goes on though it is paused is seen in a random history: %i', async (seed) => {
+  const { violations } = await play(PAUSE_SEEDS + seed, ignoresPauses);
+  expect(violations).toContainEqual(expect.stringMatching(/^set .* went from . to . though the rollout is paused$/));
+});
+
+/** During a pause, what a rollout does to machines, without a word to their sets. */
+const rollsOn =
+  (does: (client: KubeClient, all: readonly Machine[]) => Promise<unknown>): Defect =>
+  async (client) => {
+    const deployments = await client.resource<MachineDeployment>(machineDeployments, NAMESPACE).list();
+    if (!deployments.items.some(({ spec }) => spec.paused)) return;
+    const { items } = await client.resource<Machine>(machines, NAMESPACE).list();
+    await does(
+      client,
+      items.filter(({ metadata }) => !metadata.deletionTimestamp),
+    );
+  };
+
+const takesOld = rollsOn(async (client, all) => {
+  const name = all.find(({ spec }) => spec.class.name === 'blue')?.metadata.name;
+  if (name !== undefined) await client.resource<Machine>(machines, NAMESPACE).delete(name);
+});
+
+let made = 0;
+const makesNew = rollsOn(async (client, all) => {
+  const pattern = all.find(({ spec }) => spec.class.name === 'green');
+  if (!pattern) return;
+  const { labels = {}, ownerReferences = [] } = pattern.metadata;
+  const metadata = { name: `one-more-${made++}`, namespace: NAMESPACE, labels, ownerReferences };
+  await client.resource<Machine>(machines, NAMESPACE).create({ metadata, spec: pattern.spec });
+});
+
+test.each([
+  ['deleted', takesOld, /^workers-.* was deleted, of .* though the rollout is paused$/],
+  ['made', makesNew, /^one-more-[0-9]+ was made, of .* though the rollout is paused$/],
+] as const)('a machine that is %s though the rollout is paused is seen', async (_, defect, told) => {
+  const end = new AbortController();
+  const [healthy, broken] = await judged({ kubelets: { joinDelay: 10_000 } }, defect, async (world) => {
+    const judge = PauseJudge.watch(world, end.signal);
+    await settled(world, 3);
+    await roll(world);
+    await world.until(async () => (await world.machines()).some(({ spec }) => spec.class.name === 'green'));
+    await world.change({ paused: true });
+    await world.until(async () => judge.judged > 0);
+    await world.clock.advance(2_000);
+  });
+  end.abort(new Error('closed'));
+  expect(healthy).toEqual([]);
+  expect(broken).toContainEqual(expect.stringMatching(told));
 });

@@ -3,6 +3,7 @@ import { nodes } from '@mcm/kube';
 import type { FaultRule } from '@mcm/provider-local';
 import { Dice } from './dice.ts';
 import type { Caller, Mishap } from './network.ts';
+import { PauseJudge } from './pause-judge.ts';
 import { type ProcessName, World, type WorldOptions } from './world.ts';
 
 /** Acts of a history before it calms down. */
@@ -23,6 +24,12 @@ export const SICK_SEEDS = 10_000;
 
 /** Seeds from here on tell of updates in place: orchestrated by mcm the even ones, by hand the odd ones. */
 export const IN_PLACE_SEEDS = 20_000;
+
+/** Seeds from here on tell of rollouts that the user pauses in their middle, the odd ones of scaling meanwhile, too. */
+export const PAUSE_SEEDS = 30_000;
+const MAX_ROLL_MS = 30_000;
+/** How long the last pause goes on once all is well. */
+const LULL_MS = 900_000;
 
 /** How often the user selects nodes who has to, once all is well. */
 const SELECT_EVERY_MS = 60_000;
@@ -54,9 +61,11 @@ class RandomHistory {
   #replicas = 2;
   #class = 'blue';
   #silenced = false;
+  #lost = 0;
   readonly #sick: boolean;
   readonly #inPlace: boolean;
   readonly #byHand: boolean;
+  readonly #pauses: boolean;
   #acts: readonly (() => Promise<void> | void)[];
 
   constructor(world: World, seed: number) {
@@ -81,6 +90,8 @@ class RandomHistory {
     this.#inPlace = inPlace !== undefined;
     this.#byHand = inPlace === 'Manual';
     this.#sick = seed >= SICK_SEEDS;
+    this.#pauses = seed >= PAUSE_SEEDS;
+    if (this.#pauses) this.#replicas = MAX_REPLICAS;
     const more = inPlace ? [() => this.#sicken(), () => this.#agents(), () => this.#select()] : [() => this.#sicken()];
     if (this.#sick) {
       this.#acts = [
@@ -89,12 +100,21 @@ class RandomHistory {
         ...Array.from({ length: 12 }, (_, index) => more[index % more.length] ?? this.#sicken),
       ];
     }
+    if (this.#pauses) {
+      this.#acts = [
+        ...this.#acts.filter((act) => !often.includes(act)),
+        ...often.slice(seed % 2 === 0 ? 1 : 0),
+        () => this.#pauseAgain(),
+        () => this.#pauseAgain(),
+      ];
+    }
   }
 
   async run(): Promise<void> {
     const { clock } = this.#world;
     await this.#world.createDeployment(this.#replicas);
     if (this.#inPlace) await this.#beginUpdate();
+    if (this.#pauses) await this.#beginPause();
     const acts = 1 + this.#dice.number(MAX_ACTS);
     for (let act = 0; act < acts; act += 1) {
       await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
@@ -116,6 +136,24 @@ class RandomHistory {
     await world.until(async () => world.witness.selections > 0);
   }
 
+  /** A pause is to be seen: it begins before anything else does, somewhere in a rollout. */
+  async #beginPause(): Promise<void> {
+    const world = this.#world;
+    if (!this.#inPlace) {
+      await world.untilSettled(this.#replicas, this.#class);
+      await this.#roll();
+    }
+    await world.clock.advance(this.#dice.number(MAX_ROLL_MS));
+    await world.change({ paused: true });
+  }
+
+  /** The user lets the rollout go on for a while, and pauses it again. */
+  async #pauseAgain(): Promise<void> {
+    await this.#world.change({ paused: false });
+    await this.#world.clock.advance(this.#dice.number(MAX_ROLL_MS));
+    await this.#world.change({ paused: true });
+  }
+
   /** Nothing is broken from now on: the wished fleet comes, and then nothing is written. */
   async #calm(): Promise<void> {
     const world = this.#world;
@@ -127,6 +165,10 @@ class RandomHistory {
     world.cloud.faults.clear();
     for (const { id } of world.cloud.instances.list()) {
       world.cloud.kubelets.order(id, { silent: false, update: 'succeed' });
+    }
+    if (this.#pauses) {
+      await world.clock.advance(LULL_MS);
+      await world.change({ paused: false });
     }
     if (this.#byHand) this.#selectAgainAndAgain();
     if (this.#silenced) await world.clock.advance(SILENCE_MS);
@@ -256,6 +298,9 @@ class RandomHistory {
   }
 
   #lostVm(): void {
+    // When most of few are lost at once, a breaker keeps the rest until an operator says otherwise.
+    if (this.#pauses && this.#lost > 0) return;
+    this.#lost++;
     const running = [...this.#world.cloud.instances.list()].filter(({ state }) => state === 'running');
     const vm = this.#dice.one(running);
     if (!vm) return;
@@ -294,6 +339,12 @@ export interface Outcome {
   readonly history: string;
 }
 
+/** What became of a seed, and what there was to judge. */
+export interface RandomOutcome extends Outcome {
+  /** Pauses in the middle of a rollout that were judged. */
+  readonly pauses: number;
+}
+
 /** How the deployment of a seed is rolled out. */
 function strategyOf(
   seed: number,
@@ -302,21 +353,27 @@ function strategyOf(
   const limits = { maxSurge: surge, maxUnavailable: surge === 0 ? 1 + (seed >= SICK_SEEDS ? seed % 2 : 0) : seed % 2 };
   // Every fourth history of the later ones lets several failed machines be replaced at once.
   const several = { maxUnhealthyReplacements: seed >= SICK_SEEDS && seed % 4 === 3 ? 2 : 1 };
-  if (seed < IN_PLACE_SEEDS) return { ...limits, ...several };
+  if (seed < IN_PLACE_SEEDS || (seed >= PAUSE_SEEDS && seed % 5 < 3)) return { ...limits, ...several };
   const inPlace = seed % 2 === 0 ? 'Auto' : 'Manual';
   return { inPlace, maxSurge: surge % 2, maxUnavailable: 1 + (Math.floor(seed / 2) % 2), ...several };
 }
 
-/** Plays the history of a seed. Same seed, same history, to the byte. */
-export async function play(seed: number): Promise<Outcome> {
+/**
+ * Plays the history of a seed. Same seed, same history, to the byte.
+ * @param wrap Wraps what a controller asks the API server, e.g. to break it.
+ */
+export async function play(seed: number, wrap?: NonNullable<WorldOptions['wrap']>): Promise<RandomOutcome> {
   const machine = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };
   const world = await World.start({
     seed,
     machine,
-    kubelets: { joinDelay: 500 * (seed % 7) },
+    kubelets: { joinDelay: seed >= PAUSE_SEEDS ? 2_000 * (2 + (seed % 7)) : 500 * (seed % 7) },
     ...strategyOf(seed),
     restartAfterMs: 1_000 * (seed % 11),
+    ...(wrap ? { wrap } : {}),
   });
+  const end = new AbortController();
+  const judge = seed >= PAUSE_SEEDS ? PauseJudge.watch(world, end.signal) : undefined;
   const violations: string[] = [];
   try {
     await new RandomHistory(world, seed).run();
@@ -326,6 +383,7 @@ export async function play(seed: number): Promise<Outcome> {
   violations.push(...world.violations);
   const history = JSON.stringify(world.witness.history);
   const story = world.witness.tell();
+  end.abort(new Error('closed'));
   await world.close();
-  return { violations, story, history };
+  return { violations, story, history, pauses: judge?.judged ?? 0 };
 }

@@ -86,6 +86,11 @@ export class Witness {
     this.#byHand.add(uid);
   }
 
+  /** Whether the user has deleted the machine with this UID. */
+  isDeletedByHand(uid: string): boolean {
+    return this.#byHand.has(uid);
+  }
+
   /** A machine that the user makes by hand belongs to no wish. */
   allows(name: string): void {
     this.#foreign.add(name);
