@@ -135,6 +135,48 @@ describe('validateCrd', () => {
   });
 });
 
+describe('defaults', () => {
+  it('judges them by types below and by CEL rules', () => {
+    const rule = { 'x-kubernetes-validations': [{ rule: "self == 'a'" }] };
+    const d = { type: 'object', properties: { e: { type: 'integer' } }, default: { e: 'q', f: 1 } };
+    const at = `${ROOT}.properties`;
+    expect(problems(withSchema({ a: { type: 'string', default: 'z', ...rule }, d })).sort()).toEqual([
+      `${at}[a].default: Invalid value: "z": failed rule: self == 'a'`,
+      `${at}[d].default.e: Invalid value: "string": e in body must be of type integer: "string"`,
+      `${at}[d].default: Invalid value: {"e":"q","f":1}: must not have unknown fields`,
+    ]);
+    expect(problems(withSchema({ a: { type: 'string', default: 'a', ...rule } }))).toEqual([]);
+  });
+
+  it('compares a default with itself for transition rules', () => {
+    const grows = { 'x-kubernetes-validations': [{ rule: 'self > oldSelf' }] };
+    expect(problems(withSchema({ n: { type: 'integer', default: 1, ...grows } }))).toEqual([
+      `${ROOT}.properties[n].default: Invalid value: 1: failed rule: self > oldSelf`,
+    ]);
+  });
+});
+
+describe('several faults', () => {
+  const list = { type: 'array', items: { type: 'object' }, 'x-kubernetes-list-type': 'map' };
+  const keys = `${ROOT}.properties[l].x-kubernetes-list-map-keys: Required value: must not be empty if x-kubernetes-list-type is map`;
+
+  it('tells what is not structural and what is wrong with extensions together', () => {
+    expect(problems(withSchema({ l: list, b: { pattern: '(' } }))).toEqual([
+      `${ROOT}.properties[b].pattern: Invalid value: "(": must be a valid regular expression, but isn't`,
+      `${ROOT}.properties[b].type: Required value: must not be empty for specified object fields`,
+      keys,
+    ]);
+  });
+
+  it('does not say what is not structural of a schema that cannot be read', () => {
+    const unread = { type: 'object', 'x-kubernetes-preserve-unknown-fields': false };
+    expect(problems(withSchema({ l: list, b: {}, u: unread }))).toEqual([
+      keys,
+      `${ROOT}.properties[u].x-kubernetes-preserve-unknown-fields: Invalid value: false: must be true or undefined`,
+    ]);
+  });
+});
+
 describe('structural schemas', () => {
   it.each([
     [

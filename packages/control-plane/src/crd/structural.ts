@@ -1,10 +1,8 @@
-import type { JsonSchema } from '../kinds/kind.ts';
-import { forbidden, invalid, NO_FIELD, notSupported, required } from '../schema/causes.ts';
-import { isRecord } from '../schema/json.ts';
-import { goRegExp, nodeOf } from '../schema/node.ts';
-import { pruneValue } from '../schema/prune.ts';
-import { validateValue } from '../schema/validate.ts';
+import { forbidden, invalid, notSupported, required } from '../schema/causes.ts';
+import { isRecord, own } from '../schema/json.ts';
+import { goRegExp } from '../schema/node.ts';
 import type { StatusCause } from '../status.ts';
+import { validateDefaults } from './default-values.ts';
 import { type Fields, record, text, texts } from './fields.ts';
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
@@ -79,10 +77,7 @@ function validateWords(schema: Fields, path: string, causes: StatusCause[], dept
         : notSupported(`${path}.type`, type, TYPES),
     );
   }
-  const pattern = text(schema.pattern);
-  if (pattern !== '' && goRegExp(pattern) === undefined) {
-    causes.push(invalid(`${path}.pattern`, pattern, "must be a valid regular expression, but isn't"));
-  }
+  validateExtensions(schema, path, causes);
   for (const child of [...childrenOf(schema, path), ...junctorsOf(schema, path)]) {
     validateWords(child.schema, child.path, causes, depth + 1);
   }
@@ -94,53 +89,52 @@ const TYPE_WORDS = {
   items: 'must not be empty for specified array items',
 };
 
+const ITEM_WORDS = 'must be atomic as item of a list with x-kubernetes-list-type=set';
+
+/** A type that an extension asks for: missing or another one. */
+function wantType(type: string, wanted: string, path: string, extension: string): StatusCause[] {
+  if (type === wanted) return [];
+  const words = `must be ${wanted} if ${extension}`;
+  return [type === '' ? required(`${path}.type`, words) : invalid(`${path}.type`, type, words)];
+}
+
+/** The extensions of a schema; told whether or not the schema is structural. */
 function validateExtensions(schema: Fields, path: string, causes: StatusCause[]): void {
   const type = text(schema.type);
-  const listType = schema['x-kubernetes-list-type'];
-  const keys = texts(schema['x-kubernetes-list-map-keys']);
-  if (listType !== undefined) {
-    const at = `${path}.x-kubernetes-list-type`;
-    if (type !== 'array')
-      causes.push(invalid(`${path}.type`, type, 'must be array if x-kubernetes-list-type is specified'));
-    else if (listType !== 'atomic' && listType !== 'set' && listType !== 'map') {
-      causes.push(notSupported(at, listType, ['atomic', 'map', 'set']));
-    } else if (listType === 'map') validateListMap(schema, path, keys, causes);
-    else if (listType === 'set') validateSet(schema, path, causes);
-  }
-  if (keys.length > 0 && listType !== 'map') {
-    causes.push(
-      invalid(
-        `${path}.x-kubernetes-list-type`,
-        listType ?? null,
-        'must be map if x-kubernetes-list-map-keys is non-empty',
-      ),
-    );
-  }
-  const mapType = schema['x-kubernetes-map-type'];
-  if (mapType !== undefined) {
-    if (type !== 'object')
-      causes.push(invalid(`${path}.type`, type, 'must be object if x-kubernetes-map-type is specified'));
-    else if (mapType !== 'atomic' && mapType !== 'granular') {
-      causes.push(notSupported(`${path}.x-kubernetes-map-type`, mapType, ['atomic', 'granular']));
-    }
-  }
   if (schema['x-kubernetes-preserve-unknown-fields'] === false) {
     causes.push(invalid(`${path}.x-kubernetes-preserve-unknown-fields`, false, 'must be true or undefined'));
   }
-  if (schema['x-kubernetes-embedded-resource'] === true) {
-    if (type !== 'object')
-      causes.push(invalid(`${path}.type`, type, 'must be object if x-kubernetes-embedded-resource is true'));
-    if (
-      schema['x-kubernetes-preserve-unknown-fields'] !== true &&
-      Object.keys(record(schema.properties)).length === 0
-    ) {
-      causes.push(
-        required(
-          `${path}.properties`,
-          'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields',
-        ),
-      );
+  const mapType = schema['x-kubernetes-map-type'];
+  if (mapType !== undefined) {
+    causes.push(...wantType(type, 'object', path, 'x-kubernetes-map-type is specified'));
+    if (mapType !== 'atomic' && mapType !== 'granular') {
+      causes.push(notSupported(`${path}.x-kubernetes-map-type`, mapType, ['atomic', 'granular']));
     }
+  }
+  const listType = schema['x-kubernetes-list-type'];
+  const keys = texts(schema['x-kubernetes-list-map-keys']);
+  const at = `${path}.x-kubernetes-list-type`;
+  if (listType !== undefined) {
+    causes.push(...wantType(type, 'array', path, 'x-kubernetes-list-type is specified'));
+    if (listType === 'map') validateListMap(schema, path, keys, causes);
+    else if (listType === 'set') validateSet(schema, path, causes);
+    else if (listType !== 'atomic') causes.push(notSupported(at, listType, ['atomic', 'map', 'set']));
+  }
+  if (keys.length > 0 && listType !== 'map') {
+    const words = 'must be map if x-kubernetes-list-map-keys is non-empty';
+    causes.push(listType === undefined ? required(at, words) : invalid(at, listType, words));
+  }
+}
+
+/** What makes a whole resource of an object in the middle of another one. */
+function validateEmbedded(schema: Fields, path: string, causes: StatusCause[]): void {
+  if (schema['x-kubernetes-embedded-resource'] !== true) return;
+  const preserves = schema['x-kubernetes-preserve-unknown-fields'] === true;
+  causes.push(...wantType(text(schema.type), 'object', path, 'x-kubernetes-embedded-resource is true'));
+  if (!preserves && Object.keys(record(schema.properties)).length === 0) {
+    const words =
+      'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields';
+    causes.push(required(`${path}.properties`, words));
   }
 }
 
@@ -157,7 +151,7 @@ function validateListMap(schema: Fields, path: string, keys: readonly string[], 
   }
   const seen = new Set<string>();
   for (const key of keys) {
-    const property = record(items.properties)[key];
+    const property = own(record(items.properties), key);
     const at = `${path}.x-kubernetes-list-map-keys`;
     if (!isRecord(property)) {
       causes.push(invalid(at, keys, 'entries must all be names of item properties'));
@@ -168,11 +162,7 @@ function validateListMap(schema: Fields, path: string, keys: readonly string[], 
     const field = `${path}.items.properties[${key}]`;
     if (property.type === 'array' || property.type === 'object') {
       causes.push(
-        invalid(
-          `${field}.type`,
-          property.type,
-          "must be a scalar type if parent array's x-kubernetes-list-type is map",
-        ),
+        invalid(`${field}.type`, items.type, "must be a scalar type if parent array's x-kubernetes-list-type is map"),
       );
     }
     if (!texts(items.required).includes(key) && property.default === undefined) {
@@ -193,29 +183,16 @@ function validateListMap(schema: Fields, path: string, keys: readonly string[], 
 
 function validateSet(schema: Fields, path: string, causes: StatusCause[]): void {
   const items = record(schema.items);
+  const listType = items['x-kubernetes-list-type'];
   if (items.nullable === true)
     causes.push(forbidden(`${path}.items.nullable`, 'cannot be nullable when x-kubernetes-list-type is set'));
+  if (text(schema.type) !== 'array') return;
   if (items.type === 'object' && items['x-kubernetes-map-type'] !== 'atomic') {
-    causes.push(
-      invalid(
-        `${path}.items.x-kubernetes-map-type`,
-        items['x-kubernetes-map-type'] ?? null,
-        'must be atomic as item of a list with x-kubernetes-list-type=set',
-      ),
-    );
+    // The real server shows the type of the list here, too.
+    causes.push(invalid(`${path}.items.x-kubernetes-map-type`, listType ?? null, ITEM_WORDS));
   }
-  if (
-    items.type === 'array' &&
-    items['x-kubernetes-list-type'] !== undefined &&
-    items['x-kubernetes-list-type'] !== 'atomic'
-  ) {
-    causes.push(
-      invalid(
-        `${path}.items.x-kubernetes-list-type`,
-        items['x-kubernetes-list-type'],
-        'must be atomic as item of a list with x-kubernetes-list-type=set',
-      ),
-    );
+  if (items.type === 'array' && listType !== undefined && listType !== 'atomic') {
+    causes.push(invalid(`${path}.items.x-kubernetes-list-type`, listType, ITEM_WORDS));
   }
 }
 
@@ -234,6 +211,7 @@ function validateJunctor(schema: Fields, path: string, structure: Fields, causes
       causes.push(forbidden(`${path}.${word}`, 'must be undefined to be structural'));
     }
   }
+  validatePattern(schema, path, causes);
   const properties = record(structure.properties);
   for (const [name, property] of Object.entries(record(schema.properties))) {
     const below = `${path}.properties[${name}]`;
@@ -249,21 +227,10 @@ function validateJunctor(schema: Fields, path: string, structure: Fields, causes
   for (const inner of junctorsOf(schema, path)) validateJunctor(inner.schema, inner.path, structure, causes);
 }
 
-function validateDefault(schema: Fields, path: string, causes: StatusCause[]): void {
-  if (schema.default === undefined) return;
-  const node = nodeOf(schema as JsonSchema);
-  const field = `${path}.default`;
-  const found: string[] = [];
-  pruneValue(schema.default, node, { path: '', resource: node.embedded, keep: true, found });
-  if (found.length > 0) {
-    causes.push(invalid(field, schema.default, 'must not have unknown fields'));
-    return;
-  }
-  if (schema.default === null && node.nullable) return;
-  for (const cause of validateValue(schema.default, node)) {
-    const below = cause.field === NO_FIELD || cause.field === undefined ? field : `${field}.${cause.field}`;
-    causes.push({ ...cause, field: below });
-  }
+function validatePattern(schema: Fields, path: string, causes: StatusCause[]): void {
+  const pattern = text(schema.pattern);
+  if (pattern === '' || goRegExp(pattern) !== undefined) return;
+  causes.push(invalid(`${path}.pattern`, pattern, "must be a valid regular expression, but isn't"));
 }
 
 function validateStructure(
@@ -285,10 +252,10 @@ function validateStructure(
   if (type === 'array' && schema.items === undefined) {
     causes.push(required(`${path}.items`, 'must be specified'));
   }
-  validateExtensions(schema, path, causes);
+  validatePattern(schema, path, causes);
+  validateEmbedded(schema, path, causes);
   if (level === 'root' || schema['x-kubernetes-embedded-resource'] === true) validateMetadata(schema, path, causes);
   for (const { schema: junctor, path: at } of junctorsOf(schema, path)) validateJunctor(junctor, at, schema, causes);
-  validateDefault(schema, path, causes);
   for (const child of childrenOf(schema, path)) validateStructure(child.schema, child.path, child.level, causes);
 }
 
@@ -308,11 +275,33 @@ function validateMetadata(schema: Fields, path: string, causes: StatusCause[]): 
   );
 }
 
-/** Judges a schema: what JSON schema words it uses, then whether it is structural. CEL rules are judged elsewhere. */
-export function validateSchema(schema: Fields, path: string): StatusCause[] {
+const UNREADABLE = ['id', '$schema', '$ref', ...UNSUPPORTED];
+
+/** No structural schema can be read from it, here or below; whether it is structural is not judged, then. */
+function isUnreadable(schema: Fields, depth = 0): boolean {
+  if (depth > MAX_DEPTH || Array.isArray(schema.items)) return true;
+  if (schema['x-kubernetes-preserve-unknown-fields'] === false) return true;
+  if (UNREADABLE.some((word) => schema[word] !== undefined)) return true;
+  return [...childrenOf(schema, ''), ...junctorsOf(schema, '')].some((below) => isUnreadable(below.schema, depth + 1));
+}
+
+/** Judges whether a schema is structural, in the order of the words; of what cannot be read nothing is said. */
+function structuralCauses(schema: Fields, path: string): StatusCause[] {
   const causes: StatusCause[] = [];
-  validateWords(schema, path, causes);
-  // What no structural schema can be read from is complained about once.
-  if (causes.length === 0) validateStructure(schema, path, 'root', causes);
-  return causes;
+  if (isUnreadable(schema)) return causes;
+  validateStructure(schema, path, 'root', causes);
+  const textOf = (cause: StatusCause): string => `${cause.field}: ${cause.message}`;
+  return causes.sort((a, b) => (textOf(a) < textOf(b) ? -1 : 1));
+}
+
+/**
+ * Judges a schema: whether it is structural; when it is, its defaults; and in any case the words and extensions it uses.
+ * CEL rules are judged elsewhere.
+ */
+export function validateSchema(schema: Fields, path: string): StatusCause[] {
+  const words: StatusCause[] = [];
+  validateWords(schema, path, words);
+  const structural = structuralCauses(schema, path);
+  if (structural.length > 0 || isUnreadable(schema)) return [...structural, ...words];
+  return [...validateDefaults(schema, path), ...words];
 }

@@ -217,15 +217,17 @@ function visit(
 /**
  * Evaluates the CEL rules of a schema over an object: rules on self, and transition rules where there is an old value to compare
  * with. Programs are compiled once per schema. What a rule says of a value that stood there before goes to `warn`.
+ * `isResource`: the value is a whole object with metadata, not a part of one.
  */
 export function validateRules(
   value: unknown,
   old: unknown,
   node: SchemaNode,
   warn?: (text: string) => void,
+  isResource = true,
 ): StatusCause[] {
   const walk: Walk = { causes: [], warnings: [] };
-  visit(value, old, node, '', walk, true, false);
+  visit(value, old, node, '', walk, isResource, false);
   if (warn !== undefined) for (const text of walk.warnings) warn(text);
   return walk.causes;
 }

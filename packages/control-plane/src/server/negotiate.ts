@@ -151,10 +151,17 @@ function conversionOf(parameters: Clause['parameters'], type: MediaType, options
 const passesRouter = (clauses: readonly Clause[]): boolean =>
   clauses.some(({ type }) => type === '*/*' || MEDIA_TYPES.some((one) => one === type));
 
+const acceptOf = (request: ServerRequest): readonly Clause[] => {
+  const header = request.header('accept') ?? '';
+  return parseAccept(header === '' ? '*/*' : header);
+};
+
+/** Whether the router of built-in kinds finds a handler for what the client accepts. */
+export const reachesHandler = (request: ServerRequest): boolean => passesRouter(acceptOf(request));
+
 /** Picks the first acceptable form. @throws StatusError 406 */
 export function negotiate(request: ServerRequest, options: NegotiateOptions): Format {
-  const header = request.header('accept') ?? '';
-  const clauses = parseAccept(header === '' ? '*/*' : header);
+  const clauses = acceptOf(request);
   if (options.by === 'router' && !passesRouter(clauses)) throw notAcceptable('router', options.streams);
   for (const { type, parameters } of clauses) {
     for (const mediaType of typesOf(type)) {

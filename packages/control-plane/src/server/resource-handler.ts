@@ -37,6 +37,7 @@ import {
   negotiate,
   noStream,
   PROTOBUF,
+  reachesHandler,
   unsupportedBody,
   unsupportedByRouter,
 } from './negotiate.ts';
@@ -119,8 +120,8 @@ export class ResourceHandler {
       name: info.name,
       subresource: info.subresource,
     };
-    // A subresource that is not there is the router's matter, except that custom kinds have none.
-    const routed = kind.custom || info.subresource === '';
+    // A subresource that is not there, or a form that no handler has, is the router's matter, except that custom kinds have none.
+    const routed = kind.custom || (info.subresource === '' && reachesHandler(request));
     if (kind.deprecationWarning !== undefined && routed) call.warn(kind.deprecationWarning);
     const context: Context = { request, info, served, target, call };
     if (kind.namespaced && !info.hasNamespace) {

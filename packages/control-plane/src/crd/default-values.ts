@@ -1,0 +1,53 @@
+import type { JsonSchema } from '../kinds/kind.ts';
+import { invalid, NO_FIELD } from '../schema/causes.ts';
+import { isRecord } from '../schema/json.ts';
+import { nodeOf, type SchemaNode } from '../schema/node.ts';
+import { pruneValue } from '../schema/prune.ts';
+import { validateRules } from '../schema/rules.ts';
+import { validateValue } from '../schema/validate.ts';
+import type { StatusCause } from '../status.ts';
+import { type Fields, record } from './fields.ts';
+
+/**
+ * What the CEL rules say of a default: as a value that is kept (transition rules compare it with itself) and as one that is new.
+ * What both say is told once.
+ */
+function ruleCauses(value: unknown, node: SchemaNode, isResource: boolean): StatusCause[] {
+  const fresh = validateRules(value, undefined, node, undefined, isResource);
+  const kept = validateRules(value, value, node, undefined, isResource);
+  const isTold = (cause: StatusCause): boolean =>
+    fresh.some(({ field, message }) => field === cause.field && message === cause.message);
+  return [...fresh, ...kept.filter((cause) => !isTold(cause))];
+}
+
+function validateDefault(schema: Fields, path: string, isRoot: boolean): StatusCause[] {
+  const value = schema.default;
+  if (value === undefined || value === null) return [];
+  const node = nodeOf(schema as JsonSchema);
+  const field = `${path}.default`;
+  const isResource = isRoot || node.embedded;
+  const found: string[] = [];
+  pruneValue(value, node, { path: '', resource: isResource, keep: true, found });
+  const causes = found.length > 0 ? [invalid(field, value, 'must not have unknown fields')] : [];
+  const typed = validateValue(value, node);
+  for (const cause of typed.length > 0 ? typed : ruleCauses(value, node, isResource)) {
+    const below = cause.field === undefined || cause.field === NO_FIELD ? '' : cause.field;
+    const joint = below === '' || below.startsWith('[') ? '' : '.';
+    causes.push({ ...cause, field: `${field}${joint}${below}` });
+  }
+  return causes;
+}
+
+/**
+ * Judges the defaults of a structural schema, below items and properties: no field that the schema does not know, the right types,
+ * and what the CEL rules at and below the place say.
+ * @see k8s.io/apiextensions-apiserver pkg/apiserver/schema/defaulting/validation.go
+ */
+export function validateDefaults(schema: Fields, path: string, isRoot = true): StatusCause[] {
+  const causes = validateDefault(schema, path, isRoot);
+  if (isRecord(schema.items)) causes.push(...validateDefaults(schema.items, `${path}.items`, false));
+  for (const [name, property] of Object.entries(record(schema.properties))) {
+    causes.push(...validateDefaults(record(property), `${path}.properties[${name}]`, false));
+  }
+  return causes;
+}
