@@ -216,7 +216,7 @@ describe('structural schemas', () => {
     ],
     [
       { a: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'odd' } },
-      'properties[a].x-kubernetes-list-type: Unsupported value: "odd": supported values: "atomic", "map", "set"',
+      'properties[a].x-kubernetes-list-type: Unsupported value: "odd": supported values: "atomic", "set", "map"',
     ],
     [
       {

@@ -57,9 +57,8 @@ function validateWords(schema: Fields, path: string, causes: StatusCause[], dept
       ),
     );
   }
-  if (schema.additionalProperties === false) {
-    causes.push(forbidden(`${path}.additionalProperties`, 'additionalProperties cannot be set to false'));
-  } else if (schema.additionalProperties !== undefined && Object.keys(record(schema.properties)).length > 0) {
+  const additional = schema.additionalProperties;
+  if (additional !== undefined && additional !== true && Object.keys(record(schema.properties)).length > 0) {
     causes.push(forbidden(`${path}.additionalProperties`, 'additionalProperties and properties are mutual exclusive'));
   }
   if (Array.isArray(schema.items)) {
@@ -118,7 +117,7 @@ function validateExtensions(schema: Fields, path: string, causes: StatusCause[])
     causes.push(...wantType(type, 'array', path, 'x-kubernetes-list-type is specified'));
     if (listType === 'map') validateListMap(schema, path, keys, causes);
     else if (listType === 'set') validateSet(schema, path, causes);
-    else if (listType !== 'atomic') causes.push(notSupported(at, listType, ['atomic', 'map', 'set']));
+    else if (listType !== 'atomic') causes.push(notSupported(at, listType, ['atomic', 'set', 'map']));
   }
   if (keys.length > 0 && listType !== 'map') {
     const words = 'must be map if x-kubernetes-list-map-keys is non-empty';
@@ -243,8 +242,9 @@ function validateStructure(
   const intOrString = schema['x-kubernetes-int-or-string'] === true;
   if (type === '' && !intOrString && schema['x-kubernetes-preserve-unknown-fields'] !== true) {
     causes.push(required(`${path}.type`, TYPE_WORDS[level]));
-  } else if (intOrString && type !== '') {
-    causes.push(invalid(`${path}.type`, type, 'must be empty if x-kubernetes-int-or-string is true'));
+  }
+  if (level === 'root' && schema.additionalProperties !== undefined) {
+    causes.push(forbidden(`${path}.additionalProperties`, 'must not be used at the root'));
   }
   if (level === 'root' && type !== '' && type !== 'object') {
     causes.push(invalid(`${path}.type`, type, 'must be object at the root'));
