@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const report = process.env.MCM_TEST_REPORT;
@@ -9,8 +10,8 @@ export default defineConfig({
     setupFiles: ['./vitest.setup.ts'],
     include: ['{packages,providers,apps}/*/src/**/*.test.ts', '{e2e,tools}/src/**/*.test.ts'],
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
-    // One for each core: left to itself, vitest keeps one core free, which is half of a small machine.
-    maxWorkers: '100%',
+    // Half as many again as there are cores: files that start real programs wait for these most of their time.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     // Not a measure of speed, only the end of a test that hangs.
     testTimeout: 60_000,
     hookTimeout: 60_000,

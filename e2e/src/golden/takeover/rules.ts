@@ -39,7 +39,6 @@ const SYNCED = '.metadata.annotations.node.machine.sapcloud.io/last-applied-anno
 /** What the controllers bring to a Node from its machine: labels, annotations, and the record of them. */
 const FROM_MACHINE = /^\.metadata\.(labels|annotations)\.|^\.spec\.taints/;
 /** Sizes of the whole deployment, written on sets that have machines. */
-const SIZES = /^\.metadata\.annotations\.deployment\.kubernetes\.io\/(desired|max)-replicas$/;
 const SELECTED_FOR = '.metadata.annotations.node.machine.sapcloud.io/selected-for-template';
 const CLASS_OF_NODE = '.metadata.annotations.node.machine.sapcloud.io/machine-class';
 const DELETED_FOR_HEALTH = '.metadata.annotations.node.machine.sapcloud.io/deleted-for-health';
@@ -188,13 +187,6 @@ export const RULES: readonly Rule[] = [
       !sides.theirs.has(`${IN_PLACE}.type`),
     excusesStep: ({ lane, ours, theirs }) =>
       lane === IN_PLACE && ours === 'True/CandidateForUpdate' && theirs === undefined,
-  },
-  {
-    row: PACE,
-    what: 'sizes are written while a set has machines: an old set that was emptied sooner keeps those of that time',
-    kinds: ['MachineSet'],
-    excuses: ({ path }, sides) =>
-      SIZES.test(path) && !sides.ours.has('.spec.replicas') && !sides.theirs.has('.spec.replicas'),
   },
 ];
 
