@@ -38,7 +38,6 @@ const REVISION = '.metadata.annotations.deployment.kubernetes.io/revision';
 const SYNCED = '.metadata.annotations.node.machine.sapcloud.io/last-applied-anno-labels-taints';
 /** What the controllers bring to a Node from its machine: labels, annotations, and the record of them. */
 const FROM_MACHINE = /^\.metadata\.(labels|annotations)\.|^\.spec\.taints/;
-/** Sizes of the whole deployment, written on sets that have machines. */
 const SELECTED_FOR = '.metadata.annotations.node.machine.sapcloud.io/selected-for-template';
 const CLASS_OF_NODE = '.metadata.annotations.node.machine.sapcloud.io/machine-class';
 const DELETED_FOR_HEALTH = '.metadata.annotations.node.machine.sapcloud.io/deleted-for-health';
