@@ -72,8 +72,11 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
     };
   }
   const annotate = active.map((size) => size.name);
-  const stands = target.paused === true && !isScalingEvent(sizes, replicas);
-  if (stands && sum(active, (size) => size.replicas) <= replicas + limits.annotatedSurge) {
+  const paused = target.paused === true;
+  const rolls = target.strategy === 'RollingUpdate';
+  const stands = paused && !isScalingEvent(sizes, replicas);
+  // A limit that was lowered is kept to by those who scale by it: the surge of updates in place is their own.
+  if (stands && (!rolls || sum(active, (size) => size.replicas) <= replicas + limits.annotatedSurge)) {
     return { resize: new Map(), annotate, because: 'paused: every set stays as large as it is' };
   }
   if (isSaturated(sizes.current, replicas)) {
@@ -81,7 +84,8 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
     return { resize, annotate: [], because: 'the current set carries the deployment' };
   }
   // Without new annotations every later pass would see a scaling event again and the rollout stood still (BUG-5).
-  if (target.strategy !== 'RollingUpdate') {
+  // During a pause the strategy moves nothing: what the user asks for is shared out here.
+  if (!rolls && !paused) {
     return { resize: new Map(), annotate, because: 'the strategy moves the machines itself' };
   }
   const resize = shareOut(sizes, active, target);
