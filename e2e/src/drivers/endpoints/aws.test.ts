@@ -153,13 +153,10 @@ describe('endpoints', () => {
   });
 });
 
-/** The SDK reads the file while the clock sees nothing to wait for. */
-const FILE_READ_TURNS = 5_000;
-
 test('E1-02: the endpoint_url of the shared configuration is asked', async () => {
   const file = join(folder, 'config');
   writeFileSync(file, '[default]\nendpoint_url = https://shared.example\n');
-  const { wire, stage } = open({ ...NONE, AWS_CONFIG_FILE: file }, FILE_READ_TURNS);
+  const { wire, stage } = open({ ...NONE, AWS_CONFIG_FILE: file });
   await stage.list();
   expect(wire.origins).toEqual(['https://shared.example']);
 });

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { sleep } from '../clock.ts';
 import { VirtualClock } from './virtual-clock.ts';
@@ -64,6 +65,20 @@ describe('VirtualClock', () => {
     const start = clock.now().getTime();
     await clock.advance(1000);
     expect(finished - start).toBe(5);
+  });
+
+  test('a file that is read stops time, as often as it is read', async () => {
+    const clock = new VirtualClock();
+    const read: number[] = [];
+    clock.setTimeout(async () => {
+      for (let i = 0; i < 20; i++) {
+        await readFile(import.meta.filename);
+        read.push(clock.monotonic());
+      }
+    }, 5);
+    clock.setTimeout(() => read.push(clock.monotonic()), 6);
+    await clock.advance(1000);
+    expect(read).toEqual([...new Array<number>(20).fill(5), 6]);
   });
 
   test('runUntil says how long it took, and why it never will', async () => {

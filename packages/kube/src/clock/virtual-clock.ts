@@ -14,12 +14,17 @@ export interface VirtualClockOptions {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** Whether a file is being read, written or closed: libuv's requests, which run beside the event loop. */
+const filesUnderWay = (): boolean =>
+  process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq') || name === 'CloseReq');
+
 /**
  * A clock that stands still until it is told to move: for tests and simulations. Time jumps from timer to timer; between
  * two timers everything that can go on without time passing (promises, in-process servers, streams) is let run to its
  * end. Same calls, same order, same history.
  *
- * Work that leaves the event loop (sockets, files, the thread pool) is invisible to it and must be wrapped in `hold`.
+ * Reads and writes of files are waited for. Other work that leaves the event loop (sockets, the thread pool) is
+ * invisible to it and must be wrapped in `hold`.
  */
 export class VirtualClock implements Clock {
   readonly #timers = new Schedule<() => void>();
@@ -73,7 +78,7 @@ export class VirtualClock implements Clock {
     return next === undefined ? undefined : Math.max(0, next.at - this.#now);
   }
 
-  /** Time does not move while `work` is under way: for what the event loop does not show (sockets, files, thread pool). */
+  /** Time does not move while `work` is under way: for what the event loop does not show (sockets, thread pool). */
   async hold<R>(work: Promise<R>): Promise<R> {
     this.#held++;
     try {
@@ -91,6 +96,7 @@ export class VirtualClock implements Clock {
       const seen = this.#activity;
       await turn();
       quiet = this.#activity === seen && this.#held === 0 ? quiet + 1 : 0;
+      if (quiet === this.#quietTurns && filesUnderWay()) quiet = 0;
     }
   }
 
