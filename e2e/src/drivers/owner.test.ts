@@ -41,19 +41,7 @@ test.each<[name: string, provider: FleetProvider<never, never>]>([
       machine: machineOf('m-1'),
       data: { ...provider.secret, userData: 'x' },
     });
-    const run = async <T>(call: Promise<T>): Promise<T> => {
-      let settled = false;
-      const ended = call.finally(() => {
-        settled = true;
-      });
-      ended.catch(() => undefined);
-      // An SDK loads parts of itself beside the clock.
-      for (let turns = 0; !settled && turns < 10_000; turns++) {
-        await clock.advance(1_000);
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-      return ended;
-    };
+    const run = <T>(call: Promise<T>): Promise<T> => clock.ended(call, { maxMs: 3_600_000 });
     const make = (name: string, owner?: string) =>
       run(
         driver.create({

@@ -114,14 +114,8 @@ export class Stage<Spec, Credentials> {
     return { machineClass, machine, ...decoded, signal, log: silentLogger };
   }
 
-  async #ended<T>(call: () => Promise<T>): Promise<T> {
-    let over = false;
-    const result = (async () => call())().finally(() => {
-      over = true;
-    });
-    result.catch(() => undefined);
-    await this.clock.runUntil(() => over, { maxMs: 3_600_000 });
-    return result;
+  #ended<T>(call: () => Promise<T>): Promise<T> {
+    return this.clock.ended(call(), { maxMs: 3_600_000 });
   }
 }
 

@@ -5,6 +5,8 @@ import { VirtualClock } from './virtual-clock.ts';
 
 const nothing = () => undefined;
 
+const RSA = { publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' };
+
 describe('VirtualClock', () => {
   test('fires timers in order of their instant, then of their setting', async () => {
     const clock = new VirtualClock();
@@ -79,6 +81,18 @@ describe('VirtualClock', () => {
     clock.setTimeout(() => read.push(clock.monotonic()), 6);
     await clock.advance(1000);
     expect(read).toEqual([...new Array<number>(20).fill(5), 6]);
+  });
+
+  test('work is waited for while nothing is due, and refused where it takes too long', async () => {
+    const clock = new VirtualClock();
+    const beside = async (): Promise<number> => {
+      await sleep(clock, 700);
+      await crypto.subtle.generateKey({ name: 'RSA-OAEP', modulusLength: 2048, ...RSA }, true, ['encrypt', 'decrypt']);
+      return clock.monotonic();
+    };
+    expect(await clock.ended(beside(), { maxMs: 1000 })).toBe(700);
+    await expect(clock.ended(sleep(clock, 700), { maxMs: 10 })).rejects.toThrow('not ended after 10 virtual ms');
+    await expect(clock.ended(Promise.reject(new Error('no')), { maxMs: 0 })).rejects.toThrow('no');
   });
 
   test('runUntil says how long it took, and why it never will', async () => {

@@ -124,6 +124,28 @@ export class VirtualClock implements Clock {
     return this.#now - started;
   }
 
+  /**
+   * Moves time from timer to timer until `work` ends, and gives its result. While no timer waits, time stands still and
+   * `work` is waited for as long as it takes: it may load a module, or wait for a socket. Throws where it takes more
+   * than `maxMs` of virtual time.
+   */
+  async ended<R>(work: Promise<R>, options: { readonly maxMs: number }): Promise<R> {
+    let over = false;
+    const end = (): void => {
+      over = true;
+    };
+    work.then(end, end);
+    const until = this.#now + options.maxMs;
+    await this.settle();
+    while (!over) {
+      if (await this.#fireNext(until)) continue;
+      if (this.pending > 0) throw new Error(`not ended after ${options.maxMs} virtual ms`);
+      await turn();
+      await this.settle();
+    }
+    return work;
+  }
+
   async #fireNext(until: number): Promise<boolean> {
     const next = this.#timers.peek();
     if (next === undefined || next.at > until) return false;
