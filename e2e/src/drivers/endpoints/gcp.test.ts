@@ -266,7 +266,7 @@ describe('errors', () => {
 });
 
 describe('operations', () => {
-  test('E5-06: an operation is asked by its name each 5 s, whatever word its status is', async () => {
+  test('E5-06: an operation is asked by its name after 1 s, 3 s, 7 s and then each 5 s, whatever word its status is', async () => {
     const { wire, stage } = open();
     const name = 'operation-18446744073709551615';
     let looks = 0;
@@ -274,11 +274,11 @@ describe('operations', () => {
       reply(200, { name, id: '18446744073709551615', status: 'PENDING' }),
     );
     const look = failing(`GET .*/operations/${name}$`, () =>
-      reply(200, { name, status: ++looks < 3 ? 'A_NEW_WORD' : 'DONE' }),
+      reply(200, { name, status: ++looks < 6 ? 'A_NEW_WORD' : 'DONE' }),
     );
     wire.script = (request) => start(request) ?? look(request);
     await stage.create();
     const times = timesOf(wire, 'operations');
-    expect(times.map((at) => at - (times[0] ?? 0))).toEqual([0, 5_000, 10_000]);
+    expect(times.map((at) => at - (times[0] ?? 0))).toEqual([0, 2_000, 6_000, 11_000, 16_000, 21_000]);
   });
 });

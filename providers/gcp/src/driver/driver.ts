@@ -44,8 +44,10 @@ type OnMachine = MachineRequest<GcpProviderSpec, GcpCredentials>;
 
 const CLUSTER = 'kubernetes-io-cluster-';
 const ROLE = 'kubernetes-io-role-';
-/** An operation is looked at so often, and so long. */
-const POLL_MS = 5_000;
+/** An operation is looked at after so long, and then every so often: a short one holds no machine up. */
+const FIRST_LOOKS_MS: readonly number[] = [1_000, 2_000, 4_000];
+const LOOK_MS = 5_000;
+/** So long it is waited for. */
 const LONGEST_MS = 300_000;
 /** Accounts at once; those used least lately are forgotten. */
 const KEPT = 64;
@@ -260,8 +262,8 @@ async function removal(
 
 async function untilDone(clock: Clock, signal: AbortSignal, session: Session, name: string): Promise<void> {
   const until = clock.now().getTime() + LONGEST_MS;
-  while (clock.now().getTime() < until) {
-    await sleep(clock, POLL_MS, signal);
+  for (let looks = 0; clock.now().getTime() < until; looks++) {
+    await sleep(clock, FIRST_LOOKS_MS[looks] ?? LOOK_MS, signal);
     const { status, error } = await session.gce.operation(session.project, session.zone, name, signal);
     if (status !== 'DONE') continue;
     if (error) throw new OperationFailed(error.errors ?? []);
