@@ -1,19 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ROOT } from './sources.ts';
+import { ROOT, trackedFiles as tracked } from './sources.ts';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
-const tracked = (...patterns: string[]): string[] =>
-  execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...patterns], {
-    cwd: ROOT,
-    encoding: 'utf8',
-  })
-    .trim()
-    .split('\n')
-    .filter((path) => existsSync(join(ROOT, path)));
-
 test('every test that the threat model names is there, and every threat has one or is told as a limit', () => {
   const rows = read('docs/threat-model.md')
     .split('\n## Threats\n')[1]

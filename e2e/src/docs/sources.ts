@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -20,3 +21,13 @@ export const sourcesUnder = (...folders: readonly string[]): Source[] =>
       .filter((path) => !/node_modules|[\\/]dist[\\/]|generated/.test(path))
       .map((path) => ({ path: relative(ROOT, path), text: readFileSync(path, 'utf8') })),
   );
+
+/** Paths of files that are in the repository or about to be, by git's patterns. */
+export const trackedFiles = (...patterns: readonly string[]): string[] =>
+  execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...patterns], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  })
+    .trim()
+    .split('\n')
+    .filter((path) => existsSync(join(ROOT, path)));

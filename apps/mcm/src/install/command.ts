@@ -89,8 +89,11 @@ export function addInstall(program: Command, say: (line: string) => void, signal
     const objects = objectsOf(flags);
     if (flags.dryRun === true) return say(yamlStream(objects).trimEnd());
     await inCluster(flags, 'install', async ({ client }) => {
-      const options = { force: flags.forceConflicts === true, signal: signal() };
-      for (const { what } of await applyObjects(client, objects, options)) say(`${what} applied`);
+      await applyObjects(client, objects, {
+        force: flags.forceConflicts === true,
+        signal: signal(),
+        onApplied: ({ what }) => say(`${what} applied`),
+      });
     });
   });
 }

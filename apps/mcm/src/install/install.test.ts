@@ -33,6 +33,32 @@ describe('an installation', () => {
     expect(await applyObjects(client(), installable(), options)).toEqual(first);
   });
 
+  test('ends at a kind that the cluster does not have, and says which, what would help, and what is applied by then', async () => {
+    const monitored = [
+      ...installable(),
+      ...sections().flatMap(({ name, objects }) => (name === 'monitoring' ? objects : [])),
+    ];
+    const done: string[] = [];
+    const onApplied = ({ what }: { what: string }) => done.push(what);
+    await expect(applyObjects(client(), monitored, { ...options, onApplied })).rejects.toThrow(
+      /^servicemonitor\/\S+: the cluster has no ServiceMonitor \(monitoring.coreos.com\/v1\); install what brings it, or leave it out of --with$/,
+    );
+    expect(done.length).toBe(installable().length);
+  });
+
+  test('that meets fields of others says whose they are and how to take them over', async () => {
+    const [deployment] = installable().filter((object) => 'kind' in object && object.kind === 'Deployment');
+    const other = structuredClone(JSON.parse(JSON.stringify(deployment))) as { spec: { replicas: number } };
+    other.spec.replicas = 7;
+    const path =
+      '/apis/apps/v1/namespaces/default/deployments/machine-controller-manager?fieldManager=somebody&force=true';
+    await client().request('PATCH', path, { body: other, contentType: 'application/apply-patch+yaml' });
+    await expect(applyObjects(client(), installable(), options)).rejects.toThrow(
+      /^deployment\/machine-controller-manager: .*somebody.*replicas.*--force-conflicts$/s,
+    );
+    await applyObjects(client(), installable(), { ...options, force: true });
+  });
+
   test('a provider ID and the finalizer are the controller’s with the policies', async () => {
     await applyObjects(client(), installable(), options);
     await clock.advance(1_000); // A policy takes effect a moment later.

@@ -1,0 +1,136 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Machine, machines } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { createClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type McmRun, mcm } from '../../harness/mcm.ts';
+import { ROOT, trackedFiles } from '../sources.ts';
+import { type Block, blocksOf, commandLines } from './blocks.ts';
+import { installPrograms, pageScript, runScript } from './page-shell.ts';
+
+const hasKubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).error === undefined;
+
+/** The README first: its tour wants the fleet as `start` leaves it. */
+const pages = trackedFiles('*.md').filter((path) => !path.includes('/testdata/'));
+const blocks = ['README.md', ...pages.filter((path) => path !== 'README.md')].flatMap((page) =>
+  blocksOf(page, readFileSync(join(ROOT, page), 'utf8')),
+);
+
+const ours = (block: Block): boolean => block.run.by === 'us';
+const needsKubectl = ({ run }: Block): boolean =>
+  run.by === 'us' && commandLines(`${run.after.join('\n')}\n${run.script}`).some((line) => /\bkubectl\b/.test(line));
+
+/** Blocks that are run here by page; without kubectl those before the first that needs it, as others may build on it. */
+function runnable(): readonly (readonly [page: string, blocks: readonly Block[]])[] {
+  return [...Map.groupBy(blocks.filter(ours), ({ page }) => page)].map(([page, all]) => {
+    const end = hasKubectl ? -1 : all.findIndex(needsKubectl);
+    return [page, end === -1 ? all : all.slice(0, end)] as const;
+  });
+}
+
+describe('every shell block of the documentation', () => {
+  test('is run, or says in a comment why not', () => {
+    expect(blocks.length).toBeGreaterThan(50);
+    expect(blocks.filter(ours).length).toBeGreaterThan(25);
+    expect(blocks.filter((block) => ours(block) && block.page === 'README.md').length).toBeGreaterThanOrEqual(4);
+  });
+
+  test('that another test runs names one that there is', () => {
+    const named = blocks.flatMap(({ at, run }) => (run.by === 'test' ? [{ at, path: run.path }] : []));
+    expect(named.filter(({ path }) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
+  test.each([
+    ['<!-- not run: later -->', /say in a sentence why/],
+    ['<!-- runs alone -->', /nothing that can be said/],
+    ['<!-- not run (mcm up): it is started elsewhere -->', /no line begins with "mcm up"/],
+  ])('a comment that means nothing is refused: %s', (comment, fault) => {
+    expect(() => blocksOf('page.md', `${comment}\n\`\`\`sh\nmcm tree\n\`\`\`\n`)).toThrow(fault);
+  });
+});
+
+const LIMIT = { timeout: 400_000 };
+
+const parted = <T>(all: readonly T[], chosen: (one: T) => boolean): readonly [readonly T[], readonly T[]] => [
+  all.filter(chosen),
+  all.filter((one) => !chosen(one)),
+];
+
+/** A fleet of `mcm up` for all pages, and empty clusters for those that install something. */
+describe('the commands of the documentation work as they are written', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'mcm docs '));
+  const cwd = join(dir, 'a folder');
+  const closing: (() => Promise<void>)[] = [];
+  const env: Record<string, string> = { NODE_COMPILE_CACHE: join(dir, 'compiled') };
+  let bin: string;
+  let up: McmRun;
+
+  beforeAll(async () => {
+    for (const folder of ['examples', 'deploy']) cpSync(join(ROOT, folder), join(cwd, folder), { recursive: true });
+    bin = installPrograms(dir);
+    up = mcm(['up', '--no-tty'], { cwd });
+    for (const name of ['EMPTY', 'OTHER', 'CONTROL', 'TARGET']) {
+      const plane = await startControlPlane({ port: 0, crds: ['ServiceMonitor', 'PrometheusRule'].map(monitoring) });
+      env[name] = join(dir, `${name.toLowerCase()}.yaml`);
+      writeFileSync(env[name], plane.kubeconfig(), { mode: 0o600 });
+      closing.push(() => plane.close());
+    }
+    await up.line(/^ready: 3 machines Running/);
+  }, 180_000);
+
+  afterAll(async () => {
+    up.child.kill('SIGINT');
+    expect(await up.ended).toMatchObject({ code: 0 });
+    for (const close of closing) await close();
+    rmSync(dir, { recursive: true, force: true });
+  }, 60_000);
+
+  const follow = async (run: readonly Block[]): Promise<void> => {
+    const KUBECONFIG = join(cwd, '.mcm/kubeconfig');
+    const MACHINE = await aRunningMachine(KUBECONFIG);
+    await runScript(pageScript(run), { cwd, bin, env: { ...env, KUBECONFIG, MACHINE } });
+  };
+  const [looking, acting] = parted(
+    runnable().filter(([, run]) => run.length > 0),
+    ([page]) => page.startsWith('docs/runbooks/'),
+  );
+  test.each(acting)('%s', LIMIT, (_page, run) => follow(run));
+  // These only look, so they are followed at once.
+  test.concurrent.each(looking)('%s', LIMIT, (_page, run) => follow(run));
+
+  const left = runnable().flatMap(([page, run]) => (run.length === 0 ? [page] : []));
+  test.skipIf(left.length > 0)(`none is left out for want of kubectl: ${left.join(' ') || 'none'}`, () => undefined);
+});
+
+async function aRunningMachine(kubeconfig: string): Promise<string> {
+  const transport = undiciTransport(await loadKubeconfig(kubeconfig));
+  const client = createClient({ transport, userAgent: 'mcm-e2e', clock: realClock });
+  const { items } = await client.resource<Machine>(machines, 'default').list();
+  await transport.close();
+  const running = items.find(({ status }) => status?.currentStatus?.phase === 'Running');
+  expect(running?.metadata.name).toBeDefined();
+  return running?.metadata.name ?? '';
+}
+
+/** As much of a CRD of the Prometheus operator as an object of it needs to be taken. */
+const monitoring = (kind: string) => ({
+  apiVersion: 'apiextensions.k8s.io/v1' as const,
+  kind: 'CustomResourceDefinition' as const,
+  metadata: { name: `${kind.toLowerCase()}s.monitoring.coreos.com` },
+  spec: {
+    group: 'monitoring.coreos.com',
+    scope: 'Namespaced' as const,
+    names: { kind, plural: `${kind.toLowerCase()}s`, singular: kind.toLowerCase() },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object' as const, 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+});

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { ROOT } from '../sources.ts';
+import { type Block, commandLines } from './blocks.ts';
+
+/** Scripts of the workspace that run a source, by name. */
+function workspaceScripts(): readonly (readonly [name: string, source: string])[] {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    readonly scripts: Readonly<Record<string, string>>;
+  };
+  return Object.entries(scripts).flatMap(([name, script]) => {
+    const [, source] = /^node --conditions=source (\S+\.ts)$/.exec(script) ?? [];
+    return source === undefined ? [] : [[name, join(ROOT, source)] as const];
+  });
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/**
+ * A folder of programs as a user has them on the path: `mcm`, `kubectl-mcm`, and `pnpm` and `npx -y pnpm@12` for the
+ * scripts of the workspace, which here run in any folder. Returns the folder.
+ */
+export function installPrograms(dir: string): string {
+  const bin = join(dir, 'bin');
+  mkdirSync(bin);
+  const write = (name: string, text: string): void => {
+    writeFileSync(join(bin, name), `#!/bin/bash\n${text}\n`);
+    chmodSync(join(bin, name), 0o755);
+  };
+  const node = `exec ${quoted(process.execPath)} --conditions=source`;
+  const cases = workspaceScripts().map(([name, source]) => `${name}) ${node} ${quoted(source)} "$@" ;;`);
+  write('pnpm', `script=$1; shift; case $script in\n${cases.join('\n')}\n*) exit 127 ;;\nesac`);
+  write('npx', `[ "$1 $2" = "-y pnpm@12" ] || exit 127\nshift 2; exec pnpm "$@"`);
+  write('kubectl-mcm', 'exec pnpm mcm "$@"');
+  // Exit status 2 of a plan says that something would happen.
+  write('mcm', 'if [ "$1" != plan ]; then exec pnpm mcm "$@"; fi; pnpm mcm "$@" || [ $? = 2 ]');
+  return bin;
+}
+
+/** Ends a command once it has printed a line of a pattern; it must end well. Another process ends it, as Ctrl-C does. */
+const UNTIL = `
+until_said() {
+  local pattern=$1 line pid; shift
+  exec 3< <(exec bash -c "$1" 2>&1); pid=$!
+  while read -r line <&3; do echo "$line"; [[ $line =~ $pattern ]] && break; done
+  [[ $line =~ $pattern ]] || { echo "it ended and never said $pattern"; return 1; }
+  kill -TERM $pid 2>/dev/null || true; cat <&3; wait $pid
+}`;
+
+/** The blocks of a page as one script, in which each tells on standard error where it stands. */
+export const pageScript = (blocks: readonly Block[]): string =>
+  [
+    'set -eu -o pipefail',
+    UNTIL,
+    ...blocks.flatMap(({ at, run }) => {
+      if (run.by !== 'us') return [];
+      const { after, script, until } = run;
+      const lines = commandLines(script);
+      const body =
+        until === undefined ? [script] : lines.map((line) => `until_said ${quoted(until)} "${escaped(line)}"`);
+      return [`echo ${quoted(`== ${at}`)} >&2`, ...after, ...body];
+    }),
+  ].join('\n');
+
+/** In double quotes, where a placeholder's value is still put in. */
+const escaped = (line: string): string => line.replaceAll(/["\\`]/g, '\\$&');
+
+/** Runs a script in bash; rejects with all that it printed when it ends with another exit status than 0. */
+export function runScript(
+  script: string,
+  { cwd, bin, env }: { readonly cwd: string; readonly bin: string; readonly env: Readonly<Record<string, string>> },
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const path = `${bin}${delimiter}${process.env.PATH}`;
+    const child = spawn('bash', ['-c', script], {
+      cwd,
+      env: { ...process.env, ...env, PATH: path },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+      });
+    child.once('close', (code) =>
+      code === 0 ? resolve(output) : reject(new Error(`the commands ended with ${code}:\n${output}`)),
+    );
+  });
+}
