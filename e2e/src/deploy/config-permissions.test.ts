@@ -114,19 +114,23 @@ test('nothing is refused to the machine-config-controller, and all that it may d
     stop.signal,
   );
   const running = new UnitRunner({ units, ...runtime }).run(stop.signal);
-  const election = runElected(
-    {
-      ...{ client, lease: { namespace: 'default', name: 'machine-config-controller' }, identity: 'me' },
-      ...{ ...runtime, signal: stop.signal },
-    },
-    (term) => new Promise<void>((resolve) => term.addEventListener('abort', () => resolve(), { once: true })),
-  );
+  const elect = (identity: string) =>
+    runElected(
+      {
+        ...{ client, lease: { namespace: 'default', name: 'machine-config-controller' }, identity, follow: true },
+        ...{ ...runtime, signal: stop.signal },
+      },
+      (term) => new Promise<void>((resolve) => term.addEventListener('abort', () => resolve(), { once: true })),
+    );
+  const election = elect('me');
+  await clock.settle();
+  const standby = elect('another');
   try {
     await story();
     await certified.promise;
   } finally {
     stop.abort(new Error('the test ends'));
-    await Promise.allSettled([running, election, kept]);
+    await Promise.allSettled([running, election, standby, kept]);
     await plane.close();
   }
   expect([...refused]).toEqual([]);

@@ -126,12 +126,13 @@ test('election, certificates of webhooks, and who may read metrics', async () =>
     const transport = asServiceAccount('manager', world.transport());
     const client = createClient({ transport, userAgent: 'manager', clock, random });
     const stop = new AbortController();
-    const terms = (name: string) =>
+    const terms = (name: string, identity: string) =>
       runElected(
         {
           client,
           lease: { namespace: NAMESPACE, name },
-          identity: 'me',
+          identity,
+          follow: true,
           clock,
           random,
           log,
@@ -139,7 +140,9 @@ test('election, certificates of webhooks, and who may read metrics', async () =>
         },
         (term) => new Promise<void>((resolve) => term.addEventListener('abort', () => resolve(), { once: true })),
       );
-    const election = terms('machine-controller-manager');
+    const election = terms('machine-controller-manager', 'me');
+    await clock.settle();
+    const standby = terms('machine-controller-manager', 'another');
     let pairs = 0;
     const keep = (name: string) =>
       keepSelfMadeCertificates(
@@ -174,7 +177,7 @@ test('election, certificates of webhooks, and who may read metrics', async () =>
     );
     expect(await access({ ...asked, authorization: `Bearer ${made.status.token}` })).toMatchObject({ status: 403 });
     stop.abort(new Error('the process ends'));
-    await Promise.all([election, kept, keptAgain]);
+    await Promise.all([election, standby, kept, keptAgain]);
     expect(log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 });

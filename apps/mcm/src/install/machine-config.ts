@@ -84,7 +84,12 @@ const OWN_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch', 'create'] },
   { apiGroups: [''], resources: ['secrets'], resourceNames: [CERTIFICATES.own], verbs: ['get', 'update'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
-  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [CONFIG_APP], verbs: ['get', 'update'] },
+  {
+    apiGroups: ['coordination.k8s.io'],
+    resources: ['leases'],
+    resourceNames: [CONFIG_APP],
+    verbs: ['get', 'watch', 'update'],
+  },
 ];
 
 const OWNER = { account: CONFIG_APP, labels: LABELS };

@@ -14,7 +14,12 @@ const MACHINES = ['machine.sapcloud.io'];
 const ownRules = (lease: string): readonly Rule[] => [
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
-  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [lease], verbs: ['get', 'update'] },
+  {
+    apiGroups: ['coordination.k8s.io'],
+    resources: ['leases'],
+    resourceNames: [lease],
+    verbs: ['get', 'watch', 'update'],
+  },
 ];
 
 /** Name of the roles and of the Lease of the machine controller, of whichever provider. */

@@ -64,6 +64,10 @@ export class ControlCluster {
       await this.#o.fence?.confirm();
       await this.#inTarget?.confirm();
     },
+    held: async () => {
+      await this.#o.fence?.held();
+      await this.#inTarget?.held();
+    },
   };
 
   /**

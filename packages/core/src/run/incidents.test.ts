@@ -74,7 +74,9 @@ test.each<[what: string, only: (path: string) => boolean]>([
 
 test('incident 16: a process that was suspended while another took the lease changes nothing in the cloud any more', async () => {
   let fence: Fence | undefined;
-  const rig = await started({ controller: { fence: { confirm: async () => fence?.confirm() } } });
+  const rig = await started({
+    controller: { fence: { confirm: async () => fence?.confirm(), held: async () => fence?.held() } },
+  });
   const { clock, admin, log } = rig;
   const lease = { namespace: NAMESPACE, name: 'machine-controller' };
   const stop = new AbortController();

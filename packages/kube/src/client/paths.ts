@@ -50,3 +50,9 @@ export function query(parameters: Readonly<Record<string, string | number | bool
   }
   return text;
 }
+
+/** Reviews store nothing: they are questions that are sent with POST. */
+const REVIEWS = /\/(tokenreviews|subjectaccessreviews|selfsubjectaccessreviews)$/;
+
+/** Whether a POST to this path is a question, which stores nothing. */
+export const isReview = (path: string): boolean => REVIEWS.test(path);

@@ -4,9 +4,12 @@ import type { Clock } from '../clock.ts';
 export interface Fence {
   /**
    * Resolves when nobody else can lead now. Costs nothing while the last renewal is young; otherwise, as after the
-   * process was paused, the Lease is renewed first. Rejects when another has taken it, or that cannot be told.
+   * process was paused, the Lease is renewed first. Rejects when another has taken it, or that cannot be told, and as
+   * soon as the work is to end.
    */
   confirm(): Promise<void>;
+  /** The same for the last steps of what was begun: the Lease is held until the work has ended. */
+  held(): Promise<void>;
 }
 
 /** How long ago something was, by the clock that shows more: a machine that was suspended may have stood still in one. */

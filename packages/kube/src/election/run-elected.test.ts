@@ -7,7 +7,8 @@ import { serve } from '../testing/serve.ts';
 import type { Transport } from '../transport.ts';
 import { leases } from '../types/groups.ts';
 import type { Fence } from './fence.ts';
-import { type ElectionTimings, runElected } from './run-elected.ts';
+import { runElected } from './run-elected.ts';
+import type { ElectionTimings } from './settings.ts';
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,11 +1,9 @@
+import { isReview } from '../client/paths.ts';
 import type { KubeClient, Patch, ResourceClient, WatchEvent, WatchOptions, WriteOptions } from '../client.ts';
 import { KubeError } from '../errors.ts';
 import type { Draft, KubeObject, ResourceDefinition } from '../objects.ts';
 import { includes, patchHolds } from './holds.ts';
 import type { Decision, ObserveLedger } from './ledger.ts';
-
-/** Reviews store nothing: they are questions that are sent with POST. */
-const QUESTIONS = /\/(tokenreviews|subjectaccessreviews|selfsubjectaccessreviews)$/;
 
 /** What a write ends with that was not sent; to be tried again as any failure. */
 const notSent = (what: string, object: string): KubeError =>
@@ -113,7 +111,5 @@ export const observingClient = (real: KubeClient, ledger: ObserveLedger): KubeCl
   resource: (definition, namespace) =>
     new ObservingResource(real.resource(definition, namespace), definition, namespace, ledger),
   request: (method, path, options) =>
-    method === 'GET' || QUESTIONS.test(path)
-      ? real.request(method, path, options)
-      : Promise.reject(notSent(method, path)),
+    method === 'GET' || isReview(path) ? real.request(method, path, options) : Promise.reject(notSent(method, path)),
 });

@@ -4,6 +4,7 @@ import type { KubeClient } from '../client.ts';
 import { type Clock, pause } from '../clock.ts';
 import { ConfigError } from '../credentials/cluster-config.ts';
 import type { Fence } from '../election/fence.ts';
+import { fencedClient } from '../election/fenced-client.ts';
 import { type ElectionEnd, runElected } from '../election/run-elected.ts';
 import { errorText } from '../error-text.ts';
 import { createRecorder } from '../events/create-recorder.ts';
@@ -89,7 +90,7 @@ export interface BinaryDefinition<F extends Flags> extends Program {
 }
 
 /** How long reconciles may go on after a request to end; then they are abandoned: each of their steps can be done again. */
-const RECONCILE_GRACE_MS = 4000;
+const RECONCILE_GRACE_MS = 1500;
 const FLUSH_LIMIT_MS = 1000;
 
 const levelOf = (flags: FlagValues<CommonFlags>): LogLevel | 'silent' =>
@@ -316,6 +317,7 @@ class Run<F extends Flags> {
           this.#leadership = `standby, ${leader} leads`;
           compareVersions(this.#definition, leader, version, this.#warnings);
         },
+        follow: true,
       },
       (term, fence) => this.#work(term, signal, fence),
     );
@@ -328,8 +330,8 @@ class Run<F extends Flags> {
     this.#leadership = 'leading';
     this.#warnings.clear('version', this.#definition.name);
     const { clock, random } = this.#host;
-    const { context, recorders } = this.#context();
-    const units = await this.#definition.units({ ...context, ...(fence ? { fence } : {}) });
+    const { context, recorders } = this.#context(fence);
+    const units = await this.#definition.units(context);
     const runner = new UnitRunner({ units, clock, random, log: this.#log });
     this.#runner = runner;
     const running = runner.run(term);
@@ -343,7 +345,7 @@ class Run<F extends Flags> {
     await within(clock, FLUSH_LIMIT_MS, Promise.all(recorders.map((recorder) => recorder.flush())));
   }
 
-  #context(): { context: BinaryContext<F>; recorders: EventRecorder[] } {
+  #context(fence?: Fence): { context: BinaryContext<F>; recorders: EventRecorder[] } {
     const { clock, random } = this.#host;
     const { name } = this.#definition;
     const clusters = this.#clusters;
@@ -351,7 +353,10 @@ class Run<F extends Flags> {
     const recorderOf = (client: KubeClient): EventRecorder =>
       createRecorder({ client, component: name, clock, log: this.#log, random });
     const ledger = this.#ledger;
-    const seen = (client: KubeClient): KubeClient => (ledger === undefined ? client : observingClient(client, ledger));
+    const seen = (client: KubeClient): KubeClient => {
+      if (ledger !== undefined) return observingClient(client, ledger);
+      return fence === undefined ? client : fencedClient(client, fence);
+    };
     const targetAs = (component: string): KubeClient | undefined =>
       clusters.target && seen(clusters.target.client(component));
     const controlAs = (component: string): KubeClient => seen(clusters.control.client(component));
@@ -367,6 +372,7 @@ class Run<F extends Flags> {
       controlAs,
       targetAs,
       ...(ledger === undefined ? {} : { observe: ledger }),
+      ...(fence === undefined ? {} : { fence }),
       recorder,
       targetRecorder,
       clock,

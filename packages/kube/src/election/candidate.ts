@@ -1,0 +1,205 @@
+import type { ResourceClient } from '../client.ts';
+import type { Timer } from '../clock.ts';
+import { isConflict, isForbidden, isNotFound } from '../errors.ts';
+import { createOutageLog, type OutageLog } from '../outage-log.ts';
+import { type Lease, leases } from '../types/groups.ts';
+import { Age } from './fence.ts';
+import { claim, type ElectionRecord, HOLDER_VERSION, holderVersion, readRecord, released, toSpec } from './record.ts';
+import { DEFAULT_ELECTION_TIMINGS, type ElectionOptions, type ElectionTimings } from './settings.ts';
+
+/** One process that stands for election: its requests about the Lease, and what it knows of it. */
+export class Candidate {
+  readonly #options: ElectionOptions;
+  readonly timings: ElectionTimings;
+  readonly #resource: ResourceClient<Lease>;
+  readonly outage: OutageLog;
+  #lease: Lease | undefined;
+  /** When the Lease was last seen to change, on our own clock: other clocks are not compared. */
+  #observedAt = 0;
+  /** When the Lease was last asked for with success: others wait for its duration from then at least. */
+  #renewed: Age | undefined;
+  #confirming: Promise<void> | undefined;
+  #follows: boolean;
+
+  constructor(options: ElectionOptions) {
+    this.#options = options;
+    this.timings = options.timings ?? DEFAULT_ELECTION_TIMINGS;
+    this.#resource = options.client.resource(leases, options.lease.namespace);
+    this.#follows = options.follow ?? false;
+    this.outage = createOutageLog(`lease ${options.lease.namespace}/${options.lease.name}`, options.clock, options.log);
+  }
+
+  /** One try to take or renew. Throws `KubeError` when the API server could not be asked. */
+  async tryOnce(signal: AbortSignal): Promise<'mine' | 'other'> {
+    const record = await this.#look(signal);
+    const mine = record?.holder === this.#options.identity;
+    if (record !== undefined && record.holder !== '' && !mine && this.#isValid(record)) {
+      this.#options.onLeader?.(record.holder, holderVersion(this.#lease, record.holder));
+      return 'other';
+    }
+    await this.#write(claim(record, this.#options.identity, this.timings.leaseMs, this.#options.clock.now()), signal);
+    return 'mine';
+  }
+
+  /** Renews what is known to be ours with one write. `other`: somebody took it. */
+  async renew(signal: AbortSignal): Promise<'mine' | 'other'> {
+    try {
+      return await this.#renewKnown(signal);
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+      const record = await this.#look(signal);
+      if (record === undefined || record.holder === this.#options.identity) return this.tryOnce(signal);
+      // Whoever led in between, also one that has released it since, has changed what we know.
+      this.#options.onLeader?.(record.holder, holderVersion(this.#lease, record.holder));
+      return 'other';
+    }
+  }
+
+  /** See `Fence`; a thousand that ask at once cost one write. */
+  async confirm(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#isFresh()) return;
+    this.#confirming ??= this.#renewStrictly(signal).finally(() => {
+      this.#confirming = undefined;
+    });
+    await this.#confirming;
+    signal.throwIfAborted();
+  }
+
+  #isFresh(): boolean {
+    return this.#renewed !== undefined && this.#renewed.ms < this.timings.renewDeadlineMs;
+  }
+
+  /** Renews what nobody has touched since. A conflict is another's, unless our own renewal came in between. */
+  async #renewStrictly(signal: AbortSignal): Promise<void> {
+    const { identity, clock } = this.#options;
+    const known = this.#lease === undefined ? undefined : readRecord(this.#lease);
+    if (known?.holder !== identity) throw new Error('the lease is not ours');
+    try {
+      await this.#write(claim(known, identity, this.timings.leaseMs, clock.now()), signal);
+    } catch (error) {
+      if (!isConflict(error) || !this.#isFresh()) throw error;
+    }
+  }
+
+  /**
+   * Follows the Lease of another until it may be taken: given back, or not renewed for its duration. Resolves to
+   * false when it could not be followed to there; the next look comes after a pause then.
+   */
+  async follow(signal: AbortSignal): Promise<boolean> {
+    if (!this.#follows || this.#lease === undefined) return false;
+    const { clock, lease } = this.#options;
+    const expired = new AbortController();
+    const expiry = (): Timer => clock.setTimeout(() => expired.abort(), this.#validForMs);
+    const began = clock.monotonic();
+    let timer = expiry();
+    try {
+      const events = this.#resource.watch({
+        fieldSelector: `metadata.name=${lease.name}`,
+        resourceVersion: this.#lease.metadata.resourceVersion,
+        signal: AbortSignal.any([signal, expired.signal]),
+      });
+      for await (const event of events) {
+        if (event.type === 'BOOKMARK') continue;
+        // Its leader, if there is one, puts it back at its next renewal.
+        if (event.type === 'DELETED') return false;
+        if (!this.#seesHolder(event.object)) return true;
+        timer.cancel();
+        timer = expiry();
+      }
+      // Servers end watches after some minutes: the next one follows at once, unless this one was hardly there.
+      return clock.monotonic() - began > this.timings.retryMs;
+    } catch (error) {
+      if (expired.signal.aborted) return true;
+      if (isForbidden(error)) this.#follows = false;
+      return false;
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** Takes note of a Lease that the watch shows; false when nobody else holds it. */
+  #seesHolder(lease: Lease): boolean {
+    this.#observe(lease);
+    const { holder } = readRecord(lease);
+    if (holder === '' || holder === this.#options.identity) return false;
+    this.#options.onLeader?.(holder, holderVersion(lease, holder));
+    return true;
+  }
+
+  async release(): Promise<void> {
+    const record = this.#lease === undefined ? undefined : readRecord(this.#lease);
+    if (record?.holder !== this.#options.identity) return;
+    try {
+      await this.#write(released(record, this.#options.clock.now()), undefined);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      // A renewal that was cut off has reached the server after all.
+      const newest = await this.#look(undefined);
+      if (newest?.holder === this.#options.identity) {
+        await this.#write(released(newest, this.#options.clock.now()), undefined);
+      }
+    }
+  }
+
+  async #renewKnown(signal: AbortSignal): Promise<'mine' | 'other'> {
+    const known = this.#lease === undefined ? undefined : readRecord(this.#lease);
+    if (known?.holder !== this.#options.identity) return this.tryOnce(signal);
+    await this.#write(claim(known, this.#options.identity, this.timings.leaseMs, this.#options.clock.now()), signal);
+    return 'mine';
+  }
+
+  async #look(signal: AbortSignal | undefined): Promise<ElectionRecord | undefined> {
+    try {
+      const options = signal === undefined ? {} : { signal };
+      this.#observe(await this.#resource.get(this.#options.lease.name, { ...options, onRetryAfter: 'throw' }));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      this.#lease = undefined;
+    }
+    return this.#lease === undefined ? undefined : readRecord(this.#lease);
+  }
+
+  #observe(lease: Lease): void {
+    const changed = this.#lease === undefined || JSON.stringify(lease.spec) !== JSON.stringify(this.#lease.spec);
+    this.#lease = lease;
+    if (changed) this.#observedAt = this.#options.clock.monotonic();
+  }
+
+  #isValid(record: ElectionRecord): boolean {
+    return this.#options.clock.monotonic() < this.#observedAt + record.leaseDurationSeconds * 1000;
+  }
+
+  /** Until when the Lease that was last seen counts, in milliseconds from now. */
+  get #validForMs(): number {
+    return this.#observedAt + (this.#lease?.spec?.leaseDurationSeconds ?? 0) * 1000 - this.#options.clock.monotonic();
+  }
+
+  async #write(record: ElectionRecord, signal: AbortSignal | undefined): Promise<void> {
+    const options = { ...(signal === undefined ? {} : { signal }), onRetryAfter: 'throw' as const };
+    const spec = toSpec(record);
+    const { name } = this.#options.lease;
+    const metadata = { ...this.#lease?.metadata, ...this.#annotations(record.holder) };
+    const asked = new Age(this.#options.clock);
+    this.#observe(
+      this.#lease === undefined
+        ? await this.#resource.create({ metadata: { ...metadata, name }, spec }, options)
+        : await this.#resource.update(
+            {
+              ...this.#lease,
+              metadata: { ...this.#lease.metadata, ...metadata },
+              spec: { ...this.#lease.spec, ...spec },
+            },
+            options,
+          ),
+    );
+    this.#renewed = record.holder === this.#options.identity ? asked : undefined;
+  }
+
+  /** Who leads says which version it is; a Lease that is released says nothing. */
+  #annotations(holder: string): { readonly annotations?: Readonly<Record<string, string>> } {
+    const { version, identity } = this.#options;
+    if (version === undefined || holder !== identity) return {};
+    return { annotations: { ...this.#lease?.metadata.annotations, [HOLDER_VERSION]: `${version} ${holder}` } };
+  }
+}

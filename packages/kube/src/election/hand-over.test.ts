@@ -1,0 +1,234 @@
+import { startControlPlane } from '@mcm/control-plane';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createClient } from '../client/create-client.ts';
+import { createMemoryLogger } from '../log/memory-logger.ts';
+import { serve } from '../testing/serve.ts';
+import type { Transport } from '../transport.ts';
+import { configMaps } from '../types/core.ts';
+import { leases } from '../types/groups.ts';
+import type { Fence } from './fence.ts';
+import { fencedClient } from './fenced-client.ts';
+import { runElected } from './run-elected.ts';
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+const watches = (path: string): boolean => path.includes('watch=');
+
+/** Candidates that follow the Lease, each with a network of its own. */
+async function setUp() {
+  const p = await serve(startControlPlane);
+  closers.push(() => p.server.close());
+  const led: { who: string; atMs: number }[] = [];
+  const startedAt = p.clock.now().getTime();
+
+  function candidate(identity: string) {
+    const stop = new AbortController();
+    const network: { up: boolean; watches: 'allowed' | 'forbidden' | 'mute' } = { up: true, watches: 'allowed' };
+    let reads = 0;
+    let streams = 0;
+    const transport: Transport = async (request) => {
+      if (!network.up) throw new Error('ECONNREFUSED');
+      if (watches(request.path)) {
+        streams += 1;
+        if (network.watches === 'forbidden') {
+          const body = JSON.stringify({ kind: 'Status', code: 403, reason: 'Forbidden', message: 'no watch' });
+          return new Response(body, { status: 403, headers: { 'content-type': 'application/json' } });
+        }
+        if (network.watches === 'mute') {
+          return new Promise((_, reject) =>
+            request.signal?.addEventListener('abort', () => reject(request.signal?.reason)),
+          );
+        }
+      } else if (request.method === 'GET') reads += 1;
+      return p.transport(request);
+    };
+    const client = createClient({ transport, userAgent: identity, clock: p.clock });
+    let fence: Fence | undefined;
+    const { clock, random } = p;
+    const log = createMemoryLogger();
+    const lease = { namespace: 'default', name: 'lock' };
+    const end = runElected(
+      { client, lease, identity, clock, random, log, signal: stop.signal, follow: true },
+      async (signal, given) => {
+        fence = given;
+        led.push({ who: identity, atMs: clock.now().getTime() - startedAt });
+        await new Promise<void>((resolve) => {
+          if (signal.aborted) resolve();
+          signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+      },
+    );
+    const counts = () => ({ reads, streams });
+    return { stop: () => stop.abort(new Error('stop')), network, end, counts, client, fence: () => fence };
+  }
+  return { ...p, candidate, led };
+}
+
+describe('a hand-over', () => {
+  test('comes at the instant at which the leader gives the lease back: nobody polls for it', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.settle();
+    const b = t.candidate('b');
+    await t.clock.advance(61_000);
+    expect(b.counts()).toEqual({ reads: 1, streams: 1 });
+    a.stop();
+    await t.clock.settle();
+    expect(t.led).toEqual([
+      { who: 'a', atMs: 0 },
+      { who: 'b', atMs: 61_000 },
+    ]);
+    b.stop();
+    await Promise.all([a.end, b.end]);
+    expect(t.clock.pending).toBe(0);
+  });
+
+  test('from one that was killed comes when its lease has run out, counted from its last renewal', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.settle();
+    const b = t.candidate('b');
+    await t.clock.advance(61_500);
+    a.network.up = false; // As good as killed: its last renewal was at 60 s.
+    await t.clock.advance(13_499);
+    expect(t.led).toHaveLength(1);
+    await t.clock.advance(1);
+    expect(t.led.at(-1)).toEqual({ who: 'b', atMs: 75_000 });
+    b.stop();
+    await Promise.all([a.end, b.end]);
+  });
+
+  test('is to one of those that wait, and the others go on waiting', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.settle();
+    const others = ['b', 'c', 'd'].map((identity) => t.candidate(identity));
+    await t.clock.advance(10_000);
+    a.stop();
+    await t.clock.advance(30_000);
+    expect(t.led).toHaveLength(2);
+    for (const each of others) each.stop();
+    await Promise.all(others.map(({ end }) => end));
+  });
+
+  test('to one whose watch is mute comes all the same, and never while the leader renews', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.settle();
+    const b = t.candidate('b');
+    b.network.watches = 'mute';
+    await t.clock.advance(60_000);
+    expect(t.led).toHaveLength(1);
+    // It looks for itself whenever what it saw has run out.
+    expect(b.counts().reads).toBe(5);
+    a.stop();
+    await t.clock.advance(15_000);
+    expect(t.led.at(-1)?.who).toBe('b');
+    b.stop();
+    await b.end;
+  });
+
+  test('to one that may not watch comes at its next look', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.settle();
+    const b = t.candidate('b');
+    b.network.watches = 'forbidden';
+    await t.clock.advance(60_000);
+    expect(t.led).toHaveLength(1);
+    expect(b.counts().streams).toBe(1);
+    a.stop();
+    await t.clock.advance(4_400);
+    expect(t.led.at(-1)?.who).toBe('b');
+    b.stop();
+    await b.end;
+  });
+
+  test('does not come of a lease that somebody deletes: its leader puts it back', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.settle();
+    const b = t.candidate('b');
+    await t.clock.advance(5_000);
+    await t.client.resource(leases, 'default').delete('lock');
+    await t.clock.advance(60_000);
+    expect(t.led).toHaveLength(1);
+    a.stop();
+    await t.clock.settle();
+    expect(t.led.at(-1)).toEqual({ who: 'b', atMs: 65_000 });
+    b.stop();
+    await Promise.all([a.end, b.end]);
+  });
+});
+
+describe('a client behind the fence', () => {
+  const named = (name: string) => ({ metadata: { name, namespace: 'default' } });
+
+  async function leader() {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.settle();
+    const fence = a.fence();
+    if (fence === undefined) throw new Error('a does not lead');
+    return { t, a, maps: fencedClient(a.client, fence).resource(configMaps, 'default') };
+  }
+
+  test('writes as ever while its process leads, and does not ask for it', async () => {
+    const { t, a, maps } = await leader();
+    await maps.create(named('one'));
+    await maps.patch('one', { type: 'merge', body: { data: { a: '1' } } });
+    expect((await maps.get('one')).data).toEqual({ a: '1' });
+    await maps.delete('one');
+    expect(t.writes.filter((line) => line.includes('leases'))).toHaveLength(1);
+    a.stop();
+    await a.end;
+  });
+
+  test.each(['create', 'update', 'patch', 'delete', 'deleteCollection', 'createSubresource'] as const)(
+    'of a process that slept while another took the lease sends no late %s',
+    async (verb) => {
+      const { t, a, maps } = await leader();
+      const kept = await maps.create(named('kept'));
+      const usurped = { holderIdentity: 'b', leaseDurationSeconds: 15, renewTime: '2026-01-01T00:01:00.000000Z' };
+      const body = { spec: usurped };
+      await t.client.resource(leases, 'default').patch('lock', { type: 'merge', body });
+      t.clock.jump(60_000);
+      const late = {
+        create: () => maps.create(named('late')),
+        update: () => maps.update({ ...kept, data: { late: 'yes' } }),
+        patch: () => maps.patch('kept', { type: 'merge', body: { data: { late: 'yes' } } }),
+        delete: () => maps.delete('kept'),
+        deleteCollection: () => maps.deleteCollection(),
+        createSubresource: () => maps.createSubresource('kept', 'eviction', {}),
+      }[verb];
+      await expect(late()).rejects.toMatchObject({ name: 'KubeError', code: 0, reason: 'NotLeading' });
+      const { items } = await t.client.resource(configMaps, 'default').list();
+      expect(items.map(({ metadata: { name, resourceVersion } }) => [name, resourceVersion])).toEqual([
+        ['kept', kept.metadata.resourceVersion],
+      ]);
+      await t.clock.advance(2_000);
+      expect(await a.end).toBe('lost');
+    },
+  );
+
+  test('lets the last steps of a leader through that is told to end: it holds the lease until they are done', async () => {
+    const t = await setUp();
+    const stop = new AbortController();
+    const { client, clock, random, log } = t;
+    const lease = { namespace: 'default', name: 'lock' };
+    const end = runElected(
+      { client, lease, identity: 'a', clock, random, log, signal: stop.signal },
+      async (_, fence) => {
+        const maps = fencedClient(client, fence).resource(configMaps, 'default');
+        stop.abort(new Error('stop'));
+        await expect(fence.confirm()).rejects.toThrow('stop');
+        await maps.create(named('last'));
+      },
+    );
+    expect(await end).toBe('stopped');
+    expect((await client.resource(configMaps, 'default').get('last')).metadata.name).toBe('last');
+  });
+});

@@ -1,0 +1,39 @@
+import type { KubeClient } from '../client.ts';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import type { Random } from '../random.ts';
+
+/** Milliseconds; client-go's defaults are 15,000, 10,000 and 2000. */
+export interface ElectionTimings {
+  /** How long others wait, from when they saw the last renewal, before they take the Lease. */
+  readonly leaseMs: number;
+  /** How long a leader tries to renew before it stops. Less than `leaseMs`. */
+  readonly renewDeadlineMs: number;
+  /** Time between two tries. */
+  readonly retryMs: number;
+}
+
+/** Timings of the election as client-go has them, in milliseconds. */
+export const DEFAULT_ELECTION_TIMINGS: ElectionTimings = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2000 };
+
+/** Which Lease is held, by whom, and how. */
+export interface ElectionOptions {
+  readonly client: KubeClient;
+  readonly lease: { readonly namespace: string; readonly name: string };
+  /** Unique to this process: two with the same would both lead. */
+  readonly identity: string;
+  readonly timings?: ElectionTimings;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /** Called whenever another leader is seen, with its version where it says so. */
+  readonly onLeader?: (identity: string, version: string | undefined) => void;
+  /** Of this program; told to the others with the Lease. */
+  readonly version?: string;
+  /**
+   * Whether the Lease of another is watched: it is taken at the instant at which it is given up, for the verb `watch`, as
+   * the original's roles have it. Default false: it is looked at every `retryMs` times 1 to 2.2, as client-go does.
+   */
+  readonly follow?: boolean;
+}
