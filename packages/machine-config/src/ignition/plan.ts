@@ -47,18 +47,21 @@ export function planOf(schema: z.ZodType): Plan {
   if (schema instanceof z.ZodArray) {
     return { kind: 'list', entry: planOf(schema.element as z.ZodType), rule: rules.get(schema) ?? {} };
   }
-  if (schema instanceof z.ZodObject) return objectPlan(schema);
+  if (schema instanceof z.ZodObject) return objectPlan(fieldsOf(schema));
   if (schema instanceof z.ZodString) return { kind: 'string' };
   if (schema instanceof z.ZodNumber) return { kind: 'integer' };
   if (schema instanceof z.ZodBoolean) return { kind: 'boolean' };
   throw new Error(`no plan for a schema of type ${schema.def.type}`);
 }
 
-function objectPlan(schema: z.ZodObject): Plan {
-  const fields = Object.entries(schema.shape).map(([name, inner]): FieldPlan => {
+const fieldsOf = (schema: z.ZodObject): readonly FieldPlan[] =>
+  Object.entries(schema.shape).map(([name, inner]) => {
     const optional = inner instanceof z.ZodExactOptional;
     return { name, plan: planOf(inner as z.ZodType), required: !optional };
   });
+
+/** The plan of an object with these fields. */
+export function objectPlan(fields: readonly FieldPlan[]): Plan {
   const byName = new Map(
     fields.flatMap((field) => [
       [field.name, field],

@@ -1,12 +1,12 @@
 import { DecodeError, decode } from './decode.ts';
 import { deduplicateV2 } from './deduplicate-v2.ts';
 import { IgnitionError, type Issue, printIssues } from './report.ts';
-import { IGNITION_PLAN, IGNITION_VERSION, type IgnitionConfig } from './schema.ts';
+import { IGNITION_VERSION, type IgnitionConfig } from './schema.ts';
 import { IGNITION_V2_PLAN, type IgnitionV2 } from './schema-v2.ts';
 import { translateV2 } from './translate-v2.ts';
 import { validateIgnition } from './validate.ts';
 import { validateIgnitionV2 } from './validate-v2.ts';
-import { dropLaterFields, readVersion, SUPPORTED_VERSIONS } from './versions.ts';
+import { planOfMinor, readVersion, SUPPORTED_VERSIONS } from './versions.ts';
 
 /** A config that was read and found valid, not yet brought to one version. */
 export type ParsedIgnition =
@@ -66,16 +66,30 @@ function field(value: object, name: string): unknown {
 function parseV3(raw: unknown, minor: number): ParsedIgnition {
   let config: IgnitionConfig;
   try {
-    config = decode(IGNITION_PLAN, raw) as IgnitionConfig;
+    config = decode(planOfMinor(minor), raw) as IgnitionConfig;
   } catch (error) {
     if (error instanceof DecodeError) throw invalidV3(`${error.message}\n`, [], error);
     throw error;
   }
-  if (minor < 5) dropLaterFields(config, minor);
-  config.ignition.version = IGNITION_VERSION;
-  const issues = validateIgnition(config);
+  const issues = validateIgnition(config, minor);
   if (issues.length > 0) throw invalidV3(printIssues(issues), issues);
-  return { version: 3, config };
+  return { version: 3, config: toCurrent(config, minor) };
+}
+
+/** Brings a valid config to the current version. In place: it was just decoded. Source: ignition, translate.go of each version. */
+function toCurrent(config: IgnitionConfig, minor: number): IgnitionConfig {
+  config.ignition.version = IGNITION_VERSION;
+  for (const { partitions = [] } of config.storage?.disks ?? []) {
+    // A number of 0 is none, and is not written.
+    for (const partition of partitions) if (partition.number === 0) delete partition.number;
+  }
+  if (minor >= 3) return config;
+  // Texts that could not be absent before 3.3 are written, though empty.
+  for (const link of config.storage?.links ?? []) link.target ??= '';
+  for (const { clevis } of config.storage?.luks ?? []) {
+    if (clevis?.custom) clevis.custom = { config: '', pin: '', ...clevis.custom };
+  }
+  return config;
 }
 
 function parseV2(raw: unknown): ParsedIgnition {

@@ -1,7 +1,8 @@
 import { parseIgnition } from './read.ts';
-import { IgnitionError } from './report.ts';
+import { IgnitionError, printIssues } from './report.ts';
 import { IGNITION_VERSION, type IgnitionConfig } from './schema.ts';
 import { toV2 } from './to-v2.ts';
+import { validateIgnition } from './validate.ts';
 
 /** Versions that a config can be served in. */
 export const SERVED_VERSIONS = ['2.2.0', '3.1.0', '3.2.0', '3.3.0', '3.4.0', IGNITION_VERSION] as const;
@@ -91,5 +92,10 @@ export function toIgnitionVersion(raw: unknown, version: string): object {
   const minor = version === '2.2.0' ? 2 : Number(version.split('.')[1]);
   const missing = MISSING.find(({ since, used }) => minor < since && used(config));
   if (missing) throw new IgnitionError(missing.message);
+  // A scheme, a filesystem: values that the version does not know either.
+  const issues = validateIgnition(config, minor);
+  if (issues.length > 0) {
+    throw new IgnitionError(`Converted spec has unexpected fatal error:\n${printIssues(issues)}`, issues);
+  }
   return version === '2.2.0' ? toV2(config) : { ...config, ignition: { ...config.ignition, version } };
 }

@@ -1,45 +1,48 @@
 import { parseDataUrl } from './data-url.ts';
+import { parseGoUrl, queryValues } from './go-url.ts';
 
-/** The scheme of a URL as Go's `url.Parse` finds it: '' for none, undefined for what it cannot read. */
-export function schemeOf(url: string): string | undefined {
-  if (/\p{Cc}/u.test(url.replaceAll(/[\u0080-\u009f]/g, ''))) return undefined;
-  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(url)?.[1];
-  if (scheme !== undefined) return /^[^?#]*:\/\/[^/?#]*[ <>"\\^`{|}]/.test(url) ? undefined : scheme.toLowerCase();
-  const first = url.split(/[/?#]/, 1)[0] ?? '';
-  // A colon in the first segment of what is not a scheme: `::`, ` data:,x`.
-  return first.includes(':') ? undefined : '';
-}
-
-const S3_ARN = /^arn:[^:]+:s3:[^:]*:[^:]*:[^/]+\/.+/;
-const S3_ACCESS_POINT = /^arn:[^:]+:s3:[^:]*:[^:]*:accesspoint\/[^/]+$/;
-
-const s3Problem = (url: string): string | undefined =>
-  /[?&]versionId=?(&|#|$)/.test(url) ? 'invalid S3 object VersionId' : undefined;
+/** The scheme of a URL: '' for none, undefined for what cannot be read. */
+export const schemeOf = (url: string): string | undefined => parseGoUrl(url)?.scheme;
 
 /** The usual case, told at once: plain text without escapes. */
 const PLAIN = /^data:,[A-Za-z0-9\-_.!~*'();/?:@&=+$,]*$/;
 
-/** What is wrong with the URL of a resource: undefined for one that Ignition can fetch. */
-export function urlProblem(url: string): string | undefined {
+/**
+ * What is wrong with the URL of a resource: undefined for one that Ignition can fetch.
+ * @param minor version 3.x of the config that names it: later ones know more schemes
+ */
+export function urlProblem(url: string, minor = 5): string | undefined {
   if (PLAIN.test(url)) return undefined;
-  const scheme = schemeOf(url);
-  switch (scheme) {
-    case undefined:
-      return 'unable to parse url';
+  const parsed = parseGoUrl(url);
+  if (parsed === undefined) return 'unable to parse url';
+  switch (parsed.scheme) {
     case 'http':
     case 'https':
     case 'tftp':
-    case 'gs':
       return undefined;
+    case 'gs':
+      return minor < 2 ? 'invalid url scheme' : undefined;
     case 's3':
-      return s3Problem(url);
+      return minor < 4 ? undefined : s3Problem(parsed.query);
     case 'arn':
-      return S3_ARN.test(url) && !S3_ACCESS_POINT.test(url) ? s3Problem(url) : 'invalid S3 ARN format';
+      if (minor < 4) return 'invalid url scheme';
+      return isS3Arn(parsed.opaque) ? s3Problem(parsed.query) : 'invalid S3 ARN format';
     case 'data':
       return dataProblem(url);
     default:
       return 'invalid url scheme';
   }
+}
+
+const s3Problem = (query: string): string | undefined =>
+  queryValues(query, 'versionId')[0] === '' ? 'invalid S3 object VersionId' : undefined;
+
+/** @param rest an ARN without its scheme: partition, service, region, account and the resource, which may hold colons */
+function isS3Arn(rest: string): boolean {
+  const [, service, , , ...resource] = rest.split(':');
+  if (resource.length === 0 || service !== 's3') return false;
+  const slashes = rest.split('/').length - 1;
+  return slashes >= (resource.join(':').startsWith('accesspoint/') ? 2 : 1);
 }
 
 function dataProblem(url: string): string | undefined {

@@ -2,12 +2,13 @@ import { cleanPath, joinPaths, pathProblem } from './paths.ts';
 import type { Issue } from './report.ts';
 import type { IgnitionConfig, IgnitionDisk, IgnitionFilesystem, IgnitionPartition } from './schema.ts';
 
-type Storage = NonNullable<IgnitionConfig['storage']>;
+/** The storage section of a config. */
+export type Storage = NonNullable<IgnitionConfig['storage']>;
 /** Takes in a problem, if there is one. */
 export type Add = (path: string, problem: string | undefined) => void;
 
 /** Rules about the storage section as a whole. Source: ignition, config/v3_5/types/storage.go. */
-export function checkStorage(storage: Storage, at: string, add: Add): void {
+export function checkStorage(storage: Storage, at: string, add: Add, minor: number): void {
   const { directories = [], files = [], links = [] } = storage;
   // Almost no config has links: without them there is nothing to compare.
   const below = links.map(({ path }) => `${path}/`);
@@ -22,13 +23,15 @@ export function checkStorage(storage: Storage, at: string, add: Add): void {
   }
   for (const [index, link] of links.entries()) {
     if (usesLink(link.path)) add(`${at}.links.${index}`, 'link path includes link in config');
-    if (!link.target) {
+    // Before 3.3 an absent target is an empty one, which nothing asks about.
+    const { target: given = '' } = link;
+    if (given === '' && minor >= 3) {
       add(`${at}.links.${index}.target`, 'link target is required');
       continue;
     }
     if (!link.hard) continue;
-    const clean = cleanPath(link.target);
-    const target = clean.startsWith('/') ? clean : joinPaths(link.path, link.target);
+    const clean = cleanPath(given);
+    const target = clean.startsWith('/') ? clean : joinPaths(link.path, given);
     if (directories.some(({ path }) => path === target)) add(`${at}.links.${index}`, 'hard link target is a directory');
   }
 }
@@ -113,7 +116,7 @@ const FORMATS = ['ext4', 'btrfs', 'xfs', 'swap', 'vfat', 'none'];
 const LABELS: Readonly<Record<string, number>> = { ext4: 16, btrfs: 256, xfs: 12, swap: 15, vfat: 11 };
 
 /** Rules about a filesystem. Source: filesystem.go. */
-export function checkFilesystem(filesystem: IgnitionFilesystem, at: string, add: Add): void {
+export function checkFilesystem(filesystem: IgnitionFilesystem, at: string, add: Add, minor: number): void {
   const { device, format, label, path, uuid, wipeFilesystem, mountOptions = [], options = [] } = filesystem;
   if (path) add(`${at}.path`, pathProblem(path));
   add(`${at}.device`, pathProblem(device));
@@ -125,7 +128,7 @@ export function checkFilesystem(filesystem: IgnitionFilesystem, at: string, add:
     if (label) add(`${at}.label`, 'filesystem must specify format if label is specified');
     return;
   }
-  if (!FORMATS.includes(format)) add(`${at}.format`, 'invalid filesystem format');
+  if (!FORMATS.includes(format) || (format === 'none' && minor < 3)) add(`${at}.format`, 'invalid filesystem format');
   const longest = LABELS[format];
   if (label && longest !== undefined && Buffer.byteLength(label) > longest) {
     add(`${at}.label`, `filesystem labels cannot be longer than ${longest} characters when using ${format}`);

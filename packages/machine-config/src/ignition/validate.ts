@@ -5,6 +5,7 @@ import {
   IGNITION_PLAN,
   type IgnitionConfig,
   type IgnitionFile,
+  type IgnitionFilesystem,
   type IgnitionLuks,
   type IgnitionRaid,
   type IgnitionResource,
@@ -12,17 +13,28 @@ import {
 } from './schema.ts';
 import { unitProblem } from './unit-contents.ts';
 import { schemeOf, urlProblem } from './urls.ts';
-import { type Add, checkDisk, checkFilesystem, checkPartition, checkStorage, collector } from './validate-storage.ts';
+import {
+  type Add,
+  checkDisk,
+  checkFilesystem,
+  checkPartition,
+  checkStorage,
+  collector,
+  type Storage,
+} from './validate-storage.ts';
 
 /**
- * What is wrong with a config of version 3.5, in the original's words and order; empty for a valid one. Warnings of the
+ * What is wrong with a config of version 3, in the original's words and order; empty for a valid one. Warnings of the
  * original (unused keys, units without an install section) are not told: nothing follows from them.
- * Source: ignition, config/v3_5/types.
+ * Source: ignition, config/v3_0/types to config/v3_5/types.
+ * @param minor version 3.x whose rules hold: a config is judged by those of the version that it names
  */
-export function validateIgnition(config: IgnitionConfig): readonly Issue[] {
+export function validateIgnition(config: IgnitionConfig, minor = 5): readonly Issue[] {
   const { issues, add } = collector();
   checkConfig(config, add);
-  walk(CHECKS, config, '$', add);
+  const checks = CHECKS.get(minor) ?? checksOf(minor);
+  CHECKS.set(minor, checks);
+  walk(checks, config, '$', add);
   checkDuplicates(IGNITION_PLAN, config, '$', add);
   return issues;
 }
@@ -76,14 +88,17 @@ const OWNER = own<{ id?: number; name?: string }>(({ id, name }, at, add) => {
   if (id !== undefined && name) add(at, 'cannot set both id and name');
 });
 
-const VERIFICATION = own<{ hash?: string }>(({ hash }, at, add) => {
+const HASHES: Readonly<Record<string, number>> = { sha512: 128 };
+const LATER_HASHES: Readonly<Record<string, number>> = { ...HASHES, sha256: 64 };
+
+const checkVerification = ({ hash }: { hash?: string }, at: string, add: Add, minor: number): void => {
   if (hash === undefined) return;
   const dash = hash.indexOf('-');
-  const size = { sha512: 128, sha256: 64 }[hash.slice(0, Math.max(dash, 0))];
+  const size = (minor < 1 ? HASHES : LATER_HASHES)[hash.slice(0, Math.max(dash, 0))];
   if (dash < 0) add(`${at}.hash`, 'malformed hash specifier');
   else if (size === undefined) add(`${at}.hash`, 'unrecognized hash function');
-  else if (hash.length - dash - 1 !== size) add(`${at}.hash`, 'incorrect size for hash sum');
-});
+  else if (Buffer.byteLength(hash) - dash - 1 !== size) add(`${at}.hash`, 'incorrect size for hash sum');
+};
 
 function headerProblem({ httpHeaders, source }: IgnitionResource): string | undefined {
   if (!httpHeaders?.length) return undefined;
@@ -92,14 +107,15 @@ function headerProblem({ httpHeaders, source }: IgnitionResource): string | unde
   return scheme === 'http' || scheme === 'https' ? undefined : 'cannot use HTTP headers with this source scheme';
 }
 
-const RESOURCE: Checks = {
+/** @param isContent whether it is a file's: version 3.0 asks less of the others */
+const resource = (minor: number, isContent: boolean): Checks => ({
   ...own<IgnitionResource>((resource, at, add) => {
     const { compression = '', source, verification } = resource;
     if (compression !== '' && compression !== 'gzip') add(`${at}.compression`, 'invalid compression method');
-    if (verification?.hash !== undefined && source === undefined) {
+    if (verification?.hash !== undefined && source === undefined && (isContent || minor >= 1)) {
       add(`${at}.verification.hash`, 'source must be specified if verification is specified');
     }
-    const [unfetched, unsent] = [source ? urlProblem(source) : undefined, headerProblem(resource)];
+    const [unfetched, unsent] = [source ? urlProblem(source, minor) : undefined, headerProblem(resource)];
     if (unfetched) add(`${at}.source`, unfetched);
     if (unsent) add(`${at}.httpHeaders`, unsent);
   }),
@@ -108,9 +124,9 @@ const RESOURCE: Checks = {
       if (name === '') add(`${at}.name`, "HTTP header name can't be empty");
       if (value === '') add(`${at}.value`, 'unable to parse HTTP header');
     }),
-    verification: VERIFICATION,
+    verification: own<{ hash?: string }>((verification, at, add) => checkVerification(verification, at, add, minor)),
   },
-};
+});
 
 const requireSource: Check<readonly IgnitionResource[]> = (resources, at, add) => {
   for (const [index, { source }] of resources.entries()) if (!source) add(`${at}.${index}`, 'source is required');
@@ -158,27 +174,33 @@ const checkRaid: Check<IgnitionRaid> = ({ level, spares, devices = [] }, at, add
 const isClevis = ({ clevis }: IgnitionLuks): boolean =>
   Boolean(clevis?.custom?.pin || clevis?.tang?.length || clevis?.tpm2 || clevis?.threshold);
 
-const checkLuks: Check<IgnitionLuks> = (luks, at, add) => {
+const checkLuks = (luks: IgnitionLuks, at: string, add: Add, minor: number): void => {
   const { name, label, device, clevis, cex, keyFile } = luks;
   if (name.includes('/')) add(`${at}.name`, 'device names cannot contain slashes');
   if (label && Buffer.byteLength(label) > 47)
     add(`${at}.label`, 'luks device labels cannot be longer than 47 characters');
   add(`${at}.device`, device ? pathProblem(device) : 'disk device is required');
-  if (clevis?.custom?.pin && (clevis.tang?.length || clevis.tpm2 || clevis.threshold)) {
+  const isCustom = minor < 3 ? clevis?.custom !== undefined : clevis?.custom?.pin;
+  if (clevis && isCustom && (clevis.tang?.length || clevis.tpm2 || clevis.threshold)) {
     add(`${at}.clevis`, 'cannot use custom clevis config with tpm2, tang, or threshold');
   }
-  if (keyFile?.source && urlProblem(keyFile.source) !== undefined) add(`${at}.keys`, 'invalid key-file source');
+  if (keyFile?.source && urlProblem(keyFile.source, minor) !== undefined) add(`${at}.keys`, 'invalid key-file source');
   if (cex?.enabled && isClevis(luks)) add(`${at}.cex`, 'cannot use cex with clevis');
   if (cex?.enabled && keyFile?.source) add(`${at}.cex`, 'cannot use key file with cex');
 };
 
-const CUSTOM = own<{ config?: string; needsNetwork?: boolean; pin?: string }>((custom, at, add) => {
-  const { config, needsNetwork, pin } = custom;
-  if (!pin && !config && !needsNetwork) return;
+interface Custom {
+  config?: string;
+  needsNetwork?: boolean;
+  pin?: string;
+}
+
+const checkCustom = ({ config, needsNetwork, pin }: Custom, at: string, add: Add, minor: number): void => {
+  if (!pin && !config && !(needsNetwork && minor >= 3)) return;
   if (!pin) add(`${at}.pin`, 'missing required custom clevis pin');
   else if (!['tpm2', 'tang', 'sss'].includes(pin)) add(`${at}.pin`, 'unsupported clevis pin');
   if (!config) add(`${at}.config`, 'missing required custom clevis config');
-});
+};
 
 const isJson = (text: string): boolean => {
   try {
@@ -217,13 +239,17 @@ const DROPIN = own<{ name: string; contents?: string }>(({ name, contents }, at,
 
 const owners = { group: OWNER, user: OWNER };
 
-const CHECKS: Checks = {
+const CHECKS = new Map<number, Checks>();
+
+const checksOf = (minor: number): Checks => ({
   fields: {
     ignition: {
       fields: {
         config: {
-          ...own<{ merge?: IgnitionResource[] }>(({ merge = [] }, at, add) => requireSource(merge, `${at}.merge`, add)),
-          fields: { merge: RESOURCE, replace: RESOURCE },
+          ...own<{ merge?: IgnitionResource[] }>(({ merge = [] }, at, add) => {
+            if (minor >= 1) requireSource(merge, `${at}.merge`, add);
+          }),
+          fields: { merge: resource(minor, false), replace: resource(minor, false) },
         },
         proxy: own(checkProxy),
         security: {
@@ -232,30 +258,38 @@ const CHECKS: Checks = {
               ...own<{ certificateAuthorities?: IgnitionResource[] }>(({ certificateAuthorities = [] }, at, add) =>
                 requireSource(certificateAuthorities, `${at}.certificateAuthorities`, add),
               ),
-              fields: { certificateAuthorities: RESOURCE },
+              fields: { certificateAuthorities: resource(minor, false) },
             },
           },
         },
       },
     },
     storage: {
-      ...own(checkStorage),
+      ...own<Storage>((storage, at, add) => checkStorage(storage, at, add, minor)),
       fields: {
         directories: { ...own(checkDirectory), fields: owners },
         disks: { ...own(checkDisk), fields: { partitions: own(checkPartition) } },
-        files: { ...own(checkFile), fields: { ...owners, append: RESOURCE, contents: RESOURCE } },
-        filesystems: own(checkFilesystem),
+        files: {
+          ...own(checkFile),
+          fields: { ...owners, append: resource(minor, true), contents: resource(minor, true) },
+        },
+        filesystems: own<IgnitionFilesystem>((filesystem, at, add) => checkFilesystem(filesystem, at, add, minor)),
         links: {
           ...own<{ path: string }>(({ path }, at, add) => add(`${at}.path`, pathProblem(path))),
           fields: owners,
         },
         luks: {
-          ...own(checkLuks),
-          fields: { clevis: { fields: { custom: CUSTOM, tang: TANG } }, keyFile: RESOURCE },
+          ...own<IgnitionLuks>((luks, at, add) => checkLuks(luks, at, add, minor)),
+          fields: {
+            clevis: {
+              fields: { custom: own<Custom>((custom, at, add) => checkCustom(custom, at, add, minor)), tang: TANG },
+            },
+            keyFile: resource(minor, true),
+          },
         },
         raid: own(checkRaid),
       },
     },
     systemd: { fields: { units: { ...own(checkUnit), fields: { dropins: DROPIN } } } },
   },
-};
+});

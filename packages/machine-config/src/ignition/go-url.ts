@@ -1,0 +1,65 @@
+/** What matters of a URL that Go can read. */
+export interface GoUrl {
+  /** In lower case; '' for none. */
+  readonly scheme: string;
+  /** What follows the scheme where that is no slash. */
+  readonly opaque: string;
+  /** The text behind the question mark. */
+  readonly query: string;
+}
+
+/**
+ * Reads a URL as Go's `url.Parse` does: what it refuses is undefined, what it leaves alone (blanks in a path, anything in
+ * a query) is left alone. The URL of the platform is stricter here and laxer there.
+ * Source: net/url, parse and parseAuthority.
+ */
+export function parseGoUrl(text: string): GoUrl | undefined {
+  const hash = text.indexOf('#');
+  const url = hash < 0 ? text : text.slice(0, hash);
+  if (hash >= 0 && !isEscaped(text.slice(hash + 1))) return undefined;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
+  if (/[\u0000-\u001f\u007f]/.test(url)) return undefined;
+  if (url.startsWith(':')) return undefined;
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(url)?.[1];
+  const [, rest = '', query = ''] =
+    /^([^?]*)\??([\s\S]*)$/.exec(scheme === undefined ? url : url.slice(scheme.length + 1)) ?? [];
+  const read = { scheme: scheme?.toLowerCase() ?? '', opaque: '', query };
+  if (!rest.startsWith('/')) {
+    if (scheme !== undefined) return { ...read, opaque: rest };
+    // `::` or ` data:,x`: the first segment of a path without a scheme has no colon.
+    return rest.split('/', 1)[0]?.includes(':') || !isEscaped(rest) ? undefined : read;
+  }
+  const withAuthority = rest.startsWith('//') && (scheme !== undefined || !rest.startsWith('///'));
+  if (!withAuthority) return isEscaped(rest) ? read : undefined;
+  const [, authority = '', path = ''] = /^\/\/([^/]*)([\s\S]*)$/.exec(rest) ?? [];
+  return isAuthority(authority) && isEscaped(path) ? read : undefined;
+}
+
+/** Values of a parameter; what cannot be read of a query is passed over. */
+export function queryValues(query: string, name: string): readonly string[] {
+  return query.split('&').flatMap((pair) => {
+    const [, key = '', value = ''] = /^([^=]*)=?([\s\S]*)$/.exec(pair) ?? [];
+    return pair.includes(';') || key !== name || !isEscaped(value) ? [] : [value];
+  });
+}
+
+/** Every percent sign begins an escaped byte. */
+const isEscaped = (text: string): boolean => !/%(?![0-9A-Fa-f]{2})/.test(text);
+
+const USER_INFO = /^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/;
+
+function isAuthority(authority: string): boolean {
+  const at = authority.lastIndexOf('@');
+  const user = authority.slice(0, Math.max(at, 0));
+  return isHost(authority.slice(at + 1)) && USER_INFO.test(user) && isEscaped(user);
+}
+
+function isHost(host: string): boolean {
+  const port = host.startsWith('[') ? /\](:\d*)?$/ : /^[^:]*(?::\d*)?$/;
+  // A name may hold more than one colon, only the last must begin a port.
+  const checked = host.startsWith('[') ? host : host.slice(Math.max(host.lastIndexOf(':'), 0));
+  if (!port.test(checked)) return false;
+  // Only bytes beyond ASCII are escaped in a host, and the percent sign itself.
+  if (/%(?![89A-Fa-f][0-9A-Fa-f]|25)/.test(host)) return false;
+  return !/[ \\^`{|}@?#]/.test(host);
+}
