@@ -50,6 +50,12 @@ test.each([
     { GOOGLE_CLOUD_UNIVERSE_DOMAIN: 'https://universe.example/token-of-somebody' },
     'GOOGLE_CLOUD_UNIVERSE_DOMAIN is no domain: write one such as googleapis.com, without https://',
   ],
+  ['aws', { AWS_RETRY_MODE: 'brave' }, 'AWS_RETRY_MODE=brave is unknown; use standard or adaptive, or leave it out'],
+  [
+    'azure',
+    { MCM_FLAG_AUTHORITY_HOST: 'https://somebody:secret@login.example.net' },
+    '--authority-host holds a user or a password, which no endpoint takes: write https://host[:port]',
+  ],
   ['local', { MCM_LOCAL_BACKEND: 'podman' }, 'MCM_LOCAL_BACKEND is "podman"; write cloud or pod'],
 ])(
   '%s: a setting that cannot work ends the process by its name',
@@ -74,26 +80,36 @@ current-context: c
 test.each([
   [
     'aws',
-    { AWS_ENDPOINT_URL_EC2: 'https://ec2.example.net/' },
+    { AWS_ENDPOINT_URL_EC2: 'https://ec2.example.net/', AWS_ROLE_ARN: 'arn:aws:iam::1:role/r' },
     '"endpoints":{"AWS_ENDPOINT_URL_EC2":"https://ec2.example.net"}',
+    'AWS_ROLE_ARN is set and AWS_WEB_IDENTITY_TOKEN_FILE is not',
   ],
   [
     'azure',
     { AZURE_AUTHORITY_HOST: 'https://login.example.net/' },
-    '"endpoints":{"login":"https://login.example.net"}',
+    '"endpoints":{"AZURE_AUTHORITY_HOST":"https://login.example.net"}',
   ],
-  ['gcp', { GOOGLE_CLOUD_UNIVERSE_DOMAIN: 'apis.example' }, '"endpoints":{"universe":"apis.example"}'],
+  [
+    'gcp',
+    { GOOGLE_CLOUD_UNIVERSE_DOMAIN: 'apis.example' },
+    '"endpoints":{"GOOGLE_CLOUD_UNIVERSE_DOMAIN":"apis.example"}',
+  ],
   ['gcp', {}, '"msg":"starting"'],
-])('%s: the endpoints in force are told once at the start', { timeout: 120_000 }, async (provider, variables, says) => {
-  const folder = mkdtempSync(join(tmpdir(), 'mcm settings '));
-  try {
-    const file = join(folder, 'kubeconfig');
-    writeFileSync(file, KUBECONFIG);
-    const flags = [`--control-kubeconfig=${file}`, `--target-kubeconfig=${file}`, '--port=0'];
-    const { said } = await run(provider, variables, flags, 'ECONNREFUSED');
-    expect(said.split(says)).toHaveLength(2);
-    expect(said.includes('"endpoints"')).toBe(Object.keys(variables).length > 0);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
+])(
+  '%s: the endpoints in force are told once at the start, and what is likely wrong',
+  { timeout: 120_000 },
+  async (provider, variables, says, warns = '') => {
+    const folder = mkdtempSync(join(tmpdir(), 'mcm settings '));
+    try {
+      const file = join(folder, 'kubeconfig');
+      writeFileSync(file, KUBECONFIG);
+      const flags = [`--control-kubeconfig=${file}`, `--target-kubeconfig=${file}`, '--port=0'];
+      const { said } = await run(provider, variables, flags, 'ECONNREFUSED');
+      expect(said.split(says)).toHaveLength(2);
+      expect(said).toContain(warns);
+      expect(said.includes('"endpoints"')).toBe(Object.keys(variables).length > 0);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+);

@@ -1,7 +1,11 @@
 import { machineFlags } from '@mcm/core';
-import { commonFlags, type Flag, type Flags, variableOf } from '@mcm/kube';
+import { commonFlags, type Flag, type Flags, flagGroup, variableOf } from '@mcm/kube';
 import { machineConfigController } from '@mcm/machine-config-controller';
 import { machineControllerManager } from '@mcm/machine-controller-manager';
+import { awsFlags } from '@mcm/provider-aws';
+import { azureFlags } from '@mcm/provider-azure';
+import { gcpFlags } from '@mcm/provider-gcp';
+import { localFlags } from '@mcm/provider-local';
 import { GENERATED, table } from './markdown.ts';
 
 /** A binary's flags, by the headings of its `--help`. */
@@ -47,6 +51,9 @@ export function flagReferenceFiles(): ReadonlyMap<string, string> {
     sections(Object.fromEntries(Object.entries<Flag<unknown>>(flags).filter(([name]) => !own.has(name)))),
     '## machine-controller-aws, -azure, -gcp, -local\n',
     sections(machine),
+    ...Object.entries<Flags>({ aws: awsFlags, azure: azureFlags, gcp: gcpFlags, local: localFlags }).flatMap(
+      ([provider, own]) => [`## machine-controller-${provider} beside those\n`, sections(flagGroup('Cloud', own))],
+    ),
     '## machine-config-controller\n',
     sections(machineConfigController.flags),
   ].join('\n');

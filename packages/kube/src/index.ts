@@ -66,7 +66,7 @@ export type { Check } from './run/health.ts';
 export { type Host, processHost } from './run/host.ts';
 export { createManager, type Manager, type ManagerOptions } from './run/manager.ts';
 export type { Phase, PhaseState, PhaseStatus, Stop } from './run/phase.ts';
-export { type BinaryContext, type BinaryDefinition, runBinary } from './run/run-binary.ts';
+export { type BinaryContext, type BinaryDefinition, type Configuration, runBinary } from './run/run-binary.ts';
 export { type PlainAnswer, type PlainRequest, startTlsServer, type TlsServer } from './run/tls-server.ts';
 export { type Need, type Unit, UnitRunner, type UnitRunnerOptions } from './run/units.ts';
 export { type ExpectedCrd, registerWarningMetrics } from './run/warnings/index.ts';

@@ -1,21 +1,26 @@
 import { readFile } from 'node:fs/promises';
-import { processContext, runMachineController, settingsOrExit } from '@mcm/core/driver';
-import { createAwsDriver } from './driver/driver.ts';
+import { processContext, runMachineController } from '@mcm/core/driver';
+import { type AwsDriverOptions, createAwsDriver } from './driver/driver.ts';
 import { loadSdk } from './ec2/client.ts';
-import { awsEndpoints } from './settings.ts';
+import { checkEnvironment, type Environment } from './ec2/environment.ts';
+import { readSharedConfig } from './ec2/shared-config.ts';
+import { awsFlags, awsSettings } from './settings.ts';
 
-const endpoints = settingsOrExit('machine-controller-aws', () => awsEndpoints(process.env));
+const environment: Environment = {
+  variables: process.env,
+  readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
+};
+const surroundings: AwsDriverOptions = { ...processContext(), environment };
 
-// Begun here, so that no machine waits for it; whoever needs the SDK is told why it cannot be loaded.
-loadSdk().catch(() => undefined);
-
-await runMachineController(
-  createAwsDriver({
-    ...processContext(),
-    environment: {
-      variables: process.env,
-      readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
+await runMachineController(createAwsDriver(surroundings), {
+  provider: {
+    flags: awsFlags,
+    configure: async (flags) => {
+      const warnings = await checkEnvironment(environment);
+      const { settings, endpoints } = awsSettings(process.env, flags, await readSharedConfig(environment));
+      // Begun here, so that no machine waits for it; whoever needs the SDK is told why it cannot be loaded.
+      loadSdk().catch(() => undefined);
+      return { driver: createAwsDriver({ ...surroundings, settings }), endpoints, warnings };
     },
-  }),
-  { endpoints },
-);
+  },
+});

@@ -5,3 +5,4 @@ export { isThrottle } from './ec2/attempts.ts';
 export { loadSdk } from './ec2/client.ts';
 export type { Environment } from './ec2/environment.ts';
 export { NoAnswer, Refusal } from './ec2/refusal.ts';
+export { type AwsSettings, awsFlags, awsSettings } from './settings.ts';

@@ -1,15 +1,19 @@
 import { readFile } from 'node:fs/promises';
-import { processContext, runMachineController, settingsOrExit } from '@mcm/core/driver';
-import { createAzureDriver } from './driver/driver.ts';
-import { azureSettings } from './settings.ts';
+import { processContext, runMachineController } from '@mcm/core/driver';
+import { type AzureDriverOptions, createAzureDriver } from './driver/driver.ts';
+import { azureFlags, azureSettings } from './settings.ts';
 
-const settings = settingsOrExit('machine-controller-azure', () => azureSettings(process.env));
+const surroundings: AzureDriverOptions = {
+  ...processContext(),
+  readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
+};
 
-await runMachineController(
-  createAzureDriver({
-    ...processContext(),
-    ...settings,
-    readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
-  }),
-  { endpoints: { ...settings } },
-);
+await runMachineController(createAzureDriver(surroundings), {
+  provider: {
+    flags: azureFlags,
+    configure: (flags) => {
+      const { settings, endpoints } = azureSettings(process.env, flags);
+      return { driver: createAzureDriver({ ...surroundings, ...settings }), endpoints };
+    },
+  },
+});

@@ -1,4 +1,4 @@
 export { ArmError } from './arm/error.ts';
 export { type AzureDriver, type AzureDriverOptions, createAzureDriver } from './driver/driver.ts';
 export { AzureCredentials, AzureProviderSpec } from './driver/schemas.ts';
-export { type AzureSettings, azureSettings } from './settings.ts';
+export { type AzureSettings, azureFlags, azureSettings } from './settings.ts';

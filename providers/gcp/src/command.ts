@@ -1,15 +1,19 @@
 import { readFile } from 'node:fs/promises';
-import { processContext, runMachineController, settingsOrExit } from '@mcm/core/driver';
-import { createGcpDriver } from './driver/driver.ts';
-import { gcpSettings } from './settings.ts';
+import { processContext, runMachineController } from '@mcm/core/driver';
+import { createGcpDriver, type GcpDriverOptions } from './driver/driver.ts';
+import { gcpFlags, gcpSettings } from './settings.ts';
 
-const settings = settingsOrExit('machine-controller-gcp', () => gcpSettings(process.env));
+const surroundings: GcpDriverOptions = {
+  ...processContext(),
+  readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
+};
 
-await runMachineController(
-  createGcpDriver({
-    ...processContext(),
-    ...settings,
-    readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
-  }),
-  { endpoints: { ...settings } },
-);
+await runMachineController(createGcpDriver(surroundings), {
+  provider: {
+    flags: gcpFlags,
+    configure: (flags) => {
+      const { settings, endpoints } = gcpSettings(process.env, flags);
+      return { driver: createGcpDriver({ ...surroundings, ...settings }), endpoints };
+    },
+  },
+});

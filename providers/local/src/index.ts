@@ -25,3 +25,4 @@ export { KubeletHost, type KubeletHostOptions } from './kubelet/kubelet-host.ts'
 export { PodAnnotations } from './kubelet/pods/project-pod.ts';
 export { storedMemory } from './kubelet/stored-memory.ts';
 export { createLocalCloud, type LocalCloud, type LocalCloudOptions } from './local-cloud.ts';
+export { type LocalSettings, localFlags, localSettings } from './settings.ts';

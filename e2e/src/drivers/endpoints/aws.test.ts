@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ec2Endpoint } from '@mcm/cloud-emulators';
 import { seededRandom, VirtualClock } from '@mcm/kube';
-import { type AwsCredentials, type AwsProviderSpec, createAwsDriver } from '@mcm/provider-aws';
+import { type AwsCredentials, type AwsProviderSpec, awsSettings, createAwsDriver } from '@mcm/provider-aws';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { AWS_VARIABLES, inAwsEnvironment } from '../aws-environment.ts';
 import { refused, Stage } from '../rows/stage.ts';
@@ -38,9 +40,17 @@ const SPEC = {
 const SECRET = { providerAccessKeyId: 'AKIA', providerSecretAccessKey: 's', userData: '#cloud-config\n' };
 const WORKLOAD = { workloadIdentityTokenFile: '/token', roleARN: 'arn:aws:iam::111122223333:role/r', userData: 'x' };
 
+const readFile = async (path: string): Promise<string | undefined> => {
+  if (path === WORKLOAD.workloadIdentityTokenFile) return 'token-of-the-workload';
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+};
+
 /** @param variables Of the process; undefined takes one out. The SDK reads the process's own. */
-function open(variables: Readonly<Record<string, string | undefined>> = {}, quietTurns = 30) {
-  const clock = new VirtualClock({ quietTurns });
+function open(
+  variables: Readonly<Record<string, string | undefined>> = {},
+  flags?: NonNullable<Parameters<typeof awsSettings>[1]>,
+) {
+  const clock = new VirtualClock({ quietTurns: 30 });
   const cloud = new Ec2Endpoint({ clock });
   const wire = new Wire(clock, cloud.transport);
   for (const [name, value] of Object.entries(variables)) {
@@ -49,7 +59,8 @@ function open(variables: Readonly<Record<string, string | undefined>> = {}, quie
   }
   const driver = createAwsDriver({
     ...{ clock, random: seededRandom(1), connect: wire.connect },
-    environment: { variables: process.env, readFile: async () => 'token-of-the-workload' },
+    environment: { variables: process.env, readFile },
+    ...(flags ? awsSettings(process.env, flags) : {}),
   });
   const stage = new Stage<AwsProviderSpec, AwsCredentials>(clock, driver, {
     provider: 'AWS',
@@ -153,12 +164,126 @@ describe('endpoints', () => {
   });
 });
 
-test('E1-02: the endpoint_url of the shared configuration is asked', async () => {
-  const file = join(folder, 'config');
-  writeFileSync(file, '[default]\nendpoint_url = https://shared.example\n');
-  const { wire, stage } = open({ ...NONE, AWS_CONFIG_FILE: file });
-  await stage.list();
-  expect(wire.origins).toEqual(['https://shared.example']);
+describe('shared configuration', () => {
+  const written = (name: string, ...lines: readonly string[]): string => {
+    const file = join(folder, name);
+    writeFileSync(file, lines.join('\n'));
+    return file;
+  };
+  const SERVICES = ['[services ours]', 'ec2 =', '  endpoint_url = https://ec2.shared.example'];
+
+  test('E1-02: the endpoint_url of the shared configuration is asked', async () => {
+    const file = written('config', '[default]', 'endpoint_url = https://shared.example');
+    const { wire, stage } = open({ ...NONE, AWS_CONFIG_FILE: file });
+    await stage.list();
+    expect(wire.origins).toEqual(['https://shared.example']);
+  });
+
+  test('E1-34: its services section is asked before its endpoint_url, and after the environment; one that is not there is told', async () => {
+    const file = written(
+      'services',
+      ...['[default]', 'services = ours', 'endpoint_url = https://shared.example', ...SERVICES],
+    );
+    const { wire, stage } = open({ ...NONE, AWS_CONFIG_FILE: file });
+    await stage.list({ secret: WORKLOAD });
+    expect(wire.origins).toEqual(['https://shared.example', 'https://ec2.shared.example']);
+    const set = open({ AWS_ENDPOINT_URL: 'https://variable.example', AWS_CONFIG_FILE: file });
+    await set.stage.list();
+    expect(set.wire.origins).toEqual(['https://variable.example']);
+    const absent = written('absent', '[default]', 'services = theirs', ...SERVICES);
+    const other = open({ ...NONE, AWS_CONFIG_FILE: absent });
+    await refused(
+      other.stage.list(),
+      'Internal',
+      'names services theirs',
+      'add [services theirs] or leave services out',
+    );
+    expect(other.wire.sent).toEqual([]);
+  });
+
+  test('E1-35: --ignore-configured-endpoints switches it off as well, and another flag is asked all the same', async () => {
+    const file = written('ignored', '[default]', 'endpoint_url = https://shared.example');
+    const variables = { AWS_ENDPOINT_URL: 'https://variable.example', AWS_CONFIG_FILE: file };
+    const { wire, stage } = open(variables, { 'ignore-configured-endpoints': true });
+    await stage.list();
+    expect(wire.origins).toEqual(['https://ec2.eu-west-1.amazonaws.com']);
+    const flagged = open(variables, { 'ignore-configured-endpoints': true, 'ec2-endpoint': 'https://flag.example' });
+    await flagged.stage.list();
+    expect(flagged.wire.origins).toEqual(['https://flag.example']);
+  });
+});
+
+describe('flags', () => {
+  test('E1-36: flags before environment: EC2 and STS each by its own', async () => {
+    const variables = { AWS_ENDPOINT_URL: 'https://all.example', AWS_ENDPOINT_URL_STS: 'https://sts.example' };
+    const both = open(variables, {
+      'ec2-endpoint': 'https://ec2.flag.example',
+      'sts-endpoint': 'https://sts.flag.example',
+    });
+    await both.stage.list({ secret: WORKLOAD });
+    expect(both.wire.origins).toEqual(['https://sts.flag.example', 'https://ec2.flag.example']);
+    const one = open(variables, { 'ec2-endpoint': 'https://ec2.flag.example' });
+    await one.stage.list({ secret: WORKLOAD });
+    expect(one.wire.origins).toEqual(['https://sts.example', 'https://ec2.flag.example']);
+  });
+
+  test.each([
+    [{ 'use-fips-endpoint': true }, 'https://ec2-fips.us-east-1.amazonaws.com'],
+    [{ 'use-dualstack-endpoint': true }, 'https://ec2.us-east-1.api.aws'],
+    [{ 'use-fips-endpoint': false }, 'https://ec2.us-east-1.amazonaws.com'],
+  ])('E1-37: the kind of the region’s endpoint, as its variable or else its flag says: %o', async (flags, origin) => {
+    const { wire, stage } = open({ ...NONE, AWS_USE_FIPS_ENDPOINT: 'use-fips-endpoint' in flags ? 'true' : '' }, flags);
+    await stage.list({ spec: { ...SPEC, region: 'us-east-1' } });
+    expect(wire.origins).toEqual([origin]);
+  });
+
+  test('E1-38: --allow-plain-http beats its variable, on and off', async () => {
+    const far = { 'ec2-endpoint': 'http://ec2.example' };
+    const { wire, stage } = open({}, { ...far, 'allow-plain-http': true });
+    await stage.list();
+    expect(wire.origins).toEqual(['http://ec2.example']);
+    process.env.MCM_ALLOW_PLAIN_HTTP = 'true';
+    try {
+      expect(() => open({}, { ...far, 'allow-plain-http': false })).toThrow(
+        '--ec2-endpoint is http://ec2.example, plain',
+      );
+    } finally {
+      delete process.env.MCM_ALLOW_PLAIN_HTTP;
+    }
+  });
+});
+
+test('E1-39: AWS_EC2_METADATA_SERVICE_ENDPOINT moves the metadata service, which is asked where the Secret’s keys are blank', async () => {
+  const asked: string[] = [];
+  const Expiration = new Date(Date.now() + 3_600_000).toISOString();
+  const answers: Readonly<Record<string, string>> = {
+    'PUT /latest/api/token': 'session',
+    'GET /latest/meta-data/iam/security-credentials/': 'nodes',
+    'GET /latest/meta-data/iam/security-credentials/nodes': JSON.stringify({
+      ...{ Code: 'Success', AccessKeyId: 'ASIAINSTANCE', SecretAccessKey: 's', Token: 't', Expiration },
+    }),
+  };
+  const server = createServer(({ method, url }, response) => {
+    asked.push(`${method} ${url}`);
+    response.end(answers[`${method} ${url}`] ?? '');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    const { port } = server.address() as AddressInfo;
+    const endpoint = `http://127.0.0.1:${port}`;
+    const here = { AWS_EC2_METADATA_DISABLED: undefined, AWS_EC2_METADATA_SERVICE_ENDPOINT: endpoint };
+    const { wire, stage } = open(here);
+    await stage.list();
+    expect(asked).toEqual([]);
+    await stage.list({ secret: { ...SECRET, providerAccessKeyId: ' ' } });
+    expect(asked).toEqual(Object.keys(answers));
+    expect(wire.sent.map(({ headers }) => headers.authorization?.includes('Credential=ASIAINSTANCE/'))).toEqual([
+      false,
+      true,
+    ]);
+  } finally {
+    await new Promise((resolve) => server.close(resolve));
+  }
 });
 
 describe('repetitions', () => {

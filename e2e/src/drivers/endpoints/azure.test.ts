@@ -27,16 +27,21 @@ const SPEC = {
 };
 const SECRET = { clientID: 'c', clientSecret: 's', subscriptionID: 'sub', tenantID: 't', userData: '#cloud-config' };
 const { clientSecret: _, ...NO_SECRET } = SECRET;
+const CHINA = ['https://login.chinacloudapi.cn', 'https://management.chinacloudapi.cn'];
 const PUBLIC = { management: 'https://management.azure.com', login: 'https://login.microsoftonline.com' };
 
-function open(variables: Readonly<Record<string, string>> = {}, options: Partial<ArmEndpointOptions> = {}) {
+function open(
+  variables: Readonly<Record<string, string>> = {},
+  options: Partial<ArmEndpointOptions> = {},
+  flags: Parameters<typeof azureSettings>[1] = {},
+) {
   const clock = new VirtualClock();
   const cloud = new ArmEndpoint({ clock, origin: PUBLIC.management, ...options });
   const wire = new Wire(clock, cloud.transport);
   const make = () =>
     createAzureDriver({
       ...{ clock, random: seededRandom(1), connect: wire.connect },
-      ...azureSettings(variables),
+      ...azureSettings(variables, flags).settings,
       readFile: async (path) => (path === '/token' ? 'token-of-the-workload' : undefined),
       throwAwayKey: async () => 'ssh-rsa NOBODY',
     });
@@ -75,14 +80,43 @@ describe('endpoints', () => {
   });
 
   test.each(['https://arm.example', 'https://arm.example/'])(
-    'E1-11: AZURE_RESOURCE_MANAGER_ENDPOINT is asked, the audience stays the class’s cloud’s: %s',
+    'E1-11: AZURE_RESOURCE_MANAGER_ENDPOINT is asked, the audience stays the cloud’s: %s',
     async (endpoint) => {
-      const { wire, stage } = open({ AZURE_RESOURCE_MANAGER_ENDPOINT: endpoint });
-      await stage.list({ spec: { ...SPEC, cloudConfiguration: { name: 'AzureChina' } } });
+      const { wire, stage } = open({ AZURE_RESOURCE_MANAGER_ENDPOINT: endpoint }, {}, { 'azure-cloud': 'AzureChina' });
+      await stage.list();
       expect(wire.origins).toEqual(['https://login.chinacloudapi.cn', 'https://arm.example']);
       expect(formOf(wire).get('scope')).toBe('https://management.core.chinacloudapi.cn/.default');
     },
   );
+
+  test.each([
+    ['the provider spec’s cloud', { name: 'AzureChina' }, { management: 'flag', login: 'flag' }, CHINA],
+    ['flags', undefined, { management: 'flag', login: 'flag' }, ['https://flag.example', 'https://flag.example']],
+    ['a flag for one of them', undefined, { login: 'flag' }, ['https://flag.example', 'https://variable.example']],
+    ['variables', undefined, {}, ['https://variable.example', 'https://variable.example']],
+  ])('E1-31: provider spec before flags before environment: %s', async (_what, cloud, flagged, origins) => {
+    const url = (host: string | undefined): string => (host === undefined ? '' : `https://${host}.example`);
+    const variables = {
+      AZURE_RESOURCE_MANAGER_ENDPOINT: 'https://variable.example',
+      AZURE_AUTHORITY_HOST: 'https://variable.example',
+    };
+    const { management, login } = flagged as { management?: string; login?: string };
+    const flags = { 'resource-manager-endpoint': url(management), 'authority-host': url(login) };
+    const { wire, stage } = open(variables, {}, { ...flags, 'azure-cloud': 'AzureGovernment' });
+    await stage.list({ spec: cloud ? { ...SPEC, cloudConfiguration: cloud } : SPEC });
+    expect(wire.origins).toEqual([...new Set(origins)]);
+    const audience = cloud ? 'chinacloudapi.cn' : 'usgovcloudapi.net';
+    expect(formOf(wire).get('scope')).toBe(`https://management.core.${audience}/.default`);
+  });
+
+  test('E1-32: --azure-cloud is the cloud of classes that name none, with its login host and audience', async () => {
+    const { wire, stage } = open({}, {}, { 'azure-cloud': 'AzureChina' });
+    await stage.list();
+    expect(wire.origins).toEqual(CHINA);
+    expect(formOf(wire).get('scope')).toBe('https://management.core.chinacloudapi.cn/.default');
+    await stage.list({ spec: { ...SPEC, cloudConfiguration: { name: 'AzurePublic' } } });
+    expect(wire.origins.toSorted()).toEqual([...CHINA, ...Object.values(PUBLIC)].toSorted());
+  });
 
   test('E1-12: AZURE_AUTHORITY_HOST gives tokens, and is asked for nothing else', async () => {
     const { wire, stage } = open({ AZURE_AUTHORITY_HOST: 'https://login.example/' });
@@ -95,8 +129,10 @@ describe('endpoints', () => {
     'E1-13: %s may be plain http on this host only, and has no path',
     (name) => {
       expect(() => azureSettings({ [name]: 'http://arm.example' })).toThrow(/plain http.*MCM_ALLOW_PLAIN_HTTP=true/);
-      expect(azureSettings({ [name]: 'http://127.0.0.1:5000' })).not.toEqual({});
-      expect(azureSettings({ [name]: 'http://arm.example', MCM_ALLOW_PLAIN_HTTP: 'true' })).not.toEqual({});
+      expect(azureSettings({ [name]: 'http://127.0.0.1:5000' }).endpoints).toEqual({ [name]: 'http://127.0.0.1:5000' });
+      const far = { [name]: 'http://arm.example' };
+      expect(azureSettings(far, { 'allow-plain-http': true }).endpoints).toEqual(far);
+      expect(azureSettings({ ...far, MCM_ALLOW_PLAIN_HTTP: 'true' }).endpoints).toEqual(far);
       expect(() => azureSettings({ [name]: 'https://arm.example/x' })).toThrow(`${name} has the path /x`);
     },
   );

@@ -38,14 +38,14 @@ const secret = (account: object): Readonly<Record<string, string>> => ({
 });
 const COMPUTE = 'https://compute.googleapis.com';
 
-function open(variables: Readonly<Record<string, string>> = {}) {
+function open(variables: Readonly<Record<string, string>> = {}, flags: Parameters<typeof gcpSettings>[1] = {}) {
   const clock = new VirtualClock();
   const accounts = [{ email: 'e@p', key: publicKey.export({ type: 'spki', format: 'pem' }).toString() }];
   const cloud = new GceEndpoint({ clock, accounts });
   const wire = new Wire(clock, cloud.transport);
   const driver = createGcpDriver({
     ...{ clock, random: seededRandom(1), connect: wire.connect },
-    ...gcpSettings(variables),
+    ...gcpSettings(variables, flags).settings,
     readFile: async () => 'token-of-the-workload',
   });
   const stage = new Stage<GcpProviderSpec, GcpCredentials>(clock, driver, {
@@ -75,7 +75,24 @@ describe('endpoints', () => {
     const read = (value: string) => gcpSettings({ GOOGLE_COMPUTE_CUSTOM_ENDPOINT: value });
     expect(() => read('https://gce.example/compute/beta')).toThrow('has the path /compute/beta');
     expect(() => read('http://gce.example')).toThrow('plain http');
-    expect(read('http://127.0.0.1:8400')).toEqual({ endpoint: 'http://127.0.0.1:8400' });
+    expect(read('http://127.0.0.1:8400').settings).toEqual({ endpoint: 'http://127.0.0.1:8400' });
+  });
+
+  test('E1-33: flags before environment: endpoint, token endpoint and universe', async () => {
+    const variables = {
+      GOOGLE_COMPUTE_CUSTOM_ENDPOINT: 'https://variable.example',
+      MCM_GCP_TOKEN_ENDPOINT: 'https://variable.example/token',
+      GOOGLE_CLOUD_UNIVERSE_DOMAIN: 'variable.example',
+    };
+    const flags = { 'compute-endpoint': 'https://gce.example', 'token-endpoint': 'https://tokens.example/token' };
+    const { wire, stage } = open(variables, { ...flags, 'universe-domain': 'flag.example' });
+    const account = secret({ ...ACCOUNT, universe_domain: 'flag.example' });
+    await stage.list({ secret: account });
+    expect(wire.origins).toEqual(['https://tokens.example', 'https://gce.example']);
+    const other = open(variables);
+    await refused(other.stage.list({ secret: account }), 'Internal', 'universe_domain', 'variable.example');
+    await other.stage.list({ secret: secret({ ...ACCOUNT, universe_domain: 'variable.example' }) });
+    expect(other.wire.origins).toEqual(['https://variable.example']);
   });
 
   test('E1-20: GOOGLE_CLOUD_UNIVERSE_DOMAIN moves all hosts, and credentials must name the same', async () => {

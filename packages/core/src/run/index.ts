@@ -1,4 +1,19 @@
 export { buildMachineController, type MachineController, type MachineControllerOptions } from './build.ts';
-export { endpointSetting, type Variables } from './endpoint-setting.ts';
 export { machineFlags } from './flags.ts';
-export { machineControllerBinary, processContext, runMachineController, settingsOrExit } from './main.ts';
+export {
+  type ConfiguredDriver,
+  type MachineControllerSettings,
+  machineControllerBinary,
+  type ProviderSettings,
+  processContext,
+  runMachineController,
+} from './main.ts';
+export {
+  endpointFlag,
+  endpointsInForce,
+  type GivenSetting,
+  plainHttpFlag,
+  SettingSources,
+  switchFlag,
+  type Variables,
+} from './settings.ts';

@@ -1,9 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { setFlagsFromString } from 'node:v8';
 import { crds, machineClasses, machines } from '@mcm/api';
 import {
   type BinaryContext,
   type BinaryDefinition,
+  errorText,
+  type Flags,
+  type FlagValues,
+  flagGroup,
   type Logger,
   makeKey,
   nodes,
@@ -56,28 +61,80 @@ const NEEDED_KINDS: ReadonlySet<string> = new Set(['Machine', 'MachineClass']);
 
 type MachineFlags = typeof machineFlags;
 
+/** A driver as flags and environment want it. */
+export interface ConfiguredDriver<Spec, Credentials> {
+  readonly driver: DriverDefinition<Spec, Credentials>;
+  /** Where the cloud is other than by default, by the setting that says so; told once at the start. */
+  readonly endpoints?: Readonly<Record<string, string>>;
+  /** What may be meant, but is likely wrong; one sentence each, told once at the start. */
+  readonly warnings?: readonly string[];
+}
+
+/** Flags of a provider's own, and what they make of its driver. */
+export interface ProviderSettings<F extends Flags, Spec, Credentials> {
+  /** They stand in `--help` under "Cloud", and in the environment and the file of `--config` as all others. */
+  readonly flags: F;
+  /**
+   * Called once at the start, before anything is connected.
+   * @throws ConfigError which names the setting that is wrong and the cure: the process's last line
+   */
+  configure(flags: FlagValues<F>): ConfiguredDriver<Spec, Credentials> | Promise<ConfiguredDriver<Spec, Credentials>>;
+}
+
+/** What the `machine-controller` binary is made of beside its driver. */
+export interface BinaryParts<F extends Flags, Spec, Credentials> {
+  readonly version?: string;
+  readonly tracer?: DriverTracer | undefined;
+  readonly tracing?: TracingSettings | TracingOff;
+  readonly provider?: ProviderSettings<F, Spec, Credentials> | undefined;
+  /** The file of `NODE_EXTRA_CA_CERTS`: Node itself passes over one that it cannot read. */
+  readonly authorities?: string | undefined;
+}
+
 /** The `machine-controller` binary around a driver. */
-export const machineControllerBinary = <Spec, Credentials>(
+export function machineControllerBinary<F extends Flags, Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
-  version = '0.1.0',
-  tracer?: DriverTracer,
-  endpoints: Readonly<Record<string, string>> = {},
-  tracing: TracingSettings | TracingOff = { off: true },
-): BinaryDefinition<MachineFlags> => ({
-  name: `${NAME}-${driver.name}`,
-  version,
-  description: `Machine controller of the ${driver.name} provider: makes, watches, drains and deletes machines. With "schema" (or "schema --markdown") in place of flags: prints what a MachineClass and its Secret may hold.`,
-  leaseName: NAME,
-  metricsPrefix: 'mcm_',
-  crds: crds.filter(({ spec }) => NEEDED_KINDS.has(spec.names.kind)),
-  defaults: { port: 10_259, concurrency: 50, controllers: CONTROLLERS },
-  ...(Object.keys(endpoints).length > 0 ? { settings: { endpoints } } : {}),
-  flags: machineFlags,
-  check: checkMachineFlags,
-  units: async (context) => [
-    unitOf(driver, context, tracer, await tracingOf(tracing, `${NAME}-${driver.name}`, version, context)),
-  ],
-});
+  { version = '0.1.0', tracer, tracing = { off: true }, provider, authorities }: BinaryParts<F, Spec, Credentials> = {},
+): BinaryDefinition<MachineFlags> {
+  const name = `${NAME}-${driver.name}`;
+  let configured: ConfiguredDriver<Spec, Credentials> = { driver };
+  return {
+    name,
+    version,
+    description: `Machine controller of the ${driver.name} provider: makes, watches, drains and deletes machines. With "schema" (or "schema --markdown") in place of flags: prints what a MachineClass and its Secret may hold.`,
+    leaseName: NAME,
+    metricsPrefix: 'mcm_',
+    crds: crds.filter(({ spec }) => NEEDED_KINDS.has(spec.names.kind)),
+    defaults: { port: 10_259, concurrency: 50, controllers: CONTROLLERS },
+    flags: { ...machineFlags, ...flagGroup('Cloud', provider?.flags ?? {}) },
+    check: checkMachineFlags,
+    configure: async (flags) => {
+      if (provider) configured = await provider.configure(flags as unknown as FlagValues<F>);
+      const { endpoints = {}, warnings = [] } = configured;
+      return {
+        ...(Object.keys(endpoints).length > 0 ? { settings: { endpoints } } : {}),
+        warnings: [...warnings, ...(await faultsOfAuthorities(authorities))],
+      };
+    },
+    units: async (context) => [
+      unitOf(configured.driver, context, tracer, await tracingOf(tracing, name, version, context)),
+    ],
+  };
+}
+
+/** What is wrong with a file of certificate authorities: servers that it should vouch for are not trusted. */
+async function faultsOfAuthorities(file: string | undefined): Promise<readonly string[]> {
+  if (!file) return [];
+  const fault = await readFile(file, 'utf8').then(
+    (text) => (text.includes('-----BEGIN CERTIFICATE-----') ? undefined : 'holds no certificate in PEM'),
+    (thrown: unknown) => `cannot be read (${errorText(thrown)})`,
+  );
+  return fault === undefined
+    ? []
+    : [
+        `NODE_EXTRA_CA_CERTS names ${file}, which ${fault}: its authorities are not trusted; correct the path or leave it out`,
+      ];
+}
 
 /** Traces of machines' lives, if they are asked for; the code that makes them is loaded only then. */
 async function tracingOf(
@@ -193,12 +250,13 @@ function reportStrayRejections(log: Logger): void {
   });
 }
 
-export interface MachineControllerSettings {
+/** How a provider's machine controller is run. */
+export interface MachineControllerSettings<F extends Flags, Spec, Credentials> {
   readonly version?: string;
   /** Where the driver's calls leave spans; default: the tracer of an OpenTelemetry SDK loaded into the process, if any. */
   readonly tracer?: DriverTracer;
-  /** Where the cloud is other than by default, by the setting that says so; told once at the start. */
-  readonly endpoints?: Readonly<Record<string, string>>;
+  /** Flags of the provider's own; absent: there are none, and the driver runs as it is. */
+  readonly provider?: ProviderSettings<F, Spec, Credentials>;
 }
 
 /**
@@ -206,9 +264,9 @@ export interface MachineControllerSettings {
  * end, 1 when it cannot start or lost its lease. With `schema` as its argument it prints the JSON Schema of provider spec
  * and Secret, with `schema --markdown` the reference, and ends. To be called from a provider's `main` and nowhere else.
  */
-export async function runMachineController<Spec, Credentials>(
+export async function runMachineController<Spec, Credentials, F extends Flags = Flags>(
   driver: DriverDefinition<Spec, Credentials>,
-  { version, tracer = registeredTracer(), endpoints = {} }: MachineControllerSettings = {},
+  { version, tracer = registeredTracer(), provider }: MachineControllerSettings<F, Spec, Credentials> = {},
 ): Promise<never> {
   const [command, format] = process.argv.slice(2);
   if (command === 'schema') {
@@ -219,17 +277,8 @@ export async function runMachineController<Spec, Credentials>(
   }
   // A first list of 20,000 pods lets V8's young generation grow and never shrink again: 233 MB resident instead of 170.
   setFlagsFromString('--semi-space-growth-factor=1');
-  process.exit(
-    await runBinary(machineControllerBinary(driver, version, tracer, endpoints, tracingSettings(process.env))),
-  );
-}
-
-/** Reads settings of a provider's process. A wrong one is told on standard error and ends the process with 1. */
-export function settingsOrExit<T>(binary: string, read: () => T): T {
-  try {
-    return read();
-  } catch (thrown) {
-    process.stderr.write(`${binary}: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
-    process.exit(1);
-  }
+  const tracing = tracingSettings(process.env);
+  const authorities = process.env.NODE_EXTRA_CA_CERTS;
+  const parts = { tracer, tracing, provider, authorities, ...(version === undefined ? {} : { version }) };
+  process.exit(await runBinary(machineControllerBinary(driver, parts)));
 }

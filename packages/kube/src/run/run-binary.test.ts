@@ -6,6 +6,7 @@ import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createClient } from '../client/create-client.ts';
 import { realClock } from '../clock.ts';
+import { ConfigError } from '../credentials/cluster-config.ts';
 import { integerFlag } from '../flags/flag.ts';
 import { seededRandom } from '../random.ts';
 import { handlerTransport } from '../transports/handler.ts';
@@ -140,6 +141,14 @@ describe('a binary', () => {
     expect(served).toBe(0);
     expect(requests.filter((line) => !/: GET /.test(line))).toEqual([]);
     await expect(client().resource(leases, 'default').get('observer')).rejects.toThrow('not found');
+  });
+
+  test('what cannot work of its own settings ends it by name, before anything is asked', async () => {
+    const wrong = demo({ configure: () => Promise.reject(new ConfigError('CLOUD is nowhere')) });
+    const other = fakeHost([`--target-kubeconfig=${kubeconfig}`]);
+    expect(await runBinary(wrong.definition, other.host)).toBe(1);
+    expect(other.complaints).toEqual(['demo: CLOUD is nowhere']);
+    expect(requests).toEqual([]);
   });
 
   test('from start to SIGTERM: ready line, health, lease, last events, exit 0', async () => {

@@ -68,6 +68,14 @@ export interface BinaryContext<F extends Flags> {
   readonly serving: (what: string, pair: ServingPair) => void;
 }
 
+/** What a binary found when it read its own settings. */
+export interface Configuration {
+  /** Told in the first line of the log, once. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** What may be meant, but is likely wrong; one sentence each, told after the first line. */
+  readonly warnings?: readonly string[];
+}
+
 /** A controller binary. */
 export interface BinaryDefinition<F extends Flags> extends Program {
   readonly defaults: CommonDefaults;
@@ -79,8 +87,11 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   readonly leaseName?: string;
   /** Put before queue and reflector metrics, e.g. `mcm_`. */
   readonly metricsPrefix?: string;
-  /** Settings of its own that are told in the first line of its log, once. */
-  readonly settings?: Readonly<Record<string, unknown>>;
+  /**
+   * Called once, before anything is connected, to read what flags and environment say of the binary's own matters.
+   * @throws ConfigError with one line for each setting that is wrong, which names it and the cure: they end the process
+   */
+  configure?(flags: FlagValues<F> & FlagValues<CommonFlags>): Configuration | Promise<Configuration>;
   /** The CustomResourceDefinitions that it is written for; a server with others is warned of. */
   readonly crds?: readonly ExpectedCrd[];
   /** Starts what every replica serves, whether it leads or not; resolves to what ends it again. */
@@ -149,8 +160,8 @@ class Run<F extends Flags> {
   }
 
   /** Resolves to the exit code. */
-  async run(warnings: readonly string[]): Promise<number> {
-    const { name, version, settings } = this.#definition;
+  async run(warnings: readonly string[], settings: Configuration['settings']): Promise<number> {
+    const { name, version } = this.#definition;
     this.#log.info('starting', { version, node: process.version, ...settings });
     for (const warning of warnings) this.#log.warn(warning);
     this.#host.onStopRequest((reason) => this.#onStopRequest(reason));
@@ -426,7 +437,8 @@ export async function runBinary<const F extends Flags>(
     const flags = parsed.values as FlagValues<F> & FlagValues<CommonFlags>;
     const problems = [...crossCheck(flags), ...(definition.check?.(flags) ?? [])];
     if (problems.length > 0) throw new ConfigError(problems.join('\n'));
-    return await new Run(definition, host, flags).run(parsed.warnings);
+    const { settings, warnings = [] } = (await definition.configure?.(flags)) ?? {};
+    return await new Run(definition, host, flags).run([...parsed.warnings, ...warnings], settings);
   } catch (error) {
     if (!(error instanceof ConfigError)) return crash(error);
     for (const line of error.message.split('\n')) host.complain(`${definition.name}: ${line}`);

@@ -9,6 +9,7 @@ import {
 import type { Clock, Random, Transport } from '@mcm/kube';
 import { type Ec2, ec2Clients, type Instance } from '../ec2/client.ts';
 import type { Environment } from '../ec2/environment.ts';
+import type { AwsSettings } from '../settings.ts';
 import { createInstance } from './create.ts';
 import { decode } from './decode.ts';
 import { fromCloud, isAbsentInstance, isExhausted } from './errors.ts';
@@ -29,6 +30,8 @@ export interface AwsDriverOptions {
   /** A way to an endpoint's origin; called once for each. */
   readonly connect: (origin: string) => Transport;
   readonly environment: Environment;
+  /** Where AWS is; absent: as environment and shared files say. */
+  readonly settings?: AwsSettings;
   /** How long a new VM may take to show in DescribeInstances; default 5 minutes. */
   readonly visibilityBudgetMs?: number;
   readonly version?: string;
@@ -41,15 +44,16 @@ const VISIBILITY_BUDGET_MS = 300_000;
 
 /** The driver of AWS EC2. */
 export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
-  const { clock, random, connect, environment, version = '0.1.0' } = options;
+  const { clock, random, connect, environment, settings = {}, version = '0.1.0' } = options;
   const clients = ec2Clients({
     clock,
     random,
     connect,
     environment,
+    settings,
     isFinal: isExhausted,
     userAgent: `mcm/${version}`,
-    allowPlainHttp: environment.variables.MCM_ALLOW_PLAIN_HTTP === 'true',
+    allowPlainHttp: settings.allowPlainHttp ?? environment.variables.MCM_ALLOW_PLAIN_HTTP === 'true',
   });
   const fresh = new FreshInstances(clock);
   const timed = ({ observeApi }: Request): Timed => timedBy(clock, observeApi);

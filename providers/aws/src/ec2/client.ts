@@ -8,6 +8,7 @@ import type {
 } from '@aws-sdk/client-ec2';
 import type { Clock, Random } from '@mcm/kube';
 import type { AwsCredentials } from '../driver/schemas.ts';
+import type { AwsSettings } from '../settings.ts';
 import { Attempts } from './attempts.ts';
 import { keySourceOf, webIdentity } from './credentials.ts';
 import { checkEnvironment, type Environment, maxAttemptsOf } from './environment.ts';
@@ -20,6 +21,7 @@ export interface Ec2Options extends RequestHandlerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly environment: Environment;
+  readonly settings?: AwsSettings;
   readonly isFinal: (code: string) => boolean;
   readonly userAgent: string;
 }
@@ -161,6 +163,17 @@ export async function loadSdk(): Promise<void> {
   await import('@aws-sdk/client-ec2');
 }
 
+/** Where a client of the SDK finds its service: said to it only where the operator says so, for it beats the environment. */
+export const reachOf = (
+  { ignoreConfiguredEndpoints, useFipsEndpoint, useDualstackEndpoint }: AwsSettings,
+  endpoint: string | undefined,
+) => ({
+  ...(endpoint === undefined ? {} : { endpoint }),
+  ...(ignoreConfiguredEndpoints ? { ignoreConfiguredEndpointUrls: true } : {}),
+  ...(useFipsEndpoint === undefined ? {} : { useFipsEndpoint }),
+  ...(useDualstackEndpoint === undefined ? {} : { useDualstackEndpoint }),
+});
+
 /** The SDK is loaded when its first client is made. */
 async function connect(
   options: Ec2Options,
@@ -168,7 +181,7 @@ async function connect(
   credentials: AwsCredentials,
   requestHandler: ReturnType<typeof createRequestHandler>,
 ): Promise<Ec2> {
-  const { clock, random, environment, isFinal, userAgent } = options;
+  const { clock, random, environment, settings = {}, isFinal, userAgent } = options;
   await checkEnvironment(environment);
   const sdk = await import('@aws-sdk/client-ec2');
   const source = keySourceOf(credentials);
@@ -177,11 +190,19 @@ async function connect(
     source.from === 'secret'
       ? source.keys
       : source.from === 'web identity'
-        ? webIdentity({ ...source, region, clock, readFile, requestHandler })
+        ? webIdentity({
+            ...source,
+            region,
+            clock,
+            readFile,
+            requestHandler,
+            reach: reachOf(settings, settings.stsEndpoint),
+          })
         : undefined;
   const client = new sdk.EC2Client({
     region,
     requestHandler,
+    ...reachOf(settings, settings.ec2Endpoint),
     // Attempts are counted in one place, ours.
     maxAttempts: 1,
     retryMode: 'standard',

@@ -42,3 +42,32 @@ test.each([
     'AWS_PROFILE names profile ours, which the shared configuration files do not have',
   );
 });
+
+test.each([
+  [{ AWS_EC2_METADATA_SERVICE_ENDPOINT: '169.254.169.254' }, 'AWS_EC2_METADATA_SERVICE_ENDPOINT is no URL'],
+  [{ AWS_EC2_METADATA_SERVICE_ENDPOINT: 'ftp://169.254.169.254' }, 'AWS_EC2_METADATA_SERVICE_ENDPOINT is no URL'],
+  [{ AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE: 'ipv6' }, 'AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE=ipv6 is neither'],
+])('a metadata service that is nowhere is refused by its variable: %o', async (variables, says) => {
+  await expect(checkEnvironment(withVariables(variables))).rejects.toThrow(says);
+  await checkEnvironment(withVariables({ AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://[fd00:ec2::254]' }));
+});
+
+test.each([
+  [{ AWS_ACCESS_KEY_ID: 'AKIA' }, ['AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not']],
+  [{ AWS_ROLE_ARN: 'arn' }, ['AWS_ROLE_ARN is set and AWS_WEB_IDENTITY_TOKEN_FILE is not']],
+  [{ AWS_ACCESS_KEY_ID: 'AKIA', AWS_SECRET_ACCESS_KEY: 's' }, []],
+])('half of a pair of variables is warned of: %o', async (variables, starts) => {
+  const warnings = await checkEnvironment(withVariables(variables));
+  expect(warnings).toEqual(starts.map((start) => expect.stringContaining(start)));
+});
+
+test('a section of services that a profile names must be there', async () => {
+  const variables = { AWS_CONFIG_FILE: '/c', AWS_PROFILE: 'ours' };
+  const config = (services: string) => ({
+    '/c': `[profile ours]\nservices = local\n# none\n[services ${services}]\nec2 =\n  endpoint_url = x`,
+  });
+  await checkEnvironment(withVariables(variables, config('local')));
+  await expect(checkEnvironment(withVariables(variables, config('other')))).rejects.toThrow(
+    'profile ours of the shared configuration names services local, of which it has no section: add [services local]',
+  );
+});

@@ -11,7 +11,13 @@ const PUBLIC: CloudAddresses = {
   scope: 'https://management.core.windows.net//.default',
 };
 
-const BY_NAME: Readonly<Record<string, CloudAddresses>> = {
+/** Clouds that there are, by the names of `providerSpec.cloudConfiguration.name`. */
+export const CLOUD_NAMES = ['AzurePublic', 'AzureChina', 'AzureGovernment'] as const;
+/** A cloud that there is. */
+export type CloudName = (typeof CLOUD_NAMES)[number];
+
+const BY_NAME: Readonly<Record<CloudName, CloudAddresses>> = {
+  AzurePublic: PUBLIC,
   AzureChina: {
     management: 'https://management.chinacloudapi.cn',
     login: 'https://login.chinacloudapi.cn',
@@ -24,4 +30,6 @@ const BY_NAME: Readonly<Record<string, CloudAddresses>> = {
   },
 };
 
-export const cloudOf = (name: string | undefined): CloudAddresses => BY_NAME[name ?? ''] ?? PUBLIC;
+/** Where a cloud is; one without a name, or of an unknown one, is the public one. */
+export const cloudOf = (name: string | undefined): CloudAddresses =>
+  BY_NAME[CLOUD_NAMES.find((each) => each === name) ?? 'AzurePublic'];

@@ -1,16 +1,14 @@
 import type { DriverContext, DriverRequest } from '@mcm/core/driver';
 import { Arm, type ArmRequest } from '../arm/client.ts';
-import { cloudOf } from '../arm/clouds.ts';
+import { type CloudAddresses, cloudOf } from '../arm/clouds.ts';
 import { createTokenSource, type Principal, type TokenOptions } from '../arm/tokens.ts';
+import type { AzureSettings } from '../settings.ts';
 import { Remembered } from './remembered.ts';
 import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 
-export interface SessionOptions extends DriverContext {
+/** What sessions are made with. Of the settings none counts for a class that names its cloud. */
+export interface SessionOptions extends DriverContext, AzureSettings {
   readonly readFile: TokenOptions['readFile'];
-  /** Origin in place of the cloud's; `AZURE_RESOURCE_MANAGER_ENDPOINT`. */
-  readonly endpoint?: string;
-  /** Login host in place of the cloud's; `AZURE_AUTHORITY_HOST`. */
-  readonly login?: string;
   /** Value of the Authorization header, for clouds that want none of Microsoft's. */
   readonly authorize?: (scope: string, signal: AbortSignal) => Promise<string | undefined>;
   readonly version?: string;
@@ -119,6 +117,10 @@ export class Session {
   }
 }
 
+/** Said where an operator may wonder why his endpoint is not asked. */
+const OWN_CLOUD =
+  'providerSpec.cloudConfiguration.name names a cloud, so its own endpoints are asked and not those of this controller’s flags or environment; leave cloudConfiguration out to have these asked';
+
 /** Principals at once; those used least lately are forgotten. */
 const KEPT = 64;
 
@@ -127,7 +129,7 @@ const first = (...values: (string | undefined)[]): string => (values.find((value
 /** Clients by cloud and principal, kept with their tokens and with what was learned of rates. @throws Error */
 export function sessions(options: SessionOptions): (request: Request) => Session {
   const clients = new Map<string, Connection>();
-  return ({ spec, credentials }) => {
+  return ({ spec, credentials, log }) => {
     const tenant = first(credentials.tenantID, credentials.azureTenantId);
     if (!/^[\w.-]+$/.test(tenant))
       throw new Error(
@@ -142,10 +144,14 @@ export function sessions(options: SessionOptions): (request: Request) => Session
     };
     const { name } = spec.cloudConfiguration ?? {};
     const key = JSON.stringify([name, principal]);
-    const connection = clients.get(key) ?? {
-      arm: connect(options, name, principal),
-      lookups: new Remembered(options.clock, LOOKUPS_KEPT_MS),
-    };
+    let connection = clients.get(key);
+    if (!connection) {
+      if (name && (options.endpoint || options.login)) log.warn(OWN_CLOUD, { cloud: name });
+      connection = {
+        arm: connect(options, name, principal),
+        lookups: new Remembered(options.clock, LOOKUPS_KEPT_MS),
+      };
+    }
     clients.delete(key);
     clients.set(key, connection);
     for (const [oldest] of clients) if (clients.size > KEPT) clients.delete(oldest);
@@ -156,14 +162,15 @@ export function sessions(options: SessionOptions): (request: Request) => Session
 
 function connect(options: SessionOptions, name: string | undefined, principal: Principal): Arm {
   const { clock, random, connect: reach, readFile, version = '0.1.0' } = options;
-  const known = cloudOf(name);
-  const { management, login, scope } = {
-    ...known,
-    ...(options.endpoint ? { management: options.endpoint } : {}),
-    ...(options.login ? { login: options.login } : {}),
-  };
+  const { management, login, scope } = addressesOf(options, name);
   const token = createTokenSource(principal, { management, login, scope }, { clock, connect: reach, readFile });
   const authorize = async (signal: AbortSignal): Promise<string | undefined> =>
     options.authorize ? options.authorize(scope, signal) : `Bearer ${await token(signal)}`;
   return new Arm({ clock, random, connect: reach, endpoint: management, userAgent: `mcm/${version}`, authorize });
+}
+
+/** The class's own cloud; without one the operator's, with the addresses that he gives in place of its own. */
+function addressesOf({ cloud, endpoint, login }: AzureSettings, named: string | undefined): CloudAddresses {
+  if (named) return cloudOf(named);
+  return { ...cloudOf(cloud), ...(endpoint ? { management: endpoint } : {}), ...(login ? { login } : {}) };
 }

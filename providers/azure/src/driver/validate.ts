@@ -1,9 +1,9 @@
 import { FieldErrors } from '@mcm/core/driver';
+import { CLOUD_NAMES } from '../arm/clouds.ts';
 import type { AzureCredentials, AzureProviderSpec, DataDisk, ImageReference, Properties } from './schemas.ts';
 
 export const CLUSTER_TAG = 'kubernetes.io-cluster-';
 export const ROLE_TAG = 'kubernetes.io-role-';
-export const CLOUDS = ['AzurePublic', 'AzureChina', 'AzureGovernment'] as const;
 
 const KINDS = ['availabilityset', 'vmo'];
 const STORAGE = 'providerSpec.properties.storageProfile';
@@ -37,8 +37,8 @@ export function specProblems(spec: AzureProviderSpec): readonly string[] {
   checkProperties(properties, errors);
   checkTags(spec.tags, errors);
   const name = spec.cloudConfiguration && (spec.cloudConfiguration.name ?? '');
-  if (name !== undefined && !CLOUDS.some((cloud) => cloud === name))
-    errors.unsupported('providerSpec.cloudConfiguration.name', name, CLOUDS);
+  if (name !== undefined && !CLOUD_NAMES.some((cloud) => cloud === name))
+    errors.unsupported('providerSpec.cloudConfiguration.name', name, CLOUD_NAMES);
   return errors.all;
 }
 

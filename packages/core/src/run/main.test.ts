@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConfigError, runBinary, seededRandom, VirtualClock } from '@mcm/kube';
+import { afterAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineDriver } from '../driver/define-driver.ts';
+import { type BinaryParts, machineControllerBinary } from './main.ts';
+import { endpointFlag, SettingSources } from './settings.ts';
+
+/** Flags of a provider's own: in --help, the environment and the file of --config like all others, and judged before the start. */
+
+const folder = mkdtempSync(join(tmpdir(), 'mcm main '));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const driver = defineDriver({
+  name: 'toy',
+  providerSpec: z.object({}),
+  credentialsSchema: z.object({}),
+  create: () => Promise.reject(new Error('not asked')),
+  delete: () => Promise.reject(new Error('not asked')),
+});
+
+const flags = { 'toy-endpoint': endpointFlag('address of the toy cloud; also TOY_ENDPOINT') } as const;
+type Parts = BinaryParts<typeof flags, object, object>;
+
+/** Runs a binary that ends by itself. @param given Arguments and environment */
+async function run(parts: Parts, argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const printed: string[] = [];
+  const complaints: string[] = [];
+  const code = await runBinary(machineControllerBinary(driver, parts), {
+    ...{ argv: ['--log-level=silent', ...argv], env, identity: 'me', clock: new VirtualClock() },
+    random: seededRandom(1),
+    print: (line) => printed.push(line),
+    complain: (line) => complaints.push(line),
+    onStopRequest: () => undefined,
+    exit: () => undefined,
+  });
+  return { code, printed: printed.join('\n'), complaints };
+}
+
+/** Ends with the endpoint that is in force as its complaint. */
+const provider = (env: Readonly<Record<string, string>> = {}): Parts => ({
+  provider: {
+    flags,
+    configure: (values) => {
+      const endpoint = new SettingSources(values, env).endpoint('toy-endpoint', ['TOY_ENDPOINT']);
+      throw new ConfigError(`in force: ${endpoint?.name} ${endpoint?.value.href}`);
+    },
+  },
+});
+
+test('they stand in --help, which asks nobody what they are good for', async () => {
+  const { code, printed } = await run(provider(), ['--help']);
+  expect(code).toBe(0);
+  expect(printed).toMatch(/^Cloud:\n\s+--toy-endpoint <url>\s+address of the toy cloud/m);
+});
+
+test('command line before MCM_FLAG_… before the file of --config before the cloud’s own variable', async () => {
+  const file = join(folder, 'config.yaml');
+  writeFileSync(file, 'toy-endpoint: https://file.example\n');
+  const own = { TOY_ENDPOINT: 'https://variable.example' };
+  const argument = '--toy-endpoint=https://flag.example';
+  const env = { MCM_FLAG_TOY_ENDPOINT: 'https://env.example' };
+  const told = async (argv: readonly string[], variables: Readonly<Record<string, string>> = {}) =>
+    (await run(provider(own), argv, variables)).complaints;
+  const line = (name: string, host: string) => [`machine-controller-toy: in force: ${name} https://${host}.example/`];
+  expect(await told([`--config=${file}`, argument], env)).toEqual(line('--toy-endpoint', 'flag'));
+  expect(await told([`--config=${file}`], env)).toEqual(line('--toy-endpoint', 'env'));
+  expect(await told([`--config=${file}`])).toEqual(line('--toy-endpoint', 'file'));
+  expect(await told([])).toEqual(line('TOY_ENDPOINT', 'variable'));
+});
+
+test('a setting that is wrong ends the process with 1, named in its last line', async () => {
+  const { code, complaints } = await run(provider(), ['--toy-endpoint=http://far.example']);
+  expect(code).toBe(1);
+  expect(complaints).toEqual([expect.stringMatching(/^machine-controller-toy: --toy-endpoint is http:.*plain http/)]);
+});
+
+test.each([
+  ['is not there', undefined, /^NODE_EXTRA_CA_CERTS names .*none\.pem, which cannot be read \(ENOENT/],
+  [
+    'holds no certificate',
+    'rubbish',
+    /^NODE_EXTRA_CA_CERTS names .*ca\.pem, which holds no certificate in PEM: .*correct the path/,
+  ],
+])('a file of authorities that %s is warned of: Node passes it over', async (_what, text, says) => {
+  const authorities = join(folder, text === undefined ? 'none.pem' : 'ca.pem');
+  if (text !== undefined) writeFileSync(authorities, text);
+  const binary = machineControllerBinary(driver, { authorities });
+  const { warnings } = (await binary.configure?.({} as never)) ?? {};
+  expect(warnings).toEqual([expect.stringMatching(says)]);
+  writeFileSync(authorities, '-----BEGIN CERTIFICATE-----\n');
+  expect(await binary.configure?.({} as never)).toEqual({ warnings: [] });
+});

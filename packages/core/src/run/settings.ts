@@ -1,0 +1,104 @@
+import { booleanFlag, ConfigError, type Flag, textFlag } from '@mcm/kube';
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+/** Environment variables, as `process.env` holds them. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** A flag that takes the address of a cloud's service. */
+export const endpointFlag = (help: string): Flag<string> => textFlag({ placeholder: '<url>', default: '', help });
+
+/** A switch that is on, off or not given: then a variable of the environment decides. */
+export const switchFlag = (help: string): Flag<boolean | undefined> => ({
+  ...booleanFlag({ default: false, help }),
+  fallback: undefined,
+  shown: '',
+});
+
+/** The flag that lets every provider send credentials over plain http. */
+export const plainHttpFlag = {
+  'allow-plain-http': switchFlag(
+    'endpoints of the cloud may be plain http on other hosts than this one; also MCM_ALLOW_PLAIN_HTTP=true',
+  ),
+} as const;
+
+/** A setting in force: what gave it, `--ec2-endpoint` or `AWS_ENDPOINT_URL`, and its value. */
+export interface GivenSetting<T> {
+  readonly name: string;
+  readonly value: T;
+}
+
+/**
+ * What an operator says of a cloud: flags before the variables of the environment, of which the first that is set counts.
+ * An empty value is none. All readers throw `ConfigError`, which names the setting and the cure; a value is not told where it
+ * may hold credentials.
+ */
+export class SettingSources {
+  readonly #flags: Readonly<Record<string, unknown>>;
+  readonly #variables: Variables;
+
+  /** @param flags Values by the flags' names, without dashes; one that is absent was not given. */
+  constructor(flags: Readonly<Record<string, unknown>>, variables: Variables) {
+    this.#flags = flags;
+    this.#variables = variables;
+  }
+
+  text(flag: string, ...variables: readonly string[]): GivenSetting<string> | undefined {
+    const value = this.#flags[flag];
+    if (typeof value === 'string' && value !== '') return { name: `--${flag}`, value };
+    for (const name of variables) {
+      const given = this.#variables[name];
+      if (given) return { name, value: given };
+    }
+    return undefined;
+  }
+
+  switch(flag: string, variable: string): GivenSetting<boolean> | undefined {
+    const value = this.#flags[flag];
+    if (typeof value === 'boolean') return { name: `--${flag}`, value };
+    const given = this.#variables[variable];
+    if (!given) return undefined;
+    if (given !== 'true' && given !== 'false')
+      throw new ConfigError(`${variable}=${given} is neither true nor false; write one of them, or leave it out`);
+    return { name: variable, value: given === 'true' };
+  }
+
+  /**
+   * Credentials and user data go to an endpoint, so plain http is for loopback addresses only, unless
+   * `--allow-plain-http` or `MCM_ALLOW_PLAIN_HTTP=true` says otherwise.
+   * @param paths Paths that it may have besides none; absent: any
+   */
+  endpoint(flag: string, variables: readonly string[], paths?: readonly string[]): GivenSetting<URL> | undefined {
+    const given = this.text(flag, ...variables);
+    return given && { name: given.name, value: this.#checked(given, paths) };
+  }
+
+  /** Whether plain http may go to other hosts than this one. */
+  get allowPlainHttp(): boolean {
+    return this.switch('allow-plain-http', 'MCM_ALLOW_PLAIN_HTTP')?.value ?? false;
+  }
+
+  #checked({ name, value }: GivenSetting<string>, paths: readonly string[] | undefined): URL {
+    const url = URL.parse(value);
+    if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:'))
+      throw new ConfigError(`${name} is no URL of https (or of http on this host): write https://host[:port]`);
+    if (url.username || url.password)
+      throw new ConfigError(`${name} holds a user or a password, which no endpoint takes: write https://host[:port]`);
+    if (url.search || url.hash)
+      throw new ConfigError(`${name} has a query or a fragment, which would not be asked: write https://host[:port]`);
+    if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname) && !this.allowPlainHttp)
+      throw new ConfigError(
+        `${name} is ${url.origin}, plain http, which is for loopback addresses only: use https, or set MCM_ALLOW_PLAIN_HTTP=true`,
+      );
+    const path = url.pathname.replace(/\/+$/, '');
+    if (paths && path !== '' && !paths.includes(path))
+      throw new ConfigError(`${name} has the path ${path}, which would not be asked: write ${url.origin}`);
+    return url;
+  }
+}
+
+/** Endpoints in force by what gave them, for the first line of the log: origins only. */
+export const endpointsInForce = (
+  ...given: readonly (GivenSetting<URL> | undefined)[]
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(given.flatMap((each) => (each ? [[each.name, each.value.origin]] : [])));

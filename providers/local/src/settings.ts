@@ -1,0 +1,46 @@
+import { endpointFlag, endpointsInForce, SettingSources, type Variables } from '@mcm/core/driver';
+import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
+
+const BACKENDS = ['cloud', 'pod'] as const;
+
+/** What the operator says of where local machines are, for Secrets that say nothing; absent: nothing. */
+export interface LocalSettings {
+  readonly backend?: (typeof BACKENDS)[number];
+  /** Address of the local cloud. */
+  readonly endpoint?: string;
+}
+
+/** Flags of the binary beside those of every machine controller; each beats its variable. */
+export const localFlags = {
+  backend: textFlag({
+    placeholder: '<cloud|pod>',
+    default: '',
+    help: 'what machines are made of: VMs of a local cloud, or pods; also MCM_LOCAL_BACKEND; default: as the class says',
+  }),
+  'cloud-endpoint': endpointFlag(
+    'address of the local cloud for classes whose Secret names none; also MCM_LOCAL_CLOUD_ENDPOINT',
+  ),
+} as const;
+
+/**
+ * Reads flags and variables of the process.
+ * @throws ConfigError that names the setting and the cure
+ */
+export function localSettings(
+  variables: Variables,
+  flags: Partial<FlagValues<typeof localFlags>> = {},
+): { readonly settings: LocalSettings; readonly endpoints: Readonly<Record<string, string>> } {
+  // A cloud of this kind has neither accounts nor real machines: it may be asked in the clear.
+  const sources = new SettingSources({ ...flags, 'allow-plain-http': true }, variables);
+  const endpoint = sources.endpoint('cloud-endpoint', ['MCM_LOCAL_CLOUD_ENDPOINT']);
+  const asked = sources.text('backend', 'MCM_LOCAL_BACKEND');
+  const backend = BACKENDS.find((name) => name === asked?.value);
+  if (asked && !backend) throw new ConfigError(`${asked.name} is ${JSON.stringify(asked.value)}; write cloud or pod`);
+  return {
+    settings: {
+      ...(backend ? { backend } : {}),
+      ...(endpoint ? { endpoint: endpoint.value.href.replace(/\/$/, '') } : {}),
+    },
+    endpoints: endpointsInForce(endpoint),
+  };
+}
