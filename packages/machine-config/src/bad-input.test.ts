@@ -69,22 +69,68 @@ test.each<[what: string, spec: object, told: RegExp]>([
   ['a unit of an unknown kind', ignition({ systemd: { units: [{ name: 'x.exe' }] } }), /99-bad[\s\S]*units\.0\.name/],
   ['an unknown extension', { extensions: ['nope'] }, /99-bad.*nope/],
   ['an unknown type of kernel', { kernelType: 'turbo' }, /99-bad.*kernelType=turbo/],
-])('bad input: %s degrades the pool, is told, and the last good render stays', (_what, spec, told) =>
-  inWorld(async ({ client, clock, plane }) => {
-    const before = (await poolNow(client)).spec?.configuration?.name;
-    await client.resource(machineConfigs).create({ metadata: { name: '99-bad', labels: WORKER_ROLE }, spec });
-    await clock.advance(20_000);
-    const pool = await poolNow(client);
-    expect(pool.spec?.configuration?.name).toBe(before);
-    for (const type of ['RenderDegraded', 'Degraded']) {
-      expect(conditionOf(pool.status?.conditions, type)?.status).toBe('True');
-    }
-    expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(told);
-    expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(told);
-    await client.resource(machineConfigs).delete('99-bad');
-    await clock.advance(20_000);
-    expect(conditionOf((await poolNow(client)).status?.conditions, 'RenderDegraded')?.status).toBe('False');
-  }),
+  [
+    'a unit whose name leads out of its directory',
+    ignition({ systemd: { units: [{ name: '../../../x.service', contents: '[Unit]' }] } }),
+    /99-bad: spec\.config\.systemd\.units\.0\.name "\.\.\/\.\.\/\.\.\/x\.service" is not the name of a file.*write the name alone/,
+  ],
+  [
+    'a drop-in whose name leads out of its directory',
+    ignition({ systemd: { units: [{ name: 'x.service', dropins: [{ name: '../../y.conf', contents: '[Unit]' }] }] } }),
+    /99-bad: spec\.config\.systemd\.units\.0\.dropins\.0\.name.*write the name alone/,
+  ],
+  [
+    'the root directory',
+    files({ path: '/', ...data }),
+    /99-bad: spec\.config\.storage\.files\.0\.path "\/" is the root/,
+  ],
+  ['a path with a NUL', files({ path: '/etc/x\0y', ...data }), /99-bad: .*files\.0\.path.*NUL character.*take it out/],
+  [
+    'what the daemon keeps for itself',
+    files({ path: '/etc/machine-config-daemon/currentconfig', ...data }),
+    /99-bad: .*files\.0\.path.*keeps for itself.*choose another path/,
+  ],
+  [
+    'content that is elsewhere',
+    files({ path: '/etc/x', contents: { source: 'https://example.com/x' } }),
+    /99-bad: .*files\.0\.contents\.source.*is not in the config.*as a data: URL/,
+  ],
+  [
+    'content that its compression does not fit',
+    files({ path: '/etc/x', contents: { source: 'data:,plain', compression: 'gzip' } }),
+    /99-bad: .*files\.0\.contents\.source: could not create gzip reader.*compress the content with gzip/,
+  ],
+  [
+    'a file below a file',
+    files({ path: '/etc/x', ...data }, { path: '/etc/x/y', ...data }),
+    /file \/etc\/x\/y of MachineConfig 99-bad is below file \/etc\/x of MachineConfig 99-bad.*change the path/,
+  ],
+  [
+    'a file below one of another MachineConfig',
+    files({ path: '/etc/kubernetes/kubelet.conf/x', ...data }),
+    /99-bad is below file \/etc\/kubernetes\/kubelet\.conf of MachineConfig 01-worker-kubelet.*99-bad or MachineConfig 01-worker-kubelet/,
+  ],
+])(
+  'bad input: %s degrades the pool, is told with field and cure, the last good render stays; deleted, it ends',
+  (_what, spec, told) =>
+    inWorld(async ({ client, clock, plane }) => {
+      const before = (await poolNow(client)).spec?.configuration?.name;
+      await client.resource(machineConfigs).create({ metadata: { name: '99-bad', labels: WORKER_ROLE }, spec });
+      await clock.advance(20_000);
+      const pool = await poolNow(client);
+      expect(pool.spec?.configuration?.name).toBe(before);
+      for (const type of ['RenderDegraded', 'Degraded']) {
+        expect(conditionOf(pool.status?.conditions, type)?.status).toBe('True');
+      }
+      expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(told);
+      expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(
+        /\. To mend it: .*until then rendered-/,
+      );
+      expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(told);
+      await client.resource(machineConfigs).delete('99-bad');
+      await clock.advance(20_000);
+      expect(conditionOf((await poolNow(client)).status?.conditions, 'RenderDegraded')?.status).toBe('False');
+    }),
 );
 
 test('bad input: content beyond the API’s limit is found at render time, with size, limit and what to do', () =>
@@ -97,9 +143,14 @@ test('bad input: content beyond the API’s limit is found at render time, with 
     await clock.advance(20_000);
     const pool = await poolNow(client);
     expect(pool.spec?.configuration?.name).toBe(before);
-    const told = /is too large \(16\d{5} bytes, max 1572864 bytes\).*mcm config render/s;
+    const told =
+      /is too large \(16\d{5} bytes, max 1572864 bytes\).*\/etc\/50-big of MachineConfig 50-big \(800006 bytes\).*To mend it: make these/;
     expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(told);
     expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(told);
+    await client.resource(machineConfigs).delete('51-big');
+    await clock.advance(20_000);
+    expect(conditionOf((await poolNow(client)).status?.conditions, 'RenderDegraded')?.status).toBe('False');
+    expect((await poolNow(client)).spec?.configuration?.name).not.toBe(before);
   }));
 
 test('bad input: a template with an unknown variable fails the ControllerConfig, names template and variable, and makes nothing', () =>
@@ -113,6 +164,26 @@ test('bad input: a template with an unknown variable fails the ControllerConfig,
       expect(await storedConfigs(client)).toEqual([]);
     },
     new Map([['worker/00-worker/_base/files/motd.yaml', 'path: /etc/motd\ncontents:\n  inline: "{{ etcdCAData }}"\n']]),
+  ));
+
+test('bad input: a variable that the ControllerConfig does not give is named; given, its templates are filled', () =>
+  inWorld(
+    async ({ client, clock }) => {
+      const failing = async () =>
+        conditionOf(
+          (await client.resource(controllerConfigs).get(CONTROLLER_CONFIG_NAME)).status?.conditions,
+          'TemplateControllerFailing',
+        );
+      expect((await failing())?.message).toMatch(/motd\.yaml.*undefined variable: parameters\.motd/s);
+      const body = { spec: { parameters: { motd: 'hello' } } };
+      await client.resource(controllerConfigs).patch(CONTROLLER_CONFIG_NAME, { type: 'merge', body });
+      await clock.advance(20_000);
+      expect((await failing())?.status).toBe('False');
+      expect(await storedConfigs(client)).toContain('00-worker');
+    },
+    new Map([
+      ['worker/00-worker/_base/files/motd.yaml', 'path: /etc/motd\ncontents:\n  inline: "{{ parameters.motd }}"\n'],
+    ]),
   ));
 
 test('bad input: two custom pools that claim one node are both degraded, which is told with node and cure, and end with it', () =>
@@ -162,20 +233,41 @@ test('R17 bad input: a selector that matches no MachineConfig degrades its pool 
       ...{ status: 'True', message: expect.stringMatching(told) },
     });
     expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(told);
+    expect((await eventsOf(plane, 'RenderFailed'))[0]).toContain('To mend it: correct spec.machineConfigSelector');
     expect(spec?.configuration?.name).toMatch(/^rendered-worker-/);
+    const cure = { spec: { machineConfigSelector: { matchLabels: WORKER_ROLE } } };
+    await client.resource(machineConfigPools).patch('worker', { type: 'merge', body: cure });
+    await clock.advance(20_000);
+    expect(conditionOf((await poolNow(client)).status?.conditions, 'RenderDegraded')?.status).toBe('False');
   }));
 
-test('bad input: selectors that match everything are refused with an event, the last render stays', () =>
-  inWorld(async ({ client, clock, plane }) => {
-    const before = (await poolNow(client)).spec?.configuration?.name;
-    const body = { spec: { machineConfigSelector: { matchLabels: null }, nodeSelector: { matchLabels: null } } };
-    await client.resource(machineConfigPools).patch('worker', { type: 'merge', body });
-    await clock.advance(20_000);
-    expect((await poolNow(client)).spec?.configuration?.name).toBe(before);
-    const told = await eventsOf(plane, 'SelectingAll');
-    expect(told.some((message) => /all machineconfigs\. A non-empty selector is required/.test(message))).toBe(true);
-    expect(told.some((message) => /all nodes\. A non-empty selector is required/.test(message))).toBe(true);
-  }));
+test.each<[field: 'machineConfigSelector' | 'nodeSelector', all: string, cure: object]>([
+  ['machineConfigSelector', 'all MachineConfigs: nothing is rendered', { matchLabels: WORKER_ROLE }],
+  ['nodeSelector', 'all nodes: none is told anything', { matchLabels: { 'node-role.kubernetes.io/worker': '' } }],
+])(
+  'bad input: a %s that matches everything degrades its pool, names itself, and brings nothing to nodes; with one it ends',
+  (field, all, cure) =>
+    inWorld(async ({ client, clock, plane }) => {
+      const before = (await poolNow(client)).spec?.configuration?.name;
+      const select = async (selector: object) => {
+        const body = { spec: { [field]: selector } };
+        await client.resource(machineConfigPools).patch('worker', { type: 'merge', body });
+        await clock.advance(30_000);
+        const { status } = await poolNow(client);
+        return ['RenderDegraded', 'Degraded'].map((type) => conditionOf(status?.conditions, type));
+      };
+      const told = new RegExp(
+        `spec\\.${field} of MachineConfigPool worker is empty.*${all}\\. To mend it: give it matchLabels`,
+      );
+      const [render, degraded] = await select({ matchLabels: null });
+      expect(render).toMatchObject({ status: 'True', reason: 'SelectingAll', message: expect.stringMatching(told) });
+      expect(degraded?.status).toBe('True');
+      expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(told);
+      expect((await eventsOf(plane, 'SelectingAll')).length).toBeGreaterThan(0);
+      expect((await poolNow(client)).spec?.configuration?.name).toBe(before);
+      expect((await select(cure)).map((one) => one?.status)).toEqual(['False', 'False']);
+    }),
+);
 
 test('bad input: a KubeletConfig that sets what is the cluster’s is refused with field and value, in condition, event and pool', () =>
   inWorld(async ({ client, clock, plane }) => {
@@ -192,6 +284,9 @@ test('bad input: a KubeletConfig that sets what is the cluster’s is refused wi
     const { status } = await client.resource(kubeletConfigs).get('mine');
     expect(conditionOf(status?.conditions, 'Accepted')?.message).toMatch(told);
     expect((await eventsOf(plane, 'KubeletConfigRefused'))[0]).toMatch(told);
+    expect((await eventsOf(plane, 'KubeletConfigRefused'))[0]).toContain(
+      'To mend it: correct what is named in spec of KubeletConfig mine',
+    );
     const pool = await poolNow(client);
     expect(conditionOf(pool.status?.conditions, 'RenderDegraded')).toMatchObject({
       ...{
@@ -202,4 +297,12 @@ test('bad input: a KubeletConfig that sets what is the cluster’s is refused wi
     });
     expect(conditionOf(pool.status?.conditions, 'Degraded')?.status).toBe('True');
     expect(pool.spec?.configuration?.name).toBe(before);
+    const cure = { spec: { kubeletConfig: { cgroupDriver: null, maxPods: 99 } } };
+    await client.resource(kubeletConfigs).patch('mine', { type: 'merge', body: cure });
+    await clock.advance(30_000);
+    const { status: healed, spec } = await poolNow(client);
+    expect(['RenderDegraded', 'Degraded'].map((type) => conditionOf(healed?.conditions, type)?.status)).toEqual([
+      ...['False', 'False'],
+    ]);
+    expect(spec?.configuration?.name).not.toBe(before);
   }));

@@ -170,8 +170,36 @@ const refusedIsNamed: Mending = ({ fn }, { expected, actual }) => {
   return { expected, actual: JSON.parse(JSON.stringify(actual).replace(REFUSED, '')) };
 };
 
+/** Conditions end with what mends it. */
+const cures: Mending = ({ fn }, { expected, actual }) =>
+  fn === 'render-sync' ? { expected: withoutCures(expected), actual: withoutCures(actual) } : { expected, actual };
+
+function withoutCures(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutCures);
+  if (typeof value === 'string') return value.replace(/\. To mend it: .*$/, '').trimEnd();
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutCures(field)]));
+}
+
+/** A pool whose selector is empty says so in a condition as well as in the event. */
+const selectingAll: Mending = ({ fn }, { expected, actual }) => {
+  const told = JSON.stringify(expected).includes('Warning SelectingAll');
+  if (fn !== 'render-sync' || !told) return { expected, actual };
+  const steps = (fieldsOf(actual).steps as Fields[]).map((step) => {
+    const pools = Object.entries(fieldsOf(step.pools)).map(([name, pool]) => {
+      const conditions = (fieldsOf(pool).conditions as Fields[]).filter(
+        ({ type, status, reason }) => !(type === 'RenderDegraded' && status === 'True' && reason === 'SelectingAll'),
+      );
+      return [name, { ...fieldsOf(pool), conditions }];
+    });
+    return { ...step, pools: Object.fromEntries(pools) };
+  });
+  return { expected, actual: { steps } };
+};
+
 export const renderMendings: readonly Mending[] = [
   refusedIsNamed,
   ...[onlyErrors, withoutBytes, exactNumbersOnly, reasonsOnly, blame, extensionsAlways, withoutForcedOverwrite],
   ...[sizeHint, refusedConfigs, keyOrder, labelChanges, templatesWithoutForcedOverwrite],
+  ...[cures, selectingAll],
 ];

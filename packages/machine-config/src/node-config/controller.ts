@@ -13,6 +13,7 @@ import {
 import { type ConfigContext, nowText } from '../caches.ts';
 import type { ClusterSettingsSource } from '../cluster-settings.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
+import { CURE_MARK } from '../render/cure.ts';
 import { machineConfigs } from '../resources.ts';
 import type { TemplateTree } from '../templates/tree.ts';
 import type { NodeConfig, NodeConfigKind } from './kind.ts';
@@ -94,7 +95,7 @@ async function sync<T extends NodeConfig>(
   // Whatever ends the failure is watched; trying again by itself changes nothing.
   log.warn(`${room.kind.kind} is not applied`, { config: key, reason: error });
   if (verdict?.problem !== undefined && !verdictIsTold(config, verdict.problem)) {
-    recorder.event(config, 'Warning', room.refused, verdict.problem);
+    recorder.event(config, 'Warning', room.refused, `${verdict.problem}${CURE_MARK}${verdict.cure ?? ''}`);
   }
   return done;
 }

@@ -33,8 +33,8 @@ export interface NodeConfigPlan {
   /** Annotations and finalizers as they should be; absent: they are right. */
   readonly annotations?: Readonly<Record<string, string>>;
   readonly finalizers?: readonly string[];
-  /** A verdict to be written; `problem` is its message. */
-  readonly verdict?: { readonly problem?: string };
+  /** A verdict to be written; `problem` is its message, and `cure` what the event adds. */
+  readonly verdict?: { readonly problem?: string; readonly cure?: string };
   readonly error?: string;
 }
 
@@ -57,7 +57,11 @@ export function planNodeConfig<T extends NodeConfig>(
     if (!(error instanceof NodeConfigError) && !(error instanceof TemplateError)) throw error;
     const about = error instanceof NamingFailure ? `could not get ${kind.naming.noun} key` : 'Error';
     const problem = `${about}: ${error.message}`;
-    return work.plan({ verdict: { problem }, error: error.message, remove: [] });
+    const { name } = config.metadata;
+    const own = error instanceof NodeConfigError ? error.cure : undefined;
+    const cure =
+      own ?? `correct what is named in spec of ${kind.kind} ${name}, or delete it; nothing of it is on nodes`;
+    return work.plan({ verdict: { problem, cure }, error: error.message, remove: [] });
   }
 }
 
@@ -93,7 +97,9 @@ class Work<T extends NodeConfig> {
     this.#kind.validate(config);
     const own = byName(pools).filter((pool) => selecting(pool, [config]).length > 0);
     if (own.length === 0) {
-      throw new NodeConfigError(`could not find any MachineConfigPool set for ${this.#kind.noPool(config)}`);
+      throw new NodeConfigError(`could not find any MachineConfigPool set for ${this.#kind.noPool(config)}`, {
+        cure: 'let spec.machineConfigPoolSelector match labels of a MachineConfigPool; an empty one matches none',
+      });
     }
     for (const pool of own) this.#doPool(pool);
   }

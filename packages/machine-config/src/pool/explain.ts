@@ -3,6 +3,7 @@ import { NodeAnnotations } from '../constants/annotations.ts';
 import { PoolConditions } from '../constants/conditions.ts';
 import { DaemonStates } from '../constants/states.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { cureIn } from '../render/cure.ts';
 import { planPools } from './arbiter.ts';
 import { conditionOf, isTrue } from './conditions.ts';
 import { MaxUnavailableError, maxUnavailableOf } from './max-unavailable.ts';
@@ -179,6 +180,8 @@ function blockersOf(
   return [...new Set([...said, ...why, ...[held ?? []].flat(), ...[plan?.error ?? []].flat()])];
 }
 
+const RENDER_HINT = 'try what you write before it is applied: mcm config diff FILES';
+
 function curesOf(
   { pool, frozen }: PoolSnapshot,
   standing: readonly NodeStanding[],
@@ -189,6 +192,7 @@ function curesOf(
   const failing = standing.filter(
     ({ state }) => state === DaemonStates.Degraded || state === DaemonStates.Unreconcilable,
   );
+  const degraded = conditionOf(pool.status?.conditions, PoolConditions.RenderDegraded);
   const [bad] = failing.filter(({ desired }) => desired === targetOf(pool));
   return [
     ...(pool.spec?.paused && waiting
@@ -196,8 +200,8 @@ function curesOf(
       : []),
     ...(bad ? [`undo the change that made ${targetOf(pool)}, or mend node ${bad.name}: ${bad.why}`] : []),
     ...(frozen === undefined ? [] : ['look why MCM froze the set: mcm explain machinedeployment/NAME']),
-    ...(isTrue(pool.status?.conditions, PoolConditions.RenderDegraded)
-      ? ['mend the MachineConfig that the condition names, and try it: mcm config render FILES']
+    ...(degraded?.status === 'True'
+      ? [cureIn(degraded.message ?? '') ?? 'mend the MachineConfig that the condition names', RENDER_HINT]
       : []),
     ...(limit === undefined ? [`set spec.maxUnavailable of the pool to a count or a percentage such as "10%"`] : []),
   ];

@@ -3,6 +3,7 @@ import { type ConfigContext, NODE_CONFIG_INDEX, nowText } from '../caches.ts';
 import { ConfigEvents } from '../constants/conditions.ts';
 import { CONTROLLER_CONFIG_NAME, KEPT_RENDERS } from '../constants/names.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import type { ConfigCondition } from '../kinds/shared.ts';
 import { withCondition } from '../pool/conditions.ts';
 import { writePoolStatus } from '../pool/write-status.ts';
 import { machineConfigPools, machineConfigs } from '../resources.ts';
@@ -82,7 +83,7 @@ async function render(context: ConfigContext, options: RenderControllerOptions, 
 /** First the rendered MachineConfig, then the pool that points at it: a crash in between leaves nothing dangling. */
 async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: RenderPlan): Promise<MachineConfigPool> {
   const { client, caches, clock } = context;
-  const { create, update, configuration, condition } = plan;
+  const { create, update, configuration, condition, degraded } = plan;
   if (create) caches.machineConfigs.recordWrite(await client.resource(machineConfigs).create(create));
   if (update) caches.machineConfigs.recordWrite(await client.resource(machineConfigs).update(update));
   let newest = pool;
@@ -92,8 +93,10 @@ async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: R
     newest = await client.resource(machineConfigPools).patch(name, { type: 'merge', body });
     caches.pools.recordWrite(newest);
   }
-  if (condition) {
-    const conditions = withCondition(newest.status?.conditions ?? [], condition, nowText(clock));
+  const wanted = [condition ?? [], degraded ?? []].flat();
+  if (wanted.length > 0) {
+    const old: readonly ConfigCondition[] = newest.status?.conditions ?? [];
+    const conditions = wanted.reduce((list, one) => withCondition(list, one, nowText(clock)), old);
     await writePoolStatus(context, newest, { conditions: [...conditions] });
   }
   return newest;

@@ -9,8 +9,9 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool, PoolConfiguration } from '../kinds/machine-config-pool.ts';
 import { conditionOf, type WantedCondition } from '../pool/conditions.ts';
 import type { PlannedEvent } from '../pool/plan.ts';
-import { checkSelector, SelectorError } from '../selectors.ts';
+import { checkSelector, isSelecting, SelectorError } from '../selectors.ts';
 import { applyMachineConfig } from './apply.ts';
+import { CURE_MARK, failureText } from './cure.ts';
 import { RenderError } from './error.ts';
 import { controllerConfigGate, nodeConfigGate } from './gates.ts';
 import { byName } from './order.ts';
@@ -44,6 +45,8 @@ export interface RenderPlan {
   readonly configuration?: PoolConfiguration;
   /** RenderDegraded as it should be; absent: it is right. */
   readonly condition?: WantedCondition;
+  /** Degraded as it should be, for a pool whose nodes nobody counts. */
+  readonly degraded?: WantedCondition;
   readonly events: readonly PlannedEvent[];
   /** What keeps it from being done, in words for the log. Something that changes will wake the pool again. */
   readonly error?: string;
@@ -54,7 +57,7 @@ export function planRender(snapshot: RenderSnapshot): RenderPlan {
   const { pool, controllerConfig, kubeletConfigs, containerRuntimeConfigs, renderWhilePaused = true } = snapshot;
   if (pool.metadata.deletionTimestamp !== undefined) return { events: [] };
   if (pool.spec?.paused && !renderWhilePaused) return { events: [] };
-  if (selectsAll(pool)) return { events: [SELECTING_ALL] };
+  if (selectsAll(pool)) return { events: [SELECTING_ALL], ...selectingAll(pool, 'machineConfigSelector') };
   const unclear = selectorProblem(pool);
   if (unclear !== undefined) return { events: [], error: unclear };
   const closed = controllerConfigGate(controllerConfig);
@@ -65,7 +68,9 @@ export function planRender(snapshot: RenderSnapshot): RenderPlan {
     return withCondition(pool, advance(snapshot, controllerConfig), rejected);
   } catch (error) {
     if (!isRenderFailure(error)) throw error;
-    const message = `Failed to render configuration for pool ${pool.metadata.name}: ${error.message}`;
+    const { name } = pool.metadata;
+    const standing = pool.spec?.configuration?.name;
+    const message = failureText(`Failed to render configuration for pool ${name}`, error, standing);
     return { events: [], error: error.message, ...changed(pool, { ...DEGRADED, status: 'True', message }) };
   }
 }
@@ -89,12 +94,37 @@ const SELECTING_ALL: PlannedEvent = {
 
 const DEGRADED = { type: PoolConditions.RenderDegraded } as const;
 
+const selectsAllNodes = ({ spec }: MachineConfigPool): boolean =>
+  Boolean(spec?.nodeSelector) && !isSelecting(spec?.nodeSelector);
+
+/** The original tells of it in an event alone. Whoever counts nodes does nothing for such a pool, so all is said here. */
+function selectingAll(
+  pool: MachineConfigPool,
+  field: 'machineConfigSelector' | 'nodeSelector',
+): Pick<RenderPlan, 'condition' | 'degraded'> {
+  const { name } = pool.metadata;
+  const [what, not] =
+    field === 'nodeSelector' ? ['nodes', 'none is told anything'] : ['MachineConfigs', 'nothing is rendered'];
+  const message =
+    `spec.${field} of MachineConfigPool ${name} is empty, which would select all ${what}: ${not}` +
+    `${CURE_MARK}give it matchLabels or matchExpressions`;
+  const told = { status: 'True', reason: ConfigEvents.SelectingAll, message } as const;
+  const degraded = { type: PoolConditions.Degraded, ...told };
+  const same = conditionOf(pool.status?.conditions, degraded.type)?.message === message;
+  return {
+    ...changed(pool, { ...DEGRADED, ...told }),
+    ...(field === 'nodeSelector' && !same && { degraded }),
+  };
+}
+
 function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): RenderPlan {
   const { pool, machineConfig, identity, storageOverrides } = snapshot;
   const configs = selectMachineConfigs(pool, byName(snapshot.configs));
   if (configs.length === 0) {
     const selector = pool.spec?.machineConfigSelector;
-    throw new RenderError(`no MachineConfigs found matching selector ${selector ? formatSelector(selector) : ''}`);
+    throw new RenderError(`no MachineConfigs found matching selector ${selector ? formatSelector(selector) : ''}`, {
+      cure: `correct spec.machineConfigSelector of MachineConfigPool ${pool.metadata.name}, or label MachineConfigs so that it selects them`,
+    });
   }
   const target = pool.spec?.configuration?.name;
   const current = target ? machineConfig(target) : undefined;
@@ -120,10 +150,13 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
 function generate(input: Parameters<typeof renderPool>[0]): Rendered & { readonly bytes: number } {
   try {
     const rendered = renderPool(input);
-    return { ...rendered, bytes: checkSize(rendered.machineConfig) };
+    return { ...rendered, bytes: checkSize(rendered.machineConfig, rendered.sources) };
   } catch (error) {
     if (!isRenderFailure(error)) throw error;
-    throw new RenderError(`could not generate rendered MachineConfig: ${error.message}`, { cause: error });
+    throw new RenderError(`could not generate rendered MachineConfig: ${error.message}`, {
+      cause: error,
+      cure: error instanceof RenderError ? error.cure : undefined,
+    });
   }
 }
 
@@ -151,8 +184,14 @@ function generatedEvents(
 
 /** Refused configs degrade the pool, although the rest of it is rendered. */
 function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: readonly string[]): RenderPlan {
-  if (rejected.length === 0) return { ...plan, ...changed(pool, { ...DEGRADED, status: 'False' }) };
-  const message = `Rendered without what was refused: ${rejected.join('; ')}`;
+  if (rejected.length === 0) {
+    // It is rendered all the same: a selector that is mended finds its target there.
+    if (selectsAllNodes(pool)) return { ...plan, ...selectingAll(pool, 'nodeSelector') };
+    return { ...plan, ...changed(pool, { ...DEGRADED, status: 'False' }) };
+  }
+  const message =
+    `Rendered without what was refused: ${rejected.join('; ')}` +
+    `${CURE_MARK}correct the fields that are named, or delete what was refused`;
   return { ...plan, ...changed(pool, { ...DEGRADED, status: 'True', reason: 'ConfigRejected', message }) };
 }
 

@@ -17,16 +17,26 @@ const MAX_MODE = 0o777;
  * @throws RenderError, IgnitionError saying what is wrong
  */
 export function validateMachineConfigSpec({ kernelType = '', config, extensions }: MachineConfigSpec): void {
-  if (!KERNEL_TYPES.includes(kernelType)) throw new RenderError(`kernelType=${kernelType} is invalid`);
+  if (!KERNEL_TYPES.includes(kernelType)) {
+    throw new RenderError(`kernelType=${kernelType} is invalid`, {
+      cure: 'set spec.kernelType to default, realtime or 64k-pages',
+    });
+  }
   if (config !== undefined && config !== null) validateConfig(config);
   const unknown = (extensions ?? []).filter((extension) => !SUPPORTED_EXTENSIONS.has(extension));
-  if (unknown.length > 0) throw new RenderError(`invalid extensions found: [${unknown.join(' ')}]`);
+  if (unknown.length === 0) return;
+  throw new RenderError(`invalid extensions found: [${unknown.join(' ')}]`, {
+    cure: `take them out of spec.extensions, which may hold ${[...SUPPORTED_EXTENSIONS].join(', ')}`,
+  });
 }
 
 function validateConfig(config: unknown): void {
   const { config: parsed } = parsedIgnition(config);
   for (const { path = '', mode = 0 } of parsed.storage?.files ?? []) {
-    if (mode > MAX_MODE) throw new RenderError(`invalid mode 0${mode.toString(8)} for ${path}, cannot exceed 0777`);
+    if (mode <= MAX_MODE) continue;
+    throw new RenderError(`invalid mode 0${mode.toString(8)} for ${path}, cannot exceed 0777`, {
+      cure: `set storage.files[].mode of ${path} to a decimal number up to 511, which is 0777`,
+    });
   }
 }
 

@@ -90,7 +90,8 @@ test('a refused ContainerRuntimeConfig is told with field and cure in condition,
       ...{ status: 'True', reason: 'ConfigRejected' },
       message: expect.stringContaining('ContainerRuntimeConfig few was refused'),
     });
-    expect(await eventsOf(plane, 'ContainerRuntimeConfigRefused')).toEqual([message]);
+    const cure = 'correct what is named in spec of ContainerRuntimeConfig few, or delete it; nothing of it is on nodes';
+    expect(await eventsOf(plane, 'ContainerRuntimeConfigRefused')).toEqual([`${message}. To mend it: ${cure}`]);
     const body = { spec: { containerRuntimeConfig: { pidsLimit: 0, logLevel: 'warn' } } };
     await resource.patch('few', { type: 'merge', body });
     await clock.advance(20_000);

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import { checkCollisions } from './collisions.ts';
+import { RenderError } from './error.ts';
+import { mergeMachineConfigs } from './merge.ts';
+
+const config = (name: string, sections: object): MachineConfig =>
+  ({
+    metadata: { name, labels: {} },
+    spec: { config: { ignition: { version: '3.5.0' }, ...sections } },
+  }) as unknown as MachineConfig;
+const file = (path: string) => ({ path, contents: { source: 'data:,x' } });
+const files = (...paths: string[]) => ({ storage: { files: paths.map(file) } });
+const unit = (name: string, more: object = { contents: '[Unit]' }) => ({ systemd: { units: [{ name, ...more }] } });
+const link = (path: string) => ({ storage: { links: [{ path, target: '/opt' }] } });
+const directory = (path: string) => ({ storage: { directories: [{ path }] } });
+
+/** What is said of two MachineConfigs `a` and `b`, merged; undefined if they go together. */
+function said(...sections: readonly object[]): readonly (string | undefined)[] | undefined {
+  const merged = mergeMachineConfigs(
+    sections.map((section, index) => config('ab'[index] ?? 'c', section)),
+    { osImageURL: '', extensionsImage: '' },
+  );
+  try {
+    if (merged) checkCollisions(merged.spec.config, merged.sources);
+    return undefined;
+  } catch (error) {
+    if (error instanceof RenderError) return [error.message, error.cure];
+    throw error;
+  }
+}
+
+test.each<[what: string, a: object, b: object, told: string]>([
+  [
+    'below a file',
+    files('/etc/x'),
+    files('/etc/x/y'),
+    'file /etc/x/y of MachineConfig b is below file /etc/x of MachineConfig a',
+  ],
+  [
+    'far below a file that comes later',
+    files('/etc/x/y/z'),
+    files('/etc/x'),
+    'file /etc/x/y/z of MachineConfig a is below file /etc/x of MachineConfig b',
+  ],
+  [
+    'below a link',
+    link('/etc/l'),
+    files('/etc/l/x'),
+    'file /etc/l/x of MachineConfig b is below link /etc/l of MachineConfig a',
+  ],
+  [
+    'a directory below a file',
+    files('/etc/x'),
+    directory('/etc/x/d'),
+    'directory /etc/x/d of MachineConfig b is below file /etc/x of MachineConfig a',
+  ],
+  [
+    'where a unit is',
+    unit('x.service'),
+    files('/etc/systemd/system/x.service'),
+    'unit /etc/systemd/system/x.service of MachineConfig a stands where there is file /etc/systemd/system/x.service of MachineConfig b',
+  ],
+  [
+    'where a drop-in is',
+    unit('x.service', { dropins: [{ name: '1.conf', contents: '[Unit]' }] }),
+    link('/etc/systemd/system/x.service.d/1.conf'),
+    'unit /etc/systemd/system/x.service.d/1.conf of MachineConfig a stands where there is link /etc/systemd/system/x.service.d/1.conf of MachineConfig b',
+  ],
+  [
+    'below a unit that is masked',
+    unit('x.service', { mask: true }),
+    files('/etc/systemd/system/x.service/y'),
+    'file /etc/systemd/system/x.service/y of MachineConfig b is below unit /etc/systemd/system/x.service of MachineConfig a',
+  ],
+])('two MachineConfigs, %s: both are named', (_what, a, b, told) => {
+  const cure = /^change the path of one of them in spec\.config of MachineConfig [ab] or MachineConfig [ab]$/;
+  expect(said(a, b)).toEqual([told, expect.stringMatching(cure)]);
+});
+
+test('what goes together is let through: names that differ in case alone, files in a directory, a unit and its files', () => {
+  expect(said(files('/etc/x', '/etc/X'), files('/etc/xy', '/etc/X.d/a'))).toBeUndefined();
+  expect(said(directory('/etc/d'), files('/etc/d/x'))).toBeUndefined();
+  expect(said(unit('x.service'), files('/etc/systemd/system/x.service.d/1.conf'))).toBeUndefined();
+  expect(said(unit('x.service', { enabled: true }), files('/etc/systemd/system/x.service'))).toBeUndefined();
+});
+
+test('the same path in another list is no collision: the later one takes its place', () => {
+  expect(said(files('/etc/x'), directory('/etc/x'))).toBeUndefined();
+  expect(said(link('/etc/x'), files('/etc/x'))).toBeUndefined();
+});

@@ -1,0 +1,80 @@
+import type { IgnitionConfig } from '../ignition/index.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import { RenderError } from './error.ts';
+import { ignitionOf } from './parsed.ts';
+
+type Kind = 'file' | 'directory' | 'link' | 'unit';
+
+const UNITS = '/etc/systemd/system';
+const LISTS = [
+  ['file', 'files'],
+  ['directory', 'directories'],
+  ['link', 'links'],
+] as const;
+
+/** What stands at which path, of a merged config or of one that went in. */
+function* placesOf({ storage = {}, systemd }: IgnitionConfig): Iterable<readonly [path: string, kind: Kind]> {
+  for (const [kind, list] of LISTS) for (const { path } of storage[list] ?? []) yield [path, kind];
+  for (const { name, contents, dropins = [], mask } of systemd?.units ?? []) {
+    if (contents || mask) yield [`${UNITS}/${name}`, 'unit'];
+    for (const dropin of dropins) if (dropin.contents) yield [`${UNITS}/${name}.d/${dropin.name}`, 'unit'];
+  }
+}
+
+/**
+ * Finds two things that cannot both be on a disk: something below a file, below a link or below a unit, and a file where
+ * a unit is. Ignition sees some of it in one config, nothing of it in several, which become one only here.
+ * @throws RenderError naming both paths, whose they are, and what to do
+ */
+export function checkCollisions(merged: IgnitionConfig, sources: readonly MachineConfig[]): void {
+  const places = new Map<string, Kind>();
+  for (const [path, kind] of placesOf(merged)) {
+    const other = places.get(path);
+    if (other !== undefined && other !== kind) collide(sources, [path, kind], 'where', [path, other]);
+    places.set(path, kind);
+  }
+  const looked = new Set<string>();
+  for (const [path, kind] of places) {
+    const inTheWay = occupiedParent(path, places, looked);
+    if (inTheWay !== undefined) collide(sources, [path, kind], 'below', [inTheWay, places.get(inTheWay) ?? 'file']);
+  }
+}
+
+/** @param looked directories that are known to be free, with all above them */
+function occupiedParent(path: string, places: ReadonlyMap<string, Kind>, looked: Set<string>): string | undefined {
+  for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
+    const parent = path.slice(0, at);
+    if (looked.has(parent)) return undefined;
+    const kind = places.get(parent);
+    if (kind !== undefined && kind !== 'directory') return parent;
+    looked.add(parent);
+  }
+  return undefined;
+}
+
+type Place = readonly [path: string, kind: Kind];
+
+function collide(sources: readonly MachineConfig[], one: Place, how: 'where' | 'below', other: Place): never {
+  const name = ([path, kind]: Place) => {
+    const owner = ownerOf(sources, path, kind);
+    return `${kind} ${path}${owner === undefined ? '' : ` of MachineConfig ${owner}`}`;
+  };
+  const what = how === 'where' ? 'stands where there is' : 'is below';
+  throw new RenderError(`${name(one)} ${what} ${name(other)}`, {
+    cure: `change the path of one of them in spec.config of ${ownersOf(sources, [one, other])}`,
+  });
+}
+
+/** The last one decides what is at a path. */
+const ownerOf = (sources: readonly MachineConfig[], path: string, kind: Kind): string | undefined =>
+  sources.findLast((source) => {
+    const config = ignitionOf(source);
+    if (!config) return false;
+    for (const [at, what] of placesOf(config)) if (at === path && what === kind) return true;
+    return false;
+  })?.metadata.name;
+
+function ownersOf(sources: readonly MachineConfig[], places: readonly Place[]): string {
+  const names = new Set(places.flatMap(([path, kind]) => ownerOf(sources, path, kind) ?? []));
+  return names.size === 0 ? 'its MachineConfig' : [...names].map((name) => `MachineConfig ${name}`).join(' or ');
+}
