@@ -2,11 +2,11 @@ import { DecodeError, decode } from './decode.ts';
 import { deduplicateV2 } from './deduplicate-v2.ts';
 import { IgnitionError, type Issue, printIssues } from './report.ts';
 import { IGNITION_VERSION, type IgnitionConfig } from './schema.ts';
-import { IGNITION_V2_PLAN, type IgnitionV2 } from './schema-v2.ts';
+import type { IgnitionV2 } from './schema-v2.ts';
 import { translateV2 } from './translate-v2.ts';
 import { validateIgnition } from './validate.ts';
 import { validateIgnitionV2 } from './validate-v2.ts';
-import { planOfMinor, readVersion, SUPPORTED_VERSIONS } from './versions.ts';
+import { planOfVersion, type ReadableVersion, readVersion, SUPPORTED_VERSIONS } from './versions.ts';
 
 /** A config that was read and found valid, not yet brought to one version. */
 export type ParsedIgnition =
@@ -39,7 +39,7 @@ export function parseIgnition(raw: unknown): ParsedIgnition {
       `parsing Ignition config failed: ${version} version. Supported spec versions: ${SUPPORTED_VERSIONS}`,
     );
   }
-  return version.major === 2 ? parseV2(raw) : parseV3(raw, version.minor);
+  return version.major === 2 ? parseV2(raw, version) : parseV3(raw, version);
 }
 
 /** The version a config names, '' for none. */
@@ -63,10 +63,11 @@ function field(value: object, name: string): unknown {
   return key === undefined ? undefined : (value as Readonly<Record<string, unknown>>)[key];
 }
 
-function parseV3(raw: unknown, minor: number): ParsedIgnition {
+function parseV3(raw: unknown, version: ReadableVersion): ParsedIgnition {
+  const { minor } = version;
   let config: IgnitionConfig;
   try {
-    config = decode(planOfMinor(minor), raw) as IgnitionConfig;
+    config = decode(planOfVersion(version), raw) as IgnitionConfig;
   } catch (error) {
     if (error instanceof DecodeError) throw invalidV3(`${error.message}\n`, [], error);
     throw error;
@@ -92,17 +93,34 @@ function toCurrent(config: IgnitionConfig, minor: number): IgnitionConfig {
   return config;
 }
 
-function parseV2(raw: unknown): ParsedIgnition {
+function parseV2(raw: unknown, version: ReadableVersion): ParsedIgnition {
   let config: IgnitionV2;
   try {
-    config = decode(IGNITION_V2_PLAN, raw) as IgnitionV2;
+    config = decode(planOfVersion(version), raw) as IgnitionV2;
   } catch (error) {
     if (error instanceof DecodeError) throw invalidV2(`${error.message}\n`, [], error);
     throw error;
   }
-  const issues = validateIgnitionV2(config);
+  const issues = validateIgnitionV2(config, version.minor);
   if (issues.length > 0) throw invalidV2(printIssues(issues), issues);
-  return { version: 2, config };
+  return { version: 2, config: toCurrentV2(config, version.minor) };
+}
+
+/** The same of version 2: what could not be absent before 2.2 is written. In place. Source: translate.go of each version. */
+function toCurrentV2(config: IgnitionV2, minor: number): IgnitionV2 {
+  config.ignition.version = '2.2.0';
+  if (minor >= 2) return config;
+  for (const directory of config.storage?.directories ?? []) directory.mode ??= 0;
+  for (const file of config.storage?.files ?? []) {
+    file.mode ??= 0;
+    if (minor > 0) continue;
+    file.user = { id: 0, ...file.user };
+    file.group = { id: 0, ...file.group };
+  }
+  // Only version 2.0 cannot tell an empty password from none.
+  if (minor === 0)
+    for (const user of config.passwd?.users ?? []) if (user.passwordHash === '') delete user.passwordHash;
+  return config;
 }
 
 /**

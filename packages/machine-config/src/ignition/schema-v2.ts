@@ -31,9 +31,11 @@ const mount = z.object({
   create: z.exactOptional(z.object({ force: flag(), options: texts() })),
 });
 
+const dropin = z.object({ contents: text(), name: text() });
+
 const unit = z.object({
   contents: text(),
-  dropins: list(z.object({ contents: text(), name: text() })),
+  dropins: list(dropin),
   enable: flag(),
   enabled: flag(),
   mask: flag(),
@@ -41,7 +43,20 @@ const unit = z.object({
 });
 
 const user = z.object({
-  create: z.exactOptional(z.object({})),
+  create: z.exactOptional(
+    z.object({
+      gecos: text(),
+      groups: texts(),
+      homeDir: text(),
+      noCreateHome: flag(),
+      noLogInit: flag(),
+      noUserGroup: flag(),
+      primaryGroup: text(),
+      shell: text(),
+      system: flag(),
+      uid: integer(),
+    }),
+  ),
   gecos: text(),
   groups: texts(),
   homeDir: text(),
@@ -67,7 +82,9 @@ export const ignitionV2Schema = z.object({
     timeouts: z.exactOptional(z.object({ httpResponseHeaders: integer(), httpTotal: integer() })),
     version: z.string(),
   }),
-  networkd: z.exactOptional(z.object({ units: list(z.object({ contents: text(), name: text() })) })),
+  networkd: z.exactOptional(
+    z.object({ units: list(z.object({ contents: text(), dropins: list(dropin), name: text() })) }),
+  ),
   passwd: z.exactOptional(
     z.object({
       groups: list(z.object({ gid: integer(), name: text(), passwordHash: text(), system: flag() })),

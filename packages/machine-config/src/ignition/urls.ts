@@ -34,6 +34,16 @@ export function urlProblem(url: string, minor = 5): string | undefined {
   }
 }
 
+/** The same for a config of version 2.`minor`. */
+export function urlProblemV2(url: string, minor: number): string | undefined {
+  if (PLAIN.test(url)) return undefined;
+  const scheme = schemeOf(url);
+  if (scheme === 'oem') return undefined;
+  if (scheme === 'gs' || scheme === 'arn') return 'invalid url scheme';
+  if (minor === 0 && (scheme === 's3' || scheme === 'tftp')) return 'invalid url scheme';
+  return urlProblem(url);
+}
+
 const s3Problem = (query: string): string | undefined =>
   queryValues(query, 'versionId')[0] === '' ? 'invalid S3 object VersionId' : undefined;
 

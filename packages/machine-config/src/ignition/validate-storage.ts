@@ -88,7 +88,8 @@ function overlapping(partitions: readonly IgnitionPartition[]): number | undefin
 }
 
 const GUID = /^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$/;
-const guidProblem = (guid: string | undefined): string | undefined =>
+/** What is wrong with a GUID; an empty one is none. */
+export const guidProblem = (guid: string | undefined): string | undefined =>
   guid === undefined || guid === '' || GUID.test(guid)
     ? undefined
     : 'doesn\'t match the form "01234567-89AB-CDEF-EDCB-A98765432101"';
@@ -129,10 +130,14 @@ export function checkFilesystem(filesystem: IgnitionFilesystem, at: string, add:
     return;
   }
   if (!FORMATS.includes(format) || (format === 'none' && minor < 3)) add(`${at}.format`, 'invalid filesystem format');
+  add(`${at}.label`, filesystemLabelProblem(format, label));
+}
+
+/** What is wrong with a filesystem's label. */
+export function filesystemLabelProblem(format: string, label = ''): string | undefined {
   const longest = LABELS[format];
-  if (label && longest !== undefined && Buffer.byteLength(label) > longest) {
-    add(`${at}.label`, `filesystem labels cannot be longer than ${longest} characters when using ${format}`);
-  }
+  if (longest === undefined || Buffer.byteLength(label) <= longest) return undefined;
+  return `filesystem labels cannot be longer than ${longest} characters when using ${format}`;
 }
 
 /** Collects problems. */

@@ -91,14 +91,15 @@ const OWNER = own<{ id?: number; name?: string }>(({ id, name }, at, add) => {
 const HASHES: Readonly<Record<string, number>> = { sha512: 128 };
 const LATER_HASHES: Readonly<Record<string, number>> = { ...HASHES, sha256: 64 };
 
-const checkVerification = ({ hash }: { hash?: string }, at: string, add: Add, minor: number): void => {
-  if (hash === undefined) return;
+/** What is wrong with a hash: later versions of 3 know one function more. */
+export function verificationProblem(hash: string | undefined, minor: number): string | undefined {
+  if (hash === undefined) return undefined;
   const dash = hash.indexOf('-');
-  const size = (minor < 1 ? HASHES : LATER_HASHES)[hash.slice(0, Math.max(dash, 0))];
-  if (dash < 0) add(`${at}.hash`, 'malformed hash specifier');
-  else if (size === undefined) add(`${at}.hash`, 'unrecognized hash function');
-  else if (Buffer.byteLength(hash) - dash - 1 !== size) add(`${at}.hash`, 'incorrect size for hash sum');
-};
+  if (dash < 0) return 'malformed hash specifier';
+  const size = (minor < 1 ? HASHES : LATER_HASHES)[hash.slice(0, dash)];
+  if (size === undefined) return 'unrecognized hash function';
+  return Buffer.byteLength(hash) - dash - 1 === size ? undefined : 'incorrect size for hash sum';
+}
 
 function headerProblem({ httpHeaders, source }: IgnitionResource): string | undefined {
   if (!httpHeaders?.length) return undefined;
@@ -124,7 +125,7 @@ const resource = (minor: number, isContent: boolean): Checks => ({
       if (name === '') add(`${at}.name`, "HTTP header name can't be empty");
       if (value === '') add(`${at}.value`, 'unable to parse HTTP header');
     }),
-    verification: own<{ hash?: string }>((verification, at, add) => checkVerification(verification, at, add, minor)),
+    verification: own<{ hash?: string }>(({ hash }, at, add) => add(`${at}.hash`, verificationProblem(hash, minor))),
   },
 });
 
@@ -158,7 +159,8 @@ const checkDirectory: Check<{ path: string; mode?: number }> = ({ path, mode }, 
   checkMode(mode, at, add);
 };
 
-const RAID_LEVELS = ['linear', 'raid0', '0', 'stripe', 'raid1', '1', 'mirror'].concat(
+/** The first four take no spares. */
+export const RAID_LEVELS = ['linear', 'raid0', '0', 'stripe', 'raid1', '1', 'mirror'].concat(
   ['raid4', '4', 'raid5', '5'].concat(['raid6', '6', 'raid10', '10']),
 );
 
@@ -219,7 +221,8 @@ const TANG = own<{ url?: string; thumbprint?: string; advertisement?: string }>(
   if (tang.advertisement && !isJson(tang.advertisement)) add(`${at}.advertisement`, 'advertisement is not valid JSON');
 });
 
-const UNIT_EXTENSIONS = ['.service', '.socket', '.device', '.mount', '.automount', '.swap', '.target'].concat([
+/** Kinds of systemd units. */
+export const UNIT_EXTENSIONS = ['.service', '.socket', '.device', '.mount', '.automount', '.swap', '.target'].concat([
   '.path',
   '.timer',
   '.snapshot',

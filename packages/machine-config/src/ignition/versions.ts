@@ -1,11 +1,15 @@
 import { type FieldPlan, objectPlan, type Plan } from './plan.ts';
 import { IGNITION_PLAN } from './schema.ts';
+import { IGNITION_V2_PLAN } from './schema-v2.ts';
 
 /** Versions that are read, as the original's error texts list them. */
 export const SUPPORTED_VERSIONS = '2.2,3.0,3.1,3.2,3.3,3.4,3.5';
 
 /** A version that is read, by its parts. */
-export type ReadableVersion = { readonly major: 2 } | { readonly major: 3; readonly minor: number };
+export interface ReadableVersion {
+  readonly major: 2 | 3;
+  readonly minor: number;
+}
 
 // Versions 2.0 and 2.1 are subsets of 2.2 and are read although the texts do not name them.
 const READABLE = /^(?:2\.[012]|3\.[0-5])\.0$/;
@@ -20,11 +24,13 @@ export function readVersion(text: string): ReadableVersion | 'invalid' | 'unknow
   const [major, minor, patch] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
   if (parts[4] !== undefined || parts[5] !== undefined || !READABLE.test(`${major}.${minor}.${patch}`))
     return 'unknown';
-  return major === 2 ? { major } : { major: 3, minor };
+  return { major: major === 2 ? 2 : 3, minor };
 }
 
 /** Fields by the minor version that they came with. Source: ignition, docs/migrating-configs.md. */
-const LATER: Readonly<Record<string, number>> = {
+type Later = Readonly<Record<string, number>>;
+
+const LATER: Later = {
   'ignition.proxy': 1,
   'ignition.config.merge.compression': 1,
   'ignition.config.merge.httpHeaders': 1,
@@ -46,22 +52,57 @@ const LATER: Readonly<Record<string, number>> = {
   'storage.luks.cex': 5,
 };
 
-const plans = new Map<number, Plan>();
+/** The same of version 2. Source: ignition 0.35, config/v2_0/types to config/v2_2/types. */
+const LATER_V2: Later = {
+  'ignition.timeouts': 1,
+  'ignition.security': 2,
+  'networkd.units.dropins': 2,
+  'passwd.users.gecos': 1,
+  'passwd.users.groups': 1,
+  'passwd.users.homeDir': 1,
+  'passwd.users.noCreateHome': 1,
+  'passwd.users.noLogInit': 1,
+  'passwd.users.noUserGroup': 1,
+  'passwd.users.primaryGroup': 1,
+  'passwd.users.shell': 1,
+  'passwd.users.system': 1,
+  'passwd.users.uid': 1,
+  'storage.directories': 1,
+  'storage.links': 1,
+  'storage.disks.partitions.guid': 1,
+  'storage.files.append': 2,
+  'storage.files.group.name': 1,
+  'storage.files.user.name': 1,
+  'storage.files.overwrite': 2,
+  'storage.directories.overwrite': 2,
+  'storage.links.overwrite': 2,
+  'storage.filesystems.mount.label': 1,
+  'storage.filesystems.mount.options': 1,
+  'storage.filesystems.mount.uuid': 1,
+  'storage.filesystems.mount.wipeFilesystem': 1,
+  'storage.raid.options': 2,
+  'systemd.units.enabled': 1,
+};
 
-/** How configs of version 3.`minor` are decoded: what came later is unknown to it, whatever it holds. */
-export function planOfMinor(minor: number): Plan {
-  const known = plans.get(minor) ?? until(IGNITION_PLAN, minor, []);
-  plans.set(minor, known);
+const plans = new Map<string, Plan>();
+
+/** How configs of a version are decoded: what came later is unknown to it, whatever it holds. */
+export function planOfVersion({ major, minor }: ReadableVersion): Plan {
+  const name = `${major}.${minor}`;
+  const known =
+    plans.get(name) ??
+    (major === 2 ? until(IGNITION_V2_PLAN, minor, LATER_V2, []) : until(IGNITION_PLAN, minor, LATER, []));
+  plans.set(name, known);
   return known;
 }
 
-function until(plan: Plan, minor: number, path: readonly string[]): Plan {
-  if (plan.kind === 'list') return { ...plan, entry: until(plan.entry, minor, path) };
+function until(plan: Plan, minor: number, later: Later, path: readonly string[]): Plan {
+  if (plan.kind === 'list') return { ...plan, entry: until(plan.entry, minor, later, path) };
   if (plan.kind !== 'object') return plan;
   const fields = plan.fields.flatMap((field): FieldPlan[] => {
     const inner = [...path, field.name];
-    const since = LATER[inner.join('.')] ?? 0;
-    return since > minor ? [] : [{ ...field, plan: until(field.plan, minor, inner) }];
+    const since = later[inner.join('.')] ?? 0;
+    return since > minor ? [] : [{ ...field, plan: until(field.plan, minor, later, inner) }];
   });
   return objectPlan(fields);
 }

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { parseIgnition } from './read.ts';
+import { IgnitionError } from './report.ts';
+
+/** What is wrong with a config of version 2.`minor`: '' for nothing. */
+function problems(config: object, minor = 2): string {
+  try {
+    parseIgnition({ ...config, ignition: { ...(config as { ignition?: object }).ignition, version: `2.${minor}.0` } });
+    return '';
+  } catch (error) {
+    if (!(error instanceof IgnitionError)) throw error;
+    return error.issues.map(({ path, message }) => `${path}: ${message}`).join('\n') || error.message;
+  }
+}
+
+const ext4 = { device: '/dev/a', format: 'ext4' };
+const filesystem = (fields: object) => ({ storage: { filesystems: [{ name: 'x', ...fields }] } });
+const disk = (...partitions: object[]) => ({ storage: { disks: [{ device: '/dev/a', partitions }] } });
+const file = (fields: object) => ({ storage: { files: [{ filesystem: 'root', path: '/a', ...fields }] } });
+const user = (fields: object) => ({ passwd: { users: [{ name: 'core', create: {}, ...fields }] } });
+
+describe('version 2 is judged by its own rules', () => {
+  test.each<[config: object, problem: string]>([
+    [filesystem({}), 'filesystem is missing mount or path'],
+    [filesystem({ mount: ext4, path: '/a' }), 'filesystem has both mount and path defined'],
+    [filesystem({ path: 'a' }), 'path: path not absolute'],
+    [filesystem({ mount: { ...ext4, format: 'ntfs' } }), 'invalid filesystem format'],
+    [filesystem({ mount: { ...ext4, label: 'x'.repeat(17) } }), 'cannot be longer than 16 characters when using ext4'],
+    [filesystem({ mount: { ...ext4, create: {}, wipeFilesystem: true } }), 'create object and wipeFilesystem'],
+    [filesystem({ mount: { ...ext4, create: {}, options: ['-a'] } }), 'create object and mount-level options'],
+    [disk({ number: 1 }, { number: 1, size: 1 }), 'partition numbers collide'],
+    [disk({ start: 2048, size: 2048 }, { start: 2048, size: 1 }), 'partitions overlap'],
+    [disk({ start: 10 }), 'partitions misaligned'],
+    [disk({ label: 'x'.repeat(37) }), 'partition labels may not exceed 36 characters'],
+    [disk({ guid: 'x' }), "guid: doesn't match the form"],
+    [file({ contents: { source: 'gs://bucket/key' } }), 'contents.source: invalid url scheme'],
+    [file({ contents: { verification: { hash: `sha256-${'b'.repeat(64)}` } } }), 'unrecognized hash function'],
+    [{ ignition: { config: { append: [{ source: 'x' }] } } }, 'append.0.source: invalid url scheme'],
+    [{ ignition: { config: { replace: { source: 'http://%zz' } } } }, 'replace.source: unable to parse url'],
+    [
+      { ignition: { security: { tls: { certificateAuthorities: [{ source: 'x' }] } } } },
+      'certificateAuthorities.0.source: invalid url scheme',
+    ],
+    [{ networkd: { units: [{ name: 'a.service' }] } }, 'invalid networkd unit extension'],
+    [{ networkd: { units: [{ name: 'a.link', dropins: [{ name: 'x' }] }] } }, 'invalid networkd drop-in extension'],
+    [user({ uid: 0 }), 'the create object and the user-level uid field'],
+    [user({ groups: ['a'] }), 'the create object and the user-level groups field'],
+    [{ storage: { raid: [{ name: 'r', level: 'raid0', spares: 1 }] } }, 'spares unsupported'],
+  ])('%j: %s', (config, problem) => {
+    expect(problems(config)).toContain(problem);
+  });
+
+  test.each<[config: object]>([
+    [filesystem({ mount: ext4 })],
+    [disk({ start: 2048, size: 2048 }, { start: 4096 })],
+    [disk({ start: 2048, size: 2048 }, { start: 2048, size: 2048 })],
+    [file({ path: '//a/../b', contents: { source: 'oem:///x' } })],
+    [file({ contents: { source: 's3://bucket/key' } })],
+    [user({ groups: [], gecos: '' })],
+    [{ networkd: { units: [{ name: 'a.netdev' }] } }],
+  ])('%j is valid', (config) => {
+    expect(problems(config)).toBe('');
+  });
+
+  test('what came later is unknown to an older one, and what it could not leave out is written', () => {
+    expect(problems(filesystem({ mount: { ...ext4, format: 'vfat' } }), 1)).toBe('');
+    expect(problems(filesystem({ mount: { ...ext4, format: 'vfat' } }), 0)).toContain('invalid filesystem format');
+    expect(problems(file({ contents: { source: 's3://bucket/key' } }), 0)).toContain('invalid url scheme');
+    expect(problems(file({ append: true, overwrite: true }))).toContain('append and overwrite');
+    expect(problems(file({ append: true, overwrite: 7 }), 1)).toBe('');
+    const read = (minor: number) =>
+      parseIgnition({ ...file({}), ignition: { version: `2.${minor}.0` } }).config.storage;
+    const bare = { filesystem: 'root', path: '/a' };
+    expect(read(2)).toEqual({ files: [bare] });
+    expect(read(1)).toEqual({ files: [{ ...bare, mode: 0 }] });
+    expect(read(0)).toEqual({ files: [{ ...bare, mode: 0, user: { id: 0 }, group: { id: 0 } }] });
+  });
+});
