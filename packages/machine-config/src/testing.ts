@@ -16,6 +16,7 @@ import {
   secrets,
   seededRandom,
   silentLogger,
+  type Transport,
   VirtualClock,
 } from '@mcm/kube';
 import { type ConfigContext, createConfigCaches } from './caches.ts';
@@ -66,6 +67,8 @@ export interface WorldOptions {
   readonly render?: RenderControllerOptions;
   /** Pools may refer to machines. */
   readonly machines?: true;
+  /** Wraps all that the controllers ask. */
+  readonly wire?: (transport: Transport) => Transport;
   /** Called before each write of the controllers; what it throws is the answer's loss. */
   readonly onWrite?: (request: Written) => void | Promise<void>;
   /** Called after each write was done, before its answer is seen. */
@@ -103,7 +106,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     return answer;
   });
   const client = createClient({ transport: handlerTransport((r) => plane.fetch(r)), userAgent: 'user', clock });
-  const own = createClient({ transport, userAgent: 'controllers', clock });
+  const { wire = (one) => one } = options;
+  const own = createClient({ transport: wire(transport), userAgent: 'controllers', clock });
   const runtime = { clock, random, log: silentLogger };
   let stop = new AbortController();
   let running: Promise<unknown>[] = [];

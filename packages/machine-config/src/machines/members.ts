@@ -4,6 +4,7 @@ import { PoolConditions } from '../constants/conditions.ts';
 import type { MachineConfigPool, MachineConfigPoolStatus, MachineRef } from '../kinds/machine-config-pool.ts';
 import type { WantedCondition } from '../pool/conditions.ts';
 import { isReady } from '../pool/predicates.ts';
+import { compareBytes } from '../render/order.ts';
 import { referencesOf } from '../server/machines.ts';
 import { type MachineFleet, nodeNameOf, type ResolvedRef } from './fleet.ts';
 import { claimedTemplates } from './node-template.ts';
@@ -70,12 +71,15 @@ export function membersOf(
     if (node && isReady(node) && phaseOf(machine) === 'Failed') reserved += 1;
   }
   return {
-    ...{ nodes, refs, machines, machineOf, reserved, problems },
+    ...{ nodes, refs, machines, machineOf, reserved, problems: problems.toSorted(compareBytes) },
     unresolved: refs.some(({ found }) => !found),
     refused: claimedTemplates(refs),
     replicas: refs.reduce((sum, { found }) => sum + (found?.replicas ?? 0), 0),
     frozen: refs.flatMap(({ found }) =>
-      (found?.sets ?? []).filter(isFrozen).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
+      (found?.sets ?? [])
+        .filter(isFrozen)
+        .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+        .toSorted(compareBytes),
     ),
   };
 }

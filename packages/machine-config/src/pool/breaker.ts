@@ -1,6 +1,7 @@
 import type { Node } from '@mcm/kube';
 import { PoolConditions } from '../constants/conditions.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { byName } from '../render/order.ts';
 import { conditionOf, type WantedCondition } from './conditions.ts';
 import { isDegraded, isReady, isTargeted, isUpdated, targetOf } from './predicates.ts';
 
@@ -23,7 +24,7 @@ export interface BreakerVerdict {
  */
 export function judgeRollout(pool: MachineConfigPool, nodes: readonly Node[], limit: number): BreakerVerdict {
   const type = PoolConditions.RolloutHalted;
-  const suffering = limit > 0 ? nodes.filter((node) => suffers(node, pool)) : [];
+  const suffering = limit > 0 ? byName(nodes.filter((node) => suffers(node, pool))) : [];
   if (limit > 0 && suffering.length >= limit) {
     const names = suffering.slice(0, 5).map(({ metadata }) => metadata.name);
     const more = suffering.length > 5 ? ` and ${suffering.length - 5} more` : '';

@@ -19,6 +19,7 @@ import { claimsOf, type MachineCaches, type MachineFleet, machineFleet, nodeName
 import { membersOf } from '../machines/members.ts';
 import { deploymentWrites, judgeStrategy } from '../machines/replace.ts';
 import { inParallel } from '../parallel.ts';
+import { selects } from '../selectors.ts';
 import { referencesOf } from '../server/machines.ts';
 import { type PlannedPool, planPools } from './arbiter.ts';
 import { nodesNear } from './near.ts';
@@ -26,7 +27,7 @@ import type { CandidateFilter, NodeWrite, PoolSnapshot } from './plan.ts';
 import { targetOf } from './predicates.ts';
 import { poolSnapshot } from './snapshot.ts';
 import { wantedTaints } from './taints.ts';
-import { poolsToWake } from './wakeups.ts';
+import { poolsToWake, poolsToWakeWith } from './wakeups.ts';
 import { writePoolStatus } from './write-status.ts';
 
 /** Options of the UpdateController. */
@@ -62,7 +63,7 @@ export function createUpdateController(context: ConfigContext, options: UpdateCo
     return [];
   };
   const fleet = options.machines && machineFleet(options.machines);
-  controller.watch(caches.pools, ({ key }) => later([key]));
+  controller.watch(caches.pools, (change) => later(poolsToWakeWith(change, caches.pools.store.list())));
   controller.watch(caches.nodes, (change) => {
     const pools = caches.pools.store.list();
     return later(poolsToWake(change, pools, fleet && claimsOf(fleet, pools)));
@@ -96,7 +97,10 @@ function watchMachines(
       .map(({ metadata: { name } }) => name);
   controller.watch(machines, (change) => {
     if (change.type === 'updated' && machineFacts(change.old) === machineFacts(change.object)) return [];
-    return later(fleet.poolsOf(change.object, pools()).map(({ metadata }) => metadata.name));
+    const node = caches.nodes.store.get(nodeNameOf(change.object));
+    // The pool by whose selector the node was a member loses it to the one that refers to its machine.
+    const selecting = node ? pools().filter(({ spec }) => selects(spec?.nodeSelector, node)) : [];
+    return later([...fleet.poolsOf(change.object, pools()), ...selecting].map(({ metadata }) => metadata.name));
   });
   controller.watch(sets, ({ object }) => {
     const owner = controllerOf(object);

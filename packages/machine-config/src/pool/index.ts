@@ -34,6 +34,6 @@ export {
   targetOf,
 } from './predicates.ts';
 export { type PoolSources, poolSnapshot, type SnapshotOptions } from './snapshot.ts';
-export { type MemberFacts, poolStatus } from './status.ts';
+export { type MemberFacts, poolStatus, type StatusFacts } from './status.ts';
 export { wantedTaints } from './taints.ts';
 export { matters, poolsToWake } from './wakeups.ts';

@@ -4,6 +4,7 @@ import { NodeLabels } from '../constants/labels.ts';
 import { MASTER_POOL, WORKER_POOL } from '../constants/names.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import type { ClaimsOf } from '../machines/fleet.ts';
+import { compareBytes } from '../render/order.ts';
 import { checkSelector, SelectorError, selects } from '../selectors.ts';
 
 /** A node that nothing may be done to, since it is not clear whose it is. */
@@ -80,5 +81,5 @@ export function nodesOfPool(
       return false;
     }
   });
-  return { nodes: own, problems };
+  return { nodes: own, problems: problems.toSorted(compareBytes) };
 }

@@ -5,12 +5,11 @@ import { ConfigEvents, PoolConditions } from '../constants/conditions.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool, MachineConfigPoolStatus } from '../kinds/machine-config-pool.ts';
-import type { ConfigCondition } from '../kinds/shared.ts';
 import { bootConfigName } from '../server/boot-config.ts';
 import { judgeRollout } from './breaker.ts';
 import { judgeCanaries } from './canary.ts';
 import { candidatesOf, chooseNodes } from './candidates.ts';
-import { conditionOf, isTrue, type WantedCondition, withCondition } from './conditions.ts';
+import { conditionOf, isTrue, type WantedCondition } from './conditions.ts';
 import { labelsOfBootPool } from './custom-boot.ts';
 import { MaxUnavailableError, maxUnavailableOf } from './max-unavailable.ts';
 import { isCustomPool } from './membership.ts';
@@ -237,16 +236,12 @@ class NodeWrites {
 /** Adds the status, computed from the nodes as they were read, and the events of its transitions. */
 function withStatus(snapshot: PoolSnapshot, plan: PoolPlan): PoolPlan {
   const { pool, nodes, now, unresolved, members, frozen, memberConditions = [] } = snapshot;
-  const counted = poolStatus(pool, nodes, now, {
+  const status = poolStatus(pool, nodes, now, {
     ...(unresolved !== undefined && { unresolved }),
     ...(members && { members }),
     ...(frozen !== undefined && { frozen }),
+    more: [...claimConditions(snapshot), ...memberConditions, ...(plan.conditions ?? [])],
   });
-  const conditions = [...claimConditions(snapshot), ...memberConditions, ...(plan.conditions ?? [])].reduce(
-    (list, one) => withCondition(list, one, now),
-    (counted.conditions ?? []) as readonly ConfigCondition[],
-  );
-  const status = { ...counted, conditions: [...conditions] };
   if (JSON.stringify(status) === JSON.stringify(pool.status ?? {})) return plan;
   return { ...plan, status, events: [...plan.events, ...transitionEvents(pool, status)] };
 }

@@ -362,6 +362,12 @@ test('trap 12: an empty pool is updated, but not while a reference of it is unre
   expect(updated({ unresolved: 'MachineDeployment default/x is not found' })).toBe('False');
 });
 
+test('the same nodes are told of in the same words, in whichever order a cache has them', () => {
+  const sick = ['b', 'a', 'c'].map((name) => at(name, 'V0', 'V1', 'R', 'Degraded'));
+  const said = (nodes: readonly Node[]) => poolStatus(pool('worker'), nodes, NOW).conditions;
+  expect(JSON.stringify(said(sick.toReversed()))).toBe(JSON.stringify(said(sick)));
+});
+
 test('trap 15: the status keeps the conditions that others write', () => {
   const own = pool('worker');
   const foreign = { type: 'PinnedImageSetsDegraded', status: 'True' as const, lastTransitionTime: NOW };

@@ -2,6 +2,7 @@ import type { Node } from '@mcm/kube';
 import { PoolConditions } from '../constants/conditions.ts';
 import type { MachineConfigPool, MachineConfigPoolStatus, PoolConfiguration } from '../kinds/machine-config-pool.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
+import { byName } from '../render/order.ts';
 import { isTrue, type WantedCondition, withCondition } from './conditions.ts';
 import {
   degradedReason,
@@ -23,6 +24,12 @@ export interface MemberFacts {
   readonly frozen?: string;
 }
 
+/** Facts of members, and conditions of others. */
+export interface StatusFacts extends MemberFacts {
+  /** Conditions besides the status' own; of one type the last one counts, and is set once. */
+  readonly more?: readonly WantedCondition[];
+}
+
 /**
  * The status of a pool from its nodes. Conditions of others are kept; nothing changes if nothing changed.
  * @param now RFC 3339
@@ -31,16 +38,20 @@ export function poolStatus(
   pool: MachineConfigPool,
   nodes: readonly Node[],
   now: string,
-  { unresolved = false, members, frozen }: MemberFacts = {},
+  { unresolved = false, members, frozen, more = [] }: StatusFacts = {},
 ): MachineConfigPoolStatus {
   const { status: old = {}, metadata } = pool;
   const updated = nodes.filter((node) => isUpdated(node, pool)).length;
   const ready = nodes.filter((node) => isUpdatedAndReady(node, pool)).length;
   const unavailable = nodes.filter(isUnavailable).length;
-  const degraded = nodes.filter(isDegraded);
+  // Caches have no order: the same nodes are told of in the same words.
+  const degraded = byName(nodes.filter(isDegraded));
   const all = !unresolved && updated === nodes.length && ready === nodes.length && unavailable === 0;
-  const wanted = [...progress(pool, all, frozen), ...troubles(old.conditions, degraded)];
-  const conditions = wanted.reduce(
+  // Set twice in one look, a condition would have a new time at every look.
+  const wanted = new Map(
+    [...progress(pool, all, frozen), ...troubles(old.conditions, degraded), ...more].map((one) => [one.type, one]),
+  );
+  const conditions = [...wanted.values()].reduce(
     (list, one) => withCondition(list, one, now),
     (old.conditions ?? []) as readonly ConfigCondition[],
   );

@@ -2,6 +2,7 @@ import type { Change, Node } from '@mcm/kube';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import type { ClaimsOf } from '../machines/fleet.ts';
+import { selects } from '../selectors.ts';
 import { MembershipError, poolsOfNode } from './membership.ts';
 import { annotationOf, isDone, notReadyReason } from './predicates.ts';
 
@@ -22,13 +23,14 @@ const sameRecord = (a: Record<string, string> = {}, b: Record<string, string> = 
 const sameTaints = (a: Node, b: Node): boolean =>
   JSON.stringify(a.spec?.taints ?? []) === JSON.stringify(b.spec?.taints ?? []);
 
-/** Names of the pools of a node; undefined if it is not clear whose it is. */
-function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf?: ClaimsOf): readonly string[] | undefined {
+/** Names of the pools of a node; if it is not clear whose it is, of all that claim it: each of them says so. */
+function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf: ClaimsOf = () => []): readonly string[] {
   try {
     return poolsOfNode(node, pools, claimsOf).map(({ metadata }) => metadata.name);
   } catch (error) {
-    if (error instanceof MembershipError) return undefined;
-    throw error;
+    if (!(error instanceof MembershipError)) throw error;
+    const claiming = [...claimsOf(node), ...pools.filter(({ spec }) => selects(spec?.nodeSelector, node))];
+    return claiming.map(({ metadata }) => metadata.name);
   }
 }
 
@@ -48,7 +50,7 @@ export function poolsToWake(
   pools: readonly MachineConfigPool[],
   claimsOf?: ClaimsOf,
 ): readonly string[] {
-  const now = namesOf(change.object, pools, claimsOf) ?? [];
+  const now = namesOf(change.object, pools, claimsOf);
   if (change.type !== 'updated') return now;
   if (
     annotationOf(change.object, NodeAnnotations.CurrentConfig) === '' &&
@@ -56,7 +58,22 @@ export function poolsToWake(
   )
     return [];
   if (!matters(change.old, change.object)) return [];
-  const before = namesOf(change.old, pools, claimsOf) ?? [];
+  const before = namesOf(change.old, pools, claimsOf);
   const left = before.filter((name) => !now.includes(name));
   return [...new Set([...left, ...now])];
+}
+
+const selection = ({ spec }: MachineConfigPool): string =>
+  JSON.stringify([spec?.nodeSelector, spec?.machineRef, spec?.machineRefs]);
+
+/**
+ * The pools to look at after a change of a pool. One that comes, goes or selects otherwise gives nodes to others or
+ * takes them away, and no node tells of it: then all pools.
+ */
+export function poolsToWakeWith(
+  change: Change<MachineConfigPool>,
+  pools: readonly MachineConfigPool[],
+): readonly string[] {
+  if (change.type === 'updated' && selection(change.old) === selection(change.object)) return [change.key];
+  return [...new Set([change.key, ...pools.map(({ metadata }) => metadata.name)])];
 }

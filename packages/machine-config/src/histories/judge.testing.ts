@@ -1,0 +1,143 @@
+import { type Clock, createInformer, type KubeClient, type Node, nodes, seededRandom, silentLogger } from '@mcm/kube';
+import { NodeAnnotations } from '../constants/annotations.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { maxUnavailableOf } from '../pool/max-unavailable.ts';
+import { MembershipError, poolsOfNode } from '../pool/membership.ts';
+import { annotationOf, isDegraded, isDone, isFailing } from '../pool/predicates.ts';
+import { machineConfigPools } from '../resources.ts';
+
+const { DesiredConfig } = NodeAnnotations;
+
+/** What was true of a pool so long ago may be all that a cache knows of it. */
+const STALE_MS = 120_000;
+
+/** Name of the pool that a config was rendered for. */
+const poolOfConfig = (name: string): string => /^rendered-(.+)-[0-9a-f]{32}$/.exec(name)?.[1] ?? '';
+
+/**
+ * Watches what is done to nodes, and says what must never be. It looks at the API server's own order of things, with
+ * nobody's cache in between.
+ *
+ * A node that was Done once and is told something else is charged to the pool that told it, until it is Done and
+ * schedulable, or has left the pool: what somebody else moves is nobody's doing here. One that was never Done is new,
+ * and unavailable as it is.
+ */
+export class PoolJudge {
+  readonly problems: string[] = [];
+  readonly #clock: Clock;
+  readonly #bad: ReadonlySet<string>;
+  readonly #settled = new Set<string>();
+  readonly #charges = new Map<string, string>();
+  readonly #nodes = new Map<string, Node>();
+  readonly #pools = new Map<string, MachineConfigPool>();
+  /** What each pool allowed, and until when. */
+  readonly #limits = new Map<string, { readonly value: MachineConfigPool['spec']; until: number }[]>();
+  /** When somebody last changed whose a node is by changing pools. */
+  #poolsChanged = Number.NEGATIVE_INFINITY;
+
+  /** @param bad names of configs that no node can have */
+  constructor(clock: Clock, bad: ReadonlySet<string>) {
+    [this.#clock, this.#bad] = [clock, bad];
+  }
+
+  watch(client: KubeClient, signal: AbortSignal): void {
+    const runtime = { clock: this.#clock, random: seededRandom(2), log: silentLogger };
+    const pools = createInformer<MachineConfigPool>(client, machineConfigPools, runtime);
+    pools.onChange(({ type, object }) => this.#poolChanged(type, object));
+    const all = createInformer<Node>(client, nodes, runtime);
+    all.onChange(({ type, object }) => this.#nodeChanged(type, object));
+    for (const one of [pools, all]) void one.run(signal).catch((error: unknown) => this.problems.push(String(error)));
+  }
+
+  #poolChanged(type: string, pool: MachineConfigPool): void {
+    const { name } = pool.metadata;
+    const old = this.#pools.get(name);
+    if (type === 'deleted') this.#pools.delete(name);
+    else this.#pools.set(name, pool);
+    const selection = (one: MachineConfigPool | undefined) => JSON.stringify(one?.spec?.nodeSelector);
+    const now = this.#clock.now().getTime();
+    if (type === 'deleted' || selection(old) !== selection(pool)) this.#poolsChanged = now;
+    const limits = this.#limits.get(name) ?? [];
+    const last = limits.at(-1);
+    if (last) last.until = now;
+    this.#limits.set(name, [...limits, { value: pool.spec, until: Number.POSITIVE_INFINITY }]);
+    for (const node of this.#nodes.values()) this.#discharge(node);
+  }
+
+  #nodeChanged(type: string, node: Node): void {
+    const { name } = node.metadata;
+    const old = this.#nodes.get(name);
+    if (type === 'deleted') {
+      this.#nodes.delete(name);
+      this.#settled.delete(name);
+      this.#charges.delete(name);
+      return;
+    }
+    this.#nodes.set(name, node);
+    this.#discharge(node);
+    const desired = annotationOf(node, DesiredConfig);
+    const told = old !== undefined && this.#settled.has(name) && annotationOf(old, DesiredConfig) !== desired;
+    if (told) this.#told(old, node, desired);
+    if (isDone(node) && node.spec?.unschedulable !== true) {
+      this.#settled.add(name);
+      this.#charges.delete(name);
+    }
+    const pool = this.#charges.get(name);
+    if (pool !== undefined && (told || isDegraded(node))) this.#count(pool);
+  }
+
+  #poolOf(node: Node): string {
+    try {
+      return poolsOfNode(node, [...this.#pools.values()])[0]?.metadata.name ?? '';
+    } catch (error) {
+      if (error instanceof MembershipError) return '';
+      throw error;
+    }
+  }
+
+  #discharge(node: Node): void {
+    const { name } = node.metadata;
+    const charge = this.#charges.get(name);
+    if (charge !== undefined && this.#poolOf(node) !== charge) this.#charges.delete(name);
+  }
+
+  #told(old: Node, node: Node, desired: string): void {
+    const [pool, from] = [this.#poolOf(node), poolOfConfig(desired)];
+    if (pool === from) {
+      // One that another pool left behind, drained and failed, is lost as it is: what it is told is its only way back.
+      const stranded = isFailing(old) && old.spec?.unschedulable === true;
+      if (!stranded) this.#charges.set(node.metadata.name, pool);
+      return;
+    }
+    // Whose node it is was another matter a moment ago.
+    if (this.#clock.now().getTime() - this.#poolsChanged < STALE_MS) return;
+    this.problems.push(`${node.metadata.name} of pool ${pool || 'none'} is told ${desired}`);
+  }
+
+  #count(pool: string): void {
+    const own = [...this.#nodes.values()].filter(({ metadata }) => this.#charges.get(metadata.name) === pool);
+    const limit = this.#limitOf(pool);
+    const busy = own.filter((node) => (!isDone(node) && !isFailing(node)) || node.spec?.unschedulable === true);
+    const harmed = own.filter((node) => isDegraded(node) && this.#bad.has(annotationOf(node, DesiredConfig)));
+    const say = (what: string, some: readonly Node[]) =>
+      this.problems.push(
+        `${pool}: ${what}: ${some
+          .map(({ metadata }) => metadata.name)
+          .toSorted()
+          .join(', ')} of ${limit}`,
+      );
+    if (busy.length > limit) say('too many are unavailable', busy);
+    if (harmed.length > limit) say('too many are harmed', harmed);
+  }
+
+  /** The most that the pool allowed as far back as a cache may be. */
+  #limitOf(name: string): number {
+    const since = this.#clock.now().getTime() - STALE_MS;
+    const own = [...this.#nodes.values()].filter((node) => this.#poolOf(node) === name).length;
+    const values = (this.#limits.get(name) ?? []).filter(({ until }) => until >= since);
+    return Math.max(
+      1,
+      ...values.map(({ value }) => maxUnavailableOf({ metadata: { name }, spec: value } as never, own)),
+    );
+  }
+}

@@ -1,0 +1,399 @@
+import { controllerOf, isConflict, type KubeClient, type Node, nodes, seededRandom, type Transport } from '@mcm/kube';
+import { NodeAnnotations } from '../constants/annotations.ts';
+import { ConfigLabels } from '../constants/labels.ts';
+import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
+import { PlayedFleet } from '../daemon/fleet.testing.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { planPools } from '../pool/arbiter.ts';
+import { conditionOf } from '../pool/conditions.ts';
+import { explainPool } from '../pool/explain.ts';
+import { MembershipError, poolsOfNode } from '../pool/membership.ts';
+import type { PoolSnapshot } from '../pool/plan.ts';
+import { annotationOf, isDone, isUpdated, targetOf } from '../pool/predicates.ts';
+import { poolSnapshot } from '../pool/snapshot.ts';
+import { planRender } from '../render/plan.ts';
+import { controllerConfigs, machineConfigPools, machineConfigs } from '../resources.ts';
+import { configOf, startWorld, type World } from '../testing.ts';
+import { PoolJudge } from './judge.testing.ts';
+import { FaultyWire } from './wire.testing.ts';
+
+const { CurrentConfig, DesiredConfig } = NodeAnnotations;
+const MINUTE = 60_000;
+const ROLE = 'node-role.kubernetes.io/';
+
+/** The workers' pool, which every node without another one is in, and two custom ones. */
+export const POOLS = ['worker', 'infra', 'edge'] as const;
+export type PoolName = (typeof POOLS)[number];
+const CUSTOM: readonly PoolName[] = ['infra', 'edge'];
+
+/** What may happen to pools, their nodes, and whoever cares for them. */
+export type PoolAct =
+  | { readonly kind: 'change'; readonly pool: PoolName; readonly to: string }
+  | { readonly kind: 'break'; readonly pool: PoolName }
+  | { readonly kind: 'pause'; readonly pool: PoolName; readonly paused: boolean }
+  | { readonly kind: 'limit'; readonly pool: PoolName; readonly limit: number }
+  | { readonly kind: 'ready'; readonly node: number; readonly ready: boolean }
+  | { readonly kind: 'join'; readonly pool: PoolName }
+  | { readonly kind: 'leave'; readonly node: number }
+  | { readonly kind: 'move'; readonly node: number; readonly to: PoolName | 'both' }
+  /** Deletes the pool, or makes it again. */
+  | { readonly kind: 'toggle'; readonly pool: 'infra' | 'edge' }
+  | { readonly kind: 'die'; readonly node: number; readonly steps: number; readonly done: boolean }
+  | { readonly kind: 'crash'; readonly requests: number; readonly done: boolean }
+  | { readonly kind: 'harm'; readonly chance: number }
+  | { readonly kind: 'hold'; readonly plural: string; readonly ms: number }
+  | { readonly kind: 'cut' };
+
+/** What a world of pools may be. */
+export interface PoolsOptions {
+  /** Nodes of each pool at the start. */
+  readonly nodes?: Readonly<Partial<Record<PoolName, number>>>;
+  readonly limit?: number;
+  readonly haltAt?: number;
+  /** One node is the whole cluster, for the daemons: they drain nothing. */
+  readonly single?: boolean;
+  /** Controllers that are broken on purpose. */
+  readonly broken?: (transport: Transport, world: () => PoolsWorld) => Transport;
+}
+
+/** Pools whose nodes move, with daemons, faults and a judge. */
+export class PoolsWorld {
+  readonly world: World;
+  readonly wire: FaultyWire;
+  readonly fleet: PlayedFleet;
+  readonly judge: PoolJudge;
+  /** Configs that no node can have. */
+  readonly #bad = new Set<string>();
+  readonly #stop = new AbortController();
+  readonly #options: PoolsOptions;
+  #made = 0;
+
+  static async start(options: PoolsOptions = {}): Promise<PoolsWorld> {
+    let world: World | undefined;
+    let pools: PoolsWorld | undefined;
+    const wire = new FaultyWire(seededRandom(11), () => {
+      const dying = world;
+      void dying?.crash().then(() => {
+        wire.revive();
+        dying.start();
+      });
+    });
+    const { broken = (transport) => transport, haltAt } = options;
+    const self = (): PoolsWorld => {
+      if (!pools) throw new Error('not started');
+      return pools;
+    };
+    world = await startWorld({
+      wire: (transport) => broken(wire.wrap(transport), self),
+      ...(haltAt !== undefined && { update: { haltAt } }),
+    });
+    pools = new PoolsWorld(world, wire, options);
+    await pools.#furnish();
+    return pools;
+  }
+
+  private constructor(world: World, wire: FaultyWire, options: PoolsOptions) {
+    [this.world, this.wire, this.#options] = [world, wire, options];
+    this.fleet = new PlayedFleet(world.client, world.clock);
+    this.judge = new PoolJudge(world.clock, this.#bad);
+    this.judge.watch(world.client, this.#stop.signal);
+  }
+
+  get client(): KubeClient {
+    return this.world.client;
+  }
+
+  async #furnish(): Promise<void> {
+    const { nodes: counts = { worker: 3, infra: 2 }, single } = this.#options;
+    const infra = { status: { controlPlaneTopology: 'SingleReplica' } };
+    await this.client.resource(controllerConfigs).create({
+      metadata: { name: CONTROLLER_CONFIG_NAME },
+      spec: { clusterDNSIP: '10.0.0.10', platform: 'none', ...(single && { infra }) },
+    });
+    for (const pool of POOLS) {
+      await this.client.resource(machineConfigs).create({
+        metadata: { name: `50-${pool}`, labels: { [ConfigLabels.Role]: pool } },
+        spec: { config: configOf('a', `/etc/${pool}`), kernelArguments: ['x'] },
+      });
+      await this.#createPool(pool);
+    }
+    for (const pool of POOLS) for (let count = counts[pool] ?? 0; count > 0; count -= 1) await this.join(pool);
+    await this.world.clock.advance(5 * MINUTE);
+  }
+
+  async #createPool(name: PoolName): Promise<void> {
+    const values = [...new Set(['worker', name])];
+    await this.client.resource(machineConfigPools).create({
+      metadata: { name, labels: { [`${ConfigLabels.PoolPrefix}${name}`]: '' } },
+      spec: {
+        machineConfigSelector: { matchExpressions: [{ key: ConfigLabels.Role, operator: 'In', values }] },
+        nodeSelector: { matchLabels: { [ROLE + name]: '' } },
+        maxUnavailable: this.#options.limit ?? 1,
+      },
+    });
+  }
+
+  async join(pool: PoolName): Promise<void> {
+    const name = `n${this.#made}`;
+    this.#made += 1;
+    const labels = { [`${ROLE}worker`]: '', [ROLE + pool]: '' };
+    await this.client.resource(nodes).create({ metadata: { name, labels }, spec: {} });
+  }
+
+  pools = async (): Promise<readonly MachineConfigPool[]> =>
+    (await this.client.resource(machineConfigPools).list()).items;
+  nodes = async (): Promise<readonly Node[]> => (await this.client.resource(nodes).list()).items;
+
+  async pool(name: PoolName): Promise<MachineConfigPool | undefined> {
+    return (await this.pools()).find(({ metadata }) => metadata.name === name);
+  }
+
+  async node(index: number): Promise<Node | undefined> {
+    const all = await this.nodes();
+    return all[index % Math.max(all.length, 1)];
+  }
+
+  async write(pool: PoolName, config: object): Promise<void> {
+    const body = { spec: { config } };
+    await this.client.resource(machineConfigs).patch(`50-${pool}`, { type: 'merge', body });
+  }
+
+  async patchPool(name: PoolName, spec: object): Promise<void> {
+    if (!(await this.pool(name))) return;
+    await this.client.resource(machineConfigPools).patch(name, { type: 'merge', body: { spec } });
+  }
+
+  async ready({ metadata: { name } }: Node, ready: boolean): Promise<void> {
+    const conditions = [{ type: 'Ready', status: ready ? 'True' : 'False' }];
+    const patch = { type: 'merge', body: { status: { conditions } } } as const;
+    await this.client.resource(nodes).patch(name, patch, { subresource: 'status' });
+  }
+
+  async move({ metadata: { name } }: Node, to: PoolName | 'both'): Promise<void> {
+    const labels = Object.fromEntries(CUSTOM.map((pool) => [ROLE + pool, to === pool || to === 'both' ? '' : null]));
+    await this.client.resource(nodes).patch(name, { type: 'merge', body: { metadata: { labels } } });
+  }
+
+  /** A file below a file: what no disk takes. */
+  async break(pool: PoolName): Promise<void> {
+    await this.write(pool, configOf('x', '/etc/hostname/below'));
+    await this.world.clock.advance(6_000);
+    await this.#noteBad();
+  }
+
+  async #noteBad(): Promise<void> {
+    const { items } = await this.client.resource(machineConfigs).list();
+    for (const one of items) {
+      if (JSON.stringify(one.spec).includes('hostname/below')) this.#bad.add(one.metadata.name);
+    }
+  }
+
+  async toggle(name: 'infra' | 'edge'): Promise<void> {
+    const pool = await this.pool(name);
+    if (!pool) return this.#createPool(name);
+    await this.client.resource(machineConfigPools).delete(name);
+    const { items } = await this.client.resource(machineConfigs).list();
+    for (const one of items) {
+      // As the garbage collector does.
+      if (controllerOf(one)?.uid === pool.metadata.uid)
+        await this.client.resource(machineConfigs).delete(one.metadata.name);
+    }
+  }
+
+  async act(one: PoolAct): Promise<void> {
+    try {
+      await this.#act(one);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+    }
+  }
+
+  async #act(one: PoolAct): Promise<void> {
+    switch (one.kind) {
+      case 'change':
+        return this.write(one.pool, configOf(one.to, `/etc/${one.pool}`));
+      case 'break':
+        return this.break(one.pool);
+      case 'pause':
+        return this.patchPool(one.pool, { paused: one.paused });
+      case 'limit':
+        return this.patchPool(one.pool, { maxUnavailable: one.limit });
+      case 'join':
+        return this.join(one.pool);
+      case 'toggle':
+        return this.toggle(one.pool);
+      case 'crash':
+        return this.wire.die(one);
+      case 'harm':
+        return this.wire.endanger(one.chance);
+      case 'hold':
+        return this.wire.hold(one.plural, this.world.clock, one.ms);
+      case 'cut':
+        return this.wire.cut();
+      default:
+        return this.#toNode(one);
+    }
+  }
+
+  async #toNode(one: Extract<PoolAct, { readonly node: number }>): Promise<void> {
+    const node = await this.node(one.node);
+    if (!node) return;
+    if (one.kind === 'ready') return this.ready(node, one.ready);
+    if (one.kind === 'move') return this.move(node, one.to);
+    if (one.kind === 'leave') {
+      await this.client.resource(nodes).delete(node.metadata.name);
+      return;
+    }
+    const host = this.fleet.host(node.metadata.name);
+    [host.left, host.done] = [one.steps, one.done];
+  }
+
+  /** No more faults of ours; what users did stays. Until nothing moves any more. */
+  async rest(): Promise<void> {
+    this.wire.mend();
+    for (const name of this.fleet.hosts.keys()) this.fleet.restart(name);
+    await this.world.clock.advance(30 * MINUTE);
+    await this.#noteBad();
+  }
+
+  /** Whoever broke something mends it. */
+  async mend(): Promise<void> {
+    for (const name of POOLS) {
+      if (!(await this.pool(name))) await this.toggle(name as 'infra');
+      await this.write(name, configOf('good', `/etc/${name}`));
+      await this.patchPool(name, { paused: false });
+    }
+    for (const node of await this.nodes()) {
+      await this.ready(node, true);
+      if (CUSTOM.every((pool) => node.metadata.labels?.[ROLE + pool] !== undefined)) await this.move(node, 'infra');
+    }
+    await this.world.clock.advance(30 * MINUTE);
+  }
+
+  async #versions(): Promise<string> {
+    const all = [
+      ...(await this.nodes()),
+      ...(await this.pools()),
+      ...(await this.client.resource(machineConfigs).list()).items,
+    ];
+    return JSON.stringify(all.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
+  }
+
+  /** What is wrong with a world that was left alone: who writes in it, or leaves undone what is to be done. */
+  async unrest(): Promise<readonly string[]> {
+    const before = await this.#versions();
+    this.world.writes.length = 0;
+    await this.world.clock.advance(15 * MINUTE);
+    const written = this.world.writes.map((one) => `written in a quiet world: ${one}`);
+    const moved = (await this.#versions()) === before ? [] : ['objects changed in a quiet world'];
+    return [...new Set(written), ...(written.length > 0 ? [] : moved), ...(await this.undone())];
+  }
+
+  /** What the controllers' own decisions would still do, if they looked now: nothing, if nobody forgot to wake them. */
+  async undone(): Promise<readonly string[]> {
+    const pools = await this.pools();
+    const all = await this.nodes();
+    const { items } = await this.client.resource(machineConfigs).list();
+    const [controllerConfig] = (await this.client.resource(controllerConfigs).list()).items;
+    const machineConfig = (name: string) => items.find(({ metadata }) => metadata.name === name);
+    const now = `${this.world.clock.now().toISOString().slice(0, 19)}Z`;
+    const { haltAt } = this.#options;
+    const snapshotOf = (pool: MachineConfigPool): PoolSnapshot =>
+      poolSnapshot(
+        pool,
+        {
+          ...{ pools, controllerConfig, machineConfig, nodesNear: () => all },
+          node: (name) => all.find(({ metadata }) => metadata.name === name),
+        },
+        { now, ...(haltAt !== undefined && { haltAt }) },
+      );
+    return pools.flatMap((pool) => {
+      const { name } = pool.metadata;
+      const plans = planPools(snapshotOf(pool), snapshotOf).map(({ plan }) => plan);
+      const render = planRender({
+        ...{ pool, configs: items, machineConfig, controllerConfig, identity: { version: 'v1', hash: 'h' } },
+        ...{ kubeletConfigs: [], containerRuntimeConfigs: [] },
+      });
+      const { create, update, configuration, condition } = render;
+      const left = { create, update, configuration, condition };
+      const standing = explainPool(snapshotOf(pool), snapshotOf).standing;
+      return [
+        ...plans.flatMap((plan) => plan.nodes.map((write) => `${name}: left to do for ${write.name}`)),
+        ...plans.flatMap(({ status }) =>
+          status ? [`${name}: the status is not told: ${differences(pool.status ?? {}, status)}`] : [],
+        ),
+        ...Object.entries(left).flatMap(([what, value]) => (value ? [`${name}: ${what} is left to be rendered`] : [])),
+        ...standing.flatMap((one) =>
+          one.updated || one.why !== '' ? [] : [`${name}: nobody says why ${one.name} has not the target`],
+        ),
+        ...(conditionOf(pool.status?.conditions, 'Updated')?.status === 'True' &&
+        standing.some(({ updated }) => !updated)
+          ? [`${name}: Updated although nodes are not`]
+          : []),
+      ];
+    });
+  }
+
+  /** What is wrong with a world in which everything was mended. */
+  async unhealed(): Promise<readonly string[]> {
+    const pools = await this.pools();
+    const sick = (await this.nodes()).flatMap((node) => {
+      const pool = poolOf(node, pools);
+      const said = `${annotationOf(node, CurrentConfig)} of ${annotationOf(node, DesiredConfig)}`;
+      const { name } = node.metadata;
+      if (!pool) return [`${name} has no pool`];
+      if (!isDone(node) || !isUpdated(node, pool)) return [`${name} has ${said}, not ${targetOf(pool)}`];
+      return node.spec?.unschedulable === true ? [`${name} is cordoned`] : [];
+    });
+    const told = pools.flatMap(({ metadata, status }) =>
+      conditionOf(status?.conditions, 'Updated')?.status === 'True' ? [] : [`${metadata.name} is not Updated`],
+    );
+    return [...sick, ...told];
+  }
+
+  async end(): Promise<void> {
+    this.#stop.abort();
+    this.fleet.stop();
+    this.wire.mend();
+    await this.world.end();
+  }
+}
+
+function poolOf(node: Node, pools: readonly MachineConfigPool[]): MachineConfigPool | undefined {
+  try {
+    return poolsOfNode(node, pools)[0];
+  } catch (error) {
+    if (error instanceof MembershipError) return undefined;
+    throw error;
+  }
+}
+
+/** Fields of one status that another has otherwise. */
+const differences = (was: object, wanted: object): string =>
+  JSON.stringify(
+    Object.entries(wanted).flatMap(([key, value]) => {
+      const old = (was as Record<string, unknown>)[key];
+      return JSON.stringify(old) === JSON.stringify(value) ? [] : [[key, old, value]];
+    }),
+  );
+
+/** Plays a history and says all that was wrong with it. */
+export async function playPools(
+  options: PoolsOptions,
+  acts: readonly (readonly [PoolAct, number])[],
+): Promise<readonly string[]> {
+  const world = await PoolsWorld.start(options);
+  try {
+    for (const [act, waits] of acts) {
+      await world.act(act);
+      await world.world.clock.advance(waits);
+    }
+    await world.rest();
+    const resting = (await world.unrest()).map((one) => `at rest: ${one}`);
+    await world.mend();
+    const mended = [...(await world.unhealed()), ...(await world.unrest())].map((one) => `mended: ${one}`);
+    return [...world.judge.problems, ...resting, ...mended];
+  } finally {
+    await world.end();
+  }
+}

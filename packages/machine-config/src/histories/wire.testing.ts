@@ -1,0 +1,156 @@
+import type { Clock, Random, Transport, TransportRequest, TransportResponse } from '@mcm/kube';
+
+/** What may befall a write: 409, 429 or 500 with nothing done, or done and the answer lost. */
+export type Mishap = 'conflict' | 'throttled' | 'internal' | 'lost';
+
+/** When the controllers die: at their n-th request from now on, before it leaves or with it done and its answer lost. */
+export interface Death {
+  readonly requests: number;
+  readonly done: boolean;
+}
+
+const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
+const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+const CODES = { conflict: 409, throttled: 429, internal: 500 } as const;
+const REASONS = { conflict: 'Conflict', throttled: 'TooManyRequests', internal: 'InternalError' } as const;
+
+/** The wire between the controllers and the API server, on which everything can go wrong. */
+export class FaultyWire {
+  readonly #random: Random;
+  readonly #onDeath: () => void;
+  #chance = 0;
+  #death: Death | undefined;
+  #dead = false;
+  /** Watches of these plurals say nothing until it resolves. */
+  readonly #held = new Map<string, { readonly until: Promise<void>; readonly release: () => void }>();
+  readonly #open = new Map<AbortController, string>();
+
+  constructor(random: Random, onDeath: () => void) {
+    [this.#random, this.#onDeath] = [random, onDeath];
+  }
+
+  /** From now on this share of all writes comes to harm. */
+  endanger(chance: number): void {
+    this.#chance = chance;
+  }
+
+  die(death: Death): void {
+    this.#death = death;
+  }
+
+  /** A process that was started anew. */
+  revive(): void {
+    this.#dead = false;
+  }
+
+  /** The caches of a kind hear nothing for so long, then everything. */
+  hold(plural: string, clock: Clock, ms: number): void {
+    if (this.#held.has(plural)) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const release = () => {
+      this.#held.delete(plural);
+      resolve();
+    };
+    this.#held.set(plural, { until: promise, release });
+    clock.setTimeout(release, ms);
+  }
+
+  /** All watches break. */
+  cut(): void {
+    for (const connection of this.#open.keys()) connection.abort(new Error('read ECONNRESET'));
+  }
+
+  /** No more harm. */
+  mend(): void {
+    this.#chance = 0;
+    this.#death = undefined;
+    for (const { release } of [...this.#held.values()]) release();
+  }
+
+  wrap(transport: Transport): Transport {
+    return async (request) => {
+      if (this.#dead) throw new Error('the process has ended');
+      if (isWatch(request.path)) return this.#watch(transport, request);
+      const dies = this.#counts();
+      if (dies && !dies.done) throw this.#end();
+      const mishap = this.#draw(request);
+      if (mishap !== undefined && mishap !== 'lost') return refusal(mishap);
+      const answer = await transport(request);
+      if (dies) throw this.#end();
+      if (mishap === 'lost') throw new Error('read ECONNRESET');
+      return answer;
+    };
+  }
+
+  #counts(): Death | undefined {
+    const death = this.#death;
+    if (!death) return undefined;
+    if (death.requests > 0) {
+      this.#death = { ...death, requests: death.requests - 1 };
+      return undefined;
+    }
+    this.#death = undefined;
+    return death;
+  }
+
+  #end(): Error {
+    this.#dead = true;
+    this.#onDeath();
+    return new Error('the process ends here');
+  }
+
+  #draw({ method }: TransportRequest): Mishap | undefined {
+    if (this.#chance === 0 || !WRITES.has(method) || this.#random.next() >= this.#chance) return undefined;
+    const kinds: readonly Mishap[] =
+      method === 'PATCH' || method === 'PUT'
+        ? ['conflict', 'throttled', 'internal', 'lost']
+        : ['throttled', 'internal', 'lost'];
+    return kinds[Math.floor(this.#random.next() * kinds.length)];
+  }
+
+  async #watch(transport: Transport, request: TransportRequest): Promise<TransportResponse> {
+    const connection = new AbortController();
+    const follow = () => connection.abort(request.signal?.reason);
+    request.signal?.addEventListener('abort', follow, { once: true });
+    const plural = request.path.split('?')[0]?.split('/').at(-1) ?? '';
+    this.#open.set(connection, plural);
+    const close = () => {
+      request.signal?.removeEventListener('abort', follow);
+      this.#open.delete(connection);
+    };
+    const answer = await transport({ ...request, signal: connection.signal });
+    const body = answer.body && this.#heard(plural, answer.body, connection, close);
+    return { status: answer.status, headers: answer.headers, text: () => answer.text(), body };
+  }
+
+  async *#heard(
+    plural: string,
+    body: AsyncIterable<Uint8Array>,
+    { signal }: AbortController,
+    close: () => void,
+  ): AsyncGenerator<Uint8Array, void, void> {
+    const broken = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    });
+    broken.catch(() => undefined);
+    const chunks = body[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const chunk = await Promise.race([chunks.next(), broken]);
+        const held = this.#held.get(plural);
+        if (held) await Promise.race([held.until, broken]);
+        if (chunk.done) return;
+        yield chunk.value;
+      }
+    } finally {
+      close();
+    }
+  }
+}
+
+function refusal(mishap: keyof typeof CODES): TransportResponse {
+  const [code, reason] = [CODES[mishap], REASONS[mishap]];
+  const body = { apiVersion: 'v1', kind: 'Status', status: 'Failure', message: `${reason} by chance`, reason, code };
+  const headers: Record<string, string> = mishap === 'throttled' ? { 'retry-after': '2' } : {};
+  return new Response(JSON.stringify(body), { status: code, headers });
+}
