@@ -101,9 +101,11 @@ export function createDriver({ connect }: DriverContext) {
     },
 
     delete: async (request) => {
-      const server = await find(request);
-      if (!server) return undefined;
-      await call(request, Server, 'DELETE', `/servers/${server.id}`).catch((error: unknown) => {
+      // Of an orphan only the provider id is known: its Machine is gone, and with it the UID.
+      const { providerID } = request.machine.spec;
+      const id = providerID ? providerID.replace(PREFIX, '') : (await find(request))?.id;
+      if (id === undefined) return undefined;
+      await call(request, Server, 'DELETE', `/servers/${id}`).catch((error: unknown) => {
         if (!(error instanceof MachineError && error.code === 'NotFound')) throw error;
       });
       return undefined;

@@ -76,6 +76,17 @@ async function targetOf(
 ): Promise<ConformanceTarget> {
   const module = driverModule.safeParse(await import(pathToFileURL(resolve(path)).href));
   if (!module.success) throw new Error(`${path}: ${z.prettifyError(module.error)}`);
-  const { createDriver, openCloud = (): World => ({ clock, connect }) } = module.data;
+  const ways = once(connect);
+  const { createDriver, openCloud = (): World => ({ clock, connect: ways }) } = module.data;
   return { name: path, createDriver, openCloud, ...config };
+}
+
+/** One way to each origin, whose connections all that is played shares: a handshake for each driver would take most of the time. */
+function once(connect: CommandHost['connect']): CommandHost['connect'] {
+  const known = new Map<string, Transport>();
+  return (origin) => {
+    const way = known.get(origin) ?? connect(origin);
+    known.set(origin, way);
+    return way;
+  };
 }

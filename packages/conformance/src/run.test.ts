@@ -95,6 +95,17 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     })),
   ],
   [
+    'leaves is listed',
+    'a disk made first, which the listing leaves out',
+    spoilt((toy) => ({
+      create: async (r: never) => {
+        await toy.create(withUid(r));
+        return toy.create(r);
+      },
+      list: async () => [],
+    })),
+  ],
+  [
     'status',
     'a machine without a VM has one',
     spoilt(() => ({ status: async () => ({ providerId: 'toy:///srv-1', nodeName: 'n' }) })),
@@ -123,7 +134,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
   ],
   [
     'volumes',
-    'every volume has an id',
+    'every volume has an id, of whatever kind',
     spoilt(() => ({ volumeIds: (sources: readonly object[]) => sources.map(() => 'vol-1') })),
   ],
   ['deletion', 'nothing is deleted', spoilt(() => ({ delete: async () => undefined }))],
@@ -134,6 +145,16 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
       delete: async (r: never) => {
         await toy.status?.(r).catch(internal);
         return toy.delete(r);
+      },
+    })),
+  ],
+  [
+    'deletion of an orphan',
+    'it is looked for by the UID of its Machine',
+    spoilt((toy) => ({
+      delete: (r: { machine: { spec: object } }) => {
+        const { machine } = r;
+        return toy.delete({ ...r, machine: { ...machine, spec: { ...machine.spec, providerID: undefined } } } as never);
       },
     })),
   ],

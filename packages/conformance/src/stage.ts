@@ -1,5 +1,12 @@
 import type { Machine, MachineClass } from '@mcm/api';
-import { createInvoker, type DriverDefinition, type DriverInvoker, MachineError } from '@mcm/core';
+import {
+  createInvoker,
+  DRIVER_TIMEOUTS,
+  type DriverDefinition,
+  type DriverInvoker,
+  type DriverTimeouts,
+  MachineError,
+} from '@mcm/core';
 import { createMemoryLogger, type MemoryLogger, type Random, type Secret, sleep } from '@mcm/kube';
 import { Failure } from './scenario.ts';
 import type { ConformanceTarget, World } from './target.ts';
@@ -24,7 +31,31 @@ export const isSoon = ({ code }: MachineError): boolean => SOON.includes(code);
 const NAMESPACE = 'conformance';
 const LONGEST_MS = 3_600_000;
 const TRIES = 6;
-const PAUSE_MS = 60_000;
+/** Longest wait for something to happen. */
+const PATIENCE_MS = 600_000;
+
+/** How long the kit waits and lets wait: time that is moved by hand costs nothing, real time does. */
+export interface Pace {
+  /** Between two tries of a call that failed. */
+  readonly pauseMs: number;
+  /** Between two looks whether something has happened. */
+  readonly lookMs: number;
+  /** What a throttle asks for. */
+  readonly retryAfterS: number;
+  /** A call that is told to end has ended so soon; below the half minute after which the controller gives it up. */
+  readonly endWithinMs: number;
+  /** What a call may take. */
+  readonly timeouts: DriverTimeouts;
+}
+
+const BY_HAND: Pace = {
+  ...{ pauseMs: 60_000, lookMs: 1_000, retryAfterS: 30, endWithinMs: 1_000 },
+  timeouts: DRIVER_TIMEOUTS,
+};
+const IN_REAL_TIME: Pace = {
+  ...{ pauseMs: 1_000, lookMs: 100, retryAfterS: 2, endWithinMs: 20_000 },
+  timeouts: { ...DRIVER_TIMEOUTS, create: 5_000 },
+};
 
 /** What a scenario plays with: a cloud, processes, machines. It forgets no machine: at the end all are deleted. */
 export class Stage {
@@ -42,11 +73,16 @@ export class Stage {
     this.#random = random;
   }
 
-  /** Starts a process. `change` lays fields over the class and the Secret. */
+  get pace(): Pace {
+    return this.world.runUntil ? BY_HAND : IN_REAL_TIME;
+  }
+
+  /** Starts a process. `change` puts another provider spec, Secret or deadlines in place of the usual ones. */
   process(
     change: {
       readonly spec?: Readonly<Record<string, unknown>>;
       readonly secret?: Readonly<Record<string, string>>;
+      readonly timeouts?: DriverTimeouts;
     } = {},
   ): Process {
     const { target, world, log } = this;
@@ -62,6 +98,7 @@ export class Stage {
       clock: world.clock,
       log,
       stop: stop.signal,
+      ...(change.timeouts ? { timeouts: change.timeouts } : {}),
     });
     return { wire, invoker, driver, stop };
   }
@@ -81,6 +118,16 @@ export class Stage {
     };
     this.#machines.push({ machine, spec });
     return machine;
+  }
+
+  /** The Machine that orphan collection makes up for a VM whose own is gone: its UID is nobody's. */
+  madeUp(machineName: string, providerID: string): Machine {
+    return {
+      apiVersion: 'machine.sapcloud.io/v1alpha1',
+      kind: 'Machine',
+      metadata: { ...meta(machineName), uid: `orphan-${providerID}`, resourceVersion: '' },
+      spec: { class: { kind: 'MachineClass', name: 'class' }, providerID },
+    };
   }
 
   #hex(length: number): string {
@@ -139,20 +186,22 @@ export class Stage {
       onError(ended.error);
       if (tries === TRIES)
         throw new Failure(`${what} failed ${TRIES} times, at last with ${ended.error.code}: ${ended.error.message}`);
-      await this.pass(Math.max(PAUSE_MS, ended.error.retryAfterMs ?? 0));
+      await this.pass(Math.max(this.pace.pauseMs, ended.error.retryAfterMs ?? 0));
     }
   }
 
   /** Lets time pass until something holds, ten minutes at most. */
   async passUntil(done: () => boolean): Promise<boolean> {
-    for (let seconds = 0; seconds < 600 && !done(); seconds++) await this.pass(1_000);
+    const { clock } = this.world;
+    const until = clock.monotonic() + PATIENCE_MS;
+    while (clock.monotonic() < until && !done()) await this.pass(this.pace.lookMs);
     return done();
   }
 
-  /** Lets time pass; of real time a second at most. */
+  /** Lets time pass. */
   async pass(ms: number): Promise<void> {
     const { runUntil, clock } = this.world;
-    if (!runUntil) return sleep(clock, Math.min(ms, 1_000));
+    if (!runUntil) return sleep(clock, ms);
     let over = false;
     clock.setTimeout(() => {
       over = true;

@@ -57,6 +57,25 @@ export const deletion: readonly Scenario[] = [
     },
   },
   {
+    name: 'deletion of an orphan',
+    suffers: 'a VM whose Machine is gone is found again and again, is never deleted, and costs',
+    run: async (stage) => {
+      const before = new Set(await stage.inventory());
+      const machine = stage.machine('orphan');
+      const { providerId } = await stage.must('creation', stage.create(stage.process(), machine));
+      const orphan = stage.madeUp(machine.metadata.name, providerId);
+      for (const what of ['deletion by name and provider id alone', 'the same again'])
+        await isGone(stage, what, stage.process().invoker.delete(orphan));
+      const listed = (await stage.listed()).some((vm) => vm.providerId === providerId);
+      expect(
+        !listed,
+        'after its deletion by name and provider id alone, without the UID of its Machine, a VM is listed',
+      );
+      const left = (await stage.inventory()).filter((each) => !before.has(each));
+      expect(left.length === 0, `after the deletion of an orphan, ${left.join(', ')} is left`);
+    },
+  },
+  {
     name: 'lost answers of a deletion',
     suffers: 'a broken connection leaves a VM behind, or a machine that can never be deleted',
     run: async (stage) => {

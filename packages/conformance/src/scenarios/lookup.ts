@@ -1,5 +1,6 @@
 import { expect, type Scenario, Skip } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
+import { VOLUME_SOURCES } from '../volume-sources.ts';
 import type { Fate } from '../wire.ts';
 
 const withId = (machine: ReturnType<Stage['machine']>, providerID: string) => ({
@@ -124,7 +125,7 @@ export const lookup: readonly Scenario[] = [
     suffers: 'a drain does not wait until volumes are detached, or waits for volumes that are not there',
     run: async (stage) => {
       const { volumes } = stage.target;
-      if (!volumes) throw new Skip('the configuration tells no volumes');
+      if (!volumes) throw new Skip('the configuration tells no volumes: write `volumes: []` when the cloud has none');
       const { invoker } = stage.process();
       for (const { source, id } of volumes) {
         const told = invoker.volumeIdOf(source);
@@ -132,6 +133,12 @@ export const lookup: readonly Scenario[] = [
           (told ?? null) === id,
           `the volume ${JSON.stringify(source)} has the id ${id}, the driver tells ${told}`,
         );
+      }
+      const ours = new Set(volumes.flatMap(({ source, id }) => (id === null ? [] : Object.keys(source))));
+      for (const [kind, source] of Object.entries(VOLUME_SOURCES)) {
+        if (ours.has(kind)) continue;
+        const told = invoker.volumeIdOf({ [kind]: source });
+        expect(told === undefined, `a volume of kind ${kind}, which \`volumes\` does not name, has the id ${told}`);
       }
       expect(invoker.volumeIdOf({}) === undefined, 'a volume of no kind at all has an id');
     },

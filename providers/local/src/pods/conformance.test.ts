@@ -61,6 +61,7 @@ const target: ConformanceTarget = {
     createLocalDriver({
       clock,
       connect,
+      backend: 'pod',
       pods: {
         random: seededRandom(3),
         connectCluster: ({ server, authorization }) => authorized(connect(server), authorization),

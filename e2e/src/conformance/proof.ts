@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import {
+  type ConformanceConfig,
+  type ConformanceTarget,
+  type Outcome,
+  outcomeText,
+  readConfig,
+  runConformance,
+} from '@mcm/conformance';
+import { expect } from 'vitest';
+
+/** Credentials that nothing but the tests know. */
+export const KEYS = {
+  CONFORMANCE_KEY_ID: 'AKIAFAKEREEF00000001',
+  CONFORMANCE_KEY: 'fake/secret+reef-1',
+} as const;
+/** The same for Compute Engine, whose credentials are a document. */
+export const GCP_KEYS = {
+  CONFORMANCE_KEY: JSON.stringify({ type: 'service_account', project_id: 'p', private_key: 'not-to-be-told' }),
+} as const;
+
+/** The configuration that the command is given too, `e2e/testdata/conformance`. @param variables What its Secret takes from the environment */
+export function configOf(
+  provider: 'aws' | 'azure' | 'gcp',
+  variables: Readonly<Record<string, string>> = KEYS,
+): ConformanceConfig {
+  const path = fileURLToPath(new URL(`../../testdata/conformance/${provider}.yaml`, import.meta.url));
+  return readConfig(path, readFileSync(path, 'utf8'), variables);
+}
+
+const told = (outcomes: readonly Outcome[], state: Outcome['state']): readonly string[] =>
+  outcomes.filter((each) => each.state === state).map(({ scenario }) => scenario.name);
+
+/** Plays one scenario, which must pass. @param without Those that the driver need not have are skipped, and no others */
+export async function proves(target: ConformanceTarget, name: string, without: readonly string[] = []): Promise<void> {
+  const { outcomes } = await runConformance(target, { only: name });
+  expect(outcomes.map(({ scenario }) => scenario.name)).toEqual([name]);
+  for (const outcome of outcomes)
+    if (outcome.state !== 'passed' && !(outcome.state === 'skipped' && without.includes(name)))
+      expect.fail(outcomeText(outcome));
+}
+
+/**
+ * Plays all scenarios on somebody else's server. What that does otherwise than the cloud fails, and nothing else: one that
+ * passes after all is told too.
+ */
+export async function provesOn(
+  target: ConformanceTarget,
+  { otherwise = [], skipped }: { readonly otherwise?: readonly string[]; readonly skipped: readonly string[] },
+): Promise<void> {
+  const { outcomes } = await runConformance(target);
+  const failed = outcomes.filter(({ state, scenario }) => state === 'failed' && !otherwise.includes(scenario.name));
+  expect(failed.map(outcomeText)).toEqual([]);
+  expect(told(outcomes, 'failed').toSorted()).toEqual(otherwise.toSorted());
+  expect(told(outcomes, 'skipped').toSorted()).toEqual(skipped.toSorted());
+}
