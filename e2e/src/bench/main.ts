@@ -2,6 +2,7 @@ import { driverFigures } from '../drivers/figures.ts';
 import { planeFigures } from './control-plane.ts';
 import { deploymentCosts } from './deployments.ts';
 import { fleetFigures, type Measured, podMemory } from './fleet.ts';
+import { handOverFigures } from './hand-over.ts';
 import { machineConfigFigures } from './machine-config.ts';
 import { BlockedDrains } from './machines/blocked-drains.ts';
 import type { Figure } from './machines/figure.ts';
@@ -74,6 +75,7 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   drivers: () => judge(driverFigures()),
   machines: () => judge(machineFigures()),
   'machine-config': () => judge(machineConfigFigures()),
+  'hand-over': () => judge(handOverFigures()),
   'machines-drains': () => judge(BlockedDrains.figures()),
   'machines-idle': () => judge(IdleFleet.figures()),
   deployments: async () => {

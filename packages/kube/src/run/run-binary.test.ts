@@ -214,6 +214,33 @@ describe('a binary', () => {
     expect(requests.filter((request) => request.includes('leases'))).toEqual([]);
   });
 
+  test('work that never ends is abandoned after its grace: the end takes less than three seconds', async () => {
+    const { definition } = demo({
+      units: () => [{ name: 'hangs', needs: [], informers: [], run: () => new Promise<void>(() => undefined) }],
+    });
+    const asked: number[] = [];
+    const t = fakeHost([`--target-kubeconfig=${kubeconfig}`, '--leader-elect=false']);
+    let stopped = false;
+    const exit = runBinary(definition, {
+      ...t.host,
+      // What is waited for from the request to end on is noted, and over at once.
+      clock: {
+        ...realClock,
+        setTimeout: (callback, ms) => {
+          if (!stopped) return realClock.setTimeout(callback, ms);
+          asked.push(ms);
+          return realClock.setTimeout(callback, ms === 8000 ? ms : 0);
+        },
+      },
+    });
+    await t.readyOr(exit);
+    stopped = true;
+    t.stop();
+    expect(await exit).toBe(0);
+    expect(asked).toContain(1500);
+    expect(asked.filter((ms) => ms !== 8000).reduce((sum, ms) => sum + ms, 0)).toBeLessThan(3000);
+  });
+
   test('losing the lease ends the process with 1', async () => {
     const { definition, began } = demo();
     const t = fakeHost([
@@ -223,7 +250,7 @@ describe('a binary', () => {
       '--leader-elect-retry-period=20ms',
     ]);
     const exit = runBinary(definition, t.host);
-    await began;
+    const { control, controlAs, target } = await began;
     await client()
       .resource(leases, 'default')
       .patch('demo', {
@@ -234,6 +261,10 @@ describe('a binary', () => {
       });
     expect(await exit).toBe(1);
     expect(t.complaints).toEqual(['demo: the lease was lost, ending so that two never work at once']);
+    for (const late of [control, controlAs('x'), target]) {
+      const created = late?.resource(configMaps, 'default').create({ metadata: { name: 'late' } });
+      await expect(created).rejects.toMatchObject({ reason: 'NotLeading' });
+    }
     await client().resource(leases, 'default').delete('demo');
   });
 

@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** A binary that runs as a process of its own, from its sources, and that nobody starts again. */
+export interface Binary {
+  readonly pid: number;
+  /** What followed `ready`; rejects with the last line of its log when it ends before. */
+  readonly ready: Promise<string>;
+  /** Resolves when it is gone: its exit code (or the signal that ended it), and the last line of its log. */
+  readonly ended: Promise<{ readonly code: number | string; readonly lastLine: string }>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** @param module Whose start is the binary, as an import names it. */
+export function startBinary(module: string, args: readonly string[], env: Record<string, string> = {}): Binary {
+  const path = fileURLToPath(import.meta.resolve(module));
+  const child = spawn(process.execPath, ['--conditions=source', path, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
+  const ready = Promise.withResolvers<string>();
+  let lastLine = '';
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    if (line.startsWith('ready ')) ready.resolve(line.slice('ready '.length));
+  });
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    if (line.trim() !== '') lastLine = line;
+  });
+  const ended = new Promise<{ code: number | string; lastLine: string }>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve({ code: code ?? signal ?? '', lastLine }));
+  });
+  ended.then(
+    () => ready.reject(new Error(lastLine)),
+    (error) => ready.reject(error),
+  );
+  ready.promise.catch(() => undefined); // Whoever waits for it is told.
+  return { pid: child.pid ?? 0, ready: ready.promise, ended, kill: (signal) => void child.kill(signal) };
+}
