@@ -49,3 +49,35 @@ test('as many pods as are named have no more; what is said of several pods or of
   expect(text).toContain('  - time to drain is over with pod a/web-0, a/web-1 left; end them\n');
   expect(text).toContain('  - volume pv-0 is still attached\n');
 });
+
+test('a drain under way says which pods it waits for and until when, and which volumes', () => {
+  const leaving = (pod: string, seconds: number): DrainExplanation['pods'][number] => ({
+    pod,
+    fate: 'leaving',
+    because: 'it is being deleted already',
+    ends: {
+      by: new Date(NOW.getTime() + seconds * 1_000),
+      overdueFrom: new Date(NOW.getTime() + (seconds + 30) * 1_000),
+    },
+    volumes: [],
+    budgets: [],
+  });
+  const drain: DrainExplanation = {
+    node: 'n-0',
+    pods: [leaving('a/db-0', 90), leaving('a/web-0', 5)],
+    blockers: [],
+    detaching: ['pv-7'],
+    drained: false,
+    policy: 'Force',
+    overAt: NOW,
+  };
+  const text = drainLines(drain, NOW);
+  expect(text[1]).toMatch(/^ {2}a\/db-0 +is on its way out +it is to end by 2026-01-01T12:01:30Z$/);
+  expect(text.slice(3, 6)).toEqual([
+    'waits for:',
+    '  - pods a/db-0, a/web-0 to end, the last by 2026-01-01T12:01:30Z (in 1m30s); from 2026-01-01T12:02:00Z it counts as one that does not end',
+    '  - volume pv-7 to come off the node, no longer than the detach timeout; see kubectl get volumeattachments',
+  ]);
+  const alone = drainLines({ ...drain, pods: [] }, NOW);
+  expect(alone).toEqual(['node n-0 has no pods', 'waits for:', text[5]]);
+});

@@ -43,3 +43,14 @@ test('what is explained is what is done', () => {
       .sort(),
   );
 });
+
+test('volumes that gone pods have left behind are told, and that others wait for them', () => {
+  const o = look([withVolume('b')], { attachments: [{ name: 'va', volume: 'pv-a', deleting: true }] });
+  expect(explainDrain(o, later(0))).toMatchObject({ pods: [{ fate: 'evict' }] });
+  expect(explainDrain(o, later(0), ['pv-a'])).toMatchObject({ pods: [{ fate: 'turn' }], detaching: ['pv-a'] });
+});
+
+test('a pod on its way out says by when it is to end, and from when it counts as one that does not', () => {
+  const [old] = explainDrain(look([pod('old', { dueAt: later(5_000) })]), later(0)).pods;
+  expect(old).toMatchObject({ fate: 'leaving', ends: { by: later(5_000), overdueFrom: later(35_000) } });
+});

@@ -1,5 +1,6 @@
-import { type Blocker, planDrain } from './drain.ts';
-import type { DrainObservation, DrainPod } from './observation.ts';
+import { type Blocker, nameOf } from './blockers.ts';
+import { ENDING_BUFFER_MS, planDrain } from './drain.ts';
+import type { DrainObservation, DrainPod, VolumeMove } from './observation.ts';
 import { verdictOf } from './pod-filters.ts';
 import type { UndrainablePolicy } from './undrainable.ts';
 import { beginMove, byPriority } from './volumes.ts';
@@ -14,6 +15,8 @@ export interface ExplainedPod {
    */
   readonly fate: 'evict' | 'delete' | 'leaving' | 'turn' | 'blocked' | 'stays';
   readonly because: string;
+  /** When one that is leaving is to have ended, and from when it counts as one that does not end. */
+  readonly ends?: { readonly by: Date; readonly overdueFrom: Date };
   /** Names of the PersistentVolumes that move with it. */
   readonly volumes: readonly string[];
   /** `namespace/name` of the budgets that select it. */
@@ -27,6 +30,9 @@ export interface DrainExplanation {
   readonly pods: readonly ExplainedPod[];
   /** Each once, by name, with what would end the wait. */
   readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'cure' | 'pods'>[];
+  /** Names of the PersistentVolumes that are to come off the node, as the pods that used them are gone; absent: none. */
+  readonly detaching?: readonly string[];
+  /** Nothing is left to evict, nor a volume to wait for. */
   readonly drained: boolean;
   readonly policy: UndrainablePolicy;
   /** From when pods are deleted rather than evicted; absent when the policy never does. */
@@ -35,9 +41,13 @@ export interface DrainExplanation {
   readonly overAt: Date;
 }
 
-/** Explains a drain as it stands at `now`. Pure; decides nothing: the plan that it tells of is the one that is carried out. */
-export function explainDrain(o: DrainObservation, now: Date): DrainExplanation {
-  const plan = planDrain(o, now);
+/**
+ * Explains a drain as it stands at `now`. Pure; decides nothing: the plan that it tells of is the one that is carried out.
+ *
+ * @param detaching volumes that pods of this drain have left behind on the node, for one who does not remember them
+ */
+export function explainDrain(o: DrainObservation, now: Date, detaching: readonly string[] = []): DrainExplanation {
+  const plan = planDrain(remembering(o, now, detaching), now);
   const blockers = new Map(
     plan.blockers.map(({ text, failed, cure, pods }) => [text, { text, failed, cure, ...(pods ? { pods } : {}) }]),
   );
@@ -50,6 +60,7 @@ export function explainDrain(o: DrainObservation, now: Date): DrainExplanation {
     node: o.nodeName,
     pods: o.pods.toSorted(inOrder).map((pod) => explainPod(pod, fates.get(pod.uid), plan.blockers)),
     blockers: [...blockers.values()],
+    ...(detaching.length > 0 ? { detaching } : {}),
     drained: plan.drained,
     policy,
     ...(policy === 'Force' ? { deletesFrom: o.evictUntil } : {}),
@@ -57,7 +68,15 @@ export function explainDrain(o: DrainObservation, now: Date): DrainExplanation {
   };
 }
 
-const nameOf = ({ namespace, name }: DrainPod): string => `${namespace}/${name}`;
+/** The observation with the moves that the volumes tell of: pods that wait for their turn wait for them. */
+function remembering(o: DrainObservation, now: Date, detaching: readonly string[]): DrainObservation {
+  const moves = new Map(o.memory.moves);
+  for (const volume of detaching) {
+    const pod = { namespace: '', name: '', uid: `of ${volume}` };
+    moves.set(pod.uid, { pod, volumes: [volume], returns: false, goneAt: now } satisfies VolumeMove);
+  }
+  return { ...o, memory: { ...o.memory, moves } };
+}
 
 const rank = (pod: DrainPod): number => (verdictOf(pod).pod === 'stay' ? 2 : beginMove(pod) ? 1 : 0);
 
@@ -74,7 +93,10 @@ function explainPod(pod: DrainPod, fate: ExplainedPod['fate'] | undefined, block
   if (verdict.pod === 'stay') return { ...rest, fate: 'stays', because: verdict.because };
   if (fate) return { ...rest, fate, because: verdict.because };
   if (blocker) return { ...rest, fate: 'blocked', because: blocker.text };
-  if (pod.dueAt) return { ...rest, fate: 'leaving', because: verdict.because };
+  if (pod.dueAt) {
+    const ends = { by: pod.dueAt, overdueFrom: new Date(pod.dueAt.getTime() + ENDING_BUFFER_MS) };
+    return { ...rest, fate: 'leaving', because: verdict.because, ends };
+  }
   return beginMove(pod)
     ? { ...rest, fate: 'turn', because: 'volumes of other pods are on their way' }
     : { ...rest, fate: 'leaving', because: 'it was asked to go' };

@@ -1,4 +1,5 @@
-export { type Blocker, type DrainPlan, planDrain } from './drain.ts';
+export type { Blocker } from './blockers.ts';
+export { type DrainPlan, planDrain } from './drain.ts';
 export { type DrainExplanation, type ExplainedPod, explainDrain } from './explain.ts';
 export {
   type Attachment,

@@ -87,8 +87,8 @@ export interface DrainMemory {
   readonly detachAsked?: ReadonlySet<string>;
   /** When this process last wrote what the drain waits for. */
   readonly toldAt?: Date;
-  /** Pods that overstay and of which people were told, as `namespace/name`. */
-  readonly toldOverstays?: ReadonlySet<string>;
+  /** Causes of which people were told by an event, see `Blocker`. */
+  readonly told?: ReadonlySet<string>;
   /** Cordoning failed; a forced drain does without. */
   readonly cordonFailed?: boolean;
 }

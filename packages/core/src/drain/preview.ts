@@ -3,9 +3,10 @@ import type { InformerRuntime, KubeClient } from '@mcm/kube';
 import { targetCaches } from '../machine/caches.ts';
 import { MACHINE_DEFAULTS, settingsOf } from '../machine/settings.ts';
 import { type DrainExplanation, explainDrain } from './explain.ts';
-import { NO_DRAIN_MEMORY } from './observation.ts';
-import { observeDrain } from './observe.ts';
+import { type DrainObservation, NO_DRAIN_MEMORY } from './observation.ts';
+import { type DrainCaches, observeDrain } from './observe.ts';
 import { undrainablePolicyOf } from './undrainable.ts';
+import { VolumeFinder } from './volume-finder.ts';
 
 /** What a drain that is only looked at needs. */
 export interface PreviewOptions {
@@ -56,8 +57,9 @@ export function followDrain({ target, nodeName, runtime, signal, onChange }: Fol
       const node = needed.nodes.store.get(nodeName);
       if (!node) return undefined;
       const now = runtime.clock.now();
+      const under = machine.metadata.deletionTimestamp !== undefined;
       const observation = observeDrain({
-        machine: machine.metadata.deletionTimestamp ? machine : beginningAt(machine, now),
+        machine: under ? machine : beginningAt(machine, now),
         settings: settingsOf(machine, MACHINE_DEFAULTS),
         node,
         caches: needed,
@@ -67,7 +69,7 @@ export function followDrain({ target, nodeName, runtime, signal, onChange }: Fol
         now,
         choice: undrainablePolicyOf(machine, machineClass),
       });
-      return explainDrain(observation, now);
+      return explainDrain(observation, now, under ? leftBehind(observation, needed) : []);
     },
   };
 }
@@ -90,6 +92,13 @@ export async function previewDrain(options: PreviewOptions): Promise<DrainExplan
     end.abort(new Error('the preview is over'));
     await drain.ended;
   }
+}
+
+/** Volumes on the node that none of its pods uses any more: those whose pods have gone. */
+function leftBehind({ nodeName, attachments }: DrainObservation, caches: DrainCaches): readonly string[] {
+  const finder = new VolumeFinder(caches, () => undefined);
+  const used = new Set(caches.pods.store.byIndex('node', nodeName).flatMap((pod) => finder.of(pod)));
+  return [...new Set(attachments.map(({ volume }) => volume).filter((volume) => !used.has(volume)))].sort();
 }
 
 const beginningAt = (machine: Machine, now: Date): Machine => ({

@@ -1,26 +1,49 @@
-import type { Blocker } from './drain.ts';
 import type { DrainMemory, DrainObservation, DrainPod, VolumeMove } from './observation.ts';
 import { verdictOf } from './pod-filters.ts';
 import { windowSize } from './volume-window.ts';
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
 
-const earliest = (a: Date, b: Date): Date => (b < a ? b : a);
-
 const attachedHere = (o: DrainObservation, volumes: readonly string[]): boolean =>
   o.attachments.some(({ volume }) => volumes.includes(volume));
 
-/** Whether a move still occupies a place in the window at `now`. */
-function isUnderWay(o: DrainObservation, move: VolumeMove, now: Date): boolean {
-  if (!move.goneAt) return true;
-  if (!move.detachedAt) return now < later(move.goneAt, o.detachTimeoutMs);
-  if (!move.returns || move.volumes.every((volume) => o.attachedElsewhere.has(volume))) return false;
-  return now < later(move.detachedAt, o.reattachTimeoutMs);
+/** What a move waits for; `by`: how long it keeps its place in the window, absent when nobody can tell yet. */
+export interface MoveStage {
+  readonly at: 'pod' | 'detach' | 'attach';
+  readonly since?: Date;
+  readonly by?: Date;
 }
 
 /**
- * Notes what has become of the pods with volumes that were asked to go: gone, their volumes detached. To be called
- * before each look; the same object comes back when nothing has changed.
+ * What a pod with volumes on its way waits for; undefined: it has arrived, or comes back nowhere. One that does not end
+ * keeps its place no longer than its volumes would: the others are not to wait for it till the end of the drain.
+ */
+export function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage | undefined {
+  const { goneAt, detachedAt, returns, volumes } = move;
+  if (!goneAt) {
+    const dueAt = o.pods.find((pod) => pod.uid === uid)?.dueAt;
+    return { at: 'pod', ...(dueAt ? { by: later(dueAt, o.detachTimeoutMs) } : {}) };
+  }
+  if (!detachedAt) return { at: 'detach', since: goneAt, by: later(goneAt, o.detachTimeoutMs) };
+  if (!returns || volumes.every((volume) => o.attachedElsewhere.has(volume))) return undefined;
+  return { at: 'attach', since: detachedAt, by: later(detachedAt, o.reattachTimeoutMs) };
+}
+
+/** The moves that occupy a place in the window at `now`, with what each waits for. */
+export function movesUnderWay(
+  o: DrainObservation,
+  now: Date,
+): readonly { readonly move: VolumeMove; readonly stage: MoveStage }[] {
+  return [...o.memory.moves].flatMap(([uid, move]) => {
+    const stage = stageOf(o, uid, move);
+    return stage && (!stage.by || now < stage.by) ? [{ move, stage }] : [];
+  });
+}
+
+/**
+ * Notes what has become of the pods with volumes that were asked to go: gone, their volumes detached. A pod that somebody
+ * else ends, or a former process of ours, is on its way like one of this drain's. To be called before each look; the same
+ * object comes back when nothing has changed.
  */
 export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
   const { memory } = o;
@@ -31,6 +54,12 @@ export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
     const detachedAt = move.detachedAt ?? (goneAt && !attachedHere(o, move.volumes) ? now : undefined);
     changed ||= goneAt !== move.goneAt || detachedAt !== move.detachedAt;
     moves.set(uid, { ...move, ...(goneAt ? { goneAt } : {}), ...(detachedAt ? { detachedAt } : {}) });
+  }
+  for (const pod of o.pods) {
+    const move = verdictOf(pod).pod === 'leaving' && !moves.has(pod.uid) ? beginMove(pod) : undefined;
+    if (!move) continue;
+    moves.set(pod.uid, move);
+    changed = true;
   }
   const empty = o.pods.every((pod) => verdictOf(pod).pod === 'stay');
   const emptySince = empty ? (memory.emptySince ?? now) : undefined;
@@ -68,7 +97,7 @@ export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean 
  * other nodes. One may go whenever none is under way, so that no limit makes a drain slower than a serial one.
  */
 function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
-  const moves = [...o.memory.moves.values()].filter((move) => isUnderWay(o, move, now));
+  const moves = movesUnderWay(o, now).map(({ move }) => move);
   const waiting = o.pods
     .filter((other) => verdictOf(other).pod === 'evict' && beginMove(other) && !o.memory.moves.has(other.uid))
     .sort(byPriority);
@@ -98,40 +127,6 @@ function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volum
 
 /** When the next place in the window becomes free by time alone. */
 export function nextPlaceAt(o: DrainObservation, now: Date): Date | undefined {
-  const instants = [...o.memory.moves.values()]
-    .filter((move) => move.goneAt && isUnderWay(o, move, now))
-    .map((move) =>
-      move.detachedAt ? later(move.detachedAt, o.reattachTimeoutMs) : later(move.goneAt ?? now, o.detachTimeoutMs),
-    );
-  return instants.length > 0 ? new Date(Math.min(...instants.map((instant) => instant.getTime()))) : undefined;
-}
-
-const DETACH_CURE = 'its VolumeAttachment has to go: see the CSI driver; the detach timeout ends the wait';
-
-const IN_USE_CURE = 'its kubelet has to unmount it: see the log of the kubelet; the detach timeout ends the wait';
-
-/** A volume that is off the node sooner is not worth a status write. */
-const NAMED_AFTER_MS = 10_000;
-
-/**
- * With all pods gone: the volumes they used must be off the node before its VM goes, or the cloud tears them away.
- * Volumes of pods that stay (DaemonSets) are not waited for, nor is anything beyond the detach timeout.
- */
-export function planVolumes(
-  o: DrainObservation,
-  now: Date,
-): { readonly blockers: readonly Blocker[]; readonly waits: boolean; readonly until?: Date } {
-  const staying = new Set(o.pods.flatMap((pod) => pod.volumes));
-  const attached = o.attachments.filter(({ volume }) => !staying.has(volume));
-  const emptySince = o.memory.emptySince ?? now;
-  const until = later(emptySince, o.detachTimeoutMs);
-  if (attached.length === 0 || now >= until) return { blockers: [], waits: false };
-  const namedAt = later(emptySince, NAMED_AFTER_MS);
-  if (now < namedAt) return { blockers: [], waits: true, until: earliest(namedAt, until) };
-  const blockers = attached.map(({ volume, inUse }) => ({
-    text: `volume ${volume} is still ${inUse ? 'in use' : 'attached'}`,
-    failed: false,
-    cure: inUse ? IN_USE_CURE : DETACH_CURE,
-  }));
-  return { blockers, waits: true, until };
+  const instants = movesUnderWay(o, now).flatMap(({ stage: { by } }) => (by ? [by.getTime()] : []));
+  return instants.length > 0 ? new Date(Math.min(...instants)) : undefined;
 }

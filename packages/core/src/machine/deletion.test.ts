@@ -235,11 +235,14 @@ test('what a drain waits for is told at once, and anew after a little while, wha
   const blocked = (toldAt?: Date): DrainObservation => ({
     ...emptyDrain,
     pods: [pod({ budgets: [budget({ misconfigured: true })] })],
-    memory: { ...NO_DRAIN_MEMORY, ...(toldAt ? { toldAt } : {}) },
+    memory: { ...NO_DRAIN_MEMORY, ...(toldAt ? { toldAt, told: new Set(['budget default/web']) } : {}) },
   });
   const overwritten = terminating(`Waiting: something else. ${T2}`);
   const told = planDeletion(see(dying(overwritten), { drain: blocked(), node: cordoned() }), NOON);
-  expect(told.actions).toMatchObject([{ do: 'writeStatus', tellsDrain: true }]);
+  expect(told.actions).toMatchObject([
+    { do: 'writeStatus', tellsDrain: true },
+    { do: 'tellDrain', causes: ['budget default/web'] },
+  ]);
   const soon = planDeletion(
     see(dying(overwritten), { drain: blocked(NOON), node: cordoned() }),
     new Date(NOON.getTime() + 1_000),
@@ -255,6 +258,19 @@ test('what a drain waits for is told at once, and anew after a little while, wha
     new Date(NOON.getTime() + -1_000),
   );
   expect(verbs(setBack.actions)).toEqual(['writeStatus']);
+});
+
+test('what held a drain up does so no more: told when the pods that go now take their time, not before', () => {
+  const waited = terminating(`Waiting: pod default/a waits for pod disruption budget default/web. ${T2}`);
+  const asked = { at: NOON, result: 'asked', message: '', count: 1, budgets: '' } as const;
+  const memory = { ...NO_DRAIN_MEMORY, attempts: new Map([['uid-a', asked]]) };
+  const drain = { ...emptyDrain, memory, pods: [pod({ dueAt: new Date(NOON.getTime() + 30_000) })] };
+  const o = see(dying(waited), { drain, node: cordoned() });
+  const due = new Date(NOON.getTime() + 10_000);
+  expect(planDeletion(o, NOON)).toMatchObject({ actions: [], next: { kind: 'waitUntil', instant: due } });
+  expect(described(planDeletion(o, due).actions)).toBe(`Evicting default/a. ${T2}`);
+  const said = see(dying(terminating(`Evicting default/a. ${T2}`)), { drain, node: cordoned() });
+  expect(planDeletion(said, due).actions).toEqual([]);
 });
 
 describe('a cloud that fails', () => {

@@ -1,33 +1,23 @@
-import {
-  Annotations,
-  type DeletionStep,
-  Finalizers,
-  isForceDeletion,
-  type MachineState,
-  printMachineError,
-  STEP_TEXTS,
-  TRUE,
-} from '@mcm/api';
-import { type Blocker, type DrainPlan, planDrain } from '../drain/drain.ts';
-import type { DrainMemory, DrainObservation } from '../drain/observation.ts';
+import { Annotations, Finalizers, isForceDeletion, printMachineError, TRUE } from '@mcm/api';
+import { type DrainPlan, planDrain } from '../drain/drain.ts';
 import { verdictOf } from '../drain/pod-filters.ts';
 import type { MachineError } from '../driver/errors.ts';
 import { isOutOfService } from '../node/taints.ts';
 import { heldBecause, isHeld } from './breaker.ts';
 import { isHealthy } from './conditions.ts';
+import { at, operation, say } from './deletion-status.ts';
+import { describeDrain, evicting } from './describe-drain.ts';
 import { isVmKept, planKeeping } from './keep-vm.ts';
 import type { MachineObservation, RunningCall, SettledCall } from './observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './plan.ts';
 import { type Backoff, DELETE_RETRY, isTransient, LOOKUP_RETRY, retryAfter } from './retry.ts';
-import { hasReached, isSimilarStatus, type Operation, withOperation, withPhase } from './status.ts';
+import { hasReached, withPhase } from './status.ts';
+import { tellings } from './tell-drain.ts';
 import { listed } from './texts.ts';
 import { millis } from './timestamps.ts';
 
 /** A step that ends sooner than this is not announced in the status. */
 const ANNOUNCED_AFTER_MS = 3_000;
-
-/** What a drain waits for is told anew after this at the earliest. */
-const TELL_DRAIN_EVERY_MS = 5_000;
 
 /** What `initialize` and `status` answer says: there is nothing to learn, go on. */
 const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninitialized']);
@@ -68,12 +58,6 @@ function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   };
 }
 
-const operation = (description: string, state: MachineState = 'Processing'): Operation => ({
-  description,
-  state,
-  type: 'Delete',
-});
-
 /** A call of before the deletion goes on. One that does not end soon is told, as whoever deleted the machine waits for it. */
 function planBeside(o: MachineObservation, { kind, since }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} is under way; a deletion beside it could miss the VM`;
@@ -99,26 +83,6 @@ function planOverdue(o: MachineObservation, { kind, at: since, outcome }: Settle
   return said.length > 0 ? act(because, ...said) : wait(because);
 }
 
-/** A description: what is to be said, then the text of the step. */
-const at = (step: DeletionStep, note = ''): string => (note ? `${note} ${STEP_TEXTS[step]}` : STEP_TEXTS[step]);
-
-/** A status write, or nothing when the status says so already. */
-function say(
-  o: MachineObservation,
-  wanted: Operation,
-  now: Date,
-  change: { readonly lastKnownState?: string } = {},
-  alike: (a: string, b: string) => boolean = () => true,
-): Action[] {
-  const status = { ...withOperation(o.machine.status, wanted, now), ...change };
-  const old = o.machine.status?.lastOperation;
-  const same = old?.description === wanted.description && old.state === wanted.state && old.type === wanted.type;
-  const told = wanted.state === 'Failed' && alike(old?.description ?? '', wanted.description);
-  if (same || (told && isSimilarStatus(o.machine.status, status))) return [];
-  const event = { type: 'Warning' as const, reason: 'DeletionBlocked', message: wanted.description };
-  return [{ do: 'writeStatus', status, ...(wanted.state === 'Failed' ? { event } : {}) }];
-}
-
 /** The phase, with what the drain will have to wait for. That it was Failed is noted before the phase forgets it. */
 function begin(o: MachineObservation, now: Date): Plan {
   if (o.deletedForHealth && o.machine.metadata.annotations?.[Annotations.DeletedForHealth] !== TRUE) {
@@ -127,8 +91,7 @@ function begin(o: MachineObservation, now: Date): Plan {
   }
   const going = o.drain ? planDrain(o.drain, now) : undefined;
   const pods = going ? [...going.evict, ...going.remove, ...going.leaving] : [];
-  const note = pods.length > 0 ? `Evicting ${listed(pods.map(({ namespace, name }) => `${namespace}/${name}`))}.` : '';
-  const description = note ? at('drain', note) : at('getVmStatus');
+  const description = pods.length > 0 ? evicting(pods) : at('getVmStatus');
   const status = withPhase(o.machine.status, { phase: 'Terminating' }, operation(description), now);
   return act('a deletion was asked for', { do: 'writeStatus', status });
 }
@@ -210,14 +173,12 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
       drain.remove.length > 0 ? [{ do: 'deletePods', pods: drain.remove, because: drain.removeBecause }] : [];
     return act('pods may go now', ...evict, ...remove);
   }
-  if (drain.drained) return undefined;
-  const overstaying = tellOverstays(o.drain, drain);
-  if (overstaying) return act('pods do not end', overstaying);
-  const told = describeDrain(o, drain, now);
-  const tellAt = told.length > 0 ? tellDrainAgainAt(o.drain.memory, now) : undefined;
+  const news = tellings(o.drain, drain);
+  if (drain.drained) return news.length > 0 ? act('volumes are left behind', ...news) : undefined;
+  const told = describeDrain(o, o.drain, drain, now);
   return {
-    actions: tellAt ? [] : told,
-    next: nextAt(drain.lookAgainAt, tellAt),
+    actions: [...told.actions, ...news],
+    next: nextAt(drain.lookAgainAt, told.at),
     because: becauseOf(drain),
     budgets: drain.blockers.flatMap(({ budgets = [] }) => budgets),
   };
@@ -238,57 +199,8 @@ const isEmpty = ({ node, drain }: MachineObservation): boolean =>
   drain.attachments.length === 0 &&
   drain.pods.every((pod) => verdictOf(pod).pod === 'stay');
 
-/** Whoever has such a pod looks for events: told once of each pod, and of many at a time. */
-function tellOverstays({ memory, forcedBy }: DrainObservation, { blockers }: DrainPlan): Action | undefined {
-  const fresh = blockers.filter(({ overstays, pods = [] }) => overstays && pods.some((pod) => isUntold(memory, pod)));
-  const [first] = fresh;
-  if (!first) return undefined;
-  const pods = fresh.flatMap((blocker) => blocker.pods ?? []).sort();
-  const message =
-    fresh.length === 1
-      ? `P${first.text.slice(1)}: ${first.cure}`
-      : `Pods ${listed(pods)} do not end; see their finalizers and their kubelet; ${forcedBy ?? 'force-deletion=true'} on the machine ends the wait`;
-  return { do: 'tellOverstays', pods, message };
-}
-
-const isUntold = ({ toldOverstays }: DrainMemory, pod: string): boolean => !toldOverstays?.has(pod);
-
 const becauseOf = ({ blockers, leaving }: DrainPlan): string =>
   blockers[0]?.text ?? `${leaving.length} pods are on their way out`;
-
-/** Whether two texts are of the same pods, budgets and volumes: in a long text another name would count as similar. */
-function namesTheSame(a: string, b: string): boolean {
-  const names = (text: string): string => [...new Set(text.match(/[\w.-]+\/[\w.-]+/g))].sort().join(' ');
-  return names(a) === names(b);
-}
-
-/** What holds the drain up stands in the status by name; pods that merely end take no write. */
-function describeDrain(o: MachineObservation, { blockers }: DrainPlan, now: Date): Action[] {
-  if (blockers.length === 0) return [];
-  const broken = blockers.filter(({ failed }) => failed);
-  const slow = blockers.filter(({ failed }) => !failed);
-  const also = slow.length > 0 ? `; waiting: ${texts(slow)}` : '';
-  const wanted =
-    broken.length > 0
-      ? operation(at('drain', `Drain failed due to - ${texts(broken)}${also}. Will retry in next sync.`), 'Failed')
-      : operation(at('drain', `Waiting: ${texts(blockers)}.`));
-  return say(o, wanted, now, {}, namesTheSame).map((action) =>
-    action.do === 'writeStatus' ? { ...action, tellsDrain: true as const } : action,
-  );
-}
-
-/**
- * Two processes that remember different things of one drain, as for a while after a lease was lost, would each put
- * its own words over the other's, as fast as the API server answers: each waits a little before it says it anew.
- */
-function tellDrainAgainAt({ toldAt }: DrainMemory, now: Date): Date | undefined {
-  if (!toldAt || now < toldAt) return undefined;
-  const due = new Date(toldAt.getTime() + TELL_DRAIN_EVERY_MS);
-  return now < due ? due : undefined;
-}
-
-const texts = (blockers: readonly Blocker[]): string =>
-  listed([...new Set(blockers.map(({ text }) => text))].sort(), 3);
 
 /** Why the machine goes, from how its node was when it was asked to: a scale-down takes healthy ones. (O-5) */
 function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {

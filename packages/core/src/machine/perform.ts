@@ -92,8 +92,8 @@ export class Performer {
       case 'tellHeld':
         scope.memory.held = action.held;
         return this.#options.recorder.event(machine, action.event.type, action.event.reason, action.event.message);
-      case 'tellOverstays':
-        return this.#tellOverstays(scope, action);
+      case 'tellDrain':
+        return this.#tellDrain(scope, action);
       case 'complain':
         return this.#complain(scope, action.complaints);
       case 'syncNode':
@@ -196,9 +196,9 @@ export class Performer {
   }
 
   /** A new process finds what a former one may have told already. */
-  #tellOverstays({ o: { machine }, memory }: Scope, { pods, message }: Extract<Action, { do: 'tellOverstays' }>): void {
-    this.#options.recorder.event(machine, 'Warning', 'PodDoesNotEnd', message, { once: true });
-    memory.drain = { ...memory.drain, toldOverstays: new Set([...(memory.drain.toldOverstays ?? []), ...pods]) };
+  #tellDrain({ o: { machine }, memory }: Scope, { causes, event }: Extract<Action, { do: 'tellDrain' }>): void {
+    this.#options.recorder.event(machine, event.type, event.reason, event.message, { once: true });
+    memory.drain = { ...memory.drain, told: new Set([...(memory.drain.told ?? []), ...causes]) };
   }
 
   #complain({ o: { machine }, memory }: Scope, complaints: readonly string[]): void {

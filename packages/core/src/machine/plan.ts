@@ -24,8 +24,8 @@ export type Action =
     }
   /** Notes and tells that the breaker holds the machine back, or lets it go. */
   | { readonly do: 'tellHeld'; readonly held: boolean; readonly event: PlannedEvent }
-  /** Tells of pods that do not end, and remembers which. */
-  | { readonly do: 'tellOverstays'; readonly pods: readonly string[]; readonly message: string }
+  /** Tells what is wrong with a drain, and remembers which causes that were. */
+  | { readonly do: 'tellDrain'; readonly causes: readonly string[]; readonly event: PlannedEvent }
   /** Tells what the machine asks for in vain; empty: nothing any more. */
   | { readonly do: 'complain'; readonly complaints: readonly string[] }
   | { readonly do: 'syncNode'; readonly patch: NodePatch }

@@ -286,7 +286,9 @@ test('a volume of which only the node tells is off the node before its VM goes',
   await rig.clock.advance(1_000);
   await endPods(rig);
   await rig.clock.advance(60_000);
-  expect(await rig.description('m-0')).toBe('Waiting: volume pv-1 is still attached. Initiate node drain');
+  expect(await rig.description('m-0')).toBe(
+    'Waiting: volume pv-1 of pod default/db is still attached, waited for until 2026-01-01T00:02:01Z. Initiate node drain',
+  );
   expect(rig.cloud.calls.delete).toBe(0);
   await attach([]);
   await rig.until(async () => (await rig.machines()).length === 0, 1_000);
@@ -312,7 +314,9 @@ test('incident 21: a volume without attachment that the kubelet says to be in us
   await rig.clock.advance(1_000);
   await endPods(rig);
   await rig.clock.advance(60_000);
-  expect(await rig.description('m-0')).toBe('Waiting: volume pv-1 is still in use. Initiate node drain');
+  expect(await rig.description('m-0')).toBe(
+    'Waiting: volume pv-1 of pod default/db is still in use, waited for until 2026-01-01T00:02:01Z. Initiate node drain',
+  );
   expect(rig.cloud.calls.delete).toBe(0);
   await inUse(['kubernetes.io/csi/foreign.csi^vol-12']);
   await rig.until(async () => (await rig.machines()).length === 0, 1_000);

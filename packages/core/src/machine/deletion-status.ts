@@ -1,0 +1,31 @@
+import { type DeletionStep, type MachineState, STEP_TEXTS } from '@mcm/api';
+import type { MachineObservation } from './observation.ts';
+import type { Action } from './plan.ts';
+import { isSimilarStatus, type Operation, withOperation } from './status.ts';
+
+/** What a deletion says of itself. */
+export const operation = (description: string, state: MachineState = 'Processing'): Operation => ({
+  description,
+  state,
+  type: 'Delete',
+});
+
+/** A description: what is to be said, then the text of the step. */
+export const at = (step: DeletionStep, note = ''): string => (note ? `${note} ${STEP_TEXTS[step]}` : STEP_TEXTS[step]);
+
+/** A status write, or nothing when the status says so already. */
+export function say(
+  o: MachineObservation,
+  wanted: Operation,
+  now: Date,
+  change: { readonly lastKnownState?: string } = {},
+  alike: (a: string, b: string) => boolean = () => true,
+): Action[] {
+  const status = { ...withOperation(o.machine.status, wanted, now), ...change };
+  const old = o.machine.status?.lastOperation;
+  const same = old?.description === wanted.description && old.state === wanted.state && old.type === wanted.type;
+  const told = wanted.state === 'Failed' && alike(old?.description ?? '', wanted.description);
+  if (same || (told && isSimilarStatus(o.machine.status, status))) return [];
+  const event = { type: 'Warning' as const, reason: 'DeletionBlocked', message: wanted.description };
+  return [{ do: 'writeStatus', status, ...(wanted.state === 'Failed' ? { event } : {}) }];
+}
