@@ -64,8 +64,9 @@ const AWS: readonly Case[] = [
   {
     what: 'a Secret without its second half',
     secret: aws.without('providerSecretAccessKey'),
-    event: /^InvalidClass: .*secretRef\.AWSSecretAccessKey: Required value: Mention atleast providerSecretAccessKey/,
-    says: /providerSecretAccessKey/,
+    event:
+      /^InvalidClass: .*secretRef\.AWSSecretAccessKey: Required value: Mention atleast providerSecretAccessKey.*; correct it in Secret default\/odd$/,
+    says: /providerSecretAccessKey.*; correct it in Secret default\/odd/,
   },
   {
     what: 'keys of blanks',
@@ -91,8 +92,8 @@ const AWS: readonly Case[] = [
   {
     what: 'a Secret without credentials',
     secret: { userData: '#cloud-config of the bad-input test' },
-    event: /^InvalidClass: .*providerAccessKeyId.*providerSecretAccessKey/,
-    says: /providerAccessKeyId.*providerSecretAccessKey/,
+    event: /^InvalidClass: .*providerAccessKeyId.*providerSecretAccessKey.*; correct it in Secret default\/odd$/,
+    says: /providerAccessKeyId.*providerSecretAccessKey.*; correct it in Secret default\/odd/,
   },
   {
     what: 'keys of rubbish',
@@ -145,8 +146,8 @@ const AZURE: readonly Case[] = [
   {
     what: 'a tenant that is no name of one',
     secret: azure.secret({ tenantID: 'a tenant/of nobody' }),
-    event: /tenantID/,
-    says: /tenantID/,
+    event: /^InvalidClass: .*invalid tenantID\..*; correct data\.tenantID of Secret default\/odd$/,
+    says: /tenantID.*; correct it in Secret default\/odd/,
   },
   {
     what: 'a region that does not exist',
@@ -169,8 +170,8 @@ const AZURE: readonly Case[] = [
   {
     what: 'a Secret without its second half',
     secret: azure.without('clientSecret'),
-    event: /^InvalidClass: .*data\.clientSecret: Required value/,
-    says: /data\.clientSecret/,
+    event: /^InvalidClass: .*data\.clientSecret: Required value.*; correct it in Secret default\/odd$/,
+    says: /data\.clientSecret.*; correct it in Secret default\/odd/,
   },
   {
     what: 'a token file that is not there',
@@ -181,8 +182,9 @@ const AZURE: readonly Case[] = [
   {
     what: 'a Secret without credentials',
     secret: { userData: '#cloud-config of the bad-input test' },
-    event: /^InvalidClass: .*data\.clientID: Required.*data\.subscriptionID: Required.*data\.tenantID: Required/,
-    says: /data\.clientID.*data\.subscriptionID.*data\.tenantID/,
+    event:
+      /^InvalidClass: .*data\.clientID: Required.*data\.subscriptionID: Required.*data\.tenantID: Required.*; correct it in Secret default\/odd$/,
+    says: /data\.clientID.*data\.subscriptionID.*data\.tenantID.*; correct it in Secret default\/odd/,
   },
   {
     what: 'a missing field',
@@ -230,16 +232,17 @@ const GCP: readonly Case[] = [
   {
     what: 'credentials that are no JSON',
     secret: gcp.secret({ serviceAccountJSON: 'rubbish-of-the-secret {' }),
-    event: /^InvalidClass: .*"serviceAccountJSON" field: failed to unmarshal json object: it is no JSON/,
-    says: /serviceAccountJSON/,
+    event:
+      /^InvalidClass: .*"serviceAccountJSON" field: failed to unmarshal json object: it is no JSON; correct data\.serviceAccountJSON of Secret default\/odd/,
+    says: /serviceAccountJSON.*; correct it in Secret default\/odd/,
     secrets: ['rubbish-of-the-secret'],
   },
   {
     what: 'credentials of a kind that is not taken',
     secret: gcp.secret({ serviceAccountJSON: serviceAccount({ type: 'authorized_user' }) }),
     event:
-      /^InvalidClass: .*forbidden credential type "authorized_user".*correct data\.serviceAccountJSON of the Secret/,
-    says: /authorized_user/,
+      /^InvalidClass: .*forbidden credential type "authorized_user".*correct data\.serviceAccountJSON of Secret default\/odd/,
+    says: /authorized_user.*; correct it in Secret default\/odd/,
     secrets: ['PRIVATE KEY'],
   },
   {
@@ -276,8 +279,8 @@ const GCP: readonly Case[] = [
   {
     what: 'a Secret without credentials',
     secret: { userData: '#cloud-config of the bad-input test' },
-    event: /^InvalidClass: .*serviceAccountJSON/,
-    says: /serviceAccountJSON/,
+    event: /^InvalidClass: .*serviceAccountJSON.*; correct it in Secret default\/odd$/,
+    says: /serviceAccountJSON.*; correct it in Secret default\/odd/,
   },
   {
     what: 'a Secret without its second half',
@@ -348,8 +351,9 @@ const LOCAL: readonly Case[] = [
   {
     what: 'a Secret without credentials',
     secret: { userData: '#cloud-config of the bad-input test' },
-    event: /^InvalidClass: .*data\.endpoint: is missing, and MCM_LOCAL_CLOUD_ENDPOINT is not set/,
-    says: /data\.endpoint: is missing/,
+    event:
+      /^InvalidClass: .*data\.endpoint: is missing, and MCM_LOCAL_CLOUD_ENDPOINT is not set.*; correct it in Secret default\/odd$/,
+    says: /data\.endpoint: is missing.*; correct it in Secret default\/odd/,
   },
   {
     what: 'a missing field',

@@ -91,6 +91,7 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
   test.each(sample.keys)('a Secret without %s is refused, and the key is named', (key) => {
     const said = invokerOf(sample, without(secret, key)).check(classOf(sample, spec)).join('; ');
     expect(said.toLowerCase()).toContain(key.toLowerCase());
+    expect(said).toContain('Secret default/odd');
     expectNoSecret(said);
   });
 
@@ -109,6 +110,7 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
   test('a Secret without userData is refused', () => {
     const said = invokerOf(sample, without(secret, 'userData')).check(classOf(sample, spec)).join('; ');
     expect(said).toContain('userData');
+    expect(said).toContain('Secret default/odd');
   });
 
   test('bytes that are no text are refused by their key', () => {

@@ -1,7 +1,7 @@
 import type { MachineClass } from '@mcm/api';
 import type { Secret } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { readSecrets, secretKeysOf, userDataOf } from './credentials.ts';
+import { readSecrets, secretKeysOf, secretsTold, userDataOf } from './credentials.ts';
 
 const machineClass = (change: Partial<MachineClass> = {}): MachineClass => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
@@ -38,7 +38,17 @@ test('the keys of credentialsSecretRef win over those of secretRef', () => {
 });
 
 test.each(['S-U3 the token step', 'S-U8 the name step'])('%s without the key userData: told with the cure', () => {
-  expect(() => userDataOf({ data: {}, problems: [] }, 'm-0')).toThrow(
-    /userdata field not found in secret for machine "m-0"; add data\.userData/,
+  expect(() => userDataOf({ data: {}, problems: [] }, 'm-0', machineClass())).toThrow(
+    /userdata field not found in secret for machine "m-0"; add data\.userData to Secret test\/user-data$/,
   );
+});
+
+test('Secrets are told by their names, each once', () => {
+  const both = machineClass({ credentialsSecretRef: { name: 'cloud', namespace: 'test' } });
+  expect(secretsTold(both)).toBe('Secrets test/user-data and test/cloud');
+  expect(secretsTold(machineClass({ credentialsSecretRef: { name: 'user-data', namespace: 'test' } }))).toBe(
+    'Secret test/user-data',
+  );
+  const { secretRef: _, ...none } = machineClass();
+  expect(secretsTold(none)).toBe('no Secret');
 });

@@ -16,6 +16,12 @@ export const secretKeysOf = (machineClass: MachineClass): readonly string[] =>
     reference?.name ? [makeKey(reference.namespace ?? machineClass.metadata.namespace, reference.name)] : [],
   );
 
+/** Those Secrets by their names, `Secret n/a` or `Secrets n/a and n/b`; never what they hold. */
+export function secretsTold(machineClass: MachineClass): string {
+  const keys = [...new Set(secretKeysOf(machineClass))];
+  return keys.length === 0 ? 'no Secret' : `Secret${keys.length > 1 ? 's' : ''} ${keys.join(' and ')}`;
+}
+
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const decodedSecrets = new WeakMap<Secret, ClassSecrets>();
 
@@ -77,12 +83,12 @@ export function readSecrets(
 }
 
 /** The user data, without which no VM can be made. */
-export function userDataOf(secrets: ClassSecrets, machineName: string): string {
+export function userDataOf(secrets: ClassSecrets, machineName: string, machineClass: MachineClass): string {
   const userData = secrets.data[USER_DATA_KEY];
   if (userData !== undefined) return userData;
   const because = secrets.problems.length > 0 ? `: ${secrets.problems.join('; ')}` : '';
   throw new MachineError(
     'InvalidArgument',
-    `userdata field not found in secret for machine "${machineName}"${because || "; add data.userData to the Secret of the class's secretRef"}`,
+    `userdata field not found in secret for machine "${machineName}"${because || `; add data.userData to ${secretsTold(machineClass)}`}`,
   );
 }

@@ -1,6 +1,6 @@
 import { isMachineCode, type MachineClass, USER_DATA_KEY } from '@mcm/api';
-import { secretKeysOf } from './credentials.ts';
-import { pathText } from './decode.ts';
+import { secretKeysOf, secretsTold } from './credentials.ts';
+import { noSecret, pathText } from './decode.ts';
 import type { MachineError } from './errors.ts';
 
 /** What a cloud's refusal says about its class, and not about one machine. */
@@ -42,6 +42,8 @@ export function troubleOf(
   secrets: Readonly<Record<string, string>>,
   call: string,
 ): Trouble | undefined {
+  // No cloud was asked: `check` tells it on the class.
+  if (error.place !== undefined) return undefined;
   if (error.credentialsRefused) return { reason: 'CredentialsRefused', cure: credentialsCure(machineClass, secrets) };
   const network = networkCode(error);
   if (network !== undefined) return { reason: 'CloudUnreachable', cure: networkCure(network, machineClass) };
@@ -50,6 +52,15 @@ export function troubleOf(
   const fields = leaves(machineClass.providerSpec).filter(({ value }) => names(error.message, value));
   if (fields.length === 0) return undefined;
   return { reason: 'CloudRefuses', cure: `look at ${told(fields)} of MachineClass ${machineClass.metadata.name}` };
+}
+
+/** What is added to a problem whose place its message does not name; undefined: nothing. */
+export function placeOf({ place }: MachineError, machineClass: MachineClass): string | undefined {
+  if (place === undefined) return undefined;
+  if (place !== 'secret') return `correct ${place} of MachineClass ${machineClass.metadata.name}`;
+  return secretKeysOf(machineClass).length === 0
+    ? noSecret(machineClass)
+    : `correct it in ${secretsTold(machineClass)}`;
 }
 
 function credentialsCure(machineClass: MachineClass, secrets: Readonly<Record<string, string>>): string {

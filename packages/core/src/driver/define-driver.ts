@@ -17,8 +17,9 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
   /**
    * What else is wrong with a class and its Secret that can be told without the cloud, one sentence each: told on the class
    * before any VM is asked for. Absent: nothing.
+   * @param input.secrets The class's Secrets by their names, `Secret n/a`, to be named in the sentence.
    */
-  check?(input: DecodedInput<Spec, Credentials>): readonly string[];
+  check?(input: DecodedInput<Spec, Credentials> & { readonly secrets: string }): readonly string[];
   /**
    * The driver spaces its requests itself, with a `LearnedRate` for each account. Absent: its calls are spaced, by the
    * errors that it throws (`MachineError.throttled`).

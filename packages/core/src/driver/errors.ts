@@ -18,6 +18,12 @@ export class MachineError extends Error {
   /** The driver threw something that is no `MachineError`: a fault of the driver, or of a library that it uses. */
   readonly unexpected: boolean;
 
+  /**
+   * Where that stands which is to be changed, where the message cannot name it: `secret` for the class's Secrets, else a path of the
+   * class, `providerSpec.zone`. It is told after the message. For what is found out before the cloud is asked.
+   */
+  readonly place: 'secret' | `providerSpec.${string}` | undefined;
+
   /** @param options.throttled Default: an `Unavailable` for which the cloud said how long to wait. */
   constructor(
     code: MachineCode,
@@ -28,6 +34,7 @@ export class MachineError extends Error {
       credentialsRefused?: boolean;
       throttled?: boolean;
       unexpected?: boolean;
+      place?: MachineError['place'];
     } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -35,6 +42,7 @@ export class MachineError extends Error {
     this.retryAfterMs = options.retryAfterMs;
     this.credentialsRefused = options.credentialsRefused ?? (code === 'Unauthenticated' || code === 'PermissionDenied');
     this.unexpected = options.unexpected ?? false;
+    this.place = options.place;
     this.throttled = options.throttled ?? (code === 'Unavailable' && options.retryAfterMs !== undefined);
   }
 

@@ -2,8 +2,8 @@ import { type Machine, type MachineClass, machineClasses, USER_DATA_KEY } from '
 import { errorText, makeKey } from '@mcm/kube';
 import { checkInstance, checkListing } from './answers.ts';
 import { CallBudgets } from './budgets.ts';
-import { type ClassSecrets, readSecrets, secretKeysOf, userDataOf } from './credentials.ts';
-import { troubleOf } from './cure.ts';
+import { type ClassSecrets, readSecrets, secretKeysOf, secretsTold, userDataOf } from './credentials.ts';
+import { placeOf, troubleOf } from './cure.ts';
 import { withDeadline } from './deadline.ts';
 import { type DecodedInput, type DriverCall, type DriverInput, decodeInput, noSecret } from './decode.ts';
 import type { CreatedInstance, DriverRequest, MachineRequest } from './driver.ts';
@@ -155,7 +155,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       if (machineClass) options.observeClass?.(machineClass, call, undefined);
       return result;
     } catch (thrown) {
-      const error = withCure(call, MachineError.from(thrown), asked ? ofClass() : undefined, secrets());
+      const error = withCure(call, MachineError.from(thrown), ofClass(), asked, secrets());
       tell(error);
       span.end(error);
       throw error;
@@ -177,12 +177,13 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     call: string,
     thrown: MachineError,
     machineClass: MachineClass | undefined,
+    asked: boolean,
     { data }: ClassSecrets,
   ): MachineError => {
-    const trouble = options.observeClass && machineClass && troubleOf(thrown, machineClass, data, call);
-    const error = scrub(thrown, data, trouble?.cure);
-    if (trouble && machineClass)
-      options.observeClass?.(machineClass, call, { reason: trouble.reason, message: error.message });
+    if (!options.observeClass || !machineClass) return scrub(thrown, data);
+    const trouble = asked ? troubleOf(thrown, machineClass, data, call) : undefined;
+    const error = scrub(thrown, data, trouble?.cure ?? placeOf(thrown, machineClass));
+    if (trouble) options.observeClass(machineClass, call, { reason: trouble.reason, message: error.message });
     return error;
   };
 
@@ -280,25 +281,30 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       const problems: string[] = [];
       try {
         const decoded = decodeInput(driver, { call: 'create', machineClass, data: secrets.data });
-        for (const problem of driver.check?.(decoded) ?? []) problems.push(redact(problem, secrets.data));
+        const told = { ...decoded, secrets: secretsTold(machineClass) };
+        for (const problem of driver.check?.(told) ?? []) problems.push(redact(problem, secrets.data));
       } catch (thrown) {
-        problems.push(redact(MachineError.from(thrown).message, secrets.data));
+        const error = MachineError.from(thrown);
+        problems.push(scrub(error, secrets.data, placeOf(error, machineClass)).message);
       }
       const said = problems.join('; ');
       if (secretKeysOf(machineClass).length === 0)
         return said.includes('secretRef') ? problems : [noSecret(machineClass), ...problems];
       if (secrets.data[USER_DATA_KEY] !== undefined || said.includes(USER_DATA_KEY)) return problems;
-      return ['secretRef: no Secret of the class has the key userData; without it no VM can be made', ...problems];
+      const noUserData = `secretRef: ${secretsTold(machineClass)} has no key userData, without which no VM can be made; add it`;
+      return [noUserData, ...problems];
     },
     create: (machine, render, onOverdue) => {
       const { kind } = machine.spec.class;
       if (kind !== KIND) return Promise.reject(unknownKind(kind));
       const work = async (base: MachineRequest<Spec, Credentials>, secrets: ClassSecrets): Promise<CreatedInstance> => {
-        const userData = await render(userDataOf(secrets, machine.metadata.name)).catch((thrown: unknown) => {
-          // It is no cloud that could not be reached here, but the cluster that tokens are made in: its causes say nothing.
-          const { code, message } = MachineError.from(thrown);
-          throw new MachineError(code, message);
-        });
+        const userData = await render(userDataOf(secrets, machine.metadata.name, base.machineClass)).catch(
+          (thrown: unknown) => {
+            // It is no cloud that could not be reached here, but the cluster that tokens are made in: its causes say nothing.
+            const { code, message } = MachineError.from(thrown);
+            throw new MachineError(code, message);
+          },
+        );
         const created = await driver.create({ ...base, userData }).catch((thrown: unknown) => {
           // Only here it is known how the user data was rendered, which a cloud may quote in base64.
           const error = MachineError.from(thrown);

@@ -6,7 +6,7 @@ import { type DriverDefinition, defineDriver } from './define-driver.ts';
 import type { CreatedInstance } from './driver.ts';
 import { MachineError } from './errors.ts';
 import { createInvoker } from './invoker.ts';
-import type { DriverInvoker } from './invoker-api.ts';
+import type { DriverInvoker, InvokerOptions } from './invoker-api.ts';
 import { type DriverTracer, registeredTracer } from './tracing.ts';
 
 const meta = (name: string) => ({
@@ -37,7 +37,11 @@ const spec = z.object({
 const credentials = z.looseObject({ token: z.string() });
 type Toy = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
 
-function play(change: Partial<Toy>, tracer?: DriverTracer) {
+function play(
+  change: Partial<Toy>,
+  tracer?: DriverTracer,
+  observeClass?: InvokerOptions<unknown, unknown>['observeClass'],
+) {
   const clock = new VirtualClock();
   const log = createMemoryLogger();
   const made: CreatedInstance = { providerId: 'toy:///1', nodeName: 'node-1' };
@@ -56,6 +60,7 @@ function play(change: Partial<Toy>, tracer?: DriverTracer) {
     clock,
     log,
     tracer,
+    ...(observeClass ? { observeClass } : {}),
     stop: new AbortController().signal,
     caches: {
       classes: { store: { get: (key) => classOf(name(key)) } },
@@ -227,4 +232,20 @@ test('the tracer of an OpenTelemetry SDK in the process is found where its API k
   expect(registeredTracer({})).toBeUndefined();
   expect(registeredTracer({ [key]: {} })).toBeUndefined();
   expect(registeredTracer({ [key]: { trace: { getTracer: () => tracer } } })).toBe(tracer);
+});
+
+test.each([
+  ['secret', 'correct it in Secret default/a'],
+  ['providerSpec.size', 'correct providerSpec.size of MachineClass a'],
+] as const)('where a driver says only that something is wrong, core names what holds it: %s', async (place, cure) => {
+  const wrong = () => {
+    throw new MachineError('Internal', 'it cannot be empty', { place });
+  };
+  const told: unknown[] = [];
+  const { invoker } = play({ decode: wrong }, undefined, (_class, _call, trouble) => told.push(trouble));
+  const { code, message } = await failure(create(invoker, 'm-0'));
+  expect([code, message]).toEqual(['Internal', `it cannot be empty; ${cure}`]);
+  expect(invoker.check(classOf('a'))).toEqual([`it cannot be empty; ${cure}`]);
+  // The class's own reconcile tells it there; a call would tell it again.
+  expect(told).toEqual([]);
 });

@@ -8,7 +8,7 @@ export function scrub(
   cure?: string,
   cause?: unknown,
 ): MachineError {
-  const { code, retryAfterMs, credentialsRefused, throttled, unexpected } = error;
+  const { code, retryAfterMs, credentialsRefused, throttled, unexpected, place } = error;
   const message = redact(
     cure === undefined ? error.message : `${error.message.replace(/\.\s*$/, '')}; ${cure}`,
     secrets,
@@ -17,6 +17,7 @@ export function scrub(
     credentialsRefused,
     throttled,
     unexpected,
+    ...(cure === undefined && place !== undefined ? { place } : {}),
     ...(cause === undefined ? {} : { cause }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });

@@ -95,7 +95,7 @@ const ROWS: readonly Row[] = [
       await classOf('odd', {}, rig);
       return ofClass('odd');
     },
-    says: /userdata field not found in secret for machine "bad"; add data\.userData to the Secret/,
+    says: /userdata field not found in secret for machine "bad"; add data\.userData to Secret default\/odd/,
     mend: (rig) => patchSecret('odd', { userData: base64('hello') }, rig),
   },
   {

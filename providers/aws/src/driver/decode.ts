@@ -19,6 +19,6 @@ export function decode({ call, machineClass, data }: DriverInput): DecodedInput<
   }
   const credentials = AwsCredentials.parse(data);
   const problem = validate(spec.data, credentials);
-  if (problem !== undefined) throw new MachineError('InvalidArgument', problem);
+  if (problem) throw new MachineError('InvalidArgument', problem.text, problem.ofSecret ? { place: 'secret' } : {});
   return { spec: spec.data, credentials };
 }

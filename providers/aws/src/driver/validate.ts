@@ -6,6 +6,9 @@ export const ROOT_DEVICE = '/root';
 export const CLUSTER_TAG = 'kubernetes.io/cluster/';
 export const ROLE_TAG = 'kubernetes.io/role/';
 
+/** How paths of the Secret begin, in the original's words. */
+const SECRET = 'secretRef';
+
 const VOLUME_TYPES = ['gp2', 'gp3', 'io1', 'st1', 'sc1', 'standard'];
 const DATA_DEVICE = '^/dev/(sd[a-z]|xvd[a-c][a-z]?)$';
 const INTERFACE_TYPES = ['interface', 'efa', 'efa-only'];
@@ -13,9 +16,13 @@ const MARKET_TYPES = ['spot', 'capacity-block', 'interruptible-capacity-reservat
 
 /**
  * What is wrong with a provider spec and its Secret, in the original's words and order; undefined when nothing is.
+ * `ofSecret`: some of it is the Secret's.
  * Source: machine-controller-manager-provider-aws, pkg/aws/apis/validation.
  */
-export function validate(spec: AwsProviderSpec, secret: AwsCredentials): string | undefined {
+export function validate(
+  spec: AwsProviderSpec,
+  secret: AwsCredentials,
+): { readonly text: string; readonly ofSecret: boolean } | undefined {
   const errors = new FieldErrors();
   if (!spec.ami) errors.required('providerSpec.ami', 'AMI is required');
   if (!spec.region) errors.required('providerSpec.region', 'Region is required');
@@ -31,7 +38,8 @@ export function validate(spec: AwsProviderSpec, secret: AwsCredentials): string 
   checkPlacement(spec, errors);
   checkMarket(spec, errors);
   const text = errors.text();
-  return text === undefined ? undefined : `error while validating ProviderSpec ${text}`;
+  const ofSecret = errors.all.some((each) => each.startsWith(SECRET));
+  return text === undefined ? undefined : { text: `error while validating ProviderSpec ${text}`, ofSecret };
 }
 
 function checkProfile({ iam = {} }: AwsProviderSpec, errors: FieldErrors): void {
@@ -170,15 +178,15 @@ function checkSecret(secret: AwsCredentials, errors: FieldErrors): void {
   const { workloadIdentityTokenFile, roleARN, userData } = secret;
   if (workloadIdentityTokenFile === undefined) {
     if (!secret.providerAccessKeyId && !secret.accessKeyID)
-      errors.required('secretRef.AWSAccessKeyID', 'Mention atleast providerAccessKeyId or accessKeyID');
+      errors.required(`${SECRET}.AWSAccessKeyID`, 'Mention atleast providerAccessKeyId or accessKeyID');
     if (!secret.providerSecretAccessKey && !secret.secretAccessKey)
-      errors.required('secretRef.AWSSecretAccessKey', 'Mention atleast providerSecretAccessKey or secretAccessKey');
+      errors.required(`${SECRET}.AWSSecretAccessKey`, 'Mention atleast providerSecretAccessKey or secretAccessKey');
   } else {
     if (!workloadIdentityTokenFile)
-      errors.required('secretRef.workloadIdentityTokenFile', 'Workload identity token file is required');
-    if (!roleARN) errors.required('secretRef.roleARN', 'Role ARN is required when workload identity is used');
+      errors.required(`${SECRET}.workloadIdentityTokenFile`, 'Workload identity token file is required');
+    if (!roleARN) errors.required(`${SECRET}.roleARN`, 'Role ARN is required when workload identity is used');
   }
-  if (!userData) errors.required('secretRef.userData', 'Mention userData');
+  if (!userData) errors.required(`${SECRET}.userData`, 'Mention userData');
 }
 
 /** A key counts for the cluster first, else for the role. */

@@ -1,5 +1,6 @@
 import { type DecodedInput, type DriverInput, FieldErrors, foldGoJson, MachineError, pathText } from '@mcm/core/driver';
 import { AzureCredentials, AzureProviderSpec } from './schemas.ts';
+import { tenantOf } from './session.ts';
 import { machineSetProblem, secretProblems, specProblems } from './validate.ts';
 
 export const PROVIDER = 'Azure';
@@ -27,7 +28,10 @@ export function decode({ machineClass, data }: DriverInput): DecodedInput<AzureP
   if (wrong.length > 0) throw invalid(`error in validation of AzureProviderSpec: [${wrong.join(' ')}]`);
   const credentials = AzureCredentials.parse(data);
   const missing = secretProblems(credentials);
-  if (missing.length > 0) throw invalid(`error in validating secret: [${missing.join(' ')}]`);
+  if (missing.length > 0)
+    throw new MachineError('InvalidArgument', `error in validating secret: [${missing.join(' ')}]`, {
+      place: 'secret',
+    });
   return { spec, credentials };
 }
 
@@ -40,4 +44,18 @@ function withMachineSet(spec: AzureProviderSpec): AzureProviderSpec {
   return machineSet.kind === 'vmo'
     ? { ...spec, properties: { ...properties, virtualMachineScaleSet: virtualMachineScaleSet ?? id } }
     : { ...spec, properties: { ...properties, availabilitySet: availabilitySet ?? id } };
+}
+
+/**
+ * What no cloud could take of the credentials, in the original's words.
+ * @param secrets Where they stand, `Secret n/a`
+ */
+export function tenantProblems(credentials: AzureCredentials, secrets: string): readonly string[] {
+  try {
+    tenantOf(credentials);
+    return [];
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    return [`${why}; correct data.${credentials.tenantID === undefined ? 'azureTenantId' : 'tenantID'} of ${secrets}`];
+  }
 }

@@ -13,7 +13,7 @@ import {
 import { z } from 'zod';
 import { type Counted, countedBy } from './counted.ts';
 import { createVm } from './create.ts';
-import { decode } from './decode.ts';
+import { decode, tenantProblems } from './decode.ts';
 import { fromCloud, isAbsent } from './errors.ts';
 import { tellEvidence } from './evidence.ts';
 import { machineNames, ownerOfMachine, providerIdOf, type Row } from './names.ts';
@@ -56,6 +56,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
     providerSpec: AzureProviderSpec,
     credentialsSchema: AzureCredentials,
     decode,
+    check: ({ credentials, secrets }) => tenantProblems(credentials, secrets),
 
     create: async (request) => {
       const { spec } = request;

@@ -1,6 +1,7 @@
 import { type MachineCode, MachineError } from '@mcm/core/driver';
 import { ArmError } from '../arm/error.ts';
 import { TokenRefused, TokenUnavailable } from '../arm/tokens.ts';
+import { WrongTenant } from './session.ts';
 
 const EXHAUSTED = new Set(['ZonalAllocationFailed', 'SkuNotAvailable', 'AllocationFailed', 'ResourceQuotaExceeded']);
 
@@ -38,6 +39,7 @@ export function fromCloud(
   return new MachineError(own, `${what}${why}`, {
     cause: thrown,
     credentialsRefused: isCredentialsRefused(thrown),
+    ...(thrown instanceof WrongTenant ? { place: 'secret' } : {}),
     ...(retryAfterMs ? { retryAfterMs } : {}),
   });
 }

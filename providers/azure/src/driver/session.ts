@@ -117,6 +117,11 @@ export class Session {
   }
 }
 
+/** The Secret's tenant can be nobody's. */
+export class WrongTenant extends Error {
+  override readonly name = 'WrongTenant';
+}
+
 /** Said where an operator may wonder why his endpoint is not asked. */
 const OWN_CLOUD =
   'providerSpec.cloudConfiguration.name names a cloud, so its own endpoints are asked and not those of this controller’s flags or environment; leave cloudConfiguration out to have these asked';
@@ -126,15 +131,20 @@ const KEPT = 64;
 
 const first = (...values: (string | undefined)[]): string => (values.find((value) => value !== undefined) ?? '').trim();
 
+/** Who gives the tokens. @throws WrongTenant */
+export function tenantOf({ tenantID, azureTenantId }: AzureCredentials): string {
+  const tenant = first(tenantID, azureTenantId);
+  if (/^[\w.-]+$/.test(tenant)) return tenant;
+  throw new WrongTenant(
+    'invalid tenantID. You can locate your tenantID by following the instructions listed here: https://learn.microsoft.com/partner-center/find-ids-and-domain-names',
+  );
+}
+
 /** Clients by cloud and principal, kept with their tokens and with what was learned of rates. @throws Error */
 export function sessions(options: SessionOptions): (request: Request) => Session {
   const clients = new Map<string, Connection>();
   return ({ spec, credentials, log }) => {
-    const tenant = first(credentials.tenantID, credentials.azureTenantId);
-    if (!/^[\w.-]+$/.test(tenant))
-      throw new Error(
-        'invalid tenantID. You can locate your tenantID by following the instructions listed here: https://learn.microsoft.com/partner-center/find-ids-and-domain-names',
-      );
+    const tenant = tenantOf(credentials);
     const principal: Principal = {
       tenant,
       clientId: first(credentials.clientID, credentials.azureClientId),

@@ -64,13 +64,26 @@ export const accountField = (secret: GcpCredentials) =>
     (name) => secret[name] !== undefined,
   );
 
+/** The Secret holds nothing that one could be at Google. */
+export class WrongAccount extends Error {
+  override readonly name = 'WrongAccount';
+}
+
 /**
  * Who the driver is at Google.
  * @param universe Domain of the cloud that the operator has chosen; absent: the public one, whatever the credentials say, as
  * the original
- * @throws Error in the original's words
+ * @throws WrongAccount in the original's words
  */
 export function readAccount(secret: GcpCredentials, universe?: string): Account {
+  try {
+    return accountOf(secret, universe);
+  } catch (thrown) {
+    throw new WrongAccount(thrown instanceof Error ? thrown.message : String(thrown));
+  }
+}
+
+function accountOf(secret: GcpCredentials, universe: string | undefined): Account {
   const field = accountField(secret);
   const json = readJson((field && secret[field]) ?? '', `could not get service account from "${field}" field`);
   const {

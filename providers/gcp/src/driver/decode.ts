@@ -8,7 +8,7 @@ export const PROVIDER = 'GCP';
 /** How the original begins what it says of a call. */
 export function callText({ call, machine }: Pick<DriverInput, 'call' | 'machine'>): string {
   const name = machine?.metadata.name ?? '';
-  if (call === 'create') return `Create machine "${name}" failed`;
+  if (call === 'create') return name === '' ? 'Create machines failed' : `Create machine "${name}" failed`;
   if (call === 'delete') return `Delete machine "${name}" failed`;
   return call === 'list' ? 'List machines failed' : `Machine status "${name}" failed`;
 }
@@ -22,10 +22,11 @@ export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCre
   const { provider = '', providerSpec } = machineClass;
   if (provider !== PROVIDER)
     throw new MachineError('InvalidArgument', `requested for Provider '${provider}', we only support '${PROVIDER}'`);
-  const fail = (step: string, inner: string, message: string): never => {
+  const fail = (step: string, inner: string, message: string, place?: MachineError['place']): never => {
     throw new MachineError(
       'Internal',
       `${callText(input)} on ${step}: machine codes error: code = [${inner}] message = [${message}]`,
+      place ? { place } : {},
     );
   };
   const parsed = GcpProviderSpec.safeParse(foldGoJson(GcpProviderSpec, providerSpec).value ?? {});
@@ -35,23 +36,31 @@ export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCre
   const wrong = call === 'create' ? specProblems(spec) : [];
   if (wrong.length > 0)
     fail('validateProviderSpec', 'Internal', `error while validating ProviderSpec [${wrong.join(' ')}]`);
-  if (!spec.zone) fail('validateZone', 'InvalidArgument', 'error while validating Zone zone cannot be empty');
+  if (!spec.zone)
+    fail('validateZone', 'InvalidArgument', 'error while validating Zone zone cannot be empty', 'providerSpec.zone');
   const hasSecret = (machineClass.secretRef ?? machineClass.credentialsSecretRef) !== undefined;
   const credentials = GcpCredentials.parse(data);
   const missing = secretProblems(hasSecret ? credentials : undefined);
-  if (missing.length > 0) fail('validateSecret', 'Internal', `error while validating Secret [${missing.join(' ')}]`);
+  if (missing.length > 0)
+    fail('validateSecret', 'Internal', `error while validating Secret [${missing.join(' ')}]`, 'secret');
   return { spec, credentials };
 }
 
-/** What no cloud could take of the credentials: the original's words, and the key where they do not name it. */
-export function accountProblems(credentials: GcpCredentials, universe: string | undefined): readonly string[] {
+/**
+ * What no cloud could take of the credentials: the original's words, and the key where they do not name it.
+ * @param secrets Where they stand, `Secret n/a`
+ */
+export function accountProblems(
+  credentials: GcpCredentials,
+  secrets: string,
+  universe: string | undefined,
+): readonly string[] {
   try {
     readAccount(credentials, universe);
     return [];
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown);
-    const field = accountField(credentials) ?? '';
-    return [why.includes(field) ? why : `${why}; correct data.${field} of the Secret`];
+    return [`${why}; correct data.${accountField(credentials) ?? ''} of ${secrets}`];
   }
 }
 

@@ -107,7 +107,7 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
     providerSpec: GcpProviderSpec,
     credentialsSchema: GcpCredentials,
     decode,
-    check: ({ credentials }) => accountProblems(credentials, options.universe),
+    check: ({ credentials, secrets }) => accountProblems(credentials, secrets, options.universe),
 
     create: async (request) => {
       const { machine, signal } = request;

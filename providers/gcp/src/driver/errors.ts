@@ -1,6 +1,7 @@
 import { type MachineCode, MachineError } from '@mcm/core/driver';
 import { Refusal } from '../gce/refusal.ts';
 import { TokenRefused, TokenUnavailable } from '../gce/tokens.ts';
+import { WrongAccount } from './account.ts';
 
 /** An operation that has ended in errors. */
 export class OperationFailed extends Error {
@@ -41,6 +42,7 @@ export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, la
   return new MachineError(codeOf(thrown, signal, launches), `${what}: ${why}`, {
     cause: thrown,
     credentialsRefused: isCredentialsRefused(thrown),
+    ...(thrown instanceof WrongAccount ? { place: 'secret' } : {}),
     ...(retryAfterMs ? { retryAfterMs } : {}),
   });
 }

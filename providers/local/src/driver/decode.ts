@@ -46,6 +46,7 @@ export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOpt
     throw new MachineError(
       'InvalidArgument',
       'secret data.endpoint: is missing, and MCM_LOCAL_CLOUD_ENDPOINT is not set: one of them must name the cloud',
+      { place: 'secret' },
     );
   return decoded;
 }
