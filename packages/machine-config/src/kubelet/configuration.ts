@@ -1,5 +1,5 @@
-import { formatDurationNs, parseDurationNs } from '@mcm/api';
-import { type Fields, type FieldType, KUBELET_FIELDS } from './fields.ts';
+import { formatDurationNs, formatQuantity, parseDurationNs, parseQuantity } from '@mcm/api';
+import { Entries, type Fields, type FieldType, KUBELET_FIELDS, Pointer } from './fields.ts';
 
 /** A KubeletConfiguration that cannot be read. */
 export class KubeletConfigurationError extends Error {
@@ -37,8 +37,10 @@ function decodeFields(fields: Fields, raw: Raw, path: string): Record<string, un
 
 /** The value; undefined for one that says nothing. */
 function decodeField(type: FieldType, value: unknown, path: string): unknown {
+  if (type instanceof Entries) return decodeEntries(type, value, path);
   if (typeof type === 'object') {
     if (!isObject(value)) return wrong(path, 'an object', value);
+    if (type instanceof Pointer) return decodeFields(type.fields, value, path);
     const fields = decodeFields(type, value, path);
     return Object.keys(fields).length === 0 ? undefined : fields;
   }
@@ -65,9 +67,32 @@ function decodeField(type: FieldType, value: unknown, path: string): unknown {
     case 'map':
       if (!isObject(value)) return wrong(path, 'an object', value);
       return Object.keys(value).length === 0 ? undefined : value;
-    case 'any':
-      return value;
+    case 'loggingFrequency':
+      return typeof value === 'number' ? value : decodeDuration('optionalDuration', value, path);
+    case 'quantity':
+      return decodeQuantity(value, path);
+    case 'quantities':
+      if (!isObject(value)) return wrong(path, 'an object', value);
+      return Object.fromEntries(
+        Object.entries(value).map(([key, one]) => [key, decodeQuantity(one, `${path}.${key}`)]),
+      );
   }
+}
+
+function decodeEntries({ fields, zeros }: Entries, value: unknown, path: string): unknown {
+  if (!Array.isArray(value)) return wrong(path, 'a list', value);
+  if (value.length === 0) return undefined;
+  return value.map((entry: unknown, index) => {
+    const at = `${path}[${index}]`;
+    if (entry !== null && !isObject(entry)) return wrong(at, 'an object', entry);
+    return { ...zeros, ...decodeFields(fields, entry ?? {}, at) };
+  });
+}
+
+/** In the form that Kubernetes writes: `500m` for `0.5`. */
+function decodeQuantity(value: unknown, path: string): string {
+  const parsed = typeof value === 'string' || typeof value === 'number' ? parseQuantity(value) : undefined;
+  return parsed === undefined ? wrong(path, 'a quantity', value) : formatQuantity(parsed);
 }
 
 function decodeDuration(type: 'duration' | 'optionalDuration', value: unknown, path: string): string | undefined {
@@ -100,18 +125,13 @@ function overlayFields(fields: Fields, base: Raw, user: Raw): Raw {
   for (const [name, value] of Object.entries(user)) {
     const type = fields[name];
     const old = base[name];
-    if (isObject(type) && isObject(value)) result[name] = overlayFields(type, isObject(old) ? old : {}, value);
+    const inner = type instanceof Pointer ? type.fields : type instanceof Entries ? undefined : type;
+    if (isObject(inner) && isObject(value)) result[name] = overlayFields(inner, isObject(old) ? old : {}, value);
     else if (type === 'map' && isObject(value)) result[name] = { ...(isObject(old) ? old : {}), ...value };
     else if (old === undefined || !isZero(value)) result[name] = value;
   }
   return result;
 }
-
-const LOGGING = {
-  flushFrequency: 0,
-  options: { json: { infoBufferSize: '0' }, text: { infoBufferSize: '0' } },
-  verbosity: 0,
-};
 
 /** Fields that are always written, with what they are if nobody says anything. */
 function withZeros(fields: Fields, values: Raw): Record<string, unknown> {
@@ -119,19 +139,22 @@ function withZeros(fields: Fields, values: Raw): Record<string, unknown> {
   for (const [name, type] of Object.entries(fields)) {
     const value = values[name];
     if (type === 'duration') result[name] = value ?? '0s';
-    else if (isObject(type)) result[name] = withZeros(type as Fields, isObject(value) ? value : {});
+    else if (type === 'quantity') result[name] = value ?? '0';
+    else if (type === 'loggingFrequency') result[name] = value ?? 0;
+    else if (typeof type !== 'object' || type instanceof Pointer || type instanceof Entries) continue;
+    else result[name] = withZeros(type, isObject(value) ? value : {});
   }
   return result;
 }
 
 /** A KubeletConfiguration as it is written into kubelet.conf: complete, as the original serialises it. */
 export function serialiseKubelet(configuration: KubeletConfiguration): Record<string, unknown> {
-  const logging = { ...LOGGING, ...(isObject(configuration.logging) ? configuration.logging : {}) };
+  const complete = withZeros(KUBELET_FIELDS, configuration);
   return {
-    ...withZeros(KUBELET_FIELDS, configuration),
+    ...complete,
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
     containerRuntimeEndpoint: configuration.containerRuntimeEndpoint ?? '',
-    logging,
+    logging: { verbosity: 0, ...(isObject(complete.logging) ? complete.logging : {}) },
   };
 }

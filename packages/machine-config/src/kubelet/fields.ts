@@ -14,7 +14,11 @@ export type FieldType =
   | 'texts'
   | 'list'
   | 'map'
-  | 'any'
+  | 'loggingFrequency'
+  | 'quantity'
+  | 'quantities'
+  | Pointer
+  | Entries
   | Fields;
 
 /** Fields of an object by name. */
@@ -22,10 +26,31 @@ export interface Fields {
   readonly [name: string]: FieldType;
 }
 
+/** An object that is told from its absence, and merged field by field. */
+export class Pointer {
+  readonly fields: Fields;
+  constructor(fields: Fields) {
+    this.fields = fields;
+  }
+}
+
+/** A list of objects; it is replaced as a whole. */
+export class Entries {
+  readonly fields: Fields;
+  /** Fields that each entry is written with, and their zero values. */
+  readonly zeros: Readonly<Record<string, unknown>>;
+  constructor(fields: Fields, zeros: Readonly<Record<string, unknown>>) {
+    this.fields = fields;
+    this.zeros = zeros;
+  }
+}
+
 const all = (type: FieldType, names: string): Fields =>
   Object.fromEntries(names.split(/\s+/).map((name) => [name, type]));
 
 const WEBHOOK = { enabled: 'optionalFlag', cacheTTL: 'duration' } as const satisfies Fields;
+
+const LOGGING_OPTIONS: Fields = { splitStream: 'flag', infoBufferSize: 'quantity' };
 
 /** The fields of KubeletConfiguration. Source: k8s.io/kubelet v0.36, config/v1beta1/types.go. */
 export const KUBELET_FIELDS: Fields = {
@@ -72,13 +97,20 @@ export const KUBELET_FIELDS: Fields = {
     'texts',
     'tlsCipherSuites preloadedImagesVerificationAllowlist clusterDNS enforceNodeAllocatable allowedUnsafeSysctls',
   ),
-  ...all('list', 'tlsCurvePreferences shutdownGracePeriodByPodPriority reservedMemory registerWithTaints'),
+  tlsCurvePreferences: 'list',
+  shutdownGracePeriodByPodPriority: new Entries(all('integer', 'priority shutdownGracePeriodSeconds'), {
+    priority: 0,
+    shutdownGracePeriodSeconds: 0,
+  }),
+  reservedMemory: new Entries({ numaNode: 'integer', limits: 'quantities' }, { numaNode: 0, limits: null }),
+  registerWithTaints: new Entries(all('text', 'key value effect timeAdded'), { key: '', effect: '' }),
   ...all(
     'map',
     `staticPodURLHeader cpuManagerPolicyOptions topologyManagerPolicyOptions qosReserved evictionHard evictionSoft
      evictionSoftGracePeriod evictionMinimumReclaim featureGates systemReserved kubeReserved`,
   ),
-  ...all('any', 'tracing userNamespaces'),
+  tracing: new Pointer({ endpoint: 'optionalText', samplingRatePerMillion: 'optionalNumber' }),
+  userNamespaces: new Pointer({ idsPerPod: 'optionalNumber' }),
   authentication: {
     x509: { clientCAFile: 'text' },
     webhook: WEBHOOK,
@@ -87,5 +119,11 @@ export const KUBELET_FIELDS: Fields = {
   authorization: { mode: 'text', webhook: { cacheAuthorizedTTL: 'duration', cacheUnauthorizedTTL: 'duration' } },
   memorySwap: { swapBehavior: 'text' },
   crashLoopBackOff: { maxContainerRestartPeriod: 'optionalDuration' },
-  logging: { format: 'text', flushFrequency: 'any', verbosity: 'integer', vmodule: 'list', options: 'any' },
+  logging: {
+    format: 'text',
+    flushFrequency: 'loggingFrequency',
+    verbosity: 'integer',
+    vmodule: new Entries({ filePattern: 'text', verbosity: 'integer' }, { filePattern: '', verbosity: 0 }),
+    options: { json: LOGGING_OPTIONS, text: LOGGING_OPTIONS },
+  },
 };
