@@ -4,6 +4,7 @@ import {
   type BinaryDefinition,
   booleanFlag,
   durationFlag,
+  type Features,
   flagGroup,
   integerFlag,
   listFlag,
@@ -14,6 +15,14 @@ import { serveWebhooks, serviceNames } from './webhooks.ts';
 
 /** Of `deploy/`. */
 const SERVICE = 'machine-controller-manager';
+
+/** What can be switched on or off beside the flags. */
+const FEATURES = {
+  RolloutAnnotations: {
+    stage: 'BETA',
+    help: 'annotations rollout.machine.sapcloud.io/… of a deployment hold its rollout back or pause it',
+  },
+} as const satisfies Features;
 
 const flags = {
   ...flagGroup('Deployments and sets', {
@@ -76,7 +85,7 @@ export const machineControllerManager: BinaryDefinition<typeof flags> = {
   version: '0.1.0',
   description: 'Controllers of MachineDeployments and MachineSets, and the check for far too many machines.',
   metricsPrefix: 'mcm_',
-  defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency, controllers: CONTROLLERS },
+  defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency, controllers: CONTROLLERS, features: FEATURES },
   flags,
   crds,
   check: checkSafeguardFlags,
@@ -106,6 +115,7 @@ export const machineControllerManager: BinaryDefinition<typeof flags> = {
         overshootingPeriodMs: given['machine-safety-overshooting-period'],
         protectNodesDuringRollout: given['autoscaler-scaledown-annotation-during-rollout'],
         countTerminating: given['count-terminating-towards-surge'],
+        rolloutAnnotations: given['feature-gates']['RolloutAnnotations'] === true,
         ...safeguardsOf(given),
       },
     ).units,

@@ -1,5 +1,5 @@
-import { machineFlags } from '@mcm/core';
-import { commonFlags, type Flag, type Flags, flagGroup, variableOf } from '@mcm/kube';
+import { MACHINE_FEATURES, machineFlags } from '@mcm/core';
+import { commonFlags, type Features, type Flag, type Flags, flagGroup, variableOf } from '@mcm/kube';
 import { machineConfigController } from '@mcm/machine-config-controller';
 import { machineControllerManager } from '@mcm/machine-controller-manager';
 import { awsFlags } from '@mcm/provider-aws';
@@ -30,6 +30,9 @@ function row([name, flag]: readonly [string, Flag<unknown>]): string[] {
   ];
 }
 
+const featureRows = (binary: string, features: Features = {}): string[][] =>
+  Object.entries(features).map(([name, { stage, help }]) => [`\`${binary}\``, `\`${name}\``, stage, help]);
+
 /** The page of all flags, made of the flags themselves. */
 export function flagReferenceFiles(): ReadonlyMap<string, string> {
   const { defaults, flags } = machineControllerManager;
@@ -39,6 +42,10 @@ export function flagReferenceFiles(): ReadonlyMap<string, string> {
   const shown: Flags = {
     ...common,
     port: { ...common.port, shown: '10258 / 10259' },
+    'feature-gates': {
+      ...common['feature-gates'],
+      help: 'what is switched on or off ([feature gates](#feature-gates)); AllAlpha and AllBeta stand for those of a stage that are not named',
+    },
     'concurrent-syncs': { ...common['concurrent-syncs'], shown: '10 / 50' },
   };
   const text = [
@@ -54,7 +61,16 @@ export function flagReferenceFiles(): ReadonlyMap<string, string> {
     ...Object.entries<Flags>({ aws: awsFlags, azure: azureFlags, gcp: gcpFlags, local: localFlags }).flatMap(
       ([provider, own]) => [`## machine-controller-${provider} beside those\n`, sections(flagGroup('Cloud', own))],
     ),
-    '## machine-config-controller\n',
+    '## Feature gates\n',
+    'Switched by `--feature-gates=Name=false`, told by the metric `kubernetes_feature_enabled`. BETA features are on by default, ALPHA features off.\n',
+    table(
+      ['Binary', 'Feature', 'Stage', 'When it is on'],
+      [
+        ...featureRows('machine-controller-manager', defaults.features),
+        ...featureRows('machine-controller-…', MACHINE_FEATURES),
+      ],
+    ),
+    '\n## machine-config-controller\n',
     sections(machineConfigController.flags),
   ].join('\n');
   return new Map([['docs/reference/flags.md', text]]);

@@ -3,6 +3,7 @@ import {
   createMetrics,
   type Metrics,
   ObserveLedger,
+  registerFeatures,
   registerWarningMetrics,
   silentLogger,
   VirtualClock,
@@ -20,6 +21,7 @@ function library(): Metrics {
   metrics.queues('machine', { depth: () => 0, runningForMs: () => [] });
   metrics.requests('host');
   metrics.caches(() => new Map());
+  registerFeatures(metrics.meters, {}, {});
   watchProcess(metrics.meters)();
   registerWarningMetrics({ clock: new VirtualClock(), log: silentLogger, meters: metrics.meters });
   new ObserveLedger({ clock: new VirtualClock(), log: silentLogger, meters: metrics.meters });

@@ -27,6 +27,13 @@ export * from './errors.ts';
 export { createRecorder, type RecorderOptions } from './events/create-recorder.ts';
 export { type CommonDefaults, type CommonFlags, commonFlags } from './flags/common-flags.ts';
 export { formatDuration, parseDuration } from './flags/duration.ts';
+export {
+  type Feature,
+  type FeatureStates,
+  type Features,
+  featureGatesFlag,
+  registerFeatures,
+} from './flags/feature-gates.ts';
 export * from './flags/flag.ts';
 export { variableOf } from './flags/given.ts';
 export { nearest } from './flags/nearest.ts';

@@ -89,10 +89,7 @@ export function explainDeployment(
   try {
     const plan = planRollout(snapshot);
     const changes = changesOf(plan, sets);
-    const disruption = disruptionLines(
-      plan.repairs,
-      countsTerminating(deployment, SAFEGUARD_DEFAULTS.countTerminating),
-    );
+    const disruption = disruptionLines(plan.repairs, countsTerminating(deployment, SAFEGUARD_DEFAULTS));
     const cures = [
       ...curesOf(deployment, all),
       ...(byName ? inPlaceCures(deployment, all, byName) : []),

@@ -19,6 +19,7 @@ import {
   readEvidence,
   readKeptVms,
   settingsOf,
+  undrainablePolicyOf,
 } from '@mcm/core';
 import {
   type Clock,
@@ -109,7 +110,7 @@ async function explainLiving(target: MachineTarget, machine: Machine): Promise<s
     eventsOf(target, machine),
     namesakesOf(target, nodeName),
   ]);
-  const complaints = complaintsOf(machine, machineClass, namesakes);
+  const complaints = complaintsOf(machine, undrainablePolicyOf(machine, machineClass), namesakes);
   const wait = machineWait(machine, machineClass);
   const drains = machine.metadata.deletionTimestamp !== undefined && node !== undefined;
   return [

@@ -7,7 +7,7 @@ import { inPlaceStep } from './in-place-step.ts';
 import { withProtection, withTaints } from './node-care.ts';
 import { revisionOf } from './revisions.ts';
 import type { PlannedEvent } from './rollback.ts';
-import { type AutomaticPause, careOf, failuresOf, notedNames, pauseOn } from './rollout-gate.ts';
+import { type AutomaticPause, failuresOf, notedNames, pauseOn } from './rollout-gate.ts';
 import { isScalingEvent } from './scaling.ts';
 import { setWrites } from './set-writes.ts';
 import { allOf, type Resize, sum } from './size.ts';
@@ -98,8 +98,8 @@ function strategyStep(view: View): Step {
 }
 
 /** A rollout pauses itself when a machine of its new template fails, if it was asked to. */
-function automaticPause({ deployment, counted, machines }: View): AutomaticPause | undefined {
-  if (!rolling(counted.old) || !careOf(deployment).pauseOnFailure) return undefined;
+function automaticPause({ deployment, care, counted, machines }: View): AutomaticPause | undefined {
+  if (!rolling(counted.old) || !care.pauseOnFailure) return undefined;
   const of = ({ set }: CountedSet) => machines.get(set.metadata.uid) ?? [];
   return pauseOn(deployment, failuresOf(counted.current ? of(counted.current) : [], counted.old.flatMap(of)));
 }

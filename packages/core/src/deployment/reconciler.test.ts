@@ -252,6 +252,17 @@ describe('pause, rollback, scaling', () => {
     await world.until(async () => (await world.sizes()) === 'large:4 small:3', 60);
   });
 
+  test('with feature RolloutAnnotations off canaries hold nobody back', async () => {
+    await using world = await start({ safeguards: { rolloutAnnotations: false } });
+    await world.deploy(3);
+    await world.until(() => world.complete(), 60);
+    await world.change({
+      metadata: { annotations: { [Annotations.RolloutCanary]: '1', [Annotations.RolloutCanarySoak]: '1h' } },
+      spec: { template: { spec: { class: { name: 'large' } } } },
+    });
+    await world.until(async () => (await world.sizes()) === 'large:3 small:0', 600);
+  });
+
   test('rollback to the revision before, and to one that is not there (R-24)', async () => {
     await using world = await start();
     await world.deploy(2, { revisionHistoryLimit: 10 });

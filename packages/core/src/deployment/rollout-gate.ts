@@ -15,6 +15,9 @@ export interface RolloutCare {
   readonly pauseOnFailure: boolean;
 }
 
+/** The care of a deployment that asks for none. */
+export const NO_CARE: RolloutCare = { canary: 0, soakMs: 0, pauseMs: 0, pauseOnFailure: false };
+
 /** How far the current set may grow now. */
 export interface Gate {
   /** Machines that it may have. */

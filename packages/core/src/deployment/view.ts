@@ -11,7 +11,7 @@ import { type Limits, limitsOf } from './limits.ts';
 import { syncedSet } from './new-set.ts';
 import { hasArrived, isComplete } from './progress.ts';
 import { highestRevision, type Sets, splitSets } from './revisions.ts';
-import { careOf, type Gate, gateOf } from './rollout-gate.ts';
+import { careOf, type Gate, gateOf, NO_CARE, type RolloutCare } from './rollout-gate.ts';
 import { type SetSize, sizeOf } from './size.ts';
 import { type CountedSet, type CountedSets, deploymentStatus } from './status.ts';
 
@@ -56,6 +56,8 @@ export interface View extends DeploymentSnapshot {
   /** Which failed machines are replaced now, and what of the deployment's budget is used up. */
   readonly repairs: RepairPlan;
   readonly hasClass: Guards['hasClass'];
+  /** How carefully it is to be rolled out. */
+  readonly care: RolloutCare;
   /** Holds the rollout back; undefined: nothing does. */
   readonly gate: Gate | undefined;
 }
@@ -63,6 +65,7 @@ export interface View extends DeploymentSnapshot {
 /** Counts a snapshot and syncs its current set. */
 export function viewOf(snapshot: DeploymentSnapshot): View {
   const { deployment, sets, machines, now, guards = DEFAULT_GUARDS } = snapshot;
+  const care = guards.rolloutAnnotations ? careOf(deployment) : NO_CARE;
   const split = splitSets(deployment, sets);
   const nextRevision = highestRevision(split.old) + 1;
   const current = split.current && syncedSet(deployment, split.current, nextRevision);
@@ -74,7 +77,7 @@ export function viewOf(snapshot: DeploymentSnapshot): View {
   const limits = limitsOf(deployment);
   const repairs = repairsOf(snapshot, split, limits, guards);
   const keeps = new Set(repairs.held.map(({ machine }) => controllerOf(machine)?.uid));
-  const counting = countsTerminating(deployment, guards.countTerminating);
+  const counting = countsTerminating(deployment, guards);
   const isGoing = (machine: Machine) => isTerminating(machine) || snapshot.disruptions?.isLeaving(machine) === true;
   const size = ({ set, counts }: CountedSet) => {
     const { uid } = set.metadata;
@@ -100,7 +103,8 @@ export function viewOf(snapshot: DeploymentSnapshot): View {
     complete: isComplete(deployment, status),
     repairs,
     hasClass: guards.hasClass,
-    gate: rolling(counted.old) ? gateOf(careOf(deployment), current?.spec.replicas ?? 0, staff, now) : undefined,
+    care,
+    gate: rolling(counted.old) ? gateOf(care, current?.spec.replicas ?? 0, staff, now) : undefined,
   };
 }
 

@@ -42,7 +42,7 @@ export const checkSafeguardFlags = (flags: Values): readonly string[] =>
 const countOrPercent = (text: string): number | string => (text.endsWith('%') ? text : Number(text));
 
 /** The settings that parsed flags stand for. */
-export const safeguardsOf = (flags: Values): Omit<SafeguardSettings, 'countTerminating'> => ({
+export const safeguardsOf = (flags: Values): Omit<SafeguardSettings, 'countTerminating' | 'rolloutAnnotations'> => ({
   maxUnhealthyReplacements: countOrPercent(flags['max-unhealthy-replacements']),
   breaker: {
     windowMs: flags['silence-window'],

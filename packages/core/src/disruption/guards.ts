@@ -7,6 +7,8 @@ export interface Guards {
   readonly maxUnhealthyReplacements: number | string;
   /** `--count-terminating-towards-surge`. */
   readonly countTerminating: boolean;
+  /** Feature `RolloutAnnotations`: whether what deployments ask for by `rollout.machine.sapcloud.io/…` is heeded. */
+  readonly rolloutAnnotations: boolean;
   /** The open breaker that holds the machine back, unless an operator has overruled it. */
   readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
   /** Whether there is a MachineClass of the name. */

@@ -34,6 +34,7 @@ export function guardsOf(fleet: FleetReading, settings: SafeguardSettings, now: 
   return {
     maxUnhealthyReplacements: settings.maxUnhealthyReplacements,
     countTerminating: settings.countTerminating,
+    rolloutAnnotations: settings.rolloutAnnotations,
     breakerOf: (machine) => {
       const open = census.breakerOf(machine, settings.breaker, now);
       return open && !overridesBreaker(machine, classOf(machine), now) ? open : undefined;

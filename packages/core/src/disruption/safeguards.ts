@@ -13,6 +13,8 @@ export interface SafeguardSettings {
   readonly breaker: BreakerLimits;
   /** `--count-terminating-towards-surge`: what a deployment without the annotation does. */
   readonly countTerminating: boolean;
+  /** Feature `RolloutAnnotations`: whether what deployments ask for by `rollout.machine.sapcloud.io/…` is heeded. */
+  readonly rolloutAnnotations: boolean;
 }
 
 /** Settings in effect without flags. */
@@ -20,6 +22,7 @@ export const SAFEGUARD_DEFAULTS: SafeguardSettings = {
   maxUnhealthyReplacements: MAX_UNHEALTHY_REPLACEMENTS,
   breaker: BREAKER_DEFAULTS,
   countTerminating: false,
+  rolloutAnnotations: true,
 };
 
 /** The settings together with the count of silent machines that they are asked against. */
@@ -54,7 +57,10 @@ export class Safeguards {
 }
 
 /** Whether machines that still terminate count towards the deployment's surge: its annotation, else the flag. */
-export function countsTerminating({ metadata }: MachineDeployment, byDefault: boolean): boolean {
-  const said = metadata.annotations?.[Annotations.CountTerminating];
-  return said === undefined ? byDefault : said === 'true';
+export function countsTerminating(
+  { metadata }: MachineDeployment,
+  { countTerminating, rolloutAnnotations }: Pick<SafeguardSettings, 'countTerminating' | 'rolloutAnnotations'>,
+): boolean {
+  const said = rolloutAnnotations ? metadata.annotations?.[Annotations.CountTerminating] : undefined;
+  return said === undefined ? countTerminating : said === 'true';
 }

@@ -14,4 +14,4 @@ export {
 } from './observation.ts';
 export { POD_FILTERS, type PodFilter, type Verdict as PodVerdict, verdictOf } from './pod-filters.ts';
 export { type FollowedDrain, type FollowOptions, followDrain, type PreviewOptions, previewDrain } from './preview.ts';
-export { type PolicyChoice, type UndrainablePolicy, undrainablePolicyOf } from './undrainable.ts';
+export { FORCED, type PolicyChoice, type UndrainablePolicy, undrainablePolicyOf } from './undrainable.ts';

@@ -20,6 +20,9 @@ export interface PolicyChoice {
   readonly problem?: string;
 }
 
+/** What becomes of every machine without the annotation. */
+export const FORCED: PolicyChoice = { policy: 'Force' };
+
 /**
  * The machine's annotation, else its class's, else `Force`. Rubbish counts as `Hold`: who wrote it wanted something
  * other than the default, and what was forced cannot be taken back.
@@ -27,7 +30,7 @@ export interface PolicyChoice {
 export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass | undefined): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];
   const text = own ?? machineClass?.metadata.annotations?.[Annotations.UndrainablePolicy];
-  if (text === undefined) return { policy: 'Force' };
+  if (text === undefined) return FORCED;
   if (isPolicy(text)) return { policy: text };
   const where = own === undefined ? `MachineClass ${machineClass?.metadata.name}` : `Machine ${machine.metadata.name}`;
   const problem = `annotation ${Annotations.UndrainablePolicy} of ${where} is "${text}"; it counts as Hold until it is one of ${POLICIES.join(', ')}`;

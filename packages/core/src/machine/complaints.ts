@@ -1,6 +1,6 @@
-import { Annotations, Labels, type Machine, type MachineClass, PreserveValues, parseDurationMs } from '@mcm/api';
+import { Annotations, Labels, type Machine, PreserveValues, parseDurationMs } from '@mcm/api';
 import { overrideProblem } from '../disruption/override.ts';
-import { undrainablePolicyOf } from '../drain/undrainable.ts';
+import type { PolicyChoice } from '../drain/undrainable.ts';
 
 /** Durations of the spec, and what holds when one is none. */
 const DURATIONS = [
@@ -22,13 +22,10 @@ const annotation = (key: string): string => `metadata.annotations[${key}]`;
 /**
  * What a machine asks for that cannot be understood and therefore does not count, one sentence each with field and
  * cure. The CRDs refuse most of it; those of the original, and annotations, let it in.
+ * @param choice what becomes of it when its time to drain is over
  * @param namesakes machines that name the same Node, the machine itself may be among them
  */
-export function complaintsOf(
-  machine: Machine,
-  machineClass: MachineClass | undefined,
-  namesakes: readonly Machine[],
-): readonly string[] {
+export function complaintsOf(machine: Machine, choice: PolicyChoice, namesakes: readonly Machine[]): readonly string[] {
   const { annotations = {} } = machine.metadata;
   const said: string[] = [];
   for (const field of DURATIONS) {
@@ -53,8 +50,7 @@ export function complaintsOf(
   const override = annotations[Annotations.SilenceOverride];
   const overrideIs = override === undefined ? undefined : overrideProblem(override);
   if (overrideIs) said.push(`${annotation(Annotations.SilenceOverride)}: ${overrideIs}`);
-  const { problem } = undrainablePolicyOf(machine, machineClass);
-  if (problem) said.push(problem);
+  if (choice.problem) said.push(choice.problem);
   const twin = namesakes.find(({ metadata }) => metadata.uid !== machine.metadata.uid && !metadata.deletionTimestamp);
   if (twin)
     said.push(

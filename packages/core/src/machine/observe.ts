@@ -2,7 +2,7 @@ import { Annotations, Labels, type Machine, TRUE } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { NO_DRAIN_MEMORY } from '../drain/observation.ts';
 import { observeDrain } from '../drain/observe.ts';
-import { undrainablePolicyOf } from '../drain/undrainable.ts';
+import { FORCED, undrainablePolicyOf } from '../drain/undrainable.ts';
 import type { DriverInvoker } from '../driver/invoker-api.ts';
 import { isNodeOf, pointsTo } from '../node/instance.ts';
 import type { Caches } from './caches.ts';
@@ -42,6 +42,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   const callMemory = calls.of(machine.metadata.uid);
   const node = nodeOf(machine, memory, caches);
   const machineClass = invoker.classOf(machine);
+  const choice = settings.undrainablePolicy ? undrainablePolicyOf(machine, machineClass) : FORCED;
   const tokenLivesUntil = o.tokens?.livesUntil(machine);
   const created = callMemory.created?.nodeName;
   const nodeOfCreated = created ? caches.target?.nodes.store.get(created) : undefined;
@@ -60,7 +61,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
           volumeWindow: o.volumeWindow,
           limits: caches.attachLimits,
           now,
-          choice: undrainablePolicyOf(machine, machineClass),
+          choice,
         })
       : undefined;
   if (drain) memory.drain = drain.memory;
@@ -76,7 +77,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     driver: invoker.can,
     ...replacements(machine, settings, o, now),
     ...breakerOf(machine, o, now),
-    complaints: complaintsOf(machine, machineClass, namesakesOf(machine, caches)),
+    complaints: complaintsOf(machine, choice, namesakesOf(machine, caches)),
     ...(memory.complained ? { complained: memory.complained } : {}),
     keepsEvidence: o.keepsEvidence,
     ...(memory.evidence ? { evidence: memory.evidence } : {}),

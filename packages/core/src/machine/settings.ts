@@ -27,6 +27,8 @@ export interface MachineDefaults {
   readonly breaker: BreakerLimits;
   /** Machines of a deployment that are replaced at once, or a percentage of them. */
   readonly maxUnhealthyReplacements: number | string;
+  /** Feature `UndrainablePolicy`: whether the annotation is heeded; else every drain is forced in the end. */
+  readonly undrainablePolicy: boolean;
 }
 
 /** Defaults of the original's flags. */
@@ -45,6 +47,7 @@ export const MACHINE_DEFAULTS: MachineDefaults = {
   readOnlyNodeMs: 5 * MINUTE,
   breaker: BREAKER_DEFAULTS,
   maxUnhealthyReplacements: MAX_UNHEALTHY_REPLACEMENTS,
+  undrainablePolicy: true,
 };
 
 /** The defaults with the machine's own wishes laid over them. */

@@ -80,6 +80,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly owner?: (() => string | undefined) | undefined;
   /** Asked before each call that changes something in the cloud; absent: nobody else can lead. */
   readonly fence?: Fence | undefined;
+  /** Whether VMs whose class has credentials that are refused are deleted with those of another; default true. */
+  readonly siblingCredentials?: boolean;
   /** Where each call of the driver leaves a span; absent: none is made. */
   readonly tracer?: DriverTracer | undefined;
 }
@@ -118,7 +120,9 @@ export function buildMachineController<Spec, Credentials>(
     clock,
     log,
     stop: stop.signal,
-    fallback: (machine, own) => fallbackClasses(machine, own, caches),
+    ...(options.siblingCredentials === false
+      ? {}
+      : { fallback: (machine: Machine, own: MachineClass) => fallbackClasses(machine, own, caches) }),
     ...(options.timeouts ? { timeouts: options.timeouts } : {}),
     ...(options.observeCall ? { observe: options.observeCall } : {}),
     ...(options.observeApi ? { observeApi: options.observeApi } : {}),

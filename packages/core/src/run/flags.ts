@@ -1,5 +1,14 @@
 import { DEFAULT_NODE_CONDITIONS } from '@mcm/api';
-import { durationFlag, type FlagValues, flagGroup, integerFlag, listFlag, textFlag } from '@mcm/kube';
+import {
+  durationFlag,
+  type FeatureStates,
+  type Features,
+  type FlagValues,
+  flagGroup,
+  integerFlag,
+  listFlag,
+  textFlag,
+} from '@mcm/kube';
 import { checkSafeguardFlags, safeguardFlags, safeguardsOf } from '../disruption/flags.ts';
 import { DRIVER_TIMEOUTS, type DriverTimeouts } from '../driver/invoker-api.ts';
 import { EVIDENCE_PER_CLASS } from '../evidence/keeper.ts';
@@ -126,7 +135,27 @@ export const machineFlags = {
   ...safeguardFlags,
 } as const;
 
+/** What of a machine controller can be switched on or off beside its flags. */
+export const MACHINE_FEATURES = {
+  SiblingCredentials: {
+    stage: 'BETA',
+    help: 'a machine whose class has credentials that the cloud refuses is deleted with those of another class',
+  },
+  UndrainablePolicy: {
+    stage: 'BETA',
+    help: 'annotation node.machine.sapcloud.io/undrainable-policy keeps a VM whose drain was not done in time',
+  },
+} as const satisfies Features;
+
 export type MachineFlagValues = FlagValues<typeof machineFlags>;
+
+interface WithFeatures {
+  readonly 'feature-gates': FeatureStates;
+}
+
+/** Whether a feature of a machine controller is on. */
+export const isFeatureOn = (flags: WithFeatures, name: keyof typeof MACHINE_FEATURES): boolean =>
+  flags['feature-gates'][name] === true;
 
 /** What no single flag can know is wrong. */
 export const checkMachineFlags = (flags: MachineFlagValues): readonly string[] => [
@@ -139,7 +168,7 @@ export const checkMachineFlags = (flags: MachineFlagValues): readonly string[] =
   ...checkSafeguardFlags(flags),
 ];
 
-export const defaultsOf = (flags: MachineFlagValues): MachineDefaults => ({
+export const defaultsOf = (flags: MachineFlagValues & WithFeatures): MachineDefaults => ({
   creationTimeoutMs: flags['machine-creation-timeout'],
   healthTimeoutMs: flags['machine-health-timeout'],
   drainTimeoutMs: flags['machine-drain-timeout'],
@@ -153,6 +182,7 @@ export const defaultsOf = (flags: MachineFlagValues): MachineDefaults => ({
   unresponsiveNodeMs: flags['machine-unresponsive-node-timeout'],
   readOnlyNodeMs: flags['machine-read-only-node-timeout'],
   ...safeguardsOf(flags),
+  undrainablePolicy: isFeatureOn(flags, 'UndrainablePolicy'),
 });
 
 export const keptVmsOf = (flags: MachineFlagValues): KeptVmOptions => ({

@@ -1,5 +1,5 @@
 export { buildMachineController, type MachineController, type MachineControllerOptions } from './build.ts';
-export { machineFlags } from './flags.ts';
+export { MACHINE_FEATURES, machineFlags } from './flags.ts';
 export {
   type ConfiguredDriver,
   type MachineControllerSettings,

@@ -40,7 +40,9 @@ import { ControlCluster } from './control-cluster.ts';
 import {
   checkMachineFlags,
   defaultsOf,
+  isFeatureOn,
   keptVmsOf,
+  MACHINE_FEATURES,
   machineFlags,
   orphanOptionsOf,
   reachabilityOf,
@@ -105,7 +107,7 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
     leaseName: NAME,
     metricsPrefix: 'mcm_',
     crds: crds.filter(({ spec }) => NEEDED_KINDS.has(spec.names.kind)),
-    defaults: { port: 10_259, concurrency: 50, controllers: CONTROLLERS },
+    defaults: { port: 10_259, concurrency: 50, controllers: CONTROLLERS, features: MACHINE_FEATURES },
     flags: { ...machineFlags, ...flagGroup('Cloud', provider?.flags ?? {}) },
     check: checkMachineFlags,
     configure: async (flags) => {
@@ -201,6 +203,7 @@ function unitOf<Spec, Credentials>(
     tracer: tracer ?? tracing?.driver,
     owner: cluster.owner,
     fence: cluster.fence,
+    siblingCredentials: isFeatureOn(flags, 'SiblingCredentials'),
   });
   const { machines: cached, classes } = controller.caches;
   const stages = registerMachineMetrics(metrics.meters, {

@@ -80,7 +80,7 @@ export class RepairGroups {
    */
   roomOf(set: MachineSet): number | undefined {
     const deployment = deploymentOf(set, this.#context);
-    if (!deployment || !countsTerminating(deployment, this.#context.safeguards.settings.countTerminating)) {
+    if (!deployment || !countsTerminating(deployment, this.#context.safeguards.settings)) {
       return undefined;
     }
     return roomBeside(deployment, set, {

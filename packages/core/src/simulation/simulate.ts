@@ -225,7 +225,7 @@ class Run {
   #replicas({ repairs }: RolloutPlan): boolean {
     const world = this.#world;
     const classes = new Set(this.#input.classes.map(({ metadata }) => metadata.name));
-    const room = countsTerminating(world.deployment, this.#input.safeguards.countTerminating);
+    const room = countsTerminating(world.deployment, this.#input.safeguards);
     const replaceable = new Set(repairs.go);
     let changed = false;
     for (const set of world.sets) {

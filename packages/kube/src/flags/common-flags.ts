@@ -1,4 +1,5 @@
 import { LOG_LEVELS } from '../log/memory-logger.ts';
+import { type Features, featureGatesFlag } from './feature-gates.ts';
 import {
   booleanFlag,
   durationFlag,
@@ -19,6 +20,8 @@ export interface CommonDefaults {
   readonly leaderElect?: boolean;
   /** Names of the controllers, as their queues' metrics have them. */
   readonly controllers: readonly string[];
+  /** What can be switched on or off; default: nothing. */
+  readonly features?: Features;
 }
 
 /** The flags that every controller binary has, with Go MCM's names, and its defaults save where the help says otherwise. */
@@ -29,6 +32,7 @@ export const commonFlags = (defaults: CommonDefaults) => ({
       default: '',
       help: 'YAML mapping of flag names to values; a flag on the command line beats its environment variable (MCM_FLAG_NAMESPACE for --namespace), which beats the file',
     }),
+    'feature-gates': featureGatesFlag(defaults.features ?? {}),
     namespace: textFlag({
       default: 'default',
       help: 'the namespace in the control cluster in which objects are looked after',

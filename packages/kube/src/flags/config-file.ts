@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { ConfigError } from '../credentials/cluster-config.ts';
 import { errorText } from '../error-text.ts';
-import type { Flags } from './flag.ts';
+import type { Flag, Flags } from './flag.ts';
 import type { Given } from './given.ts';
 import { nearest } from './nearest.ts';
 
@@ -18,8 +18,14 @@ async function textOf(path: string): Promise<string> {
   }
 }
 
-/** The value as it would stand behind the flag on a command line; undefined for what no flag takes. */
-function flagText(value: unknown): string | undefined {
+const isSimple = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
+
+/** The value as it would stand behind the flag on a command line; undefined for what the flag does not take. */
+function flagText(value: unknown, flag: Flag<unknown> | undefined): string | undefined {
+  if (flag?.pairs && typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    const pairs = Object.entries(value);
+    return pairs.every(([, of]) => isSimple(of)) ? pairs.map(([key, of]) => `${key}=${of}`).join(',') : undefined;
+  }
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   const isList = Array.isArray(value) && value.every((item) => typeof item === 'string' || typeof item === 'number');
@@ -46,7 +52,7 @@ export async function readConfigFile(path: string, flags: Flags): Promise<Readon
   for (const { key, value } of document.contents.items) {
     const where = at(isScalar(key) ? key.range?.[0] : undefined);
     const name = String(isScalar(key) ? key.value : key);
-    const text = flagText(isScalar(value) ? value.value : document.createNode(value).toJSON());
+    const text = flagText(isScalar(value) ? value.value : document.createNode(value).toJSON(), flags[name]);
     if (!known.has(name) || name === 'config') {
       const meant = nearest(name, known);
       const hint = meant === undefined ? '--help lists the flags, without their dashes' : `did you mean ${meant}?`;

@@ -14,6 +14,8 @@ export interface Flag<T> {
   readonly group?: string;
   /** Older names that still work, and why they should not be used. */
   readonly deprecated?: Readonly<Record<string, string>>;
+  /** Set for flags whose text is pairs: given again they add up, and a file may have them as a mapping. */
+  readonly pairs?: true;
   /** Set for flags that are accepted for compatibility and do nothing. */
   readonly ignored?: string;
   /** Throws `RangeError` with what is allowed. */
@@ -81,6 +83,7 @@ export const integersFlag = (
   placeholder: '<name=int,…>',
   fallback: {},
   shown: '',
+  pairs: true,
   parse(text) {
     const values: Record<string, number> = {};
     for (const part of text.split(',').filter((piece) => piece.trim() !== '')) {

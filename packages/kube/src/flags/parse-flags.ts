@@ -29,6 +29,7 @@ function addOption({ Option }: Commander, command: Command, name: string, flag: 
   const short = flag.short === undefined ? '' : `-${flag.short}, `;
   const shown = flag.shown === '' ? '' : ` (default ${flag.shown})`;
   const option = new Option(`${short}--${name} ${flag.placeholder}`, flag.help + shown);
+  if (flag.pairs) option.argParser((text, before) => (before === undefined ? text : `${before},${text}`));
   command.addOption(option.helpGroup(`${groupOf(flag)}:`));
   for (const [old, why] of Object.entries(flag.deprecated ?? {})) {
     command.addOption(new Option(`--${old} ${flag.placeholder}`, `deprecated: ${why}`).hideHelp());

@@ -9,6 +9,7 @@ import { type ElectionEnd, runElected } from '../election/run-elected.ts';
 import { errorText } from '../error-text.ts';
 import { createRecorder } from '../events/create-recorder.ts';
 import { type CommonDefaults, type CommonFlags, commonFlags } from '../flags/common-flags.ts';
+import { registerFeatures } from '../flags/feature-gates.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
 import { type Program, parseFlags } from '../flags/parse-flags.ts';
 import type { InformerRuntime } from '../informer/create-informer.ts';
@@ -138,8 +139,9 @@ class Run<F extends Flags> {
     this.#flags = flags;
     this.#log = createLogger({ level: levelOf(flags), fields: { binary: definition.name } });
     this.#metrics = createMetrics(definition.metricsPrefix === undefined ? {} : { prefix: definition.metricsPrefix });
-    this.#warnings = new Warnings(this.#log, this.#metrics.meters);
     const common: FlagValues<CommonFlags> = flags;
+    registerFeatures(this.#metrics.meters, definition.defaults.features ?? {}, common['feature-gates']);
+    this.#warnings = new Warnings(this.#log, this.#metrics.meters);
     const { clock } = host;
     const ledger = () => new ObserveLedger({ clock, log: this.#log, meters: this.#metrics.meters });
     this.#ledger = common['observe-only'] ? ledger() : undefined;

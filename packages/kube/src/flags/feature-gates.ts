@@ -1,0 +1,87 @@
+import type { Meters } from '../metrics/meters.ts';
+import type { Flag } from './flag.ts';
+import { nearest } from './nearest.ts';
+
+/** A part of a binary that can be switched on or off. */
+export interface Feature {
+  /** As Kubernetes counts: ALPHA is off unless asked for and may go, BETA is on and is meant to stay. */
+  readonly stage: 'ALPHA' | 'BETA';
+  /** What is there when it is on, in a few words. */
+  readonly help: string;
+}
+
+/** Features by their names. */
+export type Features = Readonly<Record<string, Feature>>;
+
+/** Whether each of a binary's features is on. */
+export type FeatureStates = Readonly<Record<string, boolean>>;
+
+const isOnByDefault = ({ stage }: Feature): boolean => stage === 'BETA';
+
+/** Names that stand for all features of a stage, as component-base has them. */
+const ALL: Readonly<Record<string, Feature['stage']>> = { AllAlpha: 'ALPHA', AllBeta: 'BETA' };
+
+function parsePair(pair: string, known: readonly string[]): readonly [name: string, on: boolean] {
+  const [name = '', value = '', ...rest] = pair.split('=').map((piece) => piece.trim());
+  if (!known.includes(name)) {
+    const meant = nearest(name, known);
+    const hint = meant === undefined ? `there are ${known.join(', ')}` : `did you mean ${meant}?`;
+    throw new RangeError(`must be pairs such as ${known[0]}=false, and there is no feature ${name} (${hint})`);
+  }
+  if (rest.length > 0 || !/^(true|t|1|false|f|0)$/i.test(value)) {
+    throw new RangeError(`must say true or false of ${name}`);
+  }
+  return [name, /^(true|t|1)$/i.test(value)];
+}
+
+function parseStates(text: string, features: Features): FeatureStates {
+  const known = [...Object.keys(features), ...Object.keys(ALL)];
+  const said = new Map<string, boolean>();
+  for (const pair of text.split(',').filter((piece) => piece.trim() !== '')) {
+    const [name, on] = parsePair(pair, known);
+    if (said.has(name) && said.get(name) !== on) throw new RangeError(`must not say both true and false of ${name}`);
+    said.set(name, on);
+  }
+  const ofStage = (stage: Feature['stage']): boolean | undefined =>
+    said.get(Object.keys(ALL).find((name) => ALL[name] === stage) ?? '');
+  return Object.fromEntries(
+    Object.entries(features).map(([name, feature]) => [
+      name,
+      said.get(name) ?? ofStage(feature.stage) ?? isOnByDefault(feature),
+    ]),
+  );
+}
+
+/**
+ * `--feature-gates`, in the form that Kubernetes' components take: `Name=true,Other=false`, with AllAlpha and AllBeta for
+ * those that are not named.
+ */
+export const featureGatesFlag = (features: Features): Flag<FeatureStates> => ({
+  placeholder: '<name=bool,…>',
+  help: `what is switched on or off: ${[
+    ...Object.entries(features).map(
+      ([name, { stage, help }]) => `${name} (${stage}, default ${stage === 'BETA'}): ${help}`,
+    ),
+    'AllAlpha and AllBeta: those of a stage that are not named',
+  ].join('; ')}`,
+  fallback: parseStates('', features),
+  shown: '',
+  pairs: true,
+  parse: (text) => parseStates(text, features),
+});
+
+/** Tells the features as Kubernetes' components do. */
+export function registerFeatures(meters: Meters, features: Features, states: FeatureStates): void {
+  meters.observed(
+    {
+      name: 'kubernetes_feature_enabled',
+      help: 'Features of this binary by stage: 1 when on, 0 when off (--feature-gates)',
+      labels: ['name', 'stage'],
+    },
+    () =>
+      Object.entries(features).map(([name, { stage }]) => ({
+        labels: { name, stage },
+        value: states[name] === true ? 1 : 0,
+      })),
+  );
+}
