@@ -57,7 +57,7 @@ export function createDaemonUnit(options: DaemonUnitOptions): Unit {
           .catch((error: unknown) => log.warn('the disk is not watched', { error })),
     });
     const driver = new DaemonDriver(daemon, life, random, (error) =>
-      log.warn('the API server did not take it, trying again', { error }),
+      log.warn('a look at the node did not come to its end, trying again', { error }),
     );
     const watch = new DiskWatch(root, clock, () => {
       daemon.diskChanged();

@@ -1,5 +1,4 @@
-import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { lstat, mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { startControlPlane } from '@mcm/control-plane';
@@ -16,6 +15,7 @@ import { expect, test } from 'vitest';
 import { readPolicy } from './binary.ts';
 import { machineHost } from './machine-host.ts';
 import { RootDisk } from './root-disk.ts';
+import { rootFolder } from './root-folder.testing.ts';
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const CMDLINE = 'etc/kernel/cmdline';
@@ -33,7 +33,7 @@ class Machine implements AsyncDisposable {
   #death = Promise.withResolvers<'died'>();
 
   static async start(): Promise<Machine> {
-    const root = await mkdtemp(join(tmpdir(), 'mcd-'));
+    const root = await rootFolder();
     const clock = new VirtualClock();
     const plane = await startControlPlane({ clock, crds: [...machineConfigCrds], controllers: false });
     const machine = new Machine(root, plane);

@@ -6,6 +6,8 @@ import { securedContainer } from './workload.ts';
 export const DAEMON_APP = 'machine-config-daemon';
 const LABELS = { 'app.kubernetes.io/name': DAEMON_APP, 'app.kubernetes.io/part-of': 'mcm' } as const;
 const OWNER = { account: DAEMON_APP, labels: LABELS };
+/** Whom daemons are where the configs are in another cluster than the nodes; their Secret is named after it. */
+const CONTROL = `${DAEMON_APP}-control`;
 
 /** What a daemon may beside what a kubelet may of its own Node; pools are for machines that nobody gave a config at their first boot. */
 const CONFIG_RULES: readonly Rule[] = [
@@ -30,26 +32,37 @@ interface Binding {
 
 const isBinding = (object: object): object is Binding => 'subjects' in object;
 
-/** For kubelets too: daemons are started by systemd with their credentials, or as pods. */
-const shared = (objects: readonly object[]): readonly object[] =>
-  objects.map((object) => (isBinding(object) ? { ...object, subjects: [...object.subjects, KUBELETS] } : object));
+const also = (objects: readonly object[], ...more: readonly object[]): readonly object[] =>
+  objects.map((object) => (isBinding(object) ? { ...object, subjects: [...object.subjects, ...more] } : object));
 
-/** Roles of daemons in the cluster of the configs. */
-export const daemonRoles = ({ namespace }: InstallSettings): readonly object[] => [
-  ...shared(role('ClusterRole', DAEMON_APP, undefined, CONFIG_RULES, namespace, OWNER)),
+/** Who may read metrics from elsewhere; a kubelet may ask it anyway. */
+const ACCESS_RULES: readonly Rule[] = [
+  { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
+  { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
 ];
+
+/**
+ * Roles of daemons in the cluster of the configs: for kubelets, whose credentials daemons have that systemd starts, for
+ * pods of this cluster, and for pods of another one, whose ServiceAccount here is this one.
+ */
+export const daemonRoles = ({ namespace }: InstallSettings): readonly object[] => {
+  const remote = { kind: 'ServiceAccount', name: CONTROL, namespace };
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: CONTROL, namespace, labels: LABELS } },
+    ...also(role('ClusterRole', DAEMON_APP, undefined, CONFIG_RULES, namespace, OWNER), remote, KUBELETS),
+    ...also(role('ClusterRole', `${DAEMON_APP}-access`, undefined, ACCESS_RULES, namespace, OWNER), remote),
+  ];
+};
 
 /** Roles of daemons in the cluster of the nodes. */
 export const daemonTargetRoles = ({ namespace }: InstallSettings): readonly object[] => [
   ...role('ClusterRole', `${DAEMON_APP}-nodes`, undefined, NODE_RULES, namespace, OWNER),
-  ...shared(role('Role', `${DAEMON_APP}-events`, 'default', EVENTS, namespace, OWNER)),
+  ...also(role('Role', `${DAEMON_APP}-events`, 'default', EVENTS, namespace, OWNER), KUBELETS),
 ];
 
 const SELECTOR = { 'app.kubernetes.io/name': DAEMON_APP } as const;
 const PORTS = { plain: 8798, secure: 10_271 } as const;
 const ROOT_MOUNT = '/rootfs';
-/** Kubeconfig of the configs' cluster where that is another one than the nodes'. */
-const CONTROL = `${DAEMON_APP}-control`;
 
 /**
  * The daemon as a pod of each node, where systemd does not start it. It writes the machine's disk, calls its programs and

@@ -140,3 +140,36 @@ test('the daemon of a node is a pod of every Linux node, with the machine’s ro
   expect(volumeMounts).toContainEqual(expect.objectContaining({ name: 'root', mountPath: '/rootfs' }));
   expect([securityContext.privileged, spec.hostPID]).toEqual([true, true]);
 });
+
+test('daemons whose configs are in another cluster have a ServiceAccount there, which may read configs and nothing of nodes', () => {
+  const objects = JSON.parse(JSON.stringify(sections('mine'))) as {
+    cluster: string;
+    objects: {
+      kind: string;
+      metadata: { name: string; namespace?: string };
+      subjects?: { kind: string; name: string }[];
+      rules?: { resources: string[] }[];
+    }[];
+  }[];
+  const bound = (cluster: string, account: string) => {
+    const all = objects.filter((section) => section.cluster === cluster).flatMap((section) => section.objects);
+    const roles = all.filter(({ subjects }) =>
+      subjects?.some(({ kind, name }) => kind === 'ServiceAccount' && name === account),
+    );
+    const names = new Set(roles.map(({ metadata }) => metadata.name));
+    return {
+      accounts: all.filter(({ kind, metadata }) => kind === 'ServiceAccount' && metadata.name === account).length,
+      resources: all
+        .flatMap(({ metadata, rules = [] }) =>
+          names.has(metadata.name) ? rules.flatMap(({ resources }) => resources) : [],
+        )
+        .toSorted(),
+    };
+  };
+  const configs = ['machineconfigpools', 'machineconfigs', 'subjectaccessreviews', 'tokenreviews'];
+  expect(bound('control', 'machine-config-daemon-control')).toEqual({ accounts: 1, resources: configs });
+  expect(bound('target', 'machine-config-daemon-control')).toEqual({ accounts: 0, resources: [] });
+  // One cluster has both parts: the same account, once.
+  expect(bound('target', 'machine-config-daemon')).toEqual({ accounts: 1, resources: ['events', 'nodes'] });
+  expect(bound('control', 'machine-config-daemon')).toEqual({ accounts: 0, resources: configs });
+});

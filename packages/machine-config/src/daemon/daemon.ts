@@ -191,15 +191,24 @@ export class NodeDaemon {
   }
 
   async #goOn(kind: DaemonStep['kind']): Promise<void> {
-    const { host } = this.#options;
     const journal = this.#journal;
     if (!journal) return;
     const target = journal.to.metadata.name;
     if (kind === 'resume') return this.#tried(target, () => this.#bring(journal));
     if (kind === 'undo') return this.#tried(target, () => this.#undo(journal), { keep: true });
     if (kind === 'finish') return this.#tried(target, () => this.#finish(journal));
-    if (kind !== 'reboot') return;
-    await host.reboot();
+    if (kind === 'reboot') return this.#tried(target, () => this.#reboot());
+  }
+
+  async #reboot(): Promise<void> {
+    const { host } = this.#options;
+    try {
+      await host.reboot();
+    } catch (error) {
+      throw new Error(`cannot reboot the machine: ${error instanceof Error ? error.message.trim() : String(error)}`, {
+        cause: error,
+      });
+    }
     // A machine that reboots takes this process with it. One that is played comes back here with another boot id.
     this.#bootId = await host.bootId();
   }

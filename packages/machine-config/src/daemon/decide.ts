@@ -102,7 +102,7 @@ function ofJournal(
   if (phase === 'applied') {
     if (!rebootDue) return unlessFailed(view, to, () => ({ kind: 'finish' }));
     const said = view.annotations[PostConfigAction] === 'Rebooting';
-    return said ? { kind: 'reboot' } : write({ [PostConfigAction]: 'Rebooting' });
+    return unlessFailed(view, to, () => (said ? { kind: 'reboot' } : write({ [PostConfigAction]: 'Rebooting' })));
   }
   if (first && phase === 'applying' && (desired === '' || desired === to)) {
     return unlessFailed(view, to, () => ({ kind: 'resume' }));

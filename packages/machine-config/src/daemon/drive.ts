@@ -21,7 +21,7 @@ export class DaemonDriver {
   #failures = 0;
   #timer: { cancel(): void } | undefined;
 
-  /** @param onError told what the API server refused; the look is repeated */
+  /** @param onError told what ended a look, mostly an answer of the API server; the look is repeated */
   constructor(daemon: NodeDaemon, life: DaemonLife, random: Random, onError: (error: unknown) => void) {
     this.#daemon = daemon;
     this.#life = life;
