@@ -77,6 +77,7 @@ export { type BinaryContext, type BinaryDefinition, type Configuration, runBinar
 export { type PlainAnswer, type PlainRequest, startTlsServer, type TlsServer } from './run/tls-server.ts';
 export { type Need, type Unit, UnitRunner, type UnitRunnerOptions } from './run/units.ts';
 export { type ExpectedCrd, registerWarningMetrics } from './run/warnings/index.ts';
+export { type Permission, permissionText, refusedPermission } from './run/warnings/permission.ts';
 export { createSpanExporter, type SpanExporter, type SpanExporterOptions } from './tracing/exporter.ts';
 export { otlpBody, type Resource } from './tracing/otlp.ts';
 export { type TracingOff, type TracingSettings, tracingSettings } from './tracing/settings.ts';

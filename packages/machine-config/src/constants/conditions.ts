@@ -13,6 +13,8 @@ export const PoolConditions = {
   RolloutHalted: 'RolloutHalted',
   /** Ours: other custom pools claim nodes of the pool, which then get nothing. */
   NodesClaimed: 'NodesClaimed',
+  /** Ours: a role does not let the controller write what the pool needs. */
+  WritesForbidden: 'WritesForbidden',
   /** Ours: the pool's canaries have the target. */
   CanaryPassed: 'CanaryPassed',
 } as const;
@@ -48,6 +50,8 @@ export const ConfigEvents = {
   ContainerRuntimeConfigRefused: 'ContainerRuntimeConfigRefused',
   /** Ours: a node's daemon asks for something that is neither drain nor uncordon. */
   DrainRequestInvalid: 'DrainRequestInvalid',
+  /** Ours: a role does not let the controller write what a pool needs. */
+  WritesForbidden: 'WritesForbidden',
   /** Ours: several custom pools claim a node. */
   NodesClaimed: 'NodesClaimed',
   DrainThresholdExceeded: 'DrainThresholdExceeded',

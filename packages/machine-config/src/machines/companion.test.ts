@@ -2,7 +2,7 @@ import { Annotations, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { ConfigAnnotations } from '../constants/annotations.ts';
-import { planRelease } from './companion.ts';
+import { planCompanion, planRelease } from './companion.ts';
 
 const machineWith = (annotations: Record<string, string>) =>
   ({ metadata: { name: 'm', annotations } }) as unknown as Machine;
@@ -33,4 +33,39 @@ test('a machine that never was of a pool, and marks of somebody else, are not wr
   const nothing = { machine: {}, node: {} };
   expect(planRelease(machineWith(others), nodeWith({ [Annotations.ScaleDownDisabled]: 'true' }))).toEqual(nothing);
   expect(planRelease(machineWith({}), undefined)).toEqual(nothing);
+});
+
+const NOW = Date.parse('2026-01-01T12:00:00Z');
+const stateOf = (state: string, ready = 'True') =>
+  ({
+    metadata: { name: 'm', annotations: { 'machineconfiguration.openshift.io/state': state } },
+    status: { conditions: [{ type: 'Ready', status: ready }] },
+  }) as unknown as Node;
+
+test('10.5 the rank of a machine that somebody marked for deletion, or ranked anew, is not ours to give back', () => {
+  const { PriorityLowered, ConfigState } = ConfigAnnotations;
+  const rankAfter = (annotations: Record<string, string>, state = 'Done') => {
+    const all = { [ConfigState]: state, ...annotations };
+    const { machine } = planCompanion(machineWith(all), stateOf(state), NOW);
+    return [machine[PriorityLowered], machine[Annotations.Priority]];
+  };
+  const lowered = { [PriorityLowered]: 'true', [Annotations.Priority]: '1' };
+  const marked = { [Annotations.MarkedForDeletionTime]: '2026-01-01T11:00:00Z' };
+  expect(rankAfter(lowered)).toEqual([null, '3']);
+  expect(rankAfter({ ...lowered, ...marked })).toEqual([null, undefined]);
+  expect(rankAfter({ ...lowered, ...marked }, 'Unreconcilable')).toEqual([null, undefined]);
+  expect(rankAfter({ [PriorityLowered]: 'true', [Annotations.Priority]: '2' })).toEqual([null, undefined]);
+  expect(rankAfter(marked, 'Unreconcilable')).toEqual([undefined, undefined]);
+  expect(rankAfter({}, 'Unreconcilable')).toEqual(['true', '1']);
+});
+
+test('10.5 a node at work has an hour, renewed while it is heard of, and at once when it is heard of again', () => {
+  const { UpdateInProgressUntil: until, ConfigState } = ConfigAnnotations;
+  const has = (left: number) => ({ [ConfigState]: 'Working', [until]: new Date(NOW + left).toISOString() });
+  const hour = '2026-01-01T13:00:00.000Z';
+  const plan = (left: number, ready: string) => planCompanion(machineWith(has(left)), stateOf('Working', ready), NOW);
+  expect(planCompanion(machineWith({}), stateOf('Working', 'False'), NOW).machine[until]).toBe(hour);
+  expect(plan(1_300_000, 'True')).toMatchObject({ machine: {}, againMs: 101_000 });
+  expect(plan(1_100_000, 'True').machine[until]).toBe(hour);
+  expect(plan(1_100_000, 'False').machine).toEqual({});
 });

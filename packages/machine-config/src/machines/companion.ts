@@ -86,12 +86,19 @@ function set(
 function prefer(changes: Record<string, string | null>, has: Record<string, string>, first: boolean): void {
   const ours = has[ConfigAnnotations.PriorityLowered] !== undefined;
   const marked = has[Annotations.MarkedForDeletionTime] !== undefined;
-  if (first === ours || (first && marked)) return;
-  // Somebody else gave it a rank: that one stays.
   const rank = has[Annotations.Priority] ?? String(DEFAULT_MACHINE_PRIORITY);
-  if (first && rank !== String(DEFAULT_MACHINE_PRIORITY)) return;
-  changes[Annotations.Priority] = String(first ? TRIGGERED_DELETION_PRIORITY : DEFAULT_MACHINE_PRIORITY);
-  changes[ConfigAnnotations.PriorityLowered] = first ? 'true' : null;
+  const [normal, lowered] = [String(DEFAULT_MACHINE_PRIORITY), String(TRIGGERED_DELETION_PRIORITY)];
+  if (first && !marked) {
+    // Somebody else gave it a rank: that one stays.
+    if (ours || rank !== normal) return;
+    changes[Annotations.Priority] = lowered;
+    changes[ConfigAnnotations.PriorityLowered] = 'true';
+    return;
+  }
+  if (!ours) return;
+  changes[ConfigAnnotations.PriorityLowered] = null;
+  // Who chose the machine to go, or gave it another rank, has the last word on it.
+  if (!marked && rank === lowered) changes[Annotations.Priority] = normal;
 }
 
 /** The autoscaler leaves a node alone while it is updated; what somebody else forbids it stays forbidden. */
@@ -142,8 +149,9 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     return found.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
   });
   controller.watch(caches.nodes, (change) => {
-    const state = (node: Node) => annotationOf(node, NodeAnnotations.State);
-    if (change.type === 'updated' && state(change.old) === state(change.object)) return [];
+    // One that is heard of again, after a reboot, has its time renewed.
+    const facts = (node: Node) => `${annotationOf(node, NodeAnnotations.State)} ${isAlive(node)}`;
+    if (change.type === 'updated' && facts(change.old) === facts(change.object)) return [];
     return fleet
       .machinesOf(change.object.metadata.name)
       .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);

@@ -18,6 +18,7 @@ import {
 } from '@mcm/kube';
 import type { MachineConfigPool, MachineRef } from '../kinds/machine-config-pool.ts';
 import { referencesOf } from '../server/machines.ts';
+import { pausedBy } from './replace.ts';
 
 /** Live copies of machines and of what owns them, in the cluster of the MachineConfigs. */
 export interface MachineCaches {
@@ -25,6 +26,9 @@ export interface MachineCaches {
   readonly sets: Informer<MachineSet>;
   readonly deployments: Informer<MachineDeployment>;
 }
+
+/** Index of the deployments' informer: by the pool that paused them. */
+export const PAUSED_BY = 'pausedBy';
 
 const OWNER = 'owner';
 const NODE = 'node';
@@ -38,7 +42,10 @@ export function createMachineCaches(client: KubeClient, runtime: InformerRuntime
       indexes: { [OWNER]: ownerTerms, [NODE]: ({ metadata }) => [metadata.labels?.[Labels.Node] ?? []].flat() },
     }),
     sets: createInformer(client, machineSets, { ...runtime, indexes: { [OWNER]: ownerTerms } }),
-    deployments: createInformer(client, machineDeployments, runtime),
+    deployments: createInformer(client, machineDeployments, {
+      ...runtime,
+      indexes: { [PAUSED_BY]: (deployment) => [pausedBy(deployment)].filter((pool) => pool !== '') },
+    }),
   };
 }
 

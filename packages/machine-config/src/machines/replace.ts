@@ -44,12 +44,12 @@ export function judgeStrategy(
   return { replaces: false, ...(known && { condition: { type, status: 'False' as const } }) };
 }
 
-/** A change of a MachineDeployment's template, which makes MCM roll it out. */
+/** A change of a MachineDeployment: of its template, which makes MCM roll it out, or of its pause. */
 export interface DeploymentWrite {
   readonly namespace: string;
   readonly name: string;
   /** Body of a merge patch. */
-  readonly body: { readonly spec: object };
+  readonly body: { readonly metadata?: object; readonly spec?: object };
 }
 
 /**
@@ -66,14 +66,38 @@ export function deploymentWrites(pool: MachineConfigPool, { refs, nodes }: PoolM
     const has = deployment.spec.template.metadata?.annotations?.[key];
     // Machines that were made before any target, and have it, need no successors.
     const due = has !== target && !paused && (has !== undefined || nodes.some((node) => !isAt(node, target)));
-    const change = {
-      ...(isPaused(deployment) !== paused && { paused }),
-      ...(due && { template: { metadata: { annotations: { [key]: target } } } }),
-    };
+    const pause = pauseOf(pool.metadata.name, paused, deployment);
+    const spec = { ...pause?.spec, ...(due && { template: { metadata: { annotations: { [key]: target } } } }) };
     const { name, namespace = '' } = deployment.metadata;
-    return Object.keys(change).length === 0 ? [] : [{ namespace, name, body: { spec: change } }];
+    if (Object.keys(spec).length === 0 && !pause) return [];
+    return [{ namespace, name, body: { ...pause, spec } }];
   });
 }
 
-const isPaused = ({ spec }: MachineDeployment): boolean => spec.paused === true;
-const isAt = (node: Node, target: string): boolean => annotationOf(node, NodeAnnotations.CurrentConfig) === target;
+/** Deployments that a pool paused and does not replace machines of any more: their pause was its own, and ends. */
+export const releaseWrites = (pool: string, deployments: readonly MachineDeployment[]): readonly DeploymentWrite[] =>
+  deployments.flatMap((deployment) => {
+    const body = pauseOf(pool, false, deployment);
+    const { name, namespace = '' } = deployment.metadata;
+    return body ? [{ namespace, name, body }] : [];
+  });
+
+/** The pool that paused a deployment; '' if none did. */
+export const pausedBy = ({ metadata }: Pick<MachineDeployment, 'metadata'>): string =>
+  metadata.annotations?.[ConfigAnnotations.PausedByPool] ?? '';
+
+/** What a user paused, a pool does not go on with: the mark says whose pause it is. */
+function pauseOf(pool: string, paused: boolean, deployment: MachineDeployment): DeploymentWrite['body'] | undefined {
+  const mark = (value: string | null) => ({ metadata: { annotations: { [ConfigAnnotations.PausedByPool]: value } } });
+  const is = deployment.spec.paused === true;
+  const ours = pausedBy(deployment) === pool;
+  if (paused) return is ? undefined : { ...mark(pool), spec: { paused: true } };
+  if (!ours) return undefined;
+  return { ...mark(null), ...(is && { spec: { paused: false } }) };
+}
+
+/** A node that has no config yet is on its way to its first one. */
+const isAt = (node: Node, target: string): boolean => {
+  const current = annotationOf(node, NodeAnnotations.CurrentConfig);
+  return current === '' || current === target;
+};

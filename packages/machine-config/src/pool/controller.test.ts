@@ -77,6 +77,93 @@ test('a taint that somebody sets between look and write stays: the write is a co
   });
 });
 
+test('what a role forbids is said by the pool once, with verb, resource and cure; allowed again it goes on', async () => {
+  let allowed = false;
+  const wire: WorldOptions['wire'] = (transport) => async (request) => {
+    if (allowed || request.method !== 'PATCH' || !request.path.startsWith('/api/v1/nodes/')) return transport(request);
+    const name = request.path.split('/').at(-1)?.split('?')[0];
+    const message = `nodes "${name}" is forbidden: User "x" cannot patch resource "nodes" in API group "" at the cluster scope`;
+    const body = { apiVersion: 'v1', kind: 'Status', status: 'Failure', message, reason: 'Forbidden', code: 403 };
+    return new Response(JSON.stringify(body), { status: 403 });
+  };
+  await inWorld({ wire }, async ({ client, clock, plane, writes }) => {
+    await fillWorld(client, { count: 3 });
+    await clock.advance(60_000);
+    const forbidden = async () => conditionOf((await poolNow(client)).status?.conditions, 'WritesForbidden');
+    const said = {
+      ...{ status: 'True', reason: 'RoleLacksPermission' },
+      message:
+        'the role of the machine-config-controller does not allow it to patch nodes: ' +
+        'apply the ClusterRoles of this version (docs/permissions.md)',
+    };
+    expect(await forbidden()).toMatchObject(said);
+    expect((await poolNow(client)).status?.machineCount).toBe(3);
+    writes.length = 0;
+    await clock.advance(600_000);
+    expect(writes).toEqual([]);
+    const events = await plane.fetch(new Request('http://plane/api/v1/events'));
+    const { items } = (await events.json()) as { items: { reason: string; count?: number }[] };
+    expect(items.filter(({ reason }) => reason === 'WritesForbidden')).toHaveLength(1);
+    allowed = true;
+    await clock.advance(90_000);
+    expect((await forbidden())?.status).toBe('False');
+    expect((await nodeNow(client, 'n0')).metadata.annotations?.[DesiredConfig]).toMatch(/^rendered-worker-/);
+  });
+});
+
+const deploymentNow = (client: KubeClient) => client.resource(machineDeployments, 'default').get('pool');
+
+test('10.4 a pool’s pause is its deployment’s, and ends with it, or with the pool; what a user paused stays so', () =>
+  inWorld({ machines: true }, async ({ client, clock }) => {
+    await machinePool(client, { updateStrategy: 'Replace' });
+    await clock.advance(30_000);
+    const pool = (spec: object) =>
+      client.resource(machineConfigPools).patch('worker', { type: 'merge', body: { spec } });
+    const pause = (paused: boolean) =>
+      client.resource(machineDeployments, 'default').patch('pool', { type: 'merge', body: { spec: { paused } } });
+    const isPaused = async () => {
+      await clock.advance(10_000);
+      const { spec, metadata } = await deploymentNow(client);
+      return [spec.paused === true, metadata.annotations?.[ConfigAnnotations.PausedByPool]];
+    };
+    await pause(true);
+    expect(await isPaused()).toEqual([true, undefined]);
+    await pool({ paused: true });
+    await pool({ paused: false });
+    expect(await isPaused()).toEqual([true, undefined]);
+    await pause(false);
+    await pool({ paused: true });
+    expect(await isPaused()).toEqual([true, 'worker']);
+    await pool({ paused: false });
+    expect(await isPaused()).toEqual([false, undefined]);
+    await pool({ paused: true });
+    expect(await isPaused()).toEqual([true, 'worker']);
+    await pool({ updateStrategy: 'InPlace' });
+    expect(await isPaused()).toEqual([false, undefined]);
+    await pool({ updateStrategy: 'Replace' });
+    expect(await isPaused()).toEqual([true, 'worker']);
+    await client.resource(machineConfigPools).delete('worker');
+    expect(await isPaused()).toEqual([false, undefined]);
+  }));
+
+test('10.4 a new machine whose node has no config yet is on its way to its first, and no cause to replace it', () =>
+  inWorld({ machines: true }, async ({ client, clock }) => {
+    await machinePool(client, { updateStrategy: 'Replace' });
+    const none = { [CurrentConfig]: null, [DesiredConfig]: null, [State]: null };
+    await client.resource(nodes).patch('n0', { type: 'merge', body: { metadata: { annotations: none } } });
+    await clock.advance(30_000);
+    const template = (await deploymentNow(client)).spec.template.metadata?.annotations?.[
+      ConfigAnnotations.TemplateConfig
+    ];
+    expect(template).toBeUndefined();
+    const other = { [CurrentConfig]: 'rendered-old', [DesiredConfig]: 'rendered-old', [State]: 'Done' };
+    await client.resource(nodes).patch('n0', { type: 'merge', body: { metadata: { annotations: other } } });
+    await clock.advance(30_000);
+    expect((await deploymentNow(client)).spec.template.metadata?.annotations).toEqual({
+      [ConfigAnnotations.TemplateConfig]: (await poolNow(client)).spec?.configuration?.name,
+    });
+  }));
+
 test('10.5 a MachineSet that is frozen, and one that is not any more, wake the pool over its MachineDeployment', () =>
   inWorld({ machines: true }, async ({ client, clock }) => {
     await machinePool(client, { paused: true });

@@ -15,15 +15,23 @@ import { type ConfigContext, nowText } from '../caches.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
 import type { MachineConfigPool, MachineRef } from '../kinds/machine-config-pool.ts';
-import { claimsOf, type MachineCaches, type MachineFleet, machineFleet, nodeNameOf } from '../machines/fleet.ts';
-import { membersOf } from '../machines/members.ts';
-import { deploymentWrites, judgeStrategy } from '../machines/replace.ts';
+import {
+  claimsOf,
+  type MachineCaches,
+  type MachineFleet,
+  machineFleet,
+  nodeNameOf,
+  PAUSED_BY,
+} from '../machines/fleet.ts';
+import { membersOf, type PoolMembers } from '../machines/members.ts';
+import { type DeploymentWrite, deploymentWrites, judgeStrategy, pausedBy, releaseWrites } from '../machines/replace.ts';
 import { inParallel } from '../parallel.ts';
 import { selects } from '../selectors.ts';
 import { referencesOf } from '../server/machines.ts';
 import { type PlannedPool, planPools } from './arbiter.ts';
+import { unlessForbidden } from './forbidden.ts';
 import { nodesNear } from './near.ts';
-import type { CandidateFilter, NodeWrite, PoolSnapshot } from './plan.ts';
+import { type CandidateFilter, type NodeWrite, type PoolPlan, type PoolSnapshot, planPool } from './plan.ts';
 import { targetOf } from './predicates.ts';
 import { poolSnapshot } from './snapshot.ts';
 import { wantedTaints } from './taints.ts';
@@ -107,20 +115,42 @@ function watchMachines(
     const above = owner && referring('MachineDeployment', { metadata: { ...object.metadata, name: owner.name } });
     return later([...referring('MachineSet', object), ...(above ?? [])]);
   });
-  controller.watch(deployments, ({ object }) => later(referring('MachineDeployment', object)));
+  // The pool whose pause a deployment has may be gone: nobody else would end it.
+  controller.watch(deployments, ({ object }) =>
+    later([...referring('MachineDeployment', object), ...[pausedBy(object)].filter((name) => name !== '')]),
+  );
 }
 
 async function update(context: ConfigContext, options: UpdateControllerOptions, key: Key): Promise<Outcome> {
   const { caches, log } = context;
   const pool = caches.pools.store.get(key);
-  if (!pool) return done;
+  if (!pool) {
+    await replaceMachines(context, options, key, undefined);
+    return done;
+  }
   const plans = planPools(snapshotOf(context, options, pool), (one) => snapshotOf(context, options, one));
-  for (const planned of plans) await carryOut(context, planned);
-  await replaceMachines(context, options, pool);
+  for (const planned of plans) {
+    const refusal = await carryOut(context, planned);
+    if (refusal !== undefined) return tellRefusal(context, options, planned.pool, refusal);
+  }
+  const refusal = await unlessForbidden(replaceMachines(context, options, key, pool));
+  if (refusal !== undefined) return tellRefusal(context, options, pool, refusal);
   const error = plans.find(({ plan }) => plan.error !== undefined)?.plan.error;
   const waits = plans.flatMap(({ plan }) => plan.againMs ?? []);
   if (error === undefined) return waits.length > 0 ? again(Math.min(...waits)) : done;
   log.warn('pool is not updated', { pool: key, reason: error });
+  return again(RETRY_MS);
+}
+
+/** What a role forbids is a matter of the operator's: the pool says it, and it is tried again now and then. */
+async function tellRefusal(
+  context: ConfigContext,
+  options: UpdateControllerOptions,
+  pool: MachineConfigPool,
+  refusal: string,
+): Promise<Outcome> {
+  const plan = planPool({ ...snapshotOf(context, options, pool), refusal });
+  await tellPool(context, pool, { ...plan, events: plan.events.filter(({ type }) => type === 'Warning') });
   return again(RETRY_MS);
 }
 
@@ -149,26 +179,50 @@ function snapshotOf(
 async function replaceMachines(
   { client, caches }: ConfigContext,
   { machines }: UpdateControllerOptions,
-  pool: MachineConfigPool,
+  name: string,
+  pool: MachineConfigPool | undefined,
 ): Promise<void> {
-  if (!machines || targetOf(pool) === '' || pool.metadata.deletionTimestamp !== undefined) return;
-  const node = (name: string) => caches.nodes.store.get(name);
-  const members = membersOf(pool, caches.pools.store.list(), machineFleet(machines), node);
-  if (!members || members.frozen.length > 0 || members.refused.length > 0) return;
-  const { replaces } = judgeStrategy(pool, members.nodes, (name) => caches.machineConfigs.store.get(name));
-  if (!replaces) return;
-  for (const { namespace, name, body } of deploymentWrites(pool, members)) {
+  if (!machines) return;
+  const paused = machines.deployments.store.byIndex(PAUSED_BY, name);
+  const node = (nodeName: string) => caches.nodes.store.get(nodeName);
+  const members = pool && membersOf(pool, caches.pools.store.list(), machineFleet(machines), node);
+  const handed = pool && members ? handOver(pool, members, caches) : [];
+  if (handed === 'later') return;
+  const own = new Set((members?.refs ?? []).flatMap(({ found }) => found?.deployment?.metadata.uid ?? []));
+  const left = handed === 'not' ? paused : paused.filter(({ metadata }) => !own.has(metadata.uid));
+  const writes = [...(handed === 'not' ? [] : handed), ...releaseWrites(name, left)];
+  for (const { namespace, name: deployment, body } of writes) {
     const answer = await ignoreNotFound(
-      client.resource(machineDeployments, namespace).patch(name, { type: 'merge', body }),
+      client.resource(machineDeployments, namespace).patch(deployment, { type: 'merge', body }),
     );
     if (answer) machines.deployments.recordWrite(answer);
   }
 }
 
-async function carryOut(context: ConfigContext, { pool, plan }: PlannedPool): Promise<void> {
-  await inParallel(plan.nodes, PARALLEL_WRITES, (write) => writeNode(context, told(context, pool, write)));
-  if (plan.status) await writePoolStatus(context, pool, plan.status);
-  for (const { type, reason, message } of plan.events) context.recorder.event(pool, type, reason, message);
+/** What the deployments of a pool need; `not` where no machine of it is replaced, `later` where something is in the way. */
+function handOver(
+  pool: MachineConfigPool,
+  members: PoolMembers,
+  caches: ConfigContext['caches'],
+): readonly DeploymentWrite[] | 'not' | 'later' {
+  if (pool.metadata.deletionTimestamp !== undefined) return 'not';
+  if (targetOf(pool) === '' || members.frozen.length > 0 || members.refused.length > 0) return 'later';
+  const { replaces } = judgeStrategy(pool, members.nodes, (name) => caches.machineConfigs.store.get(name));
+  return replaces ? deploymentWrites(pool, members) : 'not';
+}
+
+/** @returns why a role does not let it be done; the status is written all the same */
+async function carryOut(context: ConfigContext, { pool, plan }: PlannedPool): Promise<string | undefined> {
+  const refusal = await unlessForbidden(
+    inParallel(plan.nodes, PARALLEL_WRITES, (write) => writeNode(context, told(context, pool, write))),
+  );
+  if (refusal === undefined) await tellPool(context, pool, plan);
+  return refusal;
+}
+
+async function tellPool(context: ConfigContext, pool: MachineConfigPool, { status, events }: PoolPlan): Promise<void> {
+  if (status) await writePoolStatus(context, pool, status);
+  for (const { type, reason, message } of events) context.recorder.event(pool, type, reason, message);
 }
 
 /**
@@ -178,6 +232,7 @@ async function carryOut(context: ConfigContext, { pool, plan }: PlannedPool): Pr
 function told({ caches }: ConfigContext, pool: MachineConfigPool, write: NodeWrite): NodeWrite {
   const desired = write.annotations[NodeAnnotations.DesiredConfig];
   const node = caches.nodes.store.get(write.name);
+  // One that has changed since is a conflict, whatever is written.
   if (typeof desired !== 'string' || !node) return write;
   const annotations = { ...node.metadata.annotations, [NodeAnnotations.DesiredConfig]: desired };
   const taints = wantedTaints({ ...node, metadata: { ...node.metadata, annotations } }, pool);
@@ -185,15 +240,14 @@ function told({ caches }: ConfigContext, pool: MachineConfigPool, write: NodeWri
   return { ...rest, ...(taints && { taints }) };
 }
 
-/** One write a node. Taints are a whole list: the version makes a change by others in between a conflict. */
+/** One write a node, as it was looked at: a node that has changed since is a conflict, and looked at anew. */
 async function writeNode({ client, target = client, caches }: ConfigContext, write: NodeWrite): Promise<void> {
-  const { name, annotations, labels, taints } = write;
-  const resourceVersion = caches.nodes.store.get(name)?.metadata.resourceVersion;
+  const { name, resourceVersion, annotations, labels, taints } = write;
   const body = {
     metadata: {
       ...(Object.keys(annotations).length > 0 && { annotations }),
       ...(Object.keys(labels).length > 0 && { labels }),
-      ...(taints && resourceVersion !== undefined && { resourceVersion }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
     },
     ...(taints && { spec: { taints } }),
   };

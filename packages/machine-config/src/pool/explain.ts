@@ -58,7 +58,7 @@ export interface PoolExplanation {
 
 const BLOCKING = [
   ...[PoolConditions.RenderDegraded, PoolConditions.NodesClaimed, PoolConditions.RolloutHalted],
-  ...[PoolConditions.RequiresReplacement],
+  ...[PoolConditions.RequiresReplacement, PoolConditions.WritesForbidden],
 ];
 
 /** Explains a pool as the controller sees it. Pure. */

@@ -56,6 +56,8 @@ export interface PoolSnapshot extends MemberFacts {
   readonly memberConditions?: readonly WantedCondition[];
   /** Nodes outside the pool take so many of its slots. */
   readonly reserved?: number;
+  /** Why the API server refuses what the pool needs: what a role lacks. */
+  readonly refusal?: string;
   /** RFC 3339. */
   readonly now: string;
 }
@@ -63,6 +65,8 @@ export interface PoolSnapshot extends MemberFacts {
 /** What to write to one node. Null removes. */
 export interface NodeWrite {
   readonly name: string;
+  /** Of the node that was looked at: one that has changed since may be another pool's, and has taints of others. */
+  readonly resourceVersion?: string;
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly labels: Readonly<Record<string, string>>;
   readonly taints?: readonly Taint[];
@@ -212,6 +216,7 @@ class NodeWrites {
     string,
     {
       name: string;
+      resourceVersion?: string;
       annotations: Record<string, string | null>;
       labels: Record<string, string>;
       taints?: readonly Taint[];
@@ -222,8 +227,9 @@ class NodeWrites {
     this.#order = order;
   }
 
-  of({ metadata: { name } }: Node) {
-    const write = this.#writes.get(name) ?? { name, annotations: {}, labels: {} };
+  of({ metadata: { name, resourceVersion } }: Node) {
+    const version = resourceVersion === undefined ? {} : { resourceVersion };
+    const write = this.#writes.get(name) ?? { name, ...version, annotations: {}, labels: {} };
     this.#writes.set(name, write);
     return write;
   }
@@ -240,10 +246,21 @@ function withStatus(snapshot: PoolSnapshot, plan: PoolPlan): PoolPlan {
     ...(unresolved !== undefined && { unresolved }),
     ...(members && { members }),
     ...(frozen !== undefined && { frozen }),
-    more: [...claimConditions(snapshot), ...memberConditions, ...(plan.conditions ?? [])],
+    more: [
+      ...claimConditions(snapshot),
+      ...refusalCondition(snapshot),
+      ...memberConditions,
+      ...(plan.conditions ?? []),
+    ],
   });
   if (JSON.stringify(status) === JSON.stringify(pool.status ?? {})) return plan;
   return { ...plan, status, events: [...plan.events, ...transitionEvents(pool, status)] };
+}
+
+function refusalCondition({ pool, refusal }: PoolSnapshot): readonly WantedCondition[] {
+  const type = PoolConditions.WritesForbidden;
+  if (refusal !== undefined) return [{ type, status: 'True', reason: 'RoleLacksPermission', message: refusal }];
+  return isTrue(pool.status?.conditions, type) ? [{ type, status: 'False' }] : [];
 }
 
 /** How many nodes a message names: the others are counted. */
@@ -266,9 +283,13 @@ function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly W
 }
 
 function transitionEvents(pool: MachineConfigPool, status: MachineConfigPoolStatus): readonly PlannedEvent[] {
-  const { Updated, Updating, RolloutHalted, NodesClaimed } = PoolConditions;
+  const { Updated, Updating, RolloutHalted, NodesClaimed, WritesForbidden } = PoolConditions;
   const { name } = pool.metadata;
   const old = pool.status?.conditions;
+  const forbidden = conditionOf(status.conditions, WritesForbidden);
+  if (forbidden?.status === 'True' && conditionOf(old, WritesForbidden)?.message !== forbidden.message) {
+    return [{ type: 'Warning', reason: ConfigEvents.WritesForbidden, message: forbidden.message ?? '' }];
+  }
   const claimed = conditionOf(status.conditions, NodesClaimed);
   if (claimed?.status === 'True' && conditionOf(old, NodesClaimed)?.message !== claimed.message) {
     return [{ type: 'Warning', reason: ConfigEvents.NodesClaimed, message: claimed.message ?? '' }];

@@ -137,8 +137,8 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
   const applied = stored && applyMachineConfig(stored, rendered.machineConfig);
   const configuration = configurationOf(rendered);
   const same = JSON.stringify(configuration) === JSON.stringify(pool.spec?.configuration);
-  // Only the target is restored: older renders are on no node's way.
-  const restore = applied?.modified && target === rendered.machineConfig.metadata.name;
+  // It is the target, or becomes it: whoever changed it, or owned it before, has no say in what nodes get.
+  const restore = applied?.modified;
   return {
     ...(!stored && { create: rendered.machineConfig }),
     ...(restore && { update: applied.machineConfig }),

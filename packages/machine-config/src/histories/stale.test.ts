@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { NodeAnnotations } from '../constants/annotations.ts';
+import { annotationOf, targetOf } from '../pool/predicates.ts';
+import { configOf } from '../testing.ts';
+import { PoolsWorld } from './pools.testing.ts';
+
+/** What a cache does not know yet is nobody's excuse. */
+
+test('a node that has moved while the cache of nodes heard nothing is not told what its old pool has', async () => {
+  const world = await PoolsWorld.start({ nodes: { worker: 2, infra: 1 }, limit: 2 });
+  try {
+    const { clock } = world.world;
+    world.wire.hold('nodes', clock, 60_000);
+    const node = await world.node(0);
+    if (node) await world.move(node, 'infra');
+    await world.write('worker', configOf('b', '/etc/worker'));
+    await clock.advance(50_000);
+    expect(world.judge.problems).toEqual([]);
+    await clock.advance(300_000);
+    const infra = await world.pool('infra');
+    const moved = await world.node(0);
+    expect(moved && annotationOf(moved, NodeAnnotations.CurrentConfig)).toBe(infra && targetOf(infra));
+    expect([...world.judge.problems, ...(await world.unrest()), ...(await world.unhealed())]).toEqual([]);
+  } finally {
+    await world.end();
+  }
+});

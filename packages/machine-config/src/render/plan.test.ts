@@ -1,0 +1,108 @@
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import type { KubeletConfig } from '../kinds/kubelet-config.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { planRender, type RenderSnapshot } from './plan.ts';
+
+/** Whole looks of the RenderController. */
+
+const ROLE = { 'machineconfiguration.openshift.io/role': 'worker' };
+const withFile = (name: string, data: string): MachineConfig =>
+  ({
+    metadata: { name, labels: ROLE },
+    spec: {
+      config: {
+        ignition: { version: '3.5.0' },
+        storage: { files: [{ path: '/etc/a', contents: { source: `data:,${data}` } }] },
+      },
+    },
+  }) as unknown as MachineConfig;
+
+const poolAt = (target: string | undefined, uid = 'u'): MachineConfigPool =>
+  ({
+    metadata: { name: 'worker', uid, labels: { p: 'w' } },
+    spec: { machineConfigSelector: { matchLabels: ROLE }, ...(target && { configuration: { name: target } }) },
+    status: { conditions: [{ type: 'RenderDegraded', status: 'False' }] },
+  }) as unknown as MachineConfigPool;
+
+const CONTROLLER_CONFIG = {
+  metadata: { generation: 1, annotations: { 'machineconfiguration.openshift.io/generated-by-version': 'v1' } },
+  spec: {},
+  status: { observedGeneration: 1, conditions: [{ type: 'TemplateControllerCompleted', status: 'True' }] },
+} as unknown as NonNullable<RenderSnapshot['controllerConfig']>;
+
+const look = (
+  pool: MachineConfigPool,
+  configs: readonly MachineConfig[],
+  stored: readonly MachineConfig[] = [],
+  more: Partial<RenderSnapshot> = {},
+) =>
+  planRender({
+    ...{ pool, configs, controllerConfig: CONTROLLER_CONFIG, kubeletConfigs: [], containerRuntimeConfigs: [] },
+    machineConfig: (name) => stored.find(({ metadata }) => metadata.name === name),
+    identity: { version: 'v1', hash: 'h' },
+    ...more,
+  });
+
+const made = (pool: MachineConfigPool, config: MachineConfig): MachineConfig => {
+  const { create } = look(pool, [config]);
+  if (!create) throw new Error('nothing is rendered');
+  return create;
+};
+
+test('a render of old that somebody changed is restored when it becomes the target again, before a node is told', () => {
+  const pool = poolAt('rendered-worker-other');
+  const old = made(pool, withFile('a', 'x'));
+  const changed = { ...old, spec: { ...old.spec, kernelArguments: ['mine'] } } as MachineConfig;
+  const plan = look(pool, [withFile('a', 'x')], [changed]);
+  expect(plan.configuration?.name).toBe(old.metadata.name);
+  expect(plan.update?.spec).toEqual(old.spec);
+  expect(look(pool, [withFile('a', 'x')], [old]).update).toBeUndefined();
+});
+
+test('a pool that is made again takes over the renders of the one that was deleted, or they would go with it', () => {
+  const before = made(poolAt(undefined, 'gone'), withFile('a', 'x'));
+  const plan = look(poolAt(undefined, 'new'), [withFile('a', 'x')], [before]);
+  expect(plan.create).toBeUndefined();
+  expect(plan.update?.metadata.ownerReferences?.map(({ uid }) => uid)).toEqual(['new']);
+});
+
+const refused = {
+  metadata: { name: 'k', generation: 1 },
+  spec: { machineConfigPoolSelector: { matchLabels: { p: 'w' } } },
+  status: { observedGeneration: 1, conditions: [{ type: 'Accepted', status: 'False', message: 'Error: x' }] },
+} as unknown as KubeletConfig;
+
+test('trap 4: a refused KubeletConfig degrades its pools in words, and the rest of them is rendered', () => {
+  const plan = look(poolAt(undefined), [withFile('a', 'x')], [], { kubeletConfigs: [refused] });
+  expect(plan.configuration?.name).toMatch(/^rendered-worker-/);
+  expect(plan.condition).toEqual({
+    ...{ type: 'RenderDegraded', status: 'True', reason: 'ConfigRejected' },
+    message: expect.stringContaining('Rendered without what was refused: KubeletConfig k was refused: Error: x'),
+  });
+});
+
+test('trap 5: a child without a source that drops the parent’s compression is refused, with file and cure', () => {
+  const parent = withFile('a', 'x');
+  const file = {
+    path: '/etc/a',
+    contents: { source: `data:;base64,${gzipSync('x').toString('base64')}`, compression: 'gzip' },
+  };
+  const bare = (files: readonly object[], name: string) =>
+    ({
+      ...parent,
+      metadata: { ...parent.metadata, name },
+      spec: { config: { ignition: { version: '3.5.0' }, storage: { files } } },
+    }) as unknown as MachineConfig;
+  const plan = look(poolAt(undefined), [bare([file], 'a'), bare([{ path: '/etc/a', mode: 420 }], 'b')]);
+  expect(plan.create).toBeUndefined();
+  expect(plan.condition).toMatchObject({ status: 'True', message: expect.stringContaining('/etc/a') });
+});
+
+test('decision, paused: a paused pool is rendered, unless the controller is told to leave it', () => {
+  const pool = poolAt('rendered-worker-other');
+  const paused = { ...pool, spec: { ...pool.spec, paused: true } } as MachineConfigPool;
+  expect(look(paused, [withFile('a', 'x')]).configuration?.name).toMatch(/^rendered-worker-/);
+  expect(look(paused, [withFile('a', 'x')], [], { renderWhilePaused: false })).toEqual({ events: [] });
+});
