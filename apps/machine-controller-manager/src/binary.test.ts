@@ -42,6 +42,15 @@ test('a command line of the original’s is taken as it is', async () => {
   });
 });
 
+test.each([
+  [[], []],
+  [['--safety-up=1', '--safety-down=1'], []],
+  [['--safety-up=1', '--safety-down=2'], [expect.stringContaining('--safety-down=2 is above --safety-up=1')]],
+  [['--webhook-cert-dir=/x'], ['--webhook-cert-dir has no effect without --webhook-port']],
+])('%j: what is likely not meant is told, and taken', async (argv, warnings) => {
+  expect(await machineControllerManager.configure?.(await parse(...argv))).toEqual({ warnings });
+});
+
 test.each(['--safety-up=-1', '--safety-down=x', '--machine-safety-overshooting-period=5', '--unknown=1'])(
   '%s is refused with a sentence that names it',
   async (argument) => {

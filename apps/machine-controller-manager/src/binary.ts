@@ -79,6 +79,28 @@ const flags = {
   }),
 } as const;
 
+interface Doubtful {
+  readonly 'safety-up': number;
+  readonly 'safety-down': number;
+  readonly 'webhook-port': number;
+  readonly 'webhook-cert-dir': string;
+}
+
+/** What is likely not meant; the original takes it too. */
+function doubtsAbout(given: Doubtful): readonly string[] {
+  const { 'safety-up': up, 'safety-down': down } = given;
+  return [
+    ...(down > up
+      ? [
+          `--safety-down=${down} is above --safety-up=${up}: without surge a frozen set is thawed only when it has fewer machines than replicas`,
+        ]
+      : []),
+    ...(given['webhook-cert-dir'] !== '' && given['webhook-port'] === 0
+      ? ['--webhook-cert-dir has no effect without --webhook-port']
+      : []),
+  ];
+}
+
 /** The `machine-controller-manager` binary: flags, Lease and metrics as the original names them. */
 export const machineControllerManager: BinaryDefinition<typeof flags> = {
   name: 'machine-controller-manager',
@@ -89,6 +111,7 @@ export const machineControllerManager: BinaryDefinition<typeof flags> = {
   flags,
   crds,
   check: checkSafeguardFlags,
+  configure: (given) => ({ warnings: doubtsAbout(given) }),
   serve: ({ flags: given, namespace, control, clock, random, log, serving }) =>
     serveWebhooks(
       {

@@ -18,6 +18,10 @@ async function textOf(path: string): Promise<string> {
   }
 }
 
+/** The first line of a parser's complaint, without the place, which is told before it. */
+const sentenceOf = (message: string): string =>
+  (message.split('\n', 1)[0] ?? '').replace(/ at line \d+, column \d+:?$/, '');
+
 const isSimple = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
 
 /** The value as it would stand behind the flag on a command line; undefined for what the flag does not take. */
@@ -43,7 +47,7 @@ export async function readConfigFile(path: string, flags: Flags): Promise<Readon
   const document = parseDocument(text, { lineCounter: lines });
   const at = (offset: number | undefined): string => `${path}:${lines.linePos(offset ?? 0).line}`;
   const [broken] = document.errors;
-  if (broken !== undefined) throw new ConfigError(`${at(broken.pos[0])}: ${broken.message.split('\n', 1)[0]}`);
+  if (broken !== undefined) throw new ConfigError(`${at(broken.pos[0])}: ${sentenceOf(broken.message)}`);
   if (document.contents === null) return new Map();
   if (!isMap(document.contents)) throw new ConfigError(`${at(0)}: must be a mapping of flag names to values`);
   const known = new Set(Object.entries(flags).flatMap(([name, flag]) => [name, ...Object.keys(flag.deprecated ?? {})]));

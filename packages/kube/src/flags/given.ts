@@ -1,4 +1,5 @@
 import type { Flags } from './flag.ts';
+import { nearest } from './nearest.ts';
 
 /** A flag's value as somebody wrote it. */
 export interface Given {
@@ -24,4 +25,18 @@ export function givenByEnvironment(
     if (text !== undefined && text !== '') given.set(name, { text, source: variableOf(name) });
   }
   return given;
+}
+
+/**
+ * Variables that look like those of flags and are none, one sentence each. They are no reason to end: the containers of a
+ * pod may have the same environment.
+ */
+export function unknownVariables(flags: Flags, env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const known = Object.keys(flags).map(variableOf);
+  return Object.keys(env)
+    .filter((name) => name.startsWith(variableOf('')) && !known.includes(name))
+    .map((name) => {
+      const meant = nearest(name, known);
+      return `${name} has no effect: this binary has no such flag${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+    });
 }

@@ -81,7 +81,10 @@ describe('flags', () => {
   });
 
   test.each([
-    [['--prot=1'], "unknown option '--prot=1'"],
+    [['--prot=secret'], /^unknown flag --prot; did you mean --port\?; --help lists the flags$/],
+    [['--leaderelect'], /^unknown flag --leaderelect; did you mean --leader-elect\?; --help/],
+    [['--zzz', 'x'], /^unknown flag --zzz; --help lists the flags$/],
+    [['-q'], /^unknown flag -q; --help/],
     [['stray'], 'too many arguments'],
     [['--leader-elect-resource-lock=endpoints'], 'must be one of leases'],
   ])('%j is refused', async (argv, words) => {

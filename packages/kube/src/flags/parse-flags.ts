@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import { ConfigError } from '../credentials/cluster-config.ts';
 import { readConfigFile } from './config-file.ts';
 import type { Flag, Flags, FlagValues } from './flag.ts';
-import { type Given, givenByEnvironment } from './given.ts';
+import { type Given, givenByEnvironment, unknownVariables } from './given.ts';
+import { nearest } from './nearest.ts';
 
 /** What `--help` and `--version` tell of a program. */
 export interface Program {
@@ -100,6 +101,18 @@ function givenByArguments(command: Command): ReadonlyMap<string, Given> {
   return given;
 }
 
+/** Every name that a flag may be given by. */
+const namesOf = (flags: Flags): string[] =>
+  Object.entries(flags).flatMap(([name, flag]) => [name, ...Object.keys(flag.deprecated ?? {})]);
+
+/** The parser's refusal in one line; the value of a flag that nobody knows may be a secret, and is not told. */
+function refusalOf(message: string, flags: Flags): string {
+  const unknown = /unknown option '(--?[^'=]*)/.exec(message)?.[1];
+  if (unknown === undefined) return message.replace(/^error: /, '').replaceAll('\n', ' ');
+  const meant = unknown.startsWith('--') ? nearest(unknown.slice(2), namesOf(flags)) : undefined;
+  return `unknown flag ${unknown}${meant === undefined ? '' : `; did you mean --${meant}?`}`;
+}
+
 /**
  * Reads a command line, then the environment, then the file that `--config` names: what stands earlier wins. Throws
  * `ConfigError` with one line for each value that is wrong, which says where it stands.
@@ -121,10 +134,11 @@ export async function parseFlags<F extends Flags>(
   } catch (error) {
     if (!(error instanceof commander.CommanderError)) throw error;
     if (error.exitCode === 0) return { kind: 'print', text: printed };
-    throw new ConfigError(`${error.message.replace(/^error: /, '')}; --help lists the flags`);
+    throw new ConfigError(`${refusalOf(error.message, flags)}; --help lists the flags`);
   }
   const direct = [givenByArguments(command), givenByEnvironment(flags, env)];
   const file = direct.map((source) => source.get('config')?.text).find((path) => path !== undefined);
   const sources = file === undefined || file === '' ? direct : [...direct, await readConfigFile(file, flags)];
-  return { kind: 'run', ...convert(flags, sources) };
+  const { values, warnings } = convert(flags, sources);
+  return { kind: 'run', values, warnings: [...warnings, ...unknownVariables(flags, env)] };
 }

@@ -88,6 +88,16 @@ test('a wrong variable is named', async () => {
   expect(await complaint('', { MCM_FLAG_PORT: 'x' })).toBe('MCM_FLAG_PORT must be an integer from 0 to 65535, not "x"');
 });
 
+test('a variable of no flag is told with the nearest, and ends nothing', async () => {
+  const parsed = await parseFlags(program, flags, [], { MCM_FLAG_PROT: '1', MCM_FLAG_XYZZY: '1', MCM_PORT: '1' });
+  expect(parsed).toMatchObject({
+    warnings: [
+      'MCM_FLAG_PROT has no effect: this binary has no such flag; did you mean MCM_FLAG_PORT?',
+      'MCM_FLAG_XYZZY has no effect: this binary has no such flag',
+    ],
+  });
+});
+
 test('a file that is not there, or no file', async () => {
   const open = (path: string) => parseFlags(program, flags, [`--config=${path}`]);
   await expect(open(join(folder, 'none.yaml'))).rejects.toThrow(/^--config=.*none\.yaml: cannot be read: .*ENOENT/);

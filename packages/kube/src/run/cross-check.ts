@@ -14,6 +14,30 @@ export function crossCheck(flags: FlagValues<CommonFlags>): string[] {
     ...(flags['kube-api-qps'] > 0 && flags['kube-api-burst'] < 1
       ? ['--kube-api-burst must be at least 1 when --kube-api-qps is set']
       : []),
+    ...portsTaken(flags),
     ...(flags.namespace === '' ? ['--namespace must not be empty'] : []),
+  ];
+}
+
+/** Ports that are given twice; 0 is any. */
+function portsTaken(flags: Readonly<Record<string, unknown>>): string[] {
+  const ports = Object.entries(flags).filter(
+    ([name, value]) => (name === 'port' || name.endsWith('-port')) && typeof value === 'number' && value > 0,
+  );
+  return [...Map.groupBy(ports, ([, port]) => port)]
+    .filter(([, same]) => same.length > 1)
+    .map(([port, same]) => `${same.map(([name]) => `--${name}`).join(' and ')} must not both be ${port}`);
+}
+
+/** What is likely not meant, though nothing fails of it; one sentence each, that names the flags. */
+export function doubtsAbout(flags: FlagValues<CommonFlags>): string[] {
+  const quiet = ['warn', 'error', 'silent'].includes(flags['log-level']);
+  return [
+    ...(flags['tls-cert-dir'] !== '' && flags['secure-port'] === 0
+      ? ['--tls-cert-dir has no effect without --secure-port']
+      : []),
+    ...(flags.v >= 4 && quiet
+      ? [`--v=${flags.v} beats --log-level=${flags['log-level']}: lines of level debug and above are written`]
+      : []),
   ];
 }

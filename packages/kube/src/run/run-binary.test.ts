@@ -310,6 +310,7 @@ describe('a binary', () => {
       ['--kube-api-qps=5', '--kube-api-burst=0'],
       ['demo: --kube-api-burst must be at least 1 when --kube-api-qps is set'],
     ],
+    [['--port=7000', '--secure-port=7000'], ['demo: --port and --secure-port must not both be 7000']],
     [['--target-kubeconfig=/nope'], ['demo: --target-kubeconfig=/nope: kubeconfig /nope cannot be read (ENOENT)']],
     [
       [],

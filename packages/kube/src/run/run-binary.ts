@@ -24,7 +24,7 @@ import type { Random } from '../random.ts';
 import type { EventRecorder } from '../recorder.ts';
 import { waitForApiServer } from './api-server.ts';
 import { type Clusters, connectClusters } from './clusters.ts';
-import { crossCheck } from './cross-check.ts';
+import { crossCheck, doubtsAbout } from './cross-check.ts';
 import type { Check, HealthSources } from './health.ts';
 import { type Host, processHost } from './host.ts';
 import { createManager, type Manager } from './manager.ts';
@@ -440,7 +440,10 @@ export async function runBinary<const F extends Flags>(
     const problems = [...crossCheck(flags), ...(definition.check?.(flags) ?? [])];
     if (problems.length > 0) throw new ConfigError(problems.join('\n'));
     const { settings, warnings = [] } = (await definition.configure?.(flags)) ?? {};
-    return await new Run(definition, host, flags).run([...parsed.warnings, ...warnings], settings);
+    return await new Run(definition, host, flags).run(
+      [...parsed.warnings, ...doubtsAbout(flags), ...warnings],
+      settings,
+    );
   } catch (error) {
     if (!(error instanceof ConfigError)) return crash(error);
     for (const line of error.message.split('\n')) host.complain(`${definition.name}: ${line}`);
