@@ -5,8 +5,11 @@ export class DataUrlError extends Error {
   override readonly name = 'DataUrlError';
 }
 
-const TOKEN = "[A-Za-z0-9!#$%&'*+.^_`|~-]+";
-const MEDIA_TYPE = new RegExp(`^(?:${TOKEN}/${TOKEN})?(?:;${TOKEN}=(?:${TOKEN}|"[^"]*"))*$`);
+const TOKEN = "[A-Za-z0-9!#$%&'*+.^_`{|}~-]";
+/** Types that are known, and those that say themselves that they are not. */
+const TYPE = `(?:(?:text|image|audio|video|application|message|multipart)${TOKEN}*|[xX]-${TOKEN}*)`;
+const MEDIA_TYPE = new RegExp(`^(?:${TYPE}/${TOKEN}*)?(?:;${TOKEN}+=(?:${TOKEN}+|"(?:[^"\\\\]|\\\\.)*"))*$`);
+const BAD_ESCAPE = /=(?!")[^;]*%(?![0-9A-Fa-f]{2})/;
 /** Reserved and unreserved characters of RFC 2396, and the percent sign. */
 const DATA = /^[A-Za-z0-9\-_.!~*'();/?:@&=+$,%]*$/;
 
@@ -22,9 +25,9 @@ export function parseDataUrl(url: string): DataUrl {
   if (!url.startsWith('data:')) throw new DataUrlError('missing data prefix');
   const comma = commaOf(url);
   const head = url.slice(5, comma);
-  const base64 = /(?:^|;)base64$/.test(head);
-  const mediaType = base64 ? head.replace(/;?base64$/, '') : head;
-  if (!MEDIA_TYPE.test(mediaType)) throw new DataUrlError('invalid character in media type');
+  const base64 = head.endsWith(';base64');
+  const mediaType = base64 ? head.slice(0, -';base64'.length) : head;
+  if (!MEDIA_TYPE.test(mediaType) || BAD_ESCAPE.test(mediaType)) throw new DataUrlError('invalid media type');
   const text = url.slice(comma + 1);
   if (!DATA.test(text)) throw new DataUrlError('invalid data character');
   return { data: base64 ? fromBase64(unescapePercent(text).toString('latin1')) : unescapePercent(text) };
@@ -36,6 +39,7 @@ function commaOf(url: string): number {
   for (let index = 5; index < url.length; index += 1) {
     const character = url[index];
     if (character === '"') quoted = !quoted;
+    else if (character === '\\' && quoted) index += 1;
     else if (character === ',' && !quoted) return index;
   }
   throw new DataUrlError('missing comma before data');
