@@ -58,7 +58,7 @@ test('the example conforms, and the report says so to people and to CI', async (
 test('a failure ends with 1, its reason and what users would suffer', async () => {
   const { code, out, written } = await run('--driver', example('toy-driver.ts'), '--config', WRONG, '--junit', 'r.xml');
   expect(code).toBe(1);
-  expect(out).toContain('the volume {"hostPath":{"path":"/data"}} has the id vol-1, the driver tells undefined\n');
+  expect(out).toContain('the volume {"hostPath":{"path":"/data"}} has the id vol-1, the driver tells none\n');
   expect(out).toContain('Users would suffer: a drain does not wait until volumes are detached');
   expect(written.get('r.xml')).toContain('<failure message="the volume {&quot;hostPath&quot;');
 });

@@ -184,6 +184,13 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     })),
   ],
   [
+    'deadline',
+    'the signal is not passed on',
+    spoilt((toy) => ({
+      create: (r: never) => toy.create({ ...(r as object), signal: new AbortController().signal } as never),
+    })),
+  ],
+  [
     'secrets',
     'the credentials are printed',
     spoilt((toy) => ({
@@ -233,7 +240,37 @@ test.each(BAD)('%s: %s, and it is seen', async (only, _, make) => {
   expect(junitXml(bad)).toContain(`failures="${bad.failed}"`);
 });
 
-test('every scenario has a driver that fails it, but initialize, which the example has not', () => {
-  const seen = (name: string): boolean => BAD.some(([only]) => name.includes(only));
-  expect(SCENARIOS.filter(({ name }) => !seen(name)).map(({ name }) => name)).toEqual(['initialize']);
+/** The example with an initialize, which it does not need. */
+const initializing = (initialize: (toy: Toy) => NonNullable<Toy['initialize']>): CreateDriver =>
+  spoilt((toy) => ({ initialize: initialize(toy) }) as Partial<DriverDefinition<never, never>>);
+
+test.each<[string, (toy: Toy) => NonNullable<Toy['initialize']>, string]>([
+  [
+    'another VM than creation made',
+    (toy) => async (r) => ({ ...(await toy.status?.(r)), providerId: 'toy:///other', nodeName: 'n' }),
+    'initialize answers another VM than creation',
+  ],
+  [
+    'only once',
+    () => {
+      const seen = new Set<string>();
+      return async ({ machine: { metadata, spec } }) => {
+        if (seen.has(metadata.uid)) throw new MachineError('Internal', 'is initialized');
+        seen.add(metadata.uid);
+        return { providerId: spec.providerID ?? '', nodeName: metadata.name };
+      };
+    },
+    'initialize, called again, failed with Internal: is initialized',
+  ],
+])('initialize: %s, and it is seen', async (_, initialize, why) => {
+  const right = initializing((toy) => async (r) => (await toy.status?.(r)) ?? Promise.reject(new Error('no status')));
+  const good = await runConformance(target(right), { only: 'initialize' });
+  expect(good.outcomes.map(({ state }) => state)).toEqual(['passed']);
+  const bad = await runConformance(target(initializing(initialize)), { only: 'initialize' });
+  expect(bad.outcomes.map((each) => each.why)).toEqual([why]);
+});
+
+test('every scenario has a driver that fails it', () => {
+  const seen = (name: string): boolean => BAD.some(([only]) => name.includes(only)) || name === 'initialize';
+  expect(SCENARIOS.filter(({ name }) => !seen(name)).map(({ name }) => name)).toEqual([]);
 });

@@ -131,7 +131,7 @@ export const lookup: readonly Scenario[] = [
         const told = invoker.volumeIdOf(source);
         expect(
           (told ?? null) === id,
-          `the volume ${JSON.stringify(source)} has the id ${id}, the driver tells ${told}`,
+          `the volume ${JSON.stringify(source)} ${id === null ? "is none of this cloud's" : `has the id ${id}`}, the driver tells ${told ?? 'none'}`,
         );
       }
       const ours = new Set(volumes.flatMap(({ source, id }) => (id === null ? [] : Object.keys(source))));
