@@ -28,6 +28,8 @@ export interface MachineRequest<Spec, Credentials> extends DriverRequest<Spec, C
 export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
   /** The Secret's `userData` with its placeholders replaced. Never log it. */
   readonly userData: string;
+  /** Tells in a few words what a creation that takes long waits for: the Machine's status shows it until the call ends. */
+  readonly waitsFor?: (what: string) => void;
 }
 
 /** An address of a VM, of a type that Nodes know, such as `InternalIP`. */

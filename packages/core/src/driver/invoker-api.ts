@@ -33,6 +33,9 @@ export const DRIVER_TIMEOUTS: DriverTimeouts = {
 /** Told when a call ignores its signal; it is waited for all the same, see `withDeadline`. Absent: it is given up. */
 export type OnOverdue = (error: MachineError) => void;
 
+/** Told what a creation that goes on waits for, free of secrets. */
+export type OnWaiting = (what: string) => void;
+
 /** Calls of a driver by machine or class: class and Secrets looked up at the time of the call, parsed, deadline set, errors scrubbed. */
 export interface DriverInvoker {
   readonly can: {
@@ -54,6 +57,7 @@ export interface DriverInvoker {
     machine: Machine,
     render: (userData: string) => Promise<string>,
     onOverdue?: OnOverdue,
+    onWaiting?: OnWaiting,
   ): Promise<CreatedInstance>;
   initialize(machine: Machine, onOverdue?: OnOverdue): Promise<Instance>;
   status(machine: Machine, onOverdue?: OnOverdue): Promise<Instance>;

@@ -294,7 +294,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       const noUserData = `secretRef: ${secretsTold(machineClass)} has no key userData, without which no VM can be made; add it`;
       return [noUserData, ...problems];
     },
-    create: (machine, render, onOverdue) => {
+    create: (machine, render, onOverdue, onWaiting) => {
       const { kind } = machine.spec.class;
       if (kind !== KIND) return Promise.reject(unknownKind(kind));
       const work = async (base: MachineRequest<Spec, Credentials>, secrets: ClassSecrets): Promise<CreatedInstance> => {
@@ -305,7 +305,9 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
             throw new MachineError(code, message);
           },
         );
-        const created = await driver.create({ ...base, userData }).catch((thrown: unknown) => {
+        const waitsFor = (what: string): void =>
+          onWaiting?.(redact(what, { ...secrets.data, [USER_DATA_KEY]: userData }));
+        const created = await driver.create({ ...base, userData, waitsFor }).catch((thrown: unknown) => {
           // Only here it is known how the user data was rendered, which a cloud may quote in base64.
           const error = MachineError.from(thrown);
           throw scrub(error, { [USER_DATA_KEY]: userData }, undefined, error);

@@ -118,6 +118,21 @@ test('a driver that spaces its requests itself is not held back twice', async ()
   expect(calls).toBe(2);
 });
 
+test('what a creation waits for is told without secrets', async () => {
+  const told: string[] = [];
+  const { invoker } = play({
+    create: async ({ waitsFor, credentials: { token }, userData }) => {
+      waitsFor?.(`a disk, asked for with ${token} and ${userData}`);
+      return { providerId: 'toy:///1', nodeName: 'n' };
+    },
+  });
+  const render = async (userData: string): Promise<string> => `${userData} with bootstrap.token0123`;
+  await invoker.create(machineOf('m', 'a'), render, undefined, (what) => told.push(what));
+  expect(told).toHaveLength(1);
+  expect(told[0]).toMatch(/^a disk, asked for with /);
+  for (const secret of [TOKENS.a ?? '', '#cloud-config of pool a', 'token0123']) expect(told[0]).not.toContain(secret);
+});
+
 test.each<[what: string, thrown: unknown, message: string]>([
   ['null', null, 'null'],
   ['a text', 'a text', 'a text'],

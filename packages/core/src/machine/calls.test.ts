@@ -44,6 +44,28 @@ test('a call that ignores its signal gives up its place, but its machine is kept
   expect(calls.running).toBe(0);
 });
 
+test('what a call waits for wakes its machine when it changes, and is forgotten with the call', async () => {
+  const { clock, calls, woken } = setUp(1);
+  const one = machine({ name: 'one' });
+  const told: ((what: string) => void)[] = [];
+  let end: (result: CallResult) => void = () => undefined;
+  calls.start(one, 'create', 'i', (_, onWaiting) => {
+    told.push(onWaiting);
+    return new Promise((resolve) => {
+      end = resolve;
+    });
+  });
+  await clock.settle();
+  for (const what of ['a disk', 'a disk', 'an address']) told[0]?.(what);
+  expect(woken).toEqual(['one', 'one']);
+  expect(calls.of(one.metadata.uid).running?.waitsFor).toBe('an address');
+  end(OK);
+  await clock.settle();
+  told[0]?.('nothing');
+  expect(calls.of(one.metadata.uid).running).toBeUndefined();
+  expect(woken).toEqual(['one', 'one', 'one']);
+});
+
 test('a place that was given up is given back once, not twice', async () => {
   const { clock, calls } = setUp(1);
   const begun: string[] = [];

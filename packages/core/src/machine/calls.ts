@@ -1,7 +1,7 @@
 import type { Machine } from '@mcm/api';
 import type { Clock, Logger } from '@mcm/kube';
 import { MachineError } from '../driver/errors.ts';
-import type { OnOverdue } from '../driver/invoker-api.ts';
+import type { OnOverdue, OnWaiting } from '../driver/invoker-api.ts';
 import { Lane } from './lane.ts';
 import type { CallKind, CallMemory, CallOutcome } from './observation.ts';
 
@@ -79,7 +79,12 @@ export class DriverCalls {
   }
 
   /** Begins a call. @throws when one of the machine is under way */
-  start(machine: Machine, kind: CallKind, inputs: string, work: (onOverdue: OnOverdue) => Promise<CallResult>): void {
+  start(
+    machine: Machine,
+    kind: CallKind,
+    inputs: string,
+    work: (onOverdue: OnOverdue, onWaiting: OnWaiting) => Promise<CallResult>,
+  ): void {
     const { uid, name } = machine.metadata;
     const memory = this.of(uid);
     if (memory.running) throw new Error(`machine ${name}: ${kind} asked for while ${memory.running.kind} is under way`);
@@ -89,13 +94,24 @@ export class DriverCalls {
     const lane = kind === 'delete' ? this.#deleting : this.#making;
     void lane
       .run((leave) =>
-        work((error) => {
-          leave();
-          this.#overstay(machine, kind, inputs, error);
-        }),
+        work(
+          (error) => {
+            leave();
+            this.#overstay(machine, kind, inputs, error);
+          },
+          (what) => this.#wait(machine, what),
+        ),
       )
       .catch((thrown: unknown): CallOutcome => ({ ok: false, error: MachineError.from(thrown) }))
       .then((outcome) => this.#settle(machine, kind, inputs, outcome));
+  }
+
+  #wait(machine: Machine, waitsFor: string): void {
+    const { uid } = machine.metadata;
+    const memory = this.of(uid);
+    if (!memory.running || memory.running.waitsFor === waitsFor || this.#forgotten.has(uid)) return;
+    this.#memory.set(uid, { ...memory, running: { ...memory.running, waitsFor } });
+    this.#options.wake(machine);
   }
 
   #overstay(machine: Machine, kind: CallKind, inputs: string, error: MachineError): void {

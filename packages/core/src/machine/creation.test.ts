@@ -134,6 +134,22 @@ test.each<[row: string, observation: MachineObservation, does: string]>([
   expect(verb(planCreation(observation, NOON).actions)).toBe(does);
 });
 
+test('what a creation under way waits for is said once, in the last operation; the phase stays empty', () => {
+  const calls = { running: { kind: 'create', since: NOON, waitsFor: 'pod x is Pending' } } as const;
+  const [action] = planCreation(see(machine(), { calls }), NOON).actions;
+  if (action?.do !== 'writeStatus') throw new Error('no status is written');
+  const { status } = action;
+  expect(status.currentStatus).toBeUndefined();
+  expect(status.lastOperation).toMatchObject({
+    description: 'Creating machine on cloud provider: pod x is Pending',
+    state: 'Processing',
+    type: 'Create',
+  });
+  expect(planCreation(see(machine({ status }), { calls }), NOON).actions).toEqual([]);
+  const failing = see(machine({ status: { currentStatus: { phase: 'CrashLoopBackOff' } } }), { calls });
+  expect(planCreation(failing, NOON).actions).toEqual([]);
+});
+
 test.each<[row: string, age: number, annotation: string | undefined, phase: string]>([
   ['within the creation timeout', 19, undefined, 'CrashLoopBackOff'],
   ['beyond it', 21, undefined, 'Failed'],

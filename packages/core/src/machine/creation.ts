@@ -3,10 +3,10 @@ import { controllerOf, type Node } from '@mcm/kube';
 import type { Address, Instance } from '../driver/driver.ts';
 import type { MachineError } from '../driver/errors.ts';
 import { pointsTo, sameInstance } from '../node/instance.ts';
-import type { CallOutcome, MachineObservation, SettledCall } from './observation.ts';
+import type { CallOutcome, MachineObservation, RunningCall, SettledCall } from './observation.ts';
 import { type Action, act, type Plan, wait } from './plan.ts';
 import { type Backoff, CREATE_RETRY, INITIALIZE_RETRY, retryAfter } from './retry.ts';
-import { isSimilarStatus, type Operation, withPhase } from './status.ts';
+import { isSimilarStatus, type Operation, withOperation, withPhase } from './status.ts';
 import { after, millis } from './timestamps.ts';
 
 /** Whether the machine is still to be created: it has no VM on record, or its creation has not ended. */
@@ -22,9 +22,22 @@ export function isBeingCreated({ machine }: Pick<MachineObservation, 'machine'>)
  */
 export function planCreation(o: MachineObservation, now: Date): Plan {
   const { running } = o.calls;
-  if (running)
-    return running.overdue ? planOverdue(o, running.overdue) : wait(`the driver's ${running.kind} is under way`);
+  if (running) return running.overdue ? planOverdue(o, running.overdue) : planUnderway(o, running, now);
   return o.machine.spec.providerID ? planCompletion(o, now) : planVm(o, now);
+}
+
+/**
+ * What a first creation that takes long waits for is said in the last operation. The phase stays empty, as with the
+ * original: for its orphan collection that is what tells a VM that is being made from one that nobody wants.
+ */
+function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: RunningCall, now: Date): Plan {
+  const because = `the driver's ${kind} is under way`;
+  const { currentStatus, lastOperation } = machine.status ?? {};
+  if (kind !== 'create' || waitsFor === undefined || currentStatus?.phase) return wait(because);
+  const description = `${CREATING.description}: ${waitsFor}`;
+  if (lastOperation?.description === description) return wait(because);
+  const status = withOperation(machine.status, { ...CREATING, description }, now);
+  return act(because, { do: 'writeStatus', status });
 }
 
 /** The driver ignores its signal. The status says so; the call's end, whenever it comes, leads on. */

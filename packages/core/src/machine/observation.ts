@@ -21,6 +21,8 @@ export type CallOutcome =
 export interface RunningCall {
   readonly kind: CallKind;
   readonly since: Date;
+  /** What it said that it waits for. */
+  readonly waitsFor?: string;
   /** It ignores its signal: its deadline and the grace after it have passed. Nothing else is begun until it ends. */
   readonly overdue?: SettledCall;
 }

@@ -24,7 +24,7 @@ import { forcedKey } from '../drain/drain.ts';
 import { deletePods, evictPods } from '../drain/perform.ts';
 import type { Instance } from '../driver/driver.ts';
 import { MachineError } from '../driver/errors.ts';
-import type { DriverInvoker, OnOverdue } from '../driver/invoker-api.ts';
+import type { DriverInvoker, OnOverdue, OnWaiting } from '../driver/invoker-api.ts';
 import type { Failure } from '../evidence/bundle.ts';
 import type { EvidenceKeeper } from '../evidence/keeper.ts';
 import type { KeptVms } from '../evidence/kept-vms.ts';
@@ -367,15 +367,20 @@ export class Performer {
   }
 
   #call({ o }: Scope, call: CallKind): void {
-    this.#options.calls.start(o.machine, call, o.inputs, (onOverdue) => this.#invoke(o, call, onOverdue));
+    this.#options.calls.start(o.machine, call, o.inputs, (...told) => this.#invoke(o, call, ...told));
   }
 
-  async #invoke(o: MachineObservation, call: CallKind, onOverdue: OnOverdue): Promise<CallResult> {
+  async #invoke(
+    o: MachineObservation,
+    call: CallKind,
+    onOverdue: OnOverdue,
+    onWaiting: OnWaiting,
+  ): Promise<CallResult> {
     const { invoker } = this.#options;
     const { machine } = o;
     switch (call) {
       case 'create': {
-        const created = await invoker.create(machine, (userData) => this.#render(o, userData), onOverdue);
+        const created = await invoker.create(machine, (userData) => this.#render(o, userData), onOverdue, onWaiting);
         requireNames(o, created);
         const { lastKnownState, ...instance } = created;
         return { ok: true, instance, ...(lastKnownState === undefined ? {} : { lastKnownState }) };

@@ -28,6 +28,7 @@ import type { LocalCredentials, LocalProviderSpec } from '../driver/schemas.ts';
 import { fromApi, ignoreAbsent, isAbsent } from './errors.ts';
 import { parseKubeconfig } from './kubeconfig.ts';
 import { FIELD_MANAGER, PREFIX, podName, podOf, SELECTOR, secretName, serviceOf, userDataSecretOf } from './objects.ts';
+import { whyNotRunning } from './why-not-running.ts';
 
 export interface PodBackendOptions {
   readonly clock: Clock;
@@ -46,6 +47,9 @@ const services: ResourceDefinition<KubeObject> = {
 /** The original looks every five seconds, ten minutes long. */
 const LOOK_MS = 5_000;
 const LIMIT_MS = 600_000;
+/** What a Pod waits for is told after so long: most are there before; and so long after it what it waits for then. */
+const TELL_AFTER_MS = 15_000;
+const TELL_AGAIN_MS = 60_000;
 const PAGE = 500;
 /** A Service of the Pod's name must be a DNS label. */
 const LONGEST_LABEL = 63;
@@ -152,10 +156,16 @@ export class PodBackend {
     return found;
   }
 
-  async #untilRunning(client: KubeClient, namespace: string, { machine, signal }: OnMachine): Promise<Pod> {
+  async #untilRunning(
+    client: KubeClient,
+    namespace: string,
+    request: CreateRequest<LocalProviderSpec, LocalCredentials>,
+  ): Promise<Pod> {
+    const { machine, signal, waitsFor } = request;
     const { clock } = this.#options;
     const name = podName(machine.metadata.name);
-    const until = clock.now().getTime() + LIMIT_MS;
+    const since = clock.now().getTime();
+    let tellAt = since + TELL_AFTER_MS;
     for (;;) {
       const pod = await client
         .resource(pods, namespace)
@@ -163,10 +173,15 @@ export class PodBackend {
         .catch((thrown: unknown) => {
           throw fromApi(thrown, signal, 'DeadlineExceeded');
         });
-      const phase = pod.status?.phase ?? 'Pending';
-      if (phase === 'Running') return pod;
-      if (clock.now().getTime() >= until)
-        throw new MachineError('DeadlineExceeded', `pod ${name} does not run after ten minutes: it is ${phase}`);
+      if (pod.status?.phase === 'Running') return pod;
+      const now = clock.now().getTime();
+      const why = whyNotRunning(pod);
+      if (now >= since + LIMIT_MS)
+        throw new MachineError('DeadlineExceeded', `pod ${name} does not run after ten minutes: it is ${why}`);
+      if (now >= tellAt) {
+        waitsFor?.(`pod ${name} in namespace ${namespace} is ${why}`);
+        tellAt = now + TELL_AGAIN_MS;
+      }
       await this.#pause(signal);
     }
   }

@@ -76,7 +76,15 @@ function callsOf(rig: PodRig, { provider = 'local', spec = SPEC, secret = {}, wr
   return {
     invoker,
     machineClass,
-    create: (of = machine()) => ending(invoker.create(of, async (userData) => userData)),
+    create: (of = machine(), told: string[] = []) =>
+      ending(
+        invoker.create(
+          of,
+          async (userData) => userData,
+          undefined,
+          (what) => told.push(what),
+        ),
+      ),
     status: (of = machine()) => ending(invoker.status(of)),
     delete: (of = machine()) => ending(invoker.delete(of)),
     list: () => ending(invoker.list(machineClass)),
@@ -169,6 +177,44 @@ test('P7: create, the Pod stays Pending for ten minutes: DeadlineExceeded with i
   });
   expect(rig.clock.now().getTime() - since).toBe(600_000);
   expect((await rig.admin.resource(pods, PODS).list()).items).toHaveLength(1);
+});
+
+test.each<[string, Pod['status'], string]>([
+  [
+    'the image is not there',
+    {
+      phase: 'Pending',
+      containerStatuses: [
+        { name: 'node', state: { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } } },
+      ],
+    },
+    'Pending: ImagePullBackOff: no such image',
+  ],
+  [
+    'no node has room',
+    {
+      phase: 'Pending',
+      conditions: [
+        { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/1 nodes are available' },
+      ],
+    } as Pod['status'],
+    'Pending: Unschedulable: 0/1 nodes are available',
+  ],
+  ['nobody says', {}, 'Pending'],
+])('a Pod that does not run, %s: the creation tells what it waits for, and why it ended', async (_, status, why) => {
+  const { rig, calls } = await started({ runs: false });
+  const told: string[] = [];
+  const creation = calls().create(machine(), told);
+  const client = rig.admin.resource(pods, PODS);
+  await rig.clock.runUntil(async () => (await client.list()).items.length > 0, { maxMs: 60_000 });
+  if (Object.keys(status ?? {}).length > 0)
+    await client.patch('machine-m-1', { type: 'merge', body: { status } }, { subresource: 'status' });
+  expect(await creation).toMatchObject({
+    code: 'DeadlineExceeded',
+    message: `pod machine-m-1 does not run after ten minutes: it is ${why}`,
+  });
+  // From a quarter of a minute on, once a minute.
+  expect(told).toEqual(Array.from({ length: 10 }, () => `pod machine-m-1 in namespace infra is ${why}`));
 });
 
 test.each([

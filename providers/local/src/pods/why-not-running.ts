@@ -1,0 +1,27 @@
+import type { Pod } from '@mcm/kube';
+
+/** Longer messages of schedulers and registries repeat themselves. */
+const LONGEST = 300;
+
+/** The phase of a Pod, with what the scheduler or the kubelet says about why it is not another: `Pending: Unschedulable: 0/1 nodes …`. */
+export function whyNotRunning({ metadata, status }: Pod): string {
+  const phase = status?.phase ?? 'Pending';
+  if (metadata.deletionTimestamp) return `${phase}: it is being deleted`;
+  const unscheduled = status?.conditions?.find((each) => each.type === 'PodScheduled' && each.status === 'False');
+  const { reason, message } = unscheduled ?? waitingOf(status?.containerStatuses) ?? {};
+  const words = [phase, reason, message].filter((each) => typeof each === 'string' && each !== '').join(': ');
+  return words.length > LONGEST ? `${words.slice(0, LONGEST)}…` : words;
+}
+
+interface Waiting {
+  readonly reason?: unknown;
+  readonly message?: unknown;
+}
+
+/** What the first container that does not run says of it. */
+const waitingOf = (containers: unknown): Waiting | undefined =>
+  Array.isArray(containers)
+    ? containers
+        .map((each: { readonly state?: { readonly waiting?: Waiting } }) => each.state?.waiting)
+        .find((each) => each !== undefined)
+    : undefined;
