@@ -20,7 +20,12 @@ function has(text: string, term: string): boolean {
 /** A row, and where it stands among all that ever were. */
 export interface GraphRow {
   readonly key: string;
-  readonly row: { readonly type: string; readonly name: string; readonly owner?: string };
+  readonly row: {
+    readonly type: string;
+    readonly name: string;
+    readonly owner?: string;
+    readonly tagKeys?: readonly string[];
+  };
 }
 
 /** The rows of a query as the driver asks it: by types, resource group and the tags’ names; oldest first. */
@@ -45,6 +50,7 @@ export function graphRows(query: string, resources: readonly ArmResource[]): rea
       row: {
         type: TYPES[kind],
         name,
+        ...(/\| project [^|]*\btagKeys\b/.test(query) ? { tagKeys: Object.keys(body.tags ?? {}) } : {}),
         ...(projected === undefined ? {} : { owner: body.tags?.[plain(projected)] ?? '' }),
       },
     }))

@@ -2,7 +2,7 @@ import { type CreatedInstance, type CreateRequest, MachineError } from '@mcm/cor
 import { type Clock, type Random, sleep } from '@mcm/kube';
 import type { Ec2, Instance } from '../ec2/client.ts';
 import { Refusal } from '../ec2/refusal.ts';
-import { fromLaunch } from './errors.ts';
+import { fromLaunch, isExhausted } from './errors.ts';
 import { findById, findByTags } from './lookup.ts';
 import type { Timed } from './metrics.ts';
 import { formatProviderId } from './provider-id.ts';
@@ -52,6 +52,7 @@ export async function createInstance(
       'Internal',
       `creation of VM "${providerId}" failed, timed out waiting for eventual consistency. Multiple VMs backing machine obj might spawn, they will be orphan collected`,
     );
+  if (DEAD.has(seen.State?.Name ?? '')) throw endedAtOnce(providerId, seen);
   const nodeName = seen.PrivateDnsName ?? launched.PrivateDnsName ?? '';
   if (nodeName === '')
     throw new MachineError(
@@ -59,6 +60,17 @@ export async function createInstance(
       `VM with Provider-ID "${providerId}", for machine "${request.machine.metadata.name}" does not yet have a nodeName (instance.PrivateDnsName)`,
     );
   return { created: { providerId, nodeName }, seen };
+}
+
+/** A launch that was taken and came to nothing: no key for its disks, no room after all. The next call takes the next token. */
+function endedAtOnce(providerId: string, { StateReason, State }: Instance): MachineError {
+  const { Code = '', Message = '' } = StateReason ?? {};
+  const why = [Code, Message].filter((text) => text !== '').join(': ') || 'EC2 does not say why';
+  return new MachineError(
+    // `Server.InsufficientInstanceCapacity`, `Client.VolumeLimitExceeded`
+    isExhausted(Code.slice(Code.indexOf('.') + 1)) ? 'ResourceExhausted' : 'Internal',
+    `VM "${providerId}" ended as soon as it was launched, it is ${State?.Name ?? ''}: ${why}`,
+  );
 }
 
 async function rootDeviceOf(ec2: Ec2, ami: string, signal: AbortSignal): Promise<string | undefined> {

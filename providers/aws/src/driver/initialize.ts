@@ -10,29 +10,46 @@ type Interface = NonNullable<Instance['NetworkInterfaces']>[number];
 /** EC2 knows no source/destination check of these. */
 const isEfa = ({ InterfaceType: type }: Interface): boolean => type === 'efa' || type === 'efa-only';
 
-/** An interface whose number of IPv6 prefixes is not what the provider spec wants. */
+/** An interface that lacks IPv6 prefixes which the provider spec wants. */
 interface PrefixGap {
   readonly networkInterface: Interface;
-  /** Position in the provider spec's list; a device index is taken for it, as in the original. */
+  /** Position in the provider spec's list. */
   readonly index: number;
   readonly wanted: number;
   readonly present: number;
 }
 
-function prefixGaps({ networkInterfaces = [] }: AwsProviderSpec, instance: Instance): PrefixGap[] {
+/**
+ * The position of an interface in the provider spec's list: by its device index and network card, which the list's order gives
+ * where it does not say them. The original takes the device index for it, which several cards have in common.
+ */
+function positionOf({ networkInterfaces = [] }: AwsProviderSpec, { Attachment }: Interface): number {
+  const { DeviceIndex, NetworkCardIndex = 0 } = Attachment ?? {};
+  if (DeviceIndex === undefined) return -1;
+  return networkInterfaces.findIndex(
+    ({ deviceIndex, networkCardIndex = 0 }, i) =>
+      (deviceIndex ?? i) === DeviceIndex && networkCardIndex === NetworkCardIndex,
+  );
+}
+
+/** More than are wanted are no gap: none can be taken back by assigning, and one assigned twice holds no machine up. */
+function prefixGaps(spec: AwsProviderSpec, instance: Instance): PrefixGap[] {
   return (instance.NetworkInterfaces ?? []).flatMap((networkInterface) => {
-    const index = networkInterface.Attachment?.DeviceIndex;
-    const wanted = index === undefined ? undefined : networkInterfaces[index]?.ipv6PrefixCount;
+    const index = positionOf(spec, networkInterface);
+    const wanted = spec.networkInterfaces?.[index]?.ipv6PrefixCount;
     const present = networkInterface.Ipv6Prefixes?.length ?? 0;
-    if (index === undefined || wanted === undefined || wanted === present) return [];
+    if (wanted === undefined || wanted <= present) return [];
     return [{ networkInterface, index, wanted, present }];
   });
 }
 
+/** Whether the source/destination check of an interface is on. */
+const isChecked = (each: Interface): boolean => !isEfa(each) && each.SourceDestCheck === true;
+
 /** What `initialize` has left to do with a VM. @throws `Uninitialized` */
 export function requireInitialized({ spec, machine }: OnMachine, instance: Instance): void {
   const vm = `VM "${instance.InstanceId ?? ''}" associated with machine "${machine.metadata.name}"`;
-  const checked = (instance.NetworkInterfaces ?? []).some((each) => !isEfa(each) && each.SourceDestCheck === true);
+  const checked = (instance.NetworkInterfaces ?? []).some(isChecked);
   if (spec.srcAndDstChecksEnabled === false && checked)
     throw new MachineError(
       'Uninitialized',
@@ -60,7 +77,9 @@ export async function initializeInstance(
 ): Promise<void> {
   const { spec, signal } = request;
   try {
-    if (spec.srcAndDstChecksEnabled === false && instance.SourceDestCheck !== false)
+    // The instance's own is that of its first interface: a second one that is on still counts.
+    const checked = instance.SourceDestCheck !== false || (instance.NetworkInterfaces ?? []).some(isChecked);
+    if (spec.srcAndDstChecksEnabled === false && checked)
       await timed('instance_disable_source_dest_check', () =>
         disableChecks(ec2, instance.InstanceId ?? '', signal, fresh ? instance : undefined),
       );

@@ -60,8 +60,8 @@ export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promi
 }
 
 /**
- * The VMs of a machine: by its name among those of cluster and role, else by its provider id, which finds a VM that has
- * been terminated as well.
+ * The VMs of a machine: by its name among those of cluster and role, else by its provider id. EC2 shows a VM for an hour
+ * after its end: one that has been terminated is no VM.
  * @throws MachineError `NotFound`, `InvalidArgument` for a provider id that is none, `Internal`
  */
 export async function findMachine(ec2: Ec2, request: OnMachine, timed: Timed): Promise<readonly Instance[]> {
@@ -79,7 +79,7 @@ export async function findMachine(ec2: Ec2, request: OnMachine, timed: Timed): P
     new MachineError('NotFound', 'AWS plugin is returning no VM instances backing this machine object');
   try {
     const found = await timed('instance_get_by_id', () => findById(ec2, id, signal));
-    if (found) return [found];
+    if (found && found.State?.Name !== 'terminated') return [found];
   } catch (thrown) {
     throw isAbsentInstance(thrown) ? absent() : fromCloud(thrown, signal);
   }

@@ -144,14 +144,15 @@ const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').repla
 async function query(session: Session, { spec, signal, owner }: Request): Promise<readonly Row[]> {
   const { tags = {} } = spec;
   const keys = Object.keys(tags).toSorted();
-  const key = (prefix: string): string => quoted(keys.find((each) => each.startsWith(prefix)) ?? '');
+  const marks = [CLUSTER_TAG, ROLE_TAG].map((prefix) => keys.find((each) => each.startsWith(prefix)) ?? '');
+  const [cluster = '', role = ''] = marks.map(quoted);
   const text = `
 	Resources
 	| where type =~ 'microsoft.compute/virtualmachines' or type =~ 'microsoft.network/networkinterfaces' or type =~ 'microsoft.compute/disks'
 	| where resourceGroup =~ ${quoted(session.group)}
 	| extend tagKeys = bag_keys(tags)
-	| where tagKeys has ${key(CLUSTER_TAG)} and tagKeys has ${key(ROLE_TAG)}
-	| project type, name${owner === undefined ? '' : `, owner = tostring(tags[${quoted(OWNER_TAG)}])`}
+	| where tagKeys has ${cluster} and tagKeys has ${role}
+	| project type, name${owner === undefined ? '' : `, tagKeys, owner = tostring(tags[${quoted(OWNER_TAG)}])`}
 	`;
   const rows: Row[] = [];
   for (let token = ''; ; ) {
@@ -159,11 +160,15 @@ async function query(session: Session, { spec, signal, owner }: Request): Promis
     const body = { query: text, subscriptions: [session.subscription], ...options };
     const answer = page.parse((await session.arm.call(session.graph(body), signal)).body);
     if (answer.totalRecords === 0) return rows;
-    rows.push(...(answer.data ?? []));
+    rows.push(...(answer.data ?? []).filter(({ tagKeys }) => marks.every((mark) => holds(tagKeys, mark))));
     token = answer.$skipToken ?? '';
     if (token === '') return rows;
   }
 }
+
+/** `has` is content with a part of a key: the cluster `a` has a part in the keys of the cluster `a-b`, whose VMs are others'. */
+const holds = (tagKeys: unknown, mark: string): boolean =>
+  !Array.isArray(tagKeys) || tagKeys.some((key: unknown) => String(key).toLowerCase() === mark.toLowerCase());
 
 const generate = promisify(generateKeyPair);
 

@@ -22,6 +22,7 @@ import { fromCloud, OperationFailed } from './errors.ts';
 import { tellEvidence } from './evidence.ts';
 import { instanceBody } from './instance-body.ts';
 import { GcpCredentials, GcpProviderSpec } from './schemas.ts';
+import { marksOf } from './validate.ts';
 
 /** What the Google Cloud driver needs of its surroundings. */
 export interface GcpDriverOptions extends DriverContext {
@@ -42,8 +43,6 @@ export type GcpDriver = DriverDefinition<GcpProviderSpec, GcpCredentials>;
 type Request = DriverRequest<GcpProviderSpec, GcpCredentials>;
 type OnMachine = MachineRequest<GcpProviderSpec, GcpCredentials>;
 
-const CLUSTER = 'kubernetes-io-cluster-';
-const ROLE = 'kubernetes-io-role-';
 /** An operation is looked at after so long, and then every so often: a short one holds no machine up. */
 const FIRST_LOOKS_MS: readonly number[] = [1_000, 2_000, 4_000];
 const LOOK_MS = 5_000;
@@ -216,12 +215,6 @@ const providerIdOf = ({ project, zone }: Session, name: string): string => `gce:
 
 const absent = ({ machine }: OnMachine): MachineError =>
   new MachineError('NotFound', `machine name=${machine.metadata.name}, uuid=${machine.metadata.uid} not found`);
-
-/** Network tags by which a cluster's and role's instances are known: the last of each kind counts, as in the original. */
-function marksOf(tags: readonly string[]): { cluster: string | undefined; role: string | undefined } {
-  const cluster = tags.findLast((tag) => tag.includes(CLUSTER));
-  return { cluster, role: tags.findLast((tag) => tag.includes(ROLE) && !tag.includes(CLUSTER)) };
-}
 
 const sameMarks = (spec: GcpProviderSpec, { tags }: Instance): boolean => {
   const [ours, theirs] = [marksOf(spec.tags ?? []), marksOf(tags?.items ?? [])];

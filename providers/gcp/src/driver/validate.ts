@@ -5,6 +5,8 @@ export const SCRATCH = 'SCRATCH';
 /** Key of the user data among an instance's metadata, where it is cloud-config. */
 export const USER_DATA_METADATA = 'user-data';
 
+const CLUSTER = 'kubernetes-io-cluster-';
+const ROLE = 'kubernetes-io-role-';
 const INTERFACES = ['NVME', 'SCSI'];
 const MAINTENANCE = ['MIGRATE', 'TERMINATE'];
 
@@ -28,7 +30,22 @@ export function specProblems(spec: GcpProviderSpec): readonly string[] {
       errors.forbidden(`spec.networkInterfaces[${i}].key`, 'user-data key is forbidden in metadata');
   checkGpu(spec, errors);
   checkScheduling(spec, errors);
+  if (errors.all.length === 0) checkTags(spec, errors);
   return errors.all;
+}
+
+/** The original makes VMs without these tags, and never finds them again: it neither uses nor deletes them. */
+function checkTags({ tags = [] }: GcpProviderSpec, errors: FieldErrors): void {
+  const { cluster, role } = marksOf(tags);
+  const why = 'without it nobody would find the VMs again';
+  if (cluster === undefined) errors.required('spec.tags', `one tag must contain ${CLUSTER}, ${why}`);
+  if (role === undefined) errors.required('spec.tags', `one tag must contain ${ROLE}, ${why}`);
+}
+
+/** Network tags by which a cluster's and role's instances are known: the last of each kind counts, as in the original. */
+export function marksOf(tags: readonly string[]): { cluster: string | undefined; role: string | undefined } {
+  const cluster = tags.findLast((tag) => tag.includes(CLUSTER));
+  return { cluster, role: tags.findLast((tag) => tag.includes(ROLE) && !tag.includes(CLUSTER)) };
 }
 
 function checkDisk(

@@ -14,6 +14,28 @@ export interface Compared {
 const scriptOf = ({ recorded }: Compared): readonly ScriptRule[] =>
   (recorded.cloud as { script?: ScriptRule[] } | undefined)?.script ?? [];
 
+interface RecordedInterface {
+  readonly sourceDestCheck?: boolean | null;
+  readonly deviceIndex?: number | null;
+  readonly ipv6Prefixes?: readonly string[] | null;
+}
+interface WantedInterface {
+  readonly deviceIndex?: number;
+  readonly networkCardIndex?: number;
+  readonly ipv6PrefixCount?: number;
+}
+
+/** What was there before the call. */
+const instancesOf = ({ recorded }: Compared) =>
+  (
+    recorded.cloud as {
+      instances?: { state?: string; sourceDestCheck?: boolean; networkInterfaces?: RecordedInterface[] }[];
+    }
+  )?.instances ?? [];
+
+const wantedInterfaces = ({ recorded }: Compared): readonly WantedInterface[] =>
+  (recorded.providerSpec as { networkInterfaces?: WantedInterface[] } | undefined)?.networkInterfaces ?? [];
+
 /** The machine codes that a launch's capacity and quota errors get, asked of the original's own answers. */
 const CAPACITY =
   /^(Insufficient(Address|Instance|Volume)?Capacity|(Instance|Vcpu|Volume|MaxIOPS|Route)LimitExceeded|Unsupported)$/;
@@ -42,6 +64,28 @@ export const DIFFERENCES: Readonly<Record<string, (compared: Compared) => boolea
     scriptOf(compared).some(({ error, times }) => times !== undefined && CAPACITY.test(error?.code ?? '')),
   'a client token that was used for something else gives way to the next': ({ told, step }) =>
     told.error?.code === step.result.errorCode && told.error?.message.includes('IdempotentParameterMismatch') === true,
+  'a second interface whose check is on is switched off': (compared) =>
+    compared.told.error === undefined &&
+    instancesOf(compared).some(
+      ({ sourceDestCheck, networkInterfaces = [] }) =>
+        sourceDestCheck === false && networkInterfaces.some((each) => each.sourceDestCheck === true),
+    ),
+  'more IPv6 prefixes than wanted are no fault': (compared) =>
+    compared.told.error === undefined &&
+    instancesOf(compared).some(({ networkInterfaces = [] }) =>
+      networkInterfaces.some(
+        ({ deviceIndex, ipv6Prefixes }) =>
+          (ipv6Prefixes?.length ?? 0) > (wantedInterfaces(compared)[deviceIndex ?? -1]?.ipv6PrefixCount ?? 1_000),
+      ),
+    ),
+  'IPv6 prefixes are those of the interface’s own entry': (compared) =>
+    compared.told.error === undefined &&
+    wantedInterfaces(compared).some(({ ipv6PrefixCount }) => ipv6PrefixCount !== undefined) &&
+    wantedInterfaces(compared).some(
+      ({ deviceIndex, networkCardIndex }, i) => (deviceIndex ?? i) !== i || networkCardIndex !== undefined,
+    ),
+  'a VM that has been terminated is no VM': (compared) =>
+    compared.told.error?.code === 'NotFound' && instancesOf(compared).some(({ state }) => state === 'terminated'),
   'what was read a moment ago is not read again': ({ step, told, seen }) => savesReads(step, told, seen),
   'a provider spec is read as the API server keeps it': ({ recorded: { providerSpecRaw: raw } }) =>
     raw !== undefined && withoutBlanks(raw) !== JSON.stringify(JSON.parse(raw)),

@@ -27,6 +27,8 @@ export const DIFFERENCES: Readonly<Record<string, (compared: Compared) => boolea
   'quota refused at the insertion is ResourceExhausted': (compared) =>
     compared.told.error?.code === 'ResourceExhausted' &&
     answersOf(compared).some(({ status, text }) => status === 403 && text.includes('"quotaExceeded"')),
+  'a class whose VMs nobody would find again makes none': ({ recorded, told }) =>
+    recorded.method === 'CreateMachine' && told.error?.message.includes('nobody would find the VMs again') === true,
   'a name that is taken is looked at': (compared) =>
     compared.told.error?.code === 'Internal' &&
     answersOf(compared).some(({ method, status }) => method === 'POST' && status === 409),
