@@ -24,13 +24,20 @@ import {
   createRenderController,
   createTemplateController,
   createUpdateController,
+  DaemonDriver,
+  type DaemonHost,
+  type DaemonLife,
+  type DiskImage,
   type MachineConfig,
+  MemoryDisk,
   machineConfigCrds,
   machineConfigPools,
   machineConfigs,
   NodeAnnotations,
+  NodeDaemon,
   POD_NODE_INDEX,
   renderPool,
+  wantedDisk,
 } from '@mcm/machine-config';
 import { atOnce } from './machines/at-once.ts';
 import { atMost, type Figure, told } from './machines/figure.ts';
@@ -42,7 +49,7 @@ const POOL = 1_000;
 const IDLE = 5_000;
 const IDLE_MS = 60_000;
 const LIMIT_MS = 300_000;
-const { CurrentConfig, DesiredConfig, State, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
+const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 
 const configOf = (files: number, mark: string) => ({
   ignition: { version: '3.5.0' },
@@ -97,12 +104,39 @@ const counting = (fetch: (request: Request) => Promise<Response>, counts: { writ
     return fetch(request);
   });
 
+/** Disks of machines that booted with a config. */
+function imageOf(config: MachineConfig): DiskImage {
+  const base64 = (content: Uint8Array) => Buffer.from(content).toString('base64');
+  const entries = [...wantedDisk(config).entries].map(([path, entry]) => [
+    ...[path, entry.kind === 'file' ? { ...entry, content: base64(entry.content) } : entry],
+  ]);
+  return Object.fromEntries(entries) as DiskImage;
+}
+
+function instantHost(image: DiskImage): DaemonHost {
+  let [boots, line] = [1, ''];
+  return {
+    disk: new MemoryDisk(image),
+    bootId: async () => String(boots),
+    commandLine: async () => line,
+    setCommandLine: async (wanted) => {
+      line = wanted;
+    },
+    act: async () => undefined,
+    reboot: async () => {
+      boots += 1;
+    },
+  };
+}
+
 /** A cluster in this process: API server, controllers and daemons that work at once. */
 class Bench {
   readonly controllers = { writes: 0 };
   readonly daemons = { writes: 0 };
   readonly #stop = new AbortController();
   readonly client: KubeClient;
+  /** What a machine has on its disk when its node appears: the config server gave it the target. */
+  firstImage: DiskImage = {};
   readonly #close: () => Promise<void>;
 
   static async start(): Promise<Bench> {
@@ -141,27 +175,39 @@ class Bench {
       void (cache as { run(s: AbortSignal): Promise<void> }).run(signal);
     void podCache.run(signal);
     for (const controller of controllers) void controller.run(signal);
-    this.#daemons(createClient({ transport: counting(fetch, this.daemons), userAgent: 'daemons', clock }), runtime);
+    this.#runDaemons(createClient({ transport: counting(fetch, this.daemons), userAgent: 'daemons', clock }), runtime);
   }
 
-  /** Drain, apply, uncordon, done: each as soon as it may. */
-  #daemons(client: KubeClient, runtime: InformerRuntime): void {
+  /** The daemon of every node, on a machine whose disk and boots take no time. */
+  #runDaemons(client: KubeClient, runtime: InformerRuntime): void {
     const cache = createInformer<Node>(client, nodes, runtime);
-    const write = (name: string, annotations: Record<string, string>) =>
-      client.resource(nodes).patch(name, { type: 'merge', body: { metadata: { annotations } } });
+    const { signal } = this.#stop;
+    const drivers = new Map<string, DaemonDriver>();
+    const { clock, random, log } = runtime;
+    const life: DaemonLife = {
+      signal,
+      run: (work) => void work().catch((error: unknown) => this.#failed(error)),
+      after: (ms, work) => clock.setTimeout(() => !signal.aborted && work(), ms),
+    };
+    const start = (nodeName: string): DaemonDriver => {
+      const node = { get: () => cache.store.get(nodeName), wrote: (written: Node) => cache.recordWrite(written) };
+      const host = instantHost(this.firstImage);
+      const daemon = new NodeDaemon({
+        ...{ nodeName, client, node, host, clock, random, log },
+        ended: () => signal.aborted,
+      });
+      const driver = new DaemonDriver(daemon, life, random, (error) => this.#failed(error));
+      drivers.set(nodeName, driver);
+      return driver;
+    };
     cache.onChange(({ type, object: { metadata } }) => {
-      const { name, annotations: a = {} } = metadata;
-      const desired = a[DesiredConfig] ?? '';
-      if (type === 'deleted' || desired === '') return;
-      if (a[State] === 'Done') {
-        if (desired !== a[CurrentConfig]) void write(name, { [State]: 'Working', [DesiredDrain]: `drain-${desired}` });
-      } else if (a[DesiredDrain] === a[LastAppliedDrain]) {
-        const drained = a[LastAppliedDrain] === `drain-${desired}`;
-        if (drained) void write(name, { [DesiredDrain]: `uncordon-${desired}` });
-        else void write(name, { [CurrentConfig]: desired, [State]: 'Done' });
-      }
+      if (type !== 'deleted') (drivers.get(metadata.name) ?? start(metadata.name)).consider();
     });
-    void cache.run(this.#stop.signal);
+    void cache.run(signal);
+  }
+
+  #failed(error: unknown): void {
+    if (!this.#stop.signal.aborted) process.stderr.write(`bench: a daemon: ${String(error)}\n`);
   }
 
   async fill(count: number): Promise<void> {
@@ -182,6 +228,7 @@ class Bench {
     });
     await this.until(async () => ((await this.pool()).spec?.configuration?.source ?? []).length === 2);
     const target = (await this.pool()).spec?.configuration?.name ?? '';
+    this.firstImage = imageOf(await client.resource(machineConfigs).get(target));
     const annotations = { [CurrentConfig]: target, [DesiredConfig]: target, [State]: 'Done' };
     await atOnce(count, 32, async (index) => {
       const labels = { [WORKER]: '', 'topology.kubernetes.io/zone': `z${index % 3}` };
@@ -239,11 +286,22 @@ async function* idle(): AsyncGenerator<Figure> {
   try {
     await bench.fill(IDLE);
     bench.controllers.writes = 0;
+    bench.daemons.writes = 0;
     const cpu = process.cpuUsage();
     await sleep(realClock, IDLE_MS);
     const { user, system } = process.cpuUsage(cpu);
-    yield atMost(`${IDLE} nodes, nothing to do, a minute`, bench.controllers.writes, 0, 'writes');
-    yield atMost('  CPU, the API server’s included', ((user + system) / 1_000 / IDLE_MS) * 100, 2, '%');
+    yield atMost(
+      `${IDLE} nodes, nothing to do, a minute`,
+      bench.controllers.writes + bench.daemons.writes,
+      0,
+      'writes',
+    );
+    yield atMost(
+      '  CPU, the API server’s and the daemons’ included',
+      ((user + system) / 1_000 / IDLE_MS) * 100,
+      2,
+      '%',
+    );
     yield told('  memory of the process', process.memoryUsage().rss / 2 ** 20, 'MB', 'with the API server');
   } finally {
     await bench.stop();

@@ -123,7 +123,7 @@ test('what is loaded late is loaded late in a bundle too, and only the parts tha
 test('a controller is ASCII, which Node keeps at one byte a character, and means the same', async () => {
   expect(toAscii("const micro = 'µs…';")).toBe("const micro = '\\u00b5s\\u2026';");
   for (const { binary, file } of bundles) {
-    if (!binary.name.startsWith('machine-controller-')) continue;
+    if (!/^machine-con(troller|fig)-/.test(binary.name)) continue;
     expect(
       (await readFile(file)).every((byte) => byte < 0x80),
       binary.name,

@@ -32,6 +32,9 @@ const GENERATED_CLIENT = /\/@kubernetes\/client-node\/dist\/gen\/index\.js$/;
 const CONNECTION_ONLY =
   "export * from './configuration.js'; export * from './servers.js'; export * from './http/http.js';";
 
+/** The one package of others with such characters in patterns, which the bundler copies as they are. */
+const BEYOND_ASCII = /\/node_modules\/liquidjs\/.*\.m?js$/;
+
 /** Has the bundler follow what the workspace's sources load late, and leave out what of it they never name. */
 export const lazyLoads: Plugin = {
   name: 'lazy-loads',
@@ -41,6 +44,7 @@ export const lazyLoads: Plugin = {
       const source = await readFile(path, 'utf8');
       return { contents: toAscii(importParts(requireLazily(source))), loader: 'ts' };
     });
+    build.onLoad({ filter: BEYOND_ASCII }, async ({ path }) => ({ contents: toAscii(await readFile(path, 'utf8')) }));
     build.onResolve({ filter: new RegExp(`^${PART_PREFIX}`) }, ({ path, resolveDir }) => ({
       path: path.slice(PART_PREFIX.length),
       namespace: PART_PREFIX,

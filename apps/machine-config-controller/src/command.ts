@@ -1,0 +1,4 @@
+import { runBinary } from '@mcm/kube';
+import { machineConfigController } from './binary.ts';
+
+process.exit(await runBinary(machineConfigController));
