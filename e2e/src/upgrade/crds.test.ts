@@ -1,0 +1,94 @@
+import { crds, type MachineDeployment, machineDeployments } from '@mcm/api';
+import type { KubeClient } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { CRDS } from '../drivers/fleet.ts';
+import { NAMESPACE, World } from '../simulation/world.ts';
+import { formOf, LACKING } from './crd-forms.ts';
+
+/**
+ * CRDs change under a fleet that rolls: those of releases of the original become ours, and ours theirs again. Nobody is
+ * restarted for it, no machine is lost, and nobody writes again and again what the server drops.
+ */
+
+const MINUTE = 60_000;
+
+async function apply(admin: KubeClient, form: readonly object[]): Promise<void> {
+  const resource = admin.resource(CRDS);
+  for (const crd of form as typeof crds) {
+    const { metadata } = await resource.get(crd.metadata.name);
+    await resource.update({ ...crd, metadata } as never);
+  }
+}
+
+const classes = async (world: World): Promise<string[]> =>
+  (await world.machines()).map(({ spec }) => spec.class.name ?? '').sort();
+
+/** Ids of the machines with those of their VMs. */
+const identities = async (world: World): Promise<string[]> =>
+  (await world.machines()).map(({ metadata, spec }) => `${metadata.uid} ${spec.providerID}`).sort();
+
+async function expectQuiet(world: World): Promise<void> {
+  await world.clock.advance(MINUTE);
+  const quiet = world.writes.length;
+  await world.clock.advance(10 * MINUTE);
+  expect(world.writes.slice(quiet)).toEqual([]);
+}
+
+test.each(Object.keys(LACKING))(
+  'the CRDs of the original’s %s become ours in the middle of a roll, and ours theirs again',
+  async (release) => {
+    const world = await World.start({ maxSurge: 1, furnish: (admin) => apply(admin, formOf(release)) });
+    try {
+      const deployments = world.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE);
+      await world.createDeployment(3);
+      await world.untilSettled(3, 'blue');
+      await expectQuiet(world);
+      // What our CRDs refuse and theirs let in.
+      const odd = await deployments.create({
+        metadata: { name: 'odd', namespace: NAMESPACE },
+        spec: {
+          replicas: 0,
+          paused: true,
+          selector: { matchLabels: { name: 'odd' } },
+          strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: '150%', maxUnavailable: 0 } },
+          template: { metadata: { labels: { name: 'odd' } }, spec: { class: { kind: 'MachineClass', name: 'blue' } } },
+        },
+      });
+
+      // Upgrade, one new machine in.
+      await world.change({ template: { spec: { class: { name: 'green' } } } });
+      await world.until(async () => (await classes(world)).includes('green'));
+      await apply(world.admin, crds);
+      await world.untilSettled(3, 'green');
+      await expectQuiet(world);
+      const stored = await deployments.get('odd');
+      expect([stored.metadata.uid, stored.spec]).toEqual([odd.metadata.uid, odd.spec]);
+      await deployments.patch('odd', { type: 'merge', body: { metadata: { labels: { seen: 'true' } } } });
+
+      // Downgrade, in the middle of a roll too. What the release does not know is dropped, by the server, as it is read.
+      const body = { spec: { autoPreserveFailedMachineMax: 1 } };
+      await deployments.patch('workers', { type: 'merge', body });
+      await world.change({ template: { spec: { class: { name: 'blue' } } } });
+      expect((await deployments.get('workers')).spec.autoPreserveFailedMachineMax).toBe(1);
+      await world.until(async () => (await classes(world)).includes('blue'));
+      await apply(world.admin, formOf(release));
+      await world.untilSettled(3, 'blue');
+      await expectQuiet(world);
+      const known = release === Object.keys(LACKING)[0];
+      expect((await deployments.get('workers')).spec.autoPreserveFailedMachineMax).toBe(known ? 1 : undefined);
+
+      // And up again: nothing happens to what runs.
+      const settled = await identities(world);
+      await apply(world.admin, crds);
+      await expectQuiet(world);
+      expect(await identities(world)).toEqual(settled);
+      await deployments.delete('odd');
+      await world.until(async () => (await deployments.list()).items.length === 1);
+      // Each machine of the three fleets was made once.
+      expect([(await identities(world)).length, world.vmsMade]).toEqual([3, 9]);
+      expect(world.violations, world.witness.tell()).toEqual([]);
+    } finally {
+      await world.close();
+    }
+  },
+);

@@ -1,0 +1,72 @@
+import { Annotations } from '@mcm/api';
+import type { Transport } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { type ProcessName, World } from '../simulation/world.ts';
+
+/**
+ * The two containers are of different versions: what one of ours tells the other beyond the original's contract is not
+ * said by an older one. The fleet rolls and heals all the same.
+ */
+
+/** Annotations that the original's containers do not write. */
+const OURS: readonly string[] = [
+  Annotations.Replacement,
+  Annotations.DeletedForHealth,
+  Annotations.MachineClassOfNode,
+  Annotations.SelectedForTemplate,
+];
+
+interface Body {
+  readonly metadata?: { readonly annotations?: Readonly<Record<string, unknown>> };
+}
+
+/** An older process: its writes lack what its version does not know. */
+const older =
+  (which: ProcessName, left: Set<string>) =>
+  (name: ProcessName, transport: Transport): Transport =>
+  async (request) => {
+    if (name !== which || typeof request.body !== 'string' || !request.body.includes('annotations'))
+      return transport(request);
+    const body = JSON.parse(request.body) as Body;
+    const { annotations = {} } = body.metadata ?? {};
+    for (const key of OURS) if (key in annotations) left.add(key);
+    const kept = Object.fromEntries(Object.entries(annotations).filter(([key]) => !OURS.includes(key)));
+    return transport({
+      ...request,
+      body: JSON.stringify({ ...body, metadata: { ...body.metadata, annotations: kept } }),
+    });
+  };
+
+test.each([
+  ['manager', [Annotations.Replacement]],
+  ['machine-controller', [Annotations.MachineClassOfNode]],
+] as const)(
+  'an older %s beside the other container of now: rolls, heals, scales, and makes nothing twice',
+  async (which, kept) => {
+    const left = new Set<string>();
+    const world = await World.start({ maxSurge: 1, wrap: older(which, left) });
+    try {
+      await world.createDeployment(2);
+      await world.untilSettled(2, 'blue');
+      await world.change({ template: { spec: { class: { name: 'green' } } } });
+      await world.untilSettled(2, 'green');
+      const [victim] = await world.machines();
+      await world.deleteMachine(victim?.metadata.name ?? '');
+      const isThere = async () =>
+        (await world.machines()).some(({ metadata }) => metadata.uid === victim?.metadata.uid);
+      await world.until(async () => !(await isThere()));
+      await world.untilSettled(2, 'green');
+      expect(world.vmsMade).toBe(5);
+      await world.change({ replicas: 1 });
+      await world.untilSettled(1, 'green');
+      await world.deleteDeployment();
+      await world.until(async () => (await world.machines()).length === 0);
+      expect(world.vmsMade).toBe(5);
+      // The story holds what such a version leaves unsaid.
+      expect([...left]).toEqual(expect.arrayContaining([...kept]));
+      expect(world.violations, world.witness.tell()).toEqual([]);
+    } finally {
+      await world.close();
+    }
+  },
+);
