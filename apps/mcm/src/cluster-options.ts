@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { type Cluster, type ClusterFlags, connect } from './cluster.ts';
+import { type Cluster, type ClusterFlags, connect, noAnswer } from './cluster.ts';
 import { UserError } from './errors.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from './output/format.ts';
 import { DEFAULT_DATA_DIR } from './up/data-dir.ts';
@@ -31,6 +31,8 @@ export async function inCluster<T>(
   const cluster = await connect(flags, name);
   try {
     return await work(cluster);
+  } catch (error) {
+    throw noAnswer(error, flags);
   } finally {
     await cluster.close();
   }

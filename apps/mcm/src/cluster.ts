@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
-import { createClient, type KubeClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
+import { delimiter, join, resolve } from 'node:path';
+import { createClient, type KubeClient, KubeError, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
 import { UserError } from './errors.ts';
 import { version } from './version.ts';
 
@@ -34,13 +34,34 @@ export function findKubeconfig(
   home = homedir(),
 ): string {
   if (flags.kubeconfig) return flags.kubeconfig;
-  if (env.KUBECONFIG) return env.KUBECONFIG;
+  if (env.KUBECONFIG) return oneOf(env.KUBECONFIG);
   const tried = [join(flags.dataDir, 'kubeconfig'), join(home, '.kube', 'config')];
   const found = tried.find((file) => existsSync(file));
   if (found) return found;
   throw new UserError(
     `no cluster: neither --kubeconfig nor $KUBECONFIG is given, and ${tried.join(' and ')} are not there; start one with: mcm up`,
   );
+}
+
+/** Of a list, as kubectl takes one, the file that is there. Several would have to be merged, which is not done here. */
+function oneOf(list: string): string {
+  const files = list.split(delimiter).filter((file) => file !== '');
+  const there = files.filter((file) => existsSync(file));
+  if (there.length > 1)
+    throw new UserError(`$KUBECONFIG names several files, ${there.join(' and ')}; name one of them: --kubeconfig`);
+  return there[0] ?? list;
+}
+
+/**
+ * What is told when a request got no answer at all: which cluster it was, why, and what would help.
+ * @returns the error as it is when it is another one.
+ */
+export function noAnswer(error: unknown, flags: ClusterFlags): unknown {
+  if (!(error instanceof KubeError) || error.code !== 0) return error;
+  const file = findKubeconfig(flags);
+  const isLocal = resolve(file) === resolve(join(flags.dataDir, 'kubeconfig'));
+  const help = isLocal ? '; no instance runs on it: start it with: mcm up' : '';
+  return new UserError(`the cluster of ${file} does not answer${help} (${error.message})`);
 }
 
 /** Connects to the clusters that the flags name. Throws `ConfigError` for a kubeconfig that is none. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { KubeError, type Random } from '@mcm/kube';
+import { ConfigError, KubeError, type Random } from '@mcm/kube';
 import { UserError } from './errors.ts';
 import { createProgram } from './program.ts';
 
@@ -28,7 +28,8 @@ function untilSignal(): AbortSignal {
 
 /** What a user can mend, and what a server refused, is one sentence; anything else is a fault of ours and comes with its stack. */
 function describe(error: unknown): string {
-  if (error instanceof UserError || error instanceof KubeError) return error.message;
+  const isTold = error instanceof UserError || error instanceof KubeError || error instanceof ConfigError;
+  if (isTold) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
@@ -43,5 +44,7 @@ try {
   process.stderr.write(`mcm: ${describe(error)}\n`);
   process.exitCode = 1;
 }
-// Keep-alive sockets and watches must not hold the process once its work is done.
+// Keep-alive sockets and watches must not hold the process once its work is done; what a slow reader of a pipe has yet to take does.
+for (const stream of [process.stdout, process.stderr])
+  await new Promise<void>((resolve) => stream.write('', () => resolve()));
 process.exit(process.exitCode ?? 0);
