@@ -11,15 +11,16 @@ import {
   Watch,
 } from '@kubernetes/client-node';
 import { crds } from '@mcm/api';
-import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
+import { startControlPlane } from '@mcm/control-plane';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ApiServer, startApiServer } from './harness/api-server.ts';
 
 /** An independent client that knows nothing of this repository, over HTTPS with the kubeconfig that the plane writes. */
-let plane: ControlPlane;
+let plane: ApiServer;
 let config: KubeConfig;
 
 beforeAll(async () => {
-  plane = await startControlPlane({ port: 0, crds });
+  plane = await startApiServer({ crds });
   config = new KubeConfig();
   config.loadFromString(plane.kubeconfig());
 });

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crds, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
@@ -15,7 +15,7 @@ import {
 } from '@mcm/kube';
 import { Program, providerFor, userDataFor } from 'mcm';
 import { type ExpectStatic, type TestContext, test } from 'vitest';
-import { CRDS } from '../drivers/fleet.ts';
+import { startApiServer } from '../harness/api-server.ts';
 
 /** The machine controllers as they are shipped, each a process, on the emulator, a process too. */
 
@@ -67,14 +67,12 @@ async function open(name: (typeof PROVIDERS)[number], { onTestFinished }: TestCo
     return { program: made, address: await made.start() };
   };
   const kubeconfig = file('kubeconfig');
-  await start({
-    ...{ name: 'control-plane', module: '@mcm/control-plane/main' },
-    args: ['--memory', '--port=0', `--kubeconfig=${kubeconfig}`],
-  });
+  const server = await startApiServer({ crds });
+  onTestFinished(() => server.close());
+  writeFileSync(kubeconfig, server.kubeconfig(), { mode: 0o600 });
   const transport = undiciTransport(await loadKubeconfig(kubeconfig));
   onTestFinished(() => transport.close());
   const client = createClient({ transport, userAgent: 'real-binaries', clock: realClock });
-  for (const crd of crds) await client.resource(CRDS).create(crd);
   const cloud = await start({ ...provider.cloud, env: { ...provider.cloud.env } });
   const controller = provider.machineController(cloud);
   const flags = [`--control-kubeconfig=${kubeconfig}`, `--target-kubeconfig=${kubeconfig}`, `--namespace=${NAMESPACE}`];

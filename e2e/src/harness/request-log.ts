@@ -44,19 +44,35 @@ export function count(
   return { writes, reads, by: new Map([...by].sort((a, b) => b[1] - a[1])) };
 }
 
+interface AuditEvent {
+  readonly verb: string;
+  readonly userAgent?: string;
+  readonly objectRef?: Partial<Record<'resource' | 'subresource' | 'namespace' | 'name', string>>;
+  readonly responseStatus?: { readonly code?: number };
+}
+
+/** A line of a kube-apiserver's audit log in the words of the embedded plane's. */
+export function fromAudit(line: string): LoggedRequest {
+  const { verb, userAgent = '', objectRef = {}, responseStatus = {} } = JSON.parse(line) as AuditEvent;
+  const { resource = '', subresource = '', namespace = '', name = '' } = objectRef;
+  return { verb, resource, subresource, namespace, name, userAgent, code: responseStatus.code ?? 0 };
+}
+
 /** Reads a request log from where the last reading ended. */
 export class RequestLogReader {
   readonly #file: string;
+  readonly #parse: (line: string) => LoggedRequest;
   #offset = 0;
   #rest = '';
 
-  constructor(file: string) {
+  constructor(file: string, parse = (line: string): LoggedRequest => JSON.parse(line)) {
     this.#file = file;
+    this.#parse = parse;
   }
 
   /** Requests answered since the last call. */
   read(): LoggedRequest[] {
-    const size = statSync(this.#file).size;
+    const size = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
     if (size <= this.#offset) return [];
     const buffer = Buffer.alloc(size - this.#offset);
     const file = openSync(this.#file, 'r');
@@ -68,6 +84,6 @@ export class RequestLogReader {
     this.#offset = size;
     const lines = (this.#rest + buffer.toString('utf8')).split('\n');
     this.#rest = lines.pop() ?? '';
-    return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as LoggedRequest);
+    return lines.filter((line) => line !== '').map(this.#parse);
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crds, type MachineDeployment, machineClasses, machineDeployments } from '@mcm/api';
@@ -14,7 +14,8 @@ import {
   undiciTransport,
 } from '@mcm/kube';
 import { Program, userDataFor } from 'mcm';
-import { RequestLogReader } from './request-log.ts';
+import { isRealAsked, startApiServer } from './api-server.ts';
+import { fromAudit, RequestLogReader } from './request-log.ts';
 
 const CRDS: ResourceDefinition<KubeObject> = {
   group: 'apiextensions.k8s.io',
@@ -27,14 +28,17 @@ const CRDS: ResourceDefinition<KubeObject> = {
 export const NAMESPACE = 'default';
 const TOKEN = 'bench-token';
 
-/** The real binaries, each a process, over an embedded plane in memory and a local cloud without latency. */
+/** The real binaries, each a process, over an embedded plane in memory, or a real API server, and a local cloud without latency. */
 export interface Stack {
   readonly client: KubeClient;
-  readonly plane: Program;
+  /** Undefined where a real API server is asked for. */
+  readonly plane: Program | undefined;
   readonly cloud: Program;
   readonly manager: Program;
   readonly machineController: Program;
   readonly requests: RequestLogReader;
+  /** False for a real API server that was not started for this stack: it tells nobody what it was asked. */
+  readonly isAudited: boolean;
   readonly kubeconfig: string;
   readonly logs: string;
   /** Applies a MachineClass for the local cloud. */
@@ -69,14 +73,18 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       { clock, onChange: () => undefined },
     );
 
-  const plane = program('control-plane', '@mcm/control-plane/main', [
-    '--memory',
-    '--port=0',
-    `--kubeconfig=${kubeconfigFile}`,
-    `--request-log=${requestLog}`,
-    ...(options.planeFlags ?? []),
-  ]);
-  await plane.start();
+  const real = isRealAsked() ? await startApiServer({ crds }) : undefined;
+  const plane = real
+    ? undefined
+    : program('control-plane', '@mcm/control-plane/main', [
+        '--memory',
+        '--port=0',
+        `--kubeconfig=${kubeconfigFile}`,
+        `--request-log=${requestLog}`,
+        ...(options.planeFlags ?? []),
+      ]);
+  if (real) writeFileSync(kubeconfigFile, real.kubeconfig(), { mode: 0o600 });
+  await plane?.start();
   // Kubelets have ready credentials, as the nodes had with which the original was measured: the figures are the controllers'.
   const cloud = program(
     'local-cloud',
@@ -89,7 +97,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const endpoint = await cloud.start();
   const transport = undiciTransport(await loadKubeconfig(kubeconfigFile));
   const client = createClient({ transport, userAgent: 'mcm-bench', clock });
-  for (const crd of crds) await client.resource(CRDS).create(crd);
+  if (plane) for (const crd of crds) await client.resource(CRDS).create(crd);
 
   const userData = userDataFor(readFileSync(kubeconfigFile, 'utf8'));
   const secretData = { endpoint, token: TOKEN, userData };
@@ -120,7 +128,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     cloud,
     manager,
     machineController,
-    requests: new RequestLogReader(requestLog),
+    isAudited: real === undefined || real.auditLog !== undefined,
+    requests: real?.auditLog ? new RequestLogReader(real.auditLog, fromAudit) : new RequestLogReader(requestLog),
     kubeconfig: kubeconfigFile,
     logs: dir,
     async makeClass(name) {
@@ -163,8 +172,9 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     async stop() {
       await Promise.all([manager.stop(), machineController.stop()]);
       await cloud.stop();
-      await plane.stop();
       await transport.close();
+      await plane?.stop();
+      await real?.close();
       rmSync(dir, { recursive: true, force: true });
     },
   };

@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crds } from '@mcm/api';
-import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
+import { type ApiServer, startApiServer } from '../harness/api-server.ts';
 import { addNode, playKubelets, renewLease } from './kubelet.ts';
+import { playScheduler } from './scheduler.ts';
 
 /** Whether the real kubectl is installed; without it these suites are skipped. */
 export const hasKubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0;
@@ -21,7 +22,7 @@ export interface Outcome {
 
 /** A plane over HTTPS with two nodes, `n1` and `n2`, whose kubelets are played, and kubectl beside it. */
 export interface Cluster {
-  readonly plane: ControlPlane;
+  readonly plane: ApiServer;
   /** Folder of the kubeconfig and of files that a test needs; removed at the end. */
   readonly dir: string;
   /** Runs kubectl, whatever it ends with. `env` is added to the environment. */
@@ -39,13 +40,14 @@ export interface Cluster {
 
 export async function startCluster(): Promise<Cluster> {
   const dir = mkdtempSync(join(tmpdir(), 'kubectl-'));
-  const plane = await startControlPlane({ port: 0, crds });
+  const plane = await startApiServer({ crds });
   const kubelets = new AbortController();
   const kubeconfig = join(dir, 'kubeconfig');
   writeFileSync(kubeconfig, plane.kubeconfig(), { mode: 0o600 });
   const nodes = ['n1', 'n2'];
   for (const name of nodes) await addNode(plane, name);
-  const played = playKubelets(plane, kubelets.signal);
+  const scheduler = plane.kind === 'real' ? playScheduler(plane, kubelets.signal) : undefined;
+  const played = Promise.all([playKubelets(plane, kubelets.signal), scheduler]);
 
   const kubectl: Cluster['kubectl'] = async (args, { input = '', env = {} } = {}) => {
     // However slow the machine is, the nodes are alive while commands run.

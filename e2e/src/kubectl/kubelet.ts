@@ -1,4 +1,4 @@
-import type { ControlPlane } from '@mcm/control-plane';
+import type { ApiServer } from '../harness/api-server.ts';
 
 interface Pod {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly deletionTimestamp?: string };
@@ -11,7 +11,7 @@ interface Pod {
 
 const JSON_MERGE = 'application/merge-patch+json';
 
-async function send(plane: ControlPlane, method: string, path: string, body?: unknown): Promise<void> {
+async function send(plane: Pick<ApiServer, 'fetch'>, method: string, path: string, body?: unknown): Promise<void> {
   const contentType = method === 'PATCH' ? JSON_MERGE : 'application/json';
   const response = await plane.fetch(
     new Request(`https://plane${path}`, {
@@ -23,7 +23,11 @@ async function send(plane: ControlPlane, method: string, path: string, body?: un
 }
 
 /** A node that is ready and has room for 20 pods. */
-export const addNode = (plane: ControlPlane, name: string, labels: Record<string, string> = {}): Promise<void> =>
+export const addNode = (
+  plane: Pick<ApiServer, 'fetch'>,
+  name: string,
+  labels: Record<string, string> = {},
+): Promise<void> =>
   send(plane, 'POST', '/api/v1/nodes', {
     apiVersion: 'v1',
     kind: 'Node',
@@ -39,7 +43,7 @@ export const addNode = (plane: ControlPlane, name: string, labels: Record<string
   });
 
 /** Says that a node lives, as its kubelet does every ten seconds. */
-export async function renewLease(plane: ControlPlane, node: string): Promise<void> {
+export async function renewLease(plane: Pick<ApiServer, 'fetch'>, node: string): Promise<void> {
   const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
   const spec = {
     holderIdentity: node,
@@ -72,7 +76,7 @@ const running = (pod: Pod): unknown => ({
  * What the kubelets of all nodes do to the API: a bound pod runs and is ready at once, one that is being deleted goes at once. Pods whose
  * image is named `stuck` never run. Ends with the signal.
  */
-export async function playKubelets(plane: ControlPlane, signal: AbortSignal): Promise<void> {
+export async function playKubelets(plane: Pick<ApiServer, 'fetch'>, signal: AbortSignal): Promise<void> {
   const response = await plane.fetch(new Request('https://plane/api/v1/pods?watch=true', { signal }));
   const decoder = new TextDecoder();
   let rest = '';

@@ -176,9 +176,9 @@ export class BlockedDrains {
   #cpu(): readonly (readonly [string, number])[] {
     const { machineController, plane, cloud } = this.#stack;
     const programs = { controller: machineController, plane, 'cloud and kubelets': cloud };
-    return Object.entries(programs).map(([name, { pid }]) => [
+    return Object.entries(programs).map(([name, program]) => [
       name,
-      pid === undefined ? Number.NaN : cpuMs(pid) / 1_000,
+      program?.pid === undefined ? Number.NaN : cpuMs(program.pid) / 1_000,
     ]);
   }
 

@@ -3,9 +3,9 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Machine, machines } from '@mcm/api';
-import { startControlPlane } from '@mcm/control-plane';
 import { createClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startApiServer } from '../../harness/api-server.ts';
 import { type McmRun, mcm } from '../../harness/mcm.ts';
 import { ROOT, trackedFiles } from '../sources.ts';
 import { type Block, blocksOf, commandLines } from './blocks.ts';
@@ -73,7 +73,7 @@ describe('the commands of the documentation work as they are written', () => {
     bin = installPrograms(dir);
     up = mcm(['up', '--no-tty'], { cwd });
     for (const name of ['EMPTY', 'OTHER', 'CONTROL', 'TARGET']) {
-      const plane = await startControlPlane({ port: 0, crds: ['ServiceMonitor', 'PrometheusRule'].map(monitoring) });
+      const plane = await startApiServer({ crds: ['ServiceMonitor', 'PrometheusRule'].map(monitoring) });
       env[name] = join(dir, `${name.toLowerCase()}.yaml`);
       writeFileSync(env[name], plane.kubeconfig(), { mode: 0o600 });
       closing.push(() => plane.close());

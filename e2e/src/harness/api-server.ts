@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs';
+import { request as ask } from 'node:https';
+import { Readable } from 'node:stream';
+import { startControlPlane } from '@mcm/control-plane';
+import { parse } from 'yaml';
+import { startRealApiServer } from './real-api-server.ts';
+import { emptied, mustBeForTests } from './shared-cluster.ts';
+
+/**
+ * The API server of a test that runs programs against one: the embedded plane, or a real kube-apiserver where
+ * `KUBEBUILDER_ASSETS` names a folder with the programs, one for each test, or `MCM_E2E_KUBECONFIG` one that runs, which
+ * must be there for these tests alone: each begins with none of what others left in it, and they run one after another.
+ */
+export interface ApiServer {
+  readonly kind: 'embedded' | 'real';
+  readonly url: string;
+  /** Of an administrator. */
+  kubeconfig(): string;
+  /** Answers a request of an administrator, whatever its host. */
+  fetch(request: Request): Promise<Response>;
+  /** Of a real one that was started for the test. */
+  readonly auditLog?: string;
+  close(): Promise<void>;
+}
+
+/** The folder of the real programs; undefined without the variable. */
+const realAssets = (): string | undefined => process.env.KUBEBUILDER_ASSETS || undefined;
+
+/** The kubeconfig of a real cluster that runs; undefined without the variable. */
+const realKubeconfig = (): string | undefined => process.env.MCM_E2E_KUBECONFIG || undefined;
+
+/** Whether tests are asked to use a real API server. */
+export const isRealAsked = (): boolean => realAssets() !== undefined || realKubeconfig() !== undefined;
+
+/** Starts, or finds, the API server of a test, with these CRDs in it. */
+export async function startApiServer({ crds }: { readonly crds: readonly object[] }): Promise<ApiServer> {
+  const assets = realAssets();
+  const running = realKubeconfig();
+  if (assets === undefined && running === undefined) return embedded(crds);
+  const server =
+    assets === undefined
+      ? { kubeconfig: readFileSync(running ?? '', 'utf8'), stop: async () => undefined }
+      : await startRealApiServer(assets);
+  const { url, fetch } = administrator(server.kubeconfig);
+  if (assets === undefined) await mustBeForTests(fetch, running ?? '');
+  for (const crd of crds) await establish(fetch, crd as Crd);
+  const log = 'auditLog' in server ? { auditLog: server.auditLog } : {};
+  const close = async (): Promise<void> => {
+    if (assets === undefined) await emptied(fetch);
+    await server.stop();
+  };
+  return { kind: 'real', url, kubeconfig: () => server.kubeconfig, fetch, ...log, close };
+}
+
+async function embedded(crds: readonly object[]): Promise<ApiServer> {
+  const plane = await startControlPlane({ port: 0, crds });
+  return {
+    kind: 'embedded',
+    url: plane.url ?? '',
+    kubeconfig: () => plane.kubeconfig(),
+    fetch: (request) => plane.fetch(request),
+    close: () => plane.close(),
+  };
+}
+
+interface Crd {
+  readonly metadata: { readonly name: string };
+}
+
+/** Makes a CRD, or finds it, and waits until its objects are served. */
+async function establish(fetch: ApiServer['fetch'], crd: Crd): Promise<void> {
+  const path = 'https://server/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  const headers = { 'content-type': 'application/json' };
+  const made = await fetch(new Request(path, { method: 'POST', headers, body: JSON.stringify(crd) }));
+  if (!made.ok && made.status !== 409) throw new Error(`${crd.metadata.name}: ${await made.text()}`);
+  const selector = encodeURIComponent(`metadata.name=${crd.metadata.name}`);
+  const watch = await fetch(new Request(`${path}?watch=true&timeoutSeconds=60&fieldSelector=${selector}`));
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of watch.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (/"type":"Established","status":"True"|"status":"True","type":"Established"/.test(text)) break;
+  }
+  if (!/Established/.test(text)) throw new Error(`${crd.metadata.name} is not established: ${text}`);
+}
+
+interface Kubeconfig {
+  readonly clusters: readonly {
+    readonly cluster: {
+      readonly server: string;
+      readonly 'certificate-authority-data'?: string;
+      readonly 'insecure-skip-tls-verify'?: boolean;
+    };
+  }[];
+  readonly users: readonly { readonly user: { readonly token?: string } }[];
+}
+
+/** Requests as the first user of a kubeconfig, whose token it must hold. */
+function administrator(text: string): { readonly url: string; readonly fetch: ApiServer['fetch'] } {
+  const { clusters, users } = parse(text) as Kubeconfig;
+  const cluster = clusters[0]?.cluster;
+  const token = users[0]?.user.token;
+  if (cluster === undefined || token === undefined) throw new Error('the kubeconfig must hold a server and a token');
+  const ca = cluster['certificate-authority-data'];
+  const trust = {
+    ...(ca === undefined ? {} : { ca: Buffer.from(ca, 'base64') }),
+    rejectUnauthorized: cluster['insecure-skip-tls-verify'] !== true,
+  };
+  const fetch = async (request: Request): Promise<Response> => {
+    const { pathname, search } = new URL(request.url);
+    const headers = { ...Object.fromEntries(request.headers), authorization: `Bearer ${token}` };
+    const body = Buffer.from(await request.arrayBuffer());
+    return new Promise((resolve, reject) => {
+      const options = { ...trust, method: request.method, headers };
+      const asked = ask(`${cluster.server}${pathname}${search}`, options, (answer) => {
+        const stream = Readable.toWeb(answer) as ReadableStream<Uint8Array>;
+        resolve(new Response(stream, { status: answer.statusCode ?? 500 }));
+      });
+      asked.once('error', reject).end(body);
+      // A request's signal says nothing any more once the request is forgotten, so the connection holds on to it.
+      const end = (): void => void asked.destroy(new Error('ended by its signal'));
+      if (request.signal.aborted) end();
+      request.signal.addEventListener('abort', end, { once: true });
+      asked.once('close', () => request.signal.removeEventListener('abort', end));
+    });
+  };
+  return { url: cluster.server, fetch };
+}

@@ -1,0 +1,145 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { get } from 'node:https';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { realClock, sleep } from '@mcm/kube';
+
+/** A kube-apiserver with its etcd, and a kube-controller-manager where there is one, for one test. */
+export interface RealApiServer {
+  readonly url: string;
+  /** Of an administrator. */
+  readonly kubeconfig: string;
+  /** Its audit log: one JSON object a line for each answered request. */
+  readonly auditLog: string;
+  stop(): Promise<void>;
+}
+
+const START_MS = 60_000;
+const LOOK_EVERY_MS = 200;
+const AUDIT_POLICY = [
+  'apiVersion: audit.k8s.io/v1',
+  'kind: Policy',
+  'omitStages: [RequestReceived, ResponseStarted]',
+  'rules: [{level: Metadata}]',
+].join('\n');
+
+/** Ports that were free a moment ago: etcd takes no 0. */
+async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      return server;
+    }),
+  );
+  return servers.map((server) => {
+    const address = server.address();
+    server.close();
+    return address !== null && typeof address === 'object' ? address.port : 0;
+  });
+}
+
+const isReady = (url: string, token: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${token}` };
+    // Nothing is known of its authority yet, and nothing but a yes is wanted of it.
+    const request = get(`${url}/readyz`, { headers, rejectUnauthorized: false }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode === 200);
+    });
+    request.once('error', () => resolve(false));
+  });
+
+/**
+ * Starts the programs of a folder laid out as that of `KUBEBUILDER_ASSETS`: `etcd`, `kube-apiserver` and, if it is
+ * there, `kube-controller-manager`. Rejects with the end of a program's log when it ends at once.
+ */
+export async function startRealApiServer(assets: string): Promise<RealApiServer> {
+  const dir = mkdtempSync(join(tmpdir(), 'mcm real api server '));
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(dir, name), text, { mode: 0o600 });
+    return join(dir, name);
+  };
+  const [etcdPort = 0, peerPort = 0, port = 0] = await freePorts(3);
+  const etcd = `http://127.0.0.1:${etcdPort}`;
+  const peer = `http://127.0.0.1:${peerPort}`;
+  const url = `https://127.0.0.1:${port}`;
+  const token = randomBytes(16).toString('hex');
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const key = file('service-accounts.key', privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
+  const auditLog = join(dir, 'audit.log');
+
+  const children: { readonly name: string; readonly child: ChildProcess }[] = [];
+  const start = (name: string, args: readonly string[]): void => {
+    const log = openSync(join(dir, `${name}.log`), 'w');
+    children.push({ name, child: spawn(join(assets, name), args, { stdio: ['ignore', log, log] }) });
+  };
+  const stop = async (): Promise<void> => {
+    for (const { child } of children.toReversed()) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      // All is thrown away: nothing has to be ended gracefully.
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    }
+    rmSync(dir, { recursive: true, force: true });
+  };
+  start('etcd', [
+    `--data-dir=${join(dir, 'etcd')}`,
+    `--listen-client-urls=${etcd}`,
+    `--advertise-client-urls=${etcd}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-cluster=default=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    '--unsafe-no-fsync',
+  ]);
+  start('kube-apiserver', [
+    `--etcd-servers=${etcd}`,
+    `--secure-port=${port}`,
+    '--bind-address=127.0.0.1',
+    `--cert-dir=${join(dir, 'certs')}`,
+    `--service-account-key-file=${key}`,
+    `--service-account-signing-key-file=${key}`,
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--token-auth-file=${file('tokens.csv', `${token},admin,admin,"system:masters"\n`)}`,
+    '--authorization-mode=Node,RBAC',
+    '--enable-bootstrap-token-auth',
+    '--service-cluster-ip-range=10.0.0.0/24',
+    '--allow-privileged=true',
+    `--audit-policy-file=${file('audit-policy.yaml', AUDIT_POLICY)}`,
+    `--audit-log-path=${auditLog}`,
+  ]);
+
+  for (const end = Date.now() + START_MS; !(await isReady(url, token)); ) {
+    const ended = children.find(({ child }) => child.exitCode !== null);
+    if (ended || Date.now() > end) {
+      const name = ended?.name ?? 'kube-apiserver';
+      const log = readFileSync(join(dir, `${name}.log`), 'utf8').slice(-2_000);
+      await stop();
+      throw new Error(`${join(assets, name)} is not ready: ${log}`);
+    }
+    await sleep(realClock, LOOK_EVERY_MS);
+  }
+  // Self-signed: its own authority is in the file.
+  const authority = readFileSync(join(dir, 'certs', 'apiserver.crt')).toString('base64');
+  const kubeconfig = `apiVersion: v1
+kind: Config
+clusters: [{name: real, cluster: {server: "${url}", certificate-authority-data: ${authority}}}]
+users: [{name: admin, user: {token: ${token}}}]
+contexts: [{name: real, context: {cluster: real, user: admin}}]
+current-context: real
+`;
+  if (existsSync(join(assets, 'kube-controller-manager')))
+    start('kube-controller-manager', [
+      `--kubeconfig=${file('kubeconfig', kubeconfig)}`,
+      '--leader-elect=false',
+      '--secure-port=0',
+      `--service-account-private-key-file=${key}`,
+      '--controllers=*,bootstrap-signer-controller,token-cleaner-controller',
+    ]);
+  return { url, kubeconfig, auditLog, stop };
+}
