@@ -1,4 +1,4 @@
-import { type CloudInstance, Ec2Endpoint, type Ec2EndpointOptions } from '@mcm/cloud-emulators';
+import { type CloudInstance, Ec2Endpoint, type Ec2EndpointOptions, GceEndpoint } from '@mcm/cloud-emulators';
 import { seededRandom, VirtualClock } from '@mcm/kube';
 import { createAwsDriver } from '@mcm/provider-aws';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -144,4 +144,34 @@ test('azure: what belongs to the cluster ours-too is not listed as of the cluste
   const data = [row('m-1', 'kubernetes.io-cluster-ours'), row('other', 'kubernetes.io-cluster-ours-too')];
   wire.script = failing('ResourceGraph', () => reply(200, { totalRecords: 2, data }));
   expect((await stage.list()).map(({ machineName }) => machineName)).toEqual(['m-1']);
+});
+
+test('azure: a listing that Resource Graph cuts off is an error', async () => {
+  const { stage, wire } = wired(azure());
+  const data = [{ type: 'microsoft.compute/virtualmachines', name: 'm-1' }];
+  wire.script = failing('ResourceGraph', () =>
+    reply(200, { totalRecords: 2, count: 1, resultTruncated: 'true', data }),
+  );
+  await refused(stage.list(), 'Internal', 'has cut the listing off');
+});
+
+test('gcp: a request id that was used up by a VM that is gone, or by an earlier process’s failure, gives way to the next', async () => {
+  const provider = gcp();
+  const clock = new VirtualClock();
+  const cloud = new GceEndpoint({ clock });
+  const { machineClass, secret } = provider;
+  const start = () =>
+    new Stage(clock, provider.driver({ clock, random: seededRandom(1), connect: () => cloud.transport }), {
+      ...{ provider: 'GCP', spec: machineClass.providerSpec ?? {}, secret: { userData: '#', ...secret } },
+    });
+  const stage = start();
+  await stage.create();
+  await stage.delete();
+  expect(cloud.names()).toEqual([]);
+  await stage.create();
+  expect(cloud.names()).toEqual(['m-1']);
+  cloud.faults.order({ on: '^POST instances$', times: 1, failOperation: { code: 'ZONE_RESOURCE_POOL_EXHAUSTED' } });
+  await refused(stage.create({ name: 'm-2' }), 'ResourceExhausted');
+  await start().create({ name: 'm-2' });
+  expect(cloud.names()).toEqual(['m-1', 'm-2']);
 });

@@ -135,6 +135,7 @@ const page = z.looseObject({
   data: z.array(z.looseObject({})).nullish(),
   totalRecords: z.number().nullish(),
   $skipToken: z.string().nullish(),
+  resultTruncated: z.string().nullish(),
 });
 
 /** A text between quotes in Resource Graph's language. */
@@ -152,7 +153,7 @@ async function query(session: Session, { spec, signal, owner }: Request): Promis
 	| where resourceGroup =~ ${quoted(session.group)}
 	| extend tagKeys = bag_keys(tags)
 	| where tagKeys has ${cluster} and tagKeys has ${role}
-	| project type, name${owner === undefined ? '' : `, tagKeys, owner = tostring(tags[${quoted(OWNER_TAG)}])`}
+	| project type, name${owner === undefined ? '' : `, tagKeys, owner = tostring(tags[${quoted(OWNER_TAG)}]), id\n\t| order by id asc`}
 	`;
   const rows: Row[] = [];
   for (let token = ''; ; ) {
@@ -162,6 +163,9 @@ async function query(session: Session, { spec, signal, owner }: Request): Promis
     if (answer.totalRecords === 0) return rows;
     rows.push(...(answer.data ?? []).filter(({ tagKeys }) => marks.every((mark) => holds(tagKeys, mark))));
     token = answer.$skipToken ?? '';
+    // Of half a listing nobody knows what is missing.
+    if (token === '' && answer.resultTruncated === 'true')
+      throw new Error('Resource Graph has cut the listing off, and says not where it goes on');
     if (token === '') return rows;
   }
 }

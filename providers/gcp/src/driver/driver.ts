@@ -48,6 +48,8 @@ const FIRST_LOOKS_MS: readonly number[] = [1_000, 2_000, 4_000];
 const LOOK_MS = 5_000;
 /** So long it is waited for. */
 const LONGEST_MS = 300_000;
+/** Request ids that may be used up, before an operation that is done at once is taken for a new one. */
+const REPLAYS = 5;
 /** Accounts at once; those used least lately are forgotten. */
 const KEPT = 64;
 
@@ -89,14 +91,19 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
     const { name, uid } = machine.metadata;
     const labels = { ...spec.labels, ...ownerTags(request) };
     const body = instanceBody({ name, project, spec: { ...spec, labels }, userData });
-    const attempt = failed.get(uid) ?? 0;
-    try {
-      const started = await gce.insert(project, zone, body, requestIdOf(`insert ${uid} ${attempt}`), signal);
-      await wait(request, session, started.name);
-      failed.delete(uid);
-    } catch (thrown) {
-      if (thrown instanceof OperationFailed) failed.set(uid, attempt + 1);
-      if (!(await isOurs(request, session, thrown))) throw thrown;
+    const first = failed.get(uid) ?? 0;
+    for (let attempt = first; ; attempt++) {
+      try {
+        const started = await gce.insert(project, zone, body, requestIdOf(`insert ${uid} ${attempt}`), signal);
+        // What is done as soon as it is asked for was asked for before: by an earlier process, or for a VM that is gone by now.
+        if (started.status === 'DONE' && attempt < first + REPLAYS && !(await isThere(session, name, signal))) continue;
+        await wait(request, session, started.name);
+        failed.delete(uid);
+      } catch (thrown) {
+        if (thrown instanceof OperationFailed) failed.set(uid, attempt + 1);
+        if (!(await isOurs(request, session, thrown))) throw thrown;
+      }
+      return;
     }
   };
 
@@ -140,11 +147,11 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
       const { name, uid } = machine.metadata;
       const remove = async (): Promise<undefined> => {
         const session = open(request);
+        failed.delete(uid);
         if (!(await lookup(request, session)).some((each) => each.name === name)) throw absent(request);
         const requestId = requestIdOf(`delete ${uid} ${clock.now().getTime()}`);
         const started = await removal(session, name, requestId, signal);
         if (started) await wait(request, session, started.name);
-        failed.delete(uid);
       };
       try {
         return await counted(request, 'instance_delete', remove);
@@ -226,6 +233,16 @@ async function find({ spec, signal }: Request, { gce, project, zone }: Session):
   const { cluster, role } = marksOf(spec.tags ?? []);
   if (cluster === undefined || role === undefined) return [];
   return (await gce.list(project, zone, signal)).filter((each) => sameMarks(spec, each));
+}
+
+async function isThere({ gce, project, zone }: Session, name: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    await gce.get(project, zone, name, signal);
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof Refusal && thrown.status === 404) return false;
+    throw thrown;
+  }
 }
 
 /** Whether a refused insertion was refused because an earlier one of the same Machine had been taken. */

@@ -29,6 +29,10 @@ export const DIFFERENCES: Readonly<Record<string, (compared: Compared) => boolea
     answersOf(compared).some(({ status, text }) => status === 403 && text.includes('"quotaExceeded"')),
   'a class whose VMs nobody would find again makes none': ({ recorded, told }) =>
     recorded.method === 'CreateMachine' && told.error?.message.includes('nobody would find the VMs again') === true,
+  'a VM whose operation was done at once is looked for': (compared) =>
+    compared.recorded.method === 'CreateMachine' &&
+    (compared.told.error?.code ?? null) === (compared.recorded.result?.errorCode ?? null) &&
+    answersOf(compared).some(({ method, text }) => method === 'POST' && text.includes('"status":"DONE"')),
   'a name that is taken is looked at': (compared) =>
     compared.told.error?.code === 'Internal' &&
     answersOf(compared).some(({ method, status }) => method === 'POST' && status === 409),
