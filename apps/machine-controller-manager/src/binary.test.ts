@@ -57,3 +57,9 @@ test.each(['--safety-up=-1', '--safety-down=x', '--machine-safety-overshooting-p
     await expect(parse(argument)).rejects.toThrow(argument.split('=')[0]);
   },
 );
+
+test('§1.1 the Lease is machine-controller-manager, the original’s: the two never work at once', () => {
+  // A binary without a name for its Lease takes its own.
+  const { name, leaseName = name } = machineControllerManager;
+  expect(leaseName).toBe('machine-controller-manager');
+});

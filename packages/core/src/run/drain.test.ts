@@ -238,6 +238,25 @@ test('incident 2: a drain is forced at its deadline, counted in time and not in 
   await rig.until(async () => (await rig.machines()).length === 0, 61_000);
 });
 
+test.each<[what: string, change: object, goesAfterMs: number]>([
+  ['a shorter drain timeout', { drainTimeout: '15m' }, 15 * 60_000],
+  ['a longer drain timeout', { drainTimeout: '45m' }, 45 * 60_000],
+  ['a lower limit of evictions', { maxEvictRetries: 40 }, 40 * 20_000],
+])('§5.4 %s that is written during a drain counts from then on', async (_what, change, goesAfterMs) => {
+  const { rig } = await started(0);
+  await rig.createMachine('m-0', { drainTimeout: '30m' });
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  await budget(rig, 0);
+  await rig.createPod('web-1', 'm-0', { app: 'web' });
+  await rig.deleteMachine('m-0');
+  await rig.clock.advance(60_000);
+  await rig.admin.resource(machines, NAMESPACE).patch('m-0', { type: 'merge', body: { spec: change } });
+  await rig.clock.advance(goesAfterMs - 65_000);
+  const client = rig.admin.resource(pods, NAMESPACE);
+  expect((await client.get('web-1')).metadata.deletionTimestamp).toBeUndefined();
+  await rig.until(async () => (await client.list()).items.length === 0, 10_000);
+});
+
 test('a pod that is not ready goes at once where the budget spares such pods, whatever it allows', async () => {
   const { rig } = await started(1);
   const client = rig.admin.resource(podDisruptionBudgets, NAMESPACE);

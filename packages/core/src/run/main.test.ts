@@ -93,3 +93,8 @@ test.each([
   writeFileSync(authorities, '-----BEGIN CERTIFICATE-----\n');
   expect(await binary.configure?.({} as never)).toEqual({ warnings: [] });
 });
+
+test('§1.1 the Lease is machine-controller, the original’s, whatever the driver is called: the two never work at once', () => {
+  const { name, leaseName } = machineControllerBinary(driver);
+  expect({ name, leaseName }).toEqual({ name: 'machine-controller-toy', leaseName: 'machine-controller' });
+});
