@@ -19,7 +19,8 @@ const KINDS = {
 type InCloud = readonly { readonly kind: string; readonly name: string }[];
 
 /** A folder with the fleet of one cloud in it, and the commands as people give them there. */
-function inFolder({ onTestFinished, expect }: TestContext) {
+function inFolder(context: TestContext) {
+  const { onTestFinished, expect } = context;
   const cwd = mkdtempSync(join(tmpdir(), 'mcm clouds '));
   const started: McmRun[] = [];
   onTestFinished(async () => {
@@ -70,13 +71,29 @@ function inFolder({ onTestFinished, expect }: TestContext) {
       await client.resource<MachineClass>(machineClasses, 'default').create(machineClass as MachineClass);
       await client.resource<MachineDeployment>(machineDeployments, 'default').create(deployment as MachineDeployment);
     });
+  /** Replaces all machines of the first deployment, so many beside the old ones at once, while another deployment comes. */
+  const rollBeside = async (maxSurge: number, provider: string): Promise<void> => {
+    const old = new Set(instancesOf(await inCloud()));
+    expect(old.size).toBe(3);
+    await withClient(async (client) => {
+      const resource = client.resource<MachineDeployment>(machineDeployments, 'default');
+      const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable: 0 } };
+      await resource.patch('workers', { type: 'merge', body: { spec: { strategy } } });
+    });
+    expect(await run('rollout', 'restart', 'workers')).toMatchObject({ code: 0 });
+    await applyExample(provider);
+    expect(await run('rollout', 'status', 'workers')).toMatchObject({ code: 0 });
+    expect(await run('rollout', 'status', `${provider}-large`)).toMatchObject({ code: 0 });
+    await untilInCloud((all) => instancesOf(all).filter((name) => old.has(name))).toEqual([]);
+    expect(instancesOf(await inCloud())).toHaveLength(5);
+  };
   /** Both deployments go; then the cloud's own listing is empty. */
   const untilNothingIsLeft = async (provider: string): Promise<void> => {
     await scale('workers', 0);
     await scale(`${provider}-large`, 0);
     await untilInCloud((all) => all).toEqual([]);
   };
-  return { start, run, inCloud, untilInCloud, applyExample, untilNothingIsLeft };
+  return { start, run, inCloud, rollBeside, untilNothingIsLeft };
 }
 
 const instancesOf = (all: InCloud): readonly string[] =>
@@ -92,21 +109,11 @@ clouds(
   LIMIT,
   async (context) => {
     const { expect } = context;
-    const { start, run, inCloud, untilInCloud, applyExample, untilNothingIsLeft } = inFolder(context);
+    const { start, run, inCloud, rollBeside, untilNothingIsLeft } = inFolder(context);
     const up = start('up', '--provider=aws', '--no-tty');
     await up.line(/^ready: 3 machines Running/);
-    const first = await inCloud();
-    expect(kindsOf(first)).toEqual(KINDS.aws);
-    expect(instancesOf(first)).toHaveLength(3);
-
-    expect(await run('rollout', 'restart', 'workers')).toMatchObject({ code: 0 });
-    await applyExample('aws');
-    expect(await run('rollout', 'status', 'workers')).toMatchObject({ code: 0 });
-    expect(await run('rollout', 'status', 'aws-large')).toMatchObject({ code: 0 });
-    const old = new Set(instancesOf(first));
-    await untilInCloud((all) => instancesOf(all).filter((name) => old.has(name))).toEqual([]);
-    expect(instancesOf(await inCloud())).toHaveLength(5);
-
+    expect(kindsOf(await inCloud())).toEqual(KINDS.aws);
+    await rollBeside(1, 'aws');
     await untilNothingIsLeft('aws');
     const other = await run('up', '--provider=gcp', '--data-dir=.mcm');
     expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('another mcm') });
@@ -117,38 +124,38 @@ clouds(
   },
 );
 
-clouds('mcm up --provider azure: births and deletions; and nothing is left in the cloud', LIMIT, async (context) => {
-  const { expect } = context;
-  const { start, run, inCloud, applyExample, untilNothingIsLeft } = inFolder(context);
-  const up = start('up', '--provider=azure', '--machines=1', '--no-tty');
-  await up.line(/^ready: 1 machine Running/);
-  expect(kindsOf(await inCloud())).toEqual(KINDS.azure);
-  await applyExample('azure');
-  expect(await run('rollout', 'status', 'azure-large')).toMatchObject({ code: 0 });
-  expect(instancesOf(await inCloud())).toHaveLength(3);
-  await untilNothingIsLeft('azure');
-  up.child.kill('SIGTERM');
-  expect(await up.ended).toMatchObject({ code: 0 });
-});
-
 clouds(
-  'mcm up --provider gcp: found again after everything was killed; and nothing is left in the cloud',
+  'mcm up --provider azure: three machines, a roll, none; and nothing is left in the cloud',
   LIMIT,
   async (context) => {
     const { expect } = context;
-    const { start, run, inCloud, applyExample, untilNothingIsLeft } = inFolder(context);
-    const first = start('up', '--provider=gcp', '--machines=1', '--no-tty');
-    await first.line(/^ready: 1 machine Running/);
+    const { start, inCloud, rollBeside, untilNothingIsLeft } = inFolder(context);
+    const up = start('up', '--provider=azure', '--no-tty');
+    await up.line(/^ready: 3 machines Running/);
+    expect(kindsOf(await inCloud())).toEqual(KINDS.azure);
+    await rollBeside(3, 'azure');
+    await untilNothingIsLeft('azure');
+    up.child.kill('SIGTERM');
+    expect(await up.ended).toMatchObject({ code: 0 });
+  },
+);
+
+clouds(
+  'mcm up --provider gcp: three machines, found again after everything was killed, a roll, none; and nothing is left in the cloud',
+  LIMIT,
+  async (context) => {
+    const { expect } = context;
+    const { start, inCloud, rollBeside, untilNothingIsLeft } = inFolder(context);
+    const first = start('up', '--provider=gcp', '--no-tty');
+    await first.line(/^ready: 3 machines Running/);
     const before = await inCloud();
     expect(kindsOf(before)).toEqual(KINDS.gcp);
     first.child.kill('SIGKILL');
     await first.ended;
     const second = start('up', '--no-tty');
-    await second.line(/^ready: 1 machine Running/);
+    await second.line(/^ready: 3 machines Running/);
     expect(await inCloud()).toEqual(before);
-    await applyExample('gcp');
-    expect(await run('rollout', 'status', 'gcp-large')).toMatchObject({ code: 0 });
-    expect(instancesOf(await inCloud())).toHaveLength(3);
+    await rollBeside(3, 'gcp');
     await untilNothingIsLeft('gcp');
     second.child.kill('SIGTERM');
     expect(await second.ended).toMatchObject({ code: 0 });
