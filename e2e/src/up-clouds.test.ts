@@ -11,7 +11,7 @@ const PATIENCE_MS = 600_000;
 const LIMIT = { timeout: PATIENCE_MS };
 /** What a machine of the first class leaves in a cloud's bill. */
 const KINDS = {
-  aws: ['instance', 'volume'],
+  aws: ['instance', 'networkInterface', 'volume'],
   azure: ['disk', 'instance', 'networkInterface'],
   gcp: ['disk', 'instance'],
 };

@@ -58,6 +58,29 @@ describe('over a socket', () => {
     expect((await ask('GET', '/_emulator/resources')).json()).toEqual({ resources: [] });
   });
 
+  test('EC2 keeps what was not to go with its instance, and tells of it', async () => {
+    const { ask } = await serve('aws');
+    const launch = 'Action=RunInstances&ImageId=ami-1&InstanceType=m5.large&MinCount=1&MaxCount=1';
+    const parts =
+      'NetworkInterface.1.DeviceIndex=0&NetworkInterface.1.DeleteOnTermination=true' +
+      '&NetworkInterface.2.DeviceIndex=1&NetworkInterface.2.DeleteOnTermination=false' +
+      '&BlockDeviceMapping.1.DeviceName=/dev/xvda&BlockDeviceMapping.1.Ebs.DeleteOnTermination=false';
+    const launched = await ask('POST', '/', `${launch}&${parts}&Version=2016-11-15`);
+    const [, id = ''] = /<instanceId>(i-\w+)</.exec(launched.text) ?? [];
+    const states = async (): Promise<readonly string[]> =>
+      (await ask('GET', '/_emulator/resources'))
+        .json()
+        .resources.map(({ kind, state }: { kind: string; state: string }) => `${kind} ${state}`);
+    expect(await states()).toEqual([
+      'instance running',
+      'networkInterface in-use',
+      'networkInterface in-use',
+      'volume in-use',
+    ]);
+    await ask('POST', '/', `Action=TerminateInstances&InstanceId.1=${id}`);
+    expect(await states()).toEqual(['networkInterface available', 'volume available']);
+  });
+
   test('EC2 refuses a request that its account has not signed', async () => {
     const { ask } = await serve('aws', { accessKeyId: 'AKIA', secretAccessKey: 's' });
     const answer = await ask('POST', '/', 'Action=DescribeInstances');

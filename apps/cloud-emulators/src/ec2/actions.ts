@@ -175,6 +175,7 @@ function launch(cloud: Ec2Endpoint, params: Params, region: string): CloudInstan
         sourceDestCheck: true,
         interfaceType: nic.InterfaceType ?? 'interface',
         deviceIndex: Number(nic.DeviceIndex ?? 0),
+        ...(nic.DeleteOnTermination === 'false' ? { deleteOnTermination: false } : {}),
       }),
     );
     return {
@@ -249,6 +250,7 @@ export function terminate(cloud: Ec2Endpoint, params: Params): readonly Element[
       each.userData = '';
       cloud.power.off(each.instanceId ?? '');
       releaseVolumes(cloud, each);
+      releaseInterfaces(cloud, each);
       cloud.keep(each);
     }
     return { each, before };
@@ -265,6 +267,12 @@ function releaseVolumes({ volumes }: Ec2Endpoint, { instanceId }: CloudInstance)
     if (volume.deleteOnTermination) volumes.delete(volume.volumeId);
     else volumes.put(volume.volumeId, volume);
   }
+}
+
+function releaseInterfaces({ looseInterfaces }: Ec2Endpoint, { networkInterfaces = [], tags }: CloudInstance): void {
+  for (const { networkInterfaceId, deleteOnTermination = true } of networkInterfaces)
+    if (networkInterfaceId && !deleteOnTermination)
+      looseInterfaces.put(networkInterfaceId, { networkInterfaceId, name: tags?.Name ?? '' });
 }
 
 function interfaceOf(cloud: Ec2Endpoint, id = ''): { instance: CloudInstance; each: CloudInterface } {

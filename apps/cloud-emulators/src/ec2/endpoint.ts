@@ -13,7 +13,7 @@ import {
   settle,
   terminate,
 } from './actions.ts';
-import type { CloudImage, CloudInstance, CloudVolume, LaunchAnswer, ScriptRule } from './model.ts';
+import type { CloudImage, CloudInstance, CloudVolume, LaunchAnswer, LooseInterface, ScriptRule } from './model.ts';
 import { readScope, type Scope } from './signature.ts';
 import { answerXml, type Element, elements, errorXml, stsErrorXml, stsXml } from './xml.ts';
 
@@ -97,6 +97,7 @@ export class Ec2Endpoint implements Emulator {
   readonly options: Ec2EndpointOptions;
   readonly instances: CloudInstance[];
   readonly volumes: Kept<CloudVolume>;
+  readonly looseInterfaces: Kept<LooseInterface>;
   readonly faults: Faults;
   readonly power: Power;
   readonly counts = new Map<string, number>();
@@ -113,6 +114,7 @@ export class Ec2Endpoint implements Emulator {
     this.options = options;
     this.#kept = new Kept('ec2-instance', options.store);
     this.volumes = new Kept('ec2-volume', options.store);
+    this.looseInterfaces = new Kept('ec2-interface', options.store);
     this.instances = [...structuredClone([...(options.instances ?? [])]), ...this.#kept.values()];
     this.launches = Math.max(0, ...this.#kept.keys().map(numberOf));
     this.script = options.script ?? [];
@@ -140,6 +142,14 @@ export class Ec2Endpoint implements Emulator {
     return [
       ...living.map(({ instanceId, tags, state }) => ({
         ...{ kind: 'instance', id: instanceId ?? '', name: tags?.Name ?? '', state: state ?? '' },
+      })),
+      ...living.flatMap(({ tags, state, networkInterfaces = [] }) =>
+        (state === 'shutting-down' ? [] : networkInterfaces).map(({ networkInterfaceId }) => ({
+          ...{ kind: 'networkInterface', id: networkInterfaceId ?? '', name: tags?.Name ?? '', state: 'in-use' },
+        })),
+      ),
+      ...this.looseInterfaces.values().map(({ networkInterfaceId: id, name }) => ({
+        ...{ kind: 'networkInterface', id, name, state: 'available' },
       })),
       ...this.volumes.values().map(({ volumeId: id, name, instanceId }) => ({
         ...{ kind: 'volume', id, name, state: instanceId === undefined ? 'available' : 'in-use' },

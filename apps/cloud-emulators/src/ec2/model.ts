@@ -7,6 +7,14 @@ export interface CloudInterface {
   sourceDestCheck?: boolean | null;
   ipv6Prefixes?: string[] | null;
   noAttachment?: boolean;
+  /** It goes with its instance; absent: it does. */
+  deleteOnTermination?: boolean;
+}
+
+/** A network interface that has outlived its instance. */
+export interface LooseInterface {
+  readonly networkInterfaceId: string;
+  readonly name: string;
 }
 
 /** An instance as EC2's API describes it, as far as a driver reads it. */

@@ -7,18 +7,23 @@ const ROWS = {
   azure:
     'Z2 Z4 Z5 Z7 Z9 Z10 Z12 Z13 Z14 Z16 Z17 Z18 Z20 Z22 Z24 Z25 Z26 Z28 Z29 Z30 Z31 Z33 Z34 Z35 Z36 Z39 Z40 Z42 Z43 Z44 Z45 Z46 Z48 Z49 Z50 Z51 Z52',
   gcp: 'G2 G3 G4 G7 G8 G9 G10 G11 G15 G16 G17 G18 G19 G20 G21 G23 G24 G25 G26 G27 G28 G29 G31 G32 G34 G36 G37 G39 G40 G41 G42 G43',
+  local: 'P1 P2 P3 P4 P7 P10 P12 P13 P14 P15 P16 P19 P20',
 };
 
-/** A sheet's tests: one file, or those of its folder. */
-const sourcesOf = (provider: string): readonly string[] =>
-  readdirSync(new URL('.', import.meta.url), { recursive: true, encoding: 'utf8' }).filter(
-    (file) => file === `${provider}.test.ts` || (file.startsWith(`${provider}/`) && file.endsWith('.test.ts')),
-  );
+/** A sheet's tests: one file, or those of its folder; the local driver's stand beside it. */
+const sourcesOf = (provider: string): readonly URL[] =>
+  provider === 'local'
+    ? [new URL('../../../../providers/local/src/pods/rows.test.ts', import.meta.url)]
+    : readdirSync(new URL('.', import.meta.url), { recursive: true, encoding: 'utf8' })
+        .filter(
+          (file) => file === `${provider}.test.ts` || (file.startsWith(`${provider}/`) && file.endsWith('.test.ts')),
+        )
+        .map((file) => new URL(`./${file}`, import.meta.url));
 
 test.each(Object.entries(ROWS))('every row of the %s sheet is a test of its own name', (provider, rows) => {
   const source = sourcesOf(provider)
-    .map((file) => readFileSync(new URL(`./${file}`, import.meta.url), 'utf8'))
+    .map((file) => readFileSync(file, 'utf8'))
     .join('\n');
-  const named = new Set([...source.matchAll(/'([A-Z]\d+): /g)].map(([, id]) => id));
+  const named = new Set([...source.matchAll(/'([A-Z]\d+)(?: \(mended\))?: /g)].map(([, id]) => id));
   expect(rows.split(' ').filter((id) => !named.has(id))).toEqual([]);
 });
