@@ -1,5 +1,5 @@
 import { crds } from '@mcm/api';
-import { checkSafeguardFlags, safeguardFlags, safeguardsOf } from '@mcm/core';
+import { checkSafeguardFlags, openTraces, safeguardFlags, safeguardsOf } from '@mcm/core';
 import {
   type BinaryDefinition,
   booleanFlag,
@@ -8,10 +8,15 @@ import {
   flagGroup,
   integerFlag,
   listFlag,
+  type TracingOff,
+  type TracingSettings,
   textFlag,
 } from '@mcm/kube';
 import { CONTROLLERS, createControllers, DEFAULT_SETTINGS } from './controllers.ts';
 import { serveWebhooks, serviceNames } from './webhooks.ts';
+
+const NAME = 'machine-controller-manager';
+const VERSION = '0.1.0';
 
 /** Of `deploy/`. */
 const SERVICE = 'machine-controller-manager';
@@ -101,10 +106,10 @@ function doubtsAbout(given: Doubtful): readonly string[] {
   ];
 }
 
-/** The `machine-controller-manager` binary: flags, Lease and metrics as the original names them. */
-export const machineControllerManager: BinaryDefinition<typeof flags> = {
-  name: 'machine-controller-manager',
-  version: '0.1.0',
+/** The `machine-controller-manager` binary, with traces of rollouts if they are asked for. */
+export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefinition<typeof flags> => ({
+  name: NAME,
+  version: VERSION,
   description: 'Controllers of MachineDeployments and MachineSets, and the check for far too many machines.',
   metricsPrefix: 'mcm_',
   defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency, controllers: CONTROLLERS, features: FEATURES },
@@ -127,9 +132,11 @@ export const machineControllerManager: BinaryDefinition<typeof flags> = {
       },
       { control, clock, random, log, serving: (pair) => serving('webhook certificate', pair) },
     ),
-  units: ({ control, target, namespace, runtime, metrics, flags: given }) =>
-    createControllers(
-      { control, target, namespace, runtime, metrics: metrics.queues, meters: metrics.meters },
+  units: async ({ control, target, namespace, runtime, metrics, flags: given, clock, log }) => {
+    const { meters } = metrics;
+    const traces = await openTraces(tracing, { name: NAME, version: VERSION, clock, log, meters });
+    return createControllers(
+      { control, target, namespace, runtime, metrics: metrics.queues, meters, ...(traces ? { traces } : {}) },
       {
         concurrency: given['concurrent-syncs'],
         concurrencyByController: given['concurrent-syncs-by-controller'],
@@ -141,5 +148,9 @@ export const machineControllerManager: BinaryDefinition<typeof flags> = {
         rolloutAnnotations: given['feature-gates']['RolloutAnnotations'] === true,
         ...safeguardsOf(given),
       },
-    ).units,
-};
+    ).units;
+  },
+});
+
+/** The same without traces: its flags, Lease and metrics, as the original names them. */
+export const machineControllerManager = managerBinary({ off: true });

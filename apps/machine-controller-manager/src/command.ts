@@ -1,4 +1,4 @@
-import { runBinary } from '@mcm/kube';
-import { machineControllerManager } from './binary.ts';
+import { runBinary, tracingSettings } from '@mcm/kube';
+import { managerBinary } from './binary.ts';
 
-process.exit(await runBinary(machineControllerManager));
+process.exit(await runBinary(managerBinary(tracingSettings(process.env))));

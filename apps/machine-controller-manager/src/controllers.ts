@@ -24,6 +24,7 @@ import {
   SAFEGUARD_DEFAULTS,
   type SafeguardSettings,
   Safeguards,
+  type Traces,
 } from '@mcm/core';
 import {
   type Controller,
@@ -52,6 +53,8 @@ export interface Surroundings {
   readonly metrics?: QueueMetrics;
   /** Where the gauges of deployments and sets are told; absent: nowhere. */
   readonly meters?: Meters;
+  /** Told of what rollouts are read off, before anything runs; absent: nobody traces them. */
+  readonly traces?: Pick<Traces, 'exporter' | 'rollouts'>;
 }
 
 /** What an operator may choose. Times in milliseconds. */
@@ -126,6 +129,7 @@ export function createControllers(surroundings: Surroundings, settings: ManagerS
     ...(metrics === undefined ? {} : { metrics }),
   };
   if (surroundings.meters) registerManagerMetrics(surroundings.meters, context);
+  surroundings.traces?.rollouts(context);
   const { safetyUp, safetyDown, overshootingPeriodMs: periodMs } = settings;
   const concurrency = (name: string): number => settings.concurrencyByController?.[name] ?? settings.concurrency;
   const controllers: readonly Controller[] = [
@@ -156,7 +160,7 @@ export function createControllers(surroundings: Surroundings, settings: ManagerS
     ...(target ? [{ client: target, definition: nodes }] : []),
   ];
   const flush = async (): Promise<void> => {
-    await Promise.all([recorder.flush(), setRecorder.flush()]);
+    await Promise.all([recorder.flush(), setRecorder.flush(), surroundings.traces?.exporter.flush()]);
   };
   const units = controllers.map(
     (controller): Unit => ({

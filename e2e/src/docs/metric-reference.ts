@@ -4,6 +4,7 @@ import {
   type Metrics,
   ObserveLedger,
   registerFeatures,
+  registerSpanMetrics,
   registerWarningMetrics,
   silentLogger,
   VirtualClock,
@@ -22,6 +23,7 @@ function library(): Metrics {
   metrics.requests('host');
   metrics.caches(() => new Map());
   registerFeatures(metrics.meters, {}, {});
+  registerSpanMetrics(metrics.meters, { dropped: 0, sent: 0 });
   watchProcess(metrics.meters)();
   registerWarningMetrics({ clock: new VirtualClock(), log: silentLogger, meters: metrics.meters });
   new ObserveLedger({ clock: new VirtualClock(), log: silentLogger, meters: metrics.meters });

@@ -82,6 +82,7 @@ export { createSpanExporter, type SpanExporter, type SpanExporterOptions } from 
 export { otlpBody, type Resource } from './tracing/otlp.ts';
 export { type TracingOff, type TracingSettings, tracingSettings } from './tracing/settings.ts';
 export { type Span, type SpanEvent, type SpanValue, spanIdOf, traceIdOf } from './tracing/span.ts';
+export { registerSpanMetrics } from './tracing/span-metrics.ts';
 export * from './transport.ts';
 export { handlerTransport } from './transports/handler.ts';
 export { type UndiciTransport, type UndiciTransportOptions, undiciTransport } from './transports/undici.ts';

@@ -34,7 +34,7 @@ import { driverReference, referenceText } from '../driver/reference.ts';
 import { type DriverTracer, registeredTracer } from '../driver/tracing.ts';
 import { registerDriverMetrics } from '../metrics/driver.ts';
 import { registerMachineMetrics } from '../metrics/machine.ts';
-import type { Tracing } from '../tracing/start.ts';
+import { openTraces, type Traces } from '../tracing/open.ts';
 import { buildMachineController } from './build.ts';
 import { ControlCluster } from './control-cluster.ts';
 import {
@@ -119,7 +119,7 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
       };
     },
     units: async (context) => [
-      unitOf(configured.driver, context, tracer, await tracingOf(tracing, name, version, context)),
+      unitOf(configured.driver, context, tracer, await openTraces(tracing, { ...tracesOf(context), name, version })),
     ],
   };
 }
@@ -138,27 +138,13 @@ async function faultsOfAuthorities(file: string | undefined): Promise<readonly s
       ];
 }
 
-/** Traces of machines' lives, if they are asked for; the code that makes them is loaded only then. */
-async function tracingOf(
-  settings: TracingSettings | TracingOff,
-  name: string,
-  version: string,
-  { clock, log }: BinaryContext<MachineFlags>,
-): Promise<Tracing | undefined> {
-  if ('off' in settings) {
-    if (settings.because !== undefined) log.warn(`Traces are off: ${settings.because}`);
-    return undefined;
-  }
-  const { startTracing } = await import('../tracing/start.ts');
-  const connect = (server: string) => undiciTransport({ server, connections: 1 });
-  return startTracing(settings, { name, version, clock, log, connect });
-}
+const tracesOf = ({ clock, log, metrics }: BinaryContext<MachineFlags>) => ({ clock, log, meters: metrics.meters });
 
 function unitOf<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   context: BinaryContext<MachineFlags>,
   tracer: DriverTracer | undefined,
-  tracing: Tracing | undefined,
+  traces: Traces | undefined,
 ): Unit {
   reportStrayRejections(context.log);
   const { control, target, namespace, clock, random, log, recorder, targetRecorder, metrics, runtime, flags, fence } =
@@ -174,6 +160,7 @@ function unitOf<Spec, Credentials>(
     random,
     log,
   });
+  const tracing = traces?.lives();
   const driverMetrics = registerDriverMetrics(metrics.meters, driver.name, clock);
   const controller = buildMachineController({
     driver: context.observe ? observingDriver(driver, context.observe) : driver,
@@ -227,7 +214,7 @@ function unitOf<Spec, Credentials>(
     run: async (signal) => {
       await cluster.run(signal, (term) => controller.runControllers(term));
       await Promise.all([recorder, targetRecorder].map((each) => each?.flush()));
-      await tracing?.exporter.flush();
+      await traces?.exporter.flush();
     },
   };
 }

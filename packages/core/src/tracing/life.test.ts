@@ -23,7 +23,12 @@ const machine = (phase: string, description = ''): Machine => ({
 
 function start() {
   const spans: Span[] = [];
-  const exporter: SpanExporter = { export: (span) => spans.push(span), flush: async () => undefined, dropped: 0 };
+  const exporter: SpanExporter = {
+    export: (span) => spans.push(span),
+    flush: async () => undefined,
+    dropped: 0,
+    sent: 0,
+  };
   return { spans, tracer: createLifeTracer(exporter, clock) };
 }
 

@@ -1,38 +1,20 @@
-import {
-  type Clock,
-  createSpanExporter,
-  type Logger,
-  type SpanExporter,
-  type TracingSettings,
-  type Transport,
-} from '@mcm/kube';
-import { createLifeTracer, type LifeTracer } from './life.ts';
+import { createSpanExporter, registerSpanMetrics, type TracingSettings, undiciTransport } from '@mcm/kube';
+import { createLifeTracer } from './life.ts';
+import type { Traces, TracesContext } from './open.ts';
+import { traceRollouts } from './rollout.ts';
 
-/** What traces need of a process. */
-export interface TracingContext {
-  readonly name: string;
-  readonly version: string;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** To a collector. */
-  readonly connect: (server: string) => Transport;
-}
-
-/** Traces that are sent. */
-export interface Tracing extends LifeTracer {
-  readonly exporter: SpanExporter;
-}
-
-/** Sends traces where the settings say. Nothing is connected before there is a span. */
-export function startTracing(
-  settings: TracingSettings,
-  { name, version, clock, log, connect }: TracingContext,
-): Tracing {
+/** Sends traces where the settings say. */
+export function startTraces(settings: TracingSettings, { name, version, clock, log, meters }: TracesContext): Traces {
   const { server, path, headers, serviceName, attributes } = settings;
-  const transport = connect(server);
+  const transport = undiciTransport({ server, connections: 1 });
   const resource = { name: serviceName ?? name, version, attributes };
   const exporter = createSpanExporter({ transport, path, headers, resource, clock, log });
+  registerSpanMetrics(meters, exporter);
   // The path may hold a key.
-  log.info('Traces of machines are sent to a collector', { server });
-  return { ...createLifeTracer(exporter, clock), exporter };
+  log.info('Traces are sent to a collector', { server });
+  return {
+    exporter,
+    lives: () => createLifeTracer(exporter, clock),
+    rollouts: (sources) => traceRollouts(exporter, clock, sources),
+  };
 }

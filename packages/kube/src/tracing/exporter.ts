@@ -13,6 +13,8 @@ export interface SpanExporter {
   flush(): Promise<void>;
   /** Spans that could not be sent, or waited too long behind others. */
   readonly dropped: number;
+  /** Spans that the collector took. */
+  readonly sent: number;
 }
 
 /** What an exporter needs. */
@@ -39,6 +41,7 @@ export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
   const outage = createOutageLog('export of traces', clock, log);
   let waiting: Span[] = [];
   let dropped = 0;
+  let sent = 0;
   let timer: Timer | undefined;
   let sending: Promise<void> | undefined;
   let ending = false;
@@ -57,6 +60,7 @@ export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
       await answer.text();
       if (answer.status >= 300) throw new Error(`the collector answered ${answer.status}`);
       outage.worked();
+      sent += batch.length;
       return true;
     } catch (error) {
       dropped += batch.length;
@@ -102,6 +106,9 @@ export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
     },
     get dropped() {
       return dropped;
+    },
+    get sent() {
+      return sent;
     },
   };
 }

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '../clock/virtual-clock.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
+import { createMetrics } from '../metrics/create-metrics.ts';
 import type { Transport, TransportRequest } from '../transport.ts';
 import { createSpanExporter } from './exporter.ts';
 import { tracingSettings } from './settings.ts';
 import { type Span, spanIdOf, traceIdOf } from './span.ts';
+import { registerSpanMetrics } from './span-metrics.ts';
 
 const span = (name: string, more: Partial<Span> = {}): Span => ({
   traceId: traceIdOf('m'),
@@ -134,11 +136,17 @@ describe('export', () => {
     exporter.export(span('s1'));
     await clock.advance(5_000);
     expect(exporter.dropped).toBe(1);
+    const metrics = createMetrics();
+    registerSpanMetrics(metrics.meters, exporter);
+    const { text } = await metrics.scrape();
+    expect(text).toContain('trace_spans{outcome="dropped"} 1');
+    expect(text).toContain('trace_spans{outcome="sent"} 0');
     expect(JSON.stringify(log.lines)).toContain('the collector answered 401');
     expect(JSON.stringify(log.lines)).not.toContain('Bearer');
     status = 200;
     exporter.export(span('s2'));
     await clock.advance(5_000);
+    expect(exporter.sent).toBe(1);
     expect(log.lines.map(({ message }) => message)).toContain('export of traces works again');
   });
 
