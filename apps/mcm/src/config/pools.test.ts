@@ -1,6 +1,14 @@
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, type KubeClient, nodes, VirtualClock } from '@mcm/kube';
-import { controllerConfigs, machineConfigCrds, machineConfigPools, NodeAnnotations } from '@mcm/machine-config';
+import { createClient, handlerTransport, type KubeClient, type Node, nodes, VirtualClock } from '@mcm/kube';
+import {
+  type ControllerConfig,
+  controllerConfigs,
+  explainPool,
+  type MachineConfigPool,
+  machineConfigCrds,
+  machineConfigPools,
+  NodeAnnotations,
+} from '@mcm/machine-config';
 import { expect, test } from 'vitest';
 import type { Cluster } from '../cluster.ts';
 import { formatted } from '../output/format.ts';
@@ -50,7 +58,7 @@ test('config explain says of every node whether it has the target, or why not, a
     expect(pool && poolLines(pool)).toEqual([
       ...['machineconfigpool worker', '  target  new (InPlace)'],
       '  nodes   5: 1 updated, 1 unavailable, at most 2 may be',
-      ...['  next    tells c the target', '', 'Nodes that are not there:'],
+      ...['  next    tells c the target', '', 'Nodes that are not at the target:'],
       ...['  - b: is drained', '  - c: is told the target next', `  - d: ${waits}`, `  - e: ${waits}`],
     ]);
   }));
@@ -64,6 +72,7 @@ test('config explain names what holds a pool, and what would help', () =>
     await node(client, 'b', { ...at('old', 'new', 'Degraded'), [Reason]: 'cannot write /etc/x' });
     await patch({ paused: true });
     const paused = await explained();
+    expect(paused && statusLines([paused])[1]).toMatch(/the pool is paused; degraded: b$/);
     expect([paused?.next, paused?.blockers]).toEqual([[], ['the pool is paused']]);
     expect(paused?.standing.map(({ why }) => why)).toEqual([
       ...['is not told: the pool is paused', 'Degraded: cannot write /etc/x'],
@@ -79,6 +88,25 @@ test('config explain names what holds a pool, and what would help', () =>
       blockers: ['MachineRefResolved: MachineSet default/x not found: create it, or take it out of machineRefs'],
     });
   }));
+
+test('a pool whose machines are replaced is held back while there are old ones, and by nothing afterwards', async () => {
+  const annotations = at('old');
+  const stored = (name: string, more: object) => ({ metadata: { name, uid: name, ...more } });
+  const pool = {
+    ...stored('infra', {}),
+    spec: { updateStrategy: 'Replace', configuration: { name: 'new' } },
+  } as unknown as MachineConfigPool;
+  const explained = (annotationsNow: object) => {
+    const nodes = [stored('a', { annotations: annotationsNow })] as unknown as Node[];
+    const controllerConfig = stored('machine-config-controller', {}) as unknown as ControllerConfig;
+    const facts = { pool, pools: [pool], nodes, controllerConfig, machineConfig: () => undefined, replaces: true };
+    const snapshot = { ...facts, now: '2026-01-01T00:00:00Z' };
+    return explainPool(snapshot, () => snapshot);
+  };
+  expect(explained(annotations).blockers).toEqual(['new machines come in place of those with another config']);
+  const after = explained(at('new'));
+  expect([after.blockers, statusLines([after])[1]?.endsWith('  updated')]).toEqual([[], true]);
+});
 
 test('config status has a line a pool; json and yaml have the model; what is no pool is told', () =>
   inCluster(async (client, cluster, now) => {

@@ -94,12 +94,28 @@ export function statusLines(pools: readonly PoolExplanation[], wide = false): st
 const nodeLines = (pool: PoolExplanation | undefined): string[] =>
   (pool?.standing ?? []).filter(({ why }) => why !== '').map(({ name, why }) => `  ${name}: ${why}`);
 
-function stateOf({ paused, blockers, nodes: count, updated, unavailable, target }: PoolExplanation): string {
+function stateOf(pool: PoolExplanation): string {
+  const { paused, blockers, nodes: count, updated, unavailable, target, standing } = pool;
   const [blocker] = blockers;
   if (target === '') return 'without a target';
   if (updated === count && unavailable === 0)
     return blocker === undefined || paused ? 'updated' : `updated; ${blocker}`;
-  return blocker ?? 'updating';
+  return [blocker ?? 'updating', ...degradedNodes(standing)].join('; ');
+}
+
+const DEGRADED: readonly string[] = ['Degraded', 'Unreconcilable'];
+
+/** Nobody should have to ask further to see that a rollout is stuck. */
+function degradedNodes(standing: PoolExplanation['standing']): readonly string[] {
+  const names = standing.filter(({ state }) => DEGRADED.includes(state)).map(({ name }) => name);
+  const [first] = names;
+  if (first === undefined) return [];
+  return [`degraded: ${first}${names.length > 1 ? ` and ${names.length - 1} more` : ''}`];
+}
+
+function nextOf({ next, target, nodes: count, updated }: PoolExplanation): string {
+  if (next.length > 0) return `tells ${next.join(', ')} the target`;
+  return target !== '' && updated === count ? 'nothing: every node is at the target' : 'tells nobody';
 }
 
 /** A pool's explanation for a person. */
@@ -112,9 +128,9 @@ export function poolLines(pool: PoolExplanation): string[] {
     `  target  ${pool.target || 'none yet'} (${pool.updateStrategy}${pool.paused ? ', paused' : ''})`,
     ...(pool.completed !== pool.target && pool.completed !== '' ? [`  before  ${pool.completed}`] : []),
     `  nodes   ${pool.nodes}: ${pool.updated} updated, ${pool.unavailable} unavailable, at most ${pool.maxUnavailable ?? '?'} may be`,
-    `  next    ${pool.next.length === 0 ? 'tells nobody' : `tells ${pool.next.join(', ')} the target`}`,
+    `  next    ${nextOf(pool)}`,
     ...list(
-      'Nodes that are not there:',
+      'Nodes that are not at the target:',
       behind.map(({ name, why }) => `${name}: ${why}`),
     ),
     ...list('Keeps it:', pool.blockers),

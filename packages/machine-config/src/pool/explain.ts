@@ -3,7 +3,7 @@ import { NodeAnnotations } from '../constants/annotations.ts';
 import { PoolConditions } from '../constants/conditions.ts';
 import { DaemonStates } from '../constants/states.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { cureIn } from '../render/cure.ts';
+import { cureIn, withoutCure } from '../render/cure.ts';
 import { planPools } from './arbiter.ts';
 import { conditionOf, isTrue } from './conditions.ts';
 import { MaxUnavailableError, maxUnavailableOf } from './max-unavailable.ts';
@@ -80,7 +80,7 @@ export function explainPool(
     ...(limit !== undefined && { maxUnavailable: limit }),
     next: plan?.targeted ?? [],
     standing,
-    blockers: blockersOf(snapshot, plan, held),
+    blockers: blockersOf(snapshot, plan, heldPool(snapshot, standing, held)),
     cures: curesOf(snapshot, standing, limit),
   };
 }
@@ -94,12 +94,14 @@ function limitOf({ pool, nodes, replicas = Infinity }: PoolSnapshot): number | u
   }
 }
 
+const REPLACED = 'its machine is replaced: a new one comes in its place';
+
 /** What holds back every node that is not yet told; undefined: nothing but the room. */
 function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan | undefined): string | undefined {
   if (targetOf(pool) === '') return 'the pool has no target yet';
   if (pool.spec?.paused) return 'the pool is paused';
   if (frozen !== undefined) return frozen;
-  if (replaces) return 'its machine is replaced: a new one comes in its place';
+  if (replaces) return REPLACED;
   const said = plan?.conditions ?? [];
   const halted = said.find(({ type, status }) => type === PoolConditions.RolloutHalted && status === 'True');
   // Only the controller knows after how many degraded nodes it halts.
@@ -164,6 +166,18 @@ function working(node: Node): string {
     : 'was told the target; its daemon has not begun';
 }
 
+/** What holds back the pool: one whose machines are all replaced is held back by nothing. */
+function heldPool(
+  { replaces }: PoolSnapshot,
+  standing: readonly NodeStanding[],
+  held: string | undefined,
+): string | undefined {
+  if (!replaces || held !== REPLACED) return held;
+  return standing.some(({ updated }) => !updated)
+    ? 'new machines come in place of those with another config'
+    : undefined;
+}
+
 function blockersOf(
   { pool, memberConditions = [] }: PoolSnapshot,
   plan: PoolPlan | undefined,
@@ -171,7 +185,7 @@ function blockersOf(
 ): readonly string[] {
   const said = BLOCKING.flatMap((type) => {
     const condition = conditionOf(pool.status?.conditions, type);
-    return condition?.status === 'True' ? [`${type}: ${condition.message ?? ''}`] : [];
+    return condition?.status === 'True' ? [`${type}: ${withoutCure(condition.message ?? '')}`] : [];
   });
   const unresolved = memberConditions.filter(
     ({ type, status }) => type === PoolConditions.MachineRefResolved && status === 'False',

@@ -53,3 +53,9 @@ export function cureIn(text: string): string | undefined {
   const at = text.indexOf(CURE_MARK);
   return at < 0 ? undefined : text.slice(at + CURE_MARK.length);
 }
+
+/** The text of a condition without its cure. */
+export function withoutCure(text: string): string {
+  const at = text.indexOf(CURE_MARK);
+  return at < 0 ? text : text.slice(0, at);
+}
