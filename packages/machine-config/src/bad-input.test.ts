@@ -174,12 +174,18 @@ test('bad input: a variable that the ControllerConfig does not give is named; gi
           (await client.resource(controllerConfigs).get(CONTROLLER_CONFIG_NAME)).status?.conditions,
           'TemplateControllerFailing',
         );
-      expect((await failing())?.message).toMatch(/motd\.yaml.*undefined variable: parameters\.motd/s);
+      const told = /motd\.yaml.*undefined variable: parameters\.motd/s;
+      expect((await failing())?.message).toMatch(told);
+      const degraded = async () => conditionOf((await poolNow(client)).status?.conditions, 'RenderDegraded');
+      expect(await degraded()).toMatchObject({ status: 'True', reason: 'TemplatesFailed' });
+      expect((await degraded())?.message).toMatch(told);
+      expect((await degraded())?.message).toMatch(/To mend it: correct what is named, in the template or in spec of/);
       const body = { spec: { parameters: { motd: 'hello' } } };
       await client.resource(controllerConfigs).patch(CONTROLLER_CONFIG_NAME, { type: 'merge', body });
       await clock.advance(20_000);
       expect((await failing())?.status).toBe('False');
       expect(await storedConfigs(client)).toContain('00-worker');
+      expect((await degraded())?.status).toBe('False');
     },
     new Map([
       ['worker/00-worker/_base/files/motd.yaml', 'path: /etc/motd\ncontents:\n  inline: "{{ parameters.motd }}"\n'],

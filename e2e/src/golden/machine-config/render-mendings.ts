@@ -181,25 +181,28 @@ function withoutCures(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutCures(field)]));
 }
 
-/** A pool whose selector is empty says so in a condition as well as in the event. */
-const selectingAll: Mending = ({ fn }, { expected, actual }) => {
-  const told = JSON.stringify(expected).includes('Warning SelectingAll');
-  if (fn !== 'render-sync' || !told) return { expected, actual };
-  const steps = (fieldsOf(actual).steps as Fields[]).map((step) => {
-    const pools = Object.entries(fieldsOf(step.pools)).map(([name, pool]) => {
+/** Reasons of a RenderDegraded that the original tells of elsewhere: in an event, and in the ControllerConfig. */
+const TOLD_ELSEWHERE = ['SelectingAll', 'TemplatesFailed'];
+
+/** A pool whose selector is empty, or whose templates fail, says so in a condition as well. */
+const toldOfPools: Mending = ({ fn }, { expected, actual }) => {
+  if (fn !== 'render-sync') return { expected, actual };
+  const steps = [fieldsOf(actual).steps ?? []].flat().map((step) => {
+    const pools = Object.entries(fieldsOf(fieldsOf(step).pools)).map(([name, pool]) => {
       const conditions = (fieldsOf(pool).conditions as Fields[]).filter(
-        ({ type, status, reason }) => !(type === 'RenderDegraded' && status === 'True' && reason === 'SelectingAll'),
+        ({ type, status, reason }) =>
+          !(type === 'RenderDegraded' && status === 'True' && TOLD_ELSEWHERE.includes(String(reason))),
       );
       return [name, { ...fieldsOf(pool), conditions }];
     });
-    return { ...step, pools: Object.fromEntries(pools) };
+    return { ...fieldsOf(step), pools: Object.fromEntries(pools) };
   });
-  return { expected, actual: { steps } };
+  return { expected, actual: { ...fieldsOf(actual), steps } };
 };
 
 export const renderMendings: readonly Mending[] = [
   refusedIsNamed,
   ...[onlyErrors, withoutBytes, exactNumbersOnly, reasonsOnly, blame, extensionsAlways, withoutForcedOverwrite],
   ...[sizeHint, refusedConfigs, keyOrder, labelChanges, templatesWithoutForcedOverwrite],
-  ...[cures, selectingAll],
+  ...[cures, toldOfPools],
 ];

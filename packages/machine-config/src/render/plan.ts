@@ -1,5 +1,5 @@
 import { formatSelector } from '@mcm/api';
-import { ConfigEvents, PoolConditions } from '../constants/conditions.ts';
+import { ConfigEvents, PoolConditions, TemplateConditions } from '../constants/conditions.ts';
 import { LARGE_RENDERED_SHARE, MAX_RENDERED_BYTES } from '../constants/names.ts';
 import { API_VERSION } from '../group.ts';
 import type { ContainerRuntimeConfig } from '../kinds/container-runtime-config.ts';
@@ -61,7 +61,9 @@ export function planRender(snapshot: RenderSnapshot): RenderPlan {
   const unclear = selectorProblem(pool);
   if (unclear !== undefined) return { events: [], error: unclear };
   const closed = controllerConfigGate(controllerConfig);
-  if (closed !== undefined || !controllerConfig) return { events: [], error: closed ?? '' };
+  if (closed !== undefined || !controllerConfig) {
+    return { events: [], error: closed ?? '', ...failingTemplates(pool, controllerConfig) };
+  }
   const { waiting, rejected } = nodeConfigGate(pool, kubeletConfigs, containerRuntimeConfigs);
   if (waiting !== undefined) return { events: [], error: waiting };
   try {
@@ -91,6 +93,24 @@ const SELECTING_ALL: PlannedEvent = {
   reason: ConfigEvents.SelectingAll,
   message: 'This machineconfigpool is selecting all machineconfigs. A non-empty selector is required.',
 };
+
+/**
+ * Templates that make no MachineConfigs stop the rendering of every pool. The original says so of the ControllerConfig
+ * alone; while it is at work nothing is wrong yet.
+ */
+function failingTemplates(
+  pool: MachineConfigPool,
+  config: ControllerConfig | undefined,
+): Pick<RenderPlan, 'condition'> {
+  const failing = conditionOf(config?.status?.conditions, TemplateConditions.Failing);
+  if (!config || failing?.status !== 'True') return {};
+  const { name } = config.metadata;
+  const cure = `correct what is named, in the template or in spec of ControllerConfig ${name}`;
+  const error = new RenderError(`ControllerConfig ${name} makes no MachineConfigs: ${failing.message ?? ''}`, { cure });
+  const what = `Failed to render configuration for pool ${pool.metadata.name}`;
+  const message = failureText(what, error, pool.spec?.configuration?.name);
+  return changed(pool, { ...DEGRADED, status: 'True', reason: ConfigEvents.TemplatesFailed, message });
+}
 
 const DEGRADED = { type: PoolConditions.RenderDegraded } as const;
 

@@ -13,6 +13,7 @@ import type { ClusterSettingsSource } from '../cluster-settings.ts';
 import { ConfigEvents } from '../constants/conditions.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
 import type { ControllerConfig, ControllerConfigStatus } from '../kinds/controller-config.ts';
+import { CURE_MARK } from '../render/cure.ts';
 import { controllerConfigs, machineConfigs } from '../resources.ts';
 import { planTemplates } from './plan.ts';
 import type { TemplateTree } from './tree.ts';
@@ -77,7 +78,10 @@ async function sync(context: ConfigContext, options: TemplateControllerOptions, 
   if (error === undefined) return done;
   // What is wrong stands in an object that is watched: its change brings the next look.
   log.warn('templates make no MachineConfigs', { reason: error });
-  if (status) recorder.event(newest, 'Warning', ConfigEvents.TemplatesFailed, error);
+  if (status) {
+    const cure = `correct what is named, in the template or in spec of ControllerConfig ${newest.metadata.name}`;
+    recorder.event(newest, 'Warning', ConfigEvents.TemplatesFailed, `${error}${CURE_MARK}${cure}`);
+  }
   return done;
 }
 
