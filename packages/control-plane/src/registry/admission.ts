@@ -1,6 +1,7 @@
 import type { UserInfo } from '../auth/user.ts';
 import type { ApiObject, JsonObject } from '../object.ts';
 import type { ServedKind } from './kind-registry.ts';
+import { jsonEquals } from './object-text.ts';
 
 /** The kind of a body that is no object of its resource. */
 export interface CarriedKind {
@@ -27,6 +28,69 @@ export interface AdmissionAttributes {
   readonly options?: JsonObject | undefined;
   /** Adds a warning to the answer. */
   readonly warn: (message: string) => void;
+  /** What mutating plugins keep from the first round to the second. Absent outside of a chain. */
+  readonly reinvocation?: Reinvocation;
+}
+
+/**
+ * The second round of mutating admission. Who has changed an object so that others may want to look again asks for one; every mutating
+ * plugin runs in it, and decides by what it has kept whom it asks again.
+ */
+export class Reinvocation {
+  /** 0, or 1 in the second round. */
+  round = 0;
+  wanted = false;
+  readonly #kept = new Map<object, Repeats>();
+
+  /** What the plugin `owner` keeps. */
+  of(owner: object): Repeats {
+    let kept = this.#kept.get(owner);
+    if (kept === undefined) {
+      kept = new Repeats(this);
+      this.#kept.set(owner, kept);
+    }
+    return kept;
+  }
+}
+
+/** Whom one plugin asks again in the second round: those who asked for it and stand before a change. */
+export class Repeats {
+  readonly #reinvocation: Reinvocation;
+  #ran = new Set<object>();
+  readonly #again = new Set<object>();
+  #output: ApiObject | undefined;
+
+  constructor(reinvocation: Reinvocation) {
+    this.#reinvocation = reinvocation;
+  }
+
+  /** At the plugin's turn. In the second round a change by other plugins means that all who have run look again. */
+  begin(object: ApiObject | undefined): void {
+    if (this.#reinvocation.round > 0 && !jsonEquals(this.#output, object)) this.#repeatAll();
+  }
+
+  /** Nobody is asked for the first time in the second round. */
+  isSkipped(one: object): boolean {
+    return this.#reinvocation.round > 0 && !this.#again.has(one);
+  }
+
+  /** After one has been asked. */
+  ran(one: object, wantsAgain: boolean, changed: boolean): void {
+    if (changed) {
+      this.#repeatAll();
+      this.#reinvocation.wanted = true;
+    }
+    if (wantsAgain) this.#ran.add(one);
+  }
+
+  end(object: ApiObject | undefined): void {
+    this.#output = object;
+  }
+
+  #repeatAll(): void {
+    for (const one of this.#ran) this.#again.add(one);
+    this.#ran = new Set();
+  }
 }
 
 /**
@@ -49,13 +113,17 @@ export class AdmissionChain {
 
   /** The object after all mutating plugins. */
   async admit(attributes: AdmissionAttributes): Promise<ApiObject | undefined> {
+    const reinvocation = new Reinvocation();
     let object = attributes.object;
-    for (const { admit } of this.#plugins) {
-      if (admit === undefined) continue;
-      const answer = admit({ ...attributes, object });
-      object = (answer instanceof Promise ? await answer : answer) ?? object;
+    for (;;) {
+      for (const { admit } of this.#plugins) {
+        if (admit === undefined) continue;
+        const answer = admit({ ...attributes, object, reinvocation });
+        object = (answer instanceof Promise ? await answer : answer) ?? object;
+      }
+      if (!reinvocation.wanted || reinvocation.round > 0) return object;
+      reinvocation.round++;
     }
-    return object;
   }
 
   async validate(attributes: AdmissionAttributes): Promise<void> {

@@ -35,8 +35,8 @@ const shown = (apiVersion: string, kind: string): string => {
   return `(${version ?? group}.${kind})`;
 };
 
-/** What cannot be read is an error of the server: no client has sent it. */
-function readAs(made: ApiObject, served: ServedKind): void {
+/** Reads what admission has made. What cannot be read is an error of the server: no client has sent it. @throws StatusError 500 */
+export function readAs(made: ApiObject, served: ServedKind): void {
   try {
     normalize(made, served);
   } catch (error) {

@@ -1,5 +1,5 @@
 import { keepEmpties } from '../kinds/empties.ts';
-import type { ApiObject } from '../object.ts';
+import type { ApiObject, ObjectMeta } from '../object.ts';
 import { trackUpdate } from '../patch/index.ts';
 import type { StatusCause } from '../status.ts';
 import { alreadyExists, badRequest, internal, invalid, shownKind } from './errors.ts';
@@ -92,14 +92,20 @@ function causesOf(
   ];
 }
 
+/** Fields that a client cannot give. */
+const SYSTEM_FIELDS = [
+  'creationTimestamp',
+  'deletionGracePeriodSeconds',
+  'deletionTimestamp',
+  'selfLink',
+  'uid',
+] as const satisfies readonly (keyof ObjectMeta)[];
+
 /** Fields that only the server sets, before the kind's own preparation. */
 function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject): void {
   const { metadata } = object;
-  delete metadata.deletionTimestamp;
-  delete metadata.deletionGracePeriodSeconds;
-  delete metadata.selfLink;
-  metadata.uid ??= registry.uid();
-  metadata.creationTimestamp ??= formatTime(registry.now());
+  metadata.uid = registry.uid();
+  metadata.creationTimestamp = formatTime(registry.now());
   if (served.kind.hasGeneration === true || served.kind.custom) metadata.generation = 1;
   if (served.kind.custom && served.kind.subresources?.status === true) delete object.status;
 }
@@ -129,9 +135,8 @@ export async function createObject(
   object.metadata = tidyMeta(metadata);
   if (!managed) track(registry, served, undefined, object, options, target.subresource);
 
-  // Admission sees them already.
-  object.metadata.uid = registry.uid();
-  object.metadata.creationTimestamp = formatTime(registry.now());
+  // The server fills these in once mutating admission has seen the object, whatever that made of them.
+  for (const field of SYSTEM_FIELDS) delete object.metadata[field];
   const given = metadata.name ?? '';
   const attributes = registry.attributes(call, target, {
     operation: 'CREATE',
@@ -142,13 +147,18 @@ export async function createObject(
     name: given,
   });
   const admitted = (await registry.admission.admit(attributes)) ?? object;
+  matchNamespace(admitted, target);
+  if ((admitted.metadata.resourceVersion ?? '') !== '') {
+    throw internal('resourceVersion should not be set on objects to be created');
+  }
   const { subresource } = target;
   const context = { now: registry.now(), subresource, userName: call.user.name, newUid: () => registry.uid() };
   prepareMeta(registry, served, admitted);
 
-  const generated = given === '' && (metadata.generateName ?? '') !== '';
+  const { generateName: prefix = '' } = admitted.metadata;
+  const generated = (admitted.metadata.name ?? '') === '' && prefix !== '';
   for (let attempt = 1; ; attempt++) {
-    if (generated) admitted.metadata.name = generateName(metadata.generateName ?? '', registry.random);
+    if (generated) admitted.metadata.name = generateName(prefix, registry.random);
     // What a kind prepares may hold the name (the labels of a job's pods).
     kind.prepareForCreate?.(admitted, context);
     const causes = causesOf(registry, call, served, admitted, '');

@@ -92,6 +92,8 @@ async function attemptUpdate(
   });
   const admission = transformation.admitted === true ? undefined : registry.admission;
   updated = (await admission?.admit(attributes)) ?? updated;
+  matchNamespace(updated, target);
+  checkVersion(updated, old, target);
   prepare(registry, call, served, subresource, updated, old);
   const causes = causesOf(registry, call, served, subresource, updated, old);
   if (causes.length > 0) throw invalid(shownKind(kind), target.name, causes);
@@ -130,29 +132,33 @@ export function checkName({ metadata }: ApiObject, target: Target): void {
   }
 }
 
-/** The name, namespace, uid and version in the body must be those of the object. Fills in what is absent. */
+/** The name, namespace and uid in the body must be those of the object. */
 function checkIdentity(updated: ApiObject, old: ApiObject, target: Target, patched: boolean): void {
-  const { kind } = target.served;
   const meta = updated.metadata;
   checkName(updated, target);
   matchNamespace(updated, target);
+  if (!patched && meta.uid !== undefined && meta.uid !== '' && meta.uid !== old.metadata.uid) {
+    throw uidConflict(target, meta.uid, old.metadata.uid ?? '');
+  }
+}
+
+/** The version in the body must be that of the object; mutating admission comes before. Fills it in when absent. */
+function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, name }: Target): void {
+  const meta = updated.metadata;
   const version = meta.resourceVersion ?? '';
   if (version !== '' && !/^\d+$/.test(version)) {
     throw internal(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
   }
-  if (!patched && meta.uid !== undefined && meta.uid !== '' && meta.uid !== old.metadata.uid) {
-    throw uidConflict(target, meta.uid, old.metadata.uid ?? '');
-  }
   if (version === '' || version === '0') {
     if (kind.requiresResourceVersion === true || kind.custom) {
       // The store names the resource where everybody else names the kind.
-      throw invalid({ group: kind.group, kind: kind.plural }, target.name, [
+      throw invalid({ group: kind.group, kind: kind.plural }, name, [
         invalidValue('metadata.resourceVersion', 0, 'must be specified for an update'),
       ]);
     }
     meta.resourceVersion = old.metadata.resourceVersion ?? '';
   }
-  if (meta.resourceVersion !== old.metadata.resourceVersion) throw conflict(kind, target.name, MODIFIED);
+  if (meta.resourceVersion !== old.metadata.resourceVersion) throw conflict(kind, name, MODIFIED);
 }
 
 /** Resources that are kept under another name than their own. */

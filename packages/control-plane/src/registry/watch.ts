@@ -81,6 +81,8 @@ export async function openWatch(
       },
     };
   }
+  // Its time is over before it has begun.
+  if (options.timeoutSeconds !== undefined && options.timeoutSeconds < 0) return { run: (sink) => sink.end() };
   // Without a version (or with 0) a watch begins with what there is, unless it says otherwise.
   const fresh = version === undefined || version === 0;
   const initial = options.sendInitialEvents ?? fresh;

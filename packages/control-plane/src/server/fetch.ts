@@ -1,5 +1,6 @@
 import { StatusError } from '../status.ts';
 import { BODY_LIMIT, type ServerRequest, type ServerResponse, type Sink } from './exchange.ts';
+import { warningHeader } from './warnings.ts';
 
 /** 413 for a body beyond the limit. */
 export const tooLarge = (): StatusError =>
@@ -112,7 +113,3 @@ export function toFetch(response: ServerResponse, request: Request): Response {
   headers.set('content-length', String(typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength));
   return new Response(bytes as string | Uint8Array<ArrayBuffer>, { status, headers });
 }
-
-/** A warning as its header carries it (RFC 7234, code 299, no agent). */
-export const warningHeader = (text: string): string =>
-  `299 - "${text.replace(/[\\"]/g, '\\$&').replace(/[^\x20-\x7e]/g, (character) => encodeURIComponent(character))}"`;

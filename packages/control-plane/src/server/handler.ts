@@ -14,6 +14,7 @@ import { answerPath } from './path-handler.ts';
 import { refusal } from './refusal.ts';
 import { parsePath, type RequestInfo } from './request-info.ts';
 import { ResourceHandler, verbOf } from './resource-handler.ts';
+import { Warnings } from './warnings.ts';
 
 /** One answered request, as the request log has it. */
 export interface RequestLogEntry {
@@ -128,12 +129,7 @@ export class Handler {
     const verdict = authorize({ ...access, user });
     if (!verdict.allowed) throw refusal({ ...access, user }, verdict.reason);
     if (!info.isResource) return answerPath(request, info, registry, user);
-    const seen = new Set<string>();
-    const warn = (message: string): void => {
-      if (seen.has(message)) return;
-      seen.add(message);
-      warnings.push(message);
-    };
+    const { warn } = new Warnings(warnings);
     const userAgent = request.header('user-agent') ?? '';
     return this.#resources.handle(request, info, { user, userAgent, warn });
   }

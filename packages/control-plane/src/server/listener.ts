@@ -3,8 +3,9 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { BODY_LIMIT, type ServerRequest, type ServerResponse, type Sink } from './exchange.ts';
-import { tooLarge, warningHeader } from './fetch.ts';
+import { tooLarge } from './fetch.ts';
 import type { Handler } from './handler.ts';
+import { warningHeader } from './warnings.ts';
 
 export interface ListenOptions {
   readonly port: number;

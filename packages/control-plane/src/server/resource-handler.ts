@@ -42,7 +42,7 @@ import {
   unsupportedByRouter,
 } from './negotiate.ts';
 import type { RequestInfo } from './request-info.ts';
-import { type ViewOptions, viewList, viewObject, watchFormat } from './view.ts';
+import { checkView, type ViewOptions, viewList, viewObject, watchFormat } from './view.ts';
 
 const JSON_TYPES = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
 
@@ -291,6 +291,8 @@ export class ResourceHandler {
     const view = this.#view(context, format);
     if (options.watch) {
       if (format.mediaType === 'application/yaml') throw noStream();
+      // Nothing may be refused once the stream has begun.
+      checkView(view);
       const watch = await openWatch(this.#registry, target, options, watchFormat(view));
       return {
         status: 200,

@@ -43,6 +43,11 @@ function includeObject(query: URLSearchParams): IncludeObject {
   return asked as IncludeObject;
 }
 
+/** Judges what a Table was asked to hold, before anything is answered. @throws StatusError 400 */
+export function checkView({ format, query }: ViewOptions): void {
+  if (format.as === 'Table') includeObject(query);
+}
+
 function table(
   { served, format, query, now }: ViewOptions,
   objects: readonly ApiObject[],

@@ -31,3 +31,16 @@ test('ages in the Table of a watch are those at its events', async () => {
   await reader?.cancel();
   await plane.close();
 });
+
+test('a Table of something unknown is refused before a watch begins, and a watch without time ends at once', async () => {
+  const plane = await startControlPlane({ clock: new TestClock(), controllers: false });
+  const maps = 'http://plane/api/v1/namespaces/default/configmaps';
+  const body = JSON.stringify({ metadata: { name: 'm' } });
+  await plane.fetch(new Request(maps, { method: 'POST', body, headers: { 'content-type': 'application/json' } }));
+  const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+  const table = await plane.fetch(new Request(`${maps}?watch=true&includeObject=Zap`, { headers: { accept } }));
+  expect([table.status, await table.json()]).toMatchObject([400, { reason: 'BadRequest' }]);
+  const short = await plane.fetch(new Request(`${maps}?watch=true&timeoutSeconds=-1`));
+  expect([short.status, await short.text()]).toEqual([200, '']);
+  await plane.close();
+});

@@ -1,5 +1,5 @@
 import type { ApiObject, JsonObject } from '../../object.ts';
-import { applyJsonPatch, layOver, typedProblems } from '../../patch/index.ts';
+import { applyJsonPatch, layOver, patchProblem, typedProblems } from '../../patch/index.ts';
 import type { CarriedKind } from '../../registry/admission.ts';
 import { CARRIED_BINDING } from '../../registry/carried.ts';
 import { ServedKind } from '../../registry/kind-registry.ts';
@@ -75,24 +75,6 @@ function structureOf(of: ServedKind | CarriedKind): ServedKind['kind'] {
   throw new MutationError(
     `error applying patch: failed to convert patch object to typed object: no corresponding type for ${name}`,
   );
-}
-
-/** Why an operation cannot be done, in the words of the library of the real server. */
-function patchProblem(document: JsonObject, operation: unknown): string {
-  const { op, path = '', from } = operation as { op?: string; path?: string; from?: string };
-  const at = op === 'move' || op === 'copy' ? (from ?? '') : path;
-  const steps = at.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-  const last = steps.pop() ?? '';
-  let holder: unknown = document;
-  for (const step of steps.slice(1)) {
-    holder = isRecord(holder) || Array.isArray(holder) ? (holder as Record<string, unknown>)[step] : undefined;
-  }
-  if (holder === undefined)
-    return `${op} operation does not apply: doc is missing path: ${JSON.stringify(at)}: missing value`;
-  if (op === 'remove') {
-    return `error in remove for path: '${at}': Unable to remove nonexistent key: ${last}: missing value`;
-  }
-  return `${op} operation does not apply: doc is missing key: ${at}: missing value`;
 }
 
 /** Operations one by one: a test that fails leaves the object as it was before all of them. */

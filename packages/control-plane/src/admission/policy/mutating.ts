@@ -1,6 +1,6 @@
 import { isPlain } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
+import { type AdmissionAttributes, type AdmissionPlugin, Reinvocation } from '../../registry/admission.ts';
 import { readCarried } from '../../registry/carried.ts';
 import { normalize } from '../../registry/decode.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
@@ -102,22 +102,19 @@ export function mutatingPolicies(registry: Registry): AdmissionPlugin {
 
   const run = (attributes: AdmissionAttributes): ApiObject | undefined => {
     const complaints: Complaints = [];
+    const repeats = (attributes.reinvocation ?? new Reinvocation()).of(policies);
     let { object } = attributes;
-    const again = new Set<Bound<MutatingPolicy>>();
-    const step = (bound: Bound<MutatingPolicy>): boolean => {
+    repeats.begin(object);
+    for (const bound of policies.applicable(attributes)) {
+      // One binding stands for its policy: the list of them is made anew in each round.
+      if (repeats.isSkipped(bound.binding)) continue;
       const seen = { ...attributes, object };
       const made = invoke(policies, registry, bound, seen, complaints);
-      const before = presented(object, bound.as, attributes);
-      if (made === undefined || jsonEquals(made, before)) return false;
-      object = taken(made, seen);
-      return true;
-    };
-    const ran: Bound<MutatingPolicy>[] = [];
-    for (const bound of policies.applicable(attributes)) {
-      if (step(bound)) for (const earlier of ran) again.add(earlier);
-      if (bound.policy.reinvoked) ran.push(bound);
+      const changed = made !== undefined && !jsonEquals(made, presented(object, bound.as, attributes));
+      if (changed) object = taken(made, seen);
+      repeats.ran(bound.binding, bound.policy.reinvoked, changed);
     }
-    for (const bound of again) step(bound);
+    repeats.end(object);
     if (complaints.length > 0) throw refusal(attributes, complaints);
     return object;
   };

@@ -1,38 +1,12 @@
-import { parseJson, stringifyJson } from '../../json.ts';
+import { stringifyJson } from '../../json.ts';
 import type { AdmissionAttributes } from '../../registry/admission.ts';
 import type { ServedKind } from '../../registry/kind-registry.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type Status, StatusError } from '../../status.ts';
 import { describeRequest, presented } from '../request.ts';
 import type { Hook } from './hook.ts';
-import type { WebhookReply, WebhookTransport } from './transport.ts';
-
-/** The webhook could not be asked, or gave no answer that can be used: its failure policy decides. */
-export class WebhookFailure extends Error {
-  override readonly name = 'WebhookFailure';
-}
-
-/** What a webhook said. */
-export interface Verdict {
-  readonly allowed: boolean;
-  readonly status: Partial<Status> | undefined;
-  /** Base64 of a JSON patch. */
-  readonly patch: string | undefined;
-  readonly warnings: readonly string[];
-}
-
-interface Answer {
-  readonly apiVersion?: string;
-  readonly kind?: string;
-  readonly response?: {
-    readonly uid?: string;
-    readonly allowed?: boolean;
-    readonly status?: Partial<Status>;
-    readonly patch?: string;
-    readonly patchType?: string;
-    readonly warnings?: readonly string[];
-  };
-}
+import { readReply, type Verdict, WebhookFailure } from './reply.ts';
+import type { WebhookTransport } from './transport.ts';
 
 const GROUP = 'admission.k8s.io';
 
@@ -78,53 +52,14 @@ function render(attributes: AdmissionAttributes, hook: Hook, as: ServedKind, uid
   });
 }
 
-function parse({ status, body }: WebhookReply, hook: Hook, uid: string): Verdict {
-  if (status === 404)
-    throw new WebhookFailure('failed to call webhook: the server could not find the requested resource');
-  if (status < 200 || status > 299) {
-    const said = JSON.stringify(body.trim().slice(0, 2048));
-    throw new WebhookFailure(
-      status >= 500
-        ? `failed to call webhook: an error on the server (${said}) has prevented the request from succeeding`
-        : `failed to call webhook: the server rejected our request for an unknown reason (${said})`,
-    );
-  }
-  const invalid = (why: string) => new WebhookFailure(`received invalid webhook response: ${why}`);
-  let answer: Answer;
-  try {
-    answer = parseJson(body) as Answer;
-  } catch {
-    throw new WebhookFailure('failed to call webhook: the answer is no JSON');
-  }
-  const expected = `${GROUP}/${hook.version}, Kind=AdmissionReview`;
-  if (answer.kind !== 'AdmissionReview' || answer.apiVersion !== `${GROUP}/${hook.version}`) {
-    throw invalid(
-      `expected webhook response of ${expected}, got ${answer.apiVersion ?? ''}, Kind=${answer.kind ?? ''}`,
-    );
-  }
-  const { response } = answer;
-  if (response === undefined) throw invalid('webhook response was absent');
-  if (response.uid !== uid)
-    throw invalid(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(response.uid ?? '')}`);
-  const { patch, patchType } = response;
-  if (patch !== undefined && patchType === undefined)
-    throw invalid('webhook returned response.patch but not response.patchType');
-  if (patch === undefined && patchType !== undefined)
-    throw invalid('webhook returned response.patchType but not response.patch');
-  if (patchType !== undefined && patchType !== 'JSONPatch') {
-    throw invalid(`webhook returned invalid response.patchType of ${JSON.stringify(patchType)}`);
-  }
-  const { allowed = false, warnings = [] } = response;
-  return { allowed, status: response.status, patch, warnings };
-}
-
-/** Asks a webhook. @throws WebhookFailure */
+/** Asks a webhook. `mutates`: it may answer with a patch. @throws WebhookFailure */
 export async function callWebhook(
   registry: Registry,
   transport: WebhookTransport,
   hook: Hook,
   as: ServedKind,
   attributes: AdmissionAttributes,
+  mutates: boolean,
 ): Promise<Verdict> {
   const uid = registry.uid();
   const { url, connectTo } = locate(registry, hook);
@@ -140,7 +75,7 @@ export async function callWebhook(
       body: render(attributes, hook, as, uid),
       signal: aborted.signal,
     });
-    return parse(reply, hook, uid);
+    return readReply(reply, { version: hook.version, uid, mutates });
   } catch (error) {
     if (error instanceof WebhookFailure) throw error;
     const why = error instanceof Error ? error.message : String(error);
@@ -152,15 +87,17 @@ export async function callWebhook(
 
 /** The refusal of a request by a webhook. */
 export function refusalOf({ name }: Hook, status: Partial<Status> = {}): StatusError {
-  const { message = '', reason = '', code = 0, details } = status;
+  const { message = '', reason = '', code = 0, details, metadata } = status;
   const why = message !== '' ? `: ${message}` : reason !== '' ? `: ${reason}` : ' without explanation';
-  return new StatusError({
+  const refusal = new StatusError({
     message: `admission webhook ${JSON.stringify(name)} denied the request${why}`,
     ...(reason === '' ? {} : { reason }),
     ...(details === undefined ? {} : { details }),
     // Anything but a refusal would be taken for success.
     code: Math.max(code, 400),
   });
+  refusal.status.metadata = metadata ?? {};
+  return refusal;
 }
 
 /** The refusal when a webhook that must be asked cannot be. */

@@ -35,6 +35,9 @@ export interface ClientConfig {
 /** A webhook that is ready to be asked. */
 export interface Hook {
   readonly name: string;
+  /** Name of its configuration and place in it: in this order webhooks are asked. */
+  readonly configuration: string;
+  readonly position: number;
   readonly clientConfig: ClientConfig;
   readonly rules: readonly MatchRule[];
   readonly ignoresFailure: boolean;
@@ -51,12 +54,18 @@ export interface Hook {
   readonly conditions: readonly Expression[];
 }
 
+/** Whether one webhook is asked after another. */
+export const isAfter = (one: Hook, other: Hook): boolean =>
+  one.configuration === other.configuration ? one.position > other.position : one.configuration > other.configuration;
+
 const DEFAULT_TIMEOUT = 10;
 
-function compileHook(webhook: WebhookObject): Hook {
+function compileHook(webhook: WebhookObject, configuration: string, position: number): Hook {
   const { admissionReviewVersions = ['v1'] } = webhook;
   return {
     name: webhook.name,
+    configuration,
+    position,
     clientConfig: webhook.clientConfig,
     rules: webhook.rules ?? [],
     ignoresFailure: webhook.failurePolicy === 'Ignore',
@@ -76,9 +85,9 @@ function compileHook(webhook: WebhookObject): Hook {
 
 /** The webhooks of a configuration, in its order. One without rules is about nothing. */
 export const hooksOf = (configuration: ApiObject): Guard<Hook>[] =>
-  ((configuration.webhooks as readonly WebhookObject[] | undefined) ?? [])
-    .filter(({ rules = [] }) => rules.length > 0)
-    .map((webhook) => {
-      const { rules = [], namespaceSelector, objectSelector } = webhook;
-      return { item: compileHook(webhook), about: { rules, namespaceSelector, objectSelector } };
-    });
+  ((configuration.webhooks as readonly WebhookObject[] | undefined) ?? []).flatMap((webhook, position) => {
+    const { rules = [], namespaceSelector, objectSelector } = webhook;
+    if (rules.length === 0) return [];
+    const item = compileHook(webhook, configuration.metadata.name ?? '', position);
+    return [{ item, about: { rules, namespaceSelector, objectSelector } }];
+  });

@@ -1,26 +1,21 @@
-import { parseJson } from '../../json.ts';
-import { isPlain } from '../../kinds/plain.ts';
-import type { ApiObject, JsonObject } from '../../object.ts';
-import { applyJsonPatch } from '../../patch/index.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
-import { readCarried } from '../../registry/carried.ts';
-import { normalize } from '../../registry/decode.ts';
+import type { ApiObject } from '../../object.ts';
+import { type AdmissionAttributes, type AdmissionPlugin, Reinvocation } from '../../registry/admission.ts';
 import { badRequest, forbidden } from '../../registry/errors.ts';
 import type { ServedKind } from '../../registry/kind-registry.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { StatusError } from '../../status.ts';
 import { authorizerScope } from '../authorizer.ts';
 import { conditionsHold, type Scope } from '../expression.ts';
 import { GuardIndex } from '../guard-index.ts';
 import { isExempt, namespacePasses, objectPasses, versionNamed } from '../match.ts';
 import { describeRequest, presented } from '../request.ts';
-import { callWebhook, failureOf, refusalOf, WebhookFailure } from './call.ts';
-import { type Hook, hooksOf } from './hook.ts';
+import { callWebhook, failureOf, refusalOf } from './call.ts';
+import { type Hook, hooksOf, isAfter } from './hook.ts';
+import { Patching } from './patching.ts';
+import { type Verdict, WebhookFailure } from './reply.ts';
 import type { WebhookTransport } from './transport.ts';
 
 /** A webhook that is about a kind, and the version of it that its rules name. */
-interface Invocation {
+export interface Invocation {
   readonly hook: Hook;
   readonly as: ServedKind;
 }
@@ -30,11 +25,13 @@ class Hooks {
   readonly #registry: Registry;
   readonly #transport: WebhookTransport;
   readonly #hooks: GuardIndex<Hook>;
+  readonly #mutates: boolean;
 
-  constructor(registry: Registry, transport: WebhookTransport, plural: string) {
+  constructor(registry: Registry, transport: WebhookTransport, sort: 'mutating' | 'validating') {
     this.#registry = registry;
     this.#transport = transport;
-    this.#hooks = new GuardIndex(registry, `admissionregistration.k8s.io/${plural}`, hooksOf);
+    this.#hooks = new GuardIndex(registry, `admissionregistration.k8s.io/${sort}webhookconfigurations`, hooksOf);
+    this.#mutates = sort === 'mutating';
   }
 
   /** Whether there is any at all: most clusters have none. */
@@ -42,38 +39,29 @@ class Hooks {
     return this.#hooks.isEmpty;
   }
 
-  /** Those to ask about a request, in order. @throws StatusError 400 or 403 when one cannot be asked */
-  select(attributes: AdmissionAttributes): Invocation[] {
-    const { dryRun } = attributes;
-    return this.#about(attributes).filter(({ hook, as }) => {
-      if (!namespacePasses(hook.namespaceSelector, this.#registry, attributes)) return false;
-      if (!objectPasses(hook.objectSelector, attributes) || !this.#conditionsHold(hook, as, attributes)) return false;
-      if (dryRun && !hook.dryRuns) {
-        throw badRequest(`admission webhook ${JSON.stringify(hook.name)} does not support dry run`);
-      }
-      return true;
-    });
+  /** Those that may be about a request, in order. */
+  find(attributes: AdmissionAttributes): readonly Hook[] {
+    return this.#hooks.find(attributes);
   }
 
-  /** Asks one. @throws StatusError of its refusal or failure; undefined: it failed and does not matter */
-  async ask({ hook, as }: Invocation, attributes: AdmissionAttributes): Promise<string | undefined> {
-    try {
-      const verdict = await callWebhook(this.#registry, this.#transport, hook, as, attributes);
-      for (const warning of verdict.warnings) attributes.warn(warning);
-      if (!verdict.allowed) throw refusalOf(hook, verdict.status);
-      return verdict.patch;
-    } catch (error) {
-      if (!(error instanceof WebhookFailure)) throw error;
-      if (hook.ignoresFailure) return undefined;
-      throw failureOf(hook, error);
+  /** How a webhook is asked about a request as it is now. undefined: it is not. @throws StatusError 403 for a condition without a result */
+  invocation(hook: Hook, attributes: AdmissionAttributes): Invocation | undefined {
+    const as = versionNamed(this.#registry.kinds, hook.rules, hook.exact, attributes);
+    if (as === undefined) return undefined;
+    if (!namespacePasses(hook.namespaceSelector, this.#registry, attributes)) return undefined;
+    if (!objectPasses(hook.objectSelector, attributes) || !this.#conditionsHold(hook, as, attributes)) return undefined;
+    return { hook, as };
+  }
+
+  /** Asks one. @throws StatusError of its refusal; WebhookFailure */
+  async ask({ hook, as }: Invocation, attributes: AdmissionAttributes): Promise<Verdict> {
+    if (attributes.dryRun && !hook.dryRuns) {
+      throw badRequest(`admission webhook ${JSON.stringify(hook.name)} does not support dry run`);
     }
-  }
-
-  #about(attributes: AdmissionAttributes): Invocation[] {
-    return this.#hooks.find(attributes).flatMap((hook) => {
-      const as = versionNamed(this.#registry.kinds, hook.rules, hook.exact, attributes);
-      return as === undefined ? [] : [{ hook, as }];
-    });
+    const verdict = await callWebhook(this.#registry, this.#transport, hook, as, attributes, this.#mutates);
+    for (const warning of verdict.warnings) attributes.warn(warning);
+    if (!verdict.allowed) throw refusalOf(hook, verdict.status);
+    return verdict;
   }
 
   #conditionsHold(hook: Hook, as: ServedKind, attributes: AdmissionAttributes): boolean {
@@ -83,6 +71,8 @@ class Hooks {
       object: () => presented(object, as, attributes),
       oldObject: () => presented(old, as, attributes),
       request: () => describeRequest(attributes, as, this.#registry.uid()),
+      // Webhooks may name it, and find nothing in it.
+      namespaceObject: () => ({}),
       ...authorizerScope(this.#registry, attributes, as),
     };
     const held = conditionsHold(hook.conditions, scope);
@@ -92,87 +82,80 @@ class Hooks {
   }
 }
 
-/** Applies a webhook's patch. The result is read as a request's body is: unknown fields go, defaults come. */
-function patched(attributes: AdmissionAttributes, { hook, as }: Invocation, patch: string): ApiObject | undefined {
-  const { object, served, carries } = attributes;
-  if (object === undefined) return undefined;
-  const operations: unknown = parseJson(Buffer.from(patch, 'base64').toString('utf8'));
-  if (Array.isArray(operations) && operations.length === 0) return object;
-  const seen = structuredClone(presented(object, as, attributes)) as unknown as JsonObject;
-  let changed: ApiObject;
-  try {
-    changed = applyJsonPatch(seen, operations) as unknown as ApiObject;
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new StatusError({
-      message: `Internal error occurred: applying the patch of admission webhook ${JSON.stringify(hook.name)}: ${why}`,
-      reason: 'InternalError',
-      code: 500,
-    });
-  }
-  if (carries !== undefined) return readCarried(changed, attributes);
-  changed.apiVersion = served.apiVersion;
-  if (!isPlain(changed.metadata)) changed.metadata = object.metadata;
-  normalize(changed, served);
-  return changed;
+/** What comes of a failure. @throws StatusError */
+function tolerate(error: unknown, hook: Hook): void {
+  if (!(error instanceof WebhookFailure)) throw error;
+  if (!hook.ignoresFailure) throw failureOf(hook, error);
 }
 
-/** MutatingAdmissionWebhook: one after another, and those that want it once more when a later one has changed the object. */
+/**
+ * MutatingAdmissionWebhook: one after another, each about the object as the one before has left it, and in a second round those that want it once
+ * more when a later one has changed the object.
+ */
 export function mutatingWebhooks(registry: Registry, transport: WebhookTransport): AdmissionPlugin {
-  const hooks = new Hooks(registry, transport, 'mutatingwebhookconfigurations');
+  const hooks = new Hooks(registry, transport, 'mutating');
 
-  const run = async (
-    invocations: readonly Invocation[],
-    attributes: AdmissionAttributes,
-    object: ApiObject | undefined,
-    done: (invocation: Invocation, object: ApiObject | undefined, changed: boolean) => void,
-  ): Promise<ApiObject | undefined> => {
-    let current = object;
-    for (const invocation of invocations) {
-      const seen = { ...attributes, object: current };
-      const { hook } = invocation;
-      // An earlier one may have changed what its selector looks at.
-      if (!objectPasses(hook.objectSelector, seen)) continue;
-      const patch = await hooks.ask(invocation, seen);
-      const next = patch === undefined ? current : patched(seen, invocation, patch);
-      const changed = next !== current && !jsonEquals(next, current);
-      if (changed) current = next;
-      done(invocation, current, changed);
+  const run = async (attributes: AdmissionAttributes, first: readonly Hook[]): Promise<ApiObject | undefined> => {
+    const repeats = (attributes.reinvocation ?? new Reinvocation()).of(hooks);
+    const patching = new Patching(attributes);
+    let { object } = attributes;
+    repeats.begin(object);
+    let waiting = first;
+    for (let hook = waiting[0]; hook !== undefined; hook = waiting[0]) {
+      waiting = waiting.slice(1);
+      const current = hook;
+      const seen = { ...attributes, object };
+      const invocation = hooks.invocation(hook, seen);
+      if (invocation === undefined || repeats.isSkipped(hook)) continue;
+      let changed = false;
+      try {
+        const made = patching.apply(seen, invocation, await hooks.ask(invocation, seen));
+        if (made !== undefined) {
+          changed = made.changed;
+          object = made.object;
+          // Its labels may have brought others in.
+          waiting = hooks.find({ ...attributes, object }).filter((other) => isAfter(other, current));
+        }
+      } catch (error) {
+        tolerate(error, hook);
+      }
+      repeats.ran(hook, hook.reinvoked, changed);
     }
-    return current;
+    repeats.end(object);
+    return object;
   };
 
   return {
     name: 'MutatingAdmissionWebhook',
     admit(attributes) {
       if (hooks.isEmpty || isExempt(attributes.served)) return undefined;
-      const invocations = hooks.select(attributes);
-      if (invocations.length === 0) return undefined;
-      return (async () => {
-        /** What each that is asked again when needed has seen last. */
-        const again = new Map<Invocation, ApiObject | undefined>();
-        const object = await run(invocations, attributes, attributes.object, (invocation, seen) => {
-          if (invocation.hook.reinvoked) again.set(invocation, seen);
-        });
-        const outdated = [...again].filter(([, seen]) => seen !== object).map(([invocation]) => invocation);
-        return run(outdated, attributes, object, () => undefined);
-      })();
+      const found = hooks.find(attributes);
+      return found.length === 0 ? undefined : run(attributes, found);
     },
   };
 }
 
-/** ValidatingAdmissionWebhook: all at once; the first in order that refuses is answered. */
+/** ValidatingAdmissionWebhook: all at once; the first that refuses is answered, once all have been heard. */
 export function validatingWebhooks(registry: Registry, transport: WebhookTransport): AdmissionPlugin {
-  const hooks = new Hooks(registry, transport, 'validatingwebhookconfigurations');
+  const hooks = new Hooks(registry, transport, 'validating');
   return {
     name: 'ValidatingAdmissionWebhook',
     validate(attributes) {
       if (hooks.isEmpty || isExempt(attributes.served)) return undefined;
-      const invocations = hooks.select(attributes);
+      const invocations = hooks.find(attributes).flatMap((hook) => hooks.invocation(hook, attributes) ?? []);
       if (invocations.length === 0) return undefined;
       return (async () => {
-        const results = await Promise.allSettled(invocations.map((invocation) => hooks.ask(invocation, attributes)));
-        for (const result of results) if (result.status === 'rejected') throw result.reason;
+        const refusals: unknown[] = [];
+        await Promise.all(
+          invocations.map(async (invocation) => {
+            try {
+              await hooks.ask(invocation, attributes).catch((error: unknown) => tolerate(error, invocation.hook));
+            } catch (error) {
+              refusals.push(error);
+            }
+          }),
+        );
+        if (refusals.length > 0) throw refusals[0];
         return undefined;
       })();
     },

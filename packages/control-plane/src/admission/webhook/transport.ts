@@ -15,6 +15,8 @@ export interface WebhookCall {
 export interface WebhookReply {
   readonly status: number;
   readonly body: string;
+  /** As the header says. */
+  readonly contentType?: string;
 }
 
 /** Carries calls to webhooks. @throws Error in the words of the real server's network library */
@@ -91,7 +93,11 @@ export const httpsTransport: WebhookTransport = ({ url, connectTo, caBundle, bod
           else chunks.push(chunk);
         });
         response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
+          resolve({
+            status: response.statusCode ?? 0,
+            body: Buffer.concat(chunks).toString('utf8'),
+            contentType: response.headers['content-type'] ?? '',
+          }),
         );
         response.on('error', fail);
       },

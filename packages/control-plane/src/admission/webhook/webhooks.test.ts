@@ -12,7 +12,7 @@ interface Review {
   readonly uid: string;
   readonly operation: string;
   /** Null when the object is deleted. */
-  readonly object: { readonly data: Readonly<Record<string, string>> } | null;
+  readonly object: { readonly data: Readonly<Record<string, string>>; readonly metadata: object } | null;
 }
 type Responder = (review: Review, call: WebhookCall) => object | Promise<WebhookReply>;
 
@@ -174,7 +174,37 @@ describe('a mutating webhook', () => {
       hook('b', { reinvocationPolicy: 'IfNeeded' }),
     );
     expect((await create('x')).body.data).toEqual({ a: '1', b: '1', seen: '1' });
-    expect(asked.map(({ name }) => name)).toEqual(['a', 'b', 'a']);
+    // What the first has changed in the second round is seen by the other once more.
+    expect(asked.map(({ name }) => name)).toEqual(['a', 'b', 'a', 'b']);
+  });
+
+  test('sees an object without what the server fills in afterwards', async () => {
+    await configure('Mutating', hook('a'));
+    await configure('Validating', hook('v'));
+    await create('x');
+    const [mutating, validating] = asked.map(({ review }) => review.object?.metadata);
+    expect(mutating).not.toHaveProperty('uid');
+    expect(mutating).not.toHaveProperty('creationTimestamp');
+    expect(validating).toHaveProperty('uid');
+  });
+
+  test('is asked by what an earlier one has made of the object', async () => {
+    const labelled = { objectSelector: { matchLabels: { k: 'v' } } };
+    const condition = { matchConditions: [{ name: 'c', expression: '!has(object.metadata.labels)' }] };
+    responders = { a: () => patchOf({ op: 'add', path: '/metadata/labels', value: { k: 'v' } }) };
+    await configure('Mutating', hook('a'), hook('b', labelled), hook('c', condition));
+    await create('x');
+    expect(asked.map(({ name }) => name)).toEqual(['a', 'b']);
+  });
+
+  test('is asked before the version is compared, and may not patch what is deleted', async () => {
+    await create('x');
+    responders = { a: ({ object }) => (object === null ? patchOf(addData('z', '1')) : {}) };
+    await configure('Mutating', hook('a'));
+    const stale = { body: { metadata: { name: 'x', resourceVersion: '1' } } };
+    expect((await call('PUT', `${CONFIG_MAPS}/x`, stale)).status).toBe(409);
+    expect(asked.map(({ name }) => name)).toEqual(['a']);
+    expect((await call('DELETE', `${CONFIG_MAPS}/x`)).status).toBe(500);
   });
 
   test('is not asked again when it does not want to be', async () => {
@@ -193,10 +223,30 @@ describe('a mutating webhook', () => {
   test.each([
     [
       'a patch of another type',
-      { patchType: 'MergePatch', patch: 'e30=' },
-      'invalid response.patchType of "MergePatch"',
+      { ...patchOf(addData('b', '1')), patchType: 'MergePatch' },
+      'unsupported patch type "MergePatch"',
     ],
     ['a patch without a type', { patch: 'W10=' }, 'webhook returned response.patch but not response.patchType'],
+    [
+      'a patch that is none',
+      { patchType: 'JSONPatch', patch: 'e30=' },
+      'received undecodable patch in webhook response',
+    ],
+    [
+      'a patch that cannot be done',
+      patchOf({ op: 'remove', path: '/data/zzz' }),
+      "error in remove for path: '/data/zzz': Unable to remove nonexistent key: zzz: missing value",
+    ],
+    [
+      'a patch of the version of what is created',
+      patchOf({ op: 'add', path: '/metadata/resourceVersion', value: '5' }),
+      'resourceVersion should not be set on objects to be created',
+    ],
+    [
+      'a patch that makes another kind of it',
+      patchOf({ op: 'replace', path: '/apiVersion', value: 'v2' }),
+      'no kind "ConfigMap" is registered for version "v2"',
+    ],
     ['another review’s answer', { uid: 'x' }, 'expected response.uid='],
   ])('with %s fails', async (_what, response, message) => {
     responders = { a: () => response };
@@ -229,14 +279,41 @@ describe('failure', () => {
   test.each([
     [
       'an error of the server',
-      () => Promise.resolve({ status: 500, body: 'oops' }),
+      () => Promise.resolve({ status: 500, body: 'oops', contentType: 'text/plain' }),
       'an error on the server ("oops") has prevented the request from succeeding',
     ],
-    ['an answer that is no JSON', () => Promise.resolve({ status: 200, body: 'oops' }), 'the answer is no JSON'],
+    [
+      'an error that is no text',
+      () => Promise.resolve({ status: 500, body: 'oops' }),
+      'an error on the server ("unknown") has prevented the request from succeeding',
+    ],
+    [
+      'an answer that is no JSON',
+      () => Promise.resolve({ status: 200, body: 'oops' }),
+      "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type struct",
+    ],
+    [
+      'an answer that is null',
+      () => Promise.resolve({ status: 200, body: 'null' }),
+      'received invalid webhook response: webhook response was absent',
+    ],
+    ['an empty answer', () => Promise.resolve({ status: 200, body: '' }), '0-length response with status code: 200'],
     [
       'an answer of another kind',
-      () => Promise.resolve({ status: 200, body: '{}' }),
-      'expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview',
+      () => Promise.resolve({ status: 200, body: '{"apiVersion":"admission.k8s.io/v1","kind":"Pod"}' }),
+      'no kind "Pod" is registered for version "admission.k8s.io/v1"',
+    ],
+    [
+      'an answer of another version',
+      () =>
+        Promise.resolve({ status: 200, body: '{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview"}' }),
+      'converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion',
+    ],
+    ['a patch by one that validates', () => patchOf(), 'validating webhook may not return response.patch'],
+    [
+      'a field of another type',
+      () => ({ allowed: 'yes' }),
+      'cannot unmarshal string into Go struct field AdmissionResponse.response.allowed of type bool',
     ],
     [
       'no connection',

@@ -1,0 +1,112 @@
+import { parseJson } from '../../json.ts';
+import { isPlain } from '../../kinds/plain.ts';
+import type { ApiObject, JsonObject } from '../../object.ts';
+import { applyJsonPatch, patchProblem } from '../../patch/index.ts';
+import type { AdmissionAttributes } from '../../registry/admission.ts';
+import { readAs, readCarried } from '../../registry/carried.ts';
+import { jsonProblem } from '../../registry/decode.ts';
+import { internalError, jsonTypeOf } from '../../registry/errors.ts';
+import { jsonEquals, tidyMeta } from '../../registry/object-text.ts';
+import { StatusError } from '../../status.ts';
+import { presented } from '../request.ts';
+import type { Invocation } from './plugins.ts';
+import { type Verdict, WebhookFailure } from './reply.ts';
+
+/** What a patch has made. */
+export interface Patched {
+  readonly object: ApiObject;
+  /** Whether others are to look at it again. */
+  readonly changed: boolean;
+}
+
+/** @throws WebhookFailure for what is no patch */
+function operationsOf(patch: string): readonly unknown[] {
+  const text = Buffer.from(patch, 'base64').toString('utf8');
+  const undecodable = (why: string) => new WebhookFailure(`received undecodable patch in webhook response: ${why}`);
+  let operations: unknown;
+  try {
+    operations = parseJson(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw undecodable(jsonProblem(text));
+  }
+  if (operations === null) return [];
+  if (!Array.isArray(operations)) {
+    throw undecodable(`json: cannot unmarshal ${jsonTypeOf(operations)} into Go value of type jsonpatch.Patch`);
+  }
+  return operations;
+}
+
+function applied(object: ApiObject, operations: readonly unknown[]): ApiObject {
+  let document = structuredClone(object) as unknown as JsonObject;
+  for (const operation of operations) {
+    try {
+      document = applyJsonPatch(document, [operation]);
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      throw internalError(patchProblem(document, operation));
+    }
+  }
+  return document as unknown as ApiObject;
+}
+
+/** The patches of one round. */
+export class Patching {
+  readonly #fresh: boolean;
+  #patched = false;
+
+  /** `attributes` at the begin of the round. */
+  constructor({ served, object, old, reinvocation }: AdmissionAttributes) {
+    // The time of a new entry in the managedFields of a built-in kind has fractions of a second until the object is first written out; so the first
+    // patch always changes something.
+    this.#fresh =
+      !served.kind.custom &&
+      (reinvocation?.round ?? 0) === 0 &&
+      !jsonEquals(object?.metadata.managedFields, old?.metadata.managedFields);
+  }
+
+  /**
+   * Applies a webhook's patch. The result is read as a request's body is: unknown fields go, defaults come. undefined: nothing to apply.
+   * @throws WebhookFailure for what is no patch; StatusError 500 for one that cannot be applied
+   */
+  apply(attributes: AdmissionAttributes, { hook, as }: Invocation, verdict: Verdict): Patched | undefined {
+    const { object, served } = attributes;
+    const operations = verdict.patch === undefined ? [] : operationsOf(verdict.patch);
+    if (operations.length === 0) return undefined;
+    if (object === undefined) {
+      throw internalError(
+        `admission webhook ${JSON.stringify(hook.name)} attempted to modify the object, which is not supported for this operation`,
+      );
+    }
+    if (verdict.patchType !== 'JSONPatch') {
+      throw new WebhookFailure(`unsupported patch type ${JSON.stringify(verdict.patchType)}`);
+    }
+    const made = applied(presented(object, as, attributes) ?? object, operations);
+    const read =
+      attributes.carries === undefined ? this.#read(made, attributes, as.apiVersion) : readCarried(made, attributes);
+    const first = this.#fresh && !this.#patched;
+    this.#patched = true;
+    const shown = { ...object, apiVersion: served.apiVersion, metadata: tidyMeta(object.metadata) };
+    return { object: read, changed: first || !jsonEquals({ ...read, metadata: tidyMeta(read.metadata) }, shown) };
+  }
+
+  /** As a body of the kind. What names no kind or version has that of the webhook. */
+  #read(made: ApiObject, { served }: AdmissionAttributes, apiVersion: string): ApiObject {
+    const { kind } = served.kind;
+    const given = { apiVersion: made.apiVersion || apiVersion, kind: made.kind || kind };
+    if (!served.kind.custom && (given.kind !== kind || given.apiVersion !== apiVersion)) {
+      throw internalError(
+        `no kind ${JSON.stringify(given.kind)} is registered for version ${JSON.stringify(given.apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
+      );
+    }
+    const { apiVersion: _version, kind: _kind, ...rest } = made;
+    const object = {
+      apiVersion: served.apiVersion,
+      kind: served.kind.custom ? given.kind : kind,
+      ...rest,
+    } as ApiObject;
+    if (!isPlain(object.metadata)) object.metadata = {};
+    readAs(object, served);
+    return object;
+  }
+}

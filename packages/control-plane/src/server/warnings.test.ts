@@ -1,0 +1,27 @@
+import { describe, expect, test } from 'vitest';
+import { Warnings, warningHeader } from './warnings.ts';
+
+const told = (...texts: string[]): string[] => {
+  const out: string[] = [];
+  const { warn } = new Warnings(out);
+  for (const text of texts) warn(text);
+  return out;
+};
+
+describe('warnings of an answer', () => {
+  test('each is told once; empty ones and those with control characters are not', () => {
+    expect(told('a', '', 'b\nc', 'a', 'd')).toEqual(['a', 'd']);
+  });
+
+  test('beyond 4096 characters each is cut to 256, and what comes then is left out', () => {
+    const long = (n: number): string => String(n).padEnd(1000, 'x');
+    const out = told(...Array.from({ length: 30 }, (_, n) => long(n)));
+    expect(new Set(out.map((one) => one.length))).toEqual(new Set([256]));
+    expect(out).toHaveLength(16);
+    expect(out[0]).toBe(long(0).slice(0, 256));
+  });
+
+  test('a header is quoted, in UTF-8', () => {
+    expect(Buffer.from(warningHeader('a "b" \\ ü'), 'latin1').toString()).toBe('299 - "a \\"b\\" \\\\ ü"');
+  });
+});
