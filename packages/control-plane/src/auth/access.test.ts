@@ -227,6 +227,28 @@ describe('tokens of service accounts', () => {
     expect((await self(token)).status).toBe(401);
   });
 
+  test('are bound to pods of their account alone, whatever version of them is named', async () => {
+    await create('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'bot' } });
+    await create('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'other' } });
+    const spec = { serviceAccountName: 'bot', containers: [{ name: 'c', image: 'i' }] };
+    await create('/api/v1/namespaces/default/pods', { metadata: { name: 'p' }, spec });
+    const ask = (account: string, boundObjectRef: object, more: object = {}) =>
+      call('POST', `/api/v1/namespaces/default/serviceaccounts/${account}/token`, {
+        body: { spec: { boundObjectRef }, ...more },
+      });
+    expect((await ask('bot', { kind: 'Pod', name: 'p' })).status).toBe(201);
+    const stolen = await ask('other', { kind: 'Pod', apiVersion: 'v1', name: 'p' });
+    expect([stolen.status, stolen.body.message]).toEqual([
+      400,
+      'cannot bind token for serviceaccount "other" to pod running with different serviceaccount name.',
+    ]);
+    expect((await ask('bot', { kind: 'Pod', apiVersion: 'v1' })).body.message).toBe('Name parameter required.');
+    expect((await ask('bot', { kind: 'Pod', name: 'p' }, { kind: 'Pod', apiVersion: 'v1' })).status).toBe(400);
+    expect((await ask('bot', { kind: 'Pod', name: 'p' }, { zzz: 1 })).warnings).toEqual([
+      '299 - "unknown field \\"zzz\\""',
+    ]);
+  });
+
   test('a changed one is nobody’s', async () => {
     const [head, body = '', signature] = (await accountToken()).split('.');
     const claims = JSON.parse(Buffer.from(body, 'base64url').toString());
@@ -273,7 +295,25 @@ describe('tokens of service accounts', () => {
   });
 });
 
+test('a user whose name only looks like an account’s is in no group of accounts', async () => {
+  const headers = as('system:serviceaccount:Bad_:sa');
+  const { body } = await call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', { body: {}, headers });
+  expect(body.status?.userInfo?.groups).toEqual(['system:authenticated']);
+});
+
 describe('access reviews', () => {
+  test('tell every cause: an empty selector, and what a local one may not ask', async () => {
+    const review = (resource: string, spec: object) =>
+      call('POST', `/apis/authorization.k8s.io/v1/${resource}`, { body: { spec: { user: 'u', ...spec } } });
+    const empty = await review('subjectaccessreviews', { resourceAttributes: { fieldSelector: {} } });
+    expect(empty.body.message).toContain('spec.resourceAttributes.fieldSelector.requirements: Required value');
+    const both = await review('namespaces/default/localsubjectaccessreviews', {
+      resourceAttributes: { namespace: 'x' },
+      nonResourceAttributes: { path: '/' },
+    });
+    expect(both.body.details?.causes).toHaveLength(3);
+  });
+
   const post = (kind: string, spec: object, namespace = '') =>
     call('POST', `/apis/authorization.k8s.io/v1${namespace}/${kind}`, { body: { spec } });
   const resourceAttributes = { verb: 'get', resource: 'pods' };
@@ -375,6 +415,11 @@ describe('bootstrap tokens', () => {
 
   test.each([
     ['a good one', secret({}), 201],
+    [
+      'a list of groups with a space',
+      secret({ 'auth-extra-groups': 'system:bootstrappers:a, system:bootstrappers:b' }),
+      401,
+    ],
     ['one for signing alone', secret({ 'usage-bootstrap-authentication': 'false' }), 401],
     ['one of another id', secret({ 'token-id': 'abc124' }), 401],
     ['one of another secret', secret({ 'token-secret': '0123456789abcdee' }), 401],

@@ -31,10 +31,8 @@ function readToken(id: string, { json }: StoredRecord): KnownToken | undefined {
   if (value('usage-bootstrap-authentication') !== 'true') return undefined;
   const expiration = value('expiration');
   const expires = expiration === '' ? Number.POSITIVE_INFINITY : Date.parse(expiration);
-  const extra = value('auth-extra-groups')
-    .split(',')
-    .map((group) => group.trim())
-    .filter((group) => group !== '');
+  const named = value('auth-extra-groups');
+  const extra = named === '' ? [] : named.split(',');
   if (Number.isNaN(expires) || !extra.every((group) => EXTRA_GROUP.test(group))) return undefined;
   const groups = [...new Set([BOOTSTRAPPERS, ...extra])].sort();
   return {

@@ -1,10 +1,18 @@
 import { badRequest } from '../registry/errors.ts';
+import { labelProblems, subdomainProblems } from '../registry/names.ts';
 import type { ServerRequest } from '../server/exchange.ts';
 import { refusal } from '../server/refusal.ts';
 import type { Access, Authorizer } from './authorizer.ts';
 import { AUTHENTICATED, UNAUTHENTICATED, type UserInfo } from './user.ts';
 
 const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
+
+/** The service account of a user name; undefined for a name that none can have. */
+function accountOf(user: string): { namespace: string; name: string } | undefined {
+  const [, namespace = '', name = ''] = SERVICE_ACCOUNT.exec(user) ?? [];
+  if (namespace === '' || labelProblems(namespace).length > 0 || subdomainProblems(name).length > 0) return undefined;
+  return { namespace, name };
+}
 
 const NODE_PREFIX = 'system:node:';
 
@@ -54,10 +62,10 @@ function wantedOf(request: ServerRequest): Wanted | undefined {
 }
 
 function groupsOf(name: string, groups: readonly string[]): string[] {
-  const account = SERVICE_ACCOUNT.exec(name);
+  const account = accountOf(name);
   const own =
-    account !== null && groups.length === 0
-      ? ['system:serviceaccounts', `system:serviceaccounts:${account[1]}`]
+    account !== undefined && groups.length === 0
+      ? ['system:serviceaccounts', `system:serviceaccounts:${account.namespace}`]
       : [...groups];
   if (name === 'system:anonymous') return own.includes(UNAUTHENTICATED) ? own : [...own, UNAUTHENTICATED];
   return own.includes(AUTHENTICATED) || own.includes(UNAUTHENTICATED) ? own : [...own, AUTHENTICATED];
@@ -76,14 +84,14 @@ function partsOf(wanted: Wanted): [Part, ...Part[]] {
     ...more,
   });
   const group = 'authentication.k8s.io';
-  const account = SERVICE_ACCOUNT.exec(wanted.name);
+  const account = accountOf(wanted.name);
   const extra = [...wanted.extra].flatMap(([key, values]) =>
     values.map((value) => part('userextras', value, { group, subresource: key })),
   );
   return [
-    account === null
+    account === undefined
       ? part('users', wanted.name)
-      : part('serviceaccounts', account[2] ?? '', { namespace: account[1] ?? '' }),
+      : part('serviceaccounts', account.name, { namespace: account.namespace }),
     ...wanted.groups.map((name) => part('groups', name)),
     ...extra,
     ...(wanted.uid === '' ? [] : [part('uids', wanted.uid, { group })]),
@@ -92,7 +100,7 @@ function partsOf(wanted: Wanted): [Part, ...Part[]] {
 
 /** The kind of impersonation that a refusal names when the user is not allowed at all. */
 function modeOf(wanted: Wanted): string | undefined {
-  if (SERVICE_ACCOUNT.test(wanted.name)) return 'serviceaccount';
+  if (accountOf(wanted.name) !== undefined) return 'serviceaccount';
   if (!wanted.name.startsWith(NODE_PREFIX)) return 'user-info';
   // A node is impersonated by its name alone.
   return wanted.groups.length + wanted.extra.size === 0 && wanted.uid === '' ? 'arbitrary-node' : undefined;

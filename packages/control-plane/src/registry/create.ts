@@ -104,6 +104,7 @@ const SYSTEM_FIELDS = [
 /** Fields that only the server sets, before the kind's own preparation. */
 function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject): void {
   const { metadata } = object;
+  delete metadata.selfLink;
   metadata.uid = registry.uid();
   metadata.creationTimestamp = formatTime(registry.now());
   if (served.kind.hasGeneration === true || served.kind.custom) metadata.generation = 1;

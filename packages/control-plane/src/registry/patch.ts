@@ -245,7 +245,6 @@ function applyObject(
       now: registry.now(),
       kind: served.kind,
     });
-    merged.metadata.name ??= target.name;
     checkPatched(merged, served);
     normalize(merged, served, true);
     return merged;

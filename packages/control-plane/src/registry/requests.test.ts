@@ -150,3 +150,19 @@ test('a condition of flow control without a time has none, and says so', async (
   const made = await setup.client.send('PATCH', path, body, { 'content-type': 'application/merge-patch+json' });
   expect(made.body.status).toEqual({ conditions: [{ type: 'Dangling', status: 'False', lastTransitionTime: null }] });
 });
+
+test('an apply that creates says the name of its object', async () => {
+  const body = { apiVersion: 'v1', kind: 'ConfigMap', data: {} };
+  const made = await setup.client.send('PATCH', `${MAPS}/new?fieldManager=m`, body, APPLY);
+  expect([made.status, made.body.message]).toEqual([
+    400,
+    'the name of the object (new based on URL) was undeterminable: name must be provided',
+  ]);
+});
+
+test('a timeout that is no duration is refused, but of a watch', async () => {
+  expect((await setup.client.send('GET', `${MAPS}?timeout=zap`)).body.message).toBe(
+    'invalid timeout specified in the request URL - time: invalid duration "zap"',
+  );
+  expect((await setup.client.send('GET', `${MAPS}?timeout=5s`)).status).toBe(200);
+});

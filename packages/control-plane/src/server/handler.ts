@@ -6,6 +6,7 @@ import { badRequest, internal } from '../registry/errors.ts';
 import { fieldDemands } from '../registry/field-selector.ts';
 import { pathSegmentProblems } from '../registry/names.ts';
 import type { Registry } from '../registry/registry.ts';
+import { parseDuration } from '../schema/cel/values.ts';
 import { type Status, StatusError } from '../status.ts';
 import { answerStatus } from './answer.ts';
 import type { ServerRequest, ServerResponse } from './exchange.ts';
@@ -50,6 +51,17 @@ const PRIORITY_LEVEL_UID = '0d3c7c2e-5a57-4a44-8f0e-7a5d4b7bb3f2';
 
 /** Verbs whose field selector authorizers look at. */
 const SELECTING: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
+
+/** Verbs and subresources that last as long as their client wants. */
+const LASTING: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
+
+/** A duration that is none is refused before anything else is looked at; a watch does not read it. @throws StatusError 400 */
+function checkTimeout(request: ServerRequest, info: RequestInfo): void {
+  const asked = request.query.get('timeout') ?? '';
+  if (asked === '' || parseDuration(asked) !== undefined) return;
+  if (info.isResource && (LASTING.has(info.subresource) || verbOf(request, info) === 'watch')) return;
+  throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(asked)}`);
+}
 
 /** The one name that a selector leaves; '' for none, or for what cannot be a part of a path. */
 function selectedName(fields: readonly FieldDemand[]): string {
@@ -110,6 +122,7 @@ export class Handler {
 
   async #answer(request: ServerRequest, info: RequestInfo, warnings: string[]): Promise<ServerResponse> {
     const { registry, authenticator, authorize, impersonate } = this.#parts;
+    checkTimeout(request, info);
     let user = authenticator.authenticate(request);
     const verb = info.isResource ? verbOf(request, info) : request.method.toLowerCase();
     const fields = info.isResource && SELECTING.has(verb) ? fieldDemands(request.query.get('fieldSelector') ?? '') : [];

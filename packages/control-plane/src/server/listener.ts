@@ -115,6 +115,8 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
   };
 }
 
+const isForeign = (text: string): boolean => /[^\x20-\x7e]/.test(text);
+
 function send(answer: ServerResponse, response: NodeResponse): void {
   // HTTP/1.1 connections stay open without saying so, as Go's server leaves it.
   response.removeHeader('connection');
@@ -131,8 +133,9 @@ function send(answer: ServerResponse, response: NodeResponse): void {
   }
   headers['content-length'] = Buffer.byteLength(body);
   response.writeHead(answer.status, headers);
-  // A text goes out in one piece with the head; bytes would be a second one.
-  response.end(response.req.method === 'HEAD' ? undefined : body);
+  if (response.req.method === 'HEAD') response.end();
+  // A text goes out in one piece with the head, which is UTF-8 then; bytes are a second one, after a head byte by byte.
+  else response.end(answer.warnings?.some(isForeign) === true ? Buffer.from(body) : body);
 }
 
 /** What is written in one turn of the event loop leaves as one chunk: a busy watch costs a system call a turn, not an event. */

@@ -11,22 +11,30 @@ import type { WebhookTransport } from './transport.ts';
 const GROUP = 'admission.k8s.io';
 
 /** Where a webhook is, and under which address it is called. */
-function locate(registry: Registry, { clientConfig }: Hook): { url: URL; connectTo?: { host: string; port: number } } {
-  const { url, service } = clientConfig;
+function locate(registry: Registry, hook: Hook): { url: URL; connectTo?: { host: string; port: number } } {
+  const { url, service } = hook.clientConfig;
   if (service === undefined) return { url: new URL(url ?? '') };
   const { namespace, name, path = '', port = 443 } = service;
-  const address = new URL(`https://${name}.${namespace}.svc:443/${path.replace(/^\//, '')}`);
+  const address = new URL(`https://${name}.${namespace}.svc:${port}/${path.replace(/^\//, '')}`);
+  address.searchParams.set('timeout', timeoutOf(hook));
   const record = registry.store.get('/services', namespace, name);
   if (record === undefined) throw new WebhookFailure(post(address, `service ${JSON.stringify(name)} not found`));
   const { spec = {} } = JSON.parse(record.json) as {
-    spec?: { clusterIP?: string; type?: string; externalName?: string };
+    spec?: { clusterIP?: string; type?: string; externalName?: string; ports?: readonly { port: number }[] };
   };
-  const host = spec.type === 'ExternalName' ? spec.externalName : spec.clusterIP;
-  if (host === undefined || host === '' || host === 'None') {
-    throw new WebhookFailure(post(address, `service ${JSON.stringify(name)} has no address`));
+  if (spec.type === 'ExternalName') return { url: address, connectTo: { host: spec.externalName ?? '', port } };
+  const host = spec.clusterIP ?? '';
+  if (host === '' || host === 'None') {
+    throw new WebhookFailure(post(address, `cannot route to service with ClusterIP ${JSON.stringify(host)}`));
+  }
+  if (spec.ports?.some((one) => one.port === port) !== true) {
+    const why = `no service port ${port} found for service ${JSON.stringify(name)}`;
+    throw new WebhookFailure(post(address, why));
   }
   return { url: address, connectTo: { host, port } };
 }
+
+const timeoutOf = ({ timeoutSeconds }: Hook): string => `${timeoutSeconds}s`;
 
 const post = (url: URL, why: string): string => `failed to call webhook: Post ${JSON.stringify(hrefOf(url))}: ${why}`;
 
@@ -63,7 +71,7 @@ export async function callWebhook(
 ): Promise<Verdict> {
   const uid = registry.uid();
   const { url, connectTo } = locate(registry, hook);
-  url.searchParams.set('timeout', `${hook.timeoutSeconds}s`);
+  url.searchParams.set('timeout', timeoutOf(hook));
   const { caBundle } = hook.clientConfig;
   const aborted = new AbortController();
   const timer = registry.clock.setTimeout(() => aborted.abort(), hook.timeoutSeconds * 1000);

@@ -1,6 +1,6 @@
 import { isPlain, items, look, type Plain, strings, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
-import { invalidValue } from '../../registry/errors.ts';
+import { invalidValue, requiredValue } from '../../registry/errors.ts';
 import { fieldDemands } from '../../registry/field-selector.ts';
 import { tidyMeta } from '../../registry/object-text.ts';
 import type { ReviewHandler } from '../../registry/review.ts';
@@ -19,8 +19,7 @@ function attributeCauses(spec: Plain): StatusCause[] {
     const why = 'cannot be specified in combination with resourceAttributes';
     return [invalidValue('spec.nonResourceAttributes', shownPath(path), why)];
   }
-  if (isPlain(resource)) return selectorCauses(resource);
-  if (isPlain(path)) return [];
+  if (isPlain(resource) || isPlain(path)) return [];
   const why = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
   return [invalidValue('spec.resourceAttributes', null, why)];
 }
@@ -28,10 +27,17 @@ function attributeCauses(spec: Plain): StatusCause[] {
 function selectorCauses(attributes: Plain): StatusCause[] {
   return ['fieldSelector', 'labelSelector'].flatMap((field) => {
     const selector = look(attributes, field);
+    if (!isPlain(attributes[field])) return [];
     const raw = text(selector, 'rawSelector');
-    if (raw === '' || selector['requirements'] === undefined) return [];
-    const why = 'may not specified at the same time as requirements';
-    return [invalidValue(`spec.resourceAttributes.${field}.rawSelector`, raw, why)];
+    const path = `spec.resourceAttributes.${field}`;
+    const asks = items(selector, 'requirements').length > 0;
+    if (raw === '' && !asks) {
+      return [
+        requiredValue(`${path}.requirements`, `when ${path} is specified, requirements or rawSelector is required`),
+      ];
+    }
+    if (raw === '' || !asks) return [];
+    return [invalidValue(`${path}.rawSelector`, raw, 'may not specified at the same time as requirements')];
   });
 }
 
@@ -51,13 +57,16 @@ function metadataCauses({ metadata }: ApiObject, namespaced: boolean): StatusCau
 }
 
 function localCauses({ metadata }: ApiObject, spec: Plain): StatusCause[] {
+  const causes: StatusCause[] = [];
+  const namespace = text(look(spec, 'resourceAttributes'), 'namespace');
+  if (isPlain(spec['resourceAttributes']) && namespace !== metadata.namespace) {
+    causes.push(invalidValue('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace'));
+  }
   const path = spec['nonResourceAttributes'];
   if (isPlain(path)) {
-    return [invalidValue('spec.nonResourceAttributes', shownPath(path), 'disallowed on this kind of request')];
+    causes.push(invalidValue('spec.nonResourceAttributes', shownPath(path), 'disallowed on this kind of request'));
   }
-  const namespace = text(look(spec, 'resourceAttributes'), 'namespace');
-  if (!isPlain(spec['resourceAttributes']) || namespace === metadata.namespace) return [];
-  return [invalidValue('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace')];
+  return causes;
 }
 
 /** The field selector of a review, as a request would bring it: text, or requirements with one value each. */
@@ -107,6 +116,7 @@ export function accessReview(authorize: Authorizer, about: 'self' | 'subject' | 
     const causes = [
       ...attributeCauses(spec),
       ...(about === 'self' ? [] : subjectCauses(spec)),
+      ...selectorCauses(look(spec, 'resourceAttributes')),
       ...metadataCauses(object, about === 'local'),
       ...(about === 'local' ? localCauses(object, spec) : []),
     ];

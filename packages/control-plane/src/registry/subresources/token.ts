@@ -1,8 +1,9 @@
 import { type BoundObject, ISSUER } from '../../auth/service-account-tokens.ts';
-import { look, type Plain, text } from '../../kinds/plain.ts';
-import type { ApiObject, Json, ObjectMeta } from '../../object.ts';
+import { look, text } from '../../kinds/plain.ts';
+import type { ApiObject, Json } from '../../object.ts';
 import { CARRIED_TOKEN_REQUEST, carried } from '../carried.ts';
 import { matchNamespace, track } from '../create.ts';
+import { decodeObject } from '../decode.ts';
 import { badRequest, conflict, internal, invalid, invalidValue, methodNotAllowed, notFound } from '../errors.ts';
 import { formatTime } from '../object-text.ts';
 import type { WriteOptions } from '../options.ts';
@@ -39,8 +40,10 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
   const { registry, target } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
   const options = request.options('CreateOptions');
-  const { plain } = await request.readBody('TokenRequest');
-  const sent = sentRequest(request, plain, options);
+  const { plain, bytes } = await request.readBody('TokenRequest');
+  const { kinds } = registry;
+  const decoded = decodeObject(plain, bytes, CARRIED_TOKEN_REQUEST, kinds, options, request.call.warn);
+  const sent = sentRequest(request, decoded, options);
   const attributes = registry.attributes(request.call, target, {
     operation: 'CREATE',
     object: sent,
@@ -93,16 +96,24 @@ function checkExpiration(seconds: number): void {
 function boundObject({ registry, target }: SubresourceRequest, { boundObjectRef: ref }: Spec): BoundObject | undefined {
   if (ref === undefined || ref === null) return undefined;
   const { kind = '', apiVersion = '', name = '', uid = '' } = ref;
-  const bindable = Object.hasOwn(BINDABLE, kind) && apiVersion === 'v1' ? BINDABLE[kind] : undefined;
+  // Of the version only the group is looked at.
+  const bindable = Object.hasOwn(BINDABLE, kind) && !apiVersion.includes('/') ? BINDABLE[kind] : undefined;
   if (bindable === undefined) {
     const slash = apiVersion.indexOf('/');
     const shown = `${apiVersion.slice(0, Math.max(slash, 0))}/${apiVersion.slice(slash + 1)}, Kind=${kind}`;
     throw badRequest(`cannot bind token to object of type ${shown}`);
   }
   const { plural, namespaced } = bindable;
+  if (name === '') throw badRequest('Name parameter required.');
   const record = registry.store.get(`/${plural}`, namespaced ? target.namespace : '', name);
   if (record === undefined) throw notFound({ group: '', plural }, name);
   const object = JSON.parse(record.json) as ApiObject;
+  if (kind === 'Pod' && text(look(object, 'spec'), 'serviceAccountName') !== target.name) {
+    const account = JSON.stringify(target.name);
+    throw badRequest(
+      `cannot bind token for serviceaccount ${account} to pod running with different serviceaccount name.`,
+    );
+  }
   const found = object.metadata.uid ?? '';
   if (uid !== '' && uid !== found) {
     const why = `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;
@@ -120,12 +131,12 @@ function nodeOf(registry: Registry, name: string): { name: string; uid?: string 
 }
 
 /** The body with its defaults, as admission sees it. @throws StatusError 400 */
-function sentRequest({ registry, target }: SubresourceRequest, plain: Plain, options: WriteOptions): ApiObject {
-  const given = look(plain, 'spec');
+function sentRequest({ registry, target }: SubresourceRequest, decoded: ApiObject, options: WriteOptions): ApiObject {
+  const given = look(decoded, 'spec');
   const object: ApiObject = {
     kind: 'TokenRequest',
     apiVersion: 'authentication.k8s.io/v1',
-    metadata: { ...(look(plain, 'metadata') as ObjectMeta) },
+    metadata: { ...decoded.metadata },
     spec: { ...given, expirationSeconds: given.expirationSeconds ?? DEFAULT_SECONDS },
   };
   matchNamespace(object, target);
