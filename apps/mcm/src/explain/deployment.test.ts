@@ -81,7 +81,7 @@ describe('explain', () => {
 
   test('failed machines: which is replaced, which wait, for what, and what would speed that up', () => {
     const lines = explain(read([...many(7, 'Running', 'r'), ...many(3, 'Failed', 'f')]));
-    expect(lines).toContain('7 of 10 are available; 3 are missing: 3 failed');
+    expect(lines).toContain('7 of 10 are available; 3 are missing (3 failed)');
     expect(lines).toContain('f0 failed and are replaced now, at most 1 at once');
     expect(lines).toContain('f1, f2 failed and wait: at most 1 may be replaced at once');
     expect(lines).toContain('--max-unhealthy-replacements');
@@ -90,7 +90,7 @@ describe('explain', () => {
   test('a repair under way is what the others wait for', () => {
     const gone = machine('f0', 'Terminating', { deletionTimestamp: at(-1) });
     const lines = explain(read([...many(7, 'Running', 'r'), gone, ...many(2, 'Failed', 'g')]));
-    expect(lines).toContain('1 still terminate and count only in a rollout towards the surge');
+    expect(lines).toContain('1 still terminates and counts only in a rollout towards the surge');
     expect(lines).toContain('g0, g1 failed and wait: at most 1 may be replaced at once (1 on their way out)');
   });
 
@@ -98,6 +98,34 @@ describe('explain', () => {
     const lines = explain(read([...many(2, 'Running', 'r'), ...many(4, 'Unknown', 'u')]));
     expect(lines).toContain('u0, u1, u2, u3 are kept: 4 of 6 machines of the cluster fell silent together');
     expect(lines).toContain('let go when the others are heard of again');
+  });
+
+  test('in the middle of a roll: how many are to come, to go, and left after them; and the way back from a class that is wrong', () => {
+    const [failing] = many(1, 'CrashLoopBackOff', 'n');
+    const status = { ...failing?.status, lastOperation: { state: 'Failed', errorCode: 'InvalidArgument' } };
+    const ofSize = (replicas: number, name: string, more: object = {}) =>
+      ({
+        ...set(3),
+        metadata: { ...set(3).metadata, name, uid: `uid-${name}` },
+        spec: { ...set(3).spec, replicas, ...more },
+      }) as MachineSet;
+    const other = { ...template, spec: { class: { kind: 'MachineClass', name: 'large' } } };
+    const gone = machine('o9', 'Terminating', { deletionTimestamp: at(-1) });
+    const machines = new Map([
+      ['uid-pool-a', [...many(2, 'Running', 'o'), gone]],
+      ['uid-pool-b', [{ ...failing, status } as Machine]],
+    ]);
+    const reading = read([...machines.values()].flat(), {
+      deployment: deployment(3, { template: other }),
+      sets: [ofSize(2, 'pool-a'), ofSize(1, 'pool-b', { template: other })],
+      machines,
+      classes: [small, { ...small, metadata: meta('large') }],
+    });
+    const { next, cures } = explainDeployment(reading, NOW, []);
+    expect(next).toBe(
+      'it waits: for 1 machine of the newest set to be Running and 1 machine of older sets to be gone; then the next of 2 more of older sets',
+    );
+    expect(cures).toContain('or go back: mcm rollout undo pool');
   });
 
   test('a class that is not there', () => {

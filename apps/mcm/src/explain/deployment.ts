@@ -91,12 +91,12 @@ export function explainDeployment(
     const changes = changesOf(plan, sets);
     const disruption = disruptionLines(plan.repairs, countsTerminating(deployment, SAFEGUARD_DEFAULTS));
     const cures = [
-      ...curesOf(deployment, all),
+      ...curesOf(deployment, all, sets.length),
       ...(byName ? inPlaceCures(deployment, all, byName) : []),
       ...disruptionCures(plan.repairs),
       ...plan.troubles.conditions.flatMap(cureOf),
     ];
-    return { ...base, next: nextOf(deployment, plan, changes), changes, disruption, cures };
+    return { ...base, next: nextOf(reading, plan, changes), changes, disruption, cures };
   } catch (error) {
     if (!(error instanceof PlanRefused)) throw error;
     const cures = ['this is a defect of mcm: report it with the deployment, its sets and machines as YAML'];
@@ -109,12 +109,35 @@ const MENDABLE: readonly string[] = [MachineDeploymentConditions.InvalidSpec, Ma
 const cureOf = ({ type, message }: { readonly type: string; readonly message: string }): string[] =>
   MENDABLE.includes(type) ? [`mend ${message}`] : [];
 
-function nextOf(deployment: MachineDeployment, plan: RolloutPlan, changes: readonly string[]): string {
+function nextOf(reading: DeploymentReading, plan: RolloutPlan, changes: readonly string[]): string {
+  const { deployment } = reading;
   if (changes.length > 0) return plan.because;
   if (deployment.spec.paused) return 'nothing: the rollout is paused';
   if (isComplete(deployment, deployment.status)) return 'nothing: it is as asked for';
-  return `it waits: ${plan.because.replace(/^waiting: /, '')}`;
+  const because = plan.because.replace(/^waiting: /, '');
+  return `it waits: ${ROUTINE.test(because) ? (awaited(reading) ?? because) : because}`;
 }
+
+/** The controller's words for a rollout that nothing holds up but machines: a person wants to know which. */
+const ROUTINE = /^(no old machine is left|machines of the current set are not available)/;
+
+/** How many machines have yet to come up, and how many to go; undefined when neither is the case. */
+function awaited({ deployment, sets, machines }: DeploymentReading): string | undefined {
+  const { current } = splitSets(deployment, sets);
+  const of = (set: MachineSet): readonly Machine[] => machines.get(set.metadata.uid) ?? [];
+  const coming = (current ? of(current) : []).filter((machine) => machineWait(machine)).length;
+  const going = sets.filter((set) => set !== current).flatMap(of);
+  const leaving = going.filter(({ metadata }) => metadata.deletionTimestamp !== undefined).length;
+  const parts = [
+    ...(coming > 0 ? [`${machinesOf(coming)} of the newest set to be Running`] : []),
+    ...(leaving > 0 ? [`${machinesOf(leaving)} of older sets to be gone`] : []),
+  ];
+  if (parts.length === 0) return undefined;
+  const after = going.length - leaving;
+  return `for ${parts.join(' and ')}${after > 0 ? `; then the next of ${after} more of older sets` : ''}`;
+}
+
+const machinesOf = (count: number): string => `${count} machine${count === 1 ? '' : 's'}`;
 
 /** What a deployment asks for, in a few words. */
 export function wants({ spec, ...deployment }: MachineDeployment): string {
@@ -174,7 +197,11 @@ function blockersOf({ status }: MachineDeployment): string[] {
   });
 }
 
-function curesOf({ metadata, spec, status }: MachineDeployment, machines: readonly Machine[]): string[] {
+function curesOf(
+  { metadata, spec, status }: MachineDeployment,
+  machines: readonly Machine[],
+  revisions: number,
+): string[] {
   const cures: string[] = [];
   if (spec.paused) cures.push(`the rollout goes on with: mcm rollout resume ${metadata.name}`);
   if (status?.conditions?.some(({ type }) => type === MachineDeploymentConditions.Frozen)) {
@@ -184,6 +211,7 @@ function curesOf({ metadata, spec, status }: MachineDeployment, machines: readon
     const code = machine.status?.lastOperation?.errorCode;
     if (machine.status?.lastOperation?.state === 'Failed' && code) {
       cures.push(`see what the cloud said: mcm explain machine/${machine.metadata.name} (${code})`);
+      if (code === 'InvalidArgument' && revisions > 1) cures.push(`or go back: mcm rollout undo ${metadata.name}`);
     } else if (machine.metadata.deletionTimestamp) {
       cures.push(`see what its drain waits for: mcm explain machine/${machine.metadata.name}`);
     }

@@ -4,16 +4,21 @@ import { type Ledger, type RepairPlan, whyWaiting } from '@mcm/core';
 function ledgerLines({ replicas, unavailable, available, missing, underWay, ...ledger }: Ledger): string[] {
   if (missing === 0 && ledger.leaving === 0 && ledger.joining === 0) return [];
   const parts = [
-    [underWay, 'being seen to'],
+    [underWay, 'with another on its way'],
     [ledger.failed, 'failed'],
     [ledger.silent, 'silent'],
     [ledger.late, 'not joined for too long'],
   ] as const;
   const by = parts.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []));
-  const budget = ledger.rolling ? `, ${unavailable} may be` : '';
-  return [
-    `${available} of ${replicas} are available; ${missing} are missing${budget}${by.length > 0 ? `: ${by.join(', ')}` : ''}`,
-  ];
+  const short = missing === 0 ? 'none is missing' : `${missing} ${missing === 1 ? 'is' : 'are'} missing`;
+  const budget = ledger.rolling ? `, and ${unavailable === 0 ? 'none' : `up to ${unavailable}`} may be` : '';
+  return [`${available} of ${replicas} are available; ${short}${by.length > 0 ? ` (${by.join(', ')})` : ''}${budget}`];
+}
+
+function leavingLine(leaving: number, countsTerminating: boolean): string {
+  const one = leaving === 1;
+  const counts = `${one ? 'counts' : 'count'}${countsTerminating ? '' : ' only in a rollout'}`;
+  return `${leaving} still ${one ? 'terminates' : 'terminate'} and ${counts} towards the surge`;
 }
 
 /** What a person wants to know of repairs and of machines on their way out. */
@@ -24,11 +29,7 @@ export function disruptionLines(repairs: RepairPlan, countsTerminating: boolean)
   const names = held.map(({ machine }) => machine.metadata.name).join(', ');
   return [
     ...ledgerLines(ledger),
-    ...(ledger.leaving > 0
-      ? [
-          `${ledger.leaving} still terminate and ${countsTerminating ? 'count' : 'count only in a rollout'} towards the surge`,
-        ]
-      : []),
+    ...(ledger.leaving > 0 ? [leavingLine(ledger.leaving, countsTerminating)] : []),
     ...(go.length > 0
       ? [
           `${go.map(({ metadata }) => metadata.name).join(', ')} failed and are replaced now, at most ${allowance} at once`,

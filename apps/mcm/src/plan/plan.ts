@@ -91,6 +91,9 @@ function simulated(
   }
 }
 
+/** To the second: nothing here is known better. */
+const estimate = (ms: number): string => formatDurationMs(Math.round(ms / 1_000) * 1_000);
+
 function described(
   { deployment, nodes }: PlanSource,
   simulation: Simulation,
@@ -104,8 +107,8 @@ function described(
     name: deployment.metadata.name,
     namespace: deployment.metadata.namespace ?? 'default',
     wants: wants(deployment),
-    steps: simulation.steps.map(({ afterMs, ...step }) => ({ after: formatDurationMs(afterMs), ...step })),
-    lasts: formatDurationMs(simulation.lastsMs),
+    steps: simulation.steps.map(({ afterMs, ...step }) => ({ after: estimate(afterMs), ...step })),
+    lasts: estimate(simulation.lastsMs),
     complete: simulation.complete,
     machines: { made: count('make'), deleted: count('delete'), updated: count('hand over') },
     leastAvailable: simulation.leastAvailable,

@@ -79,3 +79,22 @@ test('a deployment says how many old machines are left, and its trouble', () => 
   const [view] = viewFleet([deployment(status)], [set('new', 1, '2'), set('old', 2, '1')], [], []).deployments;
   expect(view).toMatchObject({ old: 2, updated: 1, desired: 2, trouble: 'no progress for 10m' });
 });
+
+test.each([
+  [
+    'Drain failed due to - error while evicting pod "default/guest": budget default/guest is misconfigured',
+    'Drain: pod "default/guest": budget default/guest is misconfigured',
+  ],
+  [
+    'Cloud provider message - machine codes error: code = [InvalidArgument] message = [no type "huge"; look at [it]]',
+    'InvalidArgument: no type "huge"; look at [it]',
+  ],
+  ['Creating machine on cloud provider', 'Creating machine on cloud provider'],
+])('what a machine is at begins with what it is about: %s', (description, doing) => {
+  const one = {
+    ...machine('a', 'Pending'),
+    status: { currentStatus: { phase: 'Pending' }, lastOperation: { description } },
+  };
+  const { machines } = viewFleet([], [], [one as unknown as Machine], []);
+  expect(machines.map((each) => each.doing)).toEqual([doing]);
+});

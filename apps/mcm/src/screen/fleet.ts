@@ -108,10 +108,16 @@ function viewMachine(machine: Machine): MachineView {
     name: machine.metadata.name,
     phase,
     node: machine.metadata.labels?.node ?? '',
-    doing: phase === 'Running' ? '' : brief(machine.status?.lastOperation?.description ?? ''),
+    doing: phase === 'Running' ? '' : inShort(machine.status?.lastOperation?.description ?? ''),
     createdAt: machine.metadata.creationTimestamp,
   };
 }
+
+/** A line has little room: what it is about comes first, the words that all such texts begin with are left out. */
+const inShort = (description: string): string =>
+  brief(description)
+    .replace(/^Drain failed due to - (?:error while evicting )?/, 'Drain: ')
+    .replace(/^Cloud provider message - machine codes error: code = \[(\w+)\] message = \[(.*?)\]?$/s, '$1: $2');
 
 const viewEvent = (event: EventObject): EventView => ({
   at: event.lastTimestamp ?? event.metadata.creationTimestamp,
