@@ -11,6 +11,8 @@ import {
 } from '@mcm/machine-config';
 import { createConfigControllers } from '@mcm/machine-config-controller';
 import type { KubeletBehaviour } from '@mcm/provider-local';
+import { Network } from './network.ts';
+import { type Death, Life } from './process.ts';
 import { NAMESPACE, World, type WorldOptions } from './world.ts';
 
 const TREE = new Map([
@@ -22,18 +24,29 @@ export const fileOf = (path: string, text: string) => ({
   ...{ path, overwrite: true, contents: { source: encodeDataUrl(text) } },
 });
 
+/** What a world of machine configs may be. */
+export interface ConfigWorldOptions extends WorldOptions {
+  readonly kubelets?: KubeletBehaviour;
+  /** From so many degraded nodes on the controller halts. */
+  readonly haltDegraded?: number;
+}
+
 /** Machines and what is on them: MCM, the machine-config-controller, and machines that play both. */
 export class ConfigWorld {
   readonly world: World;
-  readonly #stop = new AbortController();
-  readonly #running: Promise<void>;
+  /** The wire between the machine-config-controller and the API server. */
+  readonly network: Network;
+  readonly #options: ConfigWorldOptions;
+  #stop = new AbortController();
+  #life: Life | undefined;
+  #death: Death | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #closed = false;
 
-  static async start(
-    pool: MachineConfigPool['spec'],
-    { kubelets, ...options }: WorldOptions & { kubelets?: KubeletBehaviour } = {},
-  ): Promise<ConfigWorld> {
+  static async start(pool: MachineConfigPool['spec'], options: ConfigWorldOptions = {}): Promise<ConfigWorld> {
+    const { kubelets, haltDegraded: _, ...others } = options;
     const world = await World.start({
-      ...options,
+      ...others,
       crds: machineConfigCrds as unknown as NonNullable<WorldOptions['crds']>,
       kubelets: { configDaemon: true, ...kubelets },
     });
@@ -45,27 +58,68 @@ export class ConfigWorld {
       metadata: { name: '50-user', labels: { [ConfigLabels.Role]: 'worker' } },
       spec: { config: { ignition: { version: '3.5.0' }, storage: { files: [fileOf('/etc/a', 'one')] } } },
     });
-    await admin.resource(machineConfigPools).create({
-      metadata: { name: 'workers' },
-      spec: { machineConfigSelector: { matchLabels: { [ConfigLabels.Role]: 'worker' } }, ...pool },
-    });
-    return new ConfigWorld(world);
+    const config = new ConfigWorld(world, options);
+    await config.createPool('workers', pool ?? {});
+    return config;
   }
 
-  private constructor(world: World) {
-    this.world = world;
+  private constructor(world: World, options: ConfigWorldOptions) {
+    [this.world, this.#options] = [world, options];
+    this.network = new Network({
+      random: seededRandom((options.seed ?? 1) + 7),
+      kill: () => this.kill(),
+      note: (text) => world.witness.note('act', text),
+    });
+    this.#startController();
+  }
+
+  /** A pool that has what the workers have. */
+  async createPool(name: string, spec: object): Promise<void> {
+    await this.world.admin.resource(machineConfigPools).create({
+      metadata: { name },
+      spec: { machineConfigSelector: { matchLabels: { [ConfigLabels.Role]: 'worker' } }, ...spec },
+    });
+  }
+
+  #startController(): void {
+    const death = this.#death;
+    this.#death = undefined;
+    const { world } = this;
     const { clock } = world;
-    const client = createClient({ transport: world.transport(), userAgent: 'machine-config-controller', clock });
+    const stop = new AbortController();
+    const life = new Life(death, () => {
+      stop.abort(new Error('killed'));
+      clock.setTimeout(() => {
+        if (!this.#closed) this.#startController();
+      }, 1_000);
+    });
+    [this.#stop, this.#life] = [stop, life];
+    const transport = life.wrap(this.network.wire('manager', world.transport()));
+    const client = createClient({ transport, userAgent: 'machine-config-controller', clock });
     const runtime = { clock, random: seededRandom(3), log: silentLogger };
     const recorder = createRecorder({ client, component: 'test', ...runtime });
+    const { haltDegraded } = this.#options;
     const { units } = createConfigControllers(
       {
         ...{ control: client, target: client, recorder, nodeRecorder: recorder, runtime, tree: TREE },
         identity: { version: 'v1', hash: 'h1' },
       },
-      { machinePools: true },
+      { machinePools: true, ...(haltDegraded !== undefined && { haltDegraded }) },
     );
-    this.#running = new UnitRunner({ units, ...runtime }).run(this.#stop.signal);
+    // What a process does that was killed, nobody hears.
+    this.#running = new UnitRunner({ units, ...runtime }).run(stop.signal);
+  }
+
+  /** Ends the machine-config-controller as SIGKILL does; it is started again. */
+  kill(): void {
+    this.world.witness.note('act', 'machine-config-controller is killed');
+    this.#life?.kill();
+  }
+
+  /** It dies now, and at a request of its next life. */
+  killTwice(death: Death): void {
+    this.#death = death;
+    this.kill();
   }
 
   pool = (): Promise<MachineConfigPool> => this.world.admin.resource(machineConfigPools).get('workers');
@@ -92,8 +146,9 @@ export class ConfigWorld {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     this.#stop.abort();
-    await this.#running;
+    if (this.#life?.dead !== true) await this.#running;
     await this.world.close();
   }
 }

@@ -16,6 +16,8 @@ export const ConfigAnnotations = {
   MachineConfigNameSuffixes: 'machineconfiguration.openshift.io/mc-name-suffixes',
   /** Ours, on the template of a MachineDeployment whose machines are replaced: the rendered MachineConfig they boot with. */
   TemplateConfig: 'machineconfiguration.openshift.io/config',
+  /** Ours, beside it: since when machines are replaced for it. Another time is another rollout to the same config. */
+  TemplateSince: 'machineconfiguration.openshift.io/config-replacement-since',
   /** Ours, on MachineDeployments: the pool whose pause this one's is. What a user paused has none, and stays paused. */
   PausedByPool: 'machineconfiguration.openshift.io/paused-by-pool',
   /** Ours, on Machines: the state of their node's daemon. */

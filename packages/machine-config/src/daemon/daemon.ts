@@ -243,8 +243,8 @@ export class NodeDaemon {
   }
 
   #firstConfig(node: Node, signal: AbortSignal): Promise<string | undefined> {
-    const { client, configs = client } = this.#options;
-    return lookUpFirstConfig(configs, node, signal);
+    const { client, configs = client, clock } = this.#options;
+    return lookUpFirstConfig(configs, node, clock.now().getTime(), signal);
   }
 
   async #adopt(name: string, signal: AbortSignal): Promise<void> {

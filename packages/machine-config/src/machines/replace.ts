@@ -28,8 +28,14 @@ export function judgeStrategy(
   machineConfig: (name: string) => MachineConfig | undefined,
 ): StrategyVerdict {
   const { updateStrategy = 'InPlace' } = pool.spec ?? {};
-  if (updateStrategy === 'Replace') return { replaces: true };
   const type = PoolConditions.RequiresReplacement;
+  const known = conditionOf(pool.status?.conditions, type);
+  const ended = known && { condition: { type, status: 'False' as const } };
+  if (updateStrategy === 'Replace') {
+    const message = `machines with another config than ${targetOf(pool)} are replaced, as updateStrategy says`;
+    const due = nodes.some((node) => !isAt(node, targetOf(pool)));
+    return { replaces: true, ...(due ? { condition: { type, status: 'True', reason: 'Replace', message } } : ended) };
+  }
   if (updateStrategy === 'InPlaceElseReplace') {
     const target = machineConfig(targetOf(pool));
     for (const name of new Set(nodes.map((node) => annotationOf(node, NodeAnnotations.CurrentConfig)))) {
@@ -40,8 +46,7 @@ export function judgeStrategy(
       return { replaces: true, condition: { type, status: 'True', reason: 'Irreconcilable', message } };
     }
   }
-  const known = conditionOf(pool.status?.conditions, type);
-  return { replaces: false, ...(known && { condition: { type, status: 'False' as const } }) };
+  return { replaces: false, ...ended };
 }
 
 /** A change of a MachineDeployment: of its template, which makes MCM roll it out, or of its pause. */
@@ -58,16 +63,22 @@ export interface DeploymentWrite {
  */
 export function deploymentWrites(pool: MachineConfigPool, { refs, nodes }: PoolMembers): readonly DeploymentWrite[] {
   const target = targetOf(pool);
-  const key = ConfigAnnotations.TemplateConfig;
+  const { TemplateConfig, TemplateSince } = ConfigAnnotations;
+  const required = conditionOf(pool.status?.conditions, PoolConditions.RequiresReplacement);
+  const since = required?.status === 'True' ? required.lastTransitionTime : undefined;
   const paused = pool.spec?.paused === true;
   return refs.flatMap(({ found }): DeploymentWrite[] => {
     const deployment = found?.deployment;
     if (!deployment) return [];
-    const has = deployment.spec.template.metadata?.annotations?.[key];
-    // Machines that were made before any target, and have it, need no successors.
-    const due = has !== target && !paused && (has !== undefined || nodes.some((node) => !isAt(node, target)));
+    const { [TemplateConfig]: has, [TemplateSince]: done } = deployment.spec.template.metadata?.annotations ?? {};
+    const others = nodes.some((node) => !isAt(node, target));
+    // Machines that were made before any target, and have it, need no successors. Those that were brought elsewhere in
+    // place since they were made for this target do: the time at which that was found is another one then.
+    const other = has === target ? others && since !== undefined && since !== done : has !== undefined || others;
+    const due = !paused && other;
+    const annotations = { [TemplateConfig]: target, ...(since !== undefined && { [TemplateSince]: since }) };
     const pause = pauseOf(pool.metadata.name, paused, deployment);
-    const spec = { ...pause?.spec, ...(due && { template: { metadata: { annotations: { [key]: target } } } }) };
+    const spec = { ...pause?.spec, ...(due && { template: { metadata: { annotations } } }) };
     const { name, namespace = '' } = deployment.metadata;
     if (Object.keys(spec).length === 0 && !pause) return [];
     return [{ namespace, name, body: { ...pause, spec } }];

@@ -159,9 +159,35 @@ test('10.4 a new machine whose node has no config yet is on its way to its first
     const other = { [CurrentConfig]: 'rendered-old', [DesiredConfig]: 'rendered-old', [State]: 'Done' };
     await client.resource(nodes).patch('n0', { type: 'merge', body: { metadata: { annotations: other } } });
     await clock.advance(30_000);
+    const { spec, status } = await poolNow(client);
+    const since = conditionOf(status?.conditions, 'RequiresReplacement')?.lastTransitionTime;
     expect((await deploymentNow(client)).spec.template.metadata?.annotations).toEqual({
-      [ConfigAnnotations.TemplateConfig]: (await poolNow(client)).spec?.configuration?.name,
+      [ConfigAnnotations.TemplateConfig]: spec?.configuration?.name,
+      [ConfigAnnotations.TemplateSince]: since,
     });
+  }));
+
+test('10.4 machines that were made for a target and brought elsewhere in place are replaced for it once more, and only once', () =>
+  inWorld({ machines: true }, async ({ client, clock }) => {
+    await machinePool(client, { updateStrategy: 'Replace' });
+    await clock.advance(30_000);
+    const now = async () => JSON.stringify((await deploymentNow(client)).spec.template.metadata?.annotations);
+    const target = (await poolNow(client)).spec?.configuration?.name ?? '';
+    const has = async (config: string) => {
+      const annotations = { [CurrentConfig]: config, [DesiredConfig]: config, [State]: 'Done' };
+      await client.resource(nodes).patch('n0', { type: 'merge', body: { metadata: { annotations } } });
+      await clock.advance(30_000);
+    };
+    const first = await now();
+    expect(first).toContain(target);
+    await has(target);
+    expect(await now()).toBe(first);
+    await has('rendered-old');
+    const second = await now();
+    expect(second).toContain(target);
+    expect(second).not.toBe(first);
+    await clock.advance(600_000);
+    expect(await now()).toBe(second);
   }));
 
 test('10.5 a MachineSet that is frozen, and one that is not any more, wake the pool over its MachineDeployment', () =>

@@ -133,7 +133,7 @@ async function update(context: ConfigContext, options: UpdateControllerOptions, 
     const refusal = await carryOut(context, planned);
     if (refusal !== undefined) return tellRefusal(context, options, planned.pool, refusal);
   }
-  const refusal = await unlessForbidden(replaceMachines(context, options, key, pool));
+  const refusal = await unlessForbidden(replaceMachines(context, options, key, caches.pools.store.get(key)));
   if (refusal !== undefined) return tellRefusal(context, options, pool, refusal);
   const error = plans.find(({ plan }) => plan.error !== undefined)?.plan.error;
   const waits = plans.flatMap(({ plan }) => plan.againMs ?? []);

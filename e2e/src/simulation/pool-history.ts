@@ -1,0 +1,278 @@
+import { Labels } from '@mcm/api';
+import { createInformer, isConflict, isNotFound, type Node, nodes, seededRandom, silentLogger } from '@mcm/kube';
+import { conditionOf, machineConfigPools, machineConfigs, NodeAnnotations } from '@mcm/machine-config';
+import { ConfigWorld, fileOf } from './config-world.ts';
+import { Dice } from './dice.ts';
+import type { Network } from './network.ts';
+import { NAMESPACE } from './world.ts';
+
+const MINUTE = 60_000;
+const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
+const STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as const;
+/** Where the machines' nodes go when nobody refers to them. */
+const REST = 'rest';
+const REF = { kind: 'MachineDeployment' as const, namespace: NAMESPACE, name: 'workers' };
+
+const annotation = ({ metadata }: Node, key: string): string => metadata.annotations?.[key] ?? '';
+const isDone = (node: Node): boolean =>
+  annotation(node, State) === 'Done' && annotation(node, CurrentConfig) === annotation(node, DesiredConfig);
+const isBusy = (node: Node): boolean => !isDone(node) || node.spec?.unschedulable === true;
+
+/**
+ * Counts the nodes that are told something while they have something else: never more than a pool allows. A node whose
+ * machine goes, or that changes pools, is somebody else's doing from then on.
+ */
+export class TellingJudge {
+  readonly #charged = new Map<string, string>();
+  readonly #nodes = new Map<string, Node>();
+  readonly #settled = new Set<string>();
+
+  readonly #world: ConfigWorld['world'];
+  readonly #allowed: () => number;
+
+  /** @param allowed how many nodes a pool may have told, as far back as a cache may be */
+  constructor(world: ConfigWorld['world'], allowed: () => number) {
+    [this.#world, this.#allowed] = [world, allowed];
+  }
+
+  watch(signal: AbortSignal): void {
+    const { admin, clock } = this.#world;
+    const informer = createInformer<Node>(admin, nodes, { clock, random: seededRandom(5), log: silentLogger });
+    informer.onChange(({ type, object }) => this.#changed(type, object));
+    void informer.run(signal).catch((error: unknown) => this.#world.witness.violate(String(error)));
+  }
+
+  /** Somebody gave the nodes to another pool. */
+  forget(): void {
+    this.#charged.clear();
+  }
+
+  #changed(type: string, node: Node): void {
+    const { name, uid } = node.metadata;
+    const old = this.#nodes.get(uid);
+    if (type === 'deleted') {
+      for (const one of [this.#charged, this.#nodes, this.#settled]) one.delete(uid);
+      return;
+    }
+    this.#nodes.set(uid, node);
+    const desired = annotation(node, DesiredConfig);
+    if (old && this.#settled.has(uid) && annotation(old, DesiredConfig) !== desired) {
+      this.#charged.set(uid, desired);
+      const busy = [...this.#charged.keys()].flatMap((one) => {
+        const found = this.#nodes.get(one);
+        return found && isBusy(found) ? [found.metadata.name] : [];
+      });
+      if (busy.length > this.#allowed()) {
+        this.#world.witness.violate(`${name} is told ${desired} with ${busy.length} at once: ${busy.join(', ')}`);
+      }
+    }
+    if (isBusy(node)) return;
+    this.#settled.add(uid);
+    this.#charged.delete(uid);
+  }
+}
+
+const ACTS = [
+  ...['change', 'change', 'change', 'irreconcilable', 'strategy', 'strategy', 'scale', 'deleteMachine', 'failMachine'],
+  ...['pool', 'pool', 'pause', 'bad', 'limit', 'kill', 'kill', 'killManager', 'harm', 'silence', 'expire'],
+] as const;
+type Act = (typeof ACTS)[number];
+
+/** A pool over a MachineDeployment, and one for whatever nodes nobody refers to, through a history drawn from a seed. */
+class PoolHistory {
+  readonly #dice: Dice;
+  readonly #config: ConfigWorld;
+  readonly #judge: TellingJudge;
+  readonly #stop = new AbortController();
+  #limits: { readonly limit: number; until: number }[] = [{ limit: 1, until: Number.POSITIVE_INFINITY }];
+  #replicas = 2;
+  #written = 0;
+
+  constructor(config: ConfigWorld, dice: Dice) {
+    [this.#config, this.#dice] = [config, dice];
+    this.#judge = new TellingJudge(config.world, () => {
+      const since = config.world.clock.now().getTime() - 5 * MINUTE;
+      return Math.max(...this.#limits.filter(({ until }) => until >= since).map(({ limit }) => limit));
+    });
+  }
+
+  async play(): Promise<void> {
+    const { world } = this.#config;
+    this.#judge.watch(this.#stop.signal);
+    await this.#config.createPool(REST, { nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } } });
+    await world.createDeployment(this.#replicas);
+    await this.#config.untilUpdated(this.#replicas);
+    for (let left = 4 + this.#dice.number(6); left > 0; left -= 1) {
+      const act = this.#dice.one(ACTS) ?? 'change';
+      world.witness.note('act', act);
+      await this.#act(act).catch((error: unknown) => {
+        if (!isNotFound(error) && !isConflict(error)) throw error;
+      });
+      await world.clock.advance(this.#dice.pause(10 * MINUTE));
+    }
+    await this.#mend();
+    await this.#judgeEnd();
+  }
+
+  #patchPool(spec: object): Promise<unknown> {
+    return this.#config.world.admin.resource(machineConfigPools).patch('workers', { type: 'merge', body: { spec } });
+  }
+
+  async #act(act: Act): Promise<unknown> {
+    const { world, network } = this.#config;
+    const machines = (await world.machines()).map(({ metadata }) => metadata.name);
+    switch (act) {
+      case 'change':
+        this.#written += 1;
+        return this.#config.change({ files: [fileOf('/etc/a', `v${this.#written}`)] });
+      case 'irreconcilable':
+        this.#written += 1;
+        return this.#config.change({ links: [{ path: `/etc/link${this.#written}`, target: '/etc/motd' }] });
+      case 'bad':
+        return this.#config.change({ files: [fileOf('/etc/hostname/below', 'x')] });
+      case 'strategy':
+        return this.#patchPool({ updateStrategy: this.#dice.one(STRATEGIES) });
+      case 'pause':
+        return this.#patchPool({ paused: this.#dice.number(2) === 0 });
+      case 'limit':
+        return this.#limit(1 + this.#dice.number(2));
+      case 'scale':
+        this.#replicas = 1 + this.#dice.number(3);
+        return world.change({ replicas: this.#replicas });
+      case 'deleteMachine':
+        return world.deleteMachine(this.#dice.one(machines) ?? '');
+      case 'failMachine':
+        return world.failMachine(this.#dice.one(machines) ?? '');
+      case 'pool':
+        return this.#toggle();
+      case 'kill':
+        return this.#config.killTwice({
+          request: 1 + this.#dice.number(30),
+          when: this.#dice.one(['before', 'after']) ?? 'after',
+        });
+      case 'killManager':
+        return world.kill(this.#dice.one(['manager', 'machine-controller'] as const) ?? 'manager');
+      default:
+        return this.#disturb(act, network);
+    }
+  }
+
+  #disturb(act: 'harm' | 'silence' | 'expire', network: Network): void {
+    const { clock } = this.#config.world;
+    if (act === 'expire') network.expire('manager');
+    if (act === 'silence') network.silence('manager');
+    if (act !== 'harm') return;
+    const chance = 0.1 + 0.1 * this.#dice.number(3);
+    network.endanger({ conflict: chance, throttled: chance, internal: chance, lost: chance, 'killed after': 0.02 });
+    clock.setTimeout(() => network.endanger({}), 2 * MINUTE);
+  }
+
+  async #limit(limit: number): Promise<unknown> {
+    const last = this.#limits.at(-1);
+    if (last) last.until = this.#config.world.clock.now().getTime();
+    this.#limits.push({ limit, until: Number.POSITIVE_INFINITY });
+    return this.#patchPool({ maxUnavailable: limit });
+  }
+
+  async #pool(): Promise<boolean> {
+    const { items } = await this.#config.world.admin.resource(machineConfigPools).list();
+    return items.some(({ metadata }) => metadata.name === 'workers');
+  }
+
+  /** The nodes go to the pool that selects them, or come back. */
+  async #toggle(): Promise<unknown> {
+    this.#judge.forget();
+    if (await this.#pool()) return this.#config.world.admin.resource(machineConfigPools).delete('workers');
+    return this.#config.createPool('workers', { machineRef: REF, maxUnavailable: this.#limits.at(-1)?.limit ?? 1 });
+  }
+
+  async #mend(): Promise<void> {
+    const { world, network } = this.#config;
+    world.witness.note('act', 'all is mended');
+    network.endanger({});
+    network.expire('manager');
+    if (!(await this.#pool())) await this.#toggle();
+    await this.#patchPool({ paused: false });
+    this.#written += 1;
+    await this.#config.change({ files: [fileOf('/etc/a', 'good')] });
+    await this.#patchPool({ updateStrategy: 'InPlaceElseReplace' });
+  }
+
+  async #judgeEnd(): Promise<void> {
+    const { world } = this.#config;
+    try {
+      await world.clock.advance(MINUTE);
+      await world.until(() => this.#isHealed(), 4 * 60 * MINUTE);
+      await world.untilSettled(this.#replicas, 'blue');
+    } catch (error) {
+      world.witness.violate(`never healed: ${await this.#standing()}: ${String(error).slice(0, 200)}`);
+      return;
+    }
+    await world.clock.advance(15 * MINUTE);
+    const before = world.witness.history.length;
+    await world.clock.advance(15 * MINUTE);
+    const writes = world.witness.history
+      .slice(before)
+      .flatMap(({ text }) =>
+        /^machine-config-controller (create|update|patch|delete) (?!leases)/.test(text) ? [text] : [],
+      );
+    if (writes.length > 0) world.witness.violate(`written in a quiet world: ${[...new Set(writes)].join('; ')}`);
+  }
+
+  async #isHealed(): Promise<boolean> {
+    const pool = await this.#config.pool();
+    const target = pool.spec?.configuration?.name;
+    const all = await this.#config.nodes();
+    return (
+      conditionOf(pool.status?.conditions, 'Updated')?.status === 'True' &&
+      pool.status?.machineCount === this.#replicas &&
+      all.length === this.#replicas &&
+      all.every((node) => !isBusy(node) && annotation(node, CurrentConfig) === target) &&
+      (await this.#config.deployment()).spec.paused !== true
+    );
+  }
+
+  async #standing(): Promise<string> {
+    const { spec, status } = await this.#config.pool();
+    const all = (await this.#config.nodes()).map((node) => [
+      ...[
+        node.metadata.name,
+        annotation(node, CurrentConfig),
+        annotation(node, DesiredConfig),
+        annotation(node, State),
+      ],
+      ...[node.spec?.unschedulable ?? false, annotation(node, NodeAnnotations.Reason)],
+    ]);
+    const machines = (await this.#config.world.machines()).map(({ metadata, status: one }) => [
+      ...[
+        metadata.name,
+        metadata.labels?.[Labels.Node] ?? '',
+        one?.currentStatus?.phase ?? '',
+        metadata.deletionTimestamp ?? '',
+      ],
+    ]);
+    const { items } = await this.#config.world.admin.resource(machineConfigs).list();
+    return JSON.stringify([spec?.configuration?.name, status?.conditions, all, machines, items.length]);
+  }
+
+  end(): void {
+    this.#stop.abort();
+  }
+}
+
+/** Plays a history of a seed: what must never happen and did, and the story. */
+export async function playPool(seed: number): Promise<{ violations: readonly string[]; story: string }> {
+  const dice = new Dice(seed);
+  const config = await ConfigWorld.start(
+    { machineRef: REF, maxUnavailable: 1, updateStrategy: dice.one(STRATEGIES) ?? 'InPlace' },
+    { seed, haltDegraded: dice.number(3), kubelets: { configDelay: 1_000 * (1 + dice.number(60)) } },
+  );
+  const history = new PoolHistory(config, dice);
+  try {
+    await history.play();
+    return { violations: [...config.world.violations], story: config.world.witness.tell(120) };
+  } finally {
+    history.end();
+    await config.close();
+  }
+}
