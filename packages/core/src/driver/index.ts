@@ -29,10 +29,12 @@ export {
   type ObserveCall,
 } from './invoker-api.ts';
 export { LearnedRate } from './learned-rate.ts';
+export { type ObservedCall, observedCalls } from './observed.ts';
 export { observingDriver } from './observing.ts';
 export { OWNER_TAG, ownerOf, ownerTags } from './owner.ts';
 export { type Sent, withoutSent } from './redact.ts';
 export { type DriverReference, driverReference, type JsonSchema, referenceText } from './reference.ts';
 export { singleFlight } from './single-flight.ts';
+export { askForToken, type TokenQuestion, TokenRefused, TokenUnavailable } from './token.ts';
 export { type DriverSpan, type DriverTracer, registeredTracer } from './tracing.ts';
 export { unknownFields } from './unknown-fields.ts';

@@ -1,10 +1,9 @@
-import { type CreatedInstance, type CreateRequest, MachineError } from '@mcm/core/driver';
+import { type CreatedInstance, type CreateRequest, MachineError, type ObservedCall } from '@mcm/core/driver';
 import { type Clock, type Random, sleep } from '@mcm/kube';
 import type { Ec2, Instance } from '../ec2/client.ts';
 import { Refusal } from '../ec2/refusal.ts';
 import { fromLaunch, isExhausted } from './errors.ts';
 import { findById, findByTags } from './lookup.ts';
-import type { Timed } from './metrics.ts';
 import { formatProviderId } from './provider-id.ts';
 import { runInstancesInput } from './run-instances.ts';
 import type { AwsCredentials, AwsProviderSpec } from './schemas.ts';
@@ -33,7 +32,7 @@ export async function createInstance(
   ec2: Ec2,
   request: Create,
   options: CreateOptions,
-  timed: Timed,
+  timed: ObservedCall,
 ): Promise<{ readonly created: CreatedInstance; readonly seen: Instance }> {
   const { spec, signal } = request;
   const region = spec.region ?? '';
@@ -111,7 +110,7 @@ async function untilVisible(
   { signal }: Create,
   id: string,
   { clock, random, visibilityBudgetMs }: CreateOptions,
-  timed: Timed,
+  timed: ObservedCall,
 ): Promise<Instance | undefined> {
   const until = clock.now().getTime() + visibilityBudgetMs;
   for (let pauseMs = FIRST_MS; ; pauseMs = Math.min(pauseMs * FACTOR, LONGEST_MS)) {
@@ -127,7 +126,7 @@ async function untilVisible(
   }
 }
 
-async function look(ec2: Ec2, id: string, signal: AbortSignal, timed: Timed): Promise<Instance | undefined> {
+async function look(ec2: Ec2, id: string, signal: AbortSignal, timed: ObservedCall): Promise<Instance | undefined> {
   try {
     return await timed('instance_get_by_id', () => findById(ec2, id, signal));
   } catch (thrown) {

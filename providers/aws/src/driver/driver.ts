@@ -2,6 +2,8 @@ import {
   type DriverDefinition,
   defineDriver,
   MachineError,
+  type ObservedCall,
+  observedCalls,
   ownerOf,
   ownerTags,
   type Instance as Told,
@@ -17,7 +19,6 @@ import { tellEvidence } from './evidence.ts';
 import { FreshInstances } from './fresh-instances.ts';
 import { initializeInstance, requireInitialized } from './initialize.ts';
 import { findByTags, findMachine, listByTags, type OnMachine, type Request } from './lookup.ts';
-import { type Timed, timedBy } from './metrics.ts';
 import { formatProviderId, instanceIdOf } from './provider-id.ts';
 import { NAME_TAG } from './run-instances.ts';
 import { AwsCredentials, AwsProviderSpec } from './schemas.ts';
@@ -56,7 +57,7 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
     allowPlainHttp: settings.allowPlainHttp ?? environment.variables.MCM_ALLOW_PLAIN_HTTP === 'true',
   });
   const fresh = new FreshInstances(clock);
-  const timed = ({ observeApi }: Request): Timed => timedBy(clock, observeApi);
+  const timed = ({ observeApi }: Request): ObservedCall => observedCalls(clock, observeApi);
 
   const connectTo = async (
     { spec, credentials, signal }: Request,
@@ -155,7 +156,7 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
   });
 }
 
-const findTimed = (ec2: Ec2, request: OnMachine, timed: Timed): ReturnType<typeof findMachine> =>
+const findTimed = (ec2: Ec2, request: OnMachine, timed: ObservedCall): ReturnType<typeof findMachine> =>
   timed('instance_get_by_machine', () => findMachine(ec2, request, timed));
 
 const describe = ({ spec }: Request, { InstanceId: id = '', PrivateDnsName: nodeName = '' }: Instance): Told => ({
@@ -167,7 +168,7 @@ const describe = ({ spec }: Request, { InstanceId: id = '', PrivateDnsName: node
 async function idsToDelete(
   request: OnMachine,
   connectTo: (request: Request) => Promise<Ec2>,
-  timed: Timed,
+  timed: ObservedCall,
 ): Promise<readonly string[]> {
   const { machine, signal } = request;
   if (machine.spec.providerID) return [instanceIdOf(machine.spec.providerID)];

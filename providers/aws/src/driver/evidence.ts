@@ -1,16 +1,19 @@
-import { type InstanceEvidence, wholeLines } from '@mcm/core/driver';
+import { type InstanceEvidence, type ObservedCall, wholeLines } from '@mcm/core/driver';
 import type { Ec2, Instance } from '../ec2/client.ts';
 import { Refusal } from '../ec2/refusal.ts';
 import { isAbsentInstance } from './errors.ts';
 import type { OnMachine } from './lookup.ts';
-import type { Timed } from './metrics.ts';
 import { instanceIdOf } from './provider-id.ts';
 
 /** EC2 keeps the newest 64 KiB of a console. */
 const CONSOLE_BYTES = 65_536;
 
 /** What EC2 can tell of a machine's VM. A console that is refused leaves the state. @throws what EC2 threw for the state */
-export async function tellEvidence(ec2: Ec2, { machine, signal }: OnMachine, timed: Timed): Promise<InstanceEvidence> {
+export async function tellEvidence(
+  ec2: Ec2,
+  { machine, signal }: OnMachine,
+  timed: ObservedCall,
+): Promise<InstanceEvidence> {
   const { providerID } = machine.spec;
   if (!providerID) return { state: 'it has no VM on record' };
   const id = instanceIdOf(providerID);

@@ -1,8 +1,7 @@
-import { MachineError } from '@mcm/core/driver';
+import { MachineError, type ObservedCall } from '@mcm/core/driver';
 import type { Ec2, Instance } from '../ec2/client.ts';
 import { fromCloud } from './errors.ts';
 import { findById, type OnMachine } from './lookup.ts';
-import type { Timed } from './metrics.ts';
 import type { AwsProviderSpec } from './schemas.ts';
 
 type Interface = NonNullable<Instance['NetworkInterfaces']>[number];
@@ -72,7 +71,7 @@ export async function initializeInstance(
   ec2: Ec2,
   request: OnMachine,
   instance: Instance,
-  timed: Timed,
+  timed: ObservedCall,
   fresh = false,
 ): Promise<void> {
   const { spec, signal } = request;

@@ -1,8 +1,7 @@
 import type { DriverRequest, MachineRequest } from '@mcm/core/driver';
-import { MachineError } from '@mcm/core/driver';
+import { MachineError, type ObservedCall } from '@mcm/core/driver';
 import type { Ec2, Instance } from '../ec2/client.ts';
 import { fromCloud, isAbsentInstance } from './errors.ts';
-import type { Timed } from './metrics.ts';
 import { instanceIdOf } from './provider-id.ts';
 import { NAME_TAG } from './run-instances.ts';
 import type { AwsCredentials, AwsProviderSpec } from './schemas.ts';
@@ -64,7 +63,7 @@ export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promi
  * after its end: one that has been terminated is no VM.
  * @throws MachineError `NotFound`, `InvalidArgument` for a provider id that is none, `Internal`
  */
-export async function findMachine(ec2: Ec2, request: OnMachine, timed: Timed): Promise<readonly Instance[]> {
+export async function findMachine(ec2: Ec2, request: OnMachine, timed: ObservedCall): Promise<readonly Instance[]> {
   const { machine, signal } = request;
   try {
     const tagged = await timed('instance_get_by_tag_and_status', () => findByTags(ec2, request, machine.metadata.name));

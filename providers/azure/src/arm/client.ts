@@ -1,8 +1,7 @@
-import { LearnedRate, withoutSent } from '@mcm/core/driver';
+import { LearnedRate, TokenRefused, TokenUnavailable, withoutSent } from '@mcm/core/driver';
 import { type Clock, type Random, sleep, type Transport, type TransportResponse } from '@mcm/kube';
 import { z } from 'zod';
 import { ArmError, parseJson } from './error.ts';
-import { TokenRefused, TokenUnavailable } from './tokens.ts';
 
 export interface ArmOptions {
   readonly clock: Clock;

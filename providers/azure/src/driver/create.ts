@@ -1,8 +1,7 @@
-import { type CreateRequest, MachineError } from '@mcm/core/driver';
+import { type CreateRequest, MachineError, type ObservedCall } from '@mcm/core/driver';
 import { z } from 'zod';
 import { ArmError } from '../arm/error.ts';
 import { diskBody, nicBody, vmBody } from './bodies.ts';
-import type { Counted } from './counted.ts';
 import { fromCloud, isAbsent, isExhausted } from './errors.ts';
 import { dataDiskName, dataDisksOf, nicName } from './names.ts';
 import { deleteLeftOvers } from './remove.ts';
@@ -36,7 +35,7 @@ type Plan = NonNullable<NonNullable<Image['properties']>['plan']>;
 export async function createVm(
   session: Session,
   request: Create,
-  counted: Counted,
+  counted: ObservedCall,
   throwAwayKey: () => Promise<string>,
 ): Promise<void> {
   const { machine, spec, userData, signal } = request;
@@ -58,13 +57,13 @@ export async function createVm(
   );
 }
 
-const resumed = (session: Session, request: Create, counted: Counted): Promise<boolean> =>
+const resumed = (session: Session, request: Create, counted: ObservedCall): Promise<boolean> =>
   resumeVm(session, request.machine.metadata.name, VM_MS, request.signal, counted).catch((thrown: unknown) =>
     failed(session, request, counted, thrown),
   );
 
 /** There is no VM. @throws MachineError always, after cleaning up where there was no room for the VM */
-async function failed(session: Session, request: Create, counted: Counted, thrown: unknown): Promise<never> {
+async function failed(session: Session, request: Create, counted: ObservedCall, thrown: unknown): Promise<never> {
   const { machine, signal } = request;
   const vm = machine.metadata.name;
   const exhausted = isExhausted(thrown) && !signal.aborted;
@@ -80,7 +79,12 @@ async function failed(session: Session, request: Create, counted: Counted, throw
 }
 
 /** Nothing that costs is left where there was no room for the VM. */
-async function cleanUp(session: Session, vm: string, { spec, signal }: Create, counted: Counted): Promise<string[]> {
+async function cleanUp(
+  session: Session,
+  vm: string,
+  { spec, signal }: Create,
+  counted: ObservedCall,
+): Promise<string[]> {
   const failures: string[] = [];
   const note = (thrown: unknown): void => {
     failures.push(thrown instanceof Error ? thrown.message : String(thrown));
@@ -93,7 +97,7 @@ async function cleanUp(session: Session, vm: string, { spec, signal }: Create, c
   return failures;
 }
 
-async function subnetOf(session: Session, { spec, signal }: Create, counted: Counted): Promise<unknown> {
+async function subnetOf(session: Session, { spec, signal }: Create, counted: ObservedCall): Promise<unknown> {
   const { vnetName = '', subnetName = '', vnetResourceGroup } = spec.subnetInfo ?? {};
   const group = vnetResourceGroup === undefined || isBlank(vnetResourceGroup) ? session.group : vnetResourceGroup;
   try {
@@ -116,7 +120,7 @@ interface Nic {
 }
 
 /** One that is there already is taken as it is, once it is ready. */
-async function nicOf(session: Session, request: Create, subnet: unknown, counted: Counted): Promise<Nic> {
+async function nicOf(session: Session, request: Create, subnet: unknown, counted: ObservedCall): Promise<Nic> {
   const { machine, spec, signal } = request;
   const name = nicName(machine.metadata.name);
   const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
@@ -151,7 +155,7 @@ async function nicOf(session: Session, request: Create, subnet: unknown, counted
 async function imageDisks(
   session: Session,
   request: Create,
-  counted: Counted,
+  counted: ObservedCall,
   begun: boolean,
 ): Promise<ReadonlyMap<string, string>> {
   const { machine, spec, signal } = request;
@@ -190,7 +194,7 @@ async function diskOf(
   session: Session,
   name: string,
   signal: AbortSignal,
-  counted: Counted,
+  counted: ObservedCall,
 ): Promise<string | undefined> {
   const request = session.disk('GET', name);
   try {
@@ -203,7 +207,7 @@ async function diskOf(
   }
 }
 
-async function imageOf(session: Session, { spec, signal }: Create, urn: string, counted: Counted): Promise<Image> {
+async function imageOf(session: Session, { spec, signal }: Create, urn: string, counted: ObservedCall): Promise<Image> {
   try {
     const request = session.image(spec.location ?? '', urn);
     const ask = () =>
@@ -216,7 +220,7 @@ async function imageOf(session: Session, { spec, signal }: Create, urn: string, 
 }
 
 /** The purchase plan of a marketplace image, its terms accepted; undefined where there is nothing to buy. */
-async function planOf(session: Session, request: Create, counted: Counted): Promise<Plan | undefined> {
+async function planOf(session: Session, request: Create, counted: ObservedCall): Promise<Plan | undefined> {
   const { spec, machine, signal } = request;
   const { urn, skipMarketplaceAgreement } = spec.properties?.storageProfile?.imageReference ?? {};
   if (urn === undefined || isBlank(urn) || skipMarketplaceAgreement) return undefined;
@@ -240,7 +244,7 @@ async function planOf(session: Session, request: Create, counted: Counted): Prom
   return { name: plan.name, product: plan.product, publisher: plan.publisher };
 }
 
-async function agreementOf(session: Session, plan: Plan, signal: AbortSignal, counted: Counted): Promise<unknown> {
+async function agreementOf(session: Session, plan: Plan, signal: AbortSignal, counted: ObservedCall): Promise<unknown> {
   const told = `Plan [Name: ${plan.name}, Product: ${plan.product}, Publisher: ${plan.publisher}]`;
   try {
     const request = session.agreement('GET', plan);

@@ -6,12 +6,13 @@ import {
   defineDriver,
   MachineError,
   type MachineRequest,
+  type ObservedCall,
   OWNER_TAG,
+  observedCalls,
   ownerTags,
   type VolumeSource,
 } from '@mcm/core/driver';
 import { z } from 'zod';
-import { type Counted, countedBy } from './counted.ts';
 import { createVm } from './create.ts';
 import { decode, tenantProblems } from './decode.ts';
 import { fromCloud, isAbsent } from './errors.ts';
@@ -38,7 +39,7 @@ type OnMachine = MachineRequest<AzureProviderSpec, AzureCredentials>;
 export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
   const { clock, throwAwayKey = onceGenerated() } = options;
   const sessionOf = sessions(options);
-  const counted = ({ observeApi }: Request): Counted => countedBy(clock, observeApi);
+  const counted = ({ observeApi }: Request): ObservedCall => observedCalls(clock, observeApi);
 
   const open = (request: OnMachine): Session => {
     try {

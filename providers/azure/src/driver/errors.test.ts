@@ -1,6 +1,6 @@
+import { TokenRefused, TokenUnavailable } from '@mcm/core/driver';
 import { expect, test } from 'vitest';
 import { ArmError } from '../arm/error.ts';
-import { TokenRefused } from '../arm/tokens.ts';
 import { fromCloud, isAbsent, isExhausted } from './errors.ts';
 
 const { signal } = new AbortController();
@@ -21,6 +21,9 @@ test('credentials for which no token is given, and the cause of all else', () =>
   expect(fromCloud(new TokenRefused('no'), 'get: ', signal)).toMatchObject({
     code: 'Internal',
     credentialsRefused: true,
+  });
+  expect(fromCloud(new TokenUnavailable('later', { retryAfterMs: 7_000 }), 'get: ', signal)).toMatchObject({
+    ...{ code: 'Unavailable', credentialsRefused: false, retryAfterMs: 7_000 },
   });
   const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
   expect(fromCloud(cause, 'get: ', signal).cause).toBe(cause);

@@ -1,6 +1,5 @@
-import { type MachineCode, MachineError } from '@mcm/core/driver';
+import { type MachineCode, MachineError, TokenRefused, TokenUnavailable } from '@mcm/core/driver';
 import { ArmError } from '../arm/error.ts';
-import { TokenRefused, TokenUnavailable } from '../arm/tokens.ts';
 import { WrongTenant } from './session.ts';
 
 const EXHAUSTED = new Set(['ZonalAllocationFailed', 'SkuNotAvailable', 'AllocationFailed', 'ResourceQuotaExceeded']);

@@ -1,7 +1,6 @@
-import { MachineError } from '@mcm/core/driver';
+import { MachineError, type ObservedCall } from '@mcm/core/driver';
 import { z } from 'zod';
 import { ArmError } from '../arm/error.ts';
-import type { Counted } from './counted.ts';
 import { fromCloud, isAbsent } from './errors.ts';
 import { dataDiskName, dataDisksOf, diskNames, nicName, osDiskName } from './names.ts';
 import type { AzureProviderSpec } from './schemas.ts';
@@ -41,7 +40,7 @@ export async function deleteVm(
   name: string,
   spec: AzureProviderSpec,
   signal: AbortSignal,
-  counted: Counted,
+  counted: ObservedCall,
 ): Promise<void> {
   const { group, arm } = session;
   if (!(await groupExists(session, signal, counted))) return;
@@ -74,7 +73,7 @@ export async function deleteVm(
   if (!whole) await deleteLeftOvers(session, name, spec, signal, counted);
 }
 
-async function groupExists(session: Session, signal: AbortSignal, counted: Counted): Promise<boolean> {
+async function groupExists(session: Session, signal: AbortSignal, counted: ObservedCall): Promise<boolean> {
   try {
     return await counted('resource_group_exists', async () => {
       try {
@@ -93,7 +92,12 @@ async function groupExists(session: Session, signal: AbortSignal, counted: Count
   }
 }
 
-async function find(session: Session, name: string, signal: AbortSignal, counted: Counted): Promise<Vm | undefined> {
+async function find(
+  session: Session,
+  name: string,
+  signal: AbortSignal,
+  counted: ObservedCall,
+): Promise<Vm | undefined> {
   try {
     return await counted('virtual_machine_get', async () => {
       try {
@@ -143,7 +147,7 @@ export async function deleteLeftOvers(
   vm: string,
   spec: AzureProviderSpec,
   signal: AbortSignal,
-  counted: Counted,
+  counted: ObservedCall,
 ): Promise<void> {
   const parts = [
     () => counted('nic_delete', () => session.arm.run(session.nic('DELETE', nicName(vm)), PART_MS, signal)),

@@ -1,6 +1,6 @@
+import type { ObservedCall } from '@mcm/core/driver';
 import { z } from 'zod';
 import { ArmError } from '../arm/error.ts';
-import type { Counted } from './counted.ts';
 import { isAbsent, isExhausted } from './errors.ts';
 import type { Session } from './session.ts';
 
@@ -28,7 +28,7 @@ export async function resumeVm(
   vm: string,
   timeoutMs: number,
   signal: AbortSignal,
-  counted: Counted,
+  counted: ObservedCall,
 ): Promise<boolean> {
   const { arm } = session;
   try {

@@ -8,6 +8,7 @@ import {
   type ListedInstance,
   MachineError,
   type MachineRequest,
+  observedCalls,
   ownerOf,
   ownerTags,
   type VolumeSource,
@@ -66,18 +67,8 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
   /** Insertions that have failed, by Machine: the next one is another request. */
   const failed = new Map<string, number>();
 
-  const counted = async <T>({ observeApi }: Request, service: string, work: () => Promise<T>): Promise<T> => {
-    const since = clock.now().getTime();
-    const tell = (error: unknown): void => observeApi?.(service, clock.now().getTime() - since, error);
-    try {
-      const result = await work();
-      tell(undefined);
-      return result;
-    } catch (error) {
-      tell(error);
-      throw error;
-    }
-  };
+  const counted = <T>({ observeApi }: Request, service: string, work: () => Promise<T>): Promise<T> =>
+    observedCalls(clock, observeApi)(service, work);
 
   const lookup = (request: Request, session: Session): Promise<readonly Instance[]> =>
     counted(request, 'instance_get', () => find(request, session));

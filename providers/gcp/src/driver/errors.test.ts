@@ -1,6 +1,6 @@
+import { TokenRefused, TokenUnavailable } from '@mcm/core/driver';
 import { describe, expect, test } from 'vitest';
 import { readRefusal } from '../gce/refusal.ts';
-import { TokenRefused } from '../gce/tokens.ts';
 import { fromCloud, OperationFailed } from './errors.ts';
 import { specProblems } from './validate.ts';
 
@@ -25,6 +25,9 @@ describe('whose fault a refusal is', () => {
     expect(fromCloud(new TokenRefused('no'), 'list', signal)).toMatchObject({
       code: 'Internal',
       credentialsRefused: true,
+    });
+    expect(fromCloud(new TokenUnavailable('later', { retryAfterMs: 7_000 }), 'list', signal)).toMatchObject({
+      ...{ code: 'Unavailable', credentialsRefused: false, retryAfterMs: 7_000 },
     });
   });
 });

@@ -1,6 +1,5 @@
-import { type MachineCode, MachineError } from '@mcm/core/driver';
+import { type MachineCode, MachineError, TokenRefused, TokenUnavailable } from '@mcm/core/driver';
 import { Refusal } from '../gce/refusal.ts';
-import { TokenRefused, TokenUnavailable } from '../gce/tokens.ts';
 import { WrongAccount } from './account.ts';
 
 /** An operation that has ended in errors. */

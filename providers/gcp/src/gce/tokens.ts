@@ -1,9 +1,8 @@
 import { createSign } from 'node:crypto';
-import { singleFlight, withoutSent } from '@mcm/core/driver';
+import { askForToken, singleFlight, TokenRefused } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
 import { z } from 'zod';
 import { type Account, type ServiceAccount, SUBJECT_TOKEN_TYPE, TOKEN_FILE } from '../driver/account.ts';
-import { parseJson } from './json.ts';
 
 export interface TokenOptions {
   readonly clock: Clock;
@@ -12,22 +11,6 @@ export interface TokenOptions {
   readonly readFile: (path: string) => Promise<string | undefined>;
   /** Where assertions of service accounts are exchanged in place of the key's `token_uri`: the operator's word, not the Secret's. */
   readonly tokenEndpoint?: string;
-}
-
-/** No token is given for these credentials. */
-export class TokenRefused extends Error {
-  override readonly name = 'TokenRefused';
-}
-
-/** Whoever gives tokens cannot be asked now: nothing is said of the credentials, and nothing has been done. */
-export class TokenUnavailable extends Error {
-  override readonly name = 'TokenUnavailable';
-  readonly retryAfterMs: number | undefined;
-
-  constructor(why: string, options: { readonly cause?: unknown; readonly retryAfterMs?: number } = {}) {
-    super(why, options.cause === undefined ? undefined : { cause: options.cause });
-    this.retryAfterMs = options.retryAfterMs;
-  }
 }
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
@@ -87,38 +70,17 @@ async function fetchToken(account: Account, options: TokenOptions, signal: Abort
   return { value: told.accessToken, until: told.expireTime ? Date.parse(told.expireTime) : own.until };
 }
 
-async function post<T>(
+const post = <T>(
   schema: z.ZodType<T>,
   { connect }: TokenOptions,
   url: string,
   headers: Readonly<Record<string, string>>,
   body: string,
   signal: AbortSignal,
-): Promise<T> {
-  const { origin, pathname, search } = new URL(url);
-  const request = { method: 'POST', path: pathname + search, headers, body, signal };
-  const ask = async () => {
-    const response = await connect(origin)(request);
-    return { response, text: await response.text() };
-  };
-  const { response, text } = await ask().catch((thrown: unknown) => {
-    signal.throwIfAborted();
-    const why = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new TokenUnavailable(`oauth2: cannot fetch token: no answer from ${origin}: ${why}`, { cause: thrown });
-  });
-  // The answer itself may hold a token: only the code of a refusal is told.
-  if (response.status >= 300) {
-    const form = Object.fromEntries(new URLSearchParams(body));
-    const code = /"error"\s*:\s*"([\w.-]+)"/.exec(withoutSent(text, { headers, form }))?.[1] ?? '';
-    const why = `oauth2: cannot fetch token: ${response.status} ${code} from ${origin}`;
-    if (response.status < 500 && response.status !== 429) throw new TokenRefused(why);
-    const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-    throw new TokenUnavailable(why, Number.isFinite(seconds) ? { retryAfterMs: seconds * 1_000 } : {});
-  }
-  const told = schema.safeParse(parseJson(text));
-  if (told.success) return told.data;
-  throw new TokenUnavailable(`oauth2: cannot fetch token: ${origin} answers ${response.status} without one`);
-}
+): Promise<T> => {
+  const say = (what: string): string => `oauth2: cannot fetch token from ${new URL(url).origin}: ${what}`;
+  return askForToken({ connect, url, headers, body, schema, say, signal });
+};
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
