@@ -139,9 +139,19 @@ test('a cordoned Node whose taints change stays cordoned; it is made schedulable
   expect(back.spec).toEqual({});
 });
 
+test('a Node that takes pods goes on taking them when its taints change, also where that is asked for by name', async () => {
+  const { client, node } = await world();
+  const tainted = await patchNode(client, node, { spec: { taints: [OURS] } });
+  expect(tainted.spec).toEqual({ taints: [OURS] });
+  const both = await patchNode(client, tainted, { spec: { taints: [FOREIGN], unschedulable: false } });
+  expect(both.spec).toEqual({ taints: [FOREIGN] });
+  const cordoned = await patchNode(client, both, { spec: { taints: [OURS], unschedulable: true } });
+  expect(cordoned.spec).toEqual({ taints: [OURS], unschedulable: true });
+});
+
 test('a patch without a test that the server finds invalid and names no field for is no conflict', async () => {
   const { node } = await world();
-  const status = { kind: 'Status', code: 422, reason: 'Invalid', message: 'no', details: {} };
+  const status = { kind: 'Status', code: 422, reason: 'Invalid', message: 'no' };
   const transport = () => Promise.resolve(new Response(JSON.stringify(status), { status: 422 }));
   const client = createClient({ transport, userAgent: 'test', clock: new VirtualClock() }).resource<Node>(nodes);
   const ask = (change: NodeChange) => patchNode(client, node, change).catch((error: unknown) => error);

@@ -220,6 +220,14 @@ test.each<[what: string, before: Taint[], wanted: Taint, changed: boolean]>([
   expect(after ?? before).toContainEqual(K2);
 });
 
+test('nobody puts the finalizer back on the Node of a machine that is being deleted', () => {
+  const bare = node({ metadata: { finalizers: [] } });
+  const living = templated({ a: '1' });
+  const going = { ...living, metadata: { ...living.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+  expect(planNodeSync(living, undefined, bare)?.main?.metadata?.finalizers).toHaveLength(1);
+  expect(planNodeSync(going, undefined, bare)?.main?.metadata).not.toHaveProperty('finalizers');
+});
+
 test('a Node that is being deleted gets no finalizer, which the server would refuse', () => {
   const going = node({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['x.io/other'] } });
   expect(planNodeSync(templated({ a: '1' }), undefined, going)?.main?.metadata).not.toHaveProperty('finalizers');
