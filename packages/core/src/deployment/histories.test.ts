@@ -3,6 +3,7 @@ import { startControlPlane } from '@mcm/control-plane';
 import { controllerOf, type Random, seededRandom, sleep, type VirtualClock } from '@mcm/kube';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { PauseJudge } from './testing/pause-judge.ts';
 import { World } from './testing/world.ts';
 
 /** How the way to the server misbehaves. */
@@ -135,6 +136,9 @@ async function act(world: World, wishes: Wishes, action: Act): Promise<void> {
   }
 }
 
+/** How often paused deployments were judged. */
+let pausesJudged = 0;
+
 async function live({ seed, surge, unavailable, trouble, acts }: History, keepsAvailable: boolean): Promise<void> {
   const random = seededRandom(seed);
   const ms = () => 100 + Math.floor(random.next() * 1_000);
@@ -178,10 +182,17 @@ async function live({ seed, surge, unavailable, trouble, acts }: History, keepsA
     },
   });
   await world.pass(5);
+  const judge = new PauseJudge(world);
   for (const [action, pauseMs] of acts) {
     await act(world, wishes, action);
+    if (action.do === 'pause') await judge.asked(action.paused);
+    // Something to hold back.
+    if (action.do === 'pause' && action.paused) await world.changeClass(random.next() < 0.5 ? 'large' : 'huge');
+    if (action.do === 'scale') await judge.asked();
     await world.pass(pauseMs / 1000);
+    broken.push(...(await judge.violations()));
   }
+  pausesJudged += judge.looks;
   faults.lost = 0;
   await world.change({ spec: { paused: false } });
   await world.until(
@@ -212,12 +223,13 @@ test(
 );
 
 test(
-  'the same with pauses, failures and deletions by hand, but for what is available',
+  'the same with pauses, failures and deletions by hand, but for what is available; paused, every set keeps its size',
   async () => {
     await fc.assert(
       fc.asyncProperty(history(rough), (h) => live(h, false)),
       runs,
     );
+    expect(pausesJudged).toBeGreaterThan(0);
   },
   patienceMs,
 );
