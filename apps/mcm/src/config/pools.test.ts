@@ -89,6 +89,17 @@ test('config explain names what holds a pool, and what would help', () =>
     });
   }));
 
+test('a pool without nodes says so, and one that is there says that nothing is left to do', () =>
+  inCluster(async (client, cluster, now) => {
+    const next = async () => {
+      const [pool] = await readPools(cluster, now);
+      return pool && poolLines(pool)[3];
+    };
+    expect(await next()).toBe('  next    tells nobody: the pool has no nodes');
+    await node(client, 'a', at('new'));
+    expect(await next()).toBe('  next    nothing: every node is at the target');
+  }));
+
 test('a pool whose machines are replaced is held back while there are old ones, and by nothing afterwards', async () => {
   const annotations = at('old');
   const stored = (name: string, more: object) => ({ metadata: { name, uid: name, ...more } });

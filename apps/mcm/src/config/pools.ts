@@ -115,6 +115,7 @@ function degradedNodes(standing: PoolExplanation['standing']): readonly string[]
 
 function nextOf({ next, target, nodes: count, updated }: PoolExplanation): string {
   if (next.length > 0) return `tells ${next.join(', ')} the target`;
+  if (count === 0) return 'tells nobody: the pool has no nodes';
   return target !== '' && updated === count ? 'nothing: every node is at the target' : 'tells nobody';
 }
 
