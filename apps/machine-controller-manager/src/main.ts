@@ -8,6 +8,8 @@ setFlagsFromString('--optimize-for-size');
 // The HTTP parser is the only WebAssembly: compiling it a second time, optimised, costs 14 MB for good. Said at run time, a flag
 // does not bring those that it implies.
 for (const flag of ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering']) setFlagsFromString(flag);
+// The middle compiler keeps code and feedback of its own beside those of the last one: 2 to 3 MB, for work that waits for servers.
+setFlagsFromString('--no-maglev');
 // The modules are compiled (and from source: stripped of their types) once, not every time.
 enableCompileCache();
 await import('./command.ts');
