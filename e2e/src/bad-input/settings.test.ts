@@ -53,6 +53,11 @@ test.each([
   ['aws', { AWS_RETRY_MODE: 'brave' }, 'AWS_RETRY_MODE=brave is unknown; use standard or adaptive, or leave it out'],
   [
     'azure',
+    { MCM_FLAG_AZURE_CLOUD: 'AzureMars' },
+    'MCM_FLAG_AZURE_CLOUD must be one of AzurePublic, AzureChina, AzureGovernment, not "AzureMars"',
+  ],
+  [
+    'azure',
     { MCM_FLAG_AUTHORITY_HOST: 'https://somebody:secret@login.example.net' },
     '--authority-host holds a user or a password, which no endpoint takes: write https://host[:port]',
   ],

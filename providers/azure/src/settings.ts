@@ -17,7 +17,7 @@ export const azureFlags = {
   'azure-cloud': textFlag({
     placeholder: '<name>',
     default: '',
-    oneOf: ['', ...CLOUD_NAMES],
+    oneOf: CLOUD_NAMES,
     help: `cloud of classes whose provider spec names none, one of ${CLOUD_NAMES.join(', ')}: its endpoint, login host and audience; default AzurePublic`,
   }),
   'resource-manager-endpoint': endpointFlag(
