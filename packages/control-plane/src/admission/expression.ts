@@ -35,7 +35,9 @@ export interface Scope {
 }
 
 /** The result of an expression, or why there is none. */
-export type Outcome = { readonly value: unknown } | { readonly error: string };
+export type Outcome =
+  | { readonly value: unknown }
+  | { readonly error: string /** Without the expression. */; readonly why: string };
 
 /** An expression of a webhook or a policy. */
 export class Expression {
@@ -51,7 +53,10 @@ export class Expression {
   /** Never throws for what an expression does wrong. */
   evaluate(scope: Scope): Outcome {
     const program = this.#program;
-    if (typeof program === 'string') return { error: `compilation error: ${program}` };
+    if (typeof program === 'string') {
+      const why = `compilation error: ${program}`;
+      return { error: why, why };
+    }
     const values = NAMES.map((name) => {
       if (!program.uses.has(name)) return undefined;
       if (name === 'variables') return scope.variables ?? new LiteralMap();
@@ -62,7 +67,7 @@ export class Expression {
       return { value: program.run(values) };
     } catch (error) {
       if (!(error instanceof CelRuntimeError)) throw error;
-      return { error: `expression '${this.source}' resulted in error: ${error.message}` };
+      return { error: `expression '${this.source}' resulted in error: ${error.message}`, why: error.message };
     }
   }
 }
@@ -99,12 +104,13 @@ export class LazyVariables extends LiteralMap {
     let outcome = this.#outcomes.get(name);
     if (outcome === undefined) {
       // A variable that uses itself finds this.
-      this.#outcomes.set(name, { error: `variable ${JSON.stringify(name)} depends on itself` });
+      const why = `variable ${JSON.stringify(name)} depends on itself`;
+      this.#outcomes.set(name, { error: why, why });
       outcome = expression.evaluate(this.#scope);
       this.#outcomes.set(name, outcome);
     }
     if ('error' in outcome)
-      throw new CelRuntimeError(`composited variable ${JSON.stringify(name)} fails to evaluate: ${outcome.error}`);
+      throw new CelRuntimeError(`composited variable ${JSON.stringify(name)} fails to evaluate: ${outcome.why}`);
     return outcome.value;
   }
 }

@@ -1,4 +1,5 @@
 import { bodyKinds, builtinKinds } from '../kinds/index.ts';
+import { isPlain } from '../kinds/plain.ts';
 import type { ApiObject } from '../object.ts';
 import { StatusError } from '../status.ts';
 import type { AdmissionAttributes, CarriedKind } from './admission.ts';
@@ -36,9 +37,9 @@ const shown = (apiVersion: string, kind: string): string => {
 };
 
 /** Reads what admission has made. What cannot be read is an error of the server: no client has sent it. @throws StatusError 500 */
-export function readAs(made: ApiObject, served: ServedKind): void {
+function readAs(made: ApiObject, served: ServedKind): readonly string[] {
   try {
-    normalize(made, served);
+    return normalize(made, served);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     throw internalError(error.message.replace(/^.* cannot be handled as a \w+: /, ''));
@@ -64,4 +65,27 @@ export function readCarried(made: ApiObject, { carries, object }: AdmissionAttri
   if (typeof made.metadata !== 'object' || made.metadata === null) made.metadata = object?.metadata ?? {};
   if (served !== undefined) readAs(made, served);
   return made;
+}
+
+/**
+ * What admission has made of an object, read as a body of its kind. What names no kind or version has that of `apiVersion`, in which it was shown.
+ * `strict`: it may hold no unknown fields.
+ * @throws StatusError 500
+ */
+export function readMade(made: ApiObject, served: ServedKind, apiVersion: string, strict = false): ApiObject {
+  const { kind, custom = false } = served.kind;
+  const given = { apiVersion: made.apiVersion || apiVersion, kind: made.kind || kind };
+  if (!custom && (given.kind !== kind || given.apiVersion !== apiVersion)) {
+    throw internalError(
+      `no kind ${JSON.stringify(given.kind)} is registered for version ${JSON.stringify(given.apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
+    );
+  }
+  const { apiVersion: _version, kind: _kind, ...rest } = made;
+  const object = { apiVersion: served.apiVersion, kind: custom ? given.kind : kind, ...rest } as ApiObject;
+  if (!isPlain(object.metadata)) object.metadata = {};
+  const unknown = readAs(object, served);
+  if (strict && !custom && unknown.length > 0) {
+    throw internalError(`strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`);
+  }
+  return object;
 }

@@ -6,6 +6,8 @@ export interface Failure {
   readonly message: string;
   /** '' for the default. */
   readonly reason: string;
+  /** It is wrong by itself, whatever its binding says. */
+  readonly ofPolicy?: boolean;
 }
 
 /** The longest message that an expression may give, in bytes. */

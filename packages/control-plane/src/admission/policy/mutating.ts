@@ -1,8 +1,6 @@
-import { isPlain } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import { type AdmissionAttributes, type AdmissionPlugin, Reinvocation } from '../../registry/admission.ts';
-import { readCarried } from '../../registry/carried.ts';
-import { normalize } from '../../registry/decode.ts';
+import { readCarried, readMade } from '../../registry/carried.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { StatusError } from '../../status.ts';
@@ -40,9 +38,10 @@ function invoke(
   attributes: AdmissionAttributes,
   complaints: Complaints,
 ): ApiObject | undefined {
-  const complain = (message: string): void => {
+  const complain = (message: string, ofPolicy = false): void => {
     if (policy.ignoresFailure) return;
-    complaints.push(`policy '${policy.name}' with binding '${binding.name}' denied request: ${message}`);
+    const through = ofPolicy ? '' : ` with binding '${binding.name}'`;
+    complaints.push(`policy '${policy.name}'${through} denied request: ${message}`);
   };
   let current = presented(attributes.object, as, attributes);
   const base = policies.scope(attributes, as);
@@ -67,7 +66,7 @@ function invoke(
     }
   } catch (error) {
     if (!(error instanceof ParamsError)) throw error;
-    complain(`failed to configure binding: ${error.message}`);
+    complain(error.message, error.ofPolicy);
   }
   return current ?? undefined;
 }
@@ -83,14 +82,10 @@ function attempt(make: () => ApiObject, complain: (message: string) => void, oth
 }
 
 /** The object of a request in the version of the request, as a body of it would be read. */
-function taken(made: ApiObject, attributes: AdmissionAttributes): ApiObject {
-  const { served, object, carries } = attributes;
+function taken(made: ApiObject, attributes: AdmissionAttributes, apiVersion: string): ApiObject {
   const changed = structuredClone(made);
-  if (carries !== undefined) return readCarried(changed, attributes);
-  changed.apiVersion = served.apiVersion;
-  if (!isPlain(changed.metadata) && object !== undefined) changed.metadata = object.metadata;
-  normalize(changed, served);
-  return changed;
+  if (attributes.carries !== undefined) return readCarried(changed, attributes);
+  return readMade(changed, attributes.served, apiVersion, true);
 }
 
 /**
@@ -111,7 +106,7 @@ export function mutatingPolicies(registry: Registry): AdmissionPlugin {
       const seen = { ...attributes, object };
       const made = invoke(policies, registry, bound, seen, complaints);
       const changed = made !== undefined && !jsonEquals(made, presented(object, bound.as, attributes));
-      if (changed) object = taken(made, seen);
+      if (changed) object = taken(made, seen, bound.as.apiVersion);
       repeats.ran(bound.binding, bound.policy.reinvoked, changed);
     }
     repeats.end(object);

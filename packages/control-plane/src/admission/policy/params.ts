@@ -5,6 +5,13 @@ import type { Binding, PolicyBase } from './policy.ts';
 /** The parameters could not be had; the policy's failure policy decides. The message says why. */
 export class ParamsError extends Error {
   override readonly name = 'ParamsError';
+  /** Whether it is the policy that is wrong, not its binding. */
+  readonly ofPolicy: boolean;
+
+  constructor(why: string, ofPolicy = false) {
+    super(`failed to configure ${ofPolicy ? 'policy' : 'binding'}: ${why}`);
+    this.ofPolicy = ofPolicy;
+  }
 }
 
 /**
@@ -23,6 +30,7 @@ export function paramsOf(
   if (served === undefined)
     throw new ParamsError(
       `failed to find resource referenced by paramKind: '${paramKind.apiVersion}, Kind=${paramKind.kind}'`,
+      true,
     );
   const home = served.kind.namespaced ? (paramRef.namespace === '' ? namespace : paramRef.namespace) : '';
   if (served.kind.namespaced && home === '') {

@@ -17,15 +17,16 @@ const CODES: Readonly<Record<string, number>> = {
 };
 
 /** The refusal: an admission's words with the code of the validation's reason. */
-function refusal({ served, name }: AdmissionAttributes, message: string, reason: string): StatusError {
+function refusal({ served, name, object }: AdmissionAttributes, message: string, reason: string): StatusError {
   const { kind } = served;
-  const shown = name === '' ? '' : ` ${JSON.stringify(name)}`;
+  // A name that is not there yet, or that of one of many.
+  const shown = name || object?.metadata.name || object?.metadata.generateName || 'Unknown';
   const { group, plural } = kind;
   return new StatusError({
-    message: `${qualifiedResource(kind)}${shown} is forbidden: ${message}`,
+    message: `${qualifiedResource(kind)} ${JSON.stringify(shown)} is forbidden: ${message}`,
     reason: reason === '' ? 'Invalid' : reason,
     details: {
-      ...(name === '' ? {} : { name }),
+      name: shown,
       ...(group === '' ? {} : { group }),
       kind: plural,
       causes: [{ message }],
@@ -39,7 +40,9 @@ function judge(policies: BoundPolicies<Policy>, registry: Registry, attributes: 
   let denial: StatusError | undefined;
   for (const bound of policies.applicable(attributes)) {
     for (const failure of failuresOf(policies, registry, bound, attributes)) {
-      denial ??= act(bound.policy, bound.binding, failure, attributes);
+      // Every binding warns, also after one that denies.
+      const refused = act(bound.policy, bound.binding, failure, attributes);
+      denial ??= refused;
     }
   }
   if (denial !== undefined) throw denial;
@@ -57,8 +60,7 @@ function failuresOf(
     params = paramsOf(registry, policy, binding, attributes.namespace);
   } catch (error) {
     if (!(error instanceof ParamsError)) throw error;
-    const message = `failed to configure binding: ${error.message}`;
-    return policy.ignoresFailure ? [] : [{ message, reason: '' }];
+    return policy.ignoresFailure ? [] : [{ message: error.message, reason: '', ofPolicy: error.ofPolicy }];
   }
   return params.flatMap((param) => evaluatePolicy(policy, { ...scope, params: () => param }));
 }
@@ -70,7 +72,8 @@ function act(
   failure: Failure,
   attributes: AdmissionAttributes,
 ): StatusError | undefined {
-  const about = `ValidatingAdmissionPolicy '${policy.name}' with binding '${binding.name}'`;
+  const through = failure.ofPolicy === true ? '' : ` with binding '${binding.name}'`;
+  const about = `ValidatingAdmissionPolicy '${policy.name}'${through}`;
   if (binding.actions.includes('Warn')) attributes.warn(`Validation failed for ${about}: ${failure.message}`);
   if (!binding.actions.includes('Deny')) return undefined;
   return refusal(attributes, `${about} denied request: ${failure.message}`, failure.reason);

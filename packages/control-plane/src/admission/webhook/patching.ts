@@ -1,9 +1,8 @@
 import { parseJson } from '../../json.ts';
-import { isPlain } from '../../kinds/plain.ts';
 import type { ApiObject, JsonObject } from '../../object.ts';
 import { applyJsonPatch, patchProblem } from '../../patch/index.ts';
 import type { AdmissionAttributes } from '../../registry/admission.ts';
-import { readAs, readCarried } from '../../registry/carried.ts';
+import { readCarried, readMade } from '../../registry/carried.ts';
 import { jsonProblem } from '../../registry/decode.ts';
 import { internalError, jsonTypeOf } from '../../registry/errors.ts';
 import { jsonEquals, tidyMeta } from '../../registry/object-text.ts';
@@ -83,30 +82,10 @@ export class Patching {
     }
     const made = applied(presented(object, as, attributes) ?? object, operations);
     const read =
-      attributes.carries === undefined ? this.#read(made, attributes, as.apiVersion) : readCarried(made, attributes);
+      attributes.carries === undefined ? readMade(made, served, as.apiVersion) : readCarried(made, attributes);
     const first = this.#fresh && !this.#patched;
     this.#patched = true;
     const shown = { ...object, apiVersion: served.apiVersion, metadata: tidyMeta(object.metadata) };
     return { object: read, changed: first || !jsonEquals({ ...read, metadata: tidyMeta(read.metadata) }, shown) };
-  }
-
-  /** As a body of the kind. What names no kind or version has that of the webhook. */
-  #read(made: ApiObject, { served }: AdmissionAttributes, apiVersion: string): ApiObject {
-    const { kind } = served.kind;
-    const given = { apiVersion: made.apiVersion || apiVersion, kind: made.kind || kind };
-    if (!served.kind.custom && (given.kind !== kind || given.apiVersion !== apiVersion)) {
-      throw internalError(
-        `no kind ${JSON.stringify(given.kind)} is registered for version ${JSON.stringify(given.apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
-      );
-    }
-    const { apiVersion: _version, kind: _kind, ...rest } = made;
-    const object = {
-      apiVersion: served.apiVersion,
-      kind: served.kind.custom ? given.kind : kind,
-      ...rest,
-    } as ApiObject;
-    if (!isPlain(object.metadata)) object.metadata = {};
-    readAs(object, served);
-    return object;
   }
 }

@@ -40,6 +40,11 @@ export function formCauses(spec: Plain): StatusCause[] {
     for (const field of ['apiVersion', 'kind']) {
       if (text(paramKind, field) === '') causes.push(requiredValue(`spec.paramKind.${field}`));
     }
+    const version = text(paramKind, 'apiVersion');
+    if (version.split('/').length > 2) {
+      const why = `unexpected GroupVersion string: ${version}`;
+      causes.push(invalidValue('spec.paramKind.apiVersion', version, why));
+    }
   }
   if (spec.matchConstraints === undefined) causes.push(requiredValue('spec.matchConstraints'));
   else if (items(spec.matchConstraints, 'resourceRules').length === 0) {
