@@ -32,9 +32,14 @@ export function presented(
   return carries === undefined ? { ...object, apiVersion: as.apiVersion, metadata } : { ...object, metadata };
 }
 
+/** The namespace that a request tells: a Namespace is in itself. */
+export const requestNamespace = ({ served, namespace, name }: AdmissionAttributes): string =>
+  served.resource === '/namespaces' ? name : namespace;
+
 /** `AdmissionRequest` without the objects, as webhooks and expressions see it. */
 export function describeRequest(attributes: AdmissionAttributes, as: ServedKind, uid: string): Record<string, unknown> {
-  const { served, subresource, carries, name, namespace, operation, user, dryRun } = attributes;
+  const { served, subresource, carries, name, operation, user, dryRun } = attributes;
+  const namespace = requestNamespace(attributes);
   const part = subresource === '' ? {} : { subResource: subresource };
   const requestPart = subresource === '' ? {} : { requestSubResource: subresource };
   return {

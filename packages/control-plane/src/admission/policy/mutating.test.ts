@@ -42,6 +42,19 @@ async function define(name: string, mutations: readonly object[], more: object =
 const create = (name = 'x') =>
   call('POST', CONFIG_MAPS, { body: { metadata: { name, labels: { a: 'b' } }, data: { k: 'v' } } });
 
+describe('what a mutation has made', () => {
+  test.each([
+    ["[JSONPatch{op: 'replace', path: '/kind', value: 'Secret'}]", 500, 'no kind "Secret" is registered'],
+    ["[JSONPatch{op: 'add', path: '/zzz', value: 'x'}]", 500, 'strict decoding error: unknown field "zzz"'],
+    ["[JSONPatch{op: 'add', path: '/data/q', value: 5}]", 500, 'cannot unmarshal number into Go struct field'],
+    ["[JSONPatch{op: 'remove', path: '/metadata'}]", 422, 'metadata.name: Required value'],
+  ])('is read as an object of its kind: %s', async (expression, status, message) => {
+    await define('p', [patch(expression)]);
+    const answer = await create();
+    expect([answer.status, answer.body.message]).toEqual([status, expect.stringContaining(message)]);
+  });
+});
+
 describe('a mutation', () => {
   test('lays a configuration over the object, and patches it, one after the other', async () => {
     await define('p', [

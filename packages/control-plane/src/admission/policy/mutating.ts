@@ -6,7 +6,7 @@ import type { Registry } from '../../registry/registry.ts';
 import { StatusError } from '../../status.ts';
 import { conditionsHold, LazyVariables, type Scope } from '../expression.ts';
 import { isExemptFromPolicies } from '../match.ts';
-import { presented } from '../request.ts';
+import { presented, requestNamespace } from '../request.ts';
 import { type Bound, BoundPolicies } from './bound.ts';
 import { MutationError, mutate } from './mutate.ts';
 import { ParamsError, paramsOf } from './params.ts';
@@ -47,7 +47,7 @@ function invoke(
   const base = policies.scope(attributes, as);
   const structure = attributes.carries ?? as;
   try {
-    for (const param of paramsOf(registry, policy, binding, attributes.namespace)) {
+    for (const param of paramsOf(registry, policy, binding, requestNamespace(attributes))) {
       const fixed: Scope = { ...base, object: () => current, params: () => param };
       const held = conditionsHold(policy.conditions, fixed);
       if (held === false) continue;

@@ -4,6 +4,7 @@ import { qualifiedResource } from '../../registry/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { StatusError } from '../../status.ts';
 import { isExemptFromPolicies } from '../match.ts';
+import { requestNamespace } from '../request.ts';
 import { type Bound, BoundPolicies } from './bound.ts';
 import { evaluatePolicy, type Failure } from './evaluate.ts';
 import { ParamsError, paramsOf } from './params.ts';
@@ -57,7 +58,7 @@ function failuresOf(
   const scope = policies.scope(attributes, as);
   let params: readonly (ApiObject | null)[];
   try {
-    params = paramsOf(registry, policy, binding, attributes.namespace);
+    params = paramsOf(registry, policy, binding, requestNamespace(attributes));
   } catch (error) {
     if (!(error instanceof ParamsError)) throw error;
     return policy.ignoresFailure ? [] : [{ message: error.message, reason: '', ofPolicy: error.ofPolicy }];

@@ -154,6 +154,29 @@ describe('failures', () => {
   });
 });
 
+describe('bindings', () => {
+  test('each warns, also after one that denies', async () => {
+    await enforce({ validations: [{ expression: 'false', message: 'no' }] });
+    const spec = { policyName: 'p', validationActions: ['Warn'] };
+    await post(`${REGISTRATION}/validatingadmissionpolicybindings`, { metadata: { name: 'c' }, spec });
+    const answer = await create({});
+    expect([answer.status, answer.body.message]).toEqual([422, `${DENIED}no`]);
+    expect(answer.warnings).toEqual([
+      "299 - \"Validation failed for ValidatingAdmissionPolicy 'p' with binding 'c': no\"",
+    ]);
+  });
+
+  test('are not blamed for a policy whose parameters are of no kind', async () => {
+    await enforce(
+      { paramKind: { apiVersion: 'nope.dev/v1', kind: 'Nope' }, validations: [{ expression: 'true' }] },
+      { paramRef: { name: 'x', parameterNotFoundAction: 'Deny' } },
+    );
+    expect((await create({})).body.message).toContain(
+      "ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: failed to find resource",
+    );
+  });
+});
+
 describe('parameters', () => {
   const withParams = (paramRef: object) =>
     enforce(

@@ -345,7 +345,9 @@ describe('failure', () => {
   test('a service that is not there', async () => {
     const service = { namespace: 'default', name: 's', path: '/hook' };
     await configure('Validating', hook('a', { clientConfig: { service } }));
-    expect((await create('x')).body.message).toContain('Post "https://s.default.svc:443/hook?timeout=10s": service "s" not found');
+    expect((await create('x')).body.message).toContain(
+      'Post "https://s.default.svc:443/hook?timeout=10s": service "s" not found',
+    );
   });
 
   test('a service is called at its address, under its name', async () => {
