@@ -70,6 +70,27 @@ test('T10 T9 what a user writes into a template MachineConfig is undone at once;
     expect(writes).toEqual([]);
   }));
 
+test('trap 17: what closed the gate of rendering wakes the pools when it opens, long before a try by itself', () =>
+  inWorld(async ({ client, clock }) => {
+    await clock.advance(20_000);
+    const target = async () => (await client.resource(machineConfigPools).get('worker')).spec?.configuration?.name;
+    const before = await target();
+    const body = { spec: { pullSecret: { namespace: 'default', name: 'pull' } } };
+    await client.resource(controllerConfigs).patch(CONTROLLER_CONFIG_NAME, { type: 'merge', body });
+    const labels = { 'machineconfiguration.openshift.io/role': 'worker' };
+    const spec = { kernelArguments: ['trap17'] };
+    await client.resource(machineConfigs).create({ metadata: { name: '60-user', labels }, spec });
+    await clock.advance(10_000);
+    expect(await target()).toBe(before);
+    await client.resource(secrets, 'default').create({
+      metadata: { name: 'pull', namespace: 'default' },
+      type: 'kubernetes.io/dockerconfigjson',
+      data: { '.dockerconfigjson': Buffer.from('{ "auths": {} }').toString('base64') },
+    });
+    await clock.advance(8_000);
+    expect(await target()).not.toBe(before);
+  }));
+
 test('a pull secret that is missing fails the ControllerConfig in words; once it is there all goes on', () =>
   inWorld(async ({ client, clock }) => {
     const pullSecret = { namespace: 'default', name: 'pull' };

@@ -66,7 +66,7 @@ test('D3 a node that somebody uncordons before it is read anew is not told to be
   );
 });
 
-test('a drain waits for pods that a budget holds, holds no worker meanwhile, and is told when the last has gone', () =>
+test('trap 14: a drain waits for pods that a budget holds, for hours too, holds no worker meanwhile, and is told when the last has gone', () =>
   inWorld(async ({ client, clock }) => {
     const make = (name: string, owner?: string) =>
       client.resource(pods, 'default').create({
@@ -96,6 +96,8 @@ test('a drain waits for pods that a budget holds, holds no worker meanwhile, and
     await clock.advance(60_000);
     const left = (await client.resource(pods, 'default').list()).items.map(({ metadata }) => metadata.name);
     expect(left.toSorted()).toEqual(['daemon', 'held']);
+    expect(await nodeNow(client)).toEqual({ unschedulable: true, answer: undefined });
+    await clock.advance(2 * 3_600_000);
     expect(await nodeNow(client)).toEqual({ unschedulable: true, answer: undefined });
     await client.resource(pods, 'default').delete('held', { gracePeriodSeconds: 0 });
     await clock.advance(2_000);

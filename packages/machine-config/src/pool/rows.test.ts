@@ -362,6 +362,25 @@ test('trap 12: an empty pool is updated, but not while a reference of it is unre
   expect(updated({ unresolved: 'MachineDeployment default/x is not found' })).toBe('False');
 });
 
+test('decisions: keys and states are the original’s, case counts; Ready nodes on another config are counted under the old name only', () => {
+  const key = (name: string) => `machineconfiguration.openshift.io/${name}`;
+  const said = (state: string) =>
+    ({
+      metadata: {
+        name: 'n',
+        annotations: { [key('currentConfig')]: 'V1', [key('desiredConfig')]: 'V1', [key('state')]: state },
+      },
+    }) as unknown as Node;
+  expect(['Done', 'done', 'Working', 'Degraded'].map((state) => isUnavailable(said(state)))).toEqual([
+    false,
+    true,
+    true,
+    true,
+  ]);
+  const { readyMachineCount, readyMachines } = poolStatus(pool('worker'), old('a', 'b', 'c'), NOW);
+  expect([readyMachineCount, readyMachines]).toEqual([0, 3]);
+});
+
 test('the same nodes are told of in the same words, in whichever order a cache has them', () => {
   const sick = ['b', 'a', 'c'].map((name) => at(name, 'V0', 'V1', 'R', 'Degraded'));
   const said = (nodes: readonly Node[]) => poolStatus(pool('worker'), nodes, NOW).conditions;
