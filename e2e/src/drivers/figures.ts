@@ -79,16 +79,38 @@ export async function* lives(machines: number): AsyncGenerator<Figure> {
   }
 }
 
+/** The other clouds, with how many pages of theirs tell so many machines. */
+const OTHERS = [
+  ['Azure', azure() as FleetProvider<unknown, unknown>, '^PUT virtualMachines$', () => 1],
+  [
+    'GCP',
+    gcp() as FleetProvider<unknown, unknown>,
+    '^POST instances$',
+    (machines: number) => Math.ceil(machines / 500),
+  ],
+] as const;
+
 /** A thousand machines, nothing to do: listings in an orphan period. */
 export async function* idle(machines: number): AsyncGenerator<Figure> {
-  const calls = await on(aws(), async (fleet) => {
-    await fleet.make(machines);
-    await fleet.untilRunning(machines);
-    const before = fleet.counts();
-    await fleet.clock.advance(15 * 60_000);
-    return minus(fleet.counts(), before);
-  });
-  yield atMost(`AWS: calls of ${machines} idle machines in an orphan period`, sum(calls, /./), 1, 'listings');
+  const clouds = [['AWS', aws() as FleetProvider<unknown, unknown>, '', () => 1] as const, ...OTHERS];
+  for (const [name, provider, , pagesOf] of clouds) {
+    const calls = await on(provider, async (fleet) => {
+      await fleet.make(machines);
+      await fleet.untilRunning(machines);
+      const before = fleet.counts();
+      await fleet.clock.advance(15 * 60_000);
+      return minus(fleet.counts(), before);
+    });
+    const pages = pagesOf(machines);
+    const note = pages > 1 ? `${pages} pages` : '';
+    yield atMost(
+      `${name}: calls of ${machines} idle machines in an orphan period`,
+      sum(calls, /./) / pages,
+      1,
+      'listings',
+      note,
+    );
+  }
 }
 
 /** Many machines at once while the cloud takes few calls a second. */
@@ -132,13 +154,54 @@ export async function* exhausted(machines: number): AsyncGenerator<Figure> {
   yield atMost('AWS: probes of that zone in an hour', hour, 6, 'calls');
 }
 
+/** The same of the other clouds, where what has to be sent is what the births took: a stall counts against us. */
+export async function* throttledElsewhere(machines: number): AsyncGenerator<Figure> {
+  for (const [name, provider] of OTHERS) {
+    const { ms, calls, refused } = await on(provider, async (fleet) => {
+      fleet.cloud.faults.order({ on: '.', perSecond: PER_SECOND });
+      await fleet.make(machines);
+      const took = await fleet.untilRunning(machines);
+      return { ms: took, calls: sum(fleet.counts(), /./), refused: fleet.cloud.faults.list()[0]?.met ?? 0 };
+    });
+    yield atMost(
+      `${name}: ${machines} machines at ${PER_SECOND} calls a second`,
+      ms / 1_000 / (calls / PER_SECOND),
+      1.5,
+      '× the limit’s own time',
+      `${(ms / 1_000).toFixed(0)} s, ${calls} calls; ${refused} refused`,
+    );
+  }
+}
+
+/** Many machines of a class whose zone has no room, where the operation says so. */
+export async function* exhaustedElsewhere(machines: number): AsyncGenerator<Figure> {
+  const codes = { Azure: 'ZonalAllocationFailed', GCP: 'ZONE_RESOURCE_POOL_EXHAUSTED' } as const;
+  for (const [name, provider, launch] of OTHERS) {
+    const { first, hour, left } = await on(provider, async (fleet) => {
+      fleet.cloud.faults.order({ on: launch, failOperation: { code: codes[name] } });
+      const launches = (): number => fleet.cloud.faults.list()[0]?.met ?? 0;
+      await fleet.make(1, 'first');
+      await fleet.clock.advance(5 * 60_000);
+      await fleet.make(machines);
+      await fleet.clock.advance(60_000);
+      const before = launches();
+      await fleet.clock.advance(60 * 60_000);
+      return { first: before, hour: launches() - before, left: fleet.cloud.resources().length };
+    });
+    yield atMost(`${name}: launches of ${machines} machines in a zone known to be empty`, first, 1, 'calls');
+    yield atMost(`${name}: probes of that zone in an hour`, hour, 6, 'calls', `${left} things left in the cloud`);
+  }
+}
+
 /** Every figure of the drivers. */
 export async function* driverFigures(): AsyncGenerator<Figure> {
   const back = await inAwsEnvironment();
   try {
     yield* lives(100);
     yield* throttled(200);
+    yield* throttledElsewhere(200);
     yield* exhausted(200);
+    yield* exhaustedElsewhere(200);
     yield* idle(1_000);
     yield* memoryOfBinaries(100);
   } finally {

@@ -47,7 +47,7 @@ export class ArmEndpoint implements Emulator {
   constructor(options: ArmEndpointOptions) {
     this.#options = options;
     const { clock, store } = options;
-    this.faults = new Faults(clock);
+    this.faults = new Faults(clock, { operations: true });
     this.#resources = new Resources(options);
     this.#accepted = new Kept('arm-agreement', store);
     this.#tokens = new BearerTokens(clock, JSON.stringify(options.principals ?? []));

@@ -119,7 +119,7 @@ export class Ec2Endpoint implements Emulator {
     this.launches = Math.max(0, ...this.#kept.keys().map(numberOf));
     this.script = options.script ?? [];
     this.power = options.power ?? noPower;
-    this.faults = new Faults(options.clock);
+    this.faults = new Faults(options.clock, { operations: false });
     this.transport = this.faults.before((request) => this.#receive(request), actionOf, {
       refuse: (action, { status, code, message, retryAfter }) =>
         refuse(action, `req-${this.seen.length}`, {

@@ -23,15 +23,23 @@ export interface Refuser {
 export class Faults {
   readonly #clock: Clock;
   readonly #rules: Ordered[] = [];
+  readonly #operations: boolean;
   #number = 0;
 
-  constructor(clock: Clock) {
+  /** @param operations Whether the cloud has operations that go on after the answer */
+  constructor(clock: Clock, { operations }: { readonly operations: boolean }) {
     this.#clock = clock;
+    this.#operations = operations;
   }
 
-  /** @returns the rule's id. @throws ZodError, or SyntaxError for a regular expression that is none */
+  /** @returns the rule's id. @throws ZodError, SyntaxError for a regular expression that is none, Error for what this cloud does not have */
   order(input: FaultRuleInput): string {
     const rule = faultRule.parse(input);
+    const without = rule.failOperation ? 'failOperation' : rule.operationMs === undefined ? undefined : 'operationMs';
+    if (without && !this.#operations)
+      throw new Error(
+        `${without}: EC2 has no operations; boots and shutdowns take --operation-ms, a request fails by refuse`,
+      );
     for (const pattern of [rule.on, rule.body ?? '']) new RegExp(pattern);
     const id = `fault-${++this.#number}`;
     this.#rules.push({ id, rule, met: 0, tokens: Math.max(rule.perSecond ?? 0, 1), at: this.#now() });

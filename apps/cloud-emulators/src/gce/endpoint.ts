@@ -39,7 +39,7 @@ export class GceEndpoint implements Emulator {
   constructor(options: GceEndpointOptions) {
     this.#options = options;
     this.#instances = new Instances(options);
-    this.faults = new Faults(options.clock);
+    this.faults = new Faults(options.clock, { operations: true });
     this.#tokens = new BearerTokens(options.clock, JSON.stringify(options.accounts ?? []));
     this.transport = this.faults.before((request, fault) => this.#receive(request, fault), labelOf, {
       refuse: (_, { status, code, message, retryAfter }) => refusal(status, code, message, retryAfter),
