@@ -5,6 +5,8 @@ export const DaemonStates = {
   Degraded: 'Degraded',
   Unreconcilable: 'Unreconcilable',
   Rebooting: 'Rebooting',
+  /** Ours: a node that was there before its daemon has no config yet, and is told its first one in its turn. */
+  Waiting: 'Waiting',
 } as const;
 
 /** A state of the daemon. */

@@ -12,6 +12,7 @@ import {
 import { FORCE_FILE_PATH } from '../constants/names.ts';
 import { IgnitionError } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
+import { isSettled } from '../pool/predicates.ts';
 import { irreconcilable } from '../render/reconcile.ts';
 import { machineConfigs } from '../resources.ts';
 import { applyJournal, finishJournal, undoJournal } from './apply.ts';
@@ -129,12 +130,12 @@ export class NodeDaemon {
     this.#loaded = true;
   }
 
-  async #view({ metadata }: Node): Promise<DaemonView> {
+  async #view(node: Node): Promise<DaemonView> {
     const { host, clock, nodeName } = this.#options;
     if (!this.#loaded) await this.#load();
     const stored = this.#stored;
     if (this.#checkDue && stored && !this.#journal) await this.#check(stored);
-    const { annotations = {} } = metadata;
+    const { annotations = {} } = node.metadata;
     const target = annotations['machineconfiguration.openshift.io/desiredConfig'] ?? '';
     const verdict = this.#verdict;
     const fits = verdict?.from === (stored?.metadata.name ?? '') && verdict.target === target;
@@ -145,6 +146,7 @@ export class NodeDaemon {
     return {
       ...{ nodeName, annotations, forced, now, askedAt: this.#asked.at },
       ...(stored && { stored: stored.metadata.name }),
+      settled: isSettled(node, clock.now().getTime()),
       ...(this.#first !== undefined && { first: this.#first }),
       ...(this.#boot !== undefined && { boot: this.#boot }),
       ...(this.#journal && { journal: this.#journalView(this.#journal) }),

@@ -26,6 +26,8 @@ export interface DaemonView {
   readonly drift?: string;
   /** The force file is there: write everything anew and reboot. */
   readonly forced: boolean;
+  /** The node was there long before it has a config: it takes the first one in its turn. */
+  readonly settled?: boolean;
   /** What the node's pool gives to new nodes; absent: not asked yet; null: no pool has it. */
   readonly first?: string | null;
   /** About the update from what is stored to the target. */
@@ -86,8 +88,14 @@ export function decide(view: DaemonView): DaemonStep {
   return desired === '' || desired === stored ? complete(view, stored) : update(view, desired);
 }
 
-/** A machine that nobody gave a config at its first boot takes that of its pool. */
-function begun({ first }: DaemonView): DaemonStep {
+/**
+ * A machine that nobody gave a config at its first boot takes that of its pool. One that has been there for long has
+ * workloads: the update controller tells it, a few at a time.
+ */
+function begun({ first, settled = false, annotations }: DaemonView): DaemonStep {
+  if (settled) {
+    return annotations[State] === DaemonStates.Waiting ? IDLE : write({ [State]: DaemonStates.Waiting, [Reason]: '' });
+  }
   if (first === undefined) return { kind: 'first' };
   return first === null
     ? { kind: 'wait', ms: FIRST_LOOK_MS }

@@ -5,7 +5,7 @@ import { PoolConditions } from '../constants/conditions.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { conditionOf, type WantedCondition } from '../pool/conditions.ts';
-import { annotationOf, targetOf } from '../pool/predicates.ts';
+import { annotationOf, awaitsConfig, targetOf } from '../pool/predicates.ts';
 import { irreconcilable } from '../render/reconcile.ts';
 import type { PoolMembers } from './members.ts';
 
@@ -107,8 +107,8 @@ function pauseOf(pool: string, paused: boolean, deployment: MachineDeployment): 
   return { ...mark(null), ...(is && { spec: { paused: false } }) };
 }
 
-/** A node that has no config yet is on its way to its first one. */
+/** A node that has no config yet is on its way to its first one, unless it was there before the pool. */
 const isAt = (node: Node, target: string): boolean => {
   const current = annotationOf(node, NodeAnnotations.CurrentConfig);
-  return current === '' || current === target;
+  return current === '' ? !awaitsConfig(node) : current === target;
 };

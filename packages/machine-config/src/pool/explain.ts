@@ -10,6 +10,7 @@ import { MaxUnavailableError, maxUnavailableOf } from './max-unavailable.ts';
 import type { PoolPlan, PoolSnapshot } from './plan.ts';
 import {
   annotationOf,
+  awaitsConfig,
   degradedReason,
   isDegraded,
   isManaged,
@@ -145,9 +146,11 @@ function whyNot(
   if (isDegraded(node)) return `${annotationOf(node, NodeAnnotations.State)}: ${degradedReason(node)}`;
   if (isTargeted(node, pool) && !needsTarget(node, pool)) return working(node);
   if (held !== undefined) return `is not told: ${held}`;
-  if (!isManaged(node)) return 'no daemon has spoken for it yet: annotation currentConfig is not there';
+  if (!isManaged(node) && !awaitsConfig(node))
+    return 'no daemon has spoken for it yet: annotation currentConfig is not there';
   if (notReady !== undefined) return `is not told: ${notReady}`;
-  if (annotationOf(node, NodeAnnotations.State) !== DaemonStates.Done) return 'is not told: it is at work on another';
+  if (!awaitsConfig(node) && annotationOf(node, NodeAnnotations.State) !== DaemonStates.Done)
+    return 'is not told: it is at work on another';
   if (filters.some((filter) => filter(pool, [node]).length > 0))
     return 'is not told: its machine goes away or is worked on';
   return 'waits for its turn: as many nodes are unavailable or failing as may be';

@@ -13,7 +13,7 @@ import { conditionOf, isTrue, type WantedCondition } from './conditions.ts';
 import { labelsOfBootPool } from './custom-boot.ts';
 import { MaxUnavailableError, maxUnavailableOf } from './max-unavailable.ts';
 import { isCustomPool } from './membership.ts';
-import { annotationOf, isStranded, targetOf } from './predicates.ts';
+import { annotationOf, isSettled, isStranded, targetOf } from './predicates.ts';
 import { type MemberFacts, poolStatus } from './status.ts';
 import { wantedTaints } from './taints.ts';
 
@@ -167,13 +167,14 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number): PoolPlan {
   };
 }
 
-/** New machines are unavailable as they are: what they are told takes no room. */
-function tellNew({ pool, nodes, tellsNew }: PoolSnapshot, writes: NodeWrites): void {
+/** New machines are unavailable as they are: what they are told takes no room. Older ones wait for their turn. */
+function tellNew({ pool, nodes, tellsNew, now }: PoolSnapshot, writes: NodeWrites): void {
   const first = tellsNew ? bootConfigName(pool) : undefined;
   if (first === undefined) return;
   const { CurrentConfig, DesiredConfig } = NodeAnnotations;
   for (const node of nodes) {
     if (annotationOf(node, CurrentConfig) !== '' || annotationOf(node, DesiredConfig) !== '') continue;
+    if (isSettled(node, Date.parse(now))) continue;
     writes.of(node).annotations[DesiredConfig] = first;
   }
 }

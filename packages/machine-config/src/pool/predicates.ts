@@ -71,8 +71,22 @@ export const isDegraded = (node: Node): boolean => {
 export const isFailing = (node: Node): boolean =>
   annotationOf(node, CurrentConfig) !== annotationOf(node, DesiredConfig) && isDegraded(node);
 
+/** A node that is older is none that has just joined: it has workloads, and takes even its first config in its turn. */
+export const NEW_NODE_MS = 600_000;
+
+/** Whether a node was there for longer than a new one. @param now milliseconds */
+export const isSettled = ({ metadata }: Node, now: number): boolean =>
+  now - Date.parse(metadata.creationTimestamp) >= NEW_NODE_MS;
+
+/** Whether a node has no config, and its daemon waits for its turn to get the first one. */
+export const awaitsConfig = (node: Node): boolean =>
+  annotationOf(node, State) === DaemonStates.Waiting &&
+  annotationOf(node, CurrentConfig) === '' &&
+  annotationOf(node, DesiredConfig) === '';
+
 /** Whether the node counts towards `maxUnavailable`: not ready, or at work on its config. */
-export const isUnavailable = (node: Node): boolean => !isReady(node) || (!isDone(node) && !isFailing(node));
+export const isUnavailable = (node: Node): boolean =>
+  !isReady(node) || (!isDone(node) && !isFailing(node) && !awaitsConfig(node));
 
 /** Whether a node has yet to be told the target, ready or not. */
 export const needsTarget = (node: Node, pool: MachineConfigPool): boolean =>

@@ -1,0 +1,74 @@
+import { createInformer, type KubeClient, type Node, nodes, seededRandom, silentLogger } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { NodeAnnotations } from '../constants/annotations.ts';
+import { judgeStrategy } from '../machines/replace.ts';
+import { isUnavailable, NEW_NODE_MS } from '../pool/predicates.ts';
+import { machineConfigPools, machineConfigs } from '../resources.ts';
+import { configOf, fillWorld, startWorld, WORKER_ROLE } from '../testing.ts';
+import { decide } from './decide.ts';
+import { PlayedFleet } from './fleet.testing.ts';
+
+const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
+const LABELS = { 'node-role.kubernetes.io/worker': '' };
+
+const target = async (client: KubeClient) =>
+  (await client.resource(machineConfigPools).get('worker')).spec?.configuration?.name ?? '';
+
+test('nodes that were there before any daemon get their first config in turn, never more than maxUnavailable at once', async () => {
+  const world = await startWorld();
+  const { client, clock } = world;
+  const stop = new AbortController();
+  for (let index = 0; index < 5; index += 1) {
+    await client.resource(nodes).create({ metadata: { name: `n${index}`, labels: LABELS }, spec: {} });
+  }
+  await clock.advance(NEW_NODE_MS);
+  const fleet = new PlayedFleet(client, clock);
+  try {
+    await clock.advance(30_000);
+    const states = (await client.resource(nodes).list()).items.map(({ metadata }) => metadata.annotations?.[State]);
+    expect(states).toEqual(Array(5).fill('Waiting'));
+    const worst = { unavailable: 0, told: 0 };
+    const seen = createInformer(client, nodes, { clock, random: seededRandom(3), log: silentLogger });
+    seen.onChange(() => {
+      const all: readonly Node[] = seen.store.list();
+      const told = all.filter(({ metadata: { annotations = {} } }) => annotations[DesiredConfig] !== undefined);
+      const away = told.filter((node) => isUnavailable(node)).length;
+      worst.unavailable = Math.max(worst.unavailable, away);
+      worst.told = Math.max(worst.told, told.length);
+    });
+    void seen.run(stop.signal);
+    const spec = { config: configOf('one'), kernelArguments: ['a'] };
+    await client.resource(machineConfigs).create({ metadata: { name: '50-user', labels: WORKER_ROLE }, spec });
+    await fillWorld(client, { count: 0, maxUnavailable: 2 });
+    await clock.advance(15 * 60_000);
+    const { items } = await client.resource(nodes).list();
+    const wanted = await target(client);
+    expect(items.map(({ metadata: { annotations = {} } }) => [annotations[CurrentConfig], annotations[State]])).toEqual(
+      Array(5).fill([wanted, 'Done']),
+    );
+    expect([...fleet.hosts.values()].map(({ boots }) => boots)).toEqual(Array(5).fill(1));
+    expect(worst).toEqual({ unavailable: 2, told: 5 });
+  } finally {
+    stop.abort();
+    fleet.stop();
+    await world.end();
+  }
+});
+
+test('a node that has just joined takes its first config at once', () => {
+  const view = { nodeName: 'n', annotations: {}, forced: false, now: 0 };
+  expect(decide({ ...view, settled: false })).toEqual({ kind: 'first' });
+  expect(decide({ ...view, settled: true })).toMatchObject({ kind: 'write', annotations: { [State]: 'Waiting' } });
+  expect(decide({ ...view, annotations: { [State]: 'Waiting' }, settled: true })).toEqual({ kind: 'idle' });
+});
+
+test('a pool that replaces machines replaces those that were there before it, and waits for those that join', () => {
+  const pool = { metadata: { name: 'worker' }, spec: { updateStrategy: 'Replace', configuration: { name: 'wanted' } } };
+  const node = (annotations: object) => ({ metadata: { name: 'n', annotations } }) as Node;
+  const due = (annotations: object) =>
+    judgeStrategy(pool as never, [node(annotations)], () => undefined).condition?.status === 'True';
+  expect(due({})).toBe(false);
+  expect(due({ [State]: 'Waiting' })).toBe(true);
+  expect(due({ [DesiredConfig]: 'wanted', [State]: 'Waiting' })).toBe(false);
+  expect(due({ [CurrentConfig]: 'other' })).toBe(true);
+});
