@@ -52,9 +52,7 @@ export function createDaemonUnit(options: DaemonUnitOptions): Unit {
       ...{ nodeName, client: nodeClient, configs: configClient, node, host, clock, random, log, recorder, policy },
       ended: () => signal.aborted,
       onStored: (config) =>
-        void watch
-          .follow(wantedPaths(config))
-          .catch((error: unknown) => log.warn('the disk is not watched', { error })),
+        watch.follow(wantedPaths(config)).catch((error: unknown) => log.warn('the disk is not watched', { error })),
     });
     const driver = new DaemonDriver(daemon, life, random, (error) =>
       log.warn('a look at the node did not come to its end, trying again', { error }),

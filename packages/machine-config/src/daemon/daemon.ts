@@ -51,7 +51,7 @@ export interface NodeDaemonOptions {
   readonly recorder?: EventRecorder;
   readonly policy?: DisruptionPolicy;
   /** Told which config is to be watched on the disk: the stored one, at the start and when it changes. */
-  readonly onStored?: (config: MachineConfig) => void;
+  readonly onStored?: (config: MachineConfig) => Promise<void> | void;
   /** Whether machine or process is ending: what fails then is no fault of a config. */
   readonly ended?: () => boolean;
 }
@@ -165,8 +165,9 @@ export class NodeDaemon {
     const { host, node, recorder } = this.#options;
     this.#checkDue = false;
     const before = this.#drift;
+    // Watched first, then looked at: what is changed in between is seen by one of the two.
+    await this.#options.onStored?.(stored);
     this.#drift = await findDrift(host.disk, stored);
-    this.#options.onStored?.(stored);
     const object = node.get();
     if (this.#drift === undefined || this.#drift === before || !object) return;
     recorder?.event(object, 'Warning', 'ConfigDriftDetected', this.#drift);
