@@ -54,7 +54,17 @@ export const machineConfigPoolSpecSchema = crd(
   z.object({
     machineConfigSelector: optional(selector('Selects the MachineConfigs of the pool. Absent: none; empty: refused.')),
     nodeSelector: optional(selector('Selects the nodes of the pool. Absent or empty: none.')),
-    machineRef: optional(machineRefSchema),
+    machineRef: optional(
+      crd(machineRefSchema, {
+        description: 'The MachineDeployment or MachineSet whose nodes are the pool. Its kind stays.',
+        'x-kubernetes-validations': [
+          {
+            rule: 'self.kind == oldSelf.kind',
+            message: 'kind is immutable: take the reference out and put in another',
+          },
+        ],
+      }),
+    ),
     machineRefs: optional(
       crd(z.array(machineRefSchema), { description: 'Several of them, such as one a zone.', maxItems: 64 }),
     ),

@@ -19,6 +19,8 @@ export interface CanaryVerdict {
 }
 
 const EVERYONE = Number.MAX_SAFE_INTEGER;
+/** A condition that has just ended is looked at again so soon. */
+const BEGIN_MS = 1_000;
 
 /**
  * Lets a few nodes go first, and the others only when those have been updated and Ready for a while. Asked for by the
@@ -48,8 +50,11 @@ export function judgeCanaries(pool: MachineConfigPool, nodes: readonly Node[], n
     return { room: Math.max(count - told, 0), condition: { type, status: 'False', reason: 'Waiting', message } };
   }
   const message = `${count} canaries have MachineConfig ${targetOf(pool)}`;
-  const since =
-    known?.status === 'True' && known.message === message ? Date.parse(known.lastTransitionTime ?? '') : now;
+  if (known?.status === 'True' && known.message !== message) {
+    // They passed with another target, and its soak is not this one's: the condition begins anew.
+    return { room: 0, condition: { type, status: 'False', reason: 'Waiting', message }, againMs: BEGIN_MS };
+  }
+  const since = known?.status === 'True' ? Date.parse(known.lastTransitionTime ?? '') : now;
   const left = since + soakMs - now;
   const condition: WantedCondition = { type, status: 'True', reason: 'Updated', message };
   return left > 0 ? { room: 0, condition, againMs: left } : { room: EVERYONE, condition };
