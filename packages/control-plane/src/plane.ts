@@ -9,7 +9,7 @@ import { keepAuthority, keepServiceAccountKey, keepToken } from './certificates/
 import { renderKubeconfig } from './certificates/kubeconfig.ts';
 import { createSigner } from './certificates/signer.ts';
 import { type Clock, realClock } from './clock.ts';
-import { builtinControllers, type EvictionRules } from './controllers/index.ts';
+import type { EvictionRules } from './controllers/index.ts';
 import { builtinAdmission, builtinKinds, systemObjects } from './kinds/index.ts';
 import type { ApiObject } from './object.ts';
 import { ensureObject, ensureSystemObjects } from './registry/bootstrap.ts';
@@ -179,24 +179,41 @@ async function serve(
   }
   const url = listener === undefined ? undefined : `https://127.0.0.1:${listener.port}`;
   const stopping = new AbortController();
-  const controllers = builtinControllers(
-    {
-      client: inside,
-      clock,
-      random,
-      caCertificate: authority?.certificate,
-      evictionRules: options.evictionRules,
-      signer: createSigner(authorityOf, clock),
-      accountToken: (account, bound) =>
-        registry.tokens?.issue({ account, bound, audiences: [ISSUER], expirationSeconds: SECRET_TOKEN_SECONDS }),
-      ...(options.onControllerError === undefined ? {} : { onError: options.onControllerError }),
-    },
-    options.controllers ?? true,
-  );
-  if (options.controllersAfter === undefined) await controllers.start(stopping.signal);
-  else {
+  const startControllers = async (): Promise<void> => {
+    if (options.controllers === false) return;
+    // A quarter of what a start has to read is theirs.
+    const { builtinControllers } = await import('./controllers/index.ts');
+    if (stopping.signal.aborted) return;
+    const controllers = builtinControllers(
+      {
+        client: inside,
+        clock,
+        random,
+        caCertificate: authority?.certificate,
+        evictionRules: options.evictionRules,
+        signer: createSigner(authorityOf, clock),
+        accountToken: (account, bound) =>
+          registry.tokens?.issue({ account, bound, audiences: [ISSUER], expirationSeconds: SECRET_TOKEN_SECONDS }),
+        ...(options.onControllerError === undefined ? {} : { onError: options.onControllerError }),
+      },
+      options.controllers ?? true,
+    );
+    await controllers.start(stopping.signal);
+  };
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    crds.stop();
+    stopExpiry();
+    await listener?.close();
+  };
+  if (options.controllersAfter === undefined) {
+    await startControllers().catch(async (error: unknown) => {
+      await stop();
+      throw error;
+    });
+  } else {
     options.controllersAfter
-      .then(() => (stopping.signal.aborted ? undefined : controllers.start(stopping.signal)))
+      .then(startControllers)
       .catch((error: unknown) => options.onControllerError?.('controllers', '', error));
   }
   return {
@@ -211,10 +228,7 @@ async function serve(
     adminToken,
     caCertificate: authority?.certificate,
     close: async () => {
-      stopping.abort();
-      crds.stop();
-      stopExpiry();
-      await listener?.close();
+      await stop();
       try {
         await store.settled();
       } finally {

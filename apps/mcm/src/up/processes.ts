@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, type WriteStream } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '@mcm/kube';
@@ -17,6 +19,15 @@ export interface ProgramSpec {
 
 /** `failed`: it ended by itself and is started again after a pause. */
 export type ProgramState = 'starting' | 'ready' | 'failed' | 'stopped';
+
+/** What a program finds in its environment unless the user's says otherwise. */
+const ENVIRONMENT: Readonly<Record<string, string>> = {
+  // Two pools of the C library's memory instead of one a thread, as in the images: 5 MB of each program.
+  MALLOC_ARENA_MAX: '2',
+  // Where the programs keep their compiled modules in any case; said here, it holds for their first module too, which
+  // otherwise brings the stripper of types into every process that runs from source: 40 ms of each start.
+  NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
+};
 
 const RESTART_AFTER_MS = 1_000;
 const KILL_AFTER_MS = 8_000;
@@ -66,8 +77,7 @@ export class Program {
     const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(this.spec.module), ...this.#args()], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,
-      // Two pools of the C library's memory instead of one a thread, as in the images: 5 MB of each program.
-      env: { MALLOC_ARENA_MAX: '2', ...process.env, ...this.spec.env },
+      env: { ...ENVIRONMENT, ...process.env, ...this.spec.env },
     });
     this.#child = child;
     const log = this.#openLog();

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { startControlPlane } from './plane.ts';
+
+test('a controller that nobody has is refused, and the port is free again', async () => {
+  const first = await startControlPlane({ port: 0, controllers: false });
+  const port = Number(new URL(first.url ?? '').port);
+  await first.close();
+  await expect(startControlPlane({ port, controllers: ['gardener'] })).rejects.toThrow(
+    'no controller is named gardener',
+  );
+  const again = await startControlPlane({ port, controllers: false });
+  expect(again.url).toBe(`https://127.0.0.1:${port}`);
+  await again.close();
+});
+
+test('a plane that is closed before its controllers begin starts none', async () => {
+  const begin = Promise.withResolvers<void>();
+  const failures: string[] = [];
+  const plane = await startControlPlane({
+    controllersAfter: begin.promise,
+    onControllerError: (controller) => failures.push(controller),
+  });
+  begin.resolve();
+  await plane.close();
+  await import('./controllers/index.ts');
+  expect(failures).toEqual([]);
+});
