@@ -1,0 +1,42 @@
+import type { crds } from '@mcm/api';
+import type { KubeClient, Transport } from '@mcm/kube';
+import type { KubeletBehaviour } from '@mcm/provider-local';
+import type { Death } from './process.ts';
+
+export const NAMESPACE = 'default';
+/** Of the local cloud, in the Secret of the classes; every request to it goes through a transport of the simulation. */
+export const ENDPOINT = 'http://cloud.invalid';
+
+/** The processes that a simulation can kill. */
+export type ProcessName = 'manager' | 'machine-controller';
+
+export interface WorldOptions {
+  readonly seed?: number;
+  /** When each process dies, once; it is started again `restartAfterMs` later. */
+  readonly deaths?: Partial<Record<ProcessName, Death>>;
+  readonly restartAfterMs?: number;
+  /** Behaviour of all hollow kubelets. */
+  readonly kubelets?: KubeletBehaviour;
+  readonly maxSurge?: number;
+  readonly maxUnavailable?: number;
+  /** `--max-unhealthy-replacements` of both controllers. */
+  readonly maxUnhealthyReplacements?: number;
+  /** Annotations of the deployment. */
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** Machines are updated where they are; instead of a rolling update. */
+  readonly inPlace?: 'Auto' | 'Manual';
+  /** Settings of every machine, such as `creationTimeout`. */
+  readonly machine?: object;
+  /** Wraps what a controller asks the API server, e.g. to ask as somebody else. */
+  readonly wrap?: (name: ProcessName, transport: Transport) => Transport;
+  /** Wraps what the machine controller asks the cloud. */
+  readonly wrapCloud?: (transport: Transport) => Transport;
+  /** Makes what must be there before the controllers start. */
+  readonly furnish?: (admin: KubeClient) => Promise<void>;
+  /** More data of the Secret of all classes, decoded. */
+  readonly secretData?: Readonly<Record<string, string>>;
+  /** More kinds. */
+  readonly crds?: typeof crds;
+  /** Where the API server listens, for processes; absent: nowhere. */
+  readonly port?: number;
+}
