@@ -12,16 +12,3 @@ test('a controller that nobody has is refused, and the port is free again', asyn
   expect(again.url).toBe(`https://127.0.0.1:${port}`);
   await again.close();
 });
-
-test('a plane that is closed before its controllers begin starts none', async () => {
-  const begin = Promise.withResolvers<void>();
-  const failures: string[] = [];
-  const plane = await startControlPlane({
-    controllersAfter: begin.promise,
-    onControllerError: (controller) => failures.push(controller),
-  });
-  begin.resolve();
-  await plane.close();
-  await import('./controllers/index.ts');
-  expect(failures).toEqual([]);
-});
