@@ -2,14 +2,28 @@ import { type KubeClient, nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { NodeAnnotations } from './constants/annotations.ts';
 import { CONTROLLER_CONFIG_NAME } from './constants/names.ts';
+import { machineConfigCrds } from './crd/crds.ts';
 import { conditionOf } from './pool/conditions.ts';
 import { controllerConfigs, kubeletConfigs, machineConfigPools, machineConfigs } from './resources.ts';
-import { configOf, fillWorld, startWorld, storedConfigs, TREE, WORKER_ROLE, type World } from './testing.ts';
+import {
+  configOf,
+  fillWorld,
+  playDaemons,
+  startWorld,
+  storedConfigs,
+  TREE,
+  WORKER_ROLE,
+  type World,
+} from './testing.ts';
 
 /** What is wrong is told in a condition and an event that name object, field and cure; the last good render stays in force. */
 
-async function inWorld(work: (world: World) => Promise<void>, tree = TREE): Promise<void> {
-  const world = await startWorld({ tree });
+async function inWorld(
+  work: (world: World) => Promise<void>,
+  tree = TREE,
+  crds: readonly object[] = machineConfigCrds,
+): Promise<void> {
+  const world = await startWorld({ tree, crds });
   try {
     await fillWorld(world.client);
     await world.clock.advance(20_000);
@@ -274,6 +288,139 @@ test.each<[field: 'machineConfigSelector' | 'nodeSelector', all: string, cure: o
       expect((await select(cure)).map((one) => one?.status)).toEqual(['False', 'False']);
     }),
 );
+
+/** As the original's CRD has it: without bounds. */
+const UNBOUNDED = JSON.parse(JSON.stringify(machineConfigCrds), (key, value) =>
+  key === 'maxUnavailable' ? { ...value, 'x-kubernetes-validations': [] } : value,
+) as readonly object[];
+
+const settle = async ({ client, clock }: World, change: () => Promise<unknown>) => {
+  await change();
+  await clock.advance(30_000);
+  const { status, spec } = await poolNow(client);
+  const conditions = ['SettingsInvalid', 'Degraded'].map((type) => conditionOf(status?.conditions, type));
+  const { items } = await client.resource(nodes).list();
+  const target = spec?.configuration?.name ?? '';
+  const told = items.filter(
+    ({ metadata }) => metadata.annotations?.[NodeAnnotations.DesiredConfig] === target && target !== '',
+  );
+  return { conditions, told: told.length };
+};
+
+test('bad input: a maxUnavailable that makes no sense degrades its pool, is told with field and cure, and no node is told; corrected, it ends', () =>
+  inWorld(
+    async (world) => {
+      const { client, plane } = world;
+      const set = (maxUnavailable: unknown) => () =>
+        client.resource(machineConfigPools).patch('worker', { type: 'merge', body: { spec: { maxUnavailable } } });
+      const before = (await settle(world, set('abc'))).told;
+      await playDaemons(client);
+      const config = { metadata: { name: '50-user', labels: WORKER_ROLE }, spec: { config: configOf('new') } };
+      expect((await settle(world, () => client.resource(machineConfigs).create(config))).told).toBe(0);
+      expect(before).toBe(1);
+      for (const [value, why] of [
+        ['abc', 'neither a count nor a percentage'],
+        ['5', 'neither a count nor a percentage'],
+        ['150%', 'more than all'],
+        [-1, 'less than none'],
+        ['-20%', 'less than none'],
+      ] as const) {
+        const message =
+          `spec.maxUnavailable of MachineConfigPool worker is ${JSON.stringify(value)}, ${why}: no node is told anything. ` +
+          'To mend it: give it a count such as 1, or a percentage from "1%" to "100%"';
+        const { conditions, told } = await settle(world, set(value));
+        expect(conditions.map((one) => [one?.status, one?.message])).toEqual([
+          ...[
+            ['True', message],
+            ['True', message],
+          ],
+        ]);
+        expect(told).toBe(0);
+        expect(await eventsOf(plane, 'SettingsInvalid')).toContain(message);
+      }
+      const zero = await settle(world, set(0));
+      expect(zero.told).toBe(1);
+      expect(zero.conditions.map((one) => [one?.status, one?.reason])).toEqual([
+        ...[
+          ['False', 'CountsAsOne'],
+          ['False', ''],
+        ],
+      ]);
+      expect((await eventsOf(plane, 'SettingsInvalid')).at(-1)).toMatch(/is 0, which counts as 1.*set spec\.paused$/);
+      const healed = await settle(world, set(3));
+      expect(healed.told).toBe(3);
+      expect(healed.conditions.map((one) => [one?.status, one?.message])).toEqual([
+        ...[
+          ['False', ''],
+          ['False', ''],
+        ],
+      ]);
+    },
+    TREE,
+    UNBOUNDED,
+  ));
+
+test.each([
+  ['canary', 'few', /canary of MachineConfigPool worker is "few": no node is told.*write a count of nodes/],
+  ['canary-soak', 'long', /canary-soak of MachineConfigPool worker is "long": no node is told.*write a time such as/],
+])(
+  'bad input: an annotation %s that says nothing degrades its pool, is told with its cure, and no node is told; removed, it ends',
+  (key, text, expected) =>
+    inWorld(async (world) => {
+      const { client, plane } = world;
+      const prefix = 'machineconfiguration.openshift.io';
+      const annotate = (value: string | null) => () =>
+        client.resource(machineConfigPools).patch('worker', {
+          ...{
+            type: 'merge',
+            body: { metadata: { annotations: { [`${prefix}/canary`]: '1', [`${prefix}/${key}`]: value } } },
+          },
+        });
+      await settle(world, annotate(text));
+      await playDaemons(client);
+      const config = { metadata: { name: '50-user', labels: WORKER_ROLE }, spec: { config: configOf('new') } };
+      const { conditions, told } = await settle(world, () => client.resource(machineConfigs).create(config));
+      expect(told).toBe(0);
+      for (const one of conditions) {
+        expect(one).toMatchObject({ status: 'True', message: expect.stringMatching(expected) });
+      }
+      expect((await eventsOf(plane, 'SettingsInvalid'))[0]).toMatch(expected);
+      const healed = await settle(world, annotate(null));
+      expect([healed.told, ...healed.conditions.map((one) => one?.status)]).toEqual([1, 'False', 'False']);
+    }),
+);
+
+test('bad input: fields of a KubeletConfig that nobody reads are told in a condition and an event, and the others go on; corrected, it ends', () =>
+  inWorld(async ({ client, clock, plane, writes }) => {
+    const machineConfigPoolSelector = {
+      matchLabels: { 'pools.operator.machineconfiguration.openshift.io/worker': '' },
+    };
+    const kubeletConfig = { maxPod: 5, podsPerCore: 7, logging: { format: 'json', verbositi: 3 } };
+    await client
+      .resource(kubeletConfigs)
+      .create({ metadata: { name: 'mine' }, spec: { machineConfigPoolSelector, kubeletConfig } });
+    await clock.advance(20_000);
+    const told =
+      'spec.kubeletConfig.maxPod is not known and has no effect (did you mean maxPods?); ' +
+      'spec.kubeletConfig.logging.verbositi is not known and has no effect (did you mean verbosity?)';
+    const conditions = async () => (await client.resource(kubeletConfigs).get('mine')).status?.conditions ?? [];
+    expect((await conditions()).map(({ type, status, message }) => [type, status, message])).toEqual([
+      ['UnknownFields', 'True', told],
+      ['Accepted', 'True', 'Success'],
+      ['Success', 'True', 'Success'],
+    ]);
+    expect(await eventsOf(plane, 'UnknownFields')).toEqual([told]);
+    expect(await storedConfigs(client)).toContain('99-worker-generated-kubelet');
+    expect(conditionOf((await poolNow(client)).status?.conditions, 'RenderDegraded')?.status).toBe('False');
+    await clock.advance(60_000);
+    writes.length = 0;
+    await clock.advance(3_600_000);
+    expect(writes).toEqual([]);
+    const cure = { spec: { kubeletConfig: { maxPod: null, maxPods: 5, logging: null } } };
+    await client.resource(kubeletConfigs).patch('mine', { type: 'merge', body: cure });
+    await clock.advance(20_000);
+    expect((await conditions()).map(({ type }) => type)).toEqual(['Accepted', 'Success']);
+  }));
 
 test('bad input: a KubeletConfig that sets what is the cluster’s is refused with field and value, in condition, event and pool', () =>
   inWorld(async ({ client, clock, plane }) => {

@@ -67,6 +67,8 @@ export interface WorldOptions {
   readonly render?: RenderControllerOptions;
   /** Pools may refer to machines. */
   readonly machines?: true;
+  /** CRDs in place of this package's own, such as those of the original. */
+  readonly crds?: readonly object[];
   /** Wraps all that the controllers ask. */
   readonly wire?: (transport: Transport) => Transport;
   /** Called before each write of the controllers; what it throws is the answer's loss. */
@@ -93,7 +95,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const random = seededRandom(options.seed ?? 7);
   const plane = await startControlPlane({
     ...{ clock, random: () => random.next(), controllers: false },
-    crds: [...machineConfigCrds, ...(options.machines ? machineCrds : [])],
+    crds: [...(options.crds ?? machineConfigCrds), ...(options.machines ? machineCrds : [])],
   });
   const writes: string[] = [];
   const transport = handlerTransport(async (request) => {

@@ -1,4 +1,5 @@
 import { type KubeClient, KubeError, realClock } from '@mcm/kube';
+import type { OfflineResult } from '@mcm/machine-config';
 import { type Command, Option } from 'commander';
 import type { ClusterFlags } from '../cluster.ts';
 import { inCluster, withCluster } from '../cluster-options.ts';
@@ -17,6 +18,8 @@ import { poolLines, poolNameOf, readPools, statusLines } from './pools.ts';
 
 type Say = (line: string) => void;
 
+const onStderr: Say = (line) => void process.stderr.write(`mcm: ${line}\n`);
+
 interface RenderFlags {
   readonly pool?: string;
   readonly templates?: string;
@@ -30,6 +33,11 @@ const POOL = ['--pool <name>', 'only this pool'] as const;
 /** As diff(1): 0 nothing changes, 1 something does, 2 it cannot be told. */
 const EXIT = { same: 0, differs: 1, trouble: 2 } as const;
 
+/** What has no effect is told beside what is printed, which may be piped on. */
+function warnOf({ warnings }: OfflineResult, warn: Say): void {
+  for (const warning of warnings) warn(`warning: ${warning}`);
+}
+
 function refuse(problems: readonly string[]): void {
   if (problems.length > 0) throw new UserError(problems.join('\nmcm: '));
 }
@@ -41,7 +49,7 @@ const request = (paths: readonly string[], { pool, templates }: RenderFlags) => 
 });
 
 /** Adds `config render`, `diff`, `status` and `explain`: what nodes would get, and what they have; all only read. */
-export function addConfigCommands(program: Command, say: Say): void {
+export function addConfigCommands(program: Command, say: Say, warn: Say = onStderr): void {
   const config =
     program.commands.find((command) => command.name() === 'config') ??
     program.command('config').description('what is on nodes: render, compare, ask');
@@ -53,6 +61,7 @@ export function addConfigCommands(program: Command, say: Say): void {
     .option(...TEMPLATES)
     .action(async (paths: string[], flags: RenderFlags) => {
       const result = await renderPaths(request(paths, flags));
+      warnOf(result, warn);
       const yaml = renderedYaml(result).trimEnd();
       if (yaml !== '') say(yaml);
       refuse(problemsOf(result));
@@ -71,12 +80,12 @@ export function addConfigCommands(program: Command, say: Say): void {
   ).action(async (paths: string[], flags: DiffFlags) => {
     process.exitCode = EXIT.trouble;
     try {
-      const lines = await compare(paths, flags);
+      const lines = await compare(paths, flags, warn);
       for (const line of lines) say(line);
       process.exitCode = lines.length > 0 ? EXIT.differs : EXIT.same;
     } catch (error) {
       if (!(error instanceof UserError || error instanceof KubeError)) throw error;
-      process.stderr.write(`mcm: ${error.message}\n`);
+      warn(error.message);
     }
   });
 }
@@ -118,11 +127,12 @@ function addPoolCommands(config: Command, say: Say): void {
   );
 }
 
-async function compare(paths: readonly string[], flags: DiffFlags): Promise<readonly string[]> {
+async function compare(paths: readonly string[], flags: DiffFlags, warn: Say): Promise<readonly string[]> {
   if (flags.against === undefined) {
-    return inCluster(flags, 'config diff', ({ client }) => compareWithCluster(client, request(paths, flags)));
+    return inCluster(flags, 'config diff', ({ client }) => compareWithCluster(client, request(paths, flags), warn));
   }
   const now = await renderPaths(request(paths, flags));
+  warnOf(now, warn);
   refuse(problemsOf(now));
   const before = await renderPaths(request([flags.against], flags));
   refuse(problemsOf(before));
@@ -130,8 +140,13 @@ async function compare(paths: readonly string[], flags: DiffFlags): Promise<read
 }
 
 /** What would change on nodes if the objects of files were applied to a cluster. */
-export async function compareWithCluster(client: KubeClient, about: RenderRequest): Promise<readonly string[]> {
+export async function compareWithCluster(
+  client: KubeClient,
+  about: RenderRequest,
+  warn: Say = onStderr,
+): Promise<readonly string[]> {
   const now = await renderPaths({ ...about, onto: await storedObjects(client) });
+  warnOf(now, warn);
   refuse(problemsOf(now));
   return diffLines(now, inForce(client));
 }

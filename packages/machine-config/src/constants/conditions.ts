@@ -15,6 +15,8 @@ export const PoolConditions = {
   NodesClaimed: 'NodesClaimed',
   /** Ours: a role does not let the controller write what the pool needs. */
   WritesForbidden: 'WritesForbidden',
+  /** Ours: a field or annotation of the pool by which nodes are told says nothing that makes sense. */
+  SettingsInvalid: 'SettingsInvalid',
   /** Ours: the pool's canaries have the target. */
   CanaryPassed: 'CanaryPassed',
 } as const;
@@ -27,7 +29,13 @@ export const TemplateConditions = {
 } as const;
 
 /** Conditions of KubeletConfigs and ContainerRuntimeConfigs. */
-export const KubeletConditions = { Accepted: 'Accepted', Success: 'Success', Failure: 'Failure' } as const;
+export const KubeletConditions = {
+  Accepted: 'Accepted',
+  Success: 'Success',
+  Failure: 'Failure',
+  /** Ours: fields that nobody reads. It stands first: of the others the last one counts. */
+  UnknownFields: 'UnknownFields',
+} as const;
 
 /** Reasons of events. */
 export const ConfigEvents = {
@@ -46,12 +54,16 @@ export const ConfigEvents = {
   TemplatesFailed: 'TemplatesFailed',
   /** Ours: a KubeletConfig was refused. */
   KubeletConfigRefused: 'KubeletConfigRefused',
+  /** Ours: a KubeletConfig or ContainerRuntimeConfig has fields that nobody reads. */
+  UnknownFields: 'UnknownFields',
   /** Ours: a ContainerRuntimeConfig was refused. */
   ContainerRuntimeConfigRefused: 'ContainerRuntimeConfigRefused',
   /** Ours: a node's daemon asks for something that is neither drain nor uncordon. */
   DrainRequestInvalid: 'DrainRequestInvalid',
   /** Ours: a role does not let the controller write what a pool needs. */
   WritesForbidden: 'WritesForbidden',
+  /** Ours: a field or annotation of a pool by which nodes are told says nothing that makes sense. */
+  SettingsInvalid: 'SettingsInvalid',
   /** Ours: several custom pools claim a node. */
   NodesClaimed: 'NodesClaimed',
   DrainThresholdExceeded: 'DrainThresholdExceeded',

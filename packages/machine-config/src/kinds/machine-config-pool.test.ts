@@ -6,7 +6,7 @@ import { machineConfigPools } from '../resources.ts';
 
 const ref = (kind: string, name = 'a') => ({ kind, namespace: 'default', name });
 
-test('a pool names one of selector, reference and references, keeps the kind of its reference, and a count is no less than 0', async () => {
+test('a pool names one of selector, reference and references, keeps the kind of its reference, and a count or a percentage of its nodes', async () => {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds: [...machineConfigCrds], controllers: false });
   try {
@@ -17,7 +17,13 @@ test('a pool names one of selector, reference and references, keeps the kind of 
     const both = { machineRef: ref('MachineDeployment'), nodeSelector: { matchLabels: { a: 'b' } } };
     await expect(make(both)).rejects.toThrow('must have one of nodeSelector, machineRef and machineRefs');
     await expect(make({ maxUnavailable: -1 })).rejects.toThrow('must be 0 or more');
+    for (const malformed of ['abc', '5', '150%', '101%', '-20%', '40 %', '']) {
+      await expect(make({ maxUnavailable: malformed })).rejects.toThrow(
+        `spec.maxUnavailable: Invalid value: ${JSON.stringify(malformed)}: must be a count such as 1, or a percentage`,
+      );
+    }
     await make({ machineRef: ref('MachineDeployment') });
+    for (const good of [0, 7, '0%', '+50%', '050%', '100%']) await change({ maxUnavailable: good });
     await expect(change({ machineRef: ref('MachineSet') })).rejects.toThrow('kind is immutable');
     await change({ machineRef: ref('MachineDeployment', 'b') });
     await change({ machineRef: null });

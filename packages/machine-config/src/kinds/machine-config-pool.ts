@@ -39,13 +39,20 @@ export const UPDATE_STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as
 /** How running machines get to a new configuration. */
 export type UpdateStrategy = (typeof UPDATE_STRATEGIES)[number];
 
-/** Bounds of the original: a count or a percentage. Malformed texts are reported by the controller, as there. */
+/**
+ * A count or a percentage. The original's has no bounds: what was stored without them is told by the controller, and may be
+ * kept by whoever changes something else.
+ */
 const maxUnavailable = crd(z.union([z.int(), z.string()]), {
   description: 'How many nodes may be unavailable at once: a count, or a percentage such as `10%`. Default 1.',
   'x-kubernetes-int-or-string': true,
   maxLength: 10,
   'x-kubernetes-validations': [
     { rule: 'type(self) != int || int(self) >= 0', message: 'must be 0 or more, or a percentage such as "10%"' },
+    {
+      rule: "type(self) != string || string(self).matches('^[+]?0*(100|[0-9]{1,2})%$')",
+      message: 'must be a count such as 1, or a percentage from "1%" to "100%"',
+    },
   ],
 });
 

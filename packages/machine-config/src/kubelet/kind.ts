@@ -7,6 +7,7 @@ import { baseKubeletConfiguration, withLatency } from './base.ts';
 import { withVerdict } from './conditions.ts';
 import { kubeletFiles } from './files.ts';
 import type { TlsProfile } from './tls.ts';
+import { unknownKubeletFields } from './unknown.ts';
 import { validateKubeletConfig, validateStaticPodPath } from './validate.ts';
 
 /** Names that older controllers gave: by the pool's UID, and by the first design. */
@@ -22,6 +23,7 @@ export const KUBELET_KIND: NodeConfigKind<KubeletConfig> = {
   kind: 'KubeletConfig',
   naming: NAMING,
   noPool: () => 'KubeletConfig',
+  unknown: ({ spec }) => unknownKubeletFields(spec?.kubeletConfig),
   validate: validateKubeletConfig,
   validateFor: validateStaticPodPath,
   files: (config, pool, { tree, cluster, controllerConfig }) => {

@@ -10,6 +10,7 @@ import { withVerdict } from './conditions.ts';
 import type { KubeletConfiguration } from './configuration.ts';
 import { kubeletFiles, parseKubeletConf } from './files.ts';
 import { planKubeletConfig } from './kind.ts';
+import { unknownKubeletFields } from './unknown.ts';
 import { validateKubeletConfig, validateStaticPodPath } from './validate.ts';
 
 const NOW = '2026-01-01T12:00:00Z';
@@ -265,5 +266,30 @@ test('what another build left over goes unless another KubeletConfig owns it: th
   const { remove } = plan(own, { stored: [own, other], machineConfigs, hash: 'new' });
   expect(remove).toEqual([
     ...['99-former-generated-kubelet', '99-gone-generated-kubelet-3', '99-nobody-generated-kubelet'],
+  ]);
+});
+
+test('fields that the kubelet does not have are named with the one that was meant, at any depth; the names of maps are free', () => {
+  const known = {
+    maxPods: 1,
+    MAXPODS: 1,
+    evictionHard: { 'any.signal': '1' },
+    memorySwap: {},
+    apiVersion: 'v',
+    kind: 'K',
+  };
+  expect(unknownKubeletFields(known)).toEqual([]);
+  expect(unknownKubeletFields(undefined)).toEqual([]);
+  const unknown = {
+    ...{ maxPod: 1, somethingElseAltogether: 2, logging: { option: {} }, tracing: { endPoints: 'x' } },
+    ...{ registerWithTaints: [{ key: 'a', effects: 'NoSchedule' }], authentication: { x509: { clientCaFil: '' } } },
+  };
+  expect(unknownKubeletFields(unknown)).toEqual([
+    'spec.kubeletConfig.maxPod is not known and has no effect (did you mean maxPods?)',
+    'spec.kubeletConfig.somethingElseAltogether is not known and has no effect (remove it)',
+    'spec.kubeletConfig.logging.option is not known and has no effect (did you mean options?)',
+    'spec.kubeletConfig.tracing.endPoints is not known and has no effect (did you mean endpoint?)',
+    'spec.kubeletConfig.registerWithTaints[0].effects is not known and has no effect (did you mean effect?)',
+    'spec.kubeletConfig.authentication.x509.clientCaFil is not known and has no effect (did you mean clientCAFile?)',
   ]);
 });

@@ -12,13 +12,14 @@ import {
 } from '@mcm/kube';
 import { type ConfigContext, nowText } from '../caches.ts';
 import type { ClusterSettingsSource } from '../cluster-settings.ts';
+import { ConfigEvents } from '../constants/conditions.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
 import { CURE_MARK } from '../render/cure.ts';
 import { machineConfigs } from '../resources.ts';
 import type { TemplateTree } from '../templates/tree.ts';
 import type { NodeConfig, NodeConfigKind } from './kind.ts';
-import { type NodeConfigPlan, planNodeConfig } from './plan.ts';
-import { verdictIsTold } from './verdict.ts';
+import { type NodeConfigPlan, type NodeConfigVerdict, planNodeConfig } from './plan.ts';
+import { ignoredIsTold, problemIsTold, verdictConditions, verdictIsTold } from './verdict.ts';
 
 /** What the controllers of KubeletConfigs and ContainerRuntimeConfigs are given besides their context. */
 export interface NodeConfigOptions {
@@ -90,11 +91,14 @@ async function sync<T extends NodeConfig>(
     controllerConfig: caches.controllerConfigs.store.get(CONTROLLER_CONFIG_NAME),
   });
   await (config.metadata.deletionTimestamp === undefined ? carryOut : takeDown)(context, room, config, plan);
-  const { error, verdict } = plan;
+  const { error, verdict = {} } = plan;
+  if (verdict.ignored !== undefined && !ignoredIsTold(config, verdict.ignored)) {
+    recorder.event(config, 'Warning', ConfigEvents.UnknownFields, verdict.ignored);
+  }
   if (error === undefined) return done;
   // Whatever ends the failure is watched; trying again by itself changes nothing.
   log.warn(`${room.kind.kind} is not applied`, { config: key, reason: error });
-  if (verdict?.problem !== undefined && !verdictIsTold(config, verdict.problem)) {
+  if (verdict.problem !== undefined && !problemIsTold(config, verdict.problem)) {
     recorder.event(config, 'Warning', room.refused, `${verdict.problem}${CURE_MARK}${verdict.cure ?? ''}`);
   }
   return done;
@@ -111,7 +115,7 @@ async function carryOut<T extends NodeConfig>(
   for (const one of plan.create) caches.machineConfigs.recordWrite(await client.resource(machineConfigs).create(one));
   for (const one of plan.update) caches.machineConfigs.recordWrite(await client.resource(machineConfigs).update(one));
   const newest = await writeObject(context, room, config, plan);
-  if (plan.verdict) await writeVerdict(context, room, newest, plan.verdict.problem);
+  if (plan.verdict) await writeVerdict(context, room, newest, plan.verdict);
   await removeAll(context, plan.remove);
 }
 
@@ -152,11 +156,11 @@ async function writeVerdict<T extends NodeConfig>(
   { client, clock }: ConfigContext,
   { kind, informer, definition }: NodeConfigRoom<T>,
   config: T,
-  problem: string | undefined,
+  verdict: NodeConfigVerdict,
 ): Promise<void> {
-  if (verdictIsTold(config, problem)) return;
+  if (verdictIsTold(config, verdict)) return;
   const { name, resourceVersion, generation } = config.metadata;
-  const conditions = [...kind.withVerdict(config.status?.conditions ?? [], problem, nowText(clock))];
+  const conditions = [...verdictConditions(kind, config, verdict, nowText(clock))];
   const body = {
     metadata: { resourceVersion },
     status: { ...(generation !== undefined && { observedGeneration: generation }), conditions },

@@ -33,6 +33,8 @@ export interface NodeConfigKind<T extends NodeConfig> {
   readonly naming: NodeConfigNaming;
   /** What messages call an object of which no pool is selected. */
   readonly noPool: (config: T) => string;
+  /** Fields that nobody reads, one sentence each: what is known goes on without them. */
+  readonly unknown: (config: T) => readonly string[];
   /** Checks what a user wrote. @throws NodeConfigError naming the field */
   readonly validate: (config: T) => void;
   /** Checks what a user wrote against a pool that it selects. @throws NodeConfigError naming the field */

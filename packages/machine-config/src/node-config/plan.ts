@@ -10,6 +10,7 @@ import { applyMachineConfig } from '../render/apply.ts';
 import { controllerConfigGate } from '../render/gates.ts';
 import { byName } from '../render/order.ts';
 import { TemplateError } from '../templates/engine.ts';
+import { unknownFieldsText } from '../unknown-fields.ts';
 import { NodeConfigError } from './error.ts';
 import type { NodeConfig, NodeConfigInput, NodeConfigKind } from './kind.ts';
 import { nameNodeConfig, selecting, withSuffixFor } from './names.ts';
@@ -25,6 +26,16 @@ export interface NodeConfigSnapshot<T extends NodeConfig> extends Omit<NodeConfi
   readonly hash: string;
 }
 
+/** What came of an object. */
+export interface NodeConfigVerdict {
+  /** Why it was refused; absent: it was accepted. */
+  readonly problem?: string;
+  /** What the event adds to the problem. */
+  readonly cure?: string;
+  /** Fields that nobody reads: told, and nothing else. */
+  readonly ignored?: string;
+}
+
 /** What to do for an object, in this order: MachineConfigs, the object, its status, what is left over. */
 export interface NodeConfigPlan {
   readonly create: readonly MachineConfig[];
@@ -33,8 +44,8 @@ export interface NodeConfigPlan {
   /** Annotations and finalizers as they should be; absent: they are right. */
   readonly annotations?: Readonly<Record<string, string>>;
   readonly finalizers?: readonly string[];
-  /** A verdict to be written; `problem` is its message, and `cure` what the event adds. */
-  readonly verdict?: { readonly problem?: string; readonly cure?: string };
+  /** A verdict to be written. */
+  readonly verdict?: NodeConfigVerdict;
   readonly error?: string;
 }
 
@@ -50,9 +61,11 @@ export function planNodeConfig<T extends NodeConfig>(
   const closed = controllerConfigGate(controllerConfig);
   if (closed !== undefined || !controllerConfig) return { ...NOTHING, error: closed ?? '' };
   const work = new Work(kind, snapshot, controllerConfig);
+  const unknown = unknownFieldsText(kind.unknown(config));
+  const ignored = unknown === undefined ? {} : { ignored: unknown };
   try {
     work.run();
-    return work.plan({ verdict: {}, remove: leftOver(kind, snapshot, work.names) });
+    return work.plan({ verdict: ignored, remove: leftOver(kind, snapshot, work.names) });
   } catch (error) {
     if (!(error instanceof NodeConfigError) && !(error instanceof TemplateError)) throw error;
     const about = error instanceof NamingFailure ? `could not get ${kind.naming.noun} key` : 'Error';
@@ -61,7 +74,7 @@ export function planNodeConfig<T extends NodeConfig>(
     const own = error instanceof NodeConfigError ? error.cure : undefined;
     const cure =
       own ?? `correct what is named in spec of ${kind.kind} ${name}, or delete it; nothing of it is on nodes`;
-    return work.plan({ verdict: { problem, cure }, error: error.message, remove: [] });
+    return work.plan({ verdict: { problem, cure, ...ignored }, error: error.message, remove: [] });
   }
 }
 

@@ -45,7 +45,7 @@ test('objects alone are rendered for the two pools that every cluster has, in wh
     ['master', ['00-master', '01-master-kubelet']],
     ['worker', ['00-worker', '01-worker-kubelet', '50-a', '60-a', '99-worker-generated-kubelet']],
   ]);
-  expect(render(...objects.toReversed())).toEqual({ pools, problems });
+  expect(render(...objects.toReversed())).toEqual({ pools, problems, warnings: [] });
 });
 
 test('K34 two KubeletConfigs of one pool are an error: without a cluster nothing says which is the newer', () => {
@@ -69,6 +69,43 @@ test('what is wrong is told with object and field', () => {
   expect(worker(machineConfig('50-a', 'x', { mode: 0o7777 }))?.problem).toMatch(/50-a|\/etc\/a/);
   const empty = object('MachineConfigPool', 'p', { machineConfigSelector: {} });
   expect(render(empty).pools).toMatchObject([{ name: 'p', problem: expect.stringContaining('would select all') }]);
+});
+
+test('fields that nobody reads are told with kind, name, path and the one that was meant; the others go on', () => {
+  const WORKERS = {
+    machineConfigPoolSelector: { matchLabels: { 'pools.operator.machineconfiguration.openshift.io/worker': '' } },
+  };
+  const bad = machineConfig('50-a', 'x', { mdoe: 420, contents: { source: 'data:,x', verfication: {} } });
+  const { warnings, problems } = render(
+    { ...bad, spec: { ...(bad as unknown as { spec: object }).spec, kernelArgument: ['nosmt'] } } as KubeObject,
+    object('KubeletConfig', 'k', { ...WORKERS, loglevel: 3, kubeletConfig: { maxPod: 7 } }),
+    object('ContainerRuntimeConfig', 'c', { ...WORKERS, containerRuntimeConfig: { pidLimit: 30 } }),
+    object('ControllerConfig', 'machine-config-controller', { platform: 'none', ownWords: 'read by templates' }),
+  );
+  expect(warnings).toEqual([
+    'MachineConfig 50-a: spec.kernelArgument is not known and has no effect (did you mean kernelArguments?); ' +
+      'spec.config.storage.files.0.contents.verfication is not known and has no effect (did you mean verification?); ' +
+      'spec.config.storage.files.0.mdoe is not known and has no effect (did you mean mode?)',
+    'KubeletConfig k: spec.loglevel is not known and has no effect (did you mean logLevel?)',
+    ...[
+      'ContainerRuntimeConfig c: spec.containerRuntimeConfig.pidLimit is not known and has no effect (did you mean pidsLimit?)',
+    ],
+    'KubeletConfig k: spec.kubeletConfig.maxPod is not known and has no effect (did you mean maxPods?)',
+  ]);
+  expect(problems).toEqual([]);
+});
+
+test('templates are filled with all fields of a ControllerConfig, as in a cluster, whose CRD keeps those that it does not know', () => {
+  const tree = new Map([
+    ['worker/00-worker/_base/files/a.yaml', 'path: /etc/own\ncontents:\n  inline: "{{ ownWords }}"\n'],
+  ]);
+  const spec = { platform: 'none', ownWords: 'kept' };
+  const { pools, problems } = renderOffline({
+    objects: [object('ControllerConfig', 'machine-config-controller', spec)],
+    tree,
+  });
+  expect(problems).toEqual([]);
+  expect(JSON.stringify(pools.find(({ name }) => name === 'worker')?.machineConfig)).toContain('kept');
 });
 
 test('a difference shows decoded lines; of private files only a digest', () => {

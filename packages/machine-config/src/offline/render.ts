@@ -25,6 +25,7 @@ import { TemplateError } from '../templates/engine.ts';
 import { generateMachineConfigs } from '../templates/generate.ts';
 import { pullSecretOf } from '../templates/pull-secret.ts';
 import type { TemplateTree } from '../templates/tree.ts';
+import { unknownInSpec } from './unknown.ts';
 
 /** What is rendered without a cluster. */
 export interface OfflineInput {
@@ -49,6 +50,8 @@ export interface OfflineResult {
   readonly pools: readonly OfflinePool[];
   /** What is wrong with objects, each with kind, name and field. */
   readonly problems: readonly string[];
+  /** What has no effect, each with kind, name and field. */
+  readonly warnings: readonly string[];
 }
 
 /** Nothing is stored, so nothing can be of another version. */
@@ -63,8 +66,8 @@ const builtIn = (name: string): MachineConfigPool =>
 
 /** Renders pools as the controllers would, from objects alone. Pure: the order of the objects changes nothing. */
 export function renderOffline({ objects, tree, tlsProfile = { type: 'Intermediate' } }: OfflineInput): OfflineResult {
-  const problems: string[] = [];
-  const given = read(objects, problems);
+  const [problems, warnings]: [string[], string[]] = [[], []];
+  const given = read(objects, problems, warnings);
   const controllerConfig = completed(given.controllerConfigs[0]);
   const pools = given.pools.length > 0 ? byName(given.pools) : [MASTER_POOL, WORKER_POOL].map(builtIn);
   const configs = [...given.machineConfigs];
@@ -94,13 +97,15 @@ export function renderOffline({ objects, tree, tlsProfile = { type: 'Intermediat
       const cluster = { featureGates: {}, tlsProfile };
       const snapshot = { config, stored: [config], pools, machineConfigs: [], controllerConfig, tree, cluster };
       const plan = planNodeConfig(kind, { ...snapshot, hash: IDENTITY.hash });
+      const { ignored } = plan.verdict ?? {};
+      if (ignored !== undefined) warnings.push(`${kind.kind} ${config.metadata.name}: ${ignored}`);
       if (plan.error !== undefined) problems.push(`${kind.kind} ${config.metadata.name}: ${plan.error}`);
       configs.push(...plan.create);
     }
   };
   make(KUBELET_KIND, given.kubeletConfigs);
   make(RUNTIME_KIND, given.runtimeConfigs);
-  return { pools: pools.map((pool) => render(pool, controllerConfig, configs)), problems };
+  return { pools: pools.map((pool) => render(pool, controllerConfig, configs)), problems, warnings };
 }
 
 function render(
@@ -150,6 +155,8 @@ function completed(given: ControllerConfig | undefined): ControllerConfig {
   return { ...config, metadata, status: { observedGeneration: 1, conditions } };
 }
 
+const specOf = (object: KubeObject): { readonly spec?: unknown } => ('spec' in object ? { spec: object.spec } : {});
+
 interface Given {
   readonly machineConfigs: readonly MachineConfig[];
   readonly pools: readonly MachineConfigPool[];
@@ -159,15 +166,18 @@ interface Given {
   readonly secrets: readonly Secret[];
 }
 
-function read(objects: readonly KubeObject[], problems: string[]): Given {
-  const of = <T extends KubeObject>(kind: string, schema: z.ZodType): readonly T[] =>
+function read(objects: readonly KubeObject[], problems: string[], warnings: string[]): Given {
+  const of = <T extends KubeObject>(kind: string, schema: z.ZodObject): readonly T[] =>
     objects.flatMap((object) => {
       if (object.kind !== kind || object.apiVersion !== API_VERSION) return [];
       const parsed = schema.safeParse({
         ...object,
         metadata: { ...object.metadata, uid: object.metadata.uid || object.metadata.name },
       });
-      if (parsed.success) return [parsed.data as T];
+      const unknown = unknownInSpec(kind, schema, specOf(object).spec);
+      if (unknown !== undefined) warnings.push(`${kind} ${object.metadata.name}: ${unknown}`);
+      // Checked, and as it was given: templates may ask for fields of a ControllerConfig that the schema does not know.
+      if (parsed.success) return [{ ...(parsed.data as T), ...(kind === 'ControllerConfig' && specOf(object)) }];
       problems.push(`${kind} ${object.metadata.name}: ${z.prettifyError(parsed.error)}`);
       return [];
     });

@@ -6,7 +6,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { cureIn, withoutCure } from '../render/cure.ts';
 import { planPools } from './arbiter.ts';
 import { conditionOf, isTrue } from './conditions.ts';
-import { MaxUnavailableError, maxUnavailableOf } from './max-unavailable.ts';
+import { judgeMaxUnavailable, maxUnavailableOf } from './max-unavailable.ts';
 import type { PoolPlan, PoolSnapshot } from './plan.ts';
 import {
   annotationOf,
@@ -82,17 +82,13 @@ export function explainPool(
     next: plan?.targeted ?? [],
     standing,
     blockers: blockersOf(snapshot, plan, heldPool(snapshot, standing, held)),
-    cures: curesOf(snapshot, standing, limit),
+    cures: curesOf(snapshot, standing, plan),
   };
 }
 
 function limitOf({ pool, nodes, replicas = Infinity }: PoolSnapshot): number | undefined {
-  try {
-    return Math.min(maxUnavailableOf(pool, nodes.length), Math.max(replicas, 1));
-  } catch (error) {
-    if (error instanceof MaxUnavailableError) return undefined;
-    throw error;
-  }
+  if (judgeMaxUnavailable(pool).problem !== undefined) return undefined;
+  return Math.min(maxUnavailableOf(pool, nodes.length), Math.max(replicas, 1));
 }
 
 const REPLACED = 'its machine is replaced: a new one comes in its place';
@@ -109,7 +105,7 @@ function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan
   if (halted || (haltAt === undefined && isTrue(pool.status?.conditions, PoolConditions.RolloutHalted))) {
     return 'the rollout is halted';
   }
-  if (plan?.error !== undefined) return plan.error;
+  if (plan?.error !== undefined) return withoutCure(plan.error);
   const canary = said.find(({ type }) => type === PoolConditions.CanaryPassed);
   if (canary?.status === 'False') return `canaries first: ${canary.message ?? ''}`;
   return plan?.againMs === undefined ? undefined : `canaries are watched for ${Math.ceil(plan.againMs / 1_000)} s more`;
@@ -194,7 +190,14 @@ function blockersOf(
     ({ type, status }) => type === PoolConditions.MachineRefResolved && status === 'False',
   );
   const why = unresolved.map(({ type, message }) => `${type}: ${message ?? ''}`);
-  return [...new Set([...said, ...why, ...[held ?? []].flat(), ...[plan?.error ?? []].flat()])];
+  return [
+    ...new Set([
+      ...said,
+      ...why,
+      ...[held ?? []].flat(),
+      ...(plan?.error === undefined ? [] : [withoutCure(plan.error)]),
+    ]),
+  ];
 }
 
 const RENDER_HINT = 'try what you write before it is applied: mcm config diff FILES';
@@ -202,7 +205,7 @@ const RENDER_HINT = 'try what you write before it is applied: mcm config diff FI
 function curesOf(
   { pool, frozen }: PoolSnapshot,
   standing: readonly NodeStanding[],
-  limit: number | undefined,
+  plan: PoolPlan | undefined,
 ): readonly string[] {
   const { name } = pool.metadata;
   const waiting = standing.some(({ updated }) => !updated);
@@ -220,6 +223,6 @@ function curesOf(
     ...(degraded?.status === 'True'
       ? [cureIn(degraded.message ?? '') ?? 'mend the MachineConfig that the condition names', RENDER_HINT]
       : []),
-    ...(limit === undefined ? [`set spec.maxUnavailable of the pool to a count or a percentage such as "10%"`] : []),
+    ...[cureIn(plan?.error ?? '') ?? []].flat(),
   ];
 }

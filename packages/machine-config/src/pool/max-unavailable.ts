@@ -1,10 +1,39 @@
 import { parseIntOrPercent } from '@mcm/api';
 import { ARBITER_POOL } from '../constants/names.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { CURE_MARK } from '../render/cure.ts';
 
 /** A maxUnavailable that is neither a count nor a percentage. */
 export class MaxUnavailableError extends Error {
   override readonly name = 'MaxUnavailableError';
+}
+
+/** What is to be said about a pool's maxUnavailable; nothing: it is what it says. */
+export interface MaxUnavailableVerdict {
+  /** Why no node is told anything. */
+  readonly problem?: string;
+  /** What else it counts as. */
+  readonly note?: string;
+}
+
+const CURE = 'give it a count such as 1, or a percentage from "1%" to "100%"';
+const WHOLE = 100;
+
+/**
+ * Whether a pool's maxUnavailable makes sense. The original takes a share below nothing or beyond all as it is, and tells of
+ * a malformed one in its log only.
+ */
+export function judgeMaxUnavailable({ metadata, spec }: MachineConfigPool): MaxUnavailableVerdict {
+  const value = spec?.maxUnavailable;
+  if (metadata.name === ARBITER_POOL || value === undefined || value === null) return {};
+  const parsed = parseIntOrPercent(value);
+  const what = `spec.maxUnavailable of MachineConfigPool ${metadata.name} is ${JSON.stringify(value)}`;
+  const refused = (why: string) => ({ problem: `${what}, ${why}: no node is told anything${CURE_MARK}${CURE}` });
+  if (!parsed) return refused('neither a count nor a percentage');
+  if (parsed.value < 0) return refused('less than none');
+  if (parsed.kind === 'percent' && parsed.value > WHOLE) return refused('more than all');
+  if (parsed.value > 0) return {};
+  return { note: `${what}, which counts as 1: every pool gets on${CURE_MARK}to hold its nodes set spec.paused` };
 }
 
 /**

@@ -11,9 +11,10 @@ import { judgeCanaries } from './canary.ts';
 import { candidatesOf, chooseNodes } from './candidates.ts';
 import { conditionOf, isTrue, type WantedCondition } from './conditions.ts';
 import { labelsOfBootPool } from './custom-boot.ts';
-import { MaxUnavailableError, maxUnavailableOf } from './max-unavailable.ts';
+import { maxUnavailableOf } from './max-unavailable.ts';
 import { isCustomPool } from './membership.ts';
 import { annotationOf, isSettled, isStranded, targetOf } from './predicates.ts';
+import { judgeSettings, settingConditions } from './settings.ts';
 import { type MemberFacts, poolStatus } from './status.ts';
 import { wantedTaints } from './taints.ts';
 
@@ -104,19 +105,19 @@ export function planPool(snapshot: PoolSnapshot): PoolPlan {
   }
   if (spec?.nodeSelector && isEmptySelector(spec.nodeSelector)) return { ...NOTHING, events: [SELECTING_ALL] };
   if (metadata.deletionTimestamp !== undefined || spec?.paused || snapshot.frozen !== undefined || snapshot.replaces) {
-    const writes = new NodeWrites(nodes);
-    tellNew(snapshot, writes);
-    return withStatus(snapshot, { ...NOTHING, nodes: writes.list() });
+    return withStatus(snapshot, onlyNew(snapshot));
   }
-  try {
-    return withStatus(
-      snapshot,
-      advance(snapshot, Math.min(maxUnavailableOf(pool, nodes.length), Math.max(snapshot.replicas ?? Infinity, 1))),
-    );
-  } catch (error) {
-    if (!(error instanceof MaxUnavailableError)) throw error;
-    return withStatus(snapshot, { ...NOTHING, error: error.message });
-  }
+  const { problem } = judgeSettings(snapshot);
+  if (problem !== undefined) return withStatus(snapshot, { ...onlyNew(snapshot), error: problem });
+  const maxUnavailable = Math.min(maxUnavailableOf(pool, nodes.length), Math.max(snapshot.replicas ?? Infinity, 1));
+  return withStatus(snapshot, advance(snapshot, maxUnavailable));
+}
+
+/** New machines are told what new ones boot with also where all others stand still. */
+function onlyNew(snapshot: PoolSnapshot): PoolPlan {
+  const writes = new NodeWrites(snapshot.nodes);
+  tellNew(snapshot, writes);
+  return { ...NOTHING, nodes: writes.list() };
 }
 
 const SELECTING_ALL: PlannedEvent = {
@@ -162,7 +163,6 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number): PoolPlan {
     targeted: chosen.filter((node) => annotationOf(node, NodeAnnotations.DesiredConfig) !== target).map(nameOf),
     events: [...deferred.flatMap(({ event }) => event ?? []), ...targetEvents(chosen, target)],
     conditions: [breaker, canaries].flatMap(({ condition }) => condition ?? []),
-    ...(canaries.problem !== undefined && { error: canaries.problem }),
     ...(canaries.againMs !== undefined && { againMs: canaries.againMs }),
   };
 }
@@ -249,6 +249,7 @@ function withStatus(snapshot: PoolSnapshot, plan: PoolPlan): PoolPlan {
     ...(frozen !== undefined && { frozen }),
     more: [
       ...claimConditions(snapshot),
+      ...settingConditions(snapshot),
       ...refusalCondition(snapshot),
       ...memberConditions,
       ...(plan.conditions ?? []),
@@ -283,32 +284,31 @@ function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly W
   return [NodesClaimed, Degraded].map((type) => ({ type, status: 'True', reason, message }));
 }
 
+/** Conditions that are told in an event of the same name whenever they say something new. */
+const TOLD = [
+  PoolConditions.WritesForbidden,
+  PoolConditions.NodesClaimed,
+  PoolConditions.SettingsInvalid,
+] as const satisfies readonly (keyof typeof ConfigEvents)[];
+
 function transitionEvents(pool: MachineConfigPool, status: MachineConfigPoolStatus): readonly PlannedEvent[] {
-  const { Updated, Updating, RolloutHalted, NodesClaimed, WritesForbidden } = PoolConditions;
+  const { Updated, Updating, RolloutHalted } = PoolConditions;
   const { name } = pool.metadata;
   const old = pool.status?.conditions;
-  const forbidden = conditionOf(status.conditions, WritesForbidden);
-  if (forbidden?.status === 'True' && conditionOf(old, WritesForbidden)?.message !== forbidden.message) {
-    return [{ type: 'Warning', reason: ConfigEvents.WritesForbidden, message: forbidden.message ?? '' }];
-  }
-  const claimed = conditionOf(status.conditions, NodesClaimed);
-  if (claimed?.status === 'True' && conditionOf(old, NodesClaimed)?.message !== claimed.message) {
-    return [{ type: 'Warning', reason: ConfigEvents.NodesClaimed, message: claimed.message ?? '' }];
-  }
+  const warnings = TOLD.flatMap((type): readonly PlannedEvent[] => {
+    const { message = '' } = conditionOf(status.conditions, type) ?? {};
+    if (message === '' || conditionOf(old, type)?.message === message) return [];
+    return [{ type: 'Warning', reason: ConfigEvents[type], message }];
+  });
   const halted = conditionOf(status.conditions, RolloutHalted);
   if (halted?.status === 'True' && !isTrue(old, RolloutHalted)) {
-    return [{ type: 'Warning', reason: ConfigEvents.RolloutHalted, message: halted.message ?? '' }];
+    return [...warnings, { type: 'Warning', reason: ConfigEvents.RolloutHalted, message: halted.message ?? '' }];
   }
   if (!isTrue(old, Updated) && isTrue(status.conditions, Updated)) {
     const message = `Pool ${name} has completed update to MachineConfig ${targetOf(pool)}`;
-    return [{ type: 'Normal', reason: ConfigEvents.Completed, message }];
+    return [...warnings, { type: 'Normal', reason: ConfigEvents.Completed, message }];
   }
-  if (conditionOf(old, Updating)?.status !== 'False' || !isTrue(status.conditions, Updating)) return [];
-  return [
-    {
-      type: 'Normal',
-      reason: ConfigEvents.Updating,
-      message: `Pool ${name} is updating to MachineConfig ${targetOf(pool)}`,
-    },
-  ];
+  if (conditionOf(old, Updating)?.status !== 'False' || !isTrue(status.conditions, Updating)) return warnings;
+  const message = `Pool ${name} is updating to MachineConfig ${targetOf(pool)}`;
+  return [...warnings, { type: 'Normal', reason: ConfigEvents.Updating, message }];
 }

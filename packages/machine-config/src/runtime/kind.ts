@@ -3,7 +3,7 @@ import type { NodeConfigKind } from '../node-config/kind.ts';
 import { type NodeConfigPlan, type NodeConfigSnapshot, planNodeConfig } from '../node-config/plan.ts';
 import { withRuntimeVerdict } from './conditions.ts';
 import { runtimeFiles } from './files.ts';
-import { validateRuntimeConfig } from './validate.ts';
+import { unknownRuntimeFields, validateRuntimeConfig } from './validate.ts';
 
 /** What ContainerRuntimeConfigs are made into. */
 export const RUNTIME_KIND: NodeConfigKind<ContainerRuntimeConfig> = {
@@ -14,6 +14,7 @@ export const RUNTIME_KIND: NodeConfigKind<ContainerRuntimeConfig> = {
     formerNames: ({ metadata }) => [`99-${metadata.name}-${metadata.uid}-containerruntime`],
   },
   noPool: ({ metadata }) => `ContainerRuntimeConfig ${metadata.name}`,
+  unknown: unknownRuntimeFields,
   validate: validateRuntimeConfig,
   validateFor: () => undefined,
   files: runtimeFiles,

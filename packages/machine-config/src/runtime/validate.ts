@@ -1,6 +1,11 @@
 import { parseQuantity } from '@mcm/api';
-import type { ContainerRuntimeConfig, ContainerRuntimeConfiguration } from '../kinds/container-runtime-config.ts';
+import {
+  type ContainerRuntimeConfig,
+  type ContainerRuntimeConfiguration,
+  containerRuntimeConfigurationSchema,
+} from '../kinds/container-runtime-config.ts';
 import { NodeConfigError } from '../node-config/error.ts';
+import { unknownField } from '../unknown-fields.ts';
 
 const MIN_PIDS = 20;
 const MIN_LOG_SIZE = 8192;
@@ -21,6 +26,14 @@ export function bytesOf(field: string, value: string | number | undefined): bigi
   if (!parsed) return refuse(field, value, 'must be a quantity such as 10Gi');
   const { nano } = parsed;
   return nano > 0n ? (nano + NANO - 1n) / NANO : nano / NANO;
+}
+
+/** Fields that nobody reads, one sentence each. This package's CRD lets none in; the files of a user and other CRDs may. */
+export function unknownRuntimeFields({ spec }: ContainerRuntimeConfig): readonly string[] {
+  const known = Object.keys(containerRuntimeConfigurationSchema.shape);
+  return Object.keys(spec?.containerRuntimeConfig ?? {}).flatMap((name) =>
+    known.includes(name) ? [] : unknownField(`spec.containerRuntimeConfig.${name}`, known),
+  );
 }
 
 /**

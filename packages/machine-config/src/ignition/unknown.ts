@@ -1,0 +1,31 @@
+import { unknownField } from '../unknown-fields.ts';
+import type { Plan } from './plan.ts';
+import { planOfVersion, readVersion } from './versions.ts';
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * The fields of an Ignition config that its version does not have, one sentence each. Reading drops them, as the original
+ * does. A config that cannot be read has none: what is wrong with it is told otherwise.
+ */
+export function unknownIgnitionFields(raw: unknown): readonly string[] {
+  if (!isObject(raw) || !isObject(raw.ignition) || typeof raw.ignition.version !== 'string') return [];
+  const version = readVersion(raw.ignition.version);
+  return typeof version === 'string' ? [] : unknownIn(planOfVersion(version), raw, 'spec.config');
+}
+
+function unknownIn(plan: Plan, value: unknown, path: string): readonly string[] {
+  if (plan.kind === 'list') {
+    const entries: readonly unknown[] = Array.isArray(value) ? value : [];
+    return entries.flatMap((entry, index) => unknownIn(plan.entry, entry, `${path}.${index}`));
+  }
+  if (plan.kind !== 'object' || !isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const field = plan.byName.get(key) ?? plan.byName.get(key.toLowerCase());
+    const at = `${path}.${key}`;
+    if (field) return unknownIn(field.plan, inner, at);
+    const names = plan.fields.map(({ name }) => name);
+    return unknownField(at, names);
+  });
+}

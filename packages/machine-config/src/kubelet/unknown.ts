@@ -1,0 +1,37 @@
+import { unknownField } from '../unknown-fields.ts';
+import { Entries, type Fields, type FieldType, KUBELET_FIELDS, Pointer } from './fields.ts';
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What a KubeletConfiguration is said to be: not read, and not wrong. */
+const HEAD = ['apiVersion', 'kind'];
+
+/**
+ * The fields of a user's KubeletConfiguration that the kubelet does not have, one sentence each. They are dropped when it is
+ * read, as the original does, so a typing error would change nothing and look accepted.
+ */
+export function unknownKubeletFields(raw: unknown): readonly string[] {
+  const fields = Object.fromEntries(HEAD.map((name): [string, FieldType] => [name, 'text']));
+  return isObject(raw) ? unknownIn({ ...fields, ...KUBELET_FIELDS }, raw, 'spec.kubeletConfig') : [];
+}
+
+function unknownIn(fields: Fields, raw: Readonly<Record<string, unknown>>, path: string): readonly string[] {
+  const types = new Map(Object.entries(fields).map(([name, type]) => [name.toLowerCase(), type]));
+  return Object.entries(raw).flatMap(([key, value]) => {
+    const at = `${path}.${key}`;
+    const type = types.get(key.toLowerCase());
+    return type === undefined ? unknownField(at, Object.keys(fields)) : unknownWithin(type, value, at);
+  });
+}
+
+function unknownWithin(type: FieldType, value: unknown, path: string): readonly string[] {
+  if (typeof type !== 'object') return [];
+  if (type instanceof Entries) {
+    const entries: readonly unknown[] = Array.isArray(value) ? value : [];
+    return entries.flatMap((entry, index) =>
+      isObject(entry) ? unknownIn(type.fields, entry, `${path}[${index}]`) : [],
+    );
+  }
+  return isObject(value) ? unknownIn(type instanceof Pointer ? type.fields : type, value, path) : [];
+}

@@ -1,0 +1,34 @@
+import * as z from 'zod';
+import { unknownIgnitionFields } from '../ignition/unknown.ts';
+import { unknownField, unknownFieldsText } from '../unknown-fields.ts';
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * What of an object's spec nobody reads; undefined if all is read. In a cluster the API server says it of the spec's own
+ * fields; what is in `config` is Ignition's.
+ */
+export function unknownInSpec(kind: string, schema: z.ZodObject, spec: unknown): string | undefined {
+  const own = unknownIn(schema, { spec }, '');
+  const ignition = kind === 'MachineConfig' && isObject(spec) ? unknownIgnitionFields(spec.config) : [];
+  return unknownFieldsText([...own, ...ignition]);
+}
+
+function unknownIn(schema: unknown, value: unknown, path: string): readonly string[] {
+  if (schema instanceof z.ZodExactOptional || schema instanceof z.ZodNullable) {
+    return unknownIn(schema.unwrap(), value, path);
+  }
+  if (schema instanceof z.ZodArray && Array.isArray(value)) {
+    return value.flatMap((entry, index) => unknownIn(schema.element, entry, `${path}[${index}]`));
+  }
+  if (!(schema instanceof z.ZodObject) || !isObject(value)) return [];
+  // Such an object is looked into by whoever reads it: Ignition, the kubelet, templates.
+  const open = schema.def.catchall !== undefined || schema.meta()?.['x-kubernetes-preserve-unknown-fields'] === true;
+  const known = Object.keys(schema.shape);
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const at = path === '' ? key : `${path}.${key}`;
+    if (known.includes(key)) return unknownIn(schema.shape[key], inner, at);
+    return open ? [] : unknownField(at, known);
+  });
+}
