@@ -1,7 +1,7 @@
 import { Annotations, Labels, type Machine, type MachineDeployment } from '@mcm/api';
 import { type ConditionChange, findCondition } from '../set/conditions.ts';
 import { phaseOf } from '../set/machines.ts';
-import { planInPlaceUpdate } from './in-place.ts';
+import { planInPlaceUpdate, sizesOfMoved } from './in-place.ts';
 import { currentReplicas } from './rolling-update.ts';
 import type { CountedSet } from './status.ts';
 import { NO_MARKS, ROLLOUT_BLOCKED, type Step } from './step.ts';
@@ -50,6 +50,17 @@ function failedUpdates(
   };
 }
 
+const staffed = ({ machines }: View, { set }: CountedSet) => ({ set, machines: machines.get(set.metadata.uid) ?? [] });
+
+/** Sizes that follow machines which were moved before the rollout was paused: none is made or goes by it. */
+export function movedStep(view: View): Step | undefined {
+  const { deployment, counted } = view;
+  const { current, old } = counted;
+  if (deployment.spec.strategy?.type !== 'InPlaceUpdate' || !current) return undefined;
+  const resize = sizesOfMoved({ current: staffed(view, current), old: old.map((one) => staffed(view, one)) });
+  return resize.size > 0 ? { resize, because: 'paused, and sizes follow the machines that were moved' } : undefined;
+}
+
 /** The next step of a deployment whose machines are updated where they are (sheet 5). */
 export function inPlaceStep(view: View): Step {
   const { deployment, sizes, counted, replicas, limits } = view;
@@ -61,10 +72,9 @@ export function inPlaceStep(view: View): Step {
   }
   const { nodeOf } = view;
   if (!nodeOf && old.some(hasMachines)) return noNodesStep(deployment);
-  const withMachines = ({ set }: CountedSet) => ({ set, machines: view.machines.get(set.metadata.uid) ?? [] });
   const step = planInPlaceUpdate({
-    current: withMachines(current),
-    old: old.map(withMachines),
+    current: staffed(view, current),
+    old: old.map((one) => staffed(view, one)),
     replicas,
     surge: limits.surge,
     unavailable: limits.unavailable,

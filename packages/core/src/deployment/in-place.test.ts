@@ -1,68 +1,11 @@
-import { Labels, type Machine } from '@mcm/api';
+import { Labels } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { nodes, seededRandom } from '@mcm/kube';
+import { seededRandom } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
+import { expectClean, label, play, rounds, strategy, uids } from './testing/in-place-agents.ts';
 import { World, type WorldOptions } from './testing/world.ts';
 
 const start = (options: WorldOptions = {}) => World.start(startControlPlane, options);
-
-type Verdict = 'successful' | 'failed' | 'hangs';
-
-const strategy = (orchestrationType: 'Auto' | 'Manual', maxSurge: number, maxUnavailable: number) => ({
-  strategy: { type: 'InPlaceUpdate' as const, inPlaceUpdate: { orchestrationType, maxSurge, maxUnavailable } },
-});
-
-const condition = (reason: string) => ({ conditions: [{ type: 'InPlaceUpdate', status: 'True', reason }] });
-
-async function label(world: World, name: string, value: string | null, key: string = Labels.SelectedForUpdate) {
-  const body = { metadata: { labels: { [key]: value } } };
-  await world.keeper.resource(nodes).patch(name, { type: 'merge', body });
-}
-
-/** Plays the machine controller and the node's agent for one moment: each selected node comes one step further. */
-async function play(world: World, verdict: (machine: Machine) => Verdict = () => 'successful'): Promise<void> {
-  const all = new Map((await world.machines()).map((machine) => [machine.metadata.name, machine]));
-  for (const { metadata } of await world.nodes()) {
-    const { name, labels = {} } = metadata;
-    const machine = all.get(name);
-    if (!machine || machine.metadata.deletionTimestamp) continue;
-    const { phase } = machine.status?.currentStatus ?? {};
-    if (phase === 'InPlaceUpdateSuccessful') await world.setPhase(name, 'Running');
-    if (labels[Labels.SelectedForUpdate] === undefined || labels[Labels.UpdateResult] !== undefined) continue;
-    if (phase === 'Running') {
-      await world.keeper.resource(nodes).patch(name, { type: 'merge', body: { spec: { unschedulable: true } } });
-      await world.setPhase(name, 'InPlaceUpdating', condition('ReadyForUpdate'));
-      continue;
-    }
-    const result = verdict(machine);
-    if (phase !== 'InPlaceUpdating' || result === 'hangs') continue;
-    await label(world, name, result, Labels.UpdateResult);
-    const ok = result === 'successful';
-    await world.setPhase(
-      name,
-      ok ? 'InPlaceUpdateSuccessful' : 'InPlaceUpdateFailed',
-      condition(ok ? 'UpdateSuccessful' : 'UpdateFailed'),
-    );
-  }
-}
-
-async function rounds(world: World, count: number, verdict?: (machine: Machine) => Verdict): Promise<void> {
-  for (let i = 0; i < count; i++) {
-    await world.pass(1);
-    await play(world, verdict);
-  }
-  await world.pass(5);
-}
-
-const uids = async (world: World) => (await world.machines()).map(({ metadata }) => metadata.uid).sort();
-
-async function expectClean(world: World): Promise<void> {
-  for (const { metadata, spec } of await world.nodes()) {
-    expect(Object.keys(metadata.labels ?? {}).filter((key) => key.startsWith('node.machine.sapcloud.io/'))).toEqual([]);
-    expect(spec.unschedulable).toBeFalsy();
-  }
-  for (const { metadata } of await world.machines()) expect(metadata.labels?.[Labels.UpdateResult]).toBeUndefined();
-}
 
 describe('InPlaceUpdate', () => {
   test('Auto without surge: every machine is updated and none is replaced', async () => {

@@ -97,14 +97,30 @@ function reason(o: InPlaceSnapshot, left: readonly StaffedSet[], selected: numbe
   return o.manual ? 'waiting: machines are selected by hand' : 'waiting: no further machine may be unavailable';
 }
 
+/** Machines that were moved in and that the set does not count yet. */
+function movedIn({ set, machines }: StaffedSet): number {
+  const alive = machines.filter((machine) => !isTerminating(machine));
+  return Math.max(Math.min(alive.filter(isBeingHandedOver).length, alive.length - (set.spec.replicas ?? 0)), 0);
+}
+
+/**
+ * A set that machines were moved to gets the size that it has, whatever its template has become since; the one they came
+ * from does not make others in their place when one comes back to it before its size could follow.
+ */
+export function sizesOfMoved({ current, old }: Pick<InPlaceSnapshot, 'current' | 'old'>): Map<string, number> {
+  const resize = new Map<string, number>();
+  for (const one of [...old, current]) {
+    if (movedIn(one) > 0) resize.set(one.set.metadata.name, replicasOf(one) + movedIn(one));
+  }
+  const away = old.reduce((total, one) => total + movedIn(one), 0);
+  const left = Math.min(away, replicasOf(current) - current.machines.length);
+  if (left > 0) resize.set(current.set.metadata.name, replicasOf(current) - left);
+  return resize;
+}
+
 /** A set whose machines were moved away, or moved in, gets the size that it has (sheet 5.3). */
 function repairSizes({ current, old }: InPlaceSnapshot): Map<string, number> {
-  const resize = new Map<string, number>();
-  const moved = current.machines.filter((machine) => isBeingHandedOver(machine) && !isTerminating(machine)).length;
-  const surplus = current.machines.filter((machine) => !isTerminating(machine)).length - replicasOf(current);
-  if (moved > 0 && surplus > 0) {
-    resize.set(current.set.metadata.name, replicasOf(current) + Math.min(moved, surplus));
-  }
+  const resize = sizesOfMoved({ current, old });
   for (const { set, machines } of old) {
     if (set.metadata.labels?.[Labels.ScaleUpDisabled] === undefined) continue;
     if (machines.length < (set.spec.replicas ?? 0)) resize.set(set.metadata.name, machines.length);
@@ -217,14 +233,21 @@ export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSe
   };
 }
 
-/** What is left of an update once the current set counts its machine (sheet 5.3). A node that is missing is left out. */
+/** Machines that were moved and that their set counts, whose nodes take part in the next update like any other's. */
+const counted = ({ set, machines }: StaffedSet): Machine[] => {
+  const alive = machines.filter((machine) => !isTerminating(machine));
+  return alive.length <= (set.spec.replicas ?? 0) ? alive.filter(isBeingHandedOver) : [];
+};
+
+/**
+ * What is left of an update once the machine's set counts it (sheet 5.3), be it that the set is an old one by now. A node
+ * that is missing is left out.
+ */
 function tidyUp(o: InPlaceSnapshot): InPlaceWork {
   const { machines, set } = o.current;
   const alive = machines.filter((machine) => !isTerminating(machine));
-  const counted = alive.length <= (set.spec.replicas ?? 0);
-  const labelled = counted ? alive.filter(isBeingHandedOver) : [];
   return {
-    machines: labelled.map((machine) => ({
+    machines: [o.current, ...o.old].flatMap(counted).map((machine) => ({
       machine,
       body: { metadata: { uid: machine.metadata.uid, labels: { [Labels.UpdateResult]: null } } },
     })),

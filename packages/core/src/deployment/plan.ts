@@ -3,7 +3,7 @@ import { hasFailures, listed, type RepairPlan } from '../disruption/repairs.ts';
 import { type ConditionChange, findCondition } from '../set/conditions.ts';
 import { checkPlan } from './guard.ts';
 import { NO_WORK } from './in-place.ts';
-import { inPlaceStep } from './in-place-step.ts';
+import { inPlaceStep, movedStep } from './in-place-step.ts';
 import { withProtection, withTaints } from './node-care.ts';
 import { revisionOf } from './revisions.ts';
 import type { PlannedEvent } from './rollback.ts';
@@ -73,7 +73,7 @@ function nextStep(view: View): Step {
   const mayScale = !blocked || replicas < sum(allOf(sizes), (size) => size.replicas);
   if (deployment.spec.paused) {
     const remove = deployment.spec.rollbackTo ? [] : historyOf(view);
-    const step = mayScale ? scalingStep(view) : blocked;
+    const step = movedStep(view) ?? (mayScale ? scalingStep(view) : blocked);
     return { ...step, ...pausedByFailure(deployment), remove, measureProgress: false };
   }
   if (deployment.spec.rollbackTo) return rollbackStep(view, deployment.spec.rollbackTo.revision ?? 0);

@@ -4,20 +4,29 @@ import { scaleAnnotations } from './new-set.ts';
 import type { Step } from './step.ts';
 import type { View } from './view.ts';
 
-/** Folds all that a step does to a set into one write; sets that end up as they are stored are left out. */
+/**
+ * Folds all that a step does to a set into one write; sets that end up as they are stored are left out. Those that become
+ * smaller come first: a death in between leaves a machine too few, which the next look makes, and never one too many.
+ */
 export function setWrites(view: View, step: Step, stored: readonly MachineSet[]): MachineSet[] {
   const byName = new Map(stored.map((set) => [set.metadata.name, set]));
   const all = view.split.current ? [...view.split.old, view.split.current] : view.split.old;
-  return all.flatMap((set) => {
-    const { name } = set.metadata;
-    const wanted = folded(view, step, set);
-    const before = byName.get(name);
-    const same =
-      semanticEqual(wanted.metadata.annotations, before?.metadata.annotations) &&
-      semanticEqual(wanted.metadata.labels, before?.metadata.labels) &&
-      semanticEqual(wanted.spec, before?.spec);
-    return same ? [] : [wanted];
-  });
+  const grows = (set: MachineSet) => {
+    const size = set.spec.replicas ?? 0;
+    return Math.sign((step.resize?.get(set.metadata.name) ?? size) - size);
+  };
+  return all
+    .toSorted((a, b) => grows(a) - grows(b))
+    .flatMap((set) => {
+      const { name } = set.metadata;
+      const wanted = folded(view, step, set);
+      const before = byName.get(name);
+      const same =
+        semanticEqual(wanted.metadata.annotations, before?.metadata.annotations) &&
+        semanticEqual(wanted.metadata.labels, before?.metadata.labels) &&
+        semanticEqual(wanted.spec, before?.spec);
+      return same ? [] : [wanted];
+    });
 }
 
 /**
