@@ -23,7 +23,7 @@ export async function deleteListed(
   const listed = await listRecords(registry, target, asked);
   for (const { namespace, name } of listed.records) {
     try {
-      await deleteObject(registry, call, { ...target, namespace, name }, options);
+      await deleteObject(registry, call, { ...target, namespace, name }, options, 'listed');
     } catch (error) {
       // Gone meanwhile: somebody else has deleted it.
       if (!isNotFound(error)) throw error;

@@ -2,6 +2,7 @@ import { parseJson } from '../json.ts';
 import type { KindDefinition } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
 import type { StoredRecord } from '../store/store.ts';
+import { isNamespace, markNamespace, optionsForNamespace } from './delete-namespace.ts';
 import { conflict, MODIFIED, notFound, preconditionFailed } from './errors.ts';
 import { formatTime, jsonEquals, renderObject } from './object-text.ts';
 import type { DeleteOptions } from './options.ts';
@@ -22,25 +23,31 @@ const ATTEMPTS = 8;
 
 /**
  * Deletes one object, or marks it: when it has finalizers, is given time (pods), or its dependents come first.
- * @param admitted the request has passed admission already, as something else than a delete (an eviction)
+ * @param how `admitted`: the request has passed admission already, as something else than a delete (an eviction); `listed`: the request is for
+ * a collection, so that admission is told no name
  * @throws StatusError 403, 404 or 409
  */
 export async function deleteObject(
   registry: Registry,
   call: Call,
   target: Target,
-  options: DeleteOptions,
-  admitted = false,
+  given: DeleteOptions,
+  how?: 'admitted' | 'listed',
 ): Promise<Deleted> {
   const { served } = target;
   const { propagationWarning } = served.kind;
-  if (propagationWarning !== undefined && options.propagationPolicy === undefined) call.warn(propagationWarning);
+  if (propagationWarning !== undefined && given.propagationPolicy === undefined) call.warn(propagationWarning);
   for (let attempt = 1; ; attempt++) {
     const record = registry.store.get(served.resource, target.namespace, target.name);
     if (record === undefined) throw notFound(served.kind, target.name);
     const old = registry.parse(served, record);
+    const options = isNamespace(served.kind) ? optionsForNamespace(served.kind, old, given) : given;
+    // A namespace that is being emptied stays as it is, whatever a second delete asks for.
+    if (hasSpecFinalizers(old) && isDying(old)) return { gone: false, text: served.textOf(record), object: old };
     checkPreconditions(served.kind, old, options);
-    if (!admitted) await admitDelete(registry, call, target, old, options);
+    if (how !== 'admitted') {
+      await admitDelete(registry, call, target, how === 'listed' ? '' : target.name, old, options);
+    }
     if (registry.store.get(served.resource, target.namespace, target.name) === record) {
       return finish(registry, target, record, old, options);
     }
@@ -48,15 +55,19 @@ export async function deleteObject(
   }
 }
 
+const isDying = ({ metadata }: ApiObject): boolean => metadata.deletionTimestamp !== undefined;
+
 async function admitDelete(
   registry: Registry,
   call: Call,
   target: Target,
+  name: string,
   old: ApiObject,
   options: DeleteOptions,
 ): Promise<void> {
   const attributes = registry.attributes(call, target, {
     operation: 'DELETE',
+    name,
     object: undefined,
     old,
     dryRun: options.dryRun,
@@ -95,8 +106,10 @@ function finish(
 ): Deleted {
   const { served } = target;
   const object = registry.parse(served, record);
-  if (served.kind.kind === 'Namespace' && !served.kind.custom && old.metadata.deletionTimestamp === undefined) {
-    return terminateNamespace(registry, target, object, options);
+  if (isNamespace(served.kind) && !isDying(old)) {
+    markNamespace(object, options, registry.now());
+    if (options.dryRun) return { gone: false, text: renderObject(object, undefined), object };
+    return { gone: false, text: served.textOf(registry.put(served, object)), object };
   }
   const grace = applyGrace(registry, target, object, options);
   if (grace === 'pending') return { gone: false, text: served.textOf(record), object };
@@ -120,20 +133,6 @@ function finish(
 const isMarkedSo = (object: ApiObject, old: ApiObject): boolean =>
   old.metadata.deletionTimestamp !== undefined &&
   jsonEquals(parseJson(renderObject(object, undefined)), parseJson(renderObject(old, undefined)));
-
-/** The first delete of a namespace only marks it; the namespace controller empties it and deletes it again. */
-function terminateNamespace(
-  registry: Registry,
-  { served }: Target,
-  object: ApiObject,
-  options: DeleteOptions,
-): Deleted {
-  object.metadata.deletionTimestamp = formatTime(registry.now());
-  object.status = { ...(object.status as object | undefined), phase: 'Terminating' };
-  if (options.dryRun) return { gone: false, text: renderObject(object, undefined), object };
-  const record = registry.put(served, object);
-  return { gone: false, text: served.textOf(record), object: registry.parse(served, record) };
-}
 
 /**
  * Graceful deletion (rest.BeforeDelete). `pending`: is being deleted already and nothing changes; `given`: the object now

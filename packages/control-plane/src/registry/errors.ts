@@ -1,6 +1,7 @@
 import { stringifyJson } from '../json.ts';
 import type { KindDefinition } from '../kinds/kind.ts';
 import { type StatusCause, StatusError } from '../status.ts';
+import type { AdmissionAttributes } from './admission.ts';
 
 type Named = Pick<KindDefinition, 'group' | 'plural'>;
 
@@ -129,6 +130,14 @@ export const forbidden = (kind: Named, name: string, why: string, causes?: Statu
     details: details(name, kind.group, kind.plural, causes === undefined ? {} : { causes }),
     code: 403,
   });
+
+/** 403 of an admission plugin, which names an object that has no name yet by the beginning of it, and one of a collection not at all. */
+export const notAdmitted = (
+  { served, name, object }: Pick<AdmissionAttributes, 'served' | 'name' | 'object'>,
+  why: string,
+  causes?: StatusCause[],
+): StatusError =>
+  forbidden(served.kind, name || object?.metadata.name || object?.metadata.generateName || 'Unknown', why, causes);
 
 /** 410: what was asked for is compacted. */
 export const expired = (message: string): StatusError => new StatusError({ message, reason: 'Expired', code: 410 });

@@ -1,5 +1,5 @@
 import type { AdmissionPlugin } from './admission.ts';
-import { forbidden, notFound } from './errors.ts';
+import { forbidden, notAdmitted, notFound } from './errors.ts';
 import type { Registry } from './registry.ts';
 
 const NAMESPACES = '/namespaces';
@@ -10,6 +10,9 @@ const IMMORTAL = new Set(['default', 'kube-system', 'kube-public']);
 export const namespaceLifecycle = (registry: Registry): AdmissionPlugin => ({
   name: 'NamespaceLifecycle',
   admit: ({ operation, served, namespace, name, object }) => {
+    if (operation === 'DELETE' && served.resource === NAMESPACES && IMMORTAL.has(name)) {
+      throw forbidden(served.kind, name, 'this namespace may not be deleted');
+    }
     if (operation !== 'CREATE' || !served.kind.namespaced || served.kind.verbs?.includes('list') === false) {
       return undefined;
     }
@@ -19,10 +22,8 @@ export const namespaceLifecycle = (registry: Registry): AdmissionPlugin => ({
     if (!record.json.includes('"deletionTimestamp"')) return undefined;
     const { metadata } = JSON.parse(record.json) as { metadata: { deletionTimestamp?: string } };
     if (metadata.deletionTimestamp === undefined) return undefined;
-    const given = name === '' ? (object?.metadata.name ?? '') : name;
-    throw forbidden(
-      served.kind,
-      given,
+    throw notAdmitted(
+      { served, name, object },
       `unable to create new content in namespace ${namespace} because it is being terminated`,
       [
         {
@@ -32,11 +33,5 @@ export const namespaceLifecycle = (registry: Registry): AdmissionPlugin => ({
         },
       ],
     );
-  },
-  validate: ({ operation, served, name }) => {
-    if (operation === 'DELETE' && served.resource === NAMESPACES && IMMORTAL.has(name)) {
-      throw forbidden(served.kind, name, 'this namespace may not be deleted');
-    }
-    return undefined;
   },
 });

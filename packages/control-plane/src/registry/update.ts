@@ -309,7 +309,7 @@ function causesOf(
 function isFinished(updated: ApiObject, old: ApiObject): boolean {
   const { metadata } = updated;
   if (old.metadata.deletionTimestamp === undefined || (metadata.finalizers ?? []).length > 0) return false;
-  if (old.metadata.deletionGracePeriodSeconds !== 0) return false;
+  if ((old.metadata.deletionGracePeriodSeconds ?? 0) !== 0) return false;
   return !hasSpecFinalizers(updated);
 }
 

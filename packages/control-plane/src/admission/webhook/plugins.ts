@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../object.ts';
 import { type AdmissionAttributes, type AdmissionPlugin, Reinvocation } from '../../registry/admission.ts';
-import { badRequest, forbidden } from '../../registry/errors.ts';
+import { badRequest, notAdmitted } from '../../registry/errors.ts';
 import type { ServedKind } from '../../registry/kind-registry.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { authorizerScope } from '../authorizer.ts';
@@ -66,7 +66,7 @@ class Hooks {
 
   #conditionsHold(hook: Hook, as: ServedKind, attributes: AdmissionAttributes): boolean {
     if (hook.conditions.length === 0) return true;
-    const { object, old, served, name } = attributes;
+    const { object, old } = attributes;
     const scope: Scope = {
       object: () => presented(object, as, attributes),
       oldObject: () => presented(old, as, attributes),
@@ -78,7 +78,7 @@ class Hooks {
     const held = conditionsHold(hook.conditions, scope);
     if (typeof held === 'boolean') return held;
     if (hook.ignoresFailure) return false;
-    throw forbidden(served.kind, name, held.error);
+    throw notAdmitted(attributes, held.error);
   }
 }
 

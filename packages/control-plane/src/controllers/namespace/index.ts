@@ -145,15 +145,20 @@ function setup({ api, clock, directory, informer, metadataInformer, queue }: Con
     return failures;
   };
 
-  /** Takes this controller's name off the namespace, and the namespace out of the store when it was the last one. */
+  /** Takes this controller's name off the namespace: the server lets it go when it was the last one. */
   const finalize = async (namespace: ApiObject): Promise<void> => {
     const finalizers = strings(look(namespace, 'spec'), 'finalizers').filter((finalizer) => finalizer !== FINALIZER);
-    const { name = '', uid = '' } = namespace.metadata;
-    const path = pathOf(NAMESPACES, { name, subresource: 'finalize' });
-    const answer = await allowing(api.call<ApiObject>(path, 'PUT', { ...namespace, spec: { finalizers } }), 404, 409);
-    if (answer === undefined || finalizers.length > 0) return;
-    if ((answer.metadata.finalizers ?? []).length > 0) return;
-    await allowing(api.delete(NAMESPACES, { name }, { preconditions: { uid } }), 404, 409);
+    const path = pathOf(NAMESPACES, { name: namespace.metadata.name ?? '', subresource: 'finalize' });
+    await allowing(api.call<ApiObject>(path, 'PUT', { ...namespace, spec: { finalizers } }), 404, 409);
+  };
+
+  /** Tells how far it is; the namespace as it is then, or undefined when it has changed or gone meanwhile. */
+  const tell = async (namespace: ApiObject, content: readonly Content[], messages: readonly string[]) => {
+    const conditions = terminationConditions(namespace, content, messages, clock.now());
+    if (jsonEquals(look(namespace, 'status').conditions, conditions)) return namespace;
+    const { name = '', resourceVersion } = namespace.metadata;
+    const patch = { metadata: { resourceVersion }, status: { conditions } };
+    return allowing(api.patch(NAMESPACES, { name, subresource: 'status' }, patch), 404, 409);
   };
 
   const sync = async (name: string): Promise<void> => {
@@ -162,18 +167,16 @@ function setup({ api, clock, directory, informer, metadataInformer, queue }: Con
     if (!strings(look(namespace, 'spec'), 'finalizers').includes(FINALIZER)) return;
     const content = contentOf(name);
     const failures = await deleteContent(name, content);
-    if (content.length === 0 && (await isEmpty(name))) return finalize(namespace);
+    if (content.length === 0 && (await isEmpty(name))) {
+      const told = await tell(namespace, [], []);
+      return told === undefined ? undefined : finalize(told);
+    }
     const isWaiting = failures.length > 0 || content.some(({ objects }) => objects.some(isDying));
     if (!isWaiting && content.length > 0) return;
     const messages = failures.map(({ message }) => message).sort();
     // While pods are waited for nothing is said of what remains.
     const counted = firstOf(content) === content ? content : [];
-    const conditions = terminationConditions(namespace, counted, messages, clock.now());
-    if (!jsonEquals(look(namespace, 'status').conditions, conditions)) {
-      const { resourceVersion } = namespace.metadata;
-      const patch = { metadata: { resourceVersion }, status: { conditions } };
-      await allowing(api.patch(NAMESPACES, { name, subresource: 'status' }, patch), 404, 409);
-    }
+    await tell(namespace, counted, messages);
     if (failures[0] !== undefined) throw failures[0];
   };
   const work = queue(sync);

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ApiObject } from '../../object.ts';
 import { TestPlane } from '../testing.ts';
 import { terminationConditions } from './index.ts';
@@ -67,5 +67,37 @@ test('deletions that are refused are told in order, with their number', () => {
     status: 'True',
     reason: 'ContentDeletionFailed',
     message: 'Failed to delete all resource types, 2 remaining: a is refused, b is refused',
+  });
+});
+
+describe('what else holds a namespace', () => {
+  const status = async (plane: TestPlane): Promise<Record<string, string>> => conditionsOf(await plane.must('GET', NS));
+
+  test('a finalizer of its own: it is emptied, told to be empty, and goes with the finalizer', async () => {
+    await using plane = await TestPlane.start('namespace');
+    await plane.must('POST', '/api/v1/namespaces', { metadata: { name: 'gone', finalizers: ['example.dev/hold'] } });
+    await plane.must('POST', `${NS}/configmaps`, { metadata: { name: 'c' } });
+    await plane.must('DELETE', NS);
+    await plane.clock.advance(1000);
+    expect(await plane.exists(`${NS}/configmaps/c`)).toBe(false);
+    expect((await plane.must('GET', NS)).spec).toEqual({});
+    expect(await status(plane)).toMatchObject({
+      NamespaceContentRemaining: 'False ContentRemoved: All content successfully removed',
+    });
+    await plane.patch(NS, { metadata: { finalizers: null } });
+    expect(await plane.exists(NS)).toBe(false);
+  });
+
+  test("a finalizer of somebody else's in its spec: it goes when that has been taken away", async () => {
+    await using plane = await TestPlane.start('namespace');
+    await plane.must('POST', '/api/v1/namespaces', {
+      metadata: { name: 'gone' },
+      spec: { finalizers: ['kubernetes', 'example.dev/hold'] },
+    });
+    await plane.must('DELETE', NS);
+    await plane.clock.advance(1000);
+    expect((await plane.must('GET', NS)).spec).toEqual({ finalizers: ['example.dev/hold'] });
+    await plane.must('PUT', `${NS}/finalize`, { metadata: { name: 'gone' }, spec: {} });
+    expect(await plane.exists(NS)).toBe(false);
   });
 });

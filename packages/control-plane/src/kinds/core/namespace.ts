@@ -4,7 +4,7 @@ import { labelProblems, qualifiedNameProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
 import { Findings } from '../findings.ts';
 import { child, look, preset, strings, text } from '../plain.ts';
-import { strategy } from '../workloads/apps.ts';
+import { type Strategy, strategy } from '../workloads/apps.ts';
 
 const NAME_LABEL = 'kubernetes.io/metadata.name';
 
@@ -15,14 +15,14 @@ function labelWithName(namespace: ApiObject): void {
   namespace.metadata.labels = { ...namespace.metadata.labels, [NAME_LABEL]: name };
 }
 
-function finalizerCauses(namespace: ApiObject): StatusCause[] {
+function finalizerCauses(namespace: ApiObject, at = (_index: number): string => 'spec.finalizers'): StatusCause[] {
   const findings = new Findings();
-  for (const name of strings(namespace.spec, 'finalizers')) {
+  for (const [index, name] of strings(namespace.spec, 'finalizers').entries()) {
     const problems = qualifiedNameProblems(name);
-    findings.problems('spec.finalizers', name, problems);
+    findings.problems(at(index), name, problems);
     if (name !== 'kubernetes' && !name.includes('/')) {
       const why = 'name is neither a standard finalizer name nor is it fully qualified';
-      findings.invalid('spec.finalizers', name, why);
+      findings.invalid(at(index), name, why);
     }
   }
   return findings.causes;
@@ -38,8 +38,8 @@ function phaseCauses({ metadata, status }: ApiObject): StatusCause[] {
   return [invalidValue('status.Phase', phase, why)];
 }
 
-export const namespaceStrategy = strategy({
-  causes: finalizerCauses,
+const common = strategy({
+  causes: (namespace) => finalizerCauses(namespace),
   statusCauses: phaseCauses,
   setDefaults(namespace) {
     labelWithName(namespace);
@@ -58,3 +58,11 @@ export const namespaceStrategy = strategy({
   },
   validateName: labelProblems,
 });
+
+export const namespaceStrategy: Strategy = {
+  ...common,
+  validateUpdate: (namespace, old, context) =>
+    context.subresource === 'finalize'
+      ? finalizerCauses(namespace, (index) => `spec.finalizers[${index}]`)
+      : (common.validateUpdate?.(namespace, old, context) ?? []),
+};

@@ -119,7 +119,13 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   check();
   // The mark is a write of its own: what the preconditions hold for is checked already.
   const unconditional = { ...options, preconditions: undefined };
-  await deleteObject(registry, call, { ...target, subresource: '' }, options.dryRun ? options : unconditional, true);
+  await deleteObject(
+    registry,
+    call,
+    { ...target, subresource: '' },
+    options.dryRun ? options : unconditional,
+    'admitted',
+  );
   return { status: 201, body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 } };
 }
 
