@@ -227,6 +227,13 @@ function givenToDelete(read: (field: string) => unknown, dryRun: readonly string
   return given;
 }
 
+/** Preconditions of a delete without a body; the version is also that of the list when a collection is deleted. */
+function preconditionsOf(query: URLSearchParams): JsonObject | undefined {
+  const [uid, resourceVersion] = [query.get('uid'), query.get('resourceVersion')];
+  if (!uid && !resourceVersion) return undefined;
+  return { ...(uid ? { uid } : {}), ...(resourceVersion ? { resourceVersion } : {}) };
+}
+
 /**
  * Reads delete options. The body, when there is one, wins over the query as a whole.
  * @throws StatusError 422 for wrong values.
@@ -248,6 +255,7 @@ export function readDeleteOptions(
   if (body !== undefined) checkDeleteTypes(body);
   const read = (field: string): unknown => {
     if (body !== undefined) return body[field] ?? undefined;
+    if (field === 'preconditions') return preconditionsOf(query);
     return query.get(field) ?? undefined;
   };
   const grace = read('gracePeriodSeconds');
@@ -265,7 +273,7 @@ export function readDeleteOptions(
     causes.push(unsupportedValue('propagationPolicy', policy, [...POLICIES, 'nil']));
   }
   causes.push(...dryRunCauses(dryRunValues));
-  const preconditions = body?.preconditions;
+  const preconditions = read('preconditions');
   const options: DeleteOptions = {
     dryRun: dryRunValues.length > 0,
     gracePeriodSeconds: typeof grace === 'number' ? grace : parseInteger((grace as string | undefined) ?? null),

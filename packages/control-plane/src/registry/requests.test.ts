@@ -29,9 +29,23 @@ test('a collection is deleted by the page that its limit makes, and answered as 
 test('a version given to the deletion of a collection is that of what is deleted', async () => {
   const { metadata } = (await setup.client.send('GET', MAPS)).body;
   await setup.client.send('POST', MAPS, { metadata: { name: 'd' } });
-  const answer = await setup.client.send('DELETE', `${MAPS}?resourceVersion=${metadata.resourceVersion}`);
-  expect(names(answer.body)).toEqual(['a', 'b', 'c']);
+  const path = `${MAPS}?resourceVersion=${metadata.resourceVersion}`;
+  // Without a body it is a precondition of each delete as well.
+  expect((await setup.client.send('DELETE', path)).body.message).toContain(
+    'does not match the ResourceVersion in record',
+  );
+  expect(await left()).toEqual(['a', 'b', 'c', 'd']);
+  expect(names((await setup.client.send('DELETE', path, {})).body)).toEqual(['a', 'b', 'c']);
   expect(await left()).toEqual(['d']);
+});
+
+test.each([
+  ['resourceVersion=1', 'the ResourceVersion in the precondition (1) does not match'],
+  ['uid=other', 'the UID in the precondition (other) does not match'],
+])('a delete without a body has its preconditions in the query: %s', async (query, words) => {
+  const answer = await setup.client.send('DELETE', `${MAPS}/a?${query}`);
+  expect([answer.status, answer.body.message]).toEqual([409, expect.stringContaining(words)]);
+  expect(await left()).toEqual(['a', 'b', 'c']);
 });
 
 test('options of a delete that are of another kind are none of the version of such options', async () => {
