@@ -1,4 +1,11 @@
-import { type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
+import {
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
 import { type KubeClient, nodes, type VirtualClock } from '@mcm/kube';
 import type { Witness } from './witness.ts';
 import { NAMESPACE, type WorldOptions } from './world-options.ts';
@@ -21,6 +28,10 @@ export class Fleet {
 
   async machines(): Promise<Machine[]> {
     return (await this.admin.resource<Machine>(machines, NAMESPACE).list()).items;
+  }
+
+  async sets(): Promise<MachineSet[]> {
+    return (await this.admin.resource<MachineSet>(machineSets, NAMESPACE).list()).items;
   }
 
   async nodeNames(): Promise<string[]> {

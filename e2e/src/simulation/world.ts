@@ -39,6 +39,8 @@ export class World extends Fleet {
   readonly network: Network;
   /** Writes of the controllers that the server answered, as `verb resource name`. */
   readonly writes: string[] = [];
+  /** Machines that controllers asked to delete, and when, RFC 3339. */
+  readonly goings: { readonly at: string; readonly name: string }[] = [];
   readonly #options: WorldOptions;
   readonly #plane: Plane;
   readonly #eyes: WorldEyes;
@@ -102,7 +104,9 @@ export class World extends Fleet {
     const what = [resource, ...(subresource ? [subresource] : []), ...(name ? [name] : [])].join('/');
     this.witness.note('request', `${userAgent.split('/')[0]} ${verb} ${what} ${code}`);
     const ours = userAgent.startsWith('machine-controller') && resource !== 'leases' && resource !== 'events';
-    if (ours && code < 400 && WRITES.has(verb)) this.writes.push(`${verb} ${resource} ${name}`);
+    if (!ours || code >= 400 || !WRITES.has(verb)) return;
+    this.writes.push(`${verb} ${resource} ${name}`);
+    if (verb === 'delete' && resource === 'machines') this.goings.push({ at: this.clock.now().toISOString(), name });
   }
 
   async #furnish(): Promise<void> {
