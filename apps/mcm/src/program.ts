@@ -6,6 +6,7 @@ import { addClusterCommands, type CommandSurroundings } from './cluster-commands
 import { withOutput } from './cluster-options.ts';
 import { addConfigCommands } from './config/commands.ts';
 import { down } from './down.ts';
+import { addLogs } from './logs/command.ts';
 import { formatted, type OutputFormat } from './output/format.ts';
 import { addProviderCommands } from './provider/new.ts';
 import { status, statusLines, statusModel } from './status.ts';
@@ -76,6 +77,7 @@ export function createProgram({
     process.exitCode = report.running ? 0 : 3;
   });
 
+  addLogs(program, { say, signal });
   addCloudCommands(program, say);
   addClusterCommands(program, { say, random, signal });
 

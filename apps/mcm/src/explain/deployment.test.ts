@@ -134,6 +134,11 @@ describe('explain', () => {
     expect(lines).toContain('mend spec.template.spec.class.name');
   });
 
+  test('what is missing for want of a class is not said to be on its way', () => {
+    const told = explain(read([machine('a', 'Running')], { deployment: deployment(2), sets: [set(2)], classes: [] }));
+    expect(told).toContain('1 is missing (1 with none made yet)');
+  });
+
   test('an older deployment selects the same machines', () => {
     const other = { ...deployment(1), metadata: meta('elder', { creationTimestamp: at(-700) }) } as MachineDeployment;
     const lines = explain(read([], { others: [other], sets: [], deployment: deployment(2) }));

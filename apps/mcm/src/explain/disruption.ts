@@ -3,8 +3,11 @@ import { type Ledger, type RepairPlan, whyWaiting } from '@mcm/core';
 /** How a deployment's budget stands: what is missing, by what, and what that leaves. Empty when nothing is missing or going. */
 function ledgerLines({ replicas, unavailable, available, missing, underWay, ...ledger }: Ledger): string[] {
   if (missing === 0 && ledger.leaving === 0 && ledger.joining === 0) return [];
+  // Where nothing is made, comes back or goes, nobody stands for what is missing: the class may not be there.
+  const coming = Math.min(underWay, ledger.joining + ledger.leaving + ledger.updating);
   const parts = [
-    [underWay, 'with another on its way'],
+    [coming, 'with another on its way'],
+    [underWay - coming, 'with none made yet'],
     [ledger.failed, 'failed'],
     [ledger.silent, 'silent'],
     [ledger.late, 'not joined for too long'],

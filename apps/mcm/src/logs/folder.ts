@@ -1,0 +1,87 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { UserError } from '../errors.ts';
+import { byTime, type LogEntry, parseEntry } from './entry.ts';
+import { FileTail } from './tail.ts';
+
+const SUFFIX = '.log';
+
+/** The logs of all programs in one folder: `PROGRAM.log` each. */
+export class LogFolder {
+  readonly #path: string;
+  readonly #tails = new Map<string, FileTail>();
+  /** When the last structured line of each was written. */
+  readonly #times = new Map<string, string>();
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Names of the programs that have a log. Throws `UserError` when the folder is not there. */
+  async programs(): Promise<string[]> {
+    try {
+      const names = await readdir(this.#path);
+      return names.filter((name) => name.endsWith(SUFFIX)).map((name) => basename(name, SUFFIX));
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+      throw new UserError(`no logs: ${this.#path} is not there; "mcm up" writes them, --data-dir names its directory`);
+    }
+  }
+
+  /** What was written since the last call, of all programs, oldest first. */
+  async read(): Promise<LogEntry[]> {
+    const entries: LogEntry[] = [];
+    for (const program of (await this.programs()).sort()) {
+      const tail = this.#tails.get(program) ?? new FileTail(join(this.#path, `${program}${SUFFIX}`));
+      this.#tails.set(program, tail);
+      entries.push(...(await tail.read()).map((line) => this.#entry(program, line)));
+    }
+    return byTime(entries.filter(({ message }) => message !== ''));
+  }
+
+  /** Lines at the ends of the files that are not finished: nothing comes any more. */
+  unfinished(): LogEntry[] {
+    return [...this.#tails].flatMap(([program, tail]) => tail.unfinished.map((line) => this.#entry(program, line)));
+  }
+
+  #entry(program: string, line: string): LogEntry {
+    const entry = parseEntry(program, line, this.#times.get(program));
+    this.#times.set(program, entry.at);
+    return entry;
+  }
+
+  /**
+   * Yields what is written from now on, as it comes, until the signal aborts: over rotations, and over restarts of the
+   * programs and of the instance. What was written before and not read yet comes first.
+   */
+  async *follow(signal: AbortSignal): AsyncGenerator<LogEntry[]> {
+    await this.programs();
+    let changed = Promise.withResolvers<void>();
+    const wake = (): void => changed.resolve();
+    const watcher: FSWatcher = watch(this.#path, wake);
+    const failed = new Promise<never>((_, reject) => {
+      watcher.on('error', reject);
+    });
+    failed.catch(() => undefined); // It is told where it is waited for.
+    signal.addEventListener('abort', wake, { once: true });
+    try {
+      while (!signal.aborted) {
+        const next = changed.promise;
+        const entries = await this.read();
+        if (entries.length > 0) yield entries;
+        else {
+          await Promise.race([next, failed]);
+          changed = Promise.withResolvers<void>();
+        }
+      }
+    } finally {
+      signal.removeEventListener('abort', wake);
+      watcher.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const tail of this.#tails.values()) await tail.close();
+  }
+}

@@ -1,0 +1,119 @@
+import { appendFile, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { showLogs } from './command.ts';
+import { entryText, isWanted, parseEntry } from './entry.ts';
+
+let folder: string;
+let said: string[];
+let heard: PromiseWithResolvers<void>;
+const never = new AbortController().signal;
+
+const line = (second: number, msg: string, more: object = {}): string =>
+  `${JSON.stringify({ level: 'info', time: `2026-01-01T12:00:0${second}.000Z`, binary: 'b', msg, ...more })}\n`;
+const file = (program: string): string => join(folder, 'logs', `${program}.log`);
+const say = (text: string): void => {
+  said.push(text);
+  heard.resolve();
+};
+const flags = (more: object = {}) => ({ dataDir: folder, output: 'text' as const, ...more });
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'logs-'));
+  await mkdir(join(folder, 'logs'));
+  said = [];
+  heard = Promise.withResolvers();
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+describe('what is there', () => {
+  beforeEach(async () => {
+    await writeFile(
+      file('manager'),
+      `${line(1, 'one')}${line(3, 'three', { level: 'warn', machine: 'm-1' })}a stack\n`,
+    );
+    await writeFile(file('cloud'), `${line(2, 'two', { key: 'default/m-1', error: { message: 'no luck' } })}half`);
+  });
+
+  test('is merged in the order of time, each line with the name of its program; what has no time stays where it was', async () => {
+    await showLogs([], flags(), { say, signal: never });
+    expect(said).toEqual([
+      '12:00:01.000   [manager] one',
+      '12:00:02.000   [cloud] two: no luck',
+      '12:00:03.000 ! [manager] m-1: three',
+      '12:00:03.000   [manager] a stack',
+      '12:00:02.000   [cloud] half',
+    ]);
+  });
+
+  test.each([
+    [['cloud'], {}, ['two', 'half']],
+    [[], { machine: 'm-1' }, ['two', 'three']],
+    [[], { level: 'warn' }, ['three', 'a stack', 'half']],
+    [[], { tail: 2 }, ['a stack', 'half']],
+    [['manager'], { tail: 0 }, []],
+  ])('of %j with %j', async (programs, more, messages) => {
+    await showLogs(programs, { ...flags(more), output: 'json' }, { say, signal: never });
+    expect(said.map((text) => JSON.parse(text).message)).toEqual(messages);
+  });
+
+  test('a program that is not there is named, with the one that was meant', async () => {
+    await expect(showLogs(['manger'], flags(), { say, signal: never })).rejects.toThrow(
+      'there is no log of "manger"; did you mean manager?',
+    );
+    const nowhere = { ...flags(), dataDir: join(folder, 'nowhere') };
+    await expect(showLogs([], nowhere, { say, signal: never })).rejects.toThrow(
+      /^no logs: .*nowhere\/logs is not there/,
+    );
+  });
+});
+
+describe('followed', () => {
+  /** Waits until that many lines were said, however long that takes. */
+  async function until(count: number): Promise<void> {
+    while (said.length < count) {
+      await heard.promise;
+      heard = Promise.withResolvers();
+    }
+  }
+
+  test('over rotation, restart and a program that comes later; the signal ends it without an error', async () => {
+    await writeFile(file('manager'), line(1, 'old'));
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    const shown = showLogs([], { ...flags({ follow: true }), output: 'json' }, { say, signal: stop.signal });
+    const messages = () => said.map((text) => JSON.parse(text).message);
+    await until(1);
+    await appendFile(file('manager'), `${line(2, 'one')}{"level":"info","time":"`);
+    await until(2);
+    await appendFile(file('manager'), '2026-01-01T12:00:03Z","msg":"two"}\n');
+    await until(3);
+    // Rotation: the last words of the old file, and then the new one.
+    await appendFile(file('manager'), line(4, 'three'));
+    await rename(file('manager'), `${file('manager')}.1`);
+    await writeFile(file('manager'), line(5, 'four'));
+    await until(5);
+    // A new start of the instance empties the file, and has soon written more than was there.
+    await writeFile(file('manager'), line(6, 'five') + line(7, 'six'));
+    await until(7);
+    await writeFile(file('late'), line(8, 'seven'));
+    await until(8);
+    stop.abort(new Error('Ctrl-C'));
+    await shown;
+    expect(messages()).toEqual(['old', 'one', 'two', 'three', 'four', 'five', 'six', 'seven']);
+  });
+});
+
+test('lines of any kind are entries: a message as it stands where there is no structure', () => {
+  for (const text of ['', '{', '{"msg":1}', 'null', '[]', '{"level":"info"}'])
+    expect(parseEntry('p', text)).toMatchObject({ message: text, level: undefined });
+  const entry = parseEntry('p', line(1, 'x', { machines: ['default/m'], level: 'debug' }));
+  expect([
+    isWanted(entry, { machine: 'm' }),
+    isWanted(entry, { machine: 'n' }),
+    isWanted(entry, { level: 'info' }),
+  ]).toEqual([true, false, false]);
+  expect(entryText(entry, 'wide')).toBe('12:00:01.000 . [p] x {"machines":["default/m"]}');
+  expect(entryText(entry, 'yaml')).toMatch(/^---\nprogram: p\n/);
+});

@@ -1,0 +1,109 @@
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { StringDecoder } from 'node:string_decoder';
+
+const CHUNK = 64 * 1024;
+/** So much of a file's beginning tells it from the one that took its place. */
+const HEAD = 256;
+
+/**
+ * A file that is read on from where it was left: over a rotation, which puts another file in its place, and over a new
+ * start, which empties it.
+ */
+export class FileTail {
+  readonly #path: string;
+  #file: FileHandle | undefined;
+  #inode = 0;
+  #offset = 0;
+  #head = Buffer.alloc(0);
+  #decoder = new StringDecoder('utf8');
+  #rest = '';
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Whole lines that were added since the last call. None while there is no such file. */
+  async read(): Promise<string[]> {
+    const lines: string[] = [];
+    // What was written to the old one after the last look comes before the new one.
+    if (this.#file) {
+      if (await this.#beginsAnew(this.#file)) lines.push(...this.#begin());
+      lines.push(...(await this.#readOn(this.#file)));
+    }
+    const there = await inodeOf(this.#path);
+    if (there === undefined || (this.#file && there === this.#inode)) return lines;
+    // Its writer may have gone on with the old one for a moment.
+    if (this.#file) lines.push(...(await this.#readOn(this.#file)));
+    await this.close();
+    // It may be gone again; the next one is told of like this one was.
+    this.#file = await openIfThere(this.#path);
+    if (!this.#file) return lines;
+    this.#inode = (await this.#file.stat()).ino;
+    lines.push(...this.#begin());
+    return [...lines, ...(await this.#readOn(this.#file))];
+  }
+
+  /** The line at the end that is not finished yet, if there is one. */
+  get unfinished(): readonly string[] {
+    return this.#rest === '' ? [] : [this.#rest];
+  }
+
+  async close(): Promise<void> {
+    await this.#file?.close();
+    this.#file = undefined;
+  }
+
+  /** Back to the beginning. Returns what nobody finishes any more. */
+  #begin(): readonly string[] {
+    const left = this.unfinished;
+    this.#offset = 0;
+    this.#head = Buffer.alloc(0);
+    this.#decoder = new StringDecoder('utf8');
+    this.#rest = '';
+    return left;
+  }
+
+  /** Emptied, and perhaps longer again than it was: then its beginning is another. */
+  async #beginsAnew(file: FileHandle): Promise<boolean> {
+    const { size } = await file.stat();
+    const head = Buffer.alloc(this.#head.length);
+    const { bytesRead } = await file.read(head, 0, head.length, 0);
+    return size < this.#offset || !head.subarray(0, bytesRead).equals(this.#head);
+  }
+
+  async #readOn(file: FileHandle): Promise<string[]> {
+    const lines: string[] = [];
+    for (;;) {
+      const chunk = Buffer.alloc(CHUNK);
+      const { bytesRead } = await file.read(chunk, 0, CHUNK, this.#offset);
+      if (bytesRead === 0) return lines;
+      const read = chunk.subarray(0, bytesRead);
+      if (this.#head.length < HEAD && this.#offset === this.#head.length)
+        this.#head = Buffer.concat([this.#head, read.subarray(0, HEAD - this.#head.length)]);
+      this.#offset += bytesRead;
+      const pieces = (this.#rest + this.#decoder.write(read)).split('\n');
+      this.#rest = pieces.pop() ?? '';
+      lines.push(...pieces);
+    }
+  }
+}
+
+async function inodeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).ino;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
