@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { Ec2Endpoint } from '@mcm/cloud-emulators';
 import { seededRandom, VirtualClock } from '@mcm/kube';
 import { type AwsCredentials, type AwsProviderSpec, awsSettings, createAwsDriver } from '@mcm/provider-aws';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { AWS_VARIABLES, inAwsEnvironment } from '../aws-environment.ts';
 import { refused, Stage } from '../rows/stage.ts';
-import { abortAfter, broken, reply, Wire } from './wire.ts';
+import { abortAfter, broken, reply, silence, Wire } from './wire.ts';
 
 /** The rules of endpoints, repetitions, ends and errors for AWS: `docs/rules-drivers.md`. */
 
@@ -40,8 +40,13 @@ const SPEC = {
 const SECRET = { providerAccessKeyId: 'AKIA', providerSecretAccessKey: 's', userData: '#cloud-config\n' };
 const WORKLOAD = { workloadIdentityTokenFile: '/token', roleARN: 'arn:aws:iam::111122223333:role/r', userData: 'x' };
 
+/** What the workload's token file holds, which whoever gives the token writes anew from time to time. */
+let workloadToken: string | undefined;
+beforeEach(() => {
+  workloadToken = 'token-of-the-workload';
+});
 const readFile = async (path: string): Promise<string | undefined> => {
-  if (path === WORKLOAD.workloadIdentityTokenFile) return 'token-of-the-workload';
+  if (path === WORKLOAD.workloadIdentityTokenFile) return workloadToken;
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 };
 
@@ -85,6 +90,67 @@ const failing =
     body.includes(`Action=${action}&`) && most-- > 0 ? answer() : undefined;
 
 const NONE = { AWS_ENDPOINT_URL: undefined };
+
+describe('workload identity', () => {
+  let made = 0;
+  /** STS gives `ASIA1`, `ASIA2`, …. The SDK reads the process's own clock. */
+  const sts = (livesMs: number) =>
+    failing('AssumeRoleWithWebIdentity', () =>
+      reply(
+        200,
+        `<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>ASIA${++made}</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>${new Date(Date.now() + livesMs).toISOString()}</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`,
+      ),
+    );
+  const keysOf = ({ sent }: Wire): readonly string[] =>
+    sent.flatMap(({ headers }) => /Credential=(ASIA\d+)\//.exec(headers.authorization ?? '')?.[1] ?? []);
+  const exchanged = ({ sent }: Wire): readonly string[] =>
+    sent.flatMap(({ body = '' }) => new URLSearchParams(body).get('WebIdentityToken') ?? []);
+  beforeEach(() => {
+    made = 0;
+  });
+
+  test('E1-42: keys are used until shortly before their end; then the token that is in the file by now is exchanged', async () => {
+    const { wire, stage } = open();
+    wire.script = sts(3_600_000);
+    await Promise.all([stage.list({ secret: WORKLOAD }), stage.status({ secret: WORKLOAD }).catch(() => undefined)]);
+    workloadToken = 'rotated';
+    await stage.list({ secret: WORKLOAD });
+    expect([exchanged(wire), new Set(keysOf(wire))]).toEqual([['token-of-the-workload'], new Set(['ASIA1'])]);
+    // These end within the five minutes in which the SDK asks anew.
+    const other = open();
+    other.wire.script = sts(60_000);
+    await other.stage.list({ secret: WORKLOAD });
+    workloadToken = 'rotated again';
+    await other.stage.list({ secret: WORKLOAD });
+    expect(new Set(exchanged(other.wire))).toEqual(new Set(['rotated', 'rotated again']));
+    expect(new Set(keysOf(other.wire)).size).toBe(2);
+  });
+
+  test.each(['ExpiredToken', 'InvalidClientTokenId', 'AuthFailure'])(
+    'E1-43: keys that EC2 does not take any more are got anew with the next call: %s',
+    async (code) => {
+      const { wire, stage } = open();
+      const given = sts(3_600_000);
+      const refusal = failing('DescribeInstances', () => error(400, code), 1);
+      wire.script = (request) => given(request) ?? refusal(request);
+      await refused(stage.list({ secret: WORKLOAD }), 'Internal', code);
+      await stage.list({ secret: WORKLOAD });
+      await stage.list({ secret: WORKLOAD });
+      expect(keysOf(wire)).toEqual(['ASIA1', 'ASIA2', 'ASIA2']);
+    },
+  );
+
+  test('E1-44: a token file that is not there, and a role that STS refuses, are told as such; the next call asks again', async () => {
+    const { wire, stage } = open();
+    wire.script = failing('AssumeRoleWithWebIdentity', () => error(403, 'AccessDenied'), 1);
+    await refused(stage.list({ secret: WORKLOAD }), 'Internal', 'AssumeRoleWithWebIdentity', 'AccessDenied');
+    workloadToken = undefined;
+    await refused(stage.list({ secret: WORKLOAD }), 'Internal', 'token file /token of workloadIdentityTokenFile');
+    workloadToken = 'there again';
+    await stage.list({ secret: WORKLOAD });
+    expect(wire.sent.at(-1)?.body).toContain('Action=DescribeInstances');
+  });
+});
 
 describe('endpoints', () => {
   test('E1-01: AWS_ENDPOINT_URL_EC2 is asked, and before it AWS_ENDPOINT_URL is not', async () => {
@@ -345,6 +411,20 @@ describe('ends and errors', () => {
     const start = clock.monotonic();
     await refused(stage.list({ signal: abortAfter(clock, 2_000) }), 'Canceled');
     expect(clock.monotonic() - start).toBeLessThan(2_100);
+  });
+
+  test('E3-07: a call ends with its signal at once while STS gives no keys, and STS is given up after 30 s', async () => {
+    const { wire, stage, clock, times } = open();
+    const { script } = wire;
+    wire.script = (request) => (request.body?.includes('AssumeRoleWithWebIdentity') ? silence(request) : undefined);
+    const start = clock.monotonic();
+    await refused(stage.list({ secret: WORKLOAD, signal: abortAfter(clock, 2_000) }), 'Canceled');
+    expect(clock.monotonic() - start).toBeLessThan(2_100);
+    await refused(stage.list({ secret: WORKLOAD }), 'Internal', 'AssumeRoleWithWebIdentity: no answer within 30 s');
+    expect(clock.monotonic() - start).toBeLessThan(31_000);
+    wire.script = script;
+    await stage.list({ secret: WORKLOAD });
+    expect([times('AssumeRoleWithWebIdentity').length, times('DescribeInstances').length]).toEqual([2, 1]);
   });
 
   test.each([

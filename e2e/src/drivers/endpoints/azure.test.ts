@@ -38,16 +38,17 @@ function open(
   const clock = new VirtualClock();
   const cloud = new ArmEndpoint({ clock, origin: PUBLIC.management, ...options });
   const wire = new Wire(clock, cloud.transport);
+  const files = new Map([['/token', 'token-of-the-workload']]);
   const make = () =>
     createAzureDriver({
       ...{ clock, random: seededRandom(1), connect: wire.connect },
       ...azureSettings(variables, flags).settings,
-      readFile: async (path) => (path === '/token' ? 'token-of-the-workload' : undefined),
+      readFile: async (path) => files.get(path),
       throwAwayKey: async () => 'ssh-rsa NOBODY',
     });
   const stageOf = (driver: ReturnType<typeof make>) =>
     new Stage<AzureProviderSpec, AzureCredentials>(clock, driver, { provider: 'Azure', spec: SPEC, secret: SECRET });
-  return { clock, cloud, wire, make, stageOf, stage: stageOf(make()) };
+  return { clock, cloud, wire, files, make, stageOf, stage: stageOf(make()) };
 }
 
 const error = (status: number, code: string, headers: Readonly<Record<string, string>> = {}, more: object = {}) =>
@@ -177,6 +178,57 @@ describe('endpoints', () => {
   });
 });
 
+describe('tokens', () => {
+  const WORKLOAD = { ...NO_SECRET, workloadIdentityTokenFile: '/token' };
+  const asked = ({ sent }: Wire): readonly (string | null)[] =>
+    sent
+      .filter(({ path }) => path.includes('oauth2'))
+      .map(({ body }) => new URLSearchParams(body).get('client_assertion'));
+  const giving = (livesS: number) => {
+    let given = 0;
+    return failing('oauth2', () => reply(200, { access_token: `token-${++given}`, expires_in: livesS }));
+  };
+  const used = ({ sent }: Wire): readonly (string | undefined)[] =>
+    sent.filter(({ path }) => !path.includes('oauth2')).map(({ headers }) => headers.authorization);
+
+  test('E1-45: the token that is in the workload’s file by now is exchanged when the one before it ends', async () => {
+    const { wire, stage, files, clock } = open();
+    wire.script = giving(3_600);
+    await stage.list({ secret: WORKLOAD });
+    files.set('/token', 'rotated');
+    await stage.list({ secret: WORKLOAD });
+    await clock.advance(3_600_000);
+    await stage.list({ secret: WORKLOAD });
+    expect(asked(wire)).toEqual(['token-of-the-workload', 'rotated']);
+    expect(used(wire)).toEqual(['Bearer token-1', 'Bearer token-1', 'Bearer token-2']);
+  });
+
+  test('E1-46: a token that Azure does not take any more is asked for anew by the next call, and no refused call is repeated', async () => {
+    const { wire, stage } = open();
+    const [given, refusal] = [
+      giving(3_600),
+      failing('ResourceGraph', () => error(401, 'ExpiredAuthenticationToken'), 1),
+    ];
+    wire.script = (request) => given(request) ?? refusal(request);
+    await refused(stage.list(), 'Internal', 'ExpiredAuthenticationToken');
+    await stage.list();
+    await stage.list();
+    expect(used(wire)).toEqual(['Bearer token-1', 'Bearer token-2', 'Bearer token-2']);
+  });
+
+  test('E1-47: a refusal of the login names its code, and the next call asks again', async () => {
+    const { wire, stage } = open();
+    wire.script = failing(
+      'oauth2',
+      () => reply(401, { error: 'invalid_client', error_description: 'AADSTS7000215' }),
+      1,
+    );
+    await refused(stage.list(), 'Internal', 'no token from https://login.microsoftonline.com: 401 invalid_client');
+    await stage.list();
+    expect(timesOf(wire, 'oauth2')).toHaveLength(2);
+  });
+});
+
 describe('repetitions', () => {
   test.each([500, 503, 408])('E2-06: a request is sent four times at most, with growing pauses: %i', async (status) => {
     const { wire, stage } = open();
@@ -206,6 +258,26 @@ describe('repetitions', () => {
     const [first = 0, second = 0] = timesOf(wire, `GET .*${VM}`);
     expect(second - first).toBeGreaterThanOrEqual(ms);
     expect(second - first).toBeLessThan(ms + 5_000);
+  });
+
+  test('E2-16: what Resource Graph says of its quota is waited', async () => {
+    const { wire, stage } = open();
+    const refusal = () => error(429, 'RateLimiting', { 'x-ms-user-quota-resets-after': '00:00:05' });
+    wire.script = failing('ResourceGraph', refusal, 1);
+    await stage.list();
+    const [first = 0, second = 0] = timesOf(wire, 'ResourceGraph');
+    expect(second - first).toBeGreaterThanOrEqual(5_000);
+    expect(second - first).toBeLessThan(10_000);
+  });
+
+  test('E2-17: a wait that is told as a date is waited until then', async () => {
+    const { wire, stage, clock } = open();
+    const date = new Date(clock.now().getTime() + 9_000).toUTCString();
+    wire.script = failing(`GET .*${VM}`, () => error(503, 'ServerBusy', { 'retry-after': date }), 1);
+    await refused(stage.status(), 'NotFound');
+    const [first = 0, second = 0] = timesOf(wire, `GET .*${VM}`);
+    expect(second - first).toBeGreaterThan(7_500);
+    expect(second - first).toBeLessThan(10_000);
   });
 
   test('E2-09: a wait of minutes is the caller’s, not one within the call', async () => {
@@ -322,16 +394,20 @@ describe('operations', () => {
     expect(lines.at(-1)).toMatch(/^GET .*virtualMachines\/m-1$/);
   });
 
-  test('E5-03: an operation is asked as often as Azure says, else each 30 s', async () => {
+  test.each([
+    ['after 4 s', { 'retry-after': '4' }, 4_000],
+    ['nothing', {}, 30_000],
+    // Taken at its word it would be asked a thousand times a second.
+    ['at once', { 'retry-after': '0' }, 30_000],
+  ])('E5-03: an operation is asked as often as Azure says, else each 30 s: it says %s', async (_what, says, ms) => {
     const { wire, stage } = open();
     let looks = 0;
     wire.script = failing('GET .*operations', () =>
-      ++looks < 3 ? reply(200, { status: 'InProgress' }, { 'retry-after': '4' }) : reply(200, { status: 'Succeeded' }),
+      reply(200, { status: ++looks < 3 ? 'InProgress' : 'Succeeded' }, looks < 3 ? says : {}),
     );
     await stage.create();
-    const times = timesOf(wire, 'GET .*operations');
-    expect((times[1] ?? 0) - (times[0] ?? 0)).toBe(4_000);
-    expect((times[2] ?? 0) - (times[1] ?? 0)).toBe(4_000);
+    const [first = 0, second = 0, third = 0] = timesOf(wire, 'GET .*operations');
+    expect([second - first, third - second]).toEqual([ms, ms]);
   });
 
   test.each([

@@ -43,17 +43,18 @@ function open(variables: Readonly<Record<string, string>> = {}, flags: Parameter
   const accounts = [{ email: 'e@p', key: publicKey.export({ type: 'spki', format: 'pem' }).toString() }];
   const cloud = new GceEndpoint({ clock, accounts });
   const wire = new Wire(clock, cloud.transport);
+  const workload: { token: string | undefined } = { token: 'token-of-the-workload' };
   const driver = createGcpDriver({
     ...{ clock, random: seededRandom(1), connect: wire.connect },
     ...gcpSettings(variables, flags).settings,
-    readFile: async () => 'token-of-the-workload',
+    readFile: async () => workload.token,
   });
   const stage = new Stage<GcpProviderSpec, GcpCredentials>(clock, driver, {
     provider: 'GCP',
     spec: SPEC,
     secret: secret(ACCOUNT),
   });
-  return { clock, cloud, wire, stage };
+  return { clock, cloud, wire, workload, stage };
 }
 
 const error = (status: number, reason: string, headers: Readonly<Record<string, string>> = {}, message = 'ordered') =>
@@ -164,6 +165,77 @@ describe('endpoints', () => {
     const { wire, stage } = open();
     await stage.list();
     expect(wire.sent.at(-1)?.headers['user-agent']).toMatch(/^mcm\/\d/);
+  });
+});
+
+describe('tokens', () => {
+  const STS = 'POST /v1/token';
+  const IMPERSONATION = 'https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/a@p:generateAccessToken';
+  /** Answers of STS, of the impersonation and of Compute Engine to a listing. */
+  const cloudOf = (livesS: number) => {
+    let [given, played] = [0, 0];
+    const sts = failing(STS, () => reply(200, { access_token: `own-${++given}`, expires_in: livesS }));
+    const expireTime = (): string => '2026-01-01T01:00:00Z';
+    const play = failing(':generateAccessToken', () =>
+      reply(200, { accessToken: `played-${++played}`, expireTime: expireTime() }),
+    );
+    const list = failing(LIST, () => reply(200, {}));
+    return (request: Parameters<typeof list>[0]) => sts(request) ?? play(request) ?? list(request);
+  };
+  const used = ({ sent }: Wire): readonly (string | undefined)[] =>
+    sent.filter(({ path }) => path.endsWith('/instances')).map(({ headers }) => headers.authorization);
+  const exchanged = ({ sent }: Wire): readonly (string | null)[] =>
+    sent.filter(({ path }) => path === '/v1/token').map(({ body }) => new URLSearchParams(body).get('subject_token'));
+
+  test('E1-48: the token that is in the workload’s file by now is exchanged when the one before it ends', async () => {
+    const { wire, stage, workload, clock } = open();
+    wire.script = cloudOf(3_600);
+    const external = { secret: secret(EXTERNAL) };
+    await Promise.all([stage.list(external), stage.status(external).catch(() => undefined)]);
+    workload.token = ' rotated\n';
+    await stage.list(external);
+    await clock.advance(3_600_000);
+    await stage.list(external);
+    expect(exchanged(wire)).toEqual(['token-of-the-workload', 'rotated']);
+    expect(used(wire)).toEqual([...Array(3).fill('Bearer own-1'), 'Bearer own-2']);
+    workload.token = undefined;
+    await clock.advance(3_600_000);
+    await refused(stage.list(external), 'Internal', 'workload-identity/token cannot be read');
+  });
+
+  test('E1-49: impersonation: the account’s own token is asked for with the workload’s, and lives as long as it says', async () => {
+    const { wire, stage, clock } = open();
+    wire.script = cloudOf(60);
+    const external = { secret: secret({ ...EXTERNAL, service_account_impersonation_url: IMPERSONATION }) };
+    await stage.list(external);
+    expect(wire.lines.slice(0, 2)).toEqual([STS, `POST ${new URL(IMPERSONATION).pathname}`]);
+    expect(wire.sent[1]?.headers.authorization).toBe('Bearer own-1');
+    await clock.advance(40 * 60_000);
+    await stage.list(external);
+    expect(used(wire)).toEqual(['Bearer played-1', 'Bearer played-1']);
+    await clock.advance(20 * 60_000);
+    await stage.list(external);
+    expect(used(wire).at(-1)).toBe('Bearer played-2');
+  });
+
+  test('E1-50: a token that Google does not take any more is asked for anew by the next call, and no refused call is repeated', async () => {
+    const { wire, stage } = open();
+    const refusal = failing(LIST, () => error(401, 'authError'), 1);
+    const cloud = cloudOf(3_600);
+    wire.script = (request) => refusal(request) ?? cloud(request);
+    const external = { secret: secret(EXTERNAL) };
+    await refused(stage.list(external), 'Internal', 'Error 401');
+    await stage.list(external);
+    await stage.list(external);
+    expect(used(wire)).toEqual(['Bearer own-1', 'Bearer own-2', 'Bearer own-2']);
+  });
+
+  test('E1-51: a service account’s assertion that is refused is told by its code, and the next call asks again', async () => {
+    const { wire, stage } = open();
+    wire.script = failing('POST /token', () => reply(400, { error: 'invalid_grant' }), 1);
+    await refused(stage.list(), 'Internal', 'cannot fetch token from https://oauth2.googleapis.com: 400 invalid_grant');
+    await stage.list();
+    expect(timesOf(wire, 'POST /token')).toHaveLength(2);
   });
 });
 

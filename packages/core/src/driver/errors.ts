@@ -1,4 +1,5 @@
 import type { MachineCode } from '@mcm/api';
+import { boundedWait } from './retry-after.ts';
 
 export type { MachineCode };
 
@@ -6,7 +7,7 @@ export type { MachineCode };
 export class MachineError extends Error {
   override readonly name = 'MachineError';
   readonly code: MachineCode;
-  /** How long the cloud asked to wait before the next try, in milliseconds. */
+  /** How long the cloud asked to wait before the next try, in milliseconds; an hour at most, whatever it asked. */
   readonly retryAfterMs: number | undefined;
 
   /** The cloud refuses the credentials, whatever the code: others may be tried. */
@@ -39,11 +40,11 @@ export class MachineError extends Error {
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.retryAfterMs = options.retryAfterMs;
+    this.retryAfterMs = boundedWait(options.retryAfterMs);
     this.credentialsRefused = options.credentialsRefused ?? (code === 'Unauthenticated' || code === 'PermissionDenied');
     this.unexpected = options.unexpected ?? false;
     this.place = options.place;
-    this.throttled = options.throttled ?? (code === 'Unavailable' && options.retryAfterMs !== undefined);
+    this.throttled = options.throttled ?? (code === 'Unavailable' && this.retryAfterMs !== undefined);
   }
 
   /** Turns anything thrown into a `MachineError`, once, at the border. */

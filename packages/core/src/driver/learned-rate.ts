@@ -1,4 +1,5 @@
 import type { Clock } from '@mcm/kube';
+import { boundedWait } from './retry-after.ts';
 
 /** What is left of the rate that worked when a cloud throttles. */
 const CUT = 0.8;
@@ -75,7 +76,7 @@ export class LearnedRate {
   /** A call was throttled. @param retryAfterMs What the cloud asked for, if it did. */
   throttled(retryAfterMs = 0): void {
     const now = this.#now();
-    this.#nextFree = Math.max(this.#nextFree, now + retryAfterMs);
+    this.#nextFree = Math.max(this.#nextFree, now + (boundedWait(retryAfterMs) ?? 0));
     if (now - this.#lastCut < CUT_REST_MS) return;
     const worked = this.#worked.filter((at) => at >= now - WINDOW_MS).length * (1_000 / WINDOW_MS);
     const before = this.limit ?? Number.POSITIVE_INFINITY;

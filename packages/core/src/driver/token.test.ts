@@ -14,6 +14,7 @@ const answers =
 
 const ask = (transport: Transport, given: AbortSignal = signal) =>
   askForToken({
+    now: new Date('2026-01-01T00:00:00Z'),
     connect: () => transport,
     url: 'https://tokens.example/one/token',
     headers: {},

@@ -1,6 +1,7 @@
 import type { Transport } from '@mcm/kube';
 import type { z } from 'zod';
 import { withoutSent } from './redact.ts';
+import { retryAfterOf } from './retry-after.ts';
 
 /** No token is given for these credentials. */
 export class TokenRefused extends Error {
@@ -29,6 +30,8 @@ export interface TokenQuestion<T> {
   /** How a failure is told; given what went wrong, without anything that was sent or answered but the code of a refusal. */
   readonly say: (what: string) => string;
   readonly signal: AbortSignal;
+  /** What a date is counted from at which whoever gives tokens may be asked again. */
+  readonly now: Date;
 }
 
 /**
@@ -36,7 +39,7 @@ export interface TokenQuestion<T> {
  * @throws TokenRefused, TokenUnavailable, or the signal's reason
  */
 export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
-  const { connect, url, headers, body, schema, say, signal } = question;
+  const { connect, url, headers, body, schema, say, signal, now } = question;
   const { origin, pathname, search } = new URL(url);
   const exchange = async () => {
     const response = await connect(origin)({ method: 'POST', path: pathname + search, headers, body, signal });
@@ -56,8 +59,8 @@ export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
   const code = /"error"\s*:\s*"([\w.-]+)"/.exec(withoutSent(text, { headers, form }))?.[1] ?? '';
   const why = say(`${response.status} ${code}`.trimEnd());
   if (response.status < 500 && response.status !== 429) throw new TokenRefused(why);
-  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-  throw new TokenUnavailable(why, Number.isFinite(seconds) ? { retryAfterMs: seconds * 1_000 } : {});
+  const retryAfterMs = retryAfterOf(response.headers, now);
+  throw new TokenUnavailable(why, retryAfterMs === undefined ? {} : { retryAfterMs });
 }
 
 function json(text: string): unknown {

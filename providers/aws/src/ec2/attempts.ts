@@ -19,6 +19,10 @@ const THROTTLES = new Set([
   'TooManyRequestsException',
   'TransactionInProgressException',
 ]);
+/** Codes by which EC2 says that it does not take the keys themselves, whatever they may do. */
+const KEYS_REFUSED = new Set(['AuthFailure', 'ExpiredToken', 'InvalidClientTokenId']);
+const areKeysRefused = (error: unknown): boolean => error instanceof Refusal && KEYS_REFUSED.has(error.code);
+
 const TIMEOUTS = new Set(['RequestTimeout', 'RequestTimeoutException']);
 const TRANSIENT_STATUS = new Set([500, 502, 503, 504]);
 
@@ -39,6 +43,8 @@ export interface AttemptsOptions {
   readonly maxAttempts: number | undefined;
   /** Whether an error says that trying again at once is of no use. */
   readonly isFinal: (code: string) => boolean;
+  /** Told when EC2 does not take the keys that a request was signed with. */
+  readonly onKeysRefused?: (() => void) | undefined;
 }
 
 /** Sends calls of one account: at the rate that it takes, and again when an answer is lost or the cloud stumbles. */
@@ -60,11 +66,12 @@ export class Attempts {
     for (let attempt = 1; ; attempt++) {
       await rate.take(signal);
       try {
-        const result = await call();
+        const result = await endedBy(signal, call());
         rate.succeeded();
         return result;
       } catch (error) {
         signal.throwIfAborted();
+        if (areKeysRefused(error)) this.#options.onKeysRefused?.();
         const throttled = isThrottle(error);
         if (throttled) rate.throttled(error instanceof Refusal ? error.retryAfterMs : undefined);
         else if (error instanceof Refusal) rate.succeeded();
@@ -93,5 +100,17 @@ export class Attempts {
     const { clock, random } = this.#options;
     const longest = Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS);
     await sleep(clock, Math.ceil(longest * (0.5 + random.next() / 2)), signal);
+  }
+}
+
+/** The SDK fetches keys without the call's signal: a login that nobody answers must not outlive the call. */
+async function endedBy<T>(signal: AbortSignal, call: Promise<T>): Promise<T> {
+  const ended = Promise.withResolvers<never>();
+  const leave = (): void => ended.reject(signal.reason);
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    return await Promise.race([call, ended.promise]);
+  } finally {
+    signal.removeEventListener('abort', leave);
   }
 }

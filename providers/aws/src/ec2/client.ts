@@ -18,7 +18,6 @@ import { SharedLookup } from './shared-lookup.ts';
 export type { Instance } from '@aws-sdk/client-ec2';
 
 export interface Ec2Options extends RequestHandlerOptions {
-  readonly clock: Clock;
   readonly random: Random;
   readonly environment: Environment;
   readonly settings?: AwsSettings;
@@ -150,9 +149,14 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
     const key = JSON.stringify([region, source]);
     const known = clients.get(key);
     clients.delete(key);
-    const client = known ?? connect(options, region, credentials, requestHandler);
+    // Keys that were got for something are got anew with the next call: their end may have come before its time.
+    const forget = (): void => {
+      if (clients.get(key) === client) clients.delete(key);
+    };
+    const client =
+      known ?? connect(options, region, credentials, requestHandler, source.from === 'secret' ? undefined : forget);
     clients.set(key, client);
-    client.catch(() => clients.delete(key));
+    client.catch(forget);
     for (const [oldest] of clients) if (clients.size > KEPT) clients.delete(oldest);
     return client;
   };
@@ -180,6 +184,7 @@ async function connect(
   region: string,
   credentials: AwsCredentials,
   requestHandler: ReturnType<typeof createRequestHandler>,
+  onKeysRefused: (() => void) | undefined,
 ): Promise<Ec2> {
   const { clock, random, environment, settings = {}, isFinal, userAgent } = options;
   await checkEnvironment(environment);
@@ -209,6 +214,7 @@ async function connect(
     customUserAgent: userAgent,
     ...(keys ? { credentials: keys } : {}),
   });
-  const attempts = new Attempts({ clock, random, isFinal, maxAttempts: maxAttemptsOf(environment) });
+  const maxAttempts = maxAttemptsOf(environment);
+  const attempts = new Attempts({ clock, random, isFinal, maxAttempts, onKeysRefused });
   return new Ec2(sdk, client, attempts, clock);
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '@mcm/kube';
 import type { AwsCredentials } from '../driver/schemas.ts';
 import type { reachOf } from './client.ts';
-import { Refusal } from './refusal.ts';
+import { NoAnswer, Refusal } from './refusal.ts';
 import type { createRequestHandler } from './request-handler.ts';
 
 /** Keys that requests are signed with. */
@@ -35,6 +35,9 @@ export function keySourceOf(secret: AwsCredentials): KeySource {
   return { from: 'secret', keys: { accessKeyId, secretAccessKey } };
 }
 
+/** So long STS may take to answer. */
+const LONGEST_LOGIN_MS = 30_000;
+
 export interface WebIdentityOptions {
   readonly region: string;
   readonly tokenFile: string;
@@ -56,9 +59,10 @@ export function webIdentity(options: WebIdentityOptions): () => Promise<Keys> {
     const { AssumeRoleWithWebIdentityCommand, STSClient } = await import('@aws-sdk/client-sts');
     const client = new STSClient({ region, maxAttempts: 1, requestHandler, ...reach });
     const RoleSessionName = `${clock.now().getTime()}000000`;
-    const answer = await client.send(
-      new AssumeRoleWithWebIdentityCommand({ RoleArn: roleArn, RoleSessionName, WebIdentityToken: token }),
-    );
+    const command = new AssumeRoleWithWebIdentityCommand({
+      ...{ RoleArn: roleArn, RoleSessionName, WebIdentityToken: token },
+    });
+    const answer = await within(clock, (abortSignal) => client.send(command, { abortSignal }));
     const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = answer.Credentials ?? {};
     if (!AccessKeyId || !SecretAccessKey)
       throw new Refusal('AssumeRoleWithWebIdentity', { code: 'UnknownError', message: 'no keys', status: 200 });
@@ -69,4 +73,19 @@ export function webIdentity(options: WebIdentityOptions): () => Promise<Keys> {
       ...(Expiration ? { expiration: Expiration } : {}),
     };
   };
+}
+
+/** Who waits for keys shares one question: without an end of its own, one that is never answered would stop them all for good. */
+async function within<T>(clock: Clock, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const over = new AbortController();
+  const why = `no answer within ${LONGEST_LOGIN_MS / 1_000} s`;
+  const timer = clock.setTimeout(() => over.abort(new NoAnswer('AssumeRoleWithWebIdentity', why)), LONGEST_LOGIN_MS);
+  try {
+    return await ask(over.signal);
+  } catch (thrown) {
+    over.signal.throwIfAborted(); // the SDK says no more than that it was aborted
+    throw thrown;
+  } finally {
+    timer.cancel();
+  }
 }

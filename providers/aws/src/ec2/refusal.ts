@@ -1,3 +1,5 @@
+import { retryAfterOf } from '@mcm/core/driver';
+
 /** What EC2 or STS answered in place of what was asked for. */
 export class Refusal extends Error {
   override readonly name: string;
@@ -53,10 +55,11 @@ export function readRefusal(
   status: number,
   headers: { get(name: string): string | null },
   text: string,
+  now: Date,
 ): Refusal {
   const code = lastElement(text, 'Code') || 'UnknownError';
   const requestId = lastElement(text, 'RequestI[dD]') ?? headers.get('x-amzn-requestid') ?? '';
-  const retryAfterMs = retryAfter(headers);
+  const retryAfterMs = retryAfterOf(headers, now);
   const message = lastElement(text, 'Message') ?? '';
   return new Refusal(action, {
     code,
@@ -65,11 +68,4 @@ export function readRefusal(
     requestId,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });
-}
-
-function retryAfter(headers: { get(name: string): string | null }): number | undefined {
-  const ms = headers.get('x-amz-retry-after') ?? headers.get('retry-after-ms');
-  const seconds = headers.get('retry-after');
-  const value = ms !== null ? Number(ms) : seconds !== null ? Number(seconds) * 1_000 : Number.NaN;
-  return Number.isFinite(value) ? value : undefined;
 }

@@ -1,5 +1,5 @@
 import { type Sent, withoutSent } from '@mcm/core/driver';
-import type { Transport } from '@mcm/kube';
+import type { Clock, Transport } from '@mcm/kube';
 import { NoAnswer, readRefusal } from './refusal.ts';
 
 /** The part of the SDK's request that goes over the wire. */
@@ -20,6 +20,7 @@ interface SdkResponse {
 }
 
 export interface RequestHandlerOptions {
+  readonly clock: Clock;
   /** A way to an origin, `https://ec2.eu-north-1.amazonaws.com`; called once for each. */
   readonly connect: (origin: string) => Transport;
   /** Whether plain http may go to other hosts than this one. */
@@ -33,7 +34,7 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[?::1\]?)$/;
  * SDK reads them: a refusal is thrown as `Refusal`, and what is no whole answer of EC2 (a proxy's page, half an answer) as
  * `NoAnswer` where the SDK would read an empty success.
  */
-export function createRequestHandler({ connect, allowPlainHttp }: RequestHandlerOptions) {
+export function createRequestHandler({ clock, connect, allowPlainHttp }: RequestHandlerOptions) {
   const transports = new Map<string, Transport>();
   const to = (origin: string): Transport => {
     const known = transports.get(origin);
@@ -59,7 +60,7 @@ export function createRequestHandler({ connect, allowPlainHttp }: RequestHandler
       const { method, path, headers } = request;
       const sent = { method, path, headers, body, ...(signal ? { signal } : {}) };
       const { status, headers: told, text } = await exchange(to(origin), sent, action, origin);
-      if (status >= 300) throw readRefusal(action, status, told, text);
+      if (status >= 300) throw readRefusal(action, status, told, text, clock.now());
       if (!text.trimEnd().endsWith(`</${action}Response>`))
         throw new NoAnswer(action, `${origin} answered something that is no whole ${action}Response`, { status });
       return {

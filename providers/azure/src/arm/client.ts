@@ -1,4 +1,4 @@
-import { LearnedRate, TokenRefused, TokenUnavailable, withoutSent } from '@mcm/core/driver';
+import { LearnedRate, retryAfterOf, TokenRefused, TokenUnavailable, withoutSent } from '@mcm/core/driver';
 import { type Clock, type Random, sleep, type Transport, type TransportResponse } from '@mcm/kube';
 import { z } from 'zod';
 import { ArmError, parseJson } from './error.ts';
@@ -11,6 +11,8 @@ export interface ArmOptions {
   readonly endpoint: string;
   readonly userAgent: string;
   readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
+  /** Told of what `authorize` gave and Azure did not take. */
+  readonly refused?: (authorization: string) => void;
 }
 
 /** One request: a path below the endpoint with its version of the API. */
@@ -71,7 +73,7 @@ export class Arm {
     if (method === 'PATCH' && first.status === 202) throw new ArmError(`${method} ${path}`, 202, first.text);
     const again = { method: 'GET', path, version };
     const pause = (answer: ArmAnswer, ms: number): Promise<void> =>
-      this.#pause(retryAfter(answer) ?? ms, until, signal);
+      this.#pause(this.#wantedPause(answer) ?? ms, until, signal);
     const monitor = first.headers.get('azure-asyncoperation') ?? first.headers.get('operation-location');
     if (monitor) {
       if (!isDone(stateOf(first.body) ?? '')) await this.#untilOver(this.#own(monitor), first, pause, signal);
@@ -90,7 +92,12 @@ export class Arm {
   async follow(resource: ArmRequest, timeoutMs: number, signal: AbortSignal): Promise<unknown> {
     const until = this.#options.clock.now().getTime() + timeoutMs;
     const first = await this.call(resource, signal);
-    return this.#settled(resource, first, (answer, ms) => this.#pause(retryAfter(answer) ?? ms, until, signal), signal);
+    return this.#settled(
+      resource,
+      first,
+      (answer, ms) => this.#pause(this.#wantedPause(answer) ?? ms, until, signal),
+      signal,
+    );
   }
 
   /** Waits until a resource whose deletion another call began is no more, or is kept after all. @returns whether it is gone */
@@ -100,7 +107,7 @@ export class Arm {
       for (;;) {
         const answer = await this.call(resource, signal);
         if (!/^deleting$/i.test(stateOf(answer.body) ?? '')) return false;
-        await this.#pause(retryAfter(answer) ?? POLL_MS, until, signal);
+        await this.#pause(this.#wantedPause(answer) ?? POLL_MS, until, signal);
       }
     } catch (thrown) {
       if (thrown instanceof ArmError && thrown.status === 404 && thrown.code !== '') return true;
@@ -166,6 +173,10 @@ export class Arm {
     return url.pathname + url.search;
   }
 
+  #wantedPause({ headers }: Pick<ArmAnswer, 'headers'>): number | undefined {
+    return retryAfterOf(headers, this.#options.clock.now());
+  }
+
   async #pause(ms: number, until: number, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const left = until - clock.now().getTime();
@@ -204,7 +215,7 @@ export class Arm {
   }
 
   async #exchange(method: string, path: string, signal: AbortSignal, body?: object): Promise<ArmAnswer> {
-    const { authorize, userAgent, endpoint } = this.#options;
+    const { authorize, refused, userAgent, endpoint } = this.#options;
     const authorization = await authorize(signal);
     const headers = {
       accept: 'application/json',
@@ -216,8 +227,10 @@ export class Arm {
     const response = await this.#transport(sent);
     const text = withoutSent(await response.text(), sent);
     const answer = { status: response.status, headers: response.headers, body: parseJson(text), text };
+    if (response.status === 401 && authorization !== undefined) refused?.(authorization);
     const where = `${method} ${endpoint}${path.replace(/\?.*/, '')}`;
-    if (response.status >= 300) throw new ArmError(where, response.status, text, retryAfter(answer));
+    if (response.status >= 300)
+      throw new ArmError(where, response.status, text, this.#wantedPause(answer) ?? quotaResets(answer.headers));
     // A proxy's page must not be read as an answer without content.
     if (text !== '' && answer.body === undefined) throw new ArmError(where, response.status, text);
     return answer;
@@ -229,9 +242,8 @@ const isOfLogin = (thrown: unknown): boolean => thrown instanceof TokenRefused |
 
 type Pause = (answer: ArmAnswer, ms: number) => Promise<void>;
 
-function retryAfter({ headers }: Pick<ArmAnswer, 'headers'>): number | undefined {
-  const ms = headers.get('retry-after-ms') ?? headers.get('x-ms-retry-after-ms');
-  const seconds = headers.get('retry-after');
-  const value = ms !== null ? Number(ms) : seconds !== null ? Number(seconds) * 1_000 : Number.NaN;
-  return Number.isFinite(value) ? value : undefined;
+/** Resource Graph's way to tell it: hours, minutes and seconds until its quota is whole again. */
+function quotaResets(headers: ArmAnswer['headers']): number | undefined {
+  const [, h, m, s] = /^(\d+):(\d+):(\d+)/.exec(headers.get('x-ms-user-quota-resets-after') ?? '') ?? [];
+  return ((Number(h) * 60 + Number(m)) * 60 + Number(s)) * 1_000 || undefined;
 }

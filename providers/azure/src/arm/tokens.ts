@@ -1,4 +1,4 @@
-import { askForToken, singleFlight, TokenRefused } from '@mcm/core/driver';
+import { askForToken, TokenRefused, type TokenSource, tokenSource } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
 import { z } from 'zod';
 import type { CloudAddresses } from './clouds.ts';
@@ -17,31 +17,21 @@ export interface TokenOptions {
   readonly readFile: (path: string) => Promise<string | undefined>;
 }
 
-const RENEW_BEFORE_MS = 300_000;
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.coerce.number().optional() });
 
-/** The access token of a principal, kept until shortly before its end. @throws Error */
-export function createTokenSource(
-  principal: Principal,
-  cloud: CloudAddresses,
-  options: TokenOptions,
-): (signal: AbortSignal) => Promise<string> {
-  let known: { readonly value: string; readonly until: number } | undefined;
-  const renew = singleFlight(async (signal) => {
+/** The access token of a principal, kept until shortly before its end. */
+export const createTokenSource = (principal: Principal, cloud: CloudAddresses, options: TokenOptions): TokenSource =>
+  tokenSource(options.clock, async (signal) => {
     const now = options.clock.now().getTime();
-    const told = await ask(principal, cloud, options, signal);
-    known = { value: told.access_token, until: now + (told.expires_in ?? 3_600) * 1_000 };
-    return known.value;
+    const { access_token: value, expires_in: lives = 3_600 } = await ask(principal, cloud, options, signal);
+    return { value, until: now + lives * 1_000 };
   });
-  return async (signal) =>
-    known && known.until - RENEW_BEFORE_MS > options.clock.now().getTime() ? known.value : renew(signal);
-}
 
 async function ask(
   { tenant, clientId, proof }: Principal,
   { login, scope }: CloudAddresses,
-  { connect, readFile }: TokenOptions,
+  { clock, connect, readFile }: TokenOptions,
   signal: AbortSignal,
 ): Promise<z.infer<typeof answer>> {
   const form: Record<string, string> = { client_id: clientId, grant_type: 'client_credentials', scope };
@@ -62,5 +52,6 @@ async function ask(
     schema: answer,
     say: (what) => `no token from ${login}: ${what}`,
     signal,
+    now: clock.now(),
   });
 }

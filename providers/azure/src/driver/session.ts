@@ -170,13 +170,24 @@ export function sessions(options: SessionOptions): (request: Request) => Session
   };
 }
 
+const BEARER = 'Bearer ';
+
 function connect(options: SessionOptions, name: string | undefined, principal: Principal): Arm {
   const { clock, random, connect: reach, readFile, version = '0.1.0' } = options;
   const { management, login, scope } = addressesOf(options, name);
   const token = createTokenSource(principal, { management, login, scope }, { clock, connect: reach, readFile });
   const authorize = async (signal: AbortSignal): Promise<string | undefined> =>
-    options.authorize ? options.authorize(scope, signal) : `Bearer ${await token(signal)}`;
-  return new Arm({ clock, random, connect: reach, endpoint: management, userAgent: `mcm/${version}`, authorize });
+    options.authorize ? options.authorize(scope, signal) : `${BEARER}${await token.get(signal)}`;
+  const refused = (authorization: string): void => token.refused(authorization.slice(BEARER.length));
+  return new Arm({
+    clock,
+    random,
+    connect: reach,
+    endpoint: management,
+    userAgent: `mcm/${version}`,
+    authorize,
+    refused,
+  });
 }
 
 /** The class's own cloud; without one the operator's, with the addresses that he gives in place of its own. */

@@ -184,6 +184,8 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
   });
 }
 
+const BEARER = 'Bearer ';
+
 /** Clients by account, kept with their tokens and with what was learned of rates. */
 function sessions(options: GcpDriverOptions): (request: Request) => Session {
   const { clock, connect, readFile, tokenEndpoint, universe, version = '0.1.0' } = options;
@@ -195,8 +197,9 @@ function sessions(options: GcpDriverOptions): (request: Request) => Session {
       ...(tokenEndpoint === undefined ? {} : { tokenEndpoint }),
     });
     const authorize = async (signal: AbortSignal): Promise<string | undefined> =>
-      options.authorize ? options.authorize(account, signal) : `Bearer ${await token(signal)}`;
-    return new Gce({ clock, connect, endpoint, userAgent: `mcm/${version}`, authorize });
+      options.authorize ? options.authorize(account, signal) : `${BEARER}${await token.get(signal)}`;
+    const refused = (authorization: string): void => token.refused(authorization.slice(BEARER.length));
+    return new Gce({ clock, connect, endpoint, userAgent: `mcm/${version}`, authorize, refused });
   };
   return ({ spec, credentials }) => {
     const account = readAccount(credentials, universe);

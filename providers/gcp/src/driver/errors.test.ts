@@ -7,7 +7,7 @@ import { specProblems } from './validate.ts';
 const { signal } = new AbortController();
 const none = { get: () => null };
 const refusal = (status: number, reason: string) =>
-  readRefusal(status, none, { error: { message: 'told', errors: [{ reason }] } });
+  readRefusal(status, none, { error: { message: 'told', errors: [{ reason }] } }, new Date(0));
 
 describe('whose fault a refusal is', () => {
   test.each([

@@ -36,6 +36,8 @@ export interface GceOptions {
   readonly userAgent: string;
   /** Value of the Authorization header; undefined: none is sent. */
   readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
+  /** Told of what `authorize` gave and Google did not take. */
+  readonly refused?: (authorization: string) => void;
 }
 
 /** A throttled call has done nothing and is sent again, so often at most. */
@@ -129,7 +131,7 @@ export class Gce {
   }
 
   async #send<T>(schema: z.ZodType<T>, method: string, path: string, signal: AbortSignal, body?: object): Promise<T> {
-    const { authorize, userAgent } = this.#options;
+    const { authorize, refused, clock, userAgent } = this.#options;
     const authorization = await authorize(signal);
     const headers = {
       accept: 'application/json',
@@ -140,7 +142,8 @@ export class Gce {
     const request = { method, path, headers, signal, ...(body ? { body: JSON.stringify(body) } : {}) };
     const response = await this.#transport(request);
     const answer = parseJson(withoutSent(await response.text(), request));
-    if (response.status >= 300) throw readRefusal(response.status, response.headers, answer);
+    if (response.status === 401 && authorization !== undefined) refused?.(authorization);
+    if (response.status >= 300) throw readRefusal(response.status, response.headers, answer, clock.now());
     const parsed = schema.safeParse(answer);
     if (parsed.success) return parsed.data;
     throw new Error(`${method} ${path.replace(/\?.*/, '')}: an answer that is none of Compute Engine's`);

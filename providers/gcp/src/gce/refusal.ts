@@ -1,3 +1,4 @@
+import { retryAfterOf } from '@mcm/core/driver';
 import { z } from 'zod';
 
 const refusal = z.looseObject({
@@ -35,9 +36,13 @@ export class Refusal extends Error {
   }
 }
 
-export function readRefusal(status: number, headers: { get(name: string): string | null }, body: unknown): Refusal {
+export function readRefusal(
+  status: number,
+  headers: { get(name: string): string | null },
+  body: unknown,
+  now: Date,
+): Refusal {
   const { message = '', errors = [], details = [] } = refusal.safeParse(body).data?.error ?? {};
   const reasons = [...errors, ...details].flatMap(({ reason }) => (reason ? [reason] : []));
-  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
-  return new Refusal(status, message, reasons, Number.isFinite(seconds) ? seconds * 1_000 : undefined);
+  return new Refusal(status, message, reasons, retryAfterOf(headers, now));
 }

@@ -11,7 +11,7 @@ test('a private key that is none is refused before anybody is asked, without a w
   const asked: string[] = [];
   const connect = (origin: string) => () => Promise.reject(new Error(`${asked.push(origin)} asked`));
   const source = createTokenSource(account, { clock: realClock, connect, readFile: async () => undefined });
-  const thrown: unknown = await source(new AbortController().signal).catch((error: unknown) => error);
+  const thrown: unknown = await source.get(new AbortController().signal).catch((error: unknown) => error);
   expect(thrown).toMatchObject({
     name: 'TokenRefused',
     message: 'private_key of the service account must be an RSA key in PEM',

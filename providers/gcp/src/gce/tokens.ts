@@ -1,5 +1,5 @@
 import { createSign } from 'node:crypto';
-import { askForToken, singleFlight, TokenRefused } from '@mcm/core/driver';
+import { askForToken, type Token, TokenRefused, type TokenSource, tokenSource } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
 import { z } from 'zod';
 import { type Account, type ServiceAccount, SUBJECT_TOKEN_TYPE, TOKEN_FILE } from '../driver/account.ts';
@@ -14,8 +14,6 @@ export interface TokenOptions {
 }
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
-/** A token is asked for anew so long before its end. */
-const RENEW_BEFORE_MS = 300_000;
 /** Clocks differ a little: an assertion from the future is refused. */
 const SKEW_S = 10;
 const HOUR_S = 3_600;
@@ -23,22 +21,9 @@ const HOUR_S = 3_600;
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.number().optional() });
 const impersonated = z.looseObject({ accessToken: z.string().min(1), expireTime: z.string().optional() });
 
-interface Token {
-  readonly value: string;
-  readonly until: number;
-}
-
-/** The access token of an account, kept until shortly before its end. @throws Error */
-export function createTokenSource(account: Account, options: TokenOptions): (signal: AbortSignal) => Promise<string> {
-  const { clock } = options;
-  let known: Token | undefined;
-  const renew = singleFlight(async (signal) => {
-    known = await fetchToken(account, options, signal);
-    return known.value;
-  });
-  return async (signal) =>
-    known && known.until - RENEW_BEFORE_MS > clock.now().getTime() ? known.value : renew(signal);
-}
+/** The access token of an account, kept until shortly before its end. */
+export const createTokenSource = (account: Account, options: TokenOptions): TokenSource =>
+  tokenSource(options.clock, (signal) => fetchToken(account, options, signal));
 
 async function fetchToken(account: Account, options: TokenOptions, signal: AbortSignal): Promise<Token> {
   const now = options.clock.now().getTime();
@@ -72,14 +57,14 @@ async function fetchToken(account: Account, options: TokenOptions, signal: Abort
 
 const post = <T>(
   schema: z.ZodType<T>,
-  { connect }: TokenOptions,
+  { clock, connect }: TokenOptions,
   url: string,
   headers: Readonly<Record<string, string>>,
   body: string,
   signal: AbortSignal,
 ): Promise<T> => {
   const say = (what: string): string => `oauth2: cannot fetch token from ${new URL(url).origin}: ${what}`;
-  return askForToken({ connect, url, headers, body, schema, say, signal });
+  return askForToken({ connect, url, headers, body, schema, say, signal, now: clock.now() });
 };
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
