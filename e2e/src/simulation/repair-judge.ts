@@ -17,8 +17,8 @@ interface Repair {
 
 /** What the deployment allows at this moment. */
 export interface Allowance {
-  /** What the machine's set is to have. */
-  readonly setReplicas: number;
+  /** What a set is to have, by its UID. */
+  readonly replicasOf: (setUid: string) => number;
   /** What the deployment is to have: each number that a decision may still rest on. */
   readonly replicas: readonly number[];
   readonly maxUnavailable: number;
@@ -52,7 +52,8 @@ export class RepairJudge {
   #repairs: Repair[] = [];
   /** Machines that were given up for others of another set, as long as there are places without an available machine. */
   #given = 0;
-
+  /** UIDs of machines whose update in place has come to its end, though their nodes are still selected. */
+  readonly #updatedUids = new Set<string>();
   readonly #limit: number;
 
   /** @param limit `--max-unhealthy-replacements`. */
@@ -73,6 +74,7 @@ export class RepairJudge {
 
   gone({ metadata }: Machine): void {
     this.#machines.delete(metadata.uid);
+    this.#updatedUids.delete(metadata.uid);
     this.#repairs = this.#repairs.filter(({ idle, uid, successor }) => !(idle && successor && uid === metadata.uid));
   }
 
@@ -81,18 +83,20 @@ export class RepairJudge {
    * @returns What is wrong, if by this change a decision has taken more than the deployment allows.
    */
   changed(before: Machine, machine: Machine, allowance: Allowance): string | undefined {
-    const { setReplicas, byHand } = allowance;
+    const { replicasOf, byHand } = allowance;
     this.#machines.set(machine.metadata.uid, machine);
+    this.#noteUpdate(before, machine);
     const set = setOf(machine);
     const decided = !isGoing(before) && isGoing(machine) && !byHand;
-    const refills = this.#alive(set) < setReplicas;
+    const refills = this.#alive(set) < replicasOf(set);
     if (decided && !refills) this.#given++;
     const repaired = decided && refills && phaseOf(before) === 'Failed';
     if (repaired) {
       const { name: failed, uid } = machine.metadata;
       this.#repairs.push({ set, failed, uid, idle: !served(before) && !this.#rolls(), successor: undefined });
     }
-    this.#settle(set, setReplicas);
+    this.#settle();
+    for (const one of new Set(this.#repairs.map((repair) => repair.set))) this.#dropSurplus(one, replicasOf(one));
     this.#given = Math.min(this.#given, Math.max(...allowance.replicas.map((replicas) => this.#short(replicas))));
     return decided ? this.#verdict(allowance, repaired) : undefined;
   }
@@ -105,10 +109,18 @@ export class RepairJudge {
     const down = updated.filter((machine) => !isAvailable(machine)).length;
     const short = Math.max(Math.min(...replicas.map((count) => this.#short(count))) - down, 0);
     const unavailable = Math.min(this.#given, short) + updated.length;
+    // Where no rollout stands, the limit is all there is to keep to.
+    if (unavailable === 0 && !this.#rolls()) return undefined;
     const allowed = Math.max(...replicas.map((count) => Math.min(maxUnavailable, count)), 1);
     if (names.length + unavailable <= allowed) return undefined;
     const where = updated.length > 0 ? ` (${updated.length} of them updated in place)` : '';
     return `${names.join(' and ') || 'nothing'} was being replaced while the rollout had ${unavailable} unavailable${where}: ${allowed} may be in all`;
+  }
+
+  #noteUpdate(before: Machine, machine: Machine): void {
+    const { uid } = machine.metadata;
+    if (phaseOf(machine) === 'InPlaceUpdating' || setOf(before) !== setOf(machine)) this.#updatedUids.delete(uid);
+    if (phaseOf(before) === 'InPlaceUpdateSuccessful' && isAvailable(machine)) this.#updatedUids.add(uid);
   }
 
   /** Machines that are being updated where they are; one whose update failed has given its place back. */
@@ -116,6 +128,7 @@ export class RepairJudge {
     return [...this.#machines.values()].filter(
       (machine) =>
         selected.has(machine.metadata.uid) &&
+        !this.#updatedUids.has(machine.metadata.uid) &&
         !isGoing(machine) &&
         !['Failed', 'Unknown', 'InPlaceUpdateFailed'].includes(phaseOf(machine)),
     );
@@ -143,7 +156,7 @@ export class RepairJudge {
     return [...this.#machines.values()].filter((machine) => setOf(machine) === set && !isGoing(machine)).length;
   }
 
-  #settle(changed: string, replicas: number): void {
+  #settle(): void {
     const now = this.#clock.now().getTime();
     this.#repairs = this.#repairs.filter((repair) => {
       if (!repair.successor) return true;
@@ -153,7 +166,10 @@ export class RepairJudge {
       const over = isReadyPhase(phaseOf(successor) as never) || phaseOf(successor) === 'Failed';
       return !over && lateAt(successor) > now;
     });
-    // A set that became smaller replaces no more than it lacks.
+  }
+
+  /** A set that became smaller replaces no more than it lacks. */
+  #dropSurplus(changed: string, replicas: number): void {
     const open = Math.max(replicas - this.#alive(changed), 0);
     const waiting = this.#repairs.filter(({ set, successor }) => set === changed && !successor);
     const dropped = new Set(waiting.slice(0, Math.max(waiting.length - open, 0)));

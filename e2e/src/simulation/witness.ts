@@ -183,7 +183,7 @@ export class Witness {
     if (this.#foreign.has(machine.metadata.name)) return;
     const wishes = this.#recentWishes();
     const wrong = this.#repairs.changed(before, machine, {
-      setReplicas: this.#replicasOf(controllerOf(machine)?.uid ?? ''),
+      replicasOf: this.#replicasOf,
       replicas: wishes.map(({ replicas }) => replicas),
       maxUnavailable: Math.max(...wishes.map(({ maxUnavailable }) => maxUnavailable)),
       selected: this.#knownSelections(),

@@ -254,10 +254,10 @@ export class MachineWorld {
       const leaves = pod && (eviction ? request.method === 'POST' : request.method === 'DELETE');
       const before: Pod | undefined = leaves ? pod : undefined;
       if (before && eviction) this.oracle.asksToEvict(before);
-      if (before && !eviction) this.oracle.beforePodLeaves(before, 'delete');
       const answer = await transport(request);
-      // Whether an eviction is granted is the server's to say; what it meant is judged on what was so before.
-      if (before && eviction && answer.status < 300) this.oracle.beforePodLeaves(before, 'evict');
+      // Whether it is granted is the server's to say, which refuses to delete another pod of the name that a stale cache
+      // shows; what it meant is judged on what was so before.
+      if (before && answer.status < 300) this.oracle.beforePodLeaves(before, eviction ? 'evict' : 'delete');
       return answer;
     };
   }

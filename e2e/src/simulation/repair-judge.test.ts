@@ -1,0 +1,82 @@
+import type { Machine } from '@mcm/api';
+import { VirtualClock } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { type Allowance, RepairJudge } from './repair-judge.ts';
+
+const clock = new VirtualClock();
+
+const machine = (name: string, set: string, phase: string, going = false): Machine =>
+  ({
+    metadata: {
+      name,
+      uid: name,
+      creationTimestamp: clock.now().toISOString(),
+      ownerReferences: [{ apiVersion: 'v1', kind: 'MachineSet', name: set, uid: set, controller: true }],
+      ...(going ? { deletionTimestamp: clock.now().toISOString() } : {}),
+    },
+    spec: { class: {} },
+    status: { currentStatus: { phase }, lastOperation: { type: 'HealthCheck', state: 'Failed' } },
+  }) as unknown as Machine;
+
+/** A deployment of three, of which one may be unavailable. */
+const allowance = (replicas: Readonly<Record<string, number>>, selected: readonly string[] = []): Allowance => ({
+  replicasOf: (set) => replicas[set] ?? 0,
+  replicas: [3],
+  maxUnavailable: 1,
+  selected: new Set(selected),
+  byHand: false,
+});
+
+/** Has the machine go, as a controller that replaces it would. */
+const replaces = (judge: RepairJudge, name: string, set: string, allowed: Allowance) =>
+  judge.changed(machine(name, set, 'Failed'), machine(name, set, 'Failed', true), allowed);
+
+function stands(judge: RepairJudge, machines: readonly (readonly [name: string, set: string, phase: string])[]): void {
+  for (const [name, set, phase] of machines) judge.appeared(machine(name, set, phase));
+}
+
+test('where no rollout stands, as many are replaced at once as the limit says; beside one no more than may be missing', () => {
+  const idle = new RepairJudge(clock, 2);
+  stands(idle, [
+    ['a', 'old', 'Failed'],
+    ['b', 'old', 'Failed'],
+    ['c', 'old', 'Running'],
+  ]);
+  expect(replaces(idle, 'a', 'old', allowance({ old: 3 }))).toBeUndefined();
+  expect(replaces(idle, 'b', 'old', allowance({ old: 3 }))).toBeUndefined();
+  const rolling = new RepairJudge(clock, 2);
+  stands(rolling, [
+    ['a', 'old', 'Failed'],
+    ['b', 'old', 'Failed'],
+    ['c', 'new', 'Running'],
+  ]);
+  expect(replaces(rolling, 'a', 'old', allowance({ old: 2, new: 1 }))).toBeUndefined();
+  expect(replaces(rolling, 'b', 'old', allowance({ old: 2, new: 1 }))).toMatch(/a and b was being replaced/);
+});
+
+test('a place that has gone to another set is no repair any more, whoever tells of it', () => {
+  const judge = new RepairJudge(clock);
+  stands(judge, [
+    ['a', 'old', 'Failed'],
+    ['b', 'new', 'Failed'],
+    ['c', 'old', 'Running'],
+  ]);
+  expect(replaces(judge, 'a', 'old', allowance({ old: 2, new: 1 }))).toBeUndefined();
+  judge.gone(machine('a', 'old', 'Failed', true));
+  expect(replaces(judge, 'b', 'new', allowance({ old: 1, new: 2 }))).toBeUndefined();
+});
+
+test('a node that is still selected takes a place until its update has come to its end', () => {
+  const judge = new RepairJudge(clock);
+  stands(judge, [
+    ['a', 'old', 'Failed'],
+    ['b', 'old', 'InPlaceUpdating'],
+    ['c', 'new', 'Running'],
+  ]);
+  const allowed = allowance({ old: 2, new: 1 }, ['b']);
+  judge.changed(machine('b', 'old', 'InPlaceUpdating'), machine('b', 'old', 'InPlaceUpdateSuccessful'), allowed);
+  const early = replaces(judge, 'a', 'old', allowed);
+  expect(early).toMatch(/1 of them updated in place/);
+  judge.changed(machine('b', 'old', 'InPlaceUpdateSuccessful'), machine('b', 'old', 'Running'), allowed);
+  expect(replaces(judge, 'a', 'old', allowed)).toBeUndefined();
+});
