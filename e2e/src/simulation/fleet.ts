@@ -18,6 +18,8 @@ export class Fleet {
   readonly admin: KubeClient;
   readonly witness: Witness;
   readonly #options: WorldOptions;
+  /** Sizes that were asked for, by deployment. */
+  readonly #wished = new Map<string, number>();
 
   constructor(parts: Pick<Fleet, 'clock' | 'admin' | 'witness'>, options: WorldOptions) {
     this.clock = parts.clock;
@@ -38,17 +40,17 @@ export class Fleet {
     return (await this.admin.resource(nodes).list()).items.map((node) => node.metadata.name).sort();
   }
 
-  async createDeployment(replicas: number): Promise<void> {
+  async createDeployment(replicas: number, name = DEPLOYMENT): Promise<void> {
     const { machine = {}, annotations = {} } = this.#options;
-    this.#wish(replicas);
+    this.#wish(replicas, name);
     await this.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE).create({
-      metadata: { name: DEPLOYMENT, namespace: NAMESPACE, annotations: { ...annotations } },
+      metadata: { name, namespace: NAMESPACE, annotations: { ...annotations } },
       spec: {
         replicas,
-        selector: { matchLabels: { name: DEPLOYMENT } },
+        selector: { matchLabels: { name } },
         strategy: this.#strategy(),
         template: {
-          metadata: { labels: { name: DEPLOYMENT } },
+          metadata: { labels: { name } },
           spec: { ...machine, class: { kind: 'MachineClass', name: 'blue' } },
         },
       },
@@ -62,9 +64,15 @@ export class Fleet {
     return { type: 'InPlaceUpdate', inPlaceUpdate: { orchestrationType: inPlace, ...limits } };
   }
 
-  #wish(replicas: number): void {
+  #wish(replicas: number, name = DEPLOYMENT): void {
     const { maxSurge = 1, maxUnavailable = 0 } = this.#options;
-    this.witness.wishes({ replicas, maxSurge, maxUnavailable });
+    this.#wished.set(name, replicas);
+    const all = [...this.#wished.values()];
+    this.witness.wishes({
+      replicas: all.reduce((sum, one) => sum + one, 0),
+      maxSurge: maxSurge * all.length,
+      maxUnavailable: maxUnavailable * all.length,
+    });
   }
 
   async deployment(): Promise<MachineDeployment> {
@@ -83,16 +91,15 @@ export class Fleet {
     await this.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE).delete(DEPLOYMENT);
   }
 
-  async change(spec: {
-    readonly replicas?: number;
-    readonly paused?: boolean;
-    readonly template?: object;
-  }): Promise<void> {
-    if (spec.replicas !== undefined) this.#wish(spec.replicas);
+  async change(
+    spec: { readonly replicas?: number; readonly paused?: boolean; readonly template?: object },
+    name = DEPLOYMENT,
+  ): Promise<void> {
+    if (spec.replicas !== undefined) this.#wish(spec.replicas, name);
     this.witness.note('act', `the user asks for ${JSON.stringify(spec)}`);
     await this.admin
       .resource<MachineDeployment>(machineDeployments, NAMESPACE)
-      .patch(DEPLOYMENT, { type: 'merge', body: { spec } });
+      .patch(name, { type: 'merge', body: { spec } });
   }
 
   /** A machine that no set owns. */

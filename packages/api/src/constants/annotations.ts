@@ -80,6 +80,13 @@ export const Annotations = {
   ScaleDownDisabled: 'cluster-autoscaler.kubernetes.io/scale-down-disabled',
   /** Node, `true`: the annotation above is ours and may be removed by us. */
   ScaleDownDisabledByMCM: 'cluster-autoscaler.kubernetes.io/scale-down-disabled-by-mcm',
+  /** Node, `true`, written by the machine-config-controller: the same of its own, as long as the node is updated. */
+  ScaleDownDisabledByMCC: 'machineconfiguration.openshift.io/scale-down-disabled-by-mcc',
+  /**
+   * Node, written by its daemon of machine configs: `drain-<config>` as long as it wants the node empty, then
+   * `uncordon-<config>`.
+   */
+  ConfigDaemonDrain: 'machineconfiguration.openshift.io/desiredDrain',
   /** MachineClass, JSON: its provider spec when it last made sense, as long as it does not; by it its VMs are deleted. */
   FormerProviderSpec: 'machine.sapcloud.io/former-provider-spec',
   /** MachineDeployment and MachineSet, a decimal: rollout revision. */

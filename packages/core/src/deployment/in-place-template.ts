@@ -13,6 +13,15 @@ const ENDED = '';
 
 const has = ({ metadata }: Node, key: string): boolean => metadata.labels?.[key] !== undefined;
 
+/**
+ * Schedulable again; unless the node's daemon of machine configs wants it empty, and gives it back when it is done.
+ */
+export const schedulable = ({ metadata }: Node): { readonly unschedulable?: false } =>
+  metadata.annotations?.[Annotations.ConfigDaemonDrain]?.startsWith('drain-') ? {} : { unschedulable: false };
+
+/** What {@link schedulable} decides by. */
+export const DECIDED_BY_DRAIN = [Annotations.ConfigDaemonDrain] as const;
+
 /** Selects a node for an update to the set's template, and notes which that is. */
 export function selectedFor(current: MachineSet): Change {
   return {
@@ -88,7 +97,8 @@ export function restarts(machine: Machine, node: Node, current: MachineSet): Cha
       labels: { [Labels.CandidateForUpdate]: null, [Labels.SelectedForUpdate]: null },
       annotations: { [Annotations.SelectedForTemplate]: null },
     },
-    spec: { unschedulable: false },
+    spec: schedulable(node),
+    decidedBy: DECIDED_BY_DRAIN,
   };
 }
 

@@ -11,7 +11,16 @@ import type { Node } from '@mcm/kube';
 import { rolloutRoom } from '../disruption/ledger.ts';
 import { controllerReference } from '../set/claim.ts';
 import { createdAt, isAvailable, isBeingHandedOver, isTerminating, phaseOf, updateReasonOf } from '../set/machines.ts';
-import { beganFor, isOutdated, leftoverOf, restarts, selectedFor, startedFor } from './in-place-template.ts';
+import {
+  beganFor,
+  DECIDED_BY_DRAIN,
+  isOutdated,
+  leftoverOf,
+  restarts,
+  schedulable,
+  selectedFor,
+  startedFor,
+} from './in-place-template.ts';
 import type { NodeMark } from './node-marks.ts';
 import type { Resize } from './size.ts';
 
@@ -275,7 +284,8 @@ export function cleaned(node: Node): NodeMark['change'] {
       },
       annotations: { [Annotations.UpdateFailedReason]: null, [Annotations.SelectedForTemplate]: null },
     },
-    spec: { unschedulable: false, taints: [...others, { ...critical }] },
+    spec: { ...schedulable(node), taints: [...others, { ...critical }] },
+    decidedBy: DECIDED_BY_DRAIN,
   };
 }
 

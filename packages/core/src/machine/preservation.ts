@@ -253,8 +253,11 @@ function keepBooks({ machine, node }: MachineObservation): Plan | undefined {
 
 type Changes = Record<string, string | null>;
 
-const protection = ({ metadata: { annotations } }: Node): Changes =>
-  annotations?.[Annotations.ScaleDownDisabled] === TRUE_LOWER
+/** What the machine-config-controller forbids for an update ends with it: that is forbidden anew. */
+const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
+  annotations[Annotations.ScaleDownDisabled] === TRUE_LOWER &&
+  (annotations[Annotations.ScaleDownDisabledByMCC] === undefined ||
+    annotations[Annotations.ScaleDownDisabledByMCM] === TRUE_LOWER)
     ? {}
     : { [Annotations.ScaleDownDisabled]: TRUE_LOWER, [Annotations.ScaleDownDisabledByMCM]: TRUE_LOWER };
 

@@ -12,6 +12,8 @@ type MapChanges = Readonly<Record<string, string | null>>;
 
 /** What is to become of a Node. Null removes a key; lists are given as they shall be, whole. */
 export interface NodeChange {
+  /** Keys of annotations that the change was decided by: another value than the one that was seen refuses it. */
+  readonly decidedBy?: readonly string[];
   readonly metadata?: {
     readonly labels?: MapChanges;
     readonly annotations?: MapChanges;
@@ -36,10 +38,10 @@ interface Operation {
  * The patch that makes a change of a Node as the cache has it. A kubelet writes its Node's status all the time, so no
  * patch is bound to the Node's resourceVersion, only to its UID and to what the change was computed from: finalizers
  * are added and taken away one by one (strategic merge), a list of taints, which is atomic, replaces the list that was
- * seen and no other (JSON patch with a test).
+ * seen and no other (JSON patch with a test), and so do annotations that decided.
  */
 export function nodePatch(node: Node, change: NodeChange): Patch {
-  return change.spec?.taints === undefined ? strategic(node, change) : tested(node, change);
+  return change.spec?.taints === undefined && !change.decidedBy ? strategic(node, change) : tested(node, change);
 }
 
 function strategic({ metadata: { uid, finalizers: current = [] } }: Node, { metadata, spec }: NodeChange): Patch {
@@ -60,15 +62,16 @@ function strategic({ metadata: { uid, finalizers: current = [] } }: Node, { meta
   };
 }
 
-function tested({ metadata: seen, spec: seenSpec }: Node, { metadata, spec }: NodeChange): Patch {
+function tested({ metadata: seen, spec: seenSpec }: Node, { metadata, spec, decidedBy = [] }: NodeChange): Patch {
   return {
     type: 'json',
     body: [
       { op: 'test', path: '/metadata/uid', value: seen.uid },
+      ...decidedBy.map((key) => ({ op: 'test', ...annotationSeen(seen.annotations, key) }) as const),
       ...mapOperations('/metadata/labels', seen.labels, metadata?.labels),
       ...mapOperations('/metadata/annotations', seen.annotations, metadata?.annotations),
       ...(metadata?.finalizers ? listOperations('/metadata/finalizers', seen.finalizers, metadata.finalizers) : []),
-      ...listOperations('/spec/taints', seenSpec.taints, spec?.taints ?? []),
+      ...(spec?.taints === undefined ? [] : listOperations('/spec/taints', seenSpec.taints, spec.taints ?? [])),
       ...(spec?.unschedulable ? [{ op: 'add', path: '/spec/unschedulable', value: true } as const] : []),
       ...(spec?.unschedulable === false && seenSpec.unschedulable
         ? [{ op: 'remove', path: '/spec/unschedulable' } as const]
@@ -78,6 +81,12 @@ function tested({ metadata: seen, spec: seenSpec }: Node, { metadata, spec }: No
 }
 
 const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** Path and value of an annotation; of all of them where there are none. */
+const annotationSeen = (seen: Readonly<Record<string, string>> | undefined, key: string) => ({
+  path: `/metadata/annotations${seen ? `/${escaped(key)}` : ''}`,
+  value: seen?.[key] ?? null,
+});
 
 /** What is absent tests equal to null, as evanphx/json-patch has it. */
 function mapOperations(

@@ -27,7 +27,7 @@ export const ConfigAnnotations = {
   /** Ours, on Machines: the rank for deletion was lowered by us, and is given back. */
   PriorityLowered: 'machineconfiguration.openshift.io/priority-lowered',
   /** Ours, on Nodes: the autoscaler was told by us to leave it. */
-  ScaleDownDisabledByUs: 'machineconfiguration.openshift.io/scale-down-disabled-by-mcc',
+  ScaleDownDisabledByUs: Annotations.ScaleDownDisabledByMCC,
   /** Ours, on pools: how many nodes get a target first. */
   Canary: 'machineconfiguration.openshift.io/canary',
   /** Ours, on pools: how long the first ones must be fine before the others follow, such as `30m`. */
@@ -45,7 +45,7 @@ export const NodeAnnotations = {
   /** Written by the daemon: why it is Degraded or Unreconcilable; at most 2000 characters. */
   Reason: 'machineconfiguration.openshift.io/reason',
   /** Written by the daemon: `drain-<config>` or `uncordon-<config>`. */
-  DesiredDrain: 'machineconfiguration.openshift.io/desiredDrain',
+  DesiredDrain: Annotations.ConfigDaemonDrain,
   /** Written by the drain controller: the last `desiredDrain` fulfilled. */
   LastAppliedDrain: 'machineconfiguration.openshift.io/lastAppliedDrain',
   CurrentImage: 'machineconfiguration.openshift.io/currentImage',

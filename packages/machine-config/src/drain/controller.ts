@@ -1,3 +1,4 @@
+import { Annotations, Labels } from '@mcm/api';
 import { type Attempt, planDrain } from '@mcm/core';
 import {
   again,
@@ -137,7 +138,12 @@ class Drains {
 
   async #uncordon(node: Node, { value }: DrainRequest): Promise<Outcome> {
     const { mayUncordon = () => true } = this.#options;
-    if (node.spec?.unschedulable && mayUncordon(node)) await this.#cordon(node, false);
+    // As it was looked at: who keeps it empty may begin or end that at this very moment.
+    if (isEmptiedByMcm(node)) {
+      await this.#answer(node, value, node.metadata.resourceVersion);
+      return done;
+    }
+    if (node.spec?.unschedulable && mayUncordon(node)) await this.#cordon(node, false, node.metadata.resourceVersion);
     await this.#answer(node, value);
     return done;
   }
@@ -178,20 +184,29 @@ class Drains {
     return done;
   }
 
-  async #cordon({ metadata: { name } }: Node, unschedulable: boolean): Promise<void> {
+  async #cordon({ metadata: { name } }: Node, unschedulable: boolean, resourceVersion?: string): Promise<void> {
     const { client, target = client, caches } = this.#context;
-    const body = { spec: { unschedulable } };
+    const body = { ...(resourceVersion !== undefined && { metadata: { resourceVersion } }), spec: { unschedulable } };
     const answer = await ignoreNotFound(target.resource(nodes).patch(name, { type: 'strategic', body }));
     if (answer) caches.nodes.recordWrite(answer);
   }
 
-  async #answer({ metadata: { name } }: Node, value: string): Promise<void> {
+  async #answer({ metadata: { name } }: Node, value: string, resourceVersion?: string): Promise<void> {
     const { client, target = client, caches } = this.#context;
-    const body = { metadata: { annotations: { [NodeAnnotations.LastAppliedDrain]: value } } };
+    const version = resourceVersion === undefined ? {} : { resourceVersion };
+    const body = { metadata: { ...version, annotations: { [NodeAnnotations.LastAppliedDrain]: value } } };
     const answer = await ignoreNotFound(target.resource(nodes).patch(name, { type: 'merge', body }));
     if (answer) caches.nodes.recordWrite(answer);
   }
 }
+
+/**
+ * Whether MCM updates the node's machine in place, or has emptied the node and will: it makes the node schedulable when it
+ * is done.
+ */
+const isEmptiedByMcm = ({ metadata: { labels, annotations } }: Node): boolean =>
+  labels?.[Labels.CandidateForUpdate] !== undefined &&
+  (labels[Labels.SelectedForUpdate] !== undefined || annotations?.[Annotations.SelectedForTemplate] !== undefined);
 
 /** What is to be told of a drain that takes long; each is told once. */
 function newsOf(state: UnderWay, now: number): string | undefined {

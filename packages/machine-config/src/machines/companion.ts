@@ -101,13 +101,23 @@ function prefer(changes: Record<string, string | null>, has: Record<string, stri
   if (!marked && rank === lowered) changes[Annotations.Priority] = normal;
 }
 
-/** The autoscaler leaves a node alone while it is updated; what somebody else forbids it stays forbidden. */
+/**
+ * The autoscaler leaves a node alone while it is updated; what somebody else forbids it stays forbidden. MCM forbids it
+ * for rollouts and machines that it keeps, and takes that away again whatever an update still needs.
+ */
 function keepFromAutoscaler(node: Node, working: boolean): Changes {
   const { annotations = {} } = node.metadata;
   const ours = annotations[ConfigAnnotations.ScaleDownDisabledByUs] !== undefined;
-  if (working === ours) return {};
-  if (!working) return { [Annotations.ScaleDownDisabled]: null, [ConfigAnnotations.ScaleDownDisabledByUs]: null };
-  if (annotations[Annotations.ScaleDownDisabled] !== undefined) return {};
+  const forbidden = annotations[Annotations.ScaleDownDisabled] !== undefined;
+  const byMcm = annotations[Annotations.ScaleDownDisabledByMCM] !== undefined;
+  if (!working) {
+    if (!ours) return {};
+    return {
+      ...(!byMcm && { [Annotations.ScaleDownDisabled]: null }),
+      [ConfigAnnotations.ScaleDownDisabledByUs]: null,
+    };
+  }
+  if (forbidden) return {};
   return { [Annotations.ScaleDownDisabled]: 'true', [ConfigAnnotations.ScaleDownDisabledByUs]: 'true' };
 }
 
@@ -129,7 +139,10 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
       if (answer) own.machines.recordWrite(answer);
     }
     if (node && Object.keys(plan.node).length > 0) {
-      const body = { metadata: { uid: node.metadata.uid, annotations: plan.node } };
+      // As it was looked at: MCM may forbid it too at this very moment.
+      const { uid: nodeUid, resourceVersion } = node.metadata;
+      const version = resourceVersion === undefined ? {} : { resourceVersion };
+      const body = { metadata: { uid: nodeUid, ...version, annotations: plan.node } };
       const answer = await ignoreNotFound(target.resource(nodes).patch(node.metadata.name, { type: 'merge', body }));
       if (answer) caches.nodes.recordWrite(answer);
     }
@@ -149,8 +162,12 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     return found.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
   });
   controller.watch(caches.nodes, (change) => {
-    // One that is heard of again, after a reboot, has its time renewed.
-    const facts = (node: Node) => `${annotationOf(node, NodeAnnotations.State)} ${isAlive(node)}`;
+    // One that is heard of again, after a reboot, has its time renewed; what MCM no longer forbids, an update still does.
+    const facts = (node: Node) =>
+      [NodeAnnotations.State, Annotations.ScaleDownDisabled]
+        .map((key) => annotationOf(node, key))
+        .concat(String(isAlive(node)))
+        .join(' ');
     if (change.type === 'updated' && facts(change.old) === facts(change.object)) return [];
     return fleet
       .machinesOf(change.object.metadata.name)

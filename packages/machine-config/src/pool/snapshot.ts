@@ -1,3 +1,4 @@
+import { Labels } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { PoolConditions } from '../constants/conditions.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
@@ -98,5 +99,6 @@ const steadyOnly =
   (_pool, candidates) =>
     candidates.flatMap((node) => {
       const machine = machineOf.get(node.metadata.name);
-      return machine && isSteady(machine) ? [] : [{ node }];
+      const selected = node.metadata.labels?.[Labels.SelectedForUpdate] !== undefined;
+      return machine && isSteady(machine) && !selected ? [] : [{ node }];
     });

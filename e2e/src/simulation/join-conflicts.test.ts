@@ -1,0 +1,405 @@
+import { Annotations, Labels, PreserveValues, Taints } from '@mcm/api';
+import { type Node, nodes, podDisruptionBudgets } from '@mcm/kube';
+import { machineConfigPools, NodeAnnotations } from '@mcm/machine-config';
+import type { KubeletBehaviour } from '@mcm/provider-local';
+import { expect, test } from 'vitest';
+import { ConfigWorld, fileOf } from './config-world.ts';
+import { JoinJudge } from './join-judge.ts';
+import { holdAll, holdNode } from './workload.ts';
+import { NAMESPACE, type WorldOptions } from './world.ts';
+
+/** The conflicts of machines and machine configs, each with both halves of the product at work at once. */
+
+const { CurrentConfig, DesiredConfig, DesiredDrain, State } = NodeAnnotations;
+const MINUTE = 60_000;
+const refTo = (name: string) => ({ kind: 'MachineDeployment' as const, namespace: NAMESPACE, name });
+const DISABLED = Annotations.ScaleDownDisabled;
+const CONFIGS_TAINT = 'UpdateInProgress';
+
+class Story {
+  readonly config: ConfigWorld;
+  readonly judge: JoinJudge;
+  limit: number;
+  written = 0;
+
+  constructor(config: ConfigWorld, judge: (story: Story) => JoinJudge, limit: number) {
+    [this.config, this.limit] = [config, limit];
+    this.judge = judge(this);
+  }
+
+  get world() {
+    return this.config.world;
+  }
+
+  async allow(maxUnavailable: number): Promise<void> {
+    this.limit = maxUnavailable;
+    await this.patchPool({ maxUnavailable });
+  }
+
+  patchPool = (spec: object, name = 'workers') =>
+    this.world.admin.resource(machineConfigPools).patch(name, { type: 'merge', body: { spec } });
+
+  change(): Promise<void> {
+    this.written += 1;
+    return this.config.change({ files: [fileOf('/etc/a', `v${this.written}`)] });
+  }
+
+  roll = () => this.world.change({ template: { spec: { class: { name: 'green' } } } });
+
+  rollBack = () => this.world.change({ template: { spec: { class: { name: 'blue' } } } });
+
+  order(name: string, behaviour: KubeletBehaviour): void {
+    const found = [...this.world.cloud.instances.list()].find(
+      (each) => each.name === name && each.state !== 'terminated',
+    );
+    if (!found) throw new Error(`no VM ${name}`);
+    this.world.cloud.kubelets.order(found.id, behaviour);
+  }
+
+  async node(name: string): Promise<Node | undefined> {
+    return (await this.config.nodes()).find(({ metadata }) => metadata.name === name);
+  }
+
+  async names(): Promise<string[]> {
+    return (await this.world.machines()).map(({ metadata }) => metadata.name).toSorted();
+  }
+
+  phase = async (name: string): Promise<string | undefined> =>
+    (await this.world.machines()).find(({ metadata }) => metadata.name === name)?.status?.currentStatus?.phase;
+
+  untilNode = (holds: (node: Node) => boolean): Promise<number> =>
+    this.world.until(async () => (await this.config.nodes()).some(holds));
+
+  patchNode = (name: string, body: object) => this.world.admin.resource(nodes).patch(name, { type: 'merge', body });
+}
+
+async function play(
+  options: WorldOptions & { readonly limit?: number; readonly pool?: object },
+  tell: (story: Story) => Promise<void>,
+): Promise<void> {
+  const { limit = 1, pool = {}, ...others } = options;
+  const config = await ConfigWorld.start({ machineRef: refTo('workers'), maxUnavailable: limit, ...pool }, others);
+  const stop = new AbortController();
+  const story = new Story(
+    config,
+    (self) =>
+      new JoinJudge(config.world, {
+        poolOf: (deployment) => (deployment === 'others' ? 'others' : 'workers'),
+        limitOf: () => self.limit,
+      }),
+    limit,
+  );
+  try {
+    story.judge.watch(stop.signal);
+    await tell(story);
+    expect(config.world.violations, config.world.witness.tell()).toEqual([]);
+  } finally {
+    stop.abort();
+    await config.close();
+  }
+}
+
+const stateOf = (node: Node | undefined): string => node?.metadata.annotations?.[State] ?? '';
+const drainOf = (node: Node | undefined): string => node?.metadata.annotations?.[DesiredDrain] ?? '';
+const hasTaint = (node: Node | undefined, key: string): boolean =>
+  node?.spec?.taints?.some((taint) => taint.key === key) ?? false;
+
+const untilPhase = ({ world }: Story, phase: string): Promise<number> =>
+  world.until(async () => (await world.machines()).some(({ status }) => status?.currentStatus?.phase === phase));
+
+/** What takes a machine away for a while that no pool asked for, and how long it lasts at least. */
+const AWAY: readonly [string, WorldOptions, (story: Story) => Promise<unknown>][] = [
+  [
+    'a roll of the deployment',
+    { maxSurge: 0, maxUnavailable: 1, kubelets: { joinDelay: 3 * MINUTE } },
+    async (story) => {
+      await story.roll();
+      await untilPhase(story, 'Pending');
+    },
+  ],
+  [
+    'an update in place by MCM',
+    { inPlace: 'Auto', maxSurge: 0, maxUnavailable: 1, kubelets: { updateDelay: 4 * MINUTE } },
+    async (story) => {
+      await story.roll();
+      await story.untilNode(({ spec }) => spec.unschedulable === true);
+    },
+  ],
+  [
+    'a repair',
+    { machine: { healthTimeout: '4m' }, kubelets: { joinDelay: 2 * MINUTE } },
+    async (story) => {
+      story.order((await story.names())[0] ?? '', { silent: true });
+      await untilPhase(story, 'Unknown');
+    },
+  ],
+  [
+    'a drain that a budget holds',
+    { machine: { drainTimeout: '4m' } },
+    async (story) => {
+      const [name = ''] = await story.names();
+      await holdAll(story.world, 1);
+      await holdNode(story.world, name);
+      await story.world.deleteMachine(name);
+      await story.untilNode(({ spec }) => spec.unschedulable === true);
+    },
+  ],
+];
+
+test.each(AWAY)('10.5 budget counted twice: %s takes a slot of the pool’s', (_, options, takesAway) =>
+  play(options, async (story) => {
+    const { config, world, judge } = story;
+    await world.createDeployment(3);
+    const first = await config.untilUpdated(3);
+    await takesAway(story);
+    await world.clock.advance(2_000);
+    await story.change();
+    await world.clock.advance(MINUTE);
+    expect((await config.pool()).spec?.configuration?.name).not.toBe(first);
+    expect(judge.told).toEqual([]);
+    // With room for one more, one is told beside it, and no second one.
+    await story.allow(2);
+    await world.clock.advance(1_500);
+    expect(judge.told).toHaveLength(1);
+    await config.untilUpdated(3, (name) => name !== first);
+  }),
+);
+
+test('10.5 preserved Failed machine: it takes a slot, is never told, and its place is not filled twice', () =>
+  play({ machine: { healthTimeout: '1m' } }, async (story) => {
+    const { config, world, judge } = story;
+    await world.createDeployment(3);
+    const first = await config.untilUpdated(3);
+    const [machine] = await world.machines();
+    const { name: kept = '', uid } = machine?.metadata ?? {};
+    const preserve = (value: string | null) =>
+      story.patchNode(kept, { metadata: { annotations: { [Annotations.Preserve]: value } } });
+    await preserve(PreserveValues.WhenFailed);
+    // Its kubelet is well, and the node Ready: only MCM knows that it is not.
+    story.order(kept, { conditions: { KernelDeadlock: 'True' } });
+    await world.until(async () =>
+      (await world.machines()).some(({ status }) => status?.currentStatus?.preserveExpiryTime !== undefined),
+    );
+    await world.clock.advance(MINUTE);
+    await story.change();
+    await world.clock.advance(3 * MINUTE);
+    // Its node looks ready all the while.
+    expect([await story.phase(kept), judge.told]).toEqual(['Failed', []]);
+    await story.allow(2);
+    await world.clock.advance(3 * MINUTE);
+    expect(new Set(judge.told)).toEqual(new Set((await story.names()).filter((name) => name !== kept)));
+    expect((await story.node(kept))?.metadata.annotations?.[DesiredConfig]).toBe(first);
+    await preserve(null);
+    await config.untilUpdated(3, (name) => name !== first);
+    expect((await world.machines()).map(({ metadata }) => metadata.uid)).not.toContain(uid);
+  }));
+
+test('10.5 orphan protection: a node of no machine is its selector’s pool’s, and neither MCM’s nor a machine pool’s', () =>
+  play({}, async (story) => {
+    const { config, world } = story;
+    const role = 'node-role.kubernetes.io/control-plane';
+    await config.createPool('control', { nodeSelector: { matchLabels: { [role]: '' } } });
+    await world.createDeployment(1);
+    const first = await config.untilUpdated(1);
+    const control = async () => world.admin.resource(machineConfigPools).get('control');
+    const booted = (await control()).spec?.configuration?.name ?? '';
+    const given = { [CurrentConfig]: booted, [DesiredConfig]: booted, [State]: 'Done' };
+    await world.admin.resource(nodes).create({
+      metadata: { name: 'control-0', labels: { [role]: '' }, annotations: given },
+      spec: {},
+    });
+    const beat = async (): Promise<void> => {
+      const lastHeartbeatTime = world.clock.now().toISOString();
+      const body = { status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime }] } };
+      await world.admin.resource(nodes).patch('control-0', { type: 'strategic', body }, { subresource: 'status' });
+      world.clock.setTimeout(() => void beat().catch(() => undefined), 20_000);
+    };
+    await beat();
+    await world.clock.advance(35 * MINUTE);
+    expect((await story.node('control-0'))?.metadata.annotations).toHaveProperty([Annotations.NotManagedByMCM]);
+    await story.change();
+    await config.untilUpdated(1, (name) => name !== first);
+    await story.untilNode(
+      ({ metadata: { name, annotations } }) => name === 'control-0' && annotations?.[DesiredConfig] !== booted,
+    );
+    expect((await story.node('control-0'))?.metadata.annotations?.[DesiredConfig]).toBe(
+      (await control()).spec?.configuration?.name,
+    );
+    await world.clock.advance(16 * MINUTE);
+    // What each half has on it stays, and the node with it.
+    expect((await story.node('control-0'))?.metadata).toMatchObject({
+      annotations: { [Annotations.NotManagedByMCM]: '1', [CurrentConfig]: booted },
+    });
+    expect([(await config.pool()).status?.machineCount, (await control()).status?.machineCount]).toEqual([1, 1]);
+  }));
+
+test('10.5 taints: MCM’s PreferNoSchedule and the pool’s UpdateInProgress stand beside each other, and each takes its own', () =>
+  play({ maxSurge: 1, maxUnavailable: 0, kubelets: { joinDelay: 5 * MINUTE, configDelay: MINUTE } }, async (story) => {
+    const { config, world } = story;
+    await world.createDeployment(2);
+    const first = await config.untilUpdated(2);
+    const old = await story.names();
+    const foreign = { key: 'example.com/kept', effect: 'NoSchedule' };
+    for (const name of old) await story.patchNode(name, { spec: { taints: [foreign] } });
+    await story.roll();
+    const { key: ofMcm } = Taints.PreferNoSchedule;
+    await world.until(async () => (await config.nodes()).every((node) => hasTaint(node, ofMcm)));
+    await story.change();
+    // One joins for five minutes and takes the slot: the others are marked as waiting, and none is told.
+    await world.until(async () => (await config.nodes()).every((node) => hasTaint(node, CONFIGS_TAINT)));
+    for (const node of await config.nodes()) {
+      expect(node.spec?.taints?.map(({ key }) => key).toSorted()).toEqual(
+        [CONFIGS_TAINT, ofMcm, foreign.key].toSorted(),
+      );
+    }
+    await story.allow(2);
+    // The pool takes its own as it tells: MCM's, and those of others, are still there.
+    await story.untilNode(({ metadata }) => metadata.annotations?.[DesiredConfig] !== first);
+    const told = (await config.nodes()).find(({ metadata }) => metadata.annotations?.[DesiredConfig] !== first);
+    expect([ofMcm, CONFIGS_TAINT, foreign.key].filter((key) => hasTaint(told, key)).toSorted()).toEqual(
+      [ofMcm, foreign.key].toSorted(),
+    );
+    await config.untilUpdated(2, (name) => name !== first);
+    await world.untilSettled(2, 'green');
+    for (const node of await config.nodes()) {
+      expect([hasTaint(node, ofMcm), hasTaint(node, CONFIGS_TAINT)]).toEqual([false, false]);
+    }
+  }));
+
+test.each(['drain', 'reboot'] as const)(
+  '10.5 a machine that is deleted in the %s of its node’s update goes, and the pool with it goes on',
+  (when) =>
+    play({ kubelets: { configDelay: 30_000, rebootDelay: 3 * MINUTE } }, async (story) => {
+      const { config, world } = story;
+      await world.createDeployment(3);
+      const first = await config.untilUpdated(3);
+      if (when === 'drain') {
+        await holdAll(world, 3);
+        for (const name of await story.names()) await holdNode(world, name);
+      }
+      await story.change();
+      const isThere = (node: Node) =>
+        when === 'drain'
+          ? drainOf(node).startsWith('drain-') && node.spec?.unschedulable === true
+          : node.metadata.annotations?.[NodeAnnotations.PostConfigAction] === 'Rebooting';
+      await story.untilNode(isThere);
+      const victim = (await config.nodes()).find(isThere)?.metadata.name ?? '';
+      await world.deleteMachine(victim);
+      await world.clock.advance(MINUTE);
+      if (when === 'drain') {
+        await world.admin.resource(podDisruptionBudgets, NAMESPACE).delete('held');
+      }
+      await config.untilUpdated(3, (name) => name !== first);
+      expect((await config.nodes()).every(({ spec }) => spec?.unschedulable !== true)).toBe(true);
+    }),
+);
+
+test.each([
+  ['MCM', { configDelay: 4 * MINUTE, updateDelay: 30_000 }],
+  ['the pool', { configDelay: 30_000, updateDelay: 5 * MINUTE }],
+])('10.5 both drain the same node: %s is done first, and the node stays empty until the other is', (_, kubelets) =>
+  play({ inPlace: 'Auto', maxSurge: 0, maxUnavailable: 1, kubelets }, async (story) => {
+    const { config, world } = story;
+    await world.createDeployment(1);
+    const first = await config.untilUpdated(1);
+    await story.change();
+    await story.untilNode((node) => drainOf(node).startsWith('drain-') && node.spec?.unschedulable === true);
+    await story.roll();
+    await story.untilNode(({ metadata }) => metadata.labels?.[Labels.SelectedForUpdate] !== undefined);
+    await config.untilUpdated(1, (name) => name !== first);
+    await story.untilNode(({ metadata }) => metadata.labels?.[Labels.CandidateForUpdate] === undefined);
+    await world.clock.advance(10_000);
+    expect((await config.nodes()).map(({ spec }) => spec?.unschedulable ?? false)).toEqual([false]);
+  }),
+);
+
+test('10.5 a scale-down beside the roll of a pool: never more told than machines are asked for', () =>
+  play({ limit: 3, machine: { drainTimeout: '20m' }, kubelets: { configDelay: MINUTE } }, async (story) => {
+    const { config, world, judge } = story;
+    await world.createDeployment(4);
+    const first = await config.untilUpdated(4);
+    // Two go, but their pods hold them: four nodes are there, and two are asked for.
+    const names = await story.names();
+    await holdAll(world, 4);
+    for (const name of names) await holdNode(world, name);
+    story.limit = 2;
+    await world.change({ replicas: 2 });
+    await world.until(
+      async () =>
+        (await world.machines()).filter(({ metadata }) => metadata.deletionTimestamp !== undefined).length === 2,
+    );
+    await story.change();
+    await world.clock.advance(5 * MINUTE);
+    expect(judge.told).toEqual([]);
+    await world.admin.resource(podDisruptionBudgets, NAMESPACE).delete('held');
+    await config.untilUpdated(2, (name) => name !== first);
+    expect(names.filter((name) => judge.told.includes(name)).length).toBeGreaterThan(0);
+  }));
+
+test('10.5 two pools over two MachineDeployments roll at once, each at its own pace; one pool over both at one', () =>
+  play({ pool: {}, kubelets: { configDelay: 20_000 } }, async (story) => {
+    const { config, world } = story;
+    await config.createPool('others', { machineRef: refTo('others'), maxUnavailable: 1 });
+    await world.createDeployment(2);
+    await world.createDeployment(2, 'others');
+    const others = () => world.admin.resource(machineConfigPools).get('others');
+    const bothAt = async (target: (name: string) => boolean): Promise<string> => {
+      const name = await config.untilUpdated(2, target);
+      await world.until(
+        async () =>
+          (await others()).status?.updatedMachineCount === 2 &&
+          target((await others()).status?.configuration?.name ?? ''),
+      );
+      return name;
+    };
+    const first = await bothAt(() => true);
+    const firstOthers = (await others()).spec?.configuration?.name ?? '';
+    await story.change();
+    let most = 0;
+    await world.until(async () => {
+      most = Math.max(most, (await config.nodes()).filter((node) => stateOf(node) === 'Working').length);
+      return most === 2;
+    });
+    await bothAt((name) => name !== first && name !== firstOthers);
+    // Now one pool has them all: it waits for the other deployment's machine as for one of its own.
+    await world.admin.resource(machineConfigPools).delete('others');
+    await story.patchPool({ machineRef: null, machineRefs: [refTo('workers'), refTo('others')] });
+    const second = await config.untilUpdated(4);
+    const alone = new JoinJudge(world, { poolOf: () => 'workers', limitOf: () => 1 });
+    const stop = new AbortController();
+    alone.watch(stop.signal);
+    await story.change();
+    await config.untilUpdated(4, (name) => name !== second);
+    stop.abort();
+    expect(alone.told).toHaveLength(4);
+  }));
+
+test('10.5 cluster autoscaler: a node at work is protected, whichever half lets go of it first', () =>
+  play({ limit: 2, kubelets: { configDelay: 3 * MINUTE, joinDelay: 10 * MINUTE } }, async (story) => {
+    const { config, world } = story;
+    await world.createDeployment(2);
+    await world.clock.advance(15 * MINUTE);
+    const first = await config.untilUpdated(2);
+    const isTold = ({ metadata }: Node) => metadata.annotations?.[DesiredConfig] !== first;
+    const marks = async (key: string) =>
+      (await config.nodes()).filter(isTold).map(({ metadata }) => metadata.annotations?.[key]);
+    const byMcm = () => marks(Annotations.ScaleDownDisabledByMCM);
+    // A roll begins, whose new machine takes its time; MCM protects all nodes, one of them is updated, and the roll is undone.
+    await story.roll();
+    await untilPhase(story, 'Pending');
+    await world.clock.advance(5_000);
+    await story.change();
+    await story.untilNode((node) => stateOf(node) === 'Working');
+    expect([await byMcm(), await marks(Annotations.ScaleDownDisabledByMCC)]).toEqual([['true'], [undefined]]);
+    await story.allow(1);
+    await story.rollBack();
+    await world.until(async () => (await byMcm())[0] === undefined, 2 * MINUTE);
+    await world.clock.advance(5_000);
+    expect(await marks(Annotations.ScaleDownDisabledByMCC)).toEqual(['true']);
+    // Another one begins, and the update ends: what is MCM's stays.
+    await story.roll();
+    await story.untilNode((node) => isTold(node) && stateOf(node) === 'Done');
+    await world.clock.advance(2_000);
+    const done = (await config.nodes()).find((node) => isTold(node) && stateOf(node) === 'Done')?.metadata.annotations;
+    expect([done?.[DISABLED], done?.[Annotations.ScaleDownDisabledByMCC]]).toEqual(['true', undefined]);
+  }));
