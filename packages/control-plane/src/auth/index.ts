@@ -1,10 +1,9 @@
 import { certificateRequester } from '../admission/certificate-subject.ts';
 import type { Registry } from '../registry/registry.ts';
-import type { ServerRequest } from '../server/exchange.ts';
 import { Authenticator, staticTokens } from './authenticator.ts';
-import { type Access, type Authorizer, anyOf, mastersMay } from './authorizer.ts';
+import { type Authorizer, anyOf, mastersMay } from './authorizer.ts';
 import { bootstrapTokens } from './bootstrap-token.ts';
-import { impersonated } from './impersonation.ts';
+import { type Impersonate, impersonation } from './impersonation/index.ts';
 import { nodeVerdict } from './node-authorizer.ts';
 import { RbacAuthorizer } from './rbac/authorizer.ts';
 import { BindingIndex } from './rbac/bindings.ts';
@@ -13,7 +12,7 @@ import { installPolicy } from './rbac/install.ts';
 import { registerReviews } from './reviews/index.ts';
 import { tokenReview } from './reviews/token.ts';
 import { ServiceAccountTokens } from './service-account-tokens.ts';
-import { administrator, type UserInfo } from './user.ts';
+import { administrator } from './user.ts';
 
 export interface AccessOptions {
   readonly adminToken: string;
@@ -27,7 +26,7 @@ export interface AccessOptions {
 export interface AccessControl {
   readonly authenticator: Authenticator;
   readonly authorize: Authorizer;
-  readonly impersonate: (request: ServerRequest, user: UserInfo, access: Omit<Access, 'user'>) => UserInfo;
+  readonly impersonate: Impersonate;
 }
 
 /** Sets up authentication and authorization over the objects of a registry, and the reviews by which clients ask for them. */
@@ -55,6 +54,6 @@ export function setUpAccess(
   return {
     authenticator,
     authorize,
-    impersonate: (request, user, access) => impersonated(request, user, access, authorize),
+    impersonate: impersonation(authorize),
   };
 }

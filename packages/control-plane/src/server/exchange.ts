@@ -5,8 +5,10 @@ export interface ServerRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   header(name: string): string | undefined;
-  /** Headers (in lower case) whose name begins so. */
-  headersWith(prefix: string): [string, string][];
+  /** All values of a header, one for each time that it was sent. What comes by `fetch` is split at its commas: there they are joined. */
+  headerValues(name: string): readonly string[];
+  /** Names of headers (in lower case) that begin so. */
+  headerNames(prefix: string): string[];
   /** The whole body. @throws StatusError 413 beyond 3 MiB */
   body(): Promise<Uint8Array>;
   /** Aborted when the client goes away. */

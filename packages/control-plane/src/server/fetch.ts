@@ -1,5 +1,6 @@
 import { StatusError } from '../status.ts';
 import { BODY_LIMIT, type ServerRequest, type ServerResponse, type Sink } from './exchange.ts';
+import { headerText, splitValues } from './header-text.ts';
 import { warningHeader } from './warnings.ts';
 
 /** 413 for a body beyond the limit. */
@@ -26,8 +27,12 @@ export function fromFetch(request: Request, trusted: boolean): ServerRequest {
       query ??= new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
       return query;
     },
-    header: (name) => request.headers.get(name) ?? undefined,
-    headersWith: (prefix) => [...request.headers].filter(([name]) => name.startsWith(prefix)),
+    header: (name) => {
+      const value = request.headers.get(name);
+      return value === null ? undefined : headerText(value);
+    },
+    headerValues: (name) => splitValues(request.headers.get(name)),
+    headerNames: (prefix) => [...request.headers.keys()].filter((name) => name.startsWith(prefix)),
     body: () => {
       body ??= readBody(request);
       return body;

@@ -1,4 +1,5 @@
 import type { ServerRequest, ServerResponse, Sink } from './exchange.ts';
+import { splitValues } from './header-text.ts';
 
 /** A request of the process to itself. */
 export interface InProcessRequest {
@@ -25,7 +26,8 @@ export function inProcess({ method, target, headers, body = '', signal = NEVER }
     path: mark < 0 ? target : target.slice(0, mark),
     query: new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1)),
     header: (name) => headers[name],
-    headersWith: (prefix) => Object.entries(headers).filter(([name]) => name.startsWith(prefix)),
+    headerValues: (name) => splitValues(headers[name]),
+    headerNames: (prefix) => Object.keys(headers).filter((name) => name.startsWith(prefix)),
     body: () => Promise.resolve(bytes),
     signal,
     trusted: true,

@@ -5,6 +5,7 @@ import type { TLSSocket } from 'node:tls';
 import { BODY_LIMIT, type ServerRequest, type ServerResponse, type Sink } from './exchange.ts';
 import { tooLarge } from './fetch.ts';
 import type { Handler } from './handler.ts';
+import { headerText } from './header-text.ts';
 import { warningHeader } from './warnings.ts';
 
 export interface ListenOptions {
@@ -83,12 +84,11 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
     },
     header: (name) => {
       const value = message.headers[name];
-      return Array.isArray(value) ? value.join(', ') : value;
+      const text = Array.isArray(value) ? value.join(', ') : value;
+      return text === undefined ? undefined : headerText(text);
     },
-    headersWith: (prefix) =>
-      Object.entries(message.headers)
-        .filter(([name]) => name.startsWith(prefix))
-        .map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
+    headerValues: (name) => (message.headersDistinct[name] ?? []).map(headerText),
+    headerNames: (prefix) => Object.keys(message.headers).filter((name) => name.startsWith(prefix)),
     body: () => {
       body ??= readBody(message);
       return body;

@@ -91,7 +91,8 @@ export function verbOf(request: ServerRequest, info: RequestInfo): string {
       return info.name === '' ? 'list' : 'get';
     }
     default:
-      return request.method.toLowerCase();
+      // OPTIONS, CONNECT and TRACE are no verbs of resources.
+      return '';
   }
 }
 

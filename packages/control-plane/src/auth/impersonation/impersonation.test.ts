@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest';
+import type { ServerRequest } from '../../server/exchange.ts';
+import { StatusError } from '../../status.ts';
+import type { Access } from '../authorizer.ts';
+import type { UserInfo } from '../user.ts';
+import { impersonation } from './index.ts';
+
+const LIST: Omit<Access, 'user'> = {
+  verb: 'list',
+  path: '',
+  group: '',
+  resource: 'pods',
+  subresource: '',
+  namespace: 'n',
+  name: '',
+};
+
+const request = (headers: Readonly<Record<string, readonly string[]>>): ServerRequest => ({
+  method: 'GET',
+  path: '/',
+  query: new URLSearchParams(),
+  header: (name) => headers[name]?.join(', '),
+  headerValues: (name) => headers[name] ?? [],
+  headerNames: (prefix) => Object.keys(headers).filter((name) => name.startsWith(prefix)),
+  body: () => Promise.resolve(new Uint8Array()),
+  signal: new AbortController().signal,
+  trusted: false,
+});
+
+const BOT: UserInfo = { name: 'bot', groups: [] };
+const AGENT: UserInfo = {
+  name: 'system:serviceaccount:n:agent',
+  groups: [],
+  extra: { 'authentication.kubernetes.io/node-name': ['n1'] },
+};
+
+/** What an authorizer is asked, as `verb resource/subresource.group name`. */
+const words = ({ verb, resource, subresource, group, name }: Access): string =>
+  `${verb} ${resource}${subresource === '' ? '' : `/${subresource}`}${group === '' ? '' : '.auth'} ${name}`.trim();
+
+/** Somebody who may do just this. */
+function who(...allowed: string[]) {
+  const asked: string[] = [];
+  const impersonate = impersonation((access) => {
+    asked.push(words(access));
+    return { allowed: allowed.includes(words(access)), reason: '' };
+  });
+  const be = (headers: Readonly<Record<string, readonly string[]>>, user = BOT): UserInfo | string => {
+    try {
+      return impersonate(request(headers), user, LIST);
+    } catch (error) {
+      if (error instanceof StatusError) return error.message;
+      throw error;
+    }
+  };
+  return { be, asked };
+}
+
+const as = (name: string, more: Readonly<Record<string, readonly string[]>> = {}) => ({
+  'impersonate-user': [name],
+  ...more,
+});
+const groups = (...names: string[]) => ({ 'impersonate-group': names });
+
+describe('a constrained mode needs a verb for the user and one for what is done in its name', () => {
+  test('a user', () => {
+    const { be } = who('impersonate-on:user-info:list pods', 'impersonate:user-info users.auth alice');
+    expect(be(as('alice'))).toEqual({ name: 'alice', groups: ['system:authenticated'] });
+    expect(be(as('bob'))).toContain(
+      'cannot impersonate:user-info resource "users" in API group "authentication.k8s.io"',
+    );
+  });
+
+  test('the one without the other is not enough', () => {
+    expect(who('impersonate:user-info users.auth alice').be(as('alice'))).toContain(
+      'cannot impersonate-on:user-info:list resource "pods" in API group "" in the namespace "n"',
+    );
+  });
+
+  test('a service account has its groups', () => {
+    const { be } = who('impersonate-on:serviceaccount:list pods', 'impersonate:serviceaccount serviceaccounts.auth x');
+    expect(be(as('system:serviceaccount:n:x'))).toEqual({
+      name: 'system:serviceaccount:n:x',
+      groups: ['system:serviceaccounts', 'system:serviceaccounts:n', 'system:authenticated'],
+    });
+  });
+
+  test('a node has the group of nodes, and may not be given others', () => {
+    const { be } = who('impersonate-on:arbitrary-node:list pods', 'impersonate:arbitrary-node nodes.auth n2');
+    expect(be(as('system:node:n2'))).toMatchObject({ groups: ['system:nodes', 'system:authenticated'] });
+    expect(be(as('system:node:n2', groups('g')))).toContain('cannot impersonate resource "users"');
+  });
+
+  test('the node beside a service account is asked for as any, and is that one alone', () => {
+    const { be } = who('impersonate-on:associated-node:list pods', 'impersonate:associated-node nodes.auth *');
+    expect(be(as('system:node:n1'), AGENT)).toMatchObject({ name: 'system:node:n1' });
+    expect(be(as('system:node:n2'), AGENT)).toContain('cannot impersonate-on:arbitrary-node:list');
+    expect(be(as('system:node:n1'), BOT)).toContain('cannot impersonate-on:arbitrary-node:list');
+  });
+
+  test.each([
+    [groups('system:masters'), 'impersonating the system:masters group is not allowed'],
+    [groups(''), 'impersonating the empty string group is not allowed'],
+    [{ 'impersonate-extra-scopes': ['x'] }, 'extra.key: Invalid value: "scopes": must be a domain-prefixed path'],
+    [{ 'impersonate-extra-a.dev%2fb': [''] }, 'impersonating the empty string value in extra is not allowed'],
+  ])('%j is not for it, whatever is allowed', (more, why) => {
+    const { be } = who(
+      'impersonate-on:user-info:list pods',
+      'impersonate:user-info users.auth alice',
+      'impersonate:user-info groups.auth system:masters',
+      'impersonate:user-info groups.auth',
+    );
+    expect(be(as('alice', more))).toContain(why);
+  });
+
+  test('many groups may be allowed by one permission', () => {
+    const may = ['impersonate-on:user-info:list pods', 'impersonate:user-info users.auth alice'];
+    const { be } = who(...may, 'impersonate:user-info groups.auth *');
+    expect(be(as('alice', groups('a', 'b', 'c', 'd')))).toMatchObject({ name: 'alice' });
+    expect(be(as('alice', groups('a', 'b', 'c')))).toContain('groups.authentication.k8s.io "a" is forbidden');
+  });
+});
+
+describe('the verb impersonate', () => {
+  test('allows everything that it names, under the names of the core group', () => {
+    const { be } = who('impersonate users alice', 'impersonate groups system:masters', 'impersonate groups');
+    expect(be(as('alice', groups('system:masters', '')))).toMatchObject({
+      groups: ['system:masters', '', 'system:authenticated'],
+    });
+  });
+
+  test('is what is refused to who has used it last; the first constrained mode to others', () => {
+    const { be, asked } = who('impersonate users alice');
+    expect(be(as('bob'))).toContain('cannot impersonate-on:user-info:list');
+    expect(be(as('alice'))).toMatchObject({ name: 'alice' });
+    asked.length = 0;
+    expect(be(as('alice'))).toMatchObject({ name: 'alice' });
+    expect(asked).toEqual(['impersonate users alice']);
+    expect(be(as('bob'))).toContain('users "bob" is forbidden: User "bot" cannot impersonate resource "users"');
+  });
+});
+
+test('each header is one value, also with a comma in it; an empty one without a user is refused', () => {
+  const { be } = who('impersonate users alice', 'impersonate groups a, b');
+  expect(be(as('alice', groups('a, b')))).toMatchObject({ groups: ['a, b', 'system:authenticated'] });
+  expect(be(groups(''))).toContain('without impersonating a user name');
+});

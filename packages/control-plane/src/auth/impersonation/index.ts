@@ -1,0 +1,107 @@
+import type { ServerRequest } from '../../server/exchange.ts';
+import { refusal } from '../../server/refusal.ts';
+import type { StatusError } from '../../status.ts';
+import type { Access, Authorizer } from '../authorizer.ts';
+import { AUTHENTICATED, anonymous, NODES, UNAUTHENTICATED, type UserInfo } from '../user.ts';
+import { denial, partsDenial } from './check.ts';
+import { accountOf, isNameAlone, nodeOf, type Wanted, wantedOf } from './wanted.ts';
+
+/** How many users are remembered with the mode that they have used. */
+const REMEMBERED = 10_000;
+const NODE_NAME = 'authentication.kubernetes.io/node-name';
+
+/** A way of being somebody else. `legacy`: the verb `impersonate` alone; the others are limited to some users, and to verbs. */
+type Mode = 'associated-node' | 'arbitrary-node' | 'serviceaccount' | 'user-info' | 'legacy';
+const MODES: readonly Mode[] = ['associated-node', 'arbitrary-node', 'serviceaccount', 'user-info', 'legacy'];
+
+/** Whether a mode is about such a user at all. */
+function isFor(mode: Mode, wanted: Wanted, requestor: UserInfo): boolean {
+  const node = nodeOf(wanted.name);
+  switch (mode) {
+    case 'associated-node': {
+      const own = requestor.extra?.[NODE_NAME] ?? [];
+      const isItsOwn = own.length === 1 && own[0] === node;
+      return isNameAlone(wanted) && node !== undefined && isItsOwn && accountOf(requestor.name) !== undefined;
+    }
+    case 'arbitrary-node':
+      return isNameAlone(wanted) && node !== undefined;
+    case 'serviceaccount':
+      return isNameAlone(wanted) && accountOf(wanted.name) !== undefined;
+    case 'user-info':
+      return node === undefined && accountOf(wanted.name) === undefined;
+    case 'legacy':
+      return true;
+  }
+}
+
+/** Why a mode does not allow it; undefined when it does. */
+function denialOf(mode: Mode, wanted: Wanted, access: Access, authorize: Authorizer): StatusError | undefined {
+  const requestor = access.user;
+  if (mode === 'legacy') {
+    return partsDenial({ requestor, verb: 'impersonate', isConstrained: false, authorize }, wanted);
+  }
+  const checks = { requestor, verb: `impersonate:${mode}`, isConstrained: true, authorize };
+  return (
+    denial({ ...access, verb: `impersonate-on:${mode}:${access.verb}` }, authorize) ??
+    // Who may be the node beside it may be any: which one is known, and is not asked for.
+    partsDenial(mode === 'associated-node' ? { ...checks, nodeName: '*' } : checks, wanted)
+  );
+}
+
+function ownGroups(mode: Mode, { name, groups }: Wanted): string[] {
+  if (mode !== 'legacy' && nodeOf(name) !== undefined) return [NODES];
+  const account = accountOf(name);
+  if (account === undefined || groups.length > 0) return [...groups];
+  return ['system:serviceaccounts', `system:serviceaccounts:${account.namespace}`];
+}
+
+function groupsOf(mode: Mode, wanted: Wanted): string[] {
+  const own = ownGroups(mode, wanted);
+  const isUnknown = own.includes(UNAUTHENTICATED);
+  if (wanted.name === anonymous.name) return isUnknown ? own : [...own, UNAUTHENTICATED];
+  return isUnknown || own.includes(AUTHENTICATED) ? own : [...own, AUTHENTICATED];
+}
+
+/** The user of a request that may impersonate another, or its own. @throws StatusError */
+export type Impersonate = (request: ServerRequest, user: UserInfo, access: Omit<Access, 'user'>) => UserInfo;
+
+/**
+ * Lets users be others where the authorizer allows it: in one of the constrained modes, each with a verb for the user and one for what is done
+ * in its name, or by the verb `impersonate` alone. The mode that a user has last used is tried first, so that its refusal is the one that is told.
+ * @see https://kep.k8s.io/5284
+ * @throws StatusError (of what is returned) 400 for groups without a user, 403 for who may not
+ */
+export function impersonation(authorize: Authorizer): Impersonate {
+  const last = new Map<string, Mode>();
+  const remember = (name: string, mode: Mode): void => {
+    last.delete(name);
+    last.set(name, mode);
+    for (const oldest of last.keys()) {
+      if (last.size <= REMEMBERED) break;
+      last.delete(oldest);
+    }
+  };
+  return (request, user, given) => {
+    const wanted = wantedOf(request);
+    if (wanted === undefined) return user;
+    const access: Access = { ...given, user };
+    const before = last.get(user.name);
+    const order = before === undefined ? MODES : [before, ...MODES.filter((mode) => mode !== before)];
+    let first: StatusError | undefined;
+    for (const mode of order) {
+      if (!isFor(mode, wanted, user)) continue;
+      const refused = denialOf(mode, wanted, access, authorize);
+      if (refused === undefined) {
+        remember(user.name, mode);
+        return {
+          name: wanted.name,
+          ...(wanted.uid === '' ? {} : { uid: wanted.uid }),
+          groups: groupsOf(mode, wanted),
+          ...(wanted.extra.size === 0 ? {} : { extra: Object.fromEntries(wanted.extra) }),
+        };
+      }
+      first ??= refused;
+    }
+    throw first ?? refusal(access, '');
+  };
+}

@@ -1,0 +1,77 @@
+import { badRequest } from '../../registry/errors.ts';
+import { labelProblems, subdomainProblems } from '../../registry/names.ts';
+import type { ServerRequest } from '../../server/exchange.ts';
+
+const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
+const NODE_PREFIX = 'system:node:';
+
+/** The service account of a user name; undefined for a name that none can have. */
+export function accountOf(user: string): { namespace: string; name: string } | undefined {
+  const [, namespace = '', name = ''] = SERVICE_ACCOUNT.exec(user) ?? [];
+  if (namespace === '' || labelProblems(namespace).length > 0 || subdomainProblems(name).length > 0) return undefined;
+  return { namespace, name };
+}
+
+/** The node of a user name; undefined for a name that none can have. */
+export function nodeOf(user: string): string | undefined {
+  if (!user.startsWith(NODE_PREFIX)) return undefined;
+  const name = user.slice(NODE_PREFIX.length);
+  return name === '' || subdomainProblems(name).length > 0 ? undefined : name;
+}
+
+/** Whom a request asks to be, as its headers have it. */
+export interface Wanted {
+  readonly name: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Whether a user is asked for by its name alone. */
+export const isNameAlone = ({ uid, groups, extra }: Wanted): boolean =>
+  uid === '' && groups.length === 0 && extra.size === 0;
+
+const quoteList = (list: readonly string[]): string => `{${list.map((item) => JSON.stringify(item)).join(', ')}}`;
+
+/** Go's `%#v` of the user that was asked for. */
+function dump({ name, uid, groups, extra }: Wanted): string {
+  const shownGroups = groups.length === 0 ? '[]string(nil)' : `[]string${quoteList(groups)}`;
+  const entries = [...extra].map(([key, values]) => `${JSON.stringify(key)}:[]string${quoteList(values)}`);
+  const shownExtra = entries.length === 0 ? '(nil)' : `{${entries.join(', ')}}`;
+  return `&user.DefaultInfo{Name:${JSON.stringify(name)}, UID:${JSON.stringify(uid)}, Groups:${shownGroups}, Extra:map[string][]string${shownExtra}}`;
+}
+
+/** A key as it was before it was escaped for its header; one that is not escaped well stays as it is. */
+function unescaped(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch (error) {
+    if (error instanceof URIError) return key;
+    throw error;
+  }
+}
+
+const EXTRA = 'impersonate-extra-';
+
+/**
+ * Reads the headers of impersonation; undefined where there are none. A header that is given several times has several values; one that is
+ * there and empty counts for groups and extras.
+ * @throws StatusError 400 for what belongs to a user without its name
+ */
+export function wantedOf(request: ServerRequest): Wanted | undefined {
+  const first = (name: string): string => request.headerValues(name)[0] ?? '';
+  const extra = new Map<string, readonly string[]>();
+  for (const header of request.headerNames(EXTRA)) {
+    const key = unescaped(header.slice(EXTRA.length).toLowerCase());
+    extra.set(key, [...(extra.get(key) ?? []), ...request.headerValues(header)]);
+  }
+  const wanted: Wanted = {
+    name: first('impersonate-user'),
+    uid: first('impersonate-uid'),
+    groups: request.headerValues('impersonate-group'),
+    extra,
+  };
+  if (wanted.name !== '') return wanted;
+  if (isNameAlone(wanted)) return undefined;
+  throw badRequest(`requested ${dump(wanted)} without impersonating a user name`);
+}
