@@ -208,11 +208,34 @@ describe('tokens of service accounts', () => {
   const self = (token: string) =>
     call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', { token, body: {} });
 
-  test('end at their time', async () => {
+  const reviewed = async (token: string): Promise<unknown> => {
+    const { body } = await call('POST', '/apis/authentication.k8s.io/v1/tokenreviews', { body: { spec: { token } } });
+    return (body.status as { error?: string } | undefined)?.error;
+  };
+
+  test('end at their time, a minute late', async () => {
     const token = await accountToken({ expirationSeconds: 600 });
+    ahead = 659_000;
     expect((await self(token)).body.status?.userInfo?.username).toBe('system:serviceaccount:default:bot');
-    ahead = 601_000;
+    ahead = 661_000;
     expect((await self(token)).status).toBe(401);
+    expect(await reviewed(token)).toBe('[invalid bearer token, service account token has expired]');
+  });
+
+  test('end with an account that is held, a minute after its deletion', async () => {
+    const token = await accountToken();
+    const path = '/api/v1/namespaces/default/serviceaccounts/bot';
+    const { body } = await call('GET', path);
+    const held = {
+      ...body,
+      metadata: { ...(body as { metadata: object }).metadata, finalizers: ['example.dev/hold'] },
+    };
+    await call('PUT', path, { body: held });
+    await call('DELETE', path);
+    ahead = 59_000;
+    expect(await reviewed(token)).toBeUndefined();
+    ahead = 62_000;
+    expect(await reviewed(token)).toBe('[invalid bearer token, service account default/bot has been deleted]');
   });
 
   test('end with the object that they are bound to', async () => {
@@ -221,13 +244,16 @@ describe('tokens of service accounts', () => {
     expect((await self(token)).status).toBe(201);
     await call('DELETE', '/api/v1/namespaces/default/secrets/s');
     expect((await self(token)).status).toBe(401);
+    expect(await reviewed(token)).toBe('[invalid bearer token, service account token has been invalidated]');
   });
 
   test('end with their account, also when another one of its name comes', async () => {
     const token = await accountToken();
     await call('DELETE', '/api/v1/namespaces/default/serviceaccounts/bot');
+    expect(await reviewed(token)).toBe('[invalid bearer token, serviceaccounts "bot" not found]');
     await accountToken();
     expect((await self(token)).status).toBe(401);
+    expect(await reviewed(token)).toMatch(/service account UID \(\S+\) does not match claim \(\S+\)\]$/);
   });
 
   test('are bound to pods of their account alone, whatever version of them is named', async () => {

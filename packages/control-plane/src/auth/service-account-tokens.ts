@@ -44,6 +44,9 @@ export interface TokenFacts {
   readonly bound?: BoundObject;
 }
 
+/** For how long after their end tokens, and what they are bound to, are still taken. */
+const LEEWAY_SECONDS = 60;
+
 /** Tokens whose signature was found good are remembered, so that it is computed once and not at every request. */
 const REMEMBERED_TOKENS = 1000;
 
@@ -102,25 +105,54 @@ export class ServiceAccountTokens {
     return `${head}.${signature.toString('base64url')}`;
   }
 
-  /** The user of a token for one of these audiences; undefined: not ours, too old, or its account is gone. */
+  /** The user of a token for one of these audiences; undefined: not ours, for others, or good no more. */
   read(token: string, audiences: readonly string[] = [ISSUER]): UserInfo | undefined {
     const claims = this.#claimsOf(token);
-    if (claims === undefined || claims.exp * 1000 <= this.#registry.now().getTime()) return undefined;
-    if (!claims.aud.some((audience) => audiences.includes(audience))) return undefined;
-    const { namespace, serviceaccount, pod, secret, node } = claims['kubernetes.io'];
-    const there =
-      this.#isThere('/serviceaccounts', namespace, serviceaccount) &&
-      this.#isThere('/pods', namespace, pod) &&
-      this.#isThere('/secrets', namespace, secret) &&
-      // The node of a pod is told, and does not end its token.
-      (pod !== undefined || this.#isThere('/nodes', '', node));
-    return there ? userOf(claims) : undefined;
+    if (claims === undefined || !claims.aud.some((audience) => audiences.includes(audience))) return undefined;
+    return this.#problemOf(claims) === undefined ? userOf(claims) : undefined;
   }
 
-  /** The audiences of a genuine token that is still good; undefined: it is none of ours. */
+  /** The audiences of a genuine token; undefined: it is none of ours. */
   audiencesOf(token: string): readonly string[] | undefined {
+    return this.#claimsOf(token)?.aud;
+  }
+
+  /** Why a genuine token is good no more; undefined: it is good, or none of ours. */
+  problemOf(token: string): string | undefined {
     const claims = this.#claimsOf(token);
-    return claims === undefined || this.read(token, claims.aud) === undefined ? undefined : claims.aud;
+    return claims === undefined ? undefined : this.#problemOf(claims);
+  }
+
+  /** @see kubernetes pkg/serviceaccount/claims.go */
+  #problemOf({ exp, 'kubernetes.io': { namespace, serviceaccount, pod, secret, node } }: Claims): string | undefined {
+    if ((exp + LEEWAY_SECONDS) * 1000 < this.#registry.now().getTime()) return 'service account token has expired';
+    const { name, uid = '' } = serviceaccount;
+    const account = this.#stateOf('/serviceaccounts', namespace, name);
+    if (account === undefined) return `serviceaccounts ${JSON.stringify(name)} not found`;
+    if (account.uid !== uid) return `service account UID (${account.uid}) does not match claim (${uid})`;
+    if (account.isDead) return `service account ${namespace}/${name} has been deleted`;
+    return (
+      this.#boundProblem('/secrets', namespace, secret, 'secret') ??
+      this.#boundProblem('/pods', namespace, pod, 'pod') ??
+      // The node of a pod is told, and does not end its token.
+      (pod === undefined ? this.#boundProblem('/nodes', '', node, 'node') : undefined)
+    );
+  }
+
+  #boundProblem(
+    resource: string,
+    namespace: string,
+    reference: Reference | undefined,
+    words: string,
+  ): string | undefined {
+    if (reference === undefined) return undefined;
+    const state = this.#stateOf(resource, namespace, reference.name);
+    if (state === undefined) return 'service account token has been invalidated';
+    const { uid = '' } = reference;
+    if (state.uid !== uid) {
+      return `${words} UID (${state.uid}) does not match service account ${words} ref claim (${uid})`;
+    }
+    return state.isDead ? 'service account token has been invalidated' : undefined;
   }
 
   /** What a token says, when we have signed it. */
@@ -143,12 +175,16 @@ export class ServiceAccountTokens {
     return claims;
   }
 
-  /** Whether this very object is there. Its uid is the first of its text: owner references come later. */
-  #isThere(resource: string, namespace: string, reference: Reference | undefined): boolean {
-    if (reference === undefined) return true;
-    const json = this.#registry.store.get(resource, namespace, reference.name)?.json;
-    const start = json?.indexOf('"uid":"') ?? -1;
-    return json !== undefined && start >= 0 && json.startsWith(`${reference.uid}"`, start + '"uid":"'.length);
+  /** The object of that name. Its uid is the first of its text: owner references come later. Dead: its end is past, and it is held. */
+  #stateOf(resource: string, namespace: string, name: string): { uid: string; isDead: boolean } | undefined {
+    const json = this.#registry.store.get(resource, namespace, name)?.json;
+    if (json === undefined) return undefined;
+    const uid = /"uid":"([^"]*)"/.exec(json)?.[1] ?? '';
+    // Cheap: only a dying object carries the word.
+    if (!json.includes('"deletionTimestamp"')) return { uid, isDead: false };
+    const { metadata } = JSON.parse(json) as ApiObject;
+    const end = Date.parse(metadata.deletionTimestamp ?? '') + LEEWAY_SECONDS * 1000;
+    return { uid, isDead: end < this.#registry.now().getTime() };
   }
 }
 

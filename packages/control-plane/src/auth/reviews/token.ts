@@ -23,9 +23,10 @@ export const tokenReview =
       return answered(object, { spec, status: { authenticated: true, user: showUser(user), audiences: matching } });
     }
     const others = tokens.audiencesOf(token);
-    const error =
-      others === undefined
-        ? 'invalid bearer token'
-        : `[invalid bearer token, token audiences ${list(others)} is invalid for the target audiences ${list(wanted)}]`;
+    const isForOthers = others !== undefined && !others.some((audience) => wanted.includes(audience));
+    const why = isForOthers
+      ? `token audiences ${list(others)} is invalid for the target audiences ${list(wanted)}`
+      : tokens.problemOf(token);
+    const error = why === undefined ? 'invalid bearer token' : `[invalid bearer token, ${why}]`;
     return answered(object, { spec, status: { user: {}, error } });
   };
