@@ -7,10 +7,7 @@ import type { IgnitionConfig } from './schema.ts';
 export const compactIgnition = (config: IgnitionConfig): IgnitionConfig => compact(config) as IgnitionConfig;
 
 function compact(value: unknown): unknown {
-  if (Array.isArray(value)) {
-    const entries = value.map(compact);
-    return entries.every((entry, index) => entry === value[index]) ? value : entries;
-  }
+  if (Array.isArray(value)) return compactList(value);
   if (typeof value !== 'object' || value === null) return value;
   const fields = value as Readonly<Record<string, unknown>>;
   let result: Record<string, unknown> | undefined;
@@ -23,6 +20,17 @@ function compact(value: unknown): unknown {
     else result[name] = inner;
   }
   return result ?? value;
+}
+
+function compactList(entries: readonly unknown[]): readonly unknown[] {
+  let result: unknown[] | undefined;
+  for (let index = 0; index < entries.length; index += 1) {
+    const inner = compact(entries[index]);
+    if (inner === entries[index]) continue;
+    result ??= entries.slice();
+    result[index] = inner;
+  }
+  return result ?? entries;
 }
 
 const isEmpty = (value: unknown): boolean =>

@@ -1,4 +1,5 @@
 import type { FieldPlan, Plan } from './plan.ts';
+import { Trail } from './trail.ts';
 
 /** A value that does not fit the schema. */
 export class DecodeError extends Error {
@@ -16,7 +17,9 @@ export class DecodeError extends Error {
  * and numbers are never converted.
  * @throws DecodeError naming the first value of a wrong type
  */
-export function decode(plan: Plan, value: unknown, path = '$'): unknown {
+export const decode = (plan: Plan, value: unknown): unknown => decodeAt(plan, value, new Trail());
+
+function decodeAt(plan: Plan, value: unknown, path: Trail): unknown {
   switch (plan.kind) {
     case 'string':
       return typeof value === 'string' ? value : fail(path, 'a text', value);
@@ -26,7 +29,7 @@ export function decode(plan: Plan, value: unknown, path = '$'): unknown {
       return isInteger(value) ? value : fail(path, 'an integer', value);
     case 'list':
       if (!Array.isArray(value)) return fail(path, 'a list', value);
-      return value.map((entry, index) => decode(plan.entry, entry ?? zeroOf(plan.entry), `${path}.${index}`));
+      return decodeList(plan.entry, value, path);
     case 'object':
       if (typeof value !== 'object' || value === null || Array.isArray(value)) return fail(path, 'an object', value);
       return decodeObject(plan, value as Readonly<Record<string, unknown>>, path);
@@ -35,10 +38,21 @@ export function decode(plan: Plan, value: unknown, path = '$'): unknown {
 
 const isInteger = (value: unknown): boolean => Number.isSafeInteger(value);
 
+function decodeList(plan: Plan, value: readonly unknown[], path: Trail): unknown[] {
+  const depth = path.parts.length;
+  const result: unknown[] = [];
+  for (let index = 0; index < value.length; index += 1) {
+    path.parts[depth] = index;
+    result.push(decodeAt(plan, value[index] ?? zeroOf(plan), path));
+  }
+  path.parts.length = depth;
+  return result;
+}
+
 function decodeObject(
   plan: Extract<Plan, { kind: 'object' }>,
   value: Readonly<Record<string, unknown>>,
-  path: string,
+  path: Trail,
 ): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   for (const { name, plan: inner, required } of plan.fields) if (required) result[name] = zeroOf(inner);
@@ -47,7 +61,9 @@ function decodeObject(
     if (given === null || given === undefined) continue;
     const field = fieldOf(plan, key);
     if (!field) continue;
-    result[field.name] = decode(field.plan, given, `${path}.${field.name}`);
+    path.parts.push(field.name);
+    result[field.name] = decodeAt(field.plan, given, path);
+    path.parts.pop();
   }
   return result;
 }
@@ -67,11 +83,11 @@ function zeroOf(plan: Plan): unknown {
     case 'list':
       return [];
     case 'object':
-      return decodeObject(plan, {}, '');
+      return decodeObject(plan, {}, new Trail());
   }
 }
 
-function fail(path: string, wanted: string, value: unknown): never {
+function fail(path: Trail, wanted: string, value: unknown): never {
   const given = value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value;
-  throw new DecodeError(path, `must be ${wanted}, not ${given}`);
+  throw new DecodeError(String(path), `must be ${wanted}, not ${given}`);
 }

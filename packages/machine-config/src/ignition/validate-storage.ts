@@ -1,14 +1,15 @@
 import { cleanPath, joinPaths, pathProblem } from './paths.ts';
 import type { Issue } from './report.ts';
 import type { IgnitionConfig, IgnitionDisk, IgnitionFilesystem, IgnitionPartition } from './schema.ts';
+import type { At } from './trail.ts';
 
 /** The storage section of a config. */
 export type Storage = NonNullable<IgnitionConfig['storage']>;
 /** Takes in a problem, if there is one. */
-export type Add = (path: string, problem: string | undefined) => void;
+export type Add = (path: At, problem: string | undefined) => void;
 
 /** Rules about the storage section as a whole. Source: ignition, config/v3_5/types/storage.go. */
-export function checkStorage(storage: Storage, at: string, add: Add, minor: number): void {
+export function checkStorage(storage: Storage, at: At, add: Add, minor: number): void {
   const { directories = [], files = [], links = [] } = storage;
   // Almost no config has links: without them there is nothing to compare.
   const below = links.map(({ path }) => `${path}/`);
@@ -37,7 +38,7 @@ export function checkStorage(storage: Storage, at: string, add: Add, minor: numb
 }
 
 /** Rules about a disk. Source: disk.go. */
-export function checkDisk(disk: IgnitionDisk, at: string, add: Add): void {
+export function checkDisk(disk: IgnitionDisk, at: At, add: Add): void {
   if (disk.device === '') {
     add(`${at}.device`, 'disk device is required');
     return;
@@ -95,7 +96,7 @@ export const guidProblem = (guid: string | undefined): string | undefined =>
     : 'doesn\'t match the form "01234567-89AB-CDEF-EDCB-A98765432101"';
 
 /** Rules about a partition. Source: partition.go. */
-export function checkPartition(partition: IgnitionPartition, at: string, add: Add): void {
+export function checkPartition(partition: IgnitionPartition, at: At, add: Add): void {
   const { shouldExist, label, typeGuid, guid, startMiB, sizeMiB, number } = partition;
   if (
     shouldExist === false &&
@@ -117,7 +118,7 @@ const FORMATS = ['ext4', 'btrfs', 'xfs', 'swap', 'vfat', 'none'];
 const LABELS: Readonly<Record<string, number>> = { ext4: 16, btrfs: 256, xfs: 12, swap: 15, vfat: 11 };
 
 /** Rules about a filesystem. Source: filesystem.go. */
-export function checkFilesystem(filesystem: IgnitionFilesystem, at: string, add: Add, minor: number): void {
+export function checkFilesystem(filesystem: IgnitionFilesystem, at: At, add: Add, minor: number): void {
   const { device, format, label, path, uuid, wipeFilesystem, mountOptions = [], options = [] } = filesystem;
   if (path) add(`${at}.path`, pathProblem(path));
   add(`${at}.device`, pathProblem(device));
@@ -143,5 +144,8 @@ export function filesystemLabelProblem(format: string, label = ''): string | und
 /** Collects problems. */
 export function collector(): { readonly issues: Issue[]; readonly add: Add } {
   const issues: Issue[] = [];
-  return { issues, add: (path, problem) => problem !== undefined && issues.push({ path, message: problem }) };
+  return {
+    issues,
+    add: (path, problem) => problem !== undefined && issues.push({ path: String(path), message: problem }),
+  };
 }

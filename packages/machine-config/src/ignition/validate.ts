@@ -11,6 +11,7 @@ import {
   type IgnitionResource,
   type IgnitionUnit,
 } from './schema.ts';
+import { type At, Trail } from './trail.ts';
 import { unitProblem } from './unit-contents.ts';
 import { schemeOf, urlProblem } from './urls.ts';
 import {
@@ -34,7 +35,7 @@ export function validateIgnition(config: IgnitionConfig, minor = 5): readonly Is
   checkConfig(config, add);
   const checks = CHECKS.get(minor) ?? checksOf(minor);
   CHECKS.set(minor, checks);
-  walk(checks, config, '$', add);
+  walk(checks, config, new Trail(), add);
   checkDuplicates(IGNITION_PLAN, config, '$', add);
   return issues;
 }
@@ -55,7 +56,7 @@ function checkConfig({ systemd, storage }: IgnitionConfig, add: Add): void {
   }
 }
 
-type Check<T> = (value: T, at: string, add: Add) => void;
+type Check<T> = (value: T, at: At, add: Add) => void;
 
 /** Checks of an object: its own first, then its fields', in their order. */
 interface Checks {
@@ -63,24 +64,34 @@ interface Checks {
   readonly fields?: Readonly<Record<string, Checks>>;
 }
 
-function walk(checks: Checks, value: unknown, at: string, add: Add): void {
+function walk(checks: Checks, value: unknown, at: Trail, add: Add): void {
   if (value === undefined) return;
+  const { parts } = at;
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index += 1) walk(checks, value[index], `${at}.${index}`, add);
+    const depth = parts.length;
+    for (let index = 0; index < value.length; index += 1) {
+      parts[depth] = index;
+      walk(checks, value[index], at, add);
+    }
+    parts.length = depth;
     return;
   }
   checks.own?.(value as never, at, add);
-  if (checks.fields === undefined) return;
-  for (const name of Object.keys(checks.fields)) {
+  const { fields } = checks;
+  if (fields === undefined) return;
+  for (const name in fields) {
     const inner = (value as Readonly<Record<string, unknown>>)[name];
-    const field = checks.fields[name];
-    if (inner !== undefined && field) walk(field, inner, `${at}.${name}`, add);
+    const field = fields[name];
+    if (inner === undefined || !field) continue;
+    parts.push(name);
+    walk(field, inner, at, add);
+    parts.pop();
   }
 }
 
 const own = <T>(check: Check<T>): Checks => ({ own: check as Check<never> });
 
-const checkMode = (mode: number | undefined, at: string, add: Add): void => {
+const checkMode = (mode: number | undefined, at: At, add: Add): void => {
   if (mode !== undefined && (mode < 0 || mode > 0o7777)) add(`${at}.mode`, 'illegal file mode');
 };
 
@@ -176,7 +187,7 @@ const checkRaid: Check<IgnitionRaid> = ({ level, spares, devices = [] }, at, add
 const isClevis = ({ clevis }: IgnitionLuks): boolean =>
   Boolean(clevis?.custom?.pin || clevis?.tang?.length || clevis?.tpm2 || clevis?.threshold);
 
-const checkLuks = (luks: IgnitionLuks, at: string, add: Add, minor: number): void => {
+const checkLuks = (luks: IgnitionLuks, at: At, add: Add, minor: number): void => {
   const { name, label, device, clevis, cex, keyFile } = luks;
   if (name.includes('/')) add(`${at}.name`, 'device names cannot contain slashes');
   if (label && Buffer.byteLength(label) > 47)
@@ -197,7 +208,7 @@ interface Custom {
   pin?: string;
 }
 
-const checkCustom = ({ config, needsNetwork, pin }: Custom, at: string, add: Add, minor: number): void => {
+const checkCustom = ({ config, needsNetwork, pin }: Custom, at: At, add: Add, minor: number): void => {
   if (!pin && !config && !(needsNetwork && minor >= 3)) return;
   if (!pin) add(`${at}.pin`, 'missing required custom clevis pin');
   else if (!['tpm2', 'tang', 'sss'].includes(pin)) add(`${at}.pin`, 'unsupported clevis pin');

@@ -13,11 +13,11 @@ const LISTS = [
 ] as const;
 
 /** What stands at which path, of a merged config or of one that went in. */
-function* placesOf({ storage = {}, systemd }: IgnitionConfig): Iterable<readonly [path: string, kind: Kind]> {
-  for (const [kind, list] of LISTS) for (const { path } of storage[list] ?? []) yield [path, kind];
+function forEachPlace({ storage = {}, systemd }: IgnitionConfig, visit: (path: string, kind: Kind) => void): void {
+  for (const [kind, list] of LISTS) for (const { path } of storage[list] ?? []) visit(path, kind);
   for (const { name, contents, dropins = [], mask } of systemd?.units ?? []) {
-    if (contents || mask) yield [`${UNITS}/${name}`, 'unit'];
-    for (const dropin of dropins) if (dropin.contents) yield [`${UNITS}/${name}.d/${dropin.name}`, 'unit'];
+    if (contents || mask) visit(`${UNITS}/${name}`, 'unit');
+    for (const dropin of dropins) if (dropin.contents) visit(`${UNITS}/${name}.d/${dropin.name}`, 'unit');
   }
 }
 
@@ -28,13 +28,17 @@ function* placesOf({ storage = {}, systemd }: IgnitionConfig): Iterable<readonly
  */
 export function checkCollisions(merged: IgnitionConfig, sources: readonly MachineConfig[]): void {
   const places = new Map<string, Kind>();
-  for (const [path, kind] of placesOf(merged)) {
+  forEachPlace(merged, (path, kind) => {
     const other = places.get(path);
     if (other !== undefined && other !== kind) collide(sources, [path, kind], 'where', [path, other]);
     places.set(path, kind);
-  }
+  });
   const looked = new Set<string>();
+  let free = '';
   for (const [path, kind] of places) {
+    // Files of one directory mostly stand together: what is above the last one is above this one too.
+    if (free !== '' && path.startsWith(free) && path.lastIndexOf('/') === free.length - 1) continue;
+    free = path.slice(0, path.lastIndexOf('/') + 1);
     const inTheWay = occupiedParent(path, places, looked);
     if (inTheWay !== undefined) collide(sources, [path, kind], 'below', [inTheWay, places.get(inTheWay) ?? 'file']);
   }
@@ -70,8 +74,11 @@ const ownerOf = (sources: readonly MachineConfig[], path: string, kind: Kind): s
   sources.findLast((source) => {
     const config = ignitionOf(source);
     if (!config) return false;
-    for (const [at, what] of placesOf(config)) if (at === path && what === kind) return true;
-    return false;
+    let found = false;
+    forEachPlace(config, (at, what) => {
+      found ||= at === path && what === kind;
+    });
+    return found;
   })?.metadata.name;
 
 function ownersOf(sources: readonly MachineConfig[], places: readonly Place[]): string {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { MachineConfigSpec } from '../kinds/machine-config.ts';
-import { printYaml } from './yaml.ts';
+import { printTo, printYaml } from './yaml.ts';
 
 /** The original's salt: with it the same content has the same name, and a takeover changes no node. */
 const SALT = Buffer.from([
@@ -11,21 +11,25 @@ const SALT = Buffer.from([
 ]);
 
 /** The text that is hashed: all seven fields of the spec, given or not. */
-export const hashedText = (spec: MachineConfigSpec): string =>
-  printYaml({
-    baseOSExtensionsContainerImage: spec.baseOSExtensionsContainerImage ?? '',
-    config: spec.config ?? null,
-    extensions: spec.extensions ?? null,
-    fips: spec.fips ?? false,
-    kernelArguments: spec.kernelArguments ?? null,
-    kernelType: spec.kernelType ?? '',
-    osImageURL: spec.osImageURL ?? '',
-  });
+export const hashedText = (spec: MachineConfigSpec): string => printYaml(hashed(spec));
+
+const hashed = (spec: MachineConfigSpec): object => ({
+  baseOSExtensionsContainerImage: spec.baseOSExtensionsContainerImage ?? '',
+  config: spec.config ?? null,
+  extensions: spec.extensions ?? null,
+  fips: spec.fips ?? false,
+  kernelArguments: spec.kernelArguments ?? null,
+  kernelType: spec.kernelType ?? '',
+  osImageURL: spec.osImageURL ?? '',
+});
 
 /**
  * The name of a rendered MachineConfig: `rendered-<pool>-<hash of the spec>`. It follows from the pool's name and the
  * content alone, not from metadata, sources or the controller's version.
  * @throws YamlError for a spec with control characters
  */
-export const renderedName = (pool: string, spec: MachineConfigSpec): string =>
-  `rendered-${pool}-${createHash('md5').update(SALT).update(hashedText(spec), 'utf8').digest('hex')}`;
+export function renderedName(pool: string, spec: MachineConfigSpec): string {
+  const hash = createHash('md5').update(SALT);
+  const rest = printTo((piece) => hash.update(piece, 'utf8'), hashed(spec));
+  return `rendered-${pool}-${hash.update(rest, 'utf8').digest('hex')}`;
+}

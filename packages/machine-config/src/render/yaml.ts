@@ -14,10 +14,30 @@ const FORBIDDEN = /[\u007f-\u0084\u0086-\u009f\ufffe\uffff]/;
  * @throws YamlError for control characters
  */
 export function printYaml(value: unknown): string {
-  if (isFilledObject(value)) return printObject(value, 0, '', false);
-  if (isFilledList(value)) return printList(value, 0, '', false);
+  const pieces: string[] = [];
+  const rest = printTo((piece) => pieces.push(piece), value);
+  return pieces.length === 0 ? rest : pieces.join('') + rest;
+}
+
+/** Takes a piece of the text. */
+export type YamlSink = (piece: string) => void;
+
+/**
+ * The same piece by piece: a text of megabytes is never there as a whole.
+ * @returns what no sink has got yet
+ * @throws YamlError for control characters
+ */
+export function printTo(sink: YamlSink, value: unknown): string {
+  if (isFilledObject(value)) return printObject(sink, value, 0, '', false);
+  if (isFilledList(value)) return printList(sink, value, 0, '', false);
   return `${printScalar(value, 0, 0)}\n`;
 }
+
+/**
+ * A text that grows is a tree of its pieces. While it is small it is gone before the collector has to move it; a whole
+ * config of ten thousand files is moved again and again, which takes longer than the printing.
+ */
+const PIECE = 8192;
 
 const isFilledObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
@@ -67,6 +87,7 @@ function sortedKeys(keys: readonly string[]): readonly string[] {
 
 /** Returns the text with the object after it: one text that grows is cheaper than a list of a hundred thousand pieces. */
 function printObject(
+  sink: YamlSink,
   fields: Readonly<Record<string, unknown>>,
   indent: number,
   before: string,
@@ -79,22 +100,31 @@ function printObject(
     const name = keyText(key);
     text += `${lead}${name}:`;
     lead = pad(indent);
-    if (isFilledObject(value)) text = printObject(value, indent + 2, `${text}\n`, false);
-    else if (isFilledList(value)) text = printList(value, indent, `${text}\n`, false);
+    if (isFilledObject(value)) text = printObject(sink, value, indent + 2, `${text}\n`, false);
+    else if (isFilledList(value)) text = printList(sink, value, indent, `${text}\n`, false);
     else text += ` ${printScalar(value, indent + 2, indent + name.length + 2)}\n`;
   }
   return text;
 }
 
-function printList(entries: readonly unknown[], indent: number, before: string, inline: boolean): string {
+function printList(
+  sink: YamlSink,
+  entries: readonly unknown[],
+  indent: number,
+  before: string,
+  inline: boolean,
+): string {
   let text = before;
   let lead = inline ? '- ' : `${pad(indent)}- `;
   for (const entry of entries) {
     text += lead;
     lead = `${pad(indent)}- `;
-    if (isFilledObject(entry)) text = printObject(entry, indent + 2, text, true);
-    else if (isFilledList(entry)) text = printList(entry, indent + 2, text, true);
+    if (isFilledObject(entry)) text = printObject(sink, entry, indent + 2, text, true);
+    else if (isFilledList(entry)) text = printList(sink, entry, indent + 2, text, true);
     else text += `${printScalar(entry, indent + 2, indent + 2)}\n`;
+    if (text.length < PIECE) continue;
+    sink(text);
+    text = '';
   }
   return text;
 }
