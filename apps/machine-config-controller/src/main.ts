@@ -10,4 +10,13 @@ setFlagsFromString('--optimize-for-size');
 for (const flag of ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering']) setFlagsFromString(flag);
 // The modules are compiled (and from source: stripped of their types) once, not every time.
 enableCompileCache();
-await import('./command.ts');
+try {
+  await import('./command.ts');
+} catch (error) {
+  // Why it does not even start is the last line of the log: Node would put its own version there.
+  const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
+  process.stderr.write(
+    `${stack}\nmachine-config-controller: a fault of this program ended it before it began: ${message}\n`,
+  );
+  process.exit(1);
+}

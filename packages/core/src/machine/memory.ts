@@ -17,6 +17,8 @@ export interface MachineMemory {
   keeping?: KeepingState;
   /** What was last told of its rubbish, see `complaintsOf`. */
   complained?: string;
+  /** Why something was done about it last, as the log says it. */
+  decided?: string;
   /** Somebody was told that the breaker holds it back. */
   held?: boolean;
 }

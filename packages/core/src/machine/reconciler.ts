@@ -63,11 +63,11 @@ export class MachineReconciler {
     const o = observe(machine, memory, this.#observeOptions, now);
     const plan = nextStep(o, now);
     if (plan.actions.length > 0) {
-      log.debug('Machine step', {
-        machine: key,
-        actions: plan.actions.map((action) => action.do),
-        because: plan.because,
-      });
+      const fields = { machine: key, actions: plan.actions.map((action) => action.do), because: plan.because };
+      // A decision is told once; the same one again is a retry, or the care of a node.
+      if (memory.decided === plan.because) log.debug('Machine step', fields);
+      else log.info('Machine step', fields);
+      memory.decided = plan.because;
     }
     waitFor(key, plan.budgets ?? [], o.drain ? travelling(o.drain) : []);
     if (awaitsBreaker(o, now)) {

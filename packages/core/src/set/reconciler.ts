@@ -36,6 +36,8 @@ import { type SetWaiters, wakeSets, wakeWaiters } from './wakeups.ts';
 const BREAKER_SWARM_MS = 1_000;
 
 const INVALID_SPEC = MachineSetConditions.InvalidSpec;
+/** A log line names no more of the machines that it is about. */
+const MOST_NAMED = 20;
 
 /** What the controller remembers of a set between passes; all of it is found again after a restart. */
 interface Memory {
@@ -175,7 +177,10 @@ export class SetReconciler {
       if (failure) return { failure, lookAgain, held };
     }
     if (doomed.length === 0) return { failure: undefined, lookAgain, held };
-    log.info('Deleting machines', { set: set.metadata.name, count: doomed.length, because: plan.because });
+    log.info('Deleting machines', {
+      ...{ set: set.metadata.name, count: doomed.length, because: plan.because },
+      machines: doomed.slice(0, MOST_NAMED).map(({ metadata }) => metadata.name),
+    });
     const failure = failureOf('delete', await this.#writer.delete(set, doomed, pending, signal));
     return { failure, lookAgain, held };
   }

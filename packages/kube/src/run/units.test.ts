@@ -103,6 +103,19 @@ describe('units', () => {
     await done;
   });
 
+  test('a cache that does not fill is named, and the others’ units go on', async () => {
+    const t = await setUp();
+    const slow = { synced: false, resource: 'pods', run: async () => undefined };
+    const { runner, done, stop } = t.start([t.unit('machines', [nodes]), t.unit('drains', [], { informers: [slow] })]);
+    await t.clock.settle();
+    expect(runner.checks()).toEqual([
+      { name: 'controller/machines', ok: true, detail: 'ok' },
+      { name: 'controller/drains', ok: false, detail: 'filling its caches: pods' },
+    ]);
+    stop();
+    await done;
+  });
+
   test('a unit that fails fails the run', async () => {
     const t = await setUp();
     const { done, stop } = t.start([t.unit('bad', [nodes], { run: () => Promise.reject(new Error('bug')) })]);

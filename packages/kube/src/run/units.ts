@@ -87,8 +87,10 @@ export class UnitRunner {
       const detail = missing.length > 0 ? `waiting for ${missing.join(', ')} to be installed` : 'looking for its kinds';
       return { name, ok: some && missing.length > 0, detail };
     }
-    const synced = unit.informers.every((informer) => informer.synced);
-    return { name, ok: synced, detail: synced ? 'ok' : 'filling its caches' };
+    const filling = unit.informers.filter((informer) => !informer.synced);
+    const what = filling.flatMap(({ resource }) => resource ?? []).join(', ');
+    const detail = `filling its caches${what === '' ? '' : `: ${what}`}`;
+    return { name, ok: filling.length === 0, detail: filling.length === 0 ? 'ok' : detail };
   }
 
   async #runUnit(unit: Unit, signal: AbortSignal): Promise<void> {
