@@ -2,7 +2,8 @@ import { Labels, type Machine, type MachineDeployment, machineDeployments, machi
 import { type KubeClient, nodes, type Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { PauseJudge } from './pause-judge.ts';
-import { PAUSE_SEEDS, play } from './random-history.ts';
+import { play } from './random-history.ts';
+import { PAUSE_SEEDS } from './seeds.ts';
 import { NAMESPACE, type ProcessName, World, type WorldOptions } from './world.ts';
 
 /** What proves nothing unless it can see: managers that are broken on purpose, and the judge that must say so. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { PAUSE_SEEDS, play } from './random-history.ts';
+import { play } from './random-history.ts';
+import { PAUSE_SEEDS } from './seeds.ts';
 
 /** `MCM_PAUSE_SEEDS=100` plays more; `MCM_SEED=30017` plays one. */
 const { MCM_PAUSE_SEEDS = '5', MCM_SEED } = process.env;

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { IN_PLACE_SEEDS, play, SICK_SEEDS } from './random-history.ts';
+import { play } from './random-history.ts';
+import { IN_PLACE_SEEDS, SICK_SEEDS } from './seeds.ts';
 
 /** `MCM_SEEDS=1000` plays more; `MCM_SEED=17` plays one. */
 const { MCM_SEEDS = '50', MCM_SEED } = process.env;

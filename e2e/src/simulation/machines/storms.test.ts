@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { playMachines, type Storm } from './machine-history.ts';
+import { playMachines } from './machine-history.ts';
+import type { Storm } from './storm.ts';
 
 /**
  * What never befell anybody has proven nothing. In histories that chance draws some faults are rare, as the call that they

@@ -1,0 +1,310 @@
+import { Labels } from '@mcm/api';
+import { nodes } from '@mcm/kube';
+import { Dice } from './dice.ts';
+import { FAILURES, MISHAPS, OPERATIONS } from './misfortunes.ts';
+import type { Caller } from './network.ts';
+import { PAUSE_SEEDS, SICK_SEEDS, strategyOf } from './seeds.ts';
+import type { ProcessName, World } from './world.ts';
+
+/** Acts of a history before it calms down. */
+const MAX_ACTS = 10;
+const MAX_REPLICAS = 4;
+const MAX_SICK_REPLICAS = 7;
+const MAX_PAUSE_MS = 60_000;
+/** The longest that anything waits once all is well: a health timeout, then a deletion tried every 10 minutes, then a birth. */
+const CALM_MS = 2 * 3_600_000;
+/** For the last status of sets and deployment. */
+const LAST_WRITES_MS = 60_000;
+const QUIET_MS = 600_000;
+/** A silent watch is opened anew within this. */
+const SILENCE_MS = 160_000;
+
+const MAX_ROLL_MS = 30_000;
+/** How long the last pause goes on once all is well. */
+const LULL_MS = 900_000;
+
+/** How often the user selects nodes who has to, once all is well. */
+const SELECT_EVERY_MS = 60_000;
+
+const PROCESSES: readonly ProcessName[] = ['manager', 'machine-controller'];
+const GROUPS: readonly (readonly Caller[])[] = [
+  ['manager'],
+  ['machine-controller'],
+  ['manager', 'machine-controller'],
+  ['manager', 'machine-controller', 'kubelets'],
+];
+
+/** A fleet and everything that befalls it, drawn from one seed. */
+export class RandomHistory {
+  readonly #world: World;
+  readonly #dice: Dice;
+  #replicas = 2;
+  #class = 'blue';
+  #silenced = false;
+  #lost = 0;
+  readonly #sick: boolean;
+  readonly #inPlace: boolean;
+  readonly #byHand: boolean;
+  readonly #pauses: boolean;
+  #acts: readonly (() => Promise<void> | void)[];
+
+  constructor(world: World, seed: number) {
+    this.#world = world;
+    this.#dice = new Dice(seed + 1_000_000);
+    const often = [() => this.#scale(), () => this.#roll(), () => this.#deleteByHand(), () => this.#faultyCloud()];
+    this.#acts = [
+      ...often,
+      ...often,
+      () => this.#cut(),
+      () => this.#silence(),
+      () => this.#boots(),
+      () => this.#silentKubelet(),
+      () => this.#lostVm(),
+      () => this.#endanger(),
+      () => this.#endanger(),
+      () => this.#kill(),
+      () => this.#kill(),
+      () => this.#restartCloud(),
+    ];
+    const inPlace = strategyOf(seed).inPlace;
+    this.#inPlace = inPlace !== undefined;
+    this.#byHand = inPlace === 'Manual';
+    this.#sick = seed >= SICK_SEEDS;
+    this.#pauses = seed >= PAUSE_SEEDS;
+    if (this.#pauses) this.#replicas = MAX_REPLICAS;
+    const more = inPlace ? [() => this.#sicken(), () => this.#agents(), () => this.#select()] : [() => this.#sicken()];
+    if (this.#sick) {
+      this.#acts = [
+        ...this.#acts,
+        ...often,
+        ...Array.from({ length: 12 }, (_, index) => more[index % more.length] ?? this.#sicken),
+      ];
+    }
+    if (this.#pauses) {
+      this.#acts = [
+        ...this.#acts.filter((act) => !often.includes(act)),
+        ...often.slice(seed % 2 === 0 ? 1 : 0),
+        () => this.#pauseAgain(),
+        () => this.#pauseAgain(),
+      ];
+    }
+  }
+
+  async run(): Promise<void> {
+    const { clock } = this.#world;
+    await this.#world.createDeployment(this.#replicas);
+    if (this.#inPlace) await this.#beginUpdate();
+    if (this.#pauses) await this.#beginPause();
+    const acts = 1 + this.#dice.number(MAX_ACTS);
+    for (let act = 0; act < acts; act += 1) {
+      await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
+      await this.#dice.one(this.#acts)?.();
+    }
+    await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
+    await this.#calm();
+  }
+
+  /** What happens to an update in place is to be seen: one begins before anything else does. */
+  async #beginUpdate(): Promise<void> {
+    const world = this.#world;
+    await world.untilSettled(this.#replicas, this.#class);
+    await this.#roll();
+    if (this.#byHand) {
+      await world.until(async () => (await this.#candidates()).length > 0);
+      await this.#select();
+    }
+    await world.until(async () => world.witness.selections > 0);
+  }
+
+  /** A pause is to be seen: it begins before anything else does, somewhere in a rollout. */
+  async #beginPause(): Promise<void> {
+    const world = this.#world;
+    if (!this.#inPlace) {
+      await world.untilSettled(this.#replicas, this.#class);
+      await this.#roll();
+    }
+    await world.clock.advance(this.#dice.number(MAX_ROLL_MS));
+    await world.change({ paused: true });
+  }
+
+  /** The user lets the rollout go on for a while, and pauses it again. */
+  async #pauseAgain(): Promise<void> {
+    await this.#world.change({ paused: false });
+    await this.#world.clock.advance(this.#dice.number(MAX_ROLL_MS));
+    await this.#world.change({ paused: true });
+  }
+
+  /** Nothing is broken from now on: the wished fleet comes, and then nothing is written. */
+  async #calm(): Promise<void> {
+    const world = this.#world;
+    this.#note('all is well from now on');
+    world.network.mend();
+    world.network.endanger({});
+    // The cloud may still be on its way up.
+    await world.clock.advance(30_000);
+    world.cloud.faults.clear();
+    for (const { id } of world.cloud.instances.list()) {
+      world.cloud.kubelets.order(id, { silent: false, update: 'succeed' });
+    }
+    if (this.#pauses) {
+      await world.clock.advance(LULL_MS);
+      await world.change({ paused: false });
+    }
+    if (this.#byHand) this.#selectAgainAndAgain();
+    if (this.#silenced) await world.clock.advance(SILENCE_MS);
+    await world.untilSettled(this.#replicas, this.#class, CALM_MS);
+    await world.clock.advance(LAST_WRITES_MS);
+    const written = world.writes.length;
+    await world.clock.advance(QUIET_MS);
+    for (const write of world.writes.slice(written)) world.witness.violate(`written though all was done: ${write}`);
+    await world.untilSettled(this.#replicas, this.#class, 1);
+  }
+
+  #note(text: string): void {
+    this.#world.witness.note('act', text);
+  }
+
+  /** Does something after a while, unless the history is over by then. */
+  #later(ms: number, act: () => void): void {
+    this.#world.clock.setTimeout(act, ms);
+  }
+
+  async #scale(): Promise<void> {
+    this.#replicas = this.#dice.number((this.#sick ? MAX_SICK_REPLICAS : MAX_REPLICAS) + 1);
+    await this.#world.change({ replicas: this.#replicas });
+  }
+
+  async #roll(): Promise<void> {
+    this.#class = this.#class === 'blue' ? 'green' : 'blue';
+    await this.#world.change({ template: { spec: { class: { name: this.#class } } } });
+  }
+
+  async #deleteByHand(): Promise<void> {
+    const machine = this.#dice.one(await this.#world.machines());
+    if (machine && !machine.metadata.deletionTimestamp) await this.#world.deleteMachine(machine.metadata.name);
+  }
+
+  async #sicken(): Promise<void> {
+    const well = (await this.#world.machines()).filter(
+      ({ metadata, status }) => !metadata.deletionTimestamp && status?.currentStatus?.phase === 'Running',
+    );
+    for (const { metadata } of well.slice(0, 1 + this.#dice.number(3))) await this.#world.failMachine(metadata.name);
+  }
+
+  /** The agents of some nodes fail or hang for a while. */
+  #agents(): void {
+    const vm = this.#dice.one([...this.#world.cloud.instances.list()]);
+    const update = this.#dice.one(['fail', 'hang'] as const);
+    if (!vm || !update) return;
+    const ms = this.#dice.pause(600_000);
+    this.#note(`the agent of ${vm.name} will ${update} for ${ms} ms`);
+    this.#world.cloud.kubelets.order(vm.id, { update });
+    this.#later(ms, () => this.#world.cloud.kubelets.order(vm.id, { update: 'succeed' }));
+  }
+
+  /** The user selects one of the nodes that may be updated; that mcm does it itself is no reason not to. */
+  async #select(): Promise<void> {
+    const node = this.#dice.one(await this.#candidates());
+    if (node !== undefined && this.#byHand) await this.#mark(node);
+  }
+
+  async #candidates(): Promise<string[]> {
+    const { items } = await this.#world.admin.resource(nodes).list();
+    return items
+      .filter(({ metadata: { labels = {} } }) => labels[Labels.CandidateForUpdate] && !labels[Labels.SelectedForUpdate])
+      .map(({ metadata }) => metadata.name);
+  }
+
+  async #mark(node: string): Promise<void> {
+    this.#note(`the user selects ${node}`);
+    const body = { metadata: { labels: { [Labels.SelectedForUpdate]: 'true' } } };
+    await this.#world.admin.resource(nodes).patch(node, { type: 'merge', body });
+  }
+
+  #selectAgainAndAgain(): void {
+    this.#later(SELECT_EVERY_MS, () => {
+      const select = async () => {
+        for (const node of await this.#candidates()) await this.#mark(node);
+      };
+      void select().then(
+        () => this.#selectAgainAndAgain(),
+        (error: unknown) => this.#world.witness.violate(String(error)),
+      );
+    });
+  }
+
+  #faultyCloud(): void {
+    const operation = this.#dice.one(OPERATIONS) ?? '*';
+    const rule = { operation, ...this.#dice.one(FAILURES), count: 1 + this.#dice.number(4) };
+    this.#note(`the cloud will fail: ${JSON.stringify(rule)}`);
+    this.#world.cloud.faults.order(rule);
+  }
+
+  #cut(): void {
+    const callers = this.#dice.one(GROUPS) ?? [];
+    const ms = this.#dice.pause(120_000);
+    this.#note(`the API server is gone for ${callers.join(', ')} for ${ms} ms`);
+    this.#world.network.cut(...callers);
+    this.#later(ms, () => this.#world.network.mend());
+  }
+
+  #silence(): void {
+    const caller = this.#dice.one(PROCESSES) ?? 'manager';
+    this.#note(`watches of ${caller} go silent`);
+    this.#silenced = true;
+    this.#world.witness.silences();
+    this.#world.network.silence(caller);
+  }
+
+  #boots(): void {
+    const kubelet = this.#dice.one([
+      { join: 'never' as const },
+      { joinDelay: 90_000 },
+      { readyDelay: 90_000 },
+      { joinDelay: 400_000 },
+    ]);
+    if (!kubelet) return;
+    this.#note(`the next VM boots with ${JSON.stringify(kubelet)}`);
+    this.#world.cloud.faults.order({ operation: 'instances.boot', kubelet, count: 1 });
+  }
+
+  #silentKubelet(): void {
+    const vm = this.#dice.one([...this.#world.cloud.instances.list()]);
+    if (!vm) return;
+    const ms = this.#dice.pause(900_000);
+    this.#note(`the kubelet of ${vm.name} is silent for ${ms} ms`);
+    this.#world.cloud.kubelets.order(vm.id, { silent: true });
+    this.#later(ms, () => this.#world.cloud.kubelets.order(vm.id, { silent: false }));
+  }
+
+  #lostVm(): void {
+    // When most of few are lost at once, a breaker keeps the rest until an operator says otherwise.
+    if (this.#pauses && this.#lost > 0) return;
+    this.#lost++;
+    const running = [...this.#world.cloud.instances.list()].filter(({ state }) => state === 'running');
+    const vm = this.#dice.one(running);
+    if (!vm) return;
+    this.#note(`VM ${vm.name} is terminated behind our back`);
+    this.#world.cloud.instances.terminate(vm.id, 'by hand');
+  }
+
+  #endanger(): void {
+    const mishaps = [this.#dice.one(MISHAPS), this.#dice.one(MISHAPS)].flatMap((mishap) => mishap ?? []);
+    const chances = Object.fromEntries(mishaps.map((mishap) => [mishap, 0.05 + this.#dice.number(20) / 100]));
+    const ms = this.#dice.pause(120_000);
+    this.#note(`for ${ms} ms writes meet ${JSON.stringify(chances)}`);
+    this.#world.network.endanger(chances);
+    this.#later(ms, () => this.#world.network.endanger({}));
+  }
+
+  #kill(): void {
+    const victims = this.#dice.one([...PROCESSES.map((name) => [name]), PROCESSES]) ?? [];
+    for (const victim of victims) this.#world.kill(victim);
+  }
+
+  async #restartCloud(): Promise<void> {
+    const ms = this.#dice.pause(30_000);
+    this.#note(`the cloud restarts, away for ${ms} ms`);
+    await this.#world.restartCloud(ms);
+  }
+}
