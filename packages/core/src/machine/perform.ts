@@ -14,6 +14,7 @@ import {
   errorText,
   ignoreNotFound,
   type KubeClient,
+  KubeError,
   type Logger,
   type Node,
   nodes,
@@ -310,18 +311,26 @@ export class Performer {
     if (answer) this.#recordNode(answer);
   }
 
+  /**
+   * Each is asked for once, also where that is refused for good. What may not have been done is asked for again, with the
+   * queue's back-off: a volume that stays attached keeps its pod from starting elsewhere.
+   */
   async #deleteAttachments(scope: Scope, names: readonly string[]): Promise<void> {
     const client = this.#target().resource(volumeAttachments);
     const results = await Promise.allSettled(
       names.map((name) => ignoreNotFound(client.delete(name, { signal: scope.signal }))),
     );
-    const asked = new Set([...(scope.memory.drain.detachAsked ?? []), ...names]);
+    const failed = results.map((result) => (result.status === 'rejected' ? { error: result.reason } : undefined));
+    const open = failed.find((failure) => failure && isTransient(failure.error));
+    const settled = names.filter((_, index) => !(failed[index] && isTransient(failed[index].error)));
+    const asked = new Set([...(scope.memory.drain.detachAsked ?? []), ...settled]);
     scope.memory.drain = { ...scope.memory.drain, detachAsked: asked };
-    for (const result of results) {
-      if (result.status === 'rejected') {
-        this.#options.log.warn('VolumeAttachment was not deleted', { error: errorText(result.reason) });
+    for (const failure of failed) {
+      if (failure && !isTransient(failure.error)) {
+        this.#options.log.warn('VolumeAttachment was not deleted', { error: errorText(failure.error) });
       }
     }
+    if (open) throw open.error;
   }
 
   /** The cache may show the Node for long after it is gone: it is not deleted again and again meanwhile. */
@@ -406,6 +415,10 @@ export class Performer {
     return renderUserData(userData, { machineName, bootstrapToken });
   }
 }
+
+/** No answer, or one that another try may better: everything but a refusal of what was asked. */
+const isTransient = (error: unknown): boolean =>
+  !(error instanceof KubeError) || error.code === 0 || error.code === 429 || error.code >= 500;
 
 const withoutOurFinalizer = ({ metadata: { finalizers = [] } }: Node): NodeChange => ({
   metadata: { finalizers: finalizers.filter((finalizer) => finalizer !== Finalizers.Node) },

@@ -52,6 +52,22 @@ describe('recorder', () => {
     expect(await t.stored()).toEqual(['1 InvalidInput: odd']);
     await tell('strange');
     expect(await t.stored()).toEqual(['1 InvalidInput: odd', '1 InvalidInput: strange']);
+    expect(t.log.lines).toEqual([]);
+  });
+
+  test('an Event whose answer was lost is not made a second time', async () => {
+    let lost = 0;
+    const t = await setUp((transport) => async (request) => {
+      const answer = await transport(request);
+      if (request.method === 'POST' && lost++ === 0) throw new Error('read ECONNRESET');
+      return answer;
+    });
+    t.recorder.event(set('a'), 'Warning', 'FailedCreate', 'no quota');
+    await t.clock.advance(60_000);
+    expect([lost, await t.stored()]).toEqual([2, ['1 FailedCreate: no quota']]);
+    t.recorder.event(set('a'), 'Warning', 'FailedCreate', 'no quota');
+    await t.clock.advance(60_000);
+    expect(await t.stored()).toEqual(['2 FailedCreate: no quota']);
   });
 
   test('writes an Event as kubectl describe expects it, after a moment', async () => {

@@ -3,7 +3,7 @@ import { type BackoffOptions, backoffMs } from '../backoff.ts';
 import type { KubeClient } from '../client.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { errorText } from '../error-text.ts';
-import { isConflict, isNotFound, KubeError } from '../errors.ts';
+import { isAlreadyExists, isNotFound, KubeError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { KubeObject } from '../objects.ts';
 import { type Random, randomString, seededRandom } from '../random.ts';
@@ -143,32 +143,33 @@ class BatchingRecorder implements EventRecorder {
         if (!isNotFound(error)) throw error; // Events live for an hour.
       }
     }
-    const draft = this.#draft(series);
-    await resource.create(draft);
+    series.id ??= `${this.#options.clock.now().getTime().toString(16)}${randomString(this.#random, HEX, 6)}`;
+    return this.#create(series, series.id);
+  }
+
+  /** Creates the Event, or finds the one that an earlier try made and whose answer was lost. */
+  async #create(series: Series, id: string): Promise<string> {
+    const draft = this.#draft(series, id);
+    try {
+      await this.#options.client.resource(events, series.involved.namespace ?? 'default').create(draft);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
     return draft.metadata.name;
   }
 
   /** One that is there already was told by a former process. */
   async #sendOnce(series: Series): Promise<string> {
     if (series.written !== undefined) return series.written;
-    const { uid = '', namespace = 'default' } = series.involved;
+    const { uid = '' } = series.involved;
     const hash = createHash('sha256')
       .update([uid, series.reason, series.message].join('\n'))
       .digest('hex')
       .slice(0, 16);
-    const draft = this.#draft(series, hash);
-    try {
-      await this.#options.client.resource(events, namespace).create(draft);
-    } catch (error) {
-      if (!isConflict(error)) throw error;
-    }
-    return draft.metadata.name;
+    return this.#create(series, hash);
   }
 
-  #draft(
-    series: Series,
-    id = `${this.#options.clock.now().getTime().toString(16)}${randomString(this.#random, HEX, 6)}`,
-  ) {
+  #draft(series: Series, id: string) {
     const { component } = this.#options;
     const suffix = `.${id}`;
     const name = `${(series.involved.name ?? '').slice(0, NAME_LIMIT - suffix.length)}${suffix}`;

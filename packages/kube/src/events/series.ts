@@ -21,6 +21,8 @@ export interface Series {
   count: number;
   readonly first: Date;
   last: Date;
+  /** What makes the name of its Event unique; the same for each try, so that one without an answer makes no second. */
+  id: string | undefined;
   /** Name of the Event on the server, once it was created. */
   written: string | undefined;
   dirty: boolean;
@@ -56,6 +58,7 @@ const startSeries = (event: Recorded, message: string): Series => ({
   count: 0,
   first: event.at,
   last: event.at,
+  id: undefined,
   written: undefined,
   dirty: false,
   attempts: 0,

@@ -1,0 +1,46 @@
+import { createClient, createMemoryLogger, seededRandom, type Transport, VirtualClock } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { NO_DRAIN_MEMORY } from '../drain/observation.ts';
+import type { MachineMemory } from './memory.ts';
+import { Performer } from './perform.ts';
+
+const status = (code: number, reason: string): Response =>
+  Response.json(
+    { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message: reason },
+    { status: code },
+  );
+
+/** Asks for the deletion of two attachments; the server answers for `second` with a status, or not at all. */
+async function detach(second: () => Response) {
+  const transport: Transport = async ({ path }) =>
+    path.endsWith('/second') ? second() : Response.json({ kind: 'Status', status: 'Success' });
+  const clock = new VirtualClock();
+  const target = createClient({ transport, userAgent: 't', clock, random: seededRandom(1) });
+  const log = createMemoryLogger();
+  const memory: MachineMemory = { drain: NO_DRAIN_MEMORY };
+  const scope = { o: { machine: {} }, memory, now: clock.now(), signal: new AbortController().signal };
+  const done = new Performer({ target, log } as never)
+    .perform({ do: 'deleteAttachments', names: ['first', 'second'] }, scope as never)
+    .then(
+      () => 'done',
+      (error: unknown) => String(error),
+    );
+  // The client tries again for a while by itself.
+  await clock.advance(600_000);
+  return { said: await done, asked: [...(memory.drain.detachAsked ?? [])], log };
+}
+
+test('an attachment whose deletion got no answer, or met a server in trouble, is asked for again; the others are not', async () => {
+  const lost = await detach(() => {
+    throw new Error('read ECONNRESET');
+  });
+  expect(lost).toMatchObject({ said: expect.stringContaining('ECONNRESET'), asked: ['first'] });
+  const broken = await detach(() => status(500, 'InternalError'));
+  expect(broken).toMatchObject({ said: expect.stringContaining('InternalError'), asked: ['first'] });
+});
+
+test('a deletion that is refused for good is not repeated, and told once', async () => {
+  const { said, asked, log } = await detach(() => status(403, 'Forbidden'));
+  expect([said, asked]).toEqual(['done', ['first', 'second']]);
+  expect(log.lines.map(({ message }) => message)).toEqual(['VolumeAttachment was not deleted']);
+});
