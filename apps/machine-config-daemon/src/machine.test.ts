@@ -230,12 +230,15 @@ test('what cannot be written is told in words and leaves nothing behind', async 
   await using machine = await Machine.start();
   await machine.config('one', { storage: { files: [file('/etc/a', 'a')] } });
   await machine.config('bad', { storage: { files: [file('/etc/b', 'b'), file('/etc/issue/x', 'x')] } });
+  await machine.config('held', { storage: { files: [file('/etc/b', 'b'), file('/etc/held', 'x')] } });
+  await mkdir(machine.path('etc/held/inner'), { recursive: true });
   await machine.config('image', { storage: { files: [file('/etc/a', 'a')] } }, { osImageURL: 'quay.io/x' });
   await machine.config('owner', { storage: { files: [file('/etc/b', 'b', { user: { name: 'nobody-here' } })] } });
   await machine.tell({ [DesiredConfig]: 'one' });
   await machine.play();
   for (const [name, reason, state] of [
     ['bad', 'cannot write /etc/issue/x: one of its parents is not a directory', 'Degraded'],
+    ['held', 'cannot write /etc/held: it is a directory', 'Degraded'],
     ['owner', 'cannot write /etc/b: there is no "nobody-here" in /etc/passwd', 'Degraded'],
     ['image', 'this daemon cannot change osImageURL of a running machine', 'Unreconcilable'],
   ] as const) {
@@ -244,11 +247,35 @@ test('what cannot be written is told in words and leaves nothing behind', async 
     const said = await machine.annotations();
     expect([said[State], said[CurrentConfig]]).toEqual([state, 'one']);
     expect(said[Reason]).toContain(reason);
-    expect((await readdir(machine.path('etc'))).toSorted()).toEqual(['a', 'issue', 'kernel', 'machine-config-daemon']);
+    const left = (await readdir(machine.path('etc'))).toSorted();
+    expect(left).toEqual(['a', 'held', 'issue', 'kernel', 'machine-config-daemon']);
+    expect(await readdir(machine.path('etc/held'))).toEqual(['inner']);
     await machine.tell({ [DesiredConfig]: 'one' });
     await machine.play();
     expect(await machine.annotations()).toMatchObject({ [State]: 'Done', [Reason]: '' });
   }
+});
+
+test('a file in whose place somebody puts a directory is told, and nothing in it is touched; with the file again the node is Done', async () => {
+  await using machine = await Machine.start();
+  await machine.config('one', { storage: { files: [file('/etc/a', 'a')] } });
+  await machine.config('none', { storage: { files: [file('/etc/b', 'b')] } });
+  await machine.tell({ [DesiredConfig]: 'one' });
+  await machine.play();
+  const text = await readFile(machine.path('etc/a'));
+  await rm(machine.path('etc/a'));
+  await mkdir(machine.path('etc/a/inner'), { recursive: true });
+  await machine.tell({ [DesiredConfig]: 'none' });
+  await machine.play();
+  const said = await machine.annotations();
+  expect([said[State], said[CurrentConfig]]).toEqual(['Degraded', 'one']);
+  expect(said[Reason]).toContain('not a file: "/etc/a"');
+  expect(await readdir(machine.path('etc/a'))).toEqual(['inner']);
+  await rm(machine.path('etc/a'), { recursive: true });
+  await writeFile(machine.path('etc/a'), text, { mode: 0o644 });
+  await machine.play();
+  expect(await machine.annotations()).toMatchObject({ [State]: 'Done', [CurrentConfig]: 'none', [Reason]: '' });
+  expect((await readdir(machine.path('etc'))).toSorted()).toEqual(['b', 'issue', 'kernel', 'machine-config-daemon']);
 });
 
 test('links of the machine are followed within its root directory, and never out of it', async () => {

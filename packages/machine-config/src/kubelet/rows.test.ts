@@ -142,6 +142,12 @@ test.each<[row: string, base: object, user: Record<string, unknown>, result: obj
     { reservedSystemCPUs: '0-1', enforceNodeAllocatable: ['pods'] },
   ],
   [
+    'K17 pods are enforced first where nothing else is left',
+    { enforceNodeAllocatable: ['system-reserved', 'kube-reserved'] },
+    { reservedSystemCPUs: '0-1' },
+    { reservedSystemCPUs: '0-1', enforceNodeAllocatable: ['pods', 'kube-reserved'] },
+  ],
+  [
     'K18 without CPUs set aside nothing changes',
     { systemReservedCgroup: '/system.slice', enforceNodeAllocatable: ['pods'] },
     { reservedSystemCPUs: '' },

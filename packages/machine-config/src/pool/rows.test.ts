@@ -174,7 +174,6 @@ test.each<[row: string, max: number, nodes: Node[], chosen: string[], also: stri
   ],
   ['C12', 1, [at('n0', 'V0', 'V1', 'R', 'Degraded'), ...old('n1')], [], [], 0],
   ['C13', 2, [at('n0', 'V0', 'V1', 'R', 'Degraded'), ...old('n1', 'n2')], ['n1'], ['n2'], 1],
-  ['C16', 5, old('n2', 'n0', 'n1'), ['n2', 'n0', 'n1'], [], 5],
 ])('%s candidates', (_row, max, nodes, chosen, also, capacity) => {
   const found = candidatesOf(pool('worker'), nodes, max);
   const taken = names(found.capacity === 0 ? [] : chooseNodes(found.nodes, found.capacity));
@@ -184,6 +183,18 @@ test.each<[row: string, max: number, nodes: Node[], chosen: string[], also: stri
     capacity,
   ]);
 });
+
+test.each([5, 3])(
+  'C16 where there is room for all candidates, here %i, they are told in the order given, whatever their zones',
+  (max) => {
+    const nodes = old('n2', 'n0', 'n1').map((node, index) => ({
+      ...node,
+      metadata: { ...node.metadata, labels: { 'topology.kubernetes.io/zone': `z${9 - index}` } },
+    }));
+    const found = candidatesOf(pool('worker'), nodes, max);
+    expect([names(chooseNodes(found.nodes, found.capacity)), found.capacity]).toEqual([['n2', 'n0', 'n1'], max]);
+  },
+);
 
 test('C15 zones by bytes, the oldest first within one, nodes without a zone last', () => {
   const zoned = (name: string, zone: string | undefined, day: number): Node => {
