@@ -19,7 +19,7 @@ test('W3 a machine is answered in the version of Ignition that it accepts', () =
 
 test('W4 later minor versions are answered in 3.5, another major version is refused, all else is taken for 2.2', () => {
   expect(accepting('3.99.0')).toBe('3.5.0');
-  expect(accepting('4.0.0')).toBeUndefined();
+  for (const other of ['4.0.0', '4.2.0', '1.1.0']) expect(accepting(other)).toBeUndefined();
   for (const accept of [undefined, '', 'text/plain', '*/*', 'garbage;;=,', 'application/vnd.coreos.ignition+json']) {
     expect(versionFor(accept)).toBe('2.2.0');
   }
