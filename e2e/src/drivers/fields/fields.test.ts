@@ -1,0 +1,92 @@
+import { driverReference } from '@mcm/core';
+import { seededRandom, VirtualClock } from '@mcm/kube';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { inAwsEnvironment } from '../aws-environment.ts';
+import type { FleetProvider } from '../fleet.ts';
+import { aws, azure, gcp } from '../providers.ts';
+import { wired } from '../wired.ts';
+import { another, fieldOf, fieldsOf, leavesOf, put } from './leaves.ts';
+import { AWS, AZURE, type FieldSpecs, GCP } from './specs.ts';
+
+/** Every field of every provider spec reaches the cloud: with another value of it something else is asked for. Else its description says so. */
+
+let back: () => void;
+beforeAll(async () => {
+  back = await inAwsEnvironment();
+  // The hosts are those of the real cloud: a region may be told by them alone.
+  delete process.env.AWS_ENDPOINT_URL;
+});
+afterAll(() => back());
+
+/** Words of the descriptions of fields that do nothing. */
+const IDLE = /^taken (and not sent|for compatibility)/;
+
+interface Asked {
+  /** Every request of a machine's creation. */
+  readonly requests: string;
+  readonly failed?: string;
+}
+
+async function askedFor<Spec, Credentials>(provider: FleetProvider<Spec, Credentials>, spec: object): Promise<Asked> {
+  const { stage, wire } = wired({ ...provider, machineClass: { ...provider.machineClass, providerSpec: { ...spec } } });
+  const requests = (): string =>
+    wire.sent.map(({ method, origin, path, body = '' }) => `${method} ${origin}${path} ${body}`).join('\n');
+  try {
+    const { providerId } = await stage.create();
+    if (provider.machineClass.provider === 'AWS') await stage.initialize({ providerID: providerId });
+    return { requests: requests() };
+  } catch (thrown) {
+    return { requests: requests(), failed: String(thrown) };
+  }
+}
+
+function describeFields<Spec, Credentials>(
+  open: () => FleetProvider<Spec, Credentials>,
+  { specs, others, idle }: FieldSpecs,
+): void {
+  const context = {
+    clock: new VirtualClock(),
+    random: seededRandom(1),
+    connect: () => () => Promise.reject(new Error()),
+  };
+  const schema = driverReference(open().driver(context)).providerSpec;
+  const all = specs.flatMap((spec) =>
+    leavesOf(spec).map((leaf) => ({ spec, ...leaf, field: fieldOf(leaf.path, schema) })),
+  );
+  const about = new Map(fieldsOf(schema).map(({ field, about: words }) => [field, words]));
+
+  test('the samples hold every field that there is, and no other', () => {
+    expect(new Set(all.map(({ field }) => field))).toEqual(new Set(about.keys()));
+  });
+
+  const asked = new Map<object, Promise<Asked>>();
+  const askedForAsItIs = (spec: object): Promise<Asked> => {
+    const known = asked.get(spec) ?? askedFor(open(), spec);
+    asked.set(spec, known);
+    return known;
+  };
+
+  /** What is asked for with a field as it is and with another value of it, in the first sample that takes one. */
+  const beforeAndAfter = async (field: string): Promise<readonly [before: string, after: string]> => {
+    const refusals: string[] = [];
+    for (const { spec, path, value } of all.filter((each) => each.field === field)) {
+      const before = await askedForAsItIs(spec);
+      expect(before.failed).toBeUndefined();
+      const other = others[field] === undefined ? another(value) : others[field];
+      const after = await askedFor(open(), put(spec, path, other) as object);
+      if (after.requests !== '') return [before.requests, after.requests];
+      refusals.push(after.failed ?? '');
+    }
+    return expect.fail(refusals.join('\n'));
+  };
+
+  test.each([...about])('%s', async (field, words) => {
+    const [before, after] = await beforeAndAfter(field);
+    if (IDLE.test(words) || idle.includes(field)) expect(after).toBe(before);
+    else expect(after).not.toBe(before);
+  });
+}
+
+describe('aws', () => describeFields(aws, AWS));
+describe('azure', () => describeFields(azure, AZURE));
+describe('gcp', () => describeFields(gcp, GCP));

@@ -1,0 +1,55 @@
+import type { JsonSchema } from '@mcm/core';
+
+/** Where a value stands in a provider spec. */
+export type Path = readonly (string | number)[];
+
+/** A value of a provider spec with where it stands. */
+export interface Leaf {
+  readonly path: Path;
+  readonly value: unknown;
+}
+
+/** All values of a provider spec that are no lists and no objects. */
+export function leavesOf(value: unknown, path: Path = []): readonly Leaf[] {
+  if (Array.isArray(value)) return value.flatMap((each, at) => leavesOf(each, [...path, at]));
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).flatMap(([key, each]) => leavesOf(each, [...path, key]));
+  return [{ path, value }];
+}
+
+/** `disks[].labels` and `tags`: a field by its names, whatever its position in a list or its key in a map. */
+export const fieldOf = (path: Path, schema: JsonSchema): string => {
+  let at: JsonSchema | undefined = schema;
+  let text = '';
+  for (const part of path) {
+    if (at?.items) {
+      text += '[]';
+      at = at.items;
+      continue;
+    }
+    const next: JsonSchema | undefined = at?.properties?.[part];
+    if (next) text += text === '' ? part : `.${part}`;
+    at = next ?? (typeof at?.additionalProperties === 'object' ? at.additionalProperties : undefined);
+  }
+  return text;
+};
+
+/** All fields of a schema that hold no others, with what is said of them. */
+export function fieldsOf(schema: JsonSchema, at = ''): readonly { readonly field: string; readonly about: string }[] {
+  const { properties, items, description: about = '' } = schema;
+  if (items) return fieldsOf({ description: about, ...items }, `${at}[]`);
+  if (!properties) return [{ field: at, about }];
+  return Object.entries(properties).flatMap(([name, each]) => fieldsOf(each, at === '' ? name : `${at}.${name}`));
+}
+
+/** The value with what stands at the path replaced. */
+export function put(value: unknown, [first, ...rest]: Path, by: unknown): unknown {
+  if (first === undefined) return by;
+  if (Array.isArray(value)) return value.map((each, i) => (i === first ? put(each, rest, by) : each));
+  const known = value as Readonly<Record<string, unknown>>;
+  return { ...known, [first]: put(known[first], rest, by) };
+}
+
+/** Another value of the same type. */
+export const another = (value: unknown): unknown =>
+  typeof value === 'boolean' ? !value : typeof value === 'number' ? value + 1 : `${String(value)}x`;
