@@ -84,3 +84,24 @@ test('ten quiet minutes, and the limit is forgotten', async () => {
   await clock.advance(600_001);
   expect(rate.limit).toBeUndefined();
 });
+
+test('the rate is raised again by a twentieth a second, at first by a tenth of a call', async () => {
+  const clock = new VirtualClock();
+  const rate = new LearnedRate(clock);
+  rate.throttled();
+  await clock.advance(10_000);
+  expect(rate.limit).toBeCloseTo(1.8);
+  await clock.advance(50_000);
+  expect(rate.limit).toBeCloseTo(0.8 * 1.05 ** 60);
+});
+
+test('however often a cloud throttles, every other second a call is tried', async () => {
+  const clock = new VirtualClock();
+  const rate = new LearnedRate(clock);
+  for (let n = 0; n < 50; n++) {
+    rate.throttled();
+    await clock.advance(1_000);
+  }
+  rate.throttled();
+  expect(rate.limit).toBeGreaterThanOrEqual(0.5);
+});

@@ -1,83 +1,9 @@
-import type { Machine, MachineClass } from '@mcm/api';
-import { createMemoryLogger, type Secret, VirtualClock } from '@mcm/kube';
+import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
-import { type DriverDefinition, defineDriver } from './define-driver.ts';
 import type { CreatedInstance } from './driver.ts';
 import { MachineError } from './errors.ts';
-import { createInvoker } from './invoker.ts';
-import type { DriverInvoker, InvokerOptions } from './invoker-api.ts';
+import { classOf, create, failure, machineOf, play, TOKENS } from './toy.ts';
 import { type DriverTracer, registeredTracer } from './tracing.ts';
-
-const meta = (name: string) => ({
-  ...{ name, namespace: 'default', uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
-});
-const classOf = (name: string): MachineClass => ({
-  ...{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'MachineClass', metadata: meta(name) },
-  providerSpec: { size: 'small', sise: 1, disks: [{ gigabyte: 5 }] },
-  secretRef: { name, namespace: 'default' },
-});
-const base64 = (text: string): string => Buffer.from(text).toString('base64');
-const secretOf = (name: string, token: string): Secret => ({
-  ...{ apiVersion: 'v1', kind: 'Secret', metadata: meta(name) },
-  data: { userData: base64(`#cloud-config of pool ${name}`), token: base64(token) },
-});
-const machineOf = (name: string, className: string): Machine => ({
-  ...{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'Machine', metadata: meta(name) },
-  spec: { class: { kind: 'MachineClass', name: className } },
-});
-
-/** Pools `a` and `b` share credentials, pool `other` has its own. */
-const TOKENS: Readonly<Record<string, string>> = { a: 'token-shared', b: 'token-shared', other: 'token-of-other' };
-
-const spec = z.object({
-  size: z.string().meta({ description: 'small or large' }),
-  disks: z.array(z.object({ gigabytes: z.int().optional() })).optional(),
-});
-const credentials = z.looseObject({ token: z.string() });
-type Toy = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
-
-function play(
-  change: Partial<Toy>,
-  tracer?: DriverTracer,
-  observeClass?: InvokerOptions<unknown, unknown>['observeClass'],
-) {
-  const clock = new VirtualClock();
-  const log = createMemoryLogger();
-  const made: CreatedInstance = { providerId: 'toy:///1', nodeName: 'node-1' };
-  const driver = defineDriver({
-    name: 'toy',
-    providerSpec: spec,
-    credentialsSchema: credentials,
-    create: async () => made,
-    delete: async () => undefined,
-    list: async () => [],
-    ...change,
-  });
-  const name = (key: string): string => key.replace('default/', '');
-  const invoker = createInvoker({
-    driver,
-    clock,
-    log,
-    tracer,
-    ...(observeClass ? { observeClass } : {}),
-    stop: new AbortController().signal,
-    caches: {
-      classes: { store: { get: (key) => classOf(name(key)) } },
-      secrets: { store: { get: (key) => secretOf(name(key), TOKENS[name(key)] ?? '') } },
-    },
-  });
-  return { clock, log, invoker };
-}
-
-const create = (invoker: DriverInvoker, name: string, className = 'a'): Promise<CreatedInstance> =>
-  invoker.create(machineOf(name, className), async (userData) => userData);
-
-const failure = (call: Promise<unknown>): Promise<MachineError> =>
-  call.then(
-    () => expect.fail('it must fail'),
-    (thrown: unknown) => (thrown instanceof MachineError ? thrown : expect.fail(`no MachineError: ${String(thrown)}`)),
-  );
 
 test('who is throttled slows down all machines with the same credentials, whatever their class, and no others', async () => {
   const begun: { readonly pool: string; readonly at: number }[] = [];
@@ -224,7 +150,7 @@ test('each call leaves a span with its requests, its code and no secret', async 
         throw new MachineError('ResourceExhausted', 'no room for token-shared');
       },
     },
-    tracer,
+    { tracer },
   );
   await failure(create(invoker, 'm'));
   expect(spans).toEqual([
@@ -257,7 +183,7 @@ test.each([
     throw new MachineError('Internal', 'it cannot be empty', { place });
   };
   const told: unknown[] = [];
-  const { invoker } = play({ decode: wrong }, undefined, (_class, _call, trouble) => told.push(trouble));
+  const { invoker } = play({ decode: wrong }, { observeClass: (_class, _call, trouble) => told.push(trouble) });
   const { code, message } = await failure(create(invoker, 'm-0'));
   expect([code, message]).toEqual(['Internal', `it cannot be empty; ${cure}`]);
   expect(invoker.check(classOf('a'))).toEqual([`it cannot be empty; ${cure}`]);

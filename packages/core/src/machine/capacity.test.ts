@@ -95,3 +95,20 @@ test('0 means ten minutes; the wait that the cloud asks for counts when it is lo
   late.probe(a, { ok: false, error: new MachineError('ResourceExhausted', 'no', { retryAfterMs: 15 * MINUTE }) });
   expect(late.minutes(late.capacity.of(a, 'i')?.retryAt)).toBe(15);
 });
+
+test('after a success a refusal leaves one probe at a time again, and waits begin anew', async () => {
+  const { capacity, minutes, clock, probe } = gate();
+  const [c, d] = [inZone('c', 'z1'), inZone('d', 'z1')];
+  probe(a, refused);
+  await clock.advance(10 * MINUTE);
+  probe(a, refused);
+  await clock.advance(25 * MINUTE);
+  for (const m of [b, c, d]) capacity.waits(m, 'i');
+  probe(a, made);
+  for (const m of [c, d]) capacity.waits(m, 'i');
+  probe(b, refused);
+  expect(minutes(capacity.of(c, 'i')?.retryAt)).toBe(10);
+  await clock.advance(10 * MINUTE);
+  capacity.began(c, 'i');
+  expect(capacity.of(d, 'i')?.free).toBe(false);
+});

@@ -1,0 +1,225 @@
+import { VirtualClock } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { MachineError } from './errors.ts';
+import { observedCalls } from './observed.ts';
+import { observingDriver } from './observing.ts';
+import { scrub } from './scrub.ts';
+import { classOf, create, failure, machineOf, play, TOKENS } from './toy.ts';
+
+/** What the middleware does around every call: who is told of it, who may make it, and with whose credentials. */
+
+test('each call that ends is told of with its time, its machine and its error', async () => {
+  const told: unknown[] = [];
+  const { clock, invoker } = play(
+    {
+      create: () => new Promise((resolve) => clock.setTimeout(() => resolve({ providerId: 'x', nodeName: 'n' }), 250)),
+      delete: () => Promise.reject(new MachineError('Unavailable', 'not now')),
+    },
+    {
+      observe: (call, ms, error, machine, machineClass) =>
+        told.push([call, ms, error?.code, machine?.metadata.name, machineClass?.metadata.name]),
+    },
+  );
+  await clock.ended(create(invoker, 'm'), { maxMs: 1_000 });
+  await failure(invoker.delete(machineOf('m', 'a')));
+  await invoker.list(classOf('a'));
+  expect(told).toEqual([
+    ['create', 250, undefined, 'm', 'a'],
+    ['delete', 0, 'Unavailable', 'm', 'a'],
+    ['list', 0, undefined, undefined, undefined],
+  ]);
+});
+
+test('each request that a driver tells of is told on', async () => {
+  const told: unknown[] = [];
+  const refusal = new Error('refused');
+  const { invoker } = play(
+    {
+      list: async ({ observeApi }) => {
+        observeApi?.('instance_list', 7, undefined);
+        observeApi?.('instance_get', 8, refusal);
+        return [];
+      },
+    },
+    { observeApi: (...each) => told.push(each) },
+  );
+  await invoker.list(classOf('a'));
+  expect(told).toEqual([
+    ['instance_list', 7, undefined],
+    ['instance_get', 8, refusal],
+  ]);
+});
+
+test('a request is timed from its beginning to its end, whichever that is', async () => {
+  const clock = new VirtualClock();
+  const told: unknown[] = [];
+  const counted = observedCalls(clock, (...each) => told.push(each));
+  const after = (ms: number) => new Promise<void>((resolve) => clock.setTimeout(resolve, ms));
+  await clock.ended(
+    counted('one', () => after(30)),
+    { maxMs: 100 },
+  );
+  const refusal = new Error('refused');
+  const failing = counted('two', async () => {
+    await after(40);
+    throw refusal;
+  });
+  await expect(clock.ended(failing, { maxMs: 100 })).rejects.toBe(refusal);
+  expect(told).toEqual([
+    ['one', 30, undefined],
+    ['two', 40, refusal],
+  ]);
+});
+
+test('a call that works leaves a span that has ended', async () => {
+  const told: string[] = [];
+  const span = {
+    setAttributes: () => told.push('attributes'),
+    addEvent: () => told.push('event'),
+    setStatus: () => told.push('status'),
+    end: () => void told.push('end'),
+  };
+  const { invoker } = play({}, { tracer: { startSpan: () => span } });
+  await create(invoker, 'm');
+  expect(told).toEqual(['end']);
+});
+
+test.each(['create', 'initialize', 'delete'] as const)('who may not lead any more sends no %s', async (call) => {
+  let asked = 0;
+  const answer = async () => {
+    asked++;
+    return { providerId: 'x', nodeName: 'n' };
+  };
+  const lost = () => Promise.reject(new Error('another has the Lease'));
+  const { invoker } = play(
+    { create: answer, initialize: answer, status: answer, delete: async () => void asked++ },
+    { fence: { confirm: lost, held: lost } },
+  );
+  const machine = machineOf('m', 'a');
+  const error = await failure(call === 'create' ? create(invoker, 'm') : invoker[call](machine));
+  expect(error).toMatchObject({ code: 'Aborted', message: expect.stringContaining('another has the Lease') });
+  expect(asked).toBe(0);
+  await invoker.status(machine);
+  await invoker.list(classOf('a'));
+  expect(asked).toBe(1);
+});
+
+test('a machine of a class of another kind gets no VM, and is told which kind is known', async () => {
+  const { invoker } = play({ create: () => expect.fail('no VM may be made') });
+  const machine = machineOf('m', 'a');
+  const old = { ...machine, spec: { class: { kind: 'AWSMachineClass', name: 'a' } } };
+  const error = await failure(invoker.create(old, async (userData) => userData));
+  expect(error).toMatchObject({ code: 'InvalidArgument', message: expect.stringContaining('write MachineClass') });
+});
+
+test('user data as it was rendered is told by no error, whatever the cloud quotes', async () => {
+  const { invoker } = play({
+    create: async ({ userData }) => {
+      throw new MachineError('Internal', `bad request: ${Buffer.from(userData).toString('base64')} ${userData}`);
+    },
+  });
+  const rendered = '#!/bin/sh\njoin --with-what-only-the-call-knows';
+  const error = await failure(invoker.create(machineOf('m', 'a'), async () => rendered));
+  expect(error.message).not.toContain('what-only-the-call-knows');
+  expect(error.message).not.toContain(Buffer.from(rendered).toString('base64').slice(0, 24));
+});
+
+test('what a driver finds wrong with a class is told without its secrets', () => {
+  const { invoker } = play({ check: ({ credentials: { token } }) => [`the token ${token} is none`] });
+  expect(invoker.check(classOf('a'))).toEqual(['the token *** is none']);
+});
+
+const refusesA = async ({ credentials: { token } }: { readonly credentials: { readonly token: string } }) => {
+  if (token === TOKENS.a) throw new MachineError('Internal', 'bad key', { credentialsRefused: true });
+  return { providerId: 'x', nodeName: 'n' };
+};
+
+test('a deletion whose credentials are refused is made with another class’s that see the VM', async () => {
+  const by: string[] = [];
+  const { invoker } = play(
+    {
+      status: refusesA,
+      delete: async (request) => {
+        await refusesA(request);
+        by.push(request.credentials.token);
+        return undefined;
+      },
+    },
+    { fallback: () => [classOf('b'), classOf('other')] },
+  );
+  await invoker.delete(machineOf('m', 'a'));
+  expect(by).toEqual([TOKENS.other]);
+});
+
+test('nobody else’s credentials are tried for a failure of another kind', async () => {
+  let asked = 0;
+  const { invoker } = play(
+    {
+      status: refusesA,
+      delete: async () => {
+        asked++;
+        throw new MachineError('Unavailable', 'not now');
+      },
+    },
+    { fallback: () => [classOf('other')] },
+  );
+  expect((await failure(invoker.delete(machineOf('m', 'a')))).code).toBe('Unavailable');
+  expect(asked).toBe(1);
+});
+
+test('codes of credentials are refusals of them, other codes only where it is said', () => {
+  const refused = (...given: ConstructorParameters<typeof MachineError>) =>
+    new MachineError(...given).credentialsRefused;
+  expect(refused('Unauthenticated', '')).toBe(true);
+  expect(refused('PermissionDenied', '')).toBe(true);
+  expect(refused('Internal', '')).toBe(false);
+  expect(refused('Internal', '', { credentialsRefused: true })).toBe(true);
+});
+
+test('an error without its secrets is the same in all else', () => {
+  const told = new MachineError('Unavailable', 'no room for token-shared', {
+    ...{ credentialsRefused: true, throttled: true, unexpected: true, retryAfterMs: 5_000 },
+  });
+  const { code, message, retryAfterMs, credentialsRefused, throttled, unexpected } = scrub(told, {
+    token: 'token-shared',
+  });
+  expect([code, message, retryAfterMs, credentialsRefused, throttled, unexpected]).toEqual([
+    ...['Unavailable', 'no room for ***', 5_000, true, true, true],
+  ]);
+});
+
+test('who only looks changes nothing: what would be sent is noted', async () => {
+  const wanted: string[] = [];
+  const { invoker, driver } = play({
+    initialize: () => expect.fail('it changes'),
+    delete: () => expect.fail('it changes'),
+  });
+  const ledger = { want: ({ what }: { readonly what: string }) => void wanted.push(what) };
+  const only = play(observingDriver(driver, ledger as unknown as Parameters<typeof observingDriver>[1])).invoker;
+  const machine = machineOf('m', 'a');
+  const calls = [() => create(only, 'm'), () => only.initialize(machine), () => only.delete(machine)];
+  for (const call of calls) expect((await failure(call())).code).toBe('Aborted');
+  expect(wanted).toEqual(['create vm', 'initialize vm', 'delete vm']);
+  expect(await invoker.list(classOf('a'))).toEqual([]);
+});
+
+test.each(['works', 'is refused'])('what a cloud takes is learned from calls that it answers: each %s', async (how) => {
+  const begun: number[] = [];
+  let throttles = false;
+  const { clock, invoker } = play({
+    create: async () => {
+      begun.push(clock.monotonic());
+      if (throttles) throw new MachineError('Unavailable', 'too many', { throttled: true });
+      if (how === 'is refused') throw new MachineError('InvalidArgument', 'no such image');
+      return { providerId: 'x', nodeName: 'n' };
+    },
+  });
+  for (let n = 0; n < 10; n++) await create(invoker, 'm').catch(() => undefined);
+  throttles = true;
+  await failure(create(invoker, 'm'));
+  throttles = false;
+  const next = create(invoker, 'm').catch(() => undefined);
+  await clock.ended(next, { maxMs: 10_000 });
+  // Ten a second had been answered: eight a second are tried.
+  expect((begun.at(-1) ?? 0) - (begun.at(-2) ?? 0)).toBe(125);
+});
