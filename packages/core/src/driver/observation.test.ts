@@ -167,6 +167,26 @@ test('nobody else’s credentials are tried for a failure of another kind', asyn
   expect(asked).toBe(1);
 });
 
+test('nor when the call was told to end: its refusal may be of that', async () => {
+  const stop = new AbortController();
+  const looked: string[] = [];
+  const { invoker } = play(
+    {
+      status: async ({ credentials: { token } }) => {
+        looked.push(token);
+        return { providerId: 'x', nodeName: 'n' };
+      },
+      delete: async () => {
+        stop.abort();
+        throw new MachineError('Internal', 'bad key', { credentialsRefused: true });
+      },
+    },
+    { fallback: () => [classOf('other')], stop: stop.signal },
+  );
+  await failure(invoker.delete(machineOf('m', 'a')));
+  expect(looked).toEqual([]);
+});
+
 test('codes of credentials are refusals of them, other codes only where it is said', () => {
   const refused = (...given: ConstructorParameters<typeof MachineError>) =>
     new MachineError(...given).credentialsRefused;
