@@ -15,9 +15,14 @@ export interface McmRun {
   line(pattern: RegExp): Promise<string>;
 }
 
-export function mcm(args: readonly string[], options: { cwd: string }): McmRun {
-  const child = spawn(process.execPath, ['--conditions=source', MAIN, ...args], {
-    cwd: options.cwd,
+/** @param options.program what to run instead, such as its bundle */
+export function mcm(
+  args: readonly string[],
+  { cwd, env, program = MAIN }: { cwd: string; env?: Readonly<Record<string, string>>; program?: string | undefined },
+): McmRun {
+  const child = spawn(process.execPath, ['--conditions=source', program, ...args], {
+    cwd,
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';
