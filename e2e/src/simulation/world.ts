@@ -15,6 +15,7 @@ import type { LocalCloud } from '@mcm/provider-local';
 import { CloudProcess } from './cloud-process.ts';
 import { Controllers } from './controllers.ts';
 import { Fleet } from './fleet.ts';
+import { asInstalled, makeRoles } from './installed-roles.ts';
 import { Network } from './network.ts';
 import { Witness } from './witness.ts';
 import { WorldEyes } from './world-eyes.ts';
@@ -75,7 +76,8 @@ export class World extends Fleet {
     });
     const random = seededRandom(seed + 2);
     const cloud = this.#cloud.transport();
-    this.#controllers = new Controllers({ clock, log, random, network, witness, apiServer, cloud }, options);
+    const parts = { clock, log, random, network, witness, apiServer: asInstalled(apiServer), cloud };
+    this.#controllers = new Controllers(parts, options);
   }
 
   static async start(options: WorldOptions = {}): Promise<World> {
@@ -93,6 +95,7 @@ export class World extends Fleet {
     });
     world = new World(options, clock, plane);
     await world.#furnish();
+    await makeRoles(world.admin);
     await options.furnish?.(world.admin);
     world.#look();
     world.startProcess('manager');
@@ -103,7 +106,9 @@ export class World extends Fleet {
   #answered({ verb, resource, subresource, name, userAgent, code }: Parameters<RequestLog>[0]): void {
     const what = [resource, ...(subresource ? [subresource] : []), ...(name ? [name] : [])].join('/');
     this.witness.note('request', `${userAgent.split('/')[0]} ${verb} ${what} ${code}`);
-    const ours = userAgent.startsWith('machine-controller') && resource !== 'leases' && resource !== 'events';
+    const isController = userAgent.startsWith('machine-controller');
+    if (isController && code === 403) this.witness.violate(`no role allows ${userAgent} to ${verb} ${what}`);
+    const ours = isController && resource !== 'leases' && resource !== 'events';
     if (!ours || code >= 400 || !WRITES.has(verb)) return;
     this.writes.push(`${verb} ${resource} ${name}`);
     if (verb === 'delete' && resource === 'machines') this.goings.push({ at: this.clock.now().toISOString(), name });

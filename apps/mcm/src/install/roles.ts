@@ -27,15 +27,15 @@ const CONTROLLER = 'machine-controller';
 
 /** Of the controllers of deployments and sets, in the namespace of the machine objects. What each is for: docs/permissions.md. */
 const MANAGER_RULES: readonly Rule[] = [
-  { apiGroups: MACHINES, resources: ['machinedeployments'], verbs: ['get', 'list', 'watch', 'patch'] },
+  { apiGroups: MACHINES, resources: ['machinedeployments'], verbs: ['get', 'list', 'watch', 'update', 'patch'] },
   {
     apiGroups: MACHINES,
     resources: ['machinesets'],
     verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
   },
-  { apiGroups: MACHINES, resources: ['machines'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
+  { apiGroups: MACHINES, resources: ['machines'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: MACHINES, resources: ['machinedeployments/status', 'machinesets/status'], verbs: ['update'] },
-  { apiGroups: MACHINES, resources: ['machineclasses'], verbs: ['list', 'watch'] },
+  { apiGroups: MACHINES, resources: ['machineclasses'], verbs: ['get', 'list', 'watch'] },
   ...ownRules(APP),
 ];
 

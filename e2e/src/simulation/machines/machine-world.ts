@@ -55,6 +55,8 @@ export interface Defect {
   readonly kube?: (transport: Transport, clock: VirtualClock) => Transport;
   readonly cloud?: (transport: Transport) => Transport;
   readonly log?: (log: Logger) => Logger;
+  /** Makes what must be there before the controller starts. */
+  readonly furnish?: (admin: KubeClient) => Promise<void>;
 }
 
 type Plane = Pick<ControlPlane, 'fetch' | 'close'>;
@@ -156,6 +158,7 @@ export class MachineWorld {
     });
     world = new MachineWorld(seed, clock, plane, defect);
     await world.#furnish();
+    await defect.furnish?.(world.admin);
     world.startProcess();
     return world;
   }

@@ -1,0 +1,60 @@
+import type { Transport } from '@mcm/kube';
+import { DEFAULT_INSTALL, installSections } from 'mcm';
+import { expect, test } from 'vitest';
+import { asInstalled, makeRoles } from '../simulation/installed-roles.ts';
+import { playMachines } from '../simulation/machines/machine-history.ts';
+import { allowedBy, askedFor, type RoleObject } from './asked.ts';
+
+/**
+ * The machine controller as the ServiceAccount of the installation, judged by the server's RBAC, through histories with
+ * pods, budgets and volumes, faults and deaths: nothing is refused, and what its roles allow is used, or said here why.
+ */
+
+/** What no history does, and why it must be allowed all the same. */
+const EVIDENCE = 'what is kept of a machine that failed is asked of a VM whose driver tells its console';
+const ELECTION = 'at the start of the binary, as e2e/src/hand-over does';
+const JUSTIFIED: Readonly<Record<string, string>> = {
+  'default /configmaps create': EVIDENCE,
+  'default /configmaps delete': EVIDENCE,
+  'default /configmaps get': EVIDENCE,
+  'default /events patch': 'an event that comes again is counted in the one that is there',
+  'default /namespaces get': 'its UID marks the VMs: at the start of the binary, as e2e/src/up.test.ts does',
+  'default coordination.k8s.io/leases create': ELECTION,
+  'default coordination.k8s.io/leases get': ELECTION,
+  'default coordination.k8s.io/leases update': ELECTION,
+  'default coordination.k8s.io/leases watch': ELECTION,
+  'default machine.sapcloud.io/machines delete': 'a machine whose Node was deleted by hand goes, too',
+  'kube-system /secrets patch': 'a token lives longer when the time to join was made longer meanwhile',
+  'kube-system coordination.k8s.io/leases create': ELECTION,
+  'kube-system coordination.k8s.io/leases get': ELECTION,
+  'kube-system coordination.k8s.io/leases update': ELECTION,
+};
+
+const isRole = (object: object): object is RoleObject => 'rules' in object;
+const allowed = allowedBy(
+  installSections(DEFAULT_INSTALL)
+    .flatMap(({ objects }) => objects)
+    .filter(isRole)
+    .filter(({ metadata: { name } }) => /^machine-controller($|-nodes|-tokens|-node-events)/.test(name)),
+);
+
+test('machines live and die as the roles of the machine controller allow: nothing is refused, all that is granted is used or justified', async () => {
+  const used = new Set<string>();
+  const refused = new Set<string>();
+  const judged = (transport: Transport): Transport =>
+    asInstalled(async (request) => {
+      const answer = await transport(request);
+      const what = askedFor(request.method, request.path);
+      if (answer.status === 403) refused.add(`${request.method} ${request.path}`);
+      const hit = what.find((each) => allowed.has(each));
+      if (hit === undefined && what.length > 0) refused.add(`no role has ${what[0]}`);
+      if (hit !== undefined) used.add(hit);
+      return answer;
+    });
+  for (const seed of [1, 2, 3, 4, 5, 6]) {
+    const { violations, story } = await playMachines(seed, { kube: judged, furnish: makeRoles });
+    expect(violations, story).toEqual([]);
+  }
+  expect([...refused]).toEqual([]);
+  expect([...allowed].filter((each) => !used.has(each)).toSorted()).toEqual(Object.keys(JUSTIFIED).toSorted());
+});
