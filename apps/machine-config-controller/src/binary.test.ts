@@ -1,4 +1,4 @@
-import { crds as machineCrds } from '@mcm/api';
+import { Labels, crds as machineCrds } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import {
   type CommonFlags,
@@ -123,6 +123,81 @@ test.each([
     expect(spec?.configuration?.name).toMatch(/^rendered-worker-/);
     expect(conditionOf(status?.conditions, 'MachineRefResolved')).toMatchObject({ status: 'False', reason });
     expect(conditionOf(status?.conditions, 'Updated')?.status).toBe('False');
+  } finally {
+    stop.abort();
+    await running;
+    await plane.close();
+  }
+});
+
+test('without the right to list machines pools over them say so with verb and resource, and the rest goes on', async () => {
+  const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
+  const random = seededRandom(3);
+  const crds = [...machineConfigCrds, ...machineCrds];
+  const plane = await startControlPlane({ clock, random: () => random.next(), crds, controllers: false });
+  const client = createClient({ transport: handlerTransport((r) => plane.fetch(r)), userAgent: 'test', clock });
+  let allowed = false;
+  const refused = async (request: Request): Promise<Response> => {
+    const { pathname } = new URL(request.url);
+    if (allowed || !/^\/apis\/machine\.sapcloud\.io\/.*\/machines$/.test(pathname)) return plane.fetch(request);
+    const message =
+      'machines.machine.sapcloud.io is forbidden: User "mcc" cannot list resource "machines" in API group "machine.sapcloud.io" at the cluster scope';
+    const status = { apiVersion: 'v1', kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message };
+    return Response.json(status, { status: 403 });
+  };
+  const own = createClient({ transport: handlerTransport(refused), userAgent: 'mcc', clock });
+  const runtime = { clock, random, log: silentLogger };
+  const recorder = createRecorder({ client: own, component: 'test', ...runtime });
+  const flags = await parse('--machine-pools');
+  const units = await machineConfigController.units({
+    ...{ control: own, target: own, recorder, runtime, flags, metrics: {} },
+  } as never);
+  const stop = new AbortController();
+  const running = new UnitRunner({ units, ...runtime }).run(stop.signal);
+  const pool = (name: string) => client.resource(machineConfigPools).get(name);
+  const resolved = async () => conditionOf((await pool('machines')).status?.conditions, 'MachineRefResolved');
+  try {
+    await client.resource(controllerConfigs).create({
+      ...{ metadata: { name: 'machine-config-controller' }, spec: { platform: 'none' } },
+    });
+    const machineConfigSelector = { matchLabels: { 'machineconfiguration.openshift.io/role': 'worker' } };
+    const role = { 'node-role.kubernetes.io/worker': '' };
+    const machineRef = { kind: 'MachineDeployment' as const, namespace: 'default', name: 'x' };
+    const specs = { worker: { nodeSelector: { matchLabels: role } }, machines: { machineRef } };
+    for (const [name, spec] of Object.entries(specs)) {
+      await client.resource(machineConfigPools).create({
+        metadata: { name },
+        spec: { machineConfigSelector, maxUnavailable: 2, ...spec },
+      });
+    }
+    const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
+    const annotations = { [CurrentConfig]: 'old', [DesiredConfig]: 'old', [State]: 'Done' };
+    // One of nobody's, and one that may be a machine of a pool's.
+    for (const [name, labels] of [
+      ['plain', role],
+      ['born', { ...role, [Labels.MachineName]: 'm' }],
+    ] as const) {
+      await client.resource(nodes).create({ metadata: { name, labels, annotations }, spec: {} });
+    }
+    await clock.advance(60_000);
+    expect(await resolved()).toMatchObject({
+      status: 'False',
+      reason: 'Forbidden',
+      message: expect.stringContaining(
+        'does not allow it to list machines.machine.sapcloud.io: apply the ClusterRoles',
+      ),
+    });
+    const target = (await pool('worker')).spec?.configuration?.name;
+    const told = async (name: string) => (await client.resource(nodes).get(name)).metadata.annotations?.[DesiredConfig];
+    expect([target, await told('plain'), await told('born')]).toEqual([
+      expect.stringMatching(/^rendered-worker-/),
+      target,
+      'old',
+    ]);
+    // The role is mended: no restart is needed.
+    allowed = true;
+    await clock.advance(60_000);
+    expect([(await resolved())?.reason, await told('born')]).toEqual(['NotFound', target]);
   } finally {
     stop.abort();
     await running;

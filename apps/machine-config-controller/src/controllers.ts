@@ -164,13 +164,16 @@ export function createConfigControllers(
   const configs = Object.values(caches);
   const ofServers = servers ? [servers] : [];
   const machineCaches = settings.machinePools ? createMachineCaches(control, runtime) : undefined;
-  const ofMachines = machineCaches ? Object.values(machineCaches) : [];
-  const pools: readonly Controller[] = [
+  const ofMachines = machineCaches ? [machineCaches.machines, machineCaches.sets, machineCaches.deployments] : [];
+  const rendering: readonly Controller[] = [
     createKubeletConfigController(context, { tree, settings: cluster }),
     createRuntimeConfigController(context, { tree, settings: cluster }),
     createRenderController(context, { renderWhilePaused, keepRenders }),
-    createUpdateController(context, { haltAt: haltDegraded, ...(machineCaches && { machines: machineCaches }) }),
   ];
+  const update = createUpdateController(context, {
+    haltAt: haltDegraded,
+    ...(machineCaches && { machines: machineCaches }),
+  });
   const template = createTemplateController(context, { tree, settings: cluster, secrets: pullSecrets, stampVersion });
   const drain = createDrainController(
     { ...context, recorder: nodeRecorder },
@@ -187,18 +190,19 @@ export function createConfigControllers(
     { client: control, definition: kubeletConfigs },
     { client: control, definition: containerRuntimeConfigs },
     ...(servers ? [{ client: control, definition: apiServerConfigs }] : []),
-    ...(machineCaches ? MACHINE_KINDS.map((definition) => ({ client: control, definition })) : []),
     { client: target, definition: nodes },
   ];
-  const unit = (controller: Controller, informers: Unit['informers']): Unit => ({
-    ...{ name: controller.name, needs, informers, run: (signal) => controller.run(signal) },
+  const machineNeeds = machineCaches ? MACHINE_KINDS.map((definition) => ({ client: control, definition })) : [];
+  const unit = (controller: Controller, informers: Unit['informers'], more: Unit['needs'] = []): Unit => ({
+    ...{ name: controller.name, needs: [...needs, ...more], informers, run: (signal) => controller.run(signal) },
   });
   const units = [
     unit(template, [...configs, pullSecrets, ...ofServers]),
-    ...pools.map((controller) => unit(controller, [...configs, ...ofServers, ...ofMachines])),
-    unit(drain, [...configs, podCache, budgets, ...ofMachines]),
-    ...companions.map((controller) => unit(controller, [...configs, ...ofMachines])),
+    ...rendering.map((controller) => unit(controller, [...configs, ...ofServers])),
+    unit(update, [...configs, ...ofMachines], machineNeeds),
+    unit(drain, [...configs, podCache, budgets, ...ofMachines], machineNeeds),
+    ...companions.map((controller) => unit(controller, [...configs, ...ofMachines], machineNeeds)),
   ];
-  const all = [template, ...pools, drain, ...companions];
+  const all = [template, ...rendering, update, drain, ...companions];
   return { units, idle: (withinMs) => all.every((controller) => controller.idle(withinMs)) };
 }

@@ -1,3 +1,4 @@
+import type { KubeError } from './errors.ts';
 import type { Key, KubeObject } from './objects.ts';
 
 /** A change of one object in a cache. */
@@ -53,4 +54,6 @@ export interface InformerOptions<T extends KubeObject> {
   readonly pageSize?: number;
   /** A watch in which the server said nothing for so long, although bookmarks are due every minute, is opened anew; default 150,000. */
   readonly silenceLimitMs?: number;
+  /** Told each time that the API server does not allow a list or a watch; undefined when a watch is open. */
+  readonly onAccess?: (refused: KubeError | undefined) => void;
 }

@@ -141,9 +141,10 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       ...(machines ? [createCompanionController(context, machines)] : []),
     ];
     running = [
-      ...[...Object.values(context.caches), ...Object.values(machines ?? {})].map(
-        (one: { run(signal: AbortSignal): Promise<void> }) => one.run(stop.signal),
-      ),
+      ...[
+        ...Object.values(context.caches),
+        ...(machines ? [machines.machines, machines.sets, machines.deployments] : []),
+      ].map((one: { run(signal: AbortSignal): Promise<void> }) => one.run(stop.signal)),
       pullSecrets.run(stop.signal),
       podCache.run(stop.signal),
       budgetCache.run(stop.signal),

@@ -41,7 +41,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   #started = false;
 
   constructor(client: KubeClient, definition: ResourceDefinition<T>, options: InformerOptions<T> & InformerRuntime) {
-    const { project, freeze, namespace, labelSelector, fieldSelector, observe } = options;
+    const { project, freeze, namespace, labelSelector, fieldSelector, observe, onAccess } = options;
     this.resource = definition.plural;
     this.#log = options.log;
     this.#take = (object) => {
@@ -59,6 +59,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
       ...(namespace === undefined ? {} : { namespace }),
       ...(labelSelector === undefined ? {} : { labelSelector }),
       ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      ...(onAccess === undefined ? {} : { onAccess }),
       ...(observe === undefined ? {} : { observe: (what, items) => observe(definition.plural, what, items) }),
       pageSize: options.pageSize ?? DEFAULT_PAGE_SIZE,
       silenceLimitMs: options.silenceLimitMs ?? DEFAULT_SILENCE_LIMIT_MS,

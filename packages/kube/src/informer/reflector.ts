@@ -1,7 +1,7 @@
 import { type BackoffOptions, backoffMs } from '../backoff.ts';
 import type { KubeClient, ResourceReader } from '../client.ts';
 import { type Clock, pause, type Timer } from '../clock.ts';
-import { isGone, KubeError } from '../errors.ts';
+import { isForbidden, isGone, KubeError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { KubeObject, ResourceDefinition } from '../objects.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';
@@ -23,6 +23,7 @@ export interface ReflectorOptions<T extends KubeObject> {
   /** Projects, freezes: makes of a parsed object what is kept. */
   readonly take: (object: T) => T;
   readonly onSynced: () => void;
+  readonly onAccess?: (refused: KubeError | undefined) => void;
   readonly observe?: (what: 'list' | 'watch' | 'shortWatch', items: number) => void;
 }
 
@@ -82,6 +83,7 @@ export class Reflector<T extends KubeObject> {
       this.#expiredLists++;
     }
     this.#outage.failed(error);
+    if (isForbidden(error)) this.#options.onAccess?.(error);
     const refused = error instanceof KubeError && error.code !== 0 && error.code !== 429;
     if (refused) this.#version = undefined;
     const least = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0;
@@ -132,6 +134,7 @@ export class Reflector<T extends KubeObject> {
         timeoutSeconds: Math.floor(WATCH_MIN_SECONDS * (1 + random.next())),
         onOpen: () => {
           this.#heard();
+          this.#options.onAccess?.(undefined);
           proof = clock.setTimeout(() => this.#proven(), SHORT_WATCH_MS);
         },
       });

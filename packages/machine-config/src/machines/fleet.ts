@@ -11,13 +11,16 @@ import {
   controllerOf,
   createInformer,
   type Informer,
+  type InformerOptions,
   type InformerRuntime,
   type KubeClient,
   type KubeObject,
   type Node,
+  type ResourceDefinition,
 } from '@mcm/kube';
 import type { MachineConfigPool, MachineRef } from '../kinds/machine-config-pool.ts';
 import { referencesOf } from '../server/machines.ts';
+import { MachineAccess } from './access.ts';
 import { pausedBy } from './replace.ts';
 
 /** Live copies of machines and of what owns them, in the cluster of the MachineConfigs. */
@@ -25,6 +28,8 @@ export interface MachineCaches {
   readonly machines: Informer<Machine>;
   readonly sets: Informer<MachineSet>;
   readonly deployments: Informer<MachineDeployment>;
+  /** Whether they may be looked at. */
+  readonly access: MachineAccess;
 }
 
 /** Index of the deployments' informer: by the pool that paused them. */
@@ -36,16 +41,21 @@ const ownerTerms = (object: KubeObject): readonly string[] => [controllerOf(obje
 
 /** The caches that pools over machines are found with. */
 export function createMachineCaches(client: KubeClient, runtime: InformerRuntime): MachineCaches {
+  const access = new MachineAccess();
+  const live = <T extends KubeObject>(kind: ResourceDefinition<T>, indexes: InformerOptions<T>['indexes']) =>
+    access.unlessRefused(
+      createInformer(client, kind, { ...runtime, ...(indexes && { indexes }), onAccess: access.noteOf(kind.plural) }),
+    );
   return {
-    machines: createInformer(client, machines, {
-      ...runtime,
-      indexes: { [OWNER]: ownerTerms, [NODE]: ({ metadata }) => [metadata.labels?.[Labels.Node] ?? []].flat() },
+    machines: live(machines, {
+      [OWNER]: ownerTerms,
+      [NODE]: ({ metadata }) => [metadata.labels?.[Labels.Node] ?? []].flat(),
     }),
-    sets: createInformer(client, machineSets, { ...runtime, indexes: { [OWNER]: ownerTerms } }),
-    deployments: createInformer(client, machineDeployments, {
-      ...runtime,
-      indexes: { [PAUSED_BY]: (deployment) => [pausedBy(deployment)].filter((pool) => pool !== '') },
+    sets: live(machineSets, { [OWNER]: ownerTerms }),
+    deployments: live(machineDeployments, {
+      [PAUSED_BY]: (deployment) => [pausedBy(deployment)].filter((pool) => pool !== ''),
     }),
+    access,
   };
 }
 

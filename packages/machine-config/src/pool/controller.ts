@@ -89,12 +89,13 @@ const machineFacts = ({ metadata, status }: Machine): string =>
 
 function watchMachines(
   controller: Controller,
-  { machines, sets, deployments }: MachineCaches,
+  { machines, sets, deployments, access }: MachineCaches,
   fleet: MachineFleet,
   caches: ConfigContext['caches'],
   later: (names: Iterable<string>) => never[],
 ): void {
   const pools = () => caches.pools.store.list();
+  access.onChange(() => later(pools().map(({ metadata }) => metadata.name)));
   const referring = (kind: MachineRef['kind'], { metadata }: Pick<KubeObject, 'metadata'>) =>
     pools()
       .filter((pool) =>
@@ -168,6 +169,7 @@ function snapshotOf(
       controllerConfig: caches.controllerConfigs.store.get(CONTROLLER_CONFIG_NAME),
       machineConfig: (name) => caches.machineConfigs.store.get(name),
       ...(machines && { fleet: machineFleet(machines) }),
+      ...(machines?.access.refusal !== undefined && { refusal: machines.access.refusal }),
     },
     { now: nowText(clock), ...(filters && { filters }), ...(haltAt !== undefined && { haltAt }) },
   );
@@ -182,7 +184,7 @@ async function replaceMachines(
   name: string,
   pool: MachineConfigPool | undefined,
 ): Promise<void> {
-  if (!machines) return;
+  if (!machines || machines.access.refusal !== undefined) return;
   const paused = machines.deployments.store.byIndex(PAUSED_BY, name);
   const node = (nodeName: string) => caches.nodes.store.get(nodeName);
   const members = pool && membersOf(pool, caches.pools.store.list(), machineFleet(machines), node);

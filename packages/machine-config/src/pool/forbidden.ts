@@ -1,4 +1,4 @@
-import { isForbidden, permissionText, refusedPermission } from '@mcm/kube';
+import { isForbidden, type KubeError, permissionText, refusedPermission } from '@mcm/kube';
 
 /**
  * Waits for writes that a role may forbid.
@@ -11,12 +11,17 @@ export async function unlessForbidden(work: Promise<unknown>): Promise<string | 
     return undefined;
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    const permission = refusedPermission(error.message);
-    // Admission refuses with the same code, and says why itself.
-    if (permission === undefined) return error.message;
-    return (
-      `the role of the machine-config-controller does not allow it to ${permissionText(permission)}: ` +
-      'apply the ClusterRoles of this version (docs/permissions.md)'
-    );
+    return refusalText(error);
   }
+}
+
+/** What a role lacks, in words: verb, resource and the cure. */
+export function refusalText({ message }: Pick<KubeError, 'message'>): string {
+  const permission = refusedPermission(message);
+  // Admission refuses with the same code, and says why itself.
+  if (permission === undefined) return message;
+  return (
+    `the role of the machine-config-controller does not allow it to ${permissionText(permission)}: ` +
+    'apply the ClusterRoles of this version (docs/permissions.md)'
+  );
 }

@@ -22,6 +22,8 @@ export interface PoolSources {
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   /** Absent: machines are not followed. */
   readonly fleet?: MachineFleet;
+  /** Why machines cannot be looked at: what a role lacks. */
+  readonly refusal?: string;
 }
 
 /** What of a look does not come from objects. */
@@ -35,16 +37,16 @@ export interface SnapshotOptions {
 /** Everything that `planPool` decides upon. Pure. */
 export function poolSnapshot(
   pool: MachineConfigPool,
-  { pools, nodesNear, node, controllerConfig, machineConfig, fleet }: PoolSources,
+  { pools, nodesNear, node, controllerConfig, machineConfig, fleet, refusal }: PoolSources,
   { now, filters = [], haltAt }: SnapshotOptions,
 ): PoolSnapshot {
-  const members = fleet && membersOf(pool, pools, fleet, node);
+  const members = refusal === undefined ? fleet && membersOf(pool, pools, fleet, node) : undefined;
   const selected = referencesOf(pool).length > 0 ? [] : nodesNear(pool);
   const own = members ?? nodesOfPool(pool, selected, pools, fleet && claimsOf(fleet, pools));
   return {
     ...{ pool, pools, nodes: own.nodes, claims: own.problems, controllerConfig, machineConfig, now },
-    ...memberFacts(pool, members, machineConfig),
-    filters: [...filters, ...(members ? [steadyOnly(members)] : [])],
+    ...memberFacts(pool, members, machineConfig, refusal),
+    filters: [...filters, ...(members ? [steadyOnly(members)] : []), ...unclear(pools, refusal)],
     ...(haltAt !== undefined && { haltAt }),
   };
 }
@@ -54,13 +56,24 @@ const NOT_FOLLOWED: WantedCondition = {
   message: 'machines are not followed: start the controller with --machine-pools',
 };
 
+/** As long as nobody can say whose machine a node is, no pool that selects it tells it: one may refer to it. */
+function unclear(pools: readonly MachineConfigPool[], refusal: string | undefined): readonly CandidateFilter[] {
+  if (refusal === undefined || pools.every((pool) => referencesOf(pool).length === 0)) return [];
+  const isMachine = ({ metadata }: Node): boolean => metadata.labels?.[Labels.MachineName] !== undefined;
+  return [(_pool, candidates) => candidates.filter(isMachine).map((node) => ({ node }))];
+}
+
 /** What the machines of a pool mean for its plan. */
 function memberFacts(
   pool: MachineConfigPool,
   members: PoolMembers | undefined,
   machineConfig: (name: string) => MachineConfig | undefined,
+  refusal: string | undefined,
 ): Partial<PoolSnapshot> {
-  if (!members) return referencesOf(pool).length > 0 ? { unresolved: true, memberConditions: [NOT_FOLLOWED] } : {};
+  if (!members) {
+    const forbidden = refusal === undefined ? undefined : { ...NOT_FOLLOWED, reason: 'Forbidden', message: refusal };
+    return referencesOf(pool).length > 0 ? { unresolved: true, memberConditions: [forbidden ?? NOT_FOLLOWED] } : {};
+  }
   const { nodes: own, unresolved, reserved, replicas, frozen, refused } = members;
   const names = new Set(own.map(({ metadata }) => metadata.name));
   const { replaces, condition } = judgeStrategy(pool, own, machineConfig);
