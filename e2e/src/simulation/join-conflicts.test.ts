@@ -266,6 +266,22 @@ test('10.5 taints: MCM’s PreferNoSchedule and the pool’s UpdateInProgress st
     }
   }));
 
+test('10.5 both drain the same node: a machine that is to go is no candidate, although nobody has begun to drain it', () =>
+  play({ limit: 3, restartAfterMs: 3 * MINUTE }, async (story) => {
+    const { config, world, judge } = story;
+    await world.createDeployment(2);
+    const first = await config.untilUpdated(2);
+    const [victim = '', other = ''] = await story.names();
+    world.kill('machine-controller');
+    await world.deleteMachine(victim);
+    await world.clock.advance(2_000);
+    await story.change();
+    await world.clock.advance(MINUTE);
+    // Its node is ready and takes pods, as before.
+    expect([(await story.node(victim))?.spec?.unschedulable ?? false, judge.told]).toEqual([false, [other]]);
+    await config.untilUpdated(2, (name) => name !== first);
+  }));
+
 test.each(['drain', 'reboot'] as const)(
   '10.5 a machine that is deleted in the %s of its node’s update goes, and the pool with it goes on',
   (when) =>

@@ -164,6 +164,10 @@ export class JoinJudge {
   }
 
   #judgeProtection(node: Node): void {
+    const { ScaleDownDisabled, ScaleDownDisabledByMCM } = Annotations;
+    if (annotation(node, ScaleDownDisabledByMCM) !== '' && annotation(node, ScaleDownDisabled) === '') {
+      this.#world.witness.violate(`${node.metadata.name} is MCM's to protect, and the autoscaler may take it`);
+    }
     const key = `bare ${node.metadata.uid}`;
     if (!this.#since.has(key)) return;
     this.#world.clock.setTimeout(() => {
