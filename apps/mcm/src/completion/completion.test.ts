@@ -1,51 +1,81 @@
-import { execFileSync } from 'node:child_process';
-import { Command } from 'commander';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { Command, Option } from 'commander';
 import { expect, test } from 'vitest';
-import { completionScript } from './completion.ts';
+import { completionScript, SHELLS, type Shell } from './completion.ts';
 
 function program(): Command {
   const mcm = new Command('mcm').option('--verbose', 'v');
   const rollout = mcm.command('rollout').description('r');
   rollout.command('status').description('s').argument('<name>').option('--no-watch', 'w');
   rollout.command('start').description('s');
-  mcm.command('tree').description('t').option('-o, --output <format>', 'o');
+  const format = new Option('-o, --output <format>', 'o').choices(['text', 'json', 'yaml']);
+  mcm.command('tree').description('t').addOption(format).option('--kubeconfig <file>', 'k');
+  mcm.command('status').description('another one of that name').option('--data-dir <dir>', 'd');
+  mcm
+    .command('completion')
+    .description('c')
+    .addArgument(mcm.createArgument('<shell>').choices(['bash', 'zsh']));
   return mcm;
 }
 
-/** What bash offers after these words, the last of which is being typed. */
-const offered = (...words: string[]): string[] =>
-  execFileSync(
-    'bash',
-    [
-      '-c',
-      `${completionScript(program(), 'bash')}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mcm; printf '%s\\n' "\${COMPREPLY[@]}"`,
-      'bash',
-      'mcm',
-      ...words,
-    ],
-    { encoding: 'utf8' },
-  )
-    .trim()
-    .split('\n')
-    .filter((word) => word !== '');
+/** What prints, for each of the shells, what it offers after its words, the last of which is being typed. */
+const PROBES: Readonly<Record<Shell, string>> = {
+  bash: `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mcm; printf '%s\\n' "\${COMPREPLY[@]}"`,
+  // Completion itself runs only in a terminal: its two commands are played.
+  zsh: `words=("$@"); CURRENT=$#; compdef() { :; }; _files() { :; }
+compadd() { shift; local one found=1; for one in "$@"; do [[ $one == \${words[CURRENT]}* ]] && print -- $one && found=0; done; return $found; }
+SCRIPT
+_mcm`,
+  fish: 'SCRIPT\ncomplete -C (string join " " -- $argv) | string replace -r "\\t.*" ""; true',
+};
 
-test.each([
-  [[''], ['rollout', 'tree', '--verbose', '--help']],
+function offered(shell: Shell, words: readonly string[]): string[] {
+  const script = completionScript(program(), shell);
+  const probe = PROBES[shell];
+  const text = probe.includes('SCRIPT') ? probe.replace('SCRIPT', () => script) : `${script}\n${probe}`;
+  const given = shell === 'fish' ? ['mcm', ...words] : [shell, 'mcm', ...words];
+  // No settings of the user's own.
+  const flags = { bash: ['--norc'], zsh: ['-f'], fish: ['--no-config'] }[shell];
+  const out = execFileSync(shell, [...flags, '-c', text, ...given], { encoding: 'utf8' });
+  return out.split('\n').filter((word) => word !== '');
+}
+
+const isThere = (shell: Shell): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0;
+
+const CASES: readonly [words: readonly string[], expected: readonly string[]][] = [
   [['ro'], ['rollout']],
   [
     ['rollout', 'sta'],
     ['status', 'start'],
   ],
   [['rollout', 'status', 'web', '--no'], ['--no-watch']],
-  [['tree', '--o'], ['--output']],
-  [['tree', 'x'], []],
-])('bash, after %j', (words, expected) => {
-  expect(offered(...words)).toEqual(expected);
-});
+  // Another command of the same name has other flags.
+  [['rollout', 'status', '--da'], []],
+  [['status', '--da'], ['--data-dir']],
+  [['tree', '--ou'], ['--output']],
+  [['tree', '-o', 'js'], ['json']],
+  [
+    ['tree', '--output', ''],
+    ['text', 'json', 'yaml'],
+  ],
+  [['tree', '--kubeconfig', 'rollout', '--ou'], ['--output']],
+  [['completion', 'z'], ['zsh']],
+];
 
-test('zsh and fish', () => {
-  expect(completionScript(program(), 'zsh')).toMatch(/^#compdef mcm\n/);
-  expect(completionScript(program(), 'fish')).toContain(
-    "complete -c mcm -n '__fish_seen_subcommand_from rollout' -f -a status",
-  );
+for (const shell of SHELLS)
+  test.skipIf(!isThere(shell)).each(CASES)(`${shell}, after %j`, (words, expected) => {
+    expect(offered(shell, words).sort()).toEqual([...expected].sort());
+  });
+
+test.each(SHELLS)('%s: every quote and every block that is opened is closed', (shell) => {
+  const script = completionScript(program(), shell);
+  const count = (pattern: RegExp): number => [...script.matchAll(pattern)].length;
+  for (const quote of [/"/g, /'/g]) expect(count(quote) % 2).toBe(0);
+  if (shell === 'fish') expect(count(/^\s*(function|for) /gm)).toBe(count(/^\s*end$/gm));
+  else
+    expect([count(/\bcase /g), count(/\bdo$/gm), count(/\{$/gm)]).toEqual([
+      count(/\besac\b/g),
+      count(/\bdone$/gm),
+      count(/^\}$/gm),
+    ]);
 });

@@ -1,67 +1,129 @@
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 
 /** The shells that there is a script for. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** What may follow a command: `rollout status` → its flags and subcommands. */
-interface Words {
-  readonly path: string;
-  readonly words: readonly string[];
+/** A flag: how it is written, and what may follow it. */
+interface Flag {
+  readonly names: readonly string[];
+  /** Undefined: nothing follows; empty: anything, such as the name of a file. */
+  readonly values: readonly string[] | undefined;
 }
 
-function wordsOf(command: Command, path: readonly string[]): Words[] {
+/** What may follow a command: its subcommands, its flags and the values of its argument. */
+interface Place {
+  /** `rollout status`; '' is the program itself. */
+  readonly path: string;
+  readonly commands: readonly string[];
+  readonly values: readonly string[];
+  readonly flags: readonly Flag[];
+}
+
+const flagOf = ({ long, short, argChoices, required, optional }: Option): Flag => ({
+  names: [long, short].flatMap((name) => name ?? []),
+  values: required || optional ? (argChoices ?? []) : undefined,
+});
+
+function placesOf(command: Command, path: readonly string[]): Place[] {
   const help = command.createHelp();
   const below = help.visibleCommands(command).filter((child) => child.name() !== 'help');
-  const flags = help.visibleOptions(command).flatMap(({ long }) => long ?? []);
-  return [
-    { path: path.join(' '), words: [...below.map((child) => child.name()), ...flags] },
-    ...below.flatMap((child) => wordsOf(child, [...path, child.name()])),
-  ];
+  const place = {
+    path: path.join(' '),
+    commands: below.map((child) => child.name()),
+    values: command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
+    flags: help.visibleOptions(command).map(flagOf),
+  };
+  return [place, ...below.flatMap((child) => placesOf(child, [...path, child.name()]))];
 }
 
-const bash = (
-  name: string,
-  table: readonly Words[],
-): string => `# ${name} completion for bash; put into ~/.bashrc: source <(${name} completion bash)
+/** The words that a shell offers: commands, values, and flags by their long names. */
+const offered = ({ commands, values, flags }: Place): string =>
+  [...commands, ...values, ...flags.flatMap(({ names }) => names.slice(0, 1))].join(' ');
+
+const paths = (places: readonly Place[]): string[] => places.flatMap(({ path }) => (path === '' ? [] : [`"${path}"`]));
+
+/** Lines of a `case` on place and word before: what follows a flag that takes a value. */
+const valueCases = (places: readonly Place[], choices: (words: string) => string, anything: string): string =>
+  places
+    .flatMap(({ path, flags }) =>
+      flags.flatMap(({ names, values }) => {
+        if (values === undefined) return [];
+        const pattern = names.map((name) => `"${path} ${name}"`).join('|');
+        return [`    ${pattern}) ${values.length > 0 ? choices(values.join(' ')) : anything}; return ;;`];
+      }),
+    )
+    .join('\n');
+
+const placeCases = (places: readonly Place[], offer: (words: string) => string): string =>
+  places.map((place) => `    "${place.path}") ${offer(offered(place))} ;;`).join('\n');
+
+const bash = (name: string, places: readonly Place[]): string =>
+  `# ${name} completion for bash; put into ~/.bashrc: source <(${name} completion bash)
 _${name}() {
-  local path="" word
+  local at="" word current="\${COMP_WORDS[COMP_CWORD]}" words=""
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$word" in -*) ;; *) path="\${path:+$path }$word" ;; esac
+    case "\${at:+$at }$word" in ${paths(places).join('|')}) at="\${at:+$at }$word" ;; esac
   done
-  local words
-  case "$path" in
-${table
-  .toReversed()
-  .map(({ path, words }) => `    ${path === '' ? '*' : `"${path}"*`}) words="${words.join(' ')}" ;;`)
-  .join('\n')}
+  COMPREPLY=()
+  case "$at \${COMP_WORDS[COMP_CWORD-1]}" in
+${valueCases(places, (words) => `COMPREPLY=($(compgen -W "${words}" -- "$current"))`, ':')}
   esac
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  case "$at" in
+${placeCases(places, (words) => `words="${words}"`)}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
 complete -o default -F _${name} ${name}
 `;
 
-const zsh = (name: string, table: readonly Words[]): string =>
-  `#compdef ${name}\nautoload -U +X bashcompinit && bashcompinit\n${bash(name, table).replace(/^.*\n/, '')}`;
+const zsh = (name: string, places: readonly Place[]): string =>
+  `#compdef ${name}
+# ${name} completion for zsh; into a folder of $fpath as _${name}, or, after compinit: source <(${name} completion zsh)
+_${name}() {
+  local at="" word
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    case "\${at:+$at }$word" in ${paths(places).join('|')}) at="\${at:+$at }$word" ;; esac
+  done
+  case "$at \${words[CURRENT-1]}" in
+${valueCases(places, (words) => `compadd -- ${words}`, '_files')}
+  esac
+  case "$at" in
+${placeCases(places, (words) => `compadd -- ${words}`)}
+  esac || _files
+}
+if [ "\${funcstack[1]}" = "_${name}" ]; then _${name} "$@"; else compdef _${name} ${name}; fi
+`;
 
-const fish = (name: string, table: readonly Words[]): string =>
-  [
+const fish = (name: string, places: readonly Place[]): string => {
+  const at = `__${name}_at`;
+  return [
     `# ${name} completion for fish; ${name} completion fish > ~/.config/fish/completions/${name}.fish`,
-    ...table.flatMap(({ path, words }) => {
-      const parents =
-        path === '' ? ['__fish_use_subcommand'] : path.split(' ').map((part) => `__fish_seen_subcommand_from ${part}`);
-      const when = `-n '${parents.join('; and ')}'`;
-      return words.map((word) =>
-        word.startsWith('--')
-          ? `complete -c ${name} ${when} -l ${word.slice(2)}`
-          : `complete -c ${name} ${when} -f -a ${word}`,
-      );
-    }),
+    `function ${at}`,
+    `  set -l at ''`,
+    '  for word in (commandline -opc)[2..-1]',
+    `    set -l next (string trim -- "$at $word")`,
+    `    contains -- $next ${paths(places).join(' ')}; and set at $next`,
+    '  end',
+    `  test "$at" = "$argv"`,
+    'end',
+    ...places.flatMap((place) => fishPlace(name, place, `-n '${at} ${place.path}'`)),
     '',
   ].join('\n');
+};
 
-/** A script that completes commands and flags of a program in a shell. */
+function fishPlace(name: string, { commands, values, flags }: Place, when: string): string[] {
+  const words = [...commands, ...values].map((word) => `complete -c ${name} ${when} -f -a ${word}`);
+  return [...words, ...flags.map((flag) => `complete -c ${name} ${when} ${fishFlag(flag)}`)];
+}
+
+function fishFlag({ names, values }: Flag): string {
+  const written = names.map((one) => (one.startsWith('--') ? `-l ${one.slice(2)}` : `-s ${one.slice(1)}`)).join(' ');
+  if (values === undefined) return written;
+  return values.length > 0 ? `${written} -x -a '${values.join(' ')}'` : `${written} -r`;
+}
+
+/** A script that completes commands, flags and the values of both in a shell. */
 export function completionScript(program: Command, shell: Shell): string {
-  const table = wordsOf(program, []);
-  return { bash, zsh, fish }[shell](program.name(), table);
+  return { bash, zsh, fish }[shell](program.name(), placesOf(program, []));
 }
