@@ -7,6 +7,7 @@ import { readFully } from './deployment-reading.ts';
 import { UserError } from './errors.ts';
 import { deploymentLines, explainDeployment } from './explain/deployment.ts';
 import { explainMachine, explainMachineDrain, type MachineTarget } from './explain/machine.ts';
+import { readManagerSettings } from './explain/manager-settings.ts';
 import { addInspectCommands } from './inspect-commands.ts';
 import { addInstall } from './install/command.ts';
 import type { OutputFormat } from './output/format.ts';
@@ -104,9 +105,10 @@ async function explain(cluster: Cluster, text: string, surroundings: CommandSurr
     throw new UserError(`cannot explain "${text}"; write machinedeployment/NAME or machine/NAME`);
   }
   const reading = await readFully(cluster.client, cluster.namespace, name);
+  const manager = await readManagerSettings(cluster.client, cluster.namespace);
   const { items } = await cluster.target.resource<Node>(nodes).list();
   const now = realClock.now();
-  return deploymentLines(explainDeployment(reading, now, items), now);
+  return deploymentLines(explainDeployment(reading, now, items, manager), now);
 }
 
 const machineTarget = (

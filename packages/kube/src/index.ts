@@ -20,6 +20,7 @@ export * from './controller.ts';
 export { type ClusterConfig, ConfigError } from './credentials/cluster-config.ts';
 export { IN_CLUSTER, type LoadOptions, loadKubeconfig } from './credentials/load-kubeconfig.ts';
 export type { Fence } from './election/fence.ts';
+export { holderSettings } from './election/record.ts';
 export { type ElectionEnd, runElected } from './election/run-elected.ts';
 export { DEFAULT_ELECTION_TIMINGS, type ElectionOptions, type ElectionTimings } from './election/settings.ts';
 export { errorText } from './error-text.ts';

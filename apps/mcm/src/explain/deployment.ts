@@ -26,6 +26,7 @@ import type { Node } from '@mcm/kube';
 import type { DeploymentReading, FullReading } from '../deployment-reading.ts';
 import { disruptionCures, disruptionLines } from './disruption.ts';
 import { type MachineWait, machineWait, waitLine } from './machine-wait.ts';
+import type { ManagerSettings } from './manager-settings.ts';
 
 /** Why a deployment is where it is. */
 export interface DeploymentExplanation {
@@ -40,17 +41,20 @@ export interface DeploymentExplanation {
   readonly waitsFor: readonly MachineWait[];
   /** What of its budget is used up and by what, and which failed machines are replaced, wait or are held back. */
   readonly disruption: readonly string[];
+  /** What the manager's flags change of it, or what of them is not known. */
+  readonly remarks: readonly string[];
   /** What keeps it from going on, in the words of its conditions. */
   readonly blockers: readonly string[];
   /** Commands and edits that would let it go on. */
   readonly cures: readonly string[];
 }
 
-/** Explains a deployment from what the API has of it, as a manager with its default flags sees it. Pure. */
+/** Explains a deployment from what the API has of it, as a manager with these settings sees it. Pure. */
 export function explainDeployment(
   reading: DeploymentReading & Partial<FullReading>,
   now: Date,
   nodes?: readonly Node[],
+  { safeguards, remark }: ManagerSettings = { safeguards: SAFEGUARD_DEFAULTS, remark: undefined },
 ): DeploymentExplanation {
   const { deployment, sets, machines, fleet, classes, others = [] } = reading;
   const all = [...machines.values()].flat();
@@ -60,6 +64,7 @@ export function explainDeployment(
     has: has(reading),
     waitsFor: all.flatMap((machine) => machineWait(machine) ?? []),
     disruption: [],
+    remarks: remark === undefined ? [] : [remark],
     changes: [],
     blockers: blockersOf(deployment),
   };
@@ -82,14 +87,14 @@ export function explainDeployment(
     machines,
     creating: () => 0,
     ...(byName ? { nodeOf: (name: string) => byName.get(name) } : {}),
-    ...(classes ? { guards: guardsOf({ machines: fleet, classes, nodes }, SAFEGUARD_DEFAULTS, now) } : {}),
+    ...(classes ? { guards: guardsOf({ machines: fleet, classes, nodes }, safeguards, now) } : {}),
     overlaps: others.filter(({ metadata }) => overlapping.has(metadata.name)),
     now,
   };
   try {
     const plan = planRollout(snapshot);
     const changes = changesOf(plan, sets);
-    const disruption = disruptionLines(plan.repairs, countsTerminating(deployment, SAFEGUARD_DEFAULTS));
+    const disruption = disruptionLines(plan.repairs, countsTerminating(deployment, safeguards));
     const cures = [
       ...curesOf(deployment, all, sets.length),
       ...(byName ? inPlaceCures(deployment, all, byName) : []),
@@ -252,7 +257,18 @@ function inPlaceCures(
 
 /** The explanation as lines for a person. */
 export function deploymentLines(explanation: DeploymentExplanation, now: Date): string[] {
-  const { name, wants: wanted, has: there, next, changes, waitsFor, disruption, blockers, cures } = explanation;
+  const {
+    name,
+    wants: wanted,
+    has: there,
+    next,
+    changes,
+    waitsFor,
+    disruption,
+    remarks,
+    blockers,
+    cures,
+  } = explanation;
   const list = (title: string, items: readonly string[]): string[] =>
     items.length === 0 ? [] : ['', title, ...items.map((item) => `  - ${item}`)];
   return [
@@ -267,6 +283,7 @@ export function deploymentLines(explanation: DeploymentExplanation, now: Date): 
     ),
     ...list('Disruption:', disruption),
     ...list('Says of itself:', blockers),
+    ...list('Flags:', remarks),
     ...list('What would help:', [...new Set(cures)]),
   ];
 }

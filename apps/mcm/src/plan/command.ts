@@ -24,6 +24,7 @@ import type { Cluster, ClusterFlags } from '../cluster.ts';
 import { inCluster, withCluster } from '../cluster-options.ts';
 import { readObjects } from '../config/read.ts';
 import { type FullReading, readFully } from '../deployment-reading.ts';
+import { readManagerSettings } from '../explain/manager-settings.ts';
 import { formatted, OUTPUT_FORMATS, type OutputFormat } from '../output/format.ts';
 import { type GivenDurations, GUESSES } from './durations.ts';
 import { planLines } from './lines.ts';
@@ -121,7 +122,14 @@ export async function planAll(
     const namespace = file.metadata.namespace ?? cluster.namespace;
     const reading = await readAround(cluster.client, namespace, file.metadata.name);
     const deployment = proposed({ ...file, metadata: { ...file.metadata, namespace } }, reading.deployment, now);
-    const source: PlanSource = { ...reading, classes: withClasses(reading.classes, classes), deployment, nodes: all };
+    const manager = await readManagerSettings(cluster.client, namespace);
+    const source: PlanSource = {
+      ...reading,
+      manager,
+      classes: withClasses(reading.classes, classes),
+      deployment,
+      nodes: all,
+    };
     const preview = (machines: readonly Machine[]) => drainsOf(cluster.target, machines, source.classes, surroundings);
     plans.push(await planDeployment(source, given, preview, now));
   }

@@ -3,7 +3,6 @@ import {
   type DrainExplanation,
   overlapping,
   PlanRefused,
-  SAFEGUARD_DEFAULTS,
   type Simulation,
   type SimulationInput,
   simulateRollout,
@@ -12,6 +11,7 @@ import type { Node } from '@mcm/kube';
 import type { FullReading } from '../deployment-reading.ts';
 import { UserError } from '../errors.ts';
 import { wants } from '../explain/deployment.ts';
+import type { ManagerSettings } from '../explain/manager-settings.ts';
 import { durationsOf, type GivenDurations } from './durations.ts';
 
 /** One thing that would happen. */
@@ -47,6 +47,7 @@ export interface DeploymentPlan {
 export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others' | 'classes'> {
   readonly deployment: MachineDeployment;
   readonly nodes: readonly Node[] | undefined;
+  readonly manager: ManagerSettings;
 }
 
 /** Shows what a drain of each of these machines would do. */
@@ -75,12 +76,12 @@ function simulated(
   drains: ReadonlyMap<string, DrainExplanation>,
   now: Date,
 ): Simulation {
-  const { deployment, sets, fleet, classes, others, nodes } = source;
+  const { deployment, sets, fleet, classes, others, nodes, manager } = source;
   const overlaps = new Set(overlapping(deployment, others));
   const input: SimulationInput = {
     ...{ deployment, sets, fleet, classes, nodes, now },
     overlaps: others.filter(({ metadata }) => overlaps.has(metadata.name)),
-    safeguards: SAFEGUARD_DEFAULTS,
+    safeguards: manager.safeguards,
     durations: durationsOf({ machines: fleet, nodes: nodes ?? [] }, given, drains, now),
   };
   try {
@@ -95,7 +96,7 @@ function simulated(
 const estimate = (ms: number): string => formatDurationMs(Math.round(ms / 1_000) * 1_000);
 
 function described(
-  { deployment, nodes }: PlanSource,
+  { deployment, nodes, manager }: PlanSource,
   simulation: Simulation,
   drains: ReadonlyMap<string, DrainExplanation>,
   unseen: number,
@@ -115,7 +116,7 @@ function described(
     most: simulation.most,
     ends: simulation.complete ? 'all is as asked for' : `it is not as asked for: ${endOf(deployment, waits)}`,
     blockers: [...simulation.troubles, ...drainBlockers(drains)],
-    assumes: assumptions(deployment, nodes, unseen),
+    assumes: assumptions(deployment, nodes, unseen, manager.remark),
   };
 }
 
@@ -137,11 +138,12 @@ function assumptions(
   { metadata: { annotations = {} } }: MachineDeployment,
   nodes: readonly Node[] | undefined,
   unseen: number,
+  remark: string | undefined,
 ): string[] {
   const named = [Annotations.ScaleIn, Annotations.TriggerDeletion].filter((key) => annotations[key] !== undefined);
   return [
     'machines that are made join, and nobody else changes anything',
-    'the controllers run with their default flags',
+    ...(remark === undefined ? [] : [remark]),
     ...(nodes ? [] : ['nodes may not be read: nothing is known of drains and updates in place']),
     ...(unseen > 0 ? [`nothing blocks the drains of ${unseen} more machines, which were not looked at`] : []),
     ...named.map((key) => `metadata.annotations[${key}] is not there: machines that it names are not seen to go first`),

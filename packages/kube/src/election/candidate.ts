@@ -4,7 +4,16 @@ import { isConflict, isForbidden, isNotFound } from '../errors.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import { type Lease, leases } from '../types/groups.ts';
 import { Age } from './fence.ts';
-import { claim, type ElectionRecord, HOLDER_VERSION, holderVersion, readRecord, released, toSpec } from './record.ts';
+import {
+  claim,
+  type ElectionRecord,
+  HOLDER_SETTINGS,
+  HOLDER_VERSION,
+  holderVersion,
+  readRecord,
+  released,
+  toSpec,
+} from './record.ts';
 import { DEFAULT_ELECTION_TIMINGS, type ElectionOptions, type ElectionTimings } from './settings.ts';
 
 /** One process that stands for election: its requests about the Lease, and what it knows of it. */
@@ -196,10 +205,16 @@ export class Candidate {
     this.#renewed = record.holder === this.#options.identity ? asked : undefined;
   }
 
-  /** Who leads says which version it is; a Lease that is released says nothing. */
+  /** Who leads says which version it is, and with which flags; a Lease that is released says nothing. */
   #annotations(holder: string): { readonly annotations?: Readonly<Record<string, string>> } {
-    const { version, identity } = this.#options;
-    if (version === undefined || holder !== identity) return {};
-    return { annotations: { ...this.#lease?.metadata.annotations, [HOLDER_VERSION]: `${version} ${holder}` } };
+    const { version, settings, identity } = this.#options;
+    if (holder !== identity || (version === undefined && settings === undefined)) return {};
+    return {
+      annotations: {
+        ...this.#lease?.metadata.annotations,
+        ...(version === undefined ? {} : { [HOLDER_VERSION]: `${version} ${holder}` }),
+        ...(settings === undefined ? {} : { [HOLDER_SETTINGS]: `${holder} ${JSON.stringify(settings)}` }),
+      },
+    };
   }
 }

@@ -59,3 +59,19 @@ export function holderVersion(lease: Lease | undefined, holder: string): string 
   const [version, identity] = (lease?.metadata.annotations?.[HOLDER_VERSION] ?? '').split(' ', 2);
   return identity === holder ? version : undefined;
 }
+
+/** Annotation of a Lease: identity of whoever held it when it was written, and as JSON the flags that it was given. */
+export const HOLDER_SETTINGS = 'holder-settings';
+
+/** The flags of a Lease's holder that are not at their defaults, parsed; undefined where its holder does not say. */
+export function holderSettings({ metadata, spec }: Lease): Readonly<Record<string, unknown>> | undefined {
+  const text = metadata.annotations?.[HOLDER_SETTINGS] ?? '';
+  const gap = text.indexOf(' ');
+  if (gap < 1 || text.slice(0, gap) !== spec?.holderIdentity) return undefined;
+  try {
+    const value: unknown = JSON.parse(text.slice(gap + 1));
+    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    return undefined; // Whoever may write Leases may write this: then nothing is known.
+  }
+}

@@ -31,6 +31,8 @@ export interface ElectionOptions {
   readonly onLeader?: (identity: string, version: string | undefined) => void;
   /** Of this program; told to the others with the Lease. */
   readonly version?: string;
+  /** Its flags that are not at their defaults; told to whoever reads the Lease. No secrets. */
+  readonly settings?: Readonly<Record<string, unknown>>;
   /**
    * Whether the Lease of another is watched: it is taken at the instant at which it is given up, for the verb `watch`, as
    * the original's roles have it. Default false: it is looked at every `retryMs` times 1 to 2.2, as client-go does.

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createClient } from '../client/create-client.ts';
 import { realClock } from '../clock.ts';
 import { ConfigError } from '../credentials/cluster-config.ts';
+import { holderSettings } from '../election/record.ts';
 import { integerFlag } from '../flags/flag.ts';
 import { seededRandom } from '../random.ts';
 import { handlerTransport } from '../transports/handler.ts';
@@ -183,11 +184,16 @@ describe('a binary', () => {
     );
     expect((await get('/metrics')).text).toMatch(/nodejs_eventloop_delay_seconds\{quantile="0.99"\} /);
     expect((await get('/nope')).status).toBe(404);
-    expect((await client().resource(leases, 'default').get('demo')).spec?.holderIdentity).toBe('me');
+    const held = await client().resource(leases, 'default').get('demo');
+    expect(held.spec?.holderIdentity).toBe('me');
+    // Its own flags that differ from their defaults, for whoever explains what it does.
+    expect(holderSettings(held)).toEqual({ 'safety-up': 5, 'feature-gates': {} });
 
     t.stop();
     expect(await exit).toBe(0);
-    expect((await client().resource(leases, 'default').get('demo')).spec?.holderIdentity).toBe('');
+    const released = await client().resource(leases, 'default').get('demo');
+    expect(released.spec?.holderIdentity).toBe('');
+    expect(holderSettings(released)).toBeUndefined();
     expect(requests).toContain(
       'demo/1.2.3 (leader-election): POST /apis/coordination.k8s.io/v1/namespaces/default/leases',
     );

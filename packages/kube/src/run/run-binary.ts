@@ -108,6 +108,18 @@ const FLUSH_LIMIT_MS = 1000;
 const levelOf = (flags: FlagValues<CommonFlags>): LogLevel | 'silent' =>
   flags.v >= 4 ? 'debug' : (flags['log-level'] as LogLevel | 'silent');
 
+/** Its own flags that are not at their defaults, and the features that were switched. */
+function settingsToTell(
+  own: Flags,
+  flags: FlagValues<CommonFlags> & Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const changed = Object.entries(own).filter(
+    ([name, { fallback }]) => JSON.stringify(flags[name]) !== JSON.stringify(fallback),
+  );
+  const values = changed.map(([name]) => [name, flags[name]]);
+  return { ...Object.fromEntries(values), 'feature-gates': flags['feature-gates'] };
+}
+
 const within = async (clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> => {
   const limit = new AbortController();
   await Promise.race([work, pause(clock, limitMs, limit.signal)]).finally(() => limit.abort());
@@ -326,6 +338,7 @@ class Run<F extends Flags> {
         log: this.#log,
         signal,
         version: this.#definition.version,
+        settings: settingsToTell(this.#definition.flags, this.#flags),
         onLeader: (leader, version) => {
           this.#leadership = `standby, ${leader} leads`;
           compareVersions(this.#definition, leader, version, this.#warnings);
