@@ -164,8 +164,6 @@ describe('ordered faults', () => {
 
   test('a rule that is none is refused by the name of its field', async () => {
     const { ask } = await serve('aws');
-    const slow = await ask('POST', '/_emulator/faults', JSON.stringify({ on: 'RunInstances', operationMs: 5 }));
-    expect([slow.status, slow.text]).toEqual([400, expect.stringContaining('operationMs: EC2 has no operations')]);
     const answer = await ask('POST', '/_emulator/faults', JSON.stringify({ on: 'x', tmies: 3 }));
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('tmies')]);
     expect((await ask('POST', '/_emulator/faults', JSON.stringify({ on: '(' }))).status).toBe(400);

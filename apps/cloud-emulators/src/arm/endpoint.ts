@@ -9,6 +9,7 @@ import { graphBody, graphRows } from './graph.ts';
 import { answerLogin, type Principal } from './login.ts';
 import { type Label, labelOf, pathOf } from './paths.ts';
 import { Resources } from './resources.ts';
+import { told, view } from './told.ts';
 
 /** What an Azure Resource Manager endpoint is made of. */
 export interface ArmEndpointOptions {
@@ -47,7 +48,7 @@ export class ArmEndpoint implements Emulator {
   constructor(options: ArmEndpointOptions) {
     this.#options = options;
     const { clock, store } = options;
-    this.faults = new Faults(clock, { operations: true });
+    this.faults = new Faults(clock);
     this.#resources = new Resources(options);
     this.#accepted = new Kept('arm-agreement', store);
     this.#tokens = new BearerTokens(clock, JSON.stringify(options.principals ?? []));
@@ -118,9 +119,11 @@ export class ArmEndpoint implements Emulator {
       case 'instanceView': {
         const vm = this.#resources.get(pathname.replace(/\/instanceView$/i, ''));
         return vm
-          ? answer(200, this.#resources.view(vm))
+          ? answer(200, view(vm))
           : refusal(404, 'ResourceNotFound', `The Resource of ${pathname} was not found.`);
       }
+      case 'lists':
+        return method === 'GET' ? this.#list(url) : refusal(405, 'MethodNotAllowed', `${method} is not allowed here`);
       case 'images':
         return this.#image(pathname);
       case 'agreements':
@@ -139,7 +142,7 @@ export class ArmEndpoint implements Emulator {
       case 'GET': {
         const found = this.#resources.get(pathname);
         return found
-          ? answer(200, this.#resources.told(found))
+          ? answer(200, told(found))
           : refusal(404, 'ResourceNotFound', `The Resource '${name}' under resource group '${group}' was not found.`);
       }
       case 'PUT':
@@ -151,6 +154,33 @@ export class ArmEndpoint implements Emulator {
       default:
         return refusal(405, 'MethodNotAllowed', `${method} is not allowed here`);
     }
+  }
+
+  /** All of a kind in a subscription or in a resource group, in pages. */
+  #list({ pathname, searchParams }: URL): TransportResponse {
+    const [, kind = ''] = /\/([^/]+)$/.exec(pathname) ?? [];
+    const { group } = pathOf(pathname);
+    const [before = ''] = pathname.split(/\/(?:resourceGroups|providers)\//i);
+    const { pageSize = Number.POSITIVE_INFINITY, origin = PUBLIC } = this.#options;
+    const after = searchParams.get('$skiptoken') ?? '';
+    const left = this.#resources
+      .all()
+      .filter(
+        (each) =>
+          each.kind.toLowerCase() === kind.toLowerCase() &&
+          each.id.toLowerCase().startsWith(`${before.toLowerCase()}/`) &&
+          (group === '' || each.group.toLowerCase() === group.toLowerCase()),
+      )
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+      .filter(({ id }) => id > after);
+    const some = left.slice(0, pageSize);
+    const next = new URL(`${origin}${pathname}`);
+    next.searchParams.set('api-version', searchParams.get('api-version') ?? '');
+    next.searchParams.set('$skiptoken', some.at(-1)?.id ?? '');
+    return answer(200, {
+      value: some.map((each) => told(each)),
+      ...(some.length < left.length ? { nextLink: next.href } : {}),
+    });
   }
 
   #hasGroup(group: string): boolean {

@@ -55,6 +55,8 @@ export interface ArmResource {
   state: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
+  /** Resource Graph does not tell of it before this instant; absent: as late as it does of all. */
+  readonly graphFrom?: number;
   /** The VM that a disk or a NIC is attached to. */
   attachedTo?: string;
   privateIp?: string;
@@ -70,6 +72,8 @@ export interface ArmOperation {
   readonly resource: string;
   readonly what: 'put' | 'delete';
   readonly doneAt: number;
+  /** Resource Graph hears of its end so much later; absent: as late as it does of all. */
+  readonly graphLagMs?: number;
   readonly fail?: { readonly code: string; readonly message: string; readonly leave: boolean };
   done: boolean;
 }

@@ -12,6 +12,7 @@ export interface Label {
     | 'resourceGroups'
     | 'images'
     | 'agreements'
+    | 'lists'
     | 'token'
     | 'none';
 }
@@ -28,6 +29,7 @@ const PATTERNS: readonly (readonly [RegExp, Label['kind']])[] = [
   [/\/Microsoft\.Compute\/virtualMachines\/[^/]+$/i, 'virtualMachines'],
   [/\/Microsoft\.Compute\/disks\/[^/]+$/i, 'disks'],
   [/\/Microsoft\.Network\/networkInterfaces\/[^/]+$/i, 'networkInterfaces'],
+  [/\/Microsoft\.(Compute\/(virtualMachines|disks)|Network\/networkInterfaces)$/i, 'lists'],
 ];
 
 export const labelOf = (method: string, path: string): Label => ({

@@ -15,6 +15,7 @@ import {
   type ResourceKind,
   resourceBody,
 } from './model.ts';
+import { told } from './told.ts';
 
 export interface ResourcesOptions {
   readonly clock: Clock;
@@ -74,36 +75,8 @@ export class Resources {
     const { graphLagMs = 0 } = this.#options;
     const now = this.#now();
     const ghosts = this.#ghosts.filter(({ until }) => until > now).map(({ resource }) => resource);
-    return [...this.all().filter(({ createdAt }) => createdAt + graphLagMs <= now), ...ghosts];
-  }
-
-  told(resource: ArmResource): object {
-    const { id, name, kind, body, state, vmId, attachedTo, privateIp } = resource;
-    const { osProfile, ipConfigurations, ...properties } = body.properties;
-    const { customData: _, ...shown } = osProfile ?? {};
-    return {
-      ...body,
-      id,
-      name,
-      type: kind === 'networkInterfaces' ? 'Microsoft.Network/networkInterfaces' : `Microsoft.Compute/${kind}`,
-      properties: {
-        ...properties,
-        provisioningState: state,
-        ...(osProfile ? { osProfile: shown } : {}),
-        ...(kind === 'virtualMachines' ? { vmId } : {}),
-        ...(kind === 'disks' ? { diskState: attachedTo ? 'Attached' : 'Unattached' } : {}),
-        ...(kind === 'networkInterfaces' && attachedTo ? { virtualMachine: { id: attachedTo } } : {}),
-        ...(ipConfigurations ? { ipConfigurations: ipConfigurations.map((each) => addressed(each, privateIp)) } : {}),
-      },
-      ...(kind === 'disks' && attachedTo ? { managedBy: attachedTo } : {}),
-    };
-  }
-
-  /** What the platform says of a VM. */
-  view({ state, failure }: ArmResource): object {
-    const why = failure ? `/${failure.code}` : '';
-    const message = failure ? { message: failure.message } : {};
-    return { statuses: [{ code: `ProvisioningState/${state.toLowerCase()}${why}`, displayStatus: state, ...message }] };
+    const shown = this.all().filter(({ graphFrom, createdAt }) => (graphFrom ?? createdAt + graphLagMs) <= now);
+    return [...shown, ...ghosts];
   }
 
   put(place: Place, text: string, fault: OperationFault): TransportResponse {
@@ -114,11 +87,11 @@ export class Resources {
     const body = parsed.data;
     const missing = place.kind === 'virtualMachines' ? this.#missing(place, body) : undefined;
     if (missing) return missing;
-    const made = known ?? this.#make(place, body);
+    const made = known ?? this.#make(place, body, fault.visibleAfterMs);
     made.body = known ? resourceBody.parse(merge(known.body, body)) : body;
     made.state = known ? 'Updating' : 'Creating';
     this.#keep(made);
-    if (place.kind === 'virtualMachines' && !known) this.#attach(made);
+    if (place.kind === 'virtualMachines' && !known) this.#attach(made, fault.visibleAfterMs);
     return this.#begin(known ? 200 : 201, made, 'put', fault);
   }
 
@@ -138,7 +111,7 @@ export class Resources {
     if (known.kind !== 'virtualMachines' && known.attachedTo !== undefined)
       return known.kind === 'disks'
         ? refusal(409, 'OperationNotAllowed', `Disk ${known.name} is attached to VM ${known.attachedTo}.`)
-        : refusal(409, 'NicInUse', `Network Interface ${known.name} is used by existing resource ${known.attachedTo}.`);
+        : refusal(400, 'NicInUse', `Network Interface ${known.name} is used by existing resource ${known.attachedTo}.`);
     known.state = 'Deleting';
     this.#keep(known);
     if (known.kind === 'virtualMachines') this.#power.off(known.vmId);
@@ -161,7 +134,8 @@ export class Resources {
     for (const { done, doneAt } of this.#operations.values()) if (!done) this.#wakeAt(doneAt);
   }
 
-  #make({ id, group, name, kind }: Place, body: ResourceBody): ArmResource {
+  /** @param graphLagMs Resource Graph hears of it so late; absent: as late as of all */
+  #make({ id, group, name, kind }: Place, body: ResourceBody, graphLagMs?: number): ArmResource {
     const createdAt = this.#now();
     const hex = createHash('sha256')
       .update(`${id} ${createdAt} ${++this.#number}`)
@@ -170,6 +144,7 @@ export class Resources {
     return {
       ...{ id, group, name, kind, body, createdAt },
       state: 'Creating',
+      ...(graphLagMs === undefined ? {} : { graphFrom: createdAt + graphLagMs }),
       vmId: [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-'),
       ...(kind === 'networkInterfaces' ? { privateIp: address } : {}),
     };
@@ -192,7 +167,7 @@ export class Resources {
   }
 
   /** A VM brings its OS disk and its empty data disks, and takes its NICs and the others. */
-  #attach(vm: ArmResource): void {
+  #attach(vm: ArmResource, graphLagMs?: number): void {
     const { storageProfile = {}, networkProfile } = vm.body.properties;
     const taken = (id: string): void => {
       const found = this.#all.get(keyOf(id));
@@ -204,7 +179,7 @@ export class Resources {
       const id = diskIdBeside(vm.id, disk.name);
       if (!this.#all.has(keyOf(id))) {
         const body = { ...(vm.body.tags ? { tags: vm.body.tags } : {}), properties: {} };
-        const made = this.#make({ id, group: vm.group, name: disk.name, kind: 'disks' }, body);
+        const made = this.#make({ id, group: vm.group, name: disk.name, kind: 'disks' }, body, graphLagMs);
         made.state = 'Succeeded';
         this.#keep(made);
       }
@@ -216,8 +191,12 @@ export class Resources {
     const { operationMs = 45_000, origin = 'https://management.azure.com' } = this.#options;
     const number = String(++this.#number);
     const doneAt = this.#now() + (fault.operationMs ?? operationMs);
-    const { failOperation: fail } = fault;
-    const operation = { number, resource: resource.id, what, doneAt, done: false, ...(fail ? { fail } : {}) };
+    const { failOperation: fail, visibleAfterMs: graphLagMs } = fault;
+    const operation = {
+      ...{ number, resource: resource.id, what, doneAt, done: false },
+      ...(graphLagMs === undefined ? {} : { graphLagMs }),
+      ...(fail ? { fail } : {}),
+    };
     this.#operations.put(number, operation);
     this.#wakeAt(doneAt);
     const soon = (fault.operationMs ?? operationMs) < SOON_MS;
@@ -225,7 +204,7 @@ export class Resources {
       'azure-asyncoperation': `${origin}/operations/${number}`,
       ...(soon ? { 'retry-after': '1' } : {}),
     };
-    return what === 'delete' ? answer(status, undefined, sent) : answer(status, this.told(resource), sent);
+    return what === 'delete' ? answer(status, undefined, sent) : answer(status, told(resource), sent);
   }
 
   #wakeAt(at: number): void {
@@ -244,11 +223,13 @@ export class Resources {
     }
   }
 
-  #finish({ resource: id, what, fail }: ArmOperation): void {
+  #finish({ resource: id, what, fail, graphLagMs }: ArmOperation): void {
     const resource = this.#all.get(keyOf(id));
     if (!resource) return;
-    if (what === 'delete' && fail === undefined) this.#remove(resource);
-    else if (fail && what === 'put' && !fail.leave && resource.state === 'Creating') this.#remove(resource, true);
+    const lag = graphLagMs ?? this.#options.graphLagMs ?? 0;
+    if (what === 'delete' && fail === undefined) this.#remove(resource, { lag });
+    else if (fail && what === 'put' && !fail.leave && resource.state === 'Creating')
+      this.#remove(resource, { lag, half: true });
     else {
       const failed = fail !== undefined;
       const booted = resource.state === 'Creating' && !failed && resource.kind === 'virtualMachines';
@@ -261,31 +242,35 @@ export class Resources {
     }
   }
 
-  /** With a VM goes what is marked so; everything else of it becomes free. @param half it never was: its disks are not there */
-  #remove(resource: ArmResource, half = false): void {
-    this.#forget(resource);
+  /** With a VM goes what is marked so; everything else of it becomes free. @param half it never was: its disks are not there; lag: until Resource Graph hears of it */
+  #remove(resource: ArmResource, { lag, half = false }: { readonly lag: number; readonly half?: boolean }): void {
+    this.#forget(resource, lag);
     if (resource.kind !== 'virtualMachines') return;
     const { networkProfile, storageProfile = {} } = resource.body.properties;
     const disks = [storageProfile.osDisk, ...(storageProfile.dataDisks ?? [])].filter((each) => each !== undefined);
     const goes = (each: Reference): boolean => !half && each.deleteOption === 'Delete';
     for (const nic of networkProfile?.networkInterfaces ?? [])
-      this.#release(nic.id ?? '', !half && (nic.properties?.deleteOption ?? nic.deleteOption) === 'Delete');
+      this.#release(nic.id ?? '', !half && (nic.properties?.deleteOption ?? nic.deleteOption) === 'Delete', lag);
     for (const disk of disks)
-      this.#release(diskIdBeside(resource.id, disk.name ?? ''), goes(disk) || (half && disk.createOption !== 'Attach'));
+      this.#release(
+        diskIdBeside(resource.id, disk.name ?? ''),
+        goes(disk) || (half && disk.createOption !== 'Attach'),
+        lag,
+      );
   }
 
-  #release(id: string, goes: boolean): void {
+  #release(id: string, goes: boolean, lag: number): void {
     const found = this.#all.get(keyOf(id));
     if (!found) return;
     const { attachedTo: _, ...free } = found;
-    if (goes) this.#forget(found);
+    if (goes) this.#forget(found, lag);
     else this.#keep(free);
   }
 
-  #forget(resource: ArmResource): void {
+  #forget(resource: ArmResource, lag: number): void {
     this.#all.delete(keyOf(resource.id));
-    const { graphLagMs = 0 } = this.#options;
-    if (graphLagMs > 0) this.#ghosts.push({ resource, until: this.#now() + graphLagMs });
+    this.#ghosts.splice(0, this.#ghosts.length, ...this.#ghosts.filter(({ until }) => until > this.#now()));
+    if (lag > 0) this.#ghosts.push({ resource, until: this.#now() + lag });
   }
 
   #boot(vm: ArmResource, resumed: boolean): void {
@@ -323,12 +308,3 @@ const SOON_MS = 10_000;
 
 /** Operations that are over are told of so long. */
 const REMEMBERED_MS = 3_600_000;
-
-/** A NIC's addresses stand with its configurations. */
-const addressed = <T extends { readonly properties?: object }>(
-  configuration: T,
-  privateIPAddress: string | undefined,
-): T =>
-  privateIPAddress === undefined
-    ? configuration
-    : { ...configuration, properties: { ...configuration.properties, privateIPAddress } };

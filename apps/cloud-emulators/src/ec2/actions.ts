@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
+import type { OperationFault } from '../faults/faults.ts';
 import { type Ec2Endpoint, Ec2Error, entriesOf, listOf, type Params } from './endpoint.ts';
-import type { CloudInstance, CloudInterface, ScriptRule } from './model.ts';
+import type { CloudInstance, CloudInterface, CloudVolume, ScriptRule } from './model.ts';
 import { type Element, elements, items } from './xml.ts';
 
 const STATES: Readonly<Record<string, number>> = {
@@ -23,6 +23,9 @@ export function describeImages({ options }: Ec2Endpoint, params: Params, rule?: 
 const networkInterface = (each: CloudInterface): readonly Element[] =>
   elements({
     networkInterfaceId: each.networkInterfaceId,
+    subnetId: each.subnetId,
+    privateIpAddress: each.privateIp,
+    groupSet: each.groups && items(each.groups, (groupId) => elements({ groupId })),
     sourceDestCheck: each.sourceDestCheck,
     interfaceType: each.interfaceType,
     ipv6PrefixSet: each.ipv6Prefixes && items(each.ipv6Prefixes, (ipv6Prefix) => elements({ ipv6Prefix })),
@@ -35,7 +38,12 @@ const networkInterface = (each: CloudInterface): readonly Element[] =>
         }),
   });
 
-const instanceElement = (each: CloudInstance, state = each.state): readonly Element[] =>
+/** An instance as answers tell it. @param volumes those that are attached to it */
+export const instanceElement = (
+  each: CloudInstance,
+  volumes: readonly CloudVolume[],
+  state = each.state,
+): readonly Element[] =>
   elements({
     instanceId: each.instanceId,
     instanceState: state && elements({ code: STATES[state] ?? 0, name: state }),
@@ -45,17 +53,28 @@ const instanceElement = (each: CloudInstance, state = each.state): readonly Elem
     launchTime: each.launchTime,
     placement: each.zone && elements({ availabilityZone: each.zone, groupName: '', tenancy: 'default' }),
     privateIpAddress: each.privateIp,
+    subnetId: each.networkInterfaces?.[0]?.subnetId,
+    clientToken: each.clientToken,
+    stateReason: each.stateReason && elements({ code: each.stateReason.code, message: each.stateReason.message }),
     sourceDestCheck: each.sourceDestCheck,
+    blockDeviceMapping: items(volumes, ({ deviceName, volumeId, deleteOnTermination }) =>
+      elements({ deviceName, ebs: elements({ status: 'attached', deleteOnTermination, volumeId }) }),
+    ),
     networkInterfaceSet: items(each.networkInterfaces ?? [], networkInterface),
     tagSet: items(Object.entries(each.tags ?? {}), ([key, value]) => elements({ key, value })),
   });
 
 export function describeInstances(cloud: Ec2Endpoint, params: Params, rule?: ScriptRule): readonly Element[] {
   const ids = listOf(params, 'InstanceId');
+  if (ids.length > 0 && params.MaxResults !== undefined)
+    throw new Ec2Error(
+      'InvalidParameterCombination',
+      'The parameter instancesSet cannot be used with the parameter maxResults',
+    );
   if (rule?.notVisible && ids.length > 0) throw unknownId(ids[0] ?? '');
-  const shown = cloud.instances.filter(({ visibleFrom = 0 }) => visibleFrom <= cloud.now);
-  for (const each of shown) settle(cloud, each);
-  for (const id of rule?.empty ? [] : ids) if (!shown.some(({ instanceId }) => instanceId === id)) throw unknownId(id);
+  const there = cloud.instances.filter(({ visibleFrom = 0 }) => visibleFrom <= cloud.now);
+  for (const each of there) settle(cloud, each);
+  for (const id of rule?.empty ? [] : ids) if (!there.some(({ instanceId }) => instanceId === id)) throw unknownId(id);
   const filters = entriesOf(params, 'Filter').map((filter) => ({
     name: filter.Name ?? '',
     values: listOf(filter, 'Value'),
@@ -63,12 +82,24 @@ export function describeInstances(cloud: Ec2Endpoint, params: Params, rule?: Scr
   const hits =
     rule?.empty || rule?.notVisible
       ? []
-      : shown.filter(
+      : there.filter(
           (each) =>
             (ids.length === 0 || ids.includes(each.instanceId ?? '')) &&
-            filters.every((filter) => matches(each, filter)),
+            filters.every((filter) => matches(toldOf(cloud, each), filter)),
         );
-  return page(cloud, hits, params.NextToken);
+  return page(cloud, hits, params);
+}
+
+/** What reads tell of an instance: for a while it may be what it was before a change. */
+const toldOf = ({ now }: Ec2Endpoint, each: CloudInstance): CloudInstance =>
+  each.stale && each.stale.until > now ? each.stale.was : each;
+
+/** Reads go on telling for so long what an instance is now, whatever becomes of it. */
+function readsLag(cloud: Ec2Endpoint, each: CloudInstance, { visibleAfterMs }: OperationFault): void {
+  if (visibleAfterMs === undefined) return;
+  settle(cloud, each);
+  const { stale: _, ...was } = structuredClone(each);
+  each.stale = { until: cloud.now + visibleAfterMs, was };
 }
 
 const tokenOf = (ordinal: number): string => `token-${ordinal}`;
@@ -80,9 +111,10 @@ function afterOf(token: string): number {
 }
 
 /** A page goes on after what was told last, also when others have come or gone meanwhile. */
-function page(cloud: Ec2Endpoint, hits: readonly CloudInstance[], token: string | undefined): readonly Element[] {
+function page(cloud: Ec2Endpoint, hits: readonly CloudInstance[], params: Params): readonly Element[] {
   const { options } = cloud;
-  const size = options.pageSize ?? Number.POSITIVE_INFINITY;
+  const { NextToken: token, MaxResults: most = Number.POSITIVE_INFINITY } = params;
+  const size = Math.min(options.pageSize ?? Number.POSITIVE_INFINITY, Number(most));
   const after = token === undefined ? 0 : afterOf(token);
   const left = hits.filter((each) => cloud.ordinalOf(each) > after);
   const some = left.slice(0, size);
@@ -90,7 +122,11 @@ function page(cloud: Ec2Endpoint, hits: readonly CloudInstance[], token: string 
   const next = last && some.length < left.length ? tokenOf(cloud.ordinalOf(last)) : undefined;
   const reservations = Map.groupBy(some, ({ reservation, instanceId }) => reservation ?? `r-of-${instanceId}`);
   const one = ([reservationId, instances]: [string, readonly CloudInstance[]]) =>
-    elements({ reservationId, instancesSet: items(instances, (each) => instanceElement(each)) });
+    elements({
+      reservationId,
+      ownerId: OWNER,
+      instancesSet: items(instances, (each) => instanceElement(toldOf(cloud, each), volumesOf(cloud, each))),
+    });
   return elements({
     reservationSet: items([...reservations], one),
     nextToken: options.repeatToken ? (token ?? tokenOf(size)) : next,
@@ -117,124 +153,48 @@ const matchesText = (pattern: string, text: string | undefined): boolean =>
     's',
   ).test(text);
 
+/** The account that everything belongs to. */
+export const OWNER = '111122223333';
+
+export const volumesOf = ({ volumes }: Ec2Endpoint, { instanceId: of }: CloudInstance): readonly CloudVolume[] =>
+  volumes.values().filter(({ instanceId }) => of !== undefined && instanceId === of);
+
 /** Brings the state up to the clock. */
 export function settle(cloud: Ec2Endpoint, each: CloudInstance): void {
-  const { bootMs = 0 } = cloud.options;
-  if (each.state === 'pending' && Date.parse(each.launchTime ?? '') + bootMs <= cloud.now) each.state = 'running';
+  const { bootMs = cloud.options.bootMs ?? 0, bootFails } = each;
+  if (each.state === 'pending' && Date.parse(each.launchTime ?? '') + bootMs <= cloud.now) {
+    if (bootFails) endAtBoot(cloud, each, bootFails);
+    else each.state = 'running';
+  }
   if (each.state === 'shutting-down' && (each.terminatedFrom ?? Number.POSITIVE_INFINITY) <= cloud.now)
     each.state = 'terminated';
+}
+
+/** A launch that was taken and came to nothing: the instance is terminated by EC2 itself, which says why. */
+function endAtBoot(
+  cloud: Ec2Endpoint,
+  each: CloudInstance,
+  { code, message, leave }: NonNullable<CloudInstance['bootFails']>,
+): void {
+  each.state = 'terminated';
+  each.stateReason = { code, message };
+  each.terminatedFrom = cloud.now;
+  release(cloud, each, leave);
+}
+
+/** What an instance leaves when it ends. @param all nothing goes with it */
+function release(cloud: Ec2Endpoint, each: CloudInstance, all = false): void {
+  each.userData = '';
+  cloud.power.off(each.instanceId ?? '');
+  releaseVolumes(cloud, each, all);
+  releaseInterfaces(cloud, each);
+  cloud.keep(each);
 }
 
 const unknownId = (id: string): Ec2Error =>
   new Ec2Error('InvalidInstanceID.NotFound', `The instance ID '${id}' does not exist`);
 
-export function runInstances(cloud: Ec2Endpoint, params: Params, region: string): readonly Element[] {
-  const token = params.ClientToken;
-  const same = cloud.instances.filter(({ clientToken }) => token !== undefined && clientToken === token);
-  if (same.some(({ fingerprint }) => fingerprint !== undefined && fingerprint !== fingerprintOf(params)))
-    throw new Ec2Error(
-      'IdempotentParameterMismatch',
-      'The client token you have provided is associated with a previous launch request with other parameters.',
-    );
-  const made = same.length > 0 ? same : launch(cloud, params, region);
-  for (const each of same) settle(cloud, each);
-  return elements({
-    reservationId: 'r-0c0ffee',
-    ownerId: '111122223333',
-    instancesSet: items(made, (each) =>
-      instanceElement(launchName(cloud, each), same.length > 0 ? each.state : 'pending'),
-    ),
-  });
-}
-
-const launchName = ({ options: { launch: answer } }: Ec2Endpoint, each: CloudInstance): CloudInstance =>
-  answer && 'privateDnsName' in answer ? { ...each, privateDnsName: answer.privateDnsName } : each;
-
-/** What may not differ between two launches with one token. */
-const fingerprintOf = (params: Params): string =>
-  createHash('sha256')
-    .update(JSON.stringify(Object.entries(params).toSorted()))
-    .digest('hex');
-
-/** A launch in a zone: that of the first interface's subnet, whose last letter names it; the region's first otherwise. */
-const zoneOf = (params: Params, region: string): string =>
-  params['Placement.AvailabilityZone'] ??
-  `${region}${/-([a-f])$/.exec(params['NetworkInterface.1.SubnetId'] ?? params.SubnetId ?? '')?.[1] ?? 'a'}`;
-
-function launch(cloud: Ec2Endpoint, params: Params, region: string): CloudInstance[] {
-  const { launch: answer = {}, visibleAfterMs = 0 } = cloud.options;
-  cloud.launches++;
-  const number = String(cloud.launches).padStart(10, '0');
-  const ids = answer.instanceIds ?? [`i-0c0ffee${number.slice(-10)}`];
-  const [spec] = entriesOf(params, 'TagSpecification').filter(({ ResourceType: type }) => type === 'instance');
-  const tags = Object.fromEntries(entriesOf(spec ?? {}, 'Tag').map(({ Key = '', Value = '' }) => [Key, Value]));
-  const made = ids.map((instanceId, i): CloudInstance => {
-    const interfaces = entriesOf(params, 'NetworkInterface').map(
-      (nic, j): CloudInterface => ({
-        networkInterfaceId: `eni-0c0ffee${cloud.launches > 1 ? `${cloud.launches}` : ''}${String(j + 1).padStart(2, '0')}`,
-        sourceDestCheck: true,
-        interfaceType: nic.InterfaceType ?? 'interface',
-        deviceIndex: Number(nic.DeviceIndex ?? 0),
-        ...(nic.DeleteOnTermination === 'false' ? { deleteOnTermination: false } : {}),
-      }),
-    );
-    return {
-      instanceId,
-      state: 'pending',
-      tags,
-      reservation: `launch-${cloud.launches}`,
-      sourceDestCheck: true,
-      networkInterfaces: interfaces,
-      launchTime: new Date(cloud.now).toISOString(),
-      visibleFrom: cloud.now + visibleAfterMs,
-      fingerprint: fingerprintOf(params),
-      region,
-      zone: zoneOf(params, region),
-      machineType: params.InstanceType ?? 'm1.small',
-      image: params.ImageId ?? '',
-      privateIp: addressOf(cloud.launches + i),
-      userData: Buffer.from(params.UserData ?? '', 'base64').toString('utf8'),
-      ...(params.ClientToken === undefined ? {} : { clientToken: params.ClientToken }),
-      ...nameOf(answer, cloud.launches + i, cloud.options.dnsRegion ?? region),
-    };
-  });
-  cloud.instances.push(...made);
-  for (const each of made) {
-    attachVolumes(cloud, params, each);
-    cloud.keep(each);
-    cloud.powerOn(each, false);
-  }
-  return made;
-}
-
-/** Volumes are listed for what is left of them; no action of the driver reads them. */
-function attachVolumes(cloud: Ec2Endpoint, params: Params, { instanceId = '', tags = {} }: CloudInstance): void {
-  for (const [index, mapping] of entriesOf(params, 'BlockDeviceMapping').entries()) {
-    const volumeId = `vol-${String(instanceId).slice(2)}${index}`;
-    cloud.volumes.put(volumeId, {
-      volumeId,
-      deviceName: mapping.DeviceName ?? '',
-      deleteOnTermination: mapping['Ebs.DeleteOnTermination'] !== 'false',
-      name: tags.Name ?? '',
-      instanceId: instanceId ?? '',
-    });
-  }
-}
-
-const addressOf = (number: number): string => `10.180.${4 + Math.floor((20 + number) / 250)}.${(20 + number) % 250}`;
-
-function nameOf(
-  answer: NonNullable<Ec2Endpoint['options']['launch']>,
-  number: number,
-  region: string,
-): Pick<CloudInstance, 'privateDnsName'> {
-  if ('describedPrivateDnsName' in answer) return { privateDnsName: answer.describedPrivateDnsName };
-  if ('privateDnsName' in answer) return { privateDnsName: answer.privateDnsName };
-  const domain = region === 'us-east-1' ? 'ec2.internal' : `${region || 'eu-north-1'}.compute.internal`;
-  return { privateDnsName: `ip-${addressOf(number).replaceAll('.', '-')}.${domain}` };
-}
-
-export function terminate(cloud: Ec2Endpoint, params: Params): readonly Element[] {
+export function terminate(cloud: Ec2Endpoint, params: Params, fault: OperationFault): readonly Element[] {
   const ids = listOf(params, 'InstanceId');
   const found = ids.map((id) => {
     const each = cloud.instances.find(({ instanceId }) => (instanceId ?? '') === id);
@@ -242,16 +202,14 @@ export function terminate(cloud: Ec2Endpoint, params: Params): readonly Element[
     return each;
   });
   const changed = found.map((each) => {
+    readsLag(cloud, each, fault);
     const before = each.state;
     if (before !== 'terminated') each.state = 'shutting-down';
     if (each.terminatedFrom === undefined) {
-      const { shutdownMs } = cloud.options;
+      const shutdownMs = fault.operationMs ?? cloud.options.shutdownMs;
       if (shutdownMs !== undefined) each.terminatedFrom = cloud.now + shutdownMs;
-      each.userData = '';
-      cloud.power.off(each.instanceId ?? '');
-      releaseVolumes(cloud, each);
-      releaseInterfaces(cloud, each);
-      cloud.keep(each);
+      each.stateReason = { code: 'Client.UserInitiatedShutdown', message: 'Client.UserInitiatedShutdown' };
+      release(cloud, each);
     }
     return { each, before };
   });
@@ -261,10 +219,10 @@ export function terminate(cloud: Ec2Endpoint, params: Params): readonly Element[
   return [['instancesSet', items(changed, one)]];
 }
 
-function releaseVolumes({ volumes }: Ec2Endpoint, { instanceId }: CloudInstance): void {
+function releaseVolumes({ volumes }: Ec2Endpoint, { instanceId }: CloudInstance, all: boolean): void {
   for (const { instanceId: of, ...volume } of volumes.values()) {
     if (of !== instanceId) continue;
-    if (volume.deleteOnTermination) volumes.delete(volume.volumeId);
+    if (volume.deleteOnTermination && !all) volumes.delete(volume.volumeId);
     else volumes.put(volume.volumeId, volume);
   }
 }
@@ -281,16 +239,18 @@ function interfaceOf(cloud: Ec2Endpoint, id = ''): { instance: CloudInstance; ea
   throw new Ec2Error('InvalidNetworkInterfaceID.NotFound', `The networkInterface ID '${id}' does not exist`);
 }
 
-export function modifyInterface(cloud: Ec2Endpoint, params: Params): readonly Element[] {
+export function modifyInterface(cloud: Ec2Endpoint, params: Params, fault: OperationFault): readonly Element[] {
   const { instance, each } = interfaceOf(cloud, params.NetworkInterfaceId);
+  readsLag(cloud, instance, fault);
   each.sourceDestCheck = params['SourceDestCheck.Value'] !== 'false';
   if (each.deviceIndex === 0) instance.sourceDestCheck = each.sourceDestCheck;
   cloud.keep(instance);
   return [['return', true]];
 }
 
-export function assignPrefixes(cloud: Ec2Endpoint, params: Params): readonly Element[] {
+export function assignPrefixes(cloud: Ec2Endpoint, params: Params, fault: OperationFault): readonly Element[] {
   const { instance, each } = interfaceOf(cloud, params.NetworkInterfaceId);
+  readsLag(cloud, instance, fault);
   const count = Math.max(Number(params.Ipv6PrefixCount ?? 0), 0);
   const before = each.ipv6Prefixes ?? [];
   const added = Array.from({ length: count }, (_, i) => `2001:db8:0:0:${(before.length + i + 1).toString(16)}::/80`);

@@ -1,21 +1,15 @@
 import type { Clock, Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 import { answer as response } from '../answer.ts';
 import type { Emulator, ListedResource } from '../emulator.ts';
-import { ConnectionLost, Faults } from '../faults/faults.ts';
+import { ConnectionLost, Faults, type OperationFault } from '../faults/faults.ts';
 import { type EmulatorStore, Kept } from '../kept.ts';
 import { noPower, type Power } from '../machines/power.ts';
-import {
-  assignPrefixes,
-  describeImages,
-  describeInstances,
-  modifyInterface,
-  runInstances,
-  settle,
-  terminate,
-} from './actions.ts';
+import { assignPrefixes, describeImages, describeInstances, modifyInterface, settle, terminate } from './actions.ts';
+import { runInstances } from './launch.ts';
 import type { CloudImage, CloudInstance, CloudVolume, LaunchAnswer, LooseInterface, ScriptRule } from './model.ts';
 import { readScope, type Scope } from './signature.ts';
-import { answerXml, type Element, elements, errorXml, stsErrorXml, stsXml } from './xml.ts';
+import { assumeRole, temporarySecret } from './sts.ts';
+import { answerXml, type Element, errorXml, stsErrorXml, stsXml } from './xml.ts';
 
 /** A request as it arrived. */
 export interface SeenRequest {
@@ -119,8 +113,8 @@ export class Ec2Endpoint implements Emulator {
     this.launches = Math.max(0, ...this.#kept.keys().map(numberOf));
     this.script = options.script ?? [];
     this.power = options.power ?? noPower;
-    this.faults = new Faults(options.clock, { operations: false });
-    this.transport = this.faults.before((request) => this.#receive(request), actionOf, {
+    this.faults = new Faults(options.clock);
+    this.transport = this.faults.before((request, fault) => this.#receive(request, fault), actionOf, {
       refuse: (action, { status, code, message, retryAfter }) =>
         refuse(action, `req-${this.seen.length}`, {
           ...{ http: status, code, message },
@@ -182,7 +176,8 @@ export class Ec2Endpoint implements Emulator {
 
   /** Gives power to an instance once its boot is over. */
   powerOn(each: CloudInstance, resumed: boolean): void {
-    const { bootMs = 0, clock } = this.options;
+    const { clock } = this.options;
+    const { bootMs = this.options.bootMs ?? 0 } = each;
     clock.setTimeout(
       () => {
         settle(this, each);
@@ -212,7 +207,7 @@ export class Ec2Endpoint implements Emulator {
 
   readonly transport: Transport;
 
-  async #receive(request: TransportRequest): Promise<TransportResponse> {
+  async #receive(request: TransportRequest, fault: OperationFault): Promise<TransportResponse> {
     const form = Object.fromEntries(new URLSearchParams(request.body ?? ''));
     const { Action: action = '', ...params } = form;
     const scope = readScope(request);
@@ -221,14 +216,19 @@ export class Ec2Endpoint implements Emulator {
     this.counts.set(action, (this.counts.get(action) ?? 0) + 1);
     const { keys } = this.options;
     if (keys && action !== 'AssumeRoleWithWebIdentity') {
-      const secret = keys[scope?.accessKeyId ?? ''];
+      const secret = scope?.sessionToken === undefined ? keys[scope?.accessKeyId ?? ''] : temporarySecret(scope);
       const signed = secret !== undefined && scope?.signedWith(secret) === true;
       if (!signed) return refuse(action, 'req-0', NOT_THEIRS);
     }
-    return this.#answer(action, params, request);
+    return this.#answer(action, params, request, fault);
   }
 
-  async #answer(action: string, params: Params, request: TransportRequest): Promise<TransportResponse> {
+  async #answer(
+    action: string,
+    params: Params,
+    request: TransportRequest,
+    fault: OperationFault,
+  ): Promise<TransportResponse> {
     const rule = this.#ruleFor(action, params);
     const requestId = `req-${String(this.seen.length).padStart(4, '0')}`;
     if (rule?.cancelCaller) this.options.cancelCaller?.();
@@ -237,7 +237,7 @@ export class Ec2Endpoint implements Emulator {
     if (rule?.error) return refuse(action, requestId, rule.error);
     let answer: TransportResponse;
     try {
-      answer = this.#carryOut(action, params, requestId, rule, readScope(request)?.region ?? '');
+      answer = this.#carryOut(action, params, requestId, rule, { fault, region: readScope(request)?.region ?? '' });
     } catch (thrown) {
       if (!(thrown instanceof Ec2Error)) throw thrown;
       answer = refuse(action, requestId, { http: thrown.http, code: thrown.code, message: thrown.message });
@@ -252,10 +252,10 @@ export class Ec2Endpoint implements Emulator {
     params: Params,
     requestId: string,
     rule: ScriptRule | undefined,
-    region: string,
+    { fault, region }: { readonly fault: OperationFault; readonly region: string },
   ): TransportResponse {
     if (action === 'AssumeRoleWithWebIdentity')
-      return response(200, stsXml(action, requestId, TEMPORARY_KEYS), { 'content-type': 'text/xml' });
+      return response(200, stsXml(action, requestId, assumeRole(params)), { 'content-type': 'text/xml' });
     const body = ((): readonly Element[] => {
       switch (action) {
         case 'DescribeImages':
@@ -263,13 +263,13 @@ export class Ec2Endpoint implements Emulator {
         case 'DescribeInstances':
           return describeInstances(this, params, rule);
         case 'RunInstances':
-          return runInstances(this, params, region);
+          return runInstances(this, params, region, fault);
         case 'TerminateInstances':
-          return terminate(this, params);
+          return terminate(this, params, fault);
         case 'ModifyNetworkInterfaceAttribute':
-          return modifyInterface(this, params);
+          return modifyInterface(this, params, fault);
         case 'AssignIpv6Addresses':
-          return assignPrefixes(this, params);
+          return assignPrefixes(this, params, fault);
         default:
           throw new Ec2Error('InvalidAction', `The action ${action} is not valid for this web service.`);
       }
@@ -290,19 +290,6 @@ export class Ec2Endpoint implements Emulator {
     return undefined;
   }
 }
-
-const TEMPORARY_KEYS: readonly Element[] = [
-  ['SubjectFromWebIdentityToken', 'sub'],
-  [
-    'Credentials',
-    elements({
-      AccessKeyId: 'ASIAFAKEWEBIDENTITY1',
-      SecretAccessKey: 'fake-web-identity-secret',
-      SessionToken: 'fake-session-token',
-      Expiration: '2099-01-01T00:00:00Z',
-    }),
-  ],
-];
 
 /** The number in the id of an instance that was launched here; a later one’s is higher, also in another process. */
 const numberOf = (id: string): number => Number(/^i-0c0ffee(\d{10})$/.exec(id)?.[1] ?? 0);

@@ -7,6 +7,9 @@ export interface CloudInterface {
   sourceDestCheck?: boolean | null;
   ipv6Prefixes?: string[] | null;
   noAttachment?: boolean;
+  subnetId?: string;
+  groups?: readonly string[];
+  privateIp?: string;
   /** It goes with its instance; absent: it does. */
   deleteOnTermination?: boolean;
 }
@@ -44,6 +47,14 @@ export interface CloudInstance {
   userData?: string;
   /** What of the launch's parameters its token stands for. */
   fingerprint?: string;
+  /** How long its boot takes; absent: as long as the endpoint's boots do. */
+  bootMs?: number;
+  /** Its boot ends so: it is terminated. `leave`: its volumes stay. */
+  bootFails?: { readonly code: string; readonly message: string; readonly leave: boolean };
+  /** Why it was terminated, if EC2 did so itself or somebody asked for it. */
+  stateReason?: { readonly code: string; readonly message: string };
+  /** What is told of it until an instant. */
+  stale?: { readonly until: number; readonly was: CloudInstance };
 }
 
 export interface CloudVolume {

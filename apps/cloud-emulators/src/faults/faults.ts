@@ -1,8 +1,8 @@
 import { type Clock, sleep, type Transport, type TransportRequest, type TransportResponse } from '@mcm/kube';
 import { type FaultRule, type FaultRuleInput, faultRule } from './rule.ts';
 
-/** What an endpoint does differently for one request. */
-export type OperationFault = Pick<FaultRule, 'failOperation' | 'operationMs'>;
+/** What an endpoint does differently for one request that it carries out. */
+export type OperationFault = Pick<FaultRule, 'failOperation' | 'operationMs' | 'visibleAfterMs'>;
 
 interface Ordered {
   readonly id: string;
@@ -23,23 +23,15 @@ export interface Refuser {
 export class Faults {
   readonly #clock: Clock;
   readonly #rules: Ordered[] = [];
-  readonly #operations: boolean;
   #number = 0;
 
-  /** @param operations Whether the cloud has operations that go on after the answer */
-  constructor(clock: Clock, { operations }: { readonly operations: boolean }) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#operations = operations;
   }
 
-  /** @returns the rule's id. @throws ZodError, SyntaxError for a regular expression that is none, Error for what this cloud does not have */
+  /** @returns the rule's id. @throws ZodError, SyntaxError for a regular expression that is none */
   order(input: FaultRuleInput): string {
     const rule = faultRule.parse(input);
-    const without = rule.failOperation ? 'failOperation' : rule.operationMs === undefined ? undefined : 'operationMs';
-    if (without && !this.#operations)
-      throw new Error(
-        `${without}: EC2 has no operations; boots and shutdowns take --operation-ms, a request fails by refuse`,
-      );
     for (const pattern of [rule.on, rule.body ?? '']) new RegExp(pattern);
     const id = `fault-${++this.#number}`;
     this.#rules.push({ id, rule, met: 0, tokens: Math.max(rule.perSecond ?? 0, 1), at: this.#now() });
@@ -78,10 +70,11 @@ export class Faults {
         if (rule.lose === 'before') throw new ConnectionLost();
         if (rule.refuse) return refuser.refuse(label, rule.refuse);
         if (rule.lose === 'after') {
-          await carryOut(request, {});
+          await carryOut(request, rule);
           throw new ConnectionLost();
         }
-        if (rule.failOperation || rule.operationMs !== undefined) return carryOut(request, rule);
+        if (rule.failOperation || rule.operationMs !== undefined || rule.visibleAfterMs !== undefined)
+          return carryOut(request, rule);
       }
       return carryOut(request, {});
     };

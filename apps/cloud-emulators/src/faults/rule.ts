@@ -29,7 +29,7 @@ export const faultRule = z.strictObject({
   retryAfter: z.number().min(0).optional(),
   /** The connection ends; `before` it is carried out, or `after` that, so that only the answer is lost. */
   lose: z.enum(['before', 'after']).optional(),
-  /** The operation that the request starts fails so at its end. */
+  /** What the request starts fails so at its end: the operation; on EC2, which has none, the boot of what was launched. */
   failOperation: z
     .strictObject({
       code: z.string(),
@@ -38,8 +38,10 @@ export const faultRule = z.strictObject({
       leave: z.boolean().default(false),
     })
     .optional(),
-  /** The operation that the request starts takes so long, in milliseconds. */
+  /** What the request starts takes so long, in milliseconds: the operation; on EC2 the boot or the shutdown. */
   operationMs: z.number().min(0).optional(),
+  /** What the request makes, changes or takes away shows in listings so much later, in milliseconds: until then they tell what was before. */
+  visibleAfterMs: z.number().min(0).optional(),
   /** The answer is kept back so long, in milliseconds. */
   delayMs: z.number().min(0).optional(),
 });

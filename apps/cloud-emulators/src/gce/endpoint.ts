@@ -1,13 +1,15 @@
-import type { Clock, Transport, TransportRequest, TransportResponse } from '@mcm/kube';
+import { type Clock, sleep, type Transport, type TransportRequest, type TransportResponse } from '@mcm/kube';
 import { jsonAnswer as json } from '../answer.ts';
 import type { Emulator, ListedResource } from '../emulator.ts';
 import { Faults, type OperationFault } from '../faults/faults.ts';
 import type { EmulatorStore } from '../kept.ts';
 import { BearerTokens, headerOf } from '../login/tokens.ts';
 import type { Power } from '../machines/power.ts';
+import { FilterError, readFilter } from './filter.ts';
 import { Instances } from './instances.ts';
 import { exchangeAssertion, type ServiceAccountKey } from './login.ts';
-import { type GceInstance, type GceOperation, insertedBody } from './model.ts';
+import { type GceOperation, insertedBody } from './model.ts';
+import { API, told, toldOperation } from './told.ts';
 
 /** What a Compute Engine endpoint is made of. */
 export interface GceEndpointOptions {
@@ -24,7 +26,9 @@ export interface GceEndpointOptions {
 }
 
 const ORIGIN = 'https://compute.googleapis.com';
-const PATH = /^\/compute\/v1\/projects\/([^/]+)\/zones\/([^/]+)\/(instances|operations)(?:\/([^/]+))?$/;
+const PATH = /^\/compute\/v1\/projects\/([^/]+)\/zones\/([^/]+)\/(instances|operations)(?:\/([^/]+?)(\/wait)?)?$/;
+/** A wait for an operation ends after so long, whatever has become of it. */
+const LONGEST_WAIT_MS = 120_000;
 const TOKEN = '/token';
 
 /** Enough of Compute Engine's REST API for the driver: instances, the operations that make and delete them, logins. */
@@ -39,7 +43,7 @@ export class GceEndpoint implements Emulator {
   constructor(options: GceEndpointOptions) {
     this.#options = options;
     this.#instances = new Instances(options);
-    this.faults = new Faults(options.clock, { operations: true });
+    this.faults = new Faults(options.clock);
     this.#tokens = new BearerTokens(options.clock, JSON.stringify(options.accounts ?? []));
     this.transport = this.faults.before((request, fault) => this.#receive(request, fault), labelOf, {
       refuse: (_, { status, code, message, retryAfter }) => refusal(status, code, message, retryAfter),
@@ -83,15 +87,17 @@ export class GceEndpoint implements Emulator {
     if (url.pathname === TOKEN && method === 'POST') return exchangeAssertion(body, accounts, clock, this.#tokens);
     if (accounts && !this.#tokens.admits(headerOf(headers, 'authorization')))
       return refusal(401, 'authError', 'Request had invalid authentication credentials.');
-    const [, project = '', zone = '', kind = '', name = ''] = (PATH.exec(url.pathname) ?? []).map((each = '') =>
-      decodeURIComponent(each),
+    const [, project = '', zone = '', kind = '', name = '', wait = ''] = (PATH.exec(url.pathname) ?? []).map(
+      (each = '') => decodeURIComponent(each),
     );
     this.#instances.settle();
     const at = { project, zone };
     const requestId = url.searchParams.get('requestId') ?? undefined;
-    switch (`${method} ${kind}${name === '' ? '' : '/'}`) {
+    switch (`${method} ${kind}${name === '' ? '' : '/'}${wait}`) {
       case 'GET operations/':
         return this.#operation(name);
+      case 'POST operations//wait':
+        return this.#wait(name, request.signal);
       case 'POST instances':
         return this.#insert(at, body, requestId, fault);
       case 'GET instances':
@@ -108,6 +114,15 @@ export class GceEndpoint implements Emulator {
   #operation(name: string): TransportResponse {
     const operation = this.#instances.operation(name);
     return operation ? json(200, toldOperation(operation)) : absent(name);
+  }
+
+  /** Answers once the operation is done, or after two minutes. */
+  async #wait(name: string, signal: AbortSignal | undefined): Promise<TransportResponse> {
+    const operation = this.#instances.operation(name);
+    const left = (operation?.doneAt ?? 0) - this.#instances.now();
+    if (left > 0) await sleep(this.#options.clock, Math.min(left, LONGEST_WAIT_MS), signal);
+    this.#instances.settle();
+    return this.#operation(name);
   }
 
   /** A request with an id that is known is answered with the operation that it began. The name is taken at once. */
@@ -129,7 +144,9 @@ export class GceEndpoint implements Emulator {
         'alreadyExists',
         `The resource 'projects/${project}/zones/${zone}/instances/${name}' already exists`,
       );
-    this.#instances.add(project, zone, parsed.data);
+    const made = this.#instances.add(project, zone, parsed.data);
+    if (fault.visibleAfterMs !== undefined)
+      this.#instances.keep({ ...made, listedFrom: this.#instances.now() + fault.visibleAfterMs });
     return this.#begin({ project, zone, instance: name, operationType: 'insert' }, requestId, fault);
   }
 
@@ -152,13 +169,14 @@ export class GceEndpoint implements Emulator {
   #begin(
     operation: Pick<GceOperation, 'project' | 'zone' | 'instance' | 'operationType'>,
     requestId: string | undefined,
-    { failOperation, operationMs }: OperationFault,
+    { failOperation, operationMs, visibleAfterMs }: OperationFault,
   ): TransportResponse {
     const { code, message, leave } = failOperation ?? {};
     const begun = this.#instances.begin(
       {
         ...operation,
         ...(requestId === undefined ? {} : { requestId }),
+        ...(visibleAfterMs === undefined ? {} : { visibleAfterMs }),
         ...(code === undefined ? {} : { errors: [{ code, message: message ?? '' }], leave: leave ?? false }),
       },
       operationMs ?? this.#options.operationMs ?? 12_000,
@@ -172,23 +190,31 @@ export class GceEndpoint implements Emulator {
   }
 
   #list({ project, zone }: { project: string; zone: string }, query: URLSearchParams): TransportResponse {
-    const { pageSize = 500, visibleAfterMs = 0 } = this.#options;
+    const { pageSize = 500 } = this.#options;
     const size = Math.min(pageSize, Number(query.get('maxResults') ?? pageSize));
     // What was told last: a page goes on after it, also when others have gone meanwhile.
     const after = BigInt(query.get('pageToken') ?? 0);
-    const now = this.#instances.now();
-    const all = this.#instances.instances
-      .values()
-      .filter(
-        (each) =>
-          each.zone === zone && each.project === project && Date.parse(each.creationTimestamp) + visibleAfterMs <= now,
-      );
-    const left = all.filter(({ id }) => BigInt(id) > after);
+    const all = this.#instances.listed().filter((each) => each.zone === zone && each.project === project);
+    const filter = query.get('filter') ?? '';
+    let fits: (item: object) => boolean;
+    try {
+      fits = filter === '' ? () => true : readFilter(filter);
+    } catch (thrown) {
+      if (thrown instanceof FilterError) return refusal(400, 'invalid', thrown.message);
+      throw thrown;
+    }
+    const left = all.filter((each) => BigInt(each.id) > after && (filter === '' || fits(told(each))));
     const some = left.slice(0, size);
     const next = some.length < left.length ? { nextPageToken: some.at(-1)?.id ?? '' } : {};
     const items = some.map(told);
     const id = `projects/${project}/zones/${zone}/instances`;
-    return json(200, { kind: 'compute#instanceList', id, ...(items.length > 0 ? { items } : {}), ...next });
+    return json(200, {
+      kind: 'compute#instanceList',
+      id,
+      selfLink: `${API}/${id}`,
+      ...(items.length > 0 ? { items } : {}),
+      ...next,
+    });
   }
 }
 
@@ -196,36 +222,6 @@ const labelOf = ({ method, path }: TransportRequest): string => {
   const { pathname } = new URL(path, ORIGIN);
   return `${method} ${pathname === TOKEN ? 'token' : (PATH.exec(pathname)?.[3] ?? 'none')}`;
 };
-
-const told = ({ id, name, zone, project, body, creationTimestamp, status, privateIp }: GceInstance): object => {
-  const { metadata: _, ...shown } = body;
-  return {
-    ...shown,
-    kind: 'compute#instance',
-    ...{ id, name, creationTimestamp, status },
-    zone: `${ORIGIN}/compute/v1/projects/${project}/zones/${zone}`,
-    tags: { items: body.tags?.items ?? [] },
-    networkInterfaces: (body.networkInterfaces ?? []).map((each, index) => ({
-      kind: 'compute#networkInterface',
-      name: `nic${index}`,
-      networkIP: privateIp,
-      ...each,
-    })),
-  };
-};
-
-function toldOperation({ name, zone, project, operationType, instance, done, errors }: GceOperation): object {
-  return {
-    kind: 'compute#operation',
-    name,
-    zone: `${ORIGIN}/compute/v1/projects/${project}/zones/${zone}`,
-    operationType,
-    targetLink: `${ORIGIN}/compute/v1/projects/${project}/zones/${zone}/instances/${instance}`,
-    status: done ? 'DONE' : 'RUNNING',
-    progress: done ? 100 : 0,
-    ...(done && errors ? { error: { errors }, httpErrorStatusCode: 400, httpErrorMessage: 'BAD REQUEST' } : {}),
-  };
-}
 
 const absent = (what: string): TransportResponse => refusal(404, 'notFound', `The resource '${what}' was not found`);
 

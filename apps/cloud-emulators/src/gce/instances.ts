@@ -2,9 +2,12 @@ import type { Clock } from '@mcm/kube';
 import { type EmulatorStore, Kept } from '../kept.ts';
 import { noPower, type Power } from '../machines/power.ts';
 import type { GceDisk, GceInstance, GceOperation, InsertedBody } from './model.ts';
+import { diskNameOf } from './told.ts';
 
 export interface InstancesOptions {
   readonly clock: Clock;
+  /** New instances show in listings so much later; default at once. */
+  readonly visibleAfterMs?: number;
   readonly power?: Power;
   readonly store?: EmulatorStore;
 }
@@ -16,6 +19,8 @@ export class Instances {
   readonly #operations: Kept<GceOperation>;
   readonly #options: InstancesOptions;
   readonly #power: Power;
+  /** What listings still tell of, and until when. */
+  readonly #ghosts: { readonly instance: GceInstance; readonly until: number }[] = [];
   #number = 0;
 
   constructor(options: InstancesOptions) {
@@ -42,11 +47,22 @@ export class Instances {
     };
     this.keep(made);
     for (const [index, disk] of (body.disks ?? []).entries()) {
-      const name = disk.boot ? body.name : `${body.name}-${index}`;
+      const name = diskNameOf(body.name, disk, index);
       const { autoDelete = false } = disk;
       this.disks.put(keyOf(project, zone, name), { name, project, zone, autoDelete, instance: body.name });
     }
     return made;
+  }
+
+  /** What listings tell of: they hear of everything a while later. */
+  listed(): readonly GceInstance[] {
+    const now = this.now();
+    const { visibleAfterMs: lag = 0 } = this.#options;
+    const shown = this.instances
+      .values()
+      .filter(({ listedFrom, creationTimestamp }) => (listedFrom ?? Date.parse(creationTimestamp) + lag) <= now);
+    const ghosts = this.#ghosts.filter(({ until }) => until > now).map(({ instance }) => instance);
+    return [...shown, ...ghosts].toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
   }
 
   keep(instance: GceInstance): void {
@@ -66,8 +82,18 @@ export class Instances {
     return requestId === undefined ? undefined : this.#operations.values().find((each) => each.requestId === requestId);
   }
 
-  begin(operation: Omit<GceOperation, 'name' | 'done' | 'doneAt'>, ms: number): GceOperation {
-    const made = { ...operation, name: `operation-${++this.#number}`, doneAt: this.now() + ms, done: false };
+  begin(
+    operation: Omit<GceOperation, 'name' | 'number' | 'targetId' | 'beganAt' | 'done' | 'doneAt'>,
+    ms: number,
+  ): GceOperation {
+    const { project, zone, instance } = operation;
+    const number = ++this.#number;
+    const beganAt = this.now();
+    const targetId = this.get(project, zone, instance)?.id ?? '0';
+    const made = {
+      ...{ ...operation, name: `operation-${number}`, number, targetId },
+      ...{ beganAt, doneAt: beganAt + ms, done: false },
+    };
     this.#operations.put(made.name, made);
     this.#options.clock.setTimeout(() => this.settle(), ms);
     return made;
@@ -95,12 +121,12 @@ export class Instances {
     return this.#options.clock.now().getTime();
   }
 
-  #finish({ operationType, project, zone, instance: name, errors, leave }: GceOperation): void {
+  #finish({ operationType, project, zone, instance: name, errors, leave, visibleAfterMs }: GceOperation): void {
     const instance = this.get(project, zone, name);
     if (!instance) return;
     if (operationType === 'delete') {
       if (errors) this.keep({ ...instance, status: 'RUNNING' });
-      else this.#remove(instance);
+      else this.#remove(instance, visibleAfterMs);
     } else if (errors && leave !== true) this.#remove(instance);
     else if (instance.status === 'PROVISIONING') {
       const running = { ...instance, status: 'RUNNING' };
@@ -109,8 +135,11 @@ export class Instances {
     }
   }
 
-  #remove({ project, zone, name, id }: GceInstance): void {
+  #remove(gone: GceInstance, lag = 0): void {
+    const { project, zone, name, id } = gone;
     this.#power.off(id);
+    this.#ghosts.splice(0, this.#ghosts.length, ...this.#ghosts.filter(({ until }) => until > this.now()));
+    if (lag > 0) this.#ghosts.push({ instance: gone, until: this.now() + lag });
     this.instances.delete(keyOf(project, zone, name));
     for (const { instance, ...disk } of this.disks.values()) {
       if (instance !== name || disk.zone !== zone || disk.project !== project) continue;

@@ -5,13 +5,16 @@ export const insertedBody = z.looseObject({
   name: z.string().regex(/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/),
   machineType: z.string().optional(),
   tags: z.looseObject({ items: z.array(z.string()).optional() }).optional(),
+  labels: z.record(z.string(), z.string()).optional(),
   deletionProtection: z.boolean().optional(),
   disks: z
     .array(
       z.looseObject({
         boot: z.boolean().optional(),
         autoDelete: z.boolean().optional(),
-        initializeParams: z.looseObject({ sourceImage: z.string().optional() }).optional(),
+        initializeParams: z
+          .looseObject({ sourceImage: z.string().optional(), diskName: z.string().optional() })
+          .optional(),
       }),
     )
     .optional(),
@@ -30,6 +33,8 @@ export interface GceInstance {
   readonly body: InsertedBody;
   readonly creationTimestamp: string;
   readonly privateIp: string;
+  /** Listings do not tell of it before this instant; absent: as late as the endpoint's do. */
+  readonly listedFrom?: number;
   /** `PROVISIONING`, `RUNNING`, `STOPPING`. */
   status: string;
 }
@@ -46,13 +51,19 @@ export interface GceDisk {
 /** An operation as it is kept: what it does at its end is data, so that it goes on in another process. */
 export interface GceOperation {
   readonly name: string;
+  readonly number: number;
   readonly project: string;
   readonly zone: string;
+  /** Id of the instance. */
+  readonly targetId: string;
+  readonly beganAt: number;
   readonly operationType: 'insert' | 'delete';
   readonly instance: string;
   readonly requestId?: string;
   readonly doneAt: number;
   readonly errors?: readonly { readonly code: string; readonly message: string }[];
+  /** Listings hear of its end so much later; absent: at once. */
+  readonly visibleAfterMs?: number;
   /** A failed insertion leaves its instance. */
   readonly leave?: boolean;
   done: boolean;

@@ -4,9 +4,11 @@ import { createRequire } from 'node:module';
 type Schema = readonly [3, string, string, unknown, readonly string[], readonly Member[]];
 /** A list: kind 1, its element last. */
 type ListSchema = readonly [1, string, string, unknown, Member];
-type Type = number | Schema | ListSchema | (() => Type);
-/** A type, or a type with traits. */
-type Member = Type | readonly [Type, Readonly<Record<string, string>>];
+/** A simple type with a name of its own: kind 0, its number last. */
+type NamedSchema = readonly [0, string, string, unknown, number];
+type Type = number | Schema | ListSchema | NamedSchema | (() => Type);
+/** A type, or a type with traits; a number of them holds flags only. */
+type Member = Type | readonly [Type, Readonly<Record<string, string>> | number];
 
 /** An XML element: its name, and its text or its elements. */
 export interface Node {
@@ -15,10 +17,12 @@ export interface Node {
   readonly children: readonly Node[];
 }
 
-// The driver's own SDK, not one beside it.
-const sdk: Readonly<Record<string, unknown>> = createRequire(
-  new URL('../../../../providers/aws/package.json', import.meta.url),
-)('@aws-sdk/client-ec2');
+type Sdk = Readonly<Record<string, unknown>>;
+
+// The driver's own SDKs, not others beside them.
+const ofDriver = createRequire(new URL('../../../../providers/aws/package.json', import.meta.url));
+const ec2: Sdk = ofDriver('@aws-sdk/client-ec2');
+const sts: Sdk = ofDriver('@aws-sdk/client-sts');
 
 /** Reads XML as the emulators write it: elements and texts, no attributes but on the root. @throws Error */
 export function parseXml(xml: string): Node {
@@ -54,25 +58,41 @@ const isTraits = (each: unknown): each is Readonly<Record<string, string>> =>
 
 function plain(member: Member): { type: number | Schema | ListSchema; traits: Readonly<Record<string, string>> } {
   const [first, traits] =
-    Array.isArray(member) && isTraits(member[1]) && member.length === 2
-      ? (member as [Type, Record<string, string>])
+    Array.isArray(member) && member.length === 2
+      ? (member as [Type, Record<string, string> | number])
       : [member as Type, {}];
   let type = first;
   while (typeof type === 'function') type = type();
-  return { type, traits };
+  if (Array.isArray(type) && type[0] === 0) type = (type as unknown as NamedSchema)[4];
+  return { type: type as number | Schema | ListSchema, traits: isTraits(traits) ? traits : {} };
 }
 
 /** Where an answer is not what the SDK's schema says, one line each. */
 export function ec2Differences(action: string, root: Node): readonly string[] {
   if (root.name !== `${action}Response`) return [`the answer is ${root.name}`];
-  const operation = sdk[`${action}$`];
-  if (!Array.isArray(operation)) return [`the SDK has no ${action}`];
-  const { type: schema } = plain(operation[5] as Member);
+  const schema = answerOf(ec2, action);
   const known = root.children.filter(({ name }) => name !== 'requestId');
   // Actions that answer nothing tell that they have worked.
   if (!Array.isArray(schema) || schema[4].length === 0)
     return known.filter(({ name }) => name !== 'return').map(({ name }) => `${name}: nothing is answered`);
   return structure(schema as unknown as Schema, { ...root, children: known }, action);
+}
+
+/** Where an answer of STS is not what the SDK's schema says, one line each. */
+export function stsDifferences(action: string, root: Node): readonly string[] {
+  if (root.name !== `${action}Response`) return [`the answer is ${root.name}`];
+  const [result, metadata, ...more] = root.children;
+  if (result?.name !== `${action}Result` || metadata?.name !== 'ResponseMetadata' || more.length > 0)
+    return [`the answer holds ${root.children.map(({ name }) => name).join(', ')}`];
+  const schema = answerOf(sts, action);
+  if (!Array.isArray(schema)) return [`the SDK has no ${action}`];
+  return structure(schema as unknown as Schema, result, action);
+}
+
+function answerOf(sdk: Sdk, action: string): number | Schema | ListSchema {
+  const operation = sdk[`${action}$`];
+  if (!Array.isArray(operation)) throw new Error(`the SDK has no ${action}`);
+  return plain(operation[5] as Member).type;
 }
 
 function structure([, , type, , names, members]: Schema, node: Node, path: string): readonly string[] {

@@ -6,7 +6,7 @@ import { createGcpDriver } from '@mcm/provider-gcp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AWS_VARIABLES, inAwsEnvironment } from '../../drivers/aws-environment.ts';
 import { Stage } from '../../drivers/rows/stage.ts';
-import { ec2Differences, parseXml } from './ec2-model.ts';
+import { ec2Differences, parseXml, stsDifferences } from './ec2-model.ts';
 import { differences, readModel } from './json-model.ts';
 
 /**
@@ -279,6 +279,123 @@ test('what the Compute Engine emulator answers, and what the driver sends, is wh
   });
   expect([...new Set(found)]).toEqual([]);
   expect([...met].toSorted()).toEqual(['InstanceList', 'Operation']);
+});
+
+/** A token endpoint's answers by RFC 6749 §5, and what Entra ID and Google say beside; each with what must be there. */
+const OAUTH = {
+  granted: {
+    access_token: 'string',
+    token_type: 'string',
+    expires_in: 'int32',
+    ext_expires_in: 'int32',
+    scope: 'string',
+  },
+  refused: {
+    error: 'string',
+    error_description: 'string',
+    error_uri: 'string',
+    error_codes: ['number'],
+    timestamp: 'string',
+    trace_id: 'string',
+    correlation_id: 'string',
+  },
+} as const;
+const MUST = { granted: ['access_token', 'token_type', 'expires_in'], refused: ['error'] } as const;
+/** RFC 6749 §5.2 */
+const REFUSALS =
+  /^(invalid_request|invalid_client|invalid_grant|unauthorized_client|unsupported_grant_type|invalid_scope)$/;
+/** OpenID Connect Discovery 1.0 §3, as far as it is told. */
+const DISCOVERY = {
+  document: { issuer: 'string', authorization_endpoint: 'string', token_endpoint: 'string', jwks_uri: 'string' },
+} as const;
+
+/** Where an answer of a token endpoint is not what it may be. */
+function oauthDifferences({ status, text }: Pick<Exchange, 'status' | 'text'>): readonly string[] {
+  const kind = status < 300 ? 'granted' : 'refused';
+  const value: Readonly<Record<string, unknown>> = JSON.parse(text);
+  const odd =
+    kind === 'refused' && !REFUSALS.test(String(value.error)) ? [`${String(value.error)}: is no refusal`] : [];
+  const lacks = MUST[kind].filter((name) => value[name] === undefined).map((name) => `${name}: is not there`);
+  return [...differences(OAUTH, kind, value), ...odd, ...lacks];
+}
+
+const post =
+  (transport: Transport, path: string) =>
+  async (form: Readonly<Record<string, string>>): Promise<Exchange> => {
+    const seen: Exchange[] = [];
+    const body = new URLSearchParams(form).toString();
+    await recording(seen, transport)({ method: 'POST', path, headers: {}, body });
+    return seen[0] ?? expect.fail('nobody answered');
+  };
+
+test('what STS answers is what the SDK’s own schemas say', async () => {
+  const { transport } = new Ec2Endpoint({ clock: clock() });
+  const ask = post(transport, '/');
+  const claims = Buffer.from(JSON.stringify({ sub: 'ns:robot', iss: 'https://issuer', aud: ['sts'] }));
+  const question = {
+    ...{ Action: 'AssumeRoleWithWebIdentity', Version: '2011-06-15', RoleSessionName: 's' },
+    ...{ RoleArn: 'arn:aws:iam::1:role/nodes', WebIdentityToken: `h.${claims.toString('base64url')}.s` },
+  };
+  const { status, text } = await ask(question);
+  expect([status, stsDifferences(question.Action, parseXml(text))]).toEqual([200, []]);
+  const told = /<SubjectFromWebIdentityToken>ns:robot<.*<Arn>arn:aws:sts::1:assumed-role\/nodes\/s<.*<Credentials>/;
+  expect(text).toMatch(told);
+  const refused = await ask({ ...question, WebIdentityToken: '' });
+  const { name, children } = parseXml(refused.text);
+  expect([refused.status, name, children.map((each) => each.name)]).toEqual([
+    400,
+    'ErrorResponse',
+    ['Error', 'RequestId'],
+  ]);
+  expect(children[0]?.children.map((each) => each.name)).toEqual(['Type', 'Code', 'Message']);
+  // An answer that lacks its frame, or tells another field, is told.
+  expect(stsDifferences(question.Action, parseXml(text.replaceAll('AssumedRoleId', 'RoleId')))).toEqual([
+    'AssumeRoleWithWebIdentity.AssumedRoleUser.RoleId: is no field of AssumedRoleUser',
+  ]);
+  expect(stsDifferences(question.Action, parseXml(refused.text))).toEqual(['the answer is ErrorResponse']);
+});
+
+test('what Azure’s login answers is what RFC 6749 and OpenID Connect say', async () => {
+  const principals = [{ tenant: 't', clientId: 'c', secret: 'right' }];
+  const { transport } = new ArmEndpoint({ clock: clock(), principals });
+  const ask = post(transport, '/t/oauth2/v2.0/token');
+  const right = { grant_type: 'client_credentials', client_id: 'c', client_secret: 'right', scope: 's/.default' };
+  const granted = await ask(right);
+  const refusals = await Promise.all(
+    [
+      { ...right, client_secret: 'wrong' },
+      { ...right, client_id: 'nobody' },
+      { ...right, grant_type: 'password' },
+      { grant_type: 'client_credentials' },
+    ].map(ask),
+  );
+  refusals.push(await post(transport, '/nowhere/oauth2/v2.0/token')(right));
+  expect(granted.status).toBe(200);
+  expect(refusals.map(({ status }) => status)).toEqual([401, 400, 400, 400, 400]);
+  for (const each of [granted, ...refusals]) expect(oauthDifferences(each)).toEqual([]);
+  const answer = await transport({ method: 'GET', path: '/t/v2.0/.well-known/openid-configuration', headers: {} });
+  const document = JSON.parse(await answer.text());
+  expect(differences(DISCOVERY, 'document', document)).toEqual([]);
+  expect(Object.keys(document).toSorted()).toEqual(Object.keys(DISCOVERY.document).toSorted());
+  expect(oauthDifferences({ status: 400, text: '{"error":"nope","code":1}' })).toEqual([
+    '.code: is no field of refused',
+    'nope: is no refusal',
+  ]);
+});
+
+test('what Google’s token endpoint answers is what RFC 6749 says', async () => {
+  const time = clock();
+  const { transport } = new GceEndpoint({ clock: time, accounts: [] });
+  const open = new GceEndpoint({ clock: time });
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const assertion = `${part({ alg: 'RS256' })}.${part({ iss: 'e', scope: 's', exp: 4_000_000_000 })}.x`;
+  const right = { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion };
+  const granted = await post(open.transport, '/token')(right);
+  const refusals = await Promise.all(
+    [right, { ...right, assertion: 'none' }, { ...right, grant_type: 'x' }].map(post(transport, '/token')),
+  );
+  expect([granted.status, ...refusals.map(({ status }) => status)]).toEqual([200, 400, 400, 400]);
+  for (const each of [granted, ...refusals]) expect(oauthDifferences(each)).toEqual([]);
 });
 
 test('a field that a model does not know, or of another type, is told', () => {

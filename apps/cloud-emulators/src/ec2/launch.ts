@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import type { OperationFault } from '../faults/faults.ts';
+import { instanceElement, OWNER, settle, volumesOf } from './actions.ts';
+import { type Ec2Endpoint, Ec2Error, entriesOf, listOf, type Params } from './endpoint.ts';
+import type { CloudInstance, CloudInterface } from './model.ts';
+import { type Element, elements, items } from './xml.ts';
+
+/** Launches what is asked for; with a client token that is known, tells what was launched with it. */
+export function runInstances(
+  cloud: Ec2Endpoint,
+  params: Params,
+  region: string,
+  fault: OperationFault,
+): readonly Element[] {
+  const token = params.ClientToken;
+  const same = cloud.instances.filter(({ clientToken }) => token !== undefined && clientToken === token);
+  if (same.some(({ fingerprint }) => fingerprint !== undefined && fingerprint !== fingerprintOf(params)))
+    throw new Ec2Error(
+      'IdempotentParameterMismatch',
+      'The client token you have provided is associated with a previous launch request with other parameters.',
+    );
+  const made = same.length > 0 ? same : launch(cloud, params, region, fault);
+  for (const each of same) settle(cloud, each);
+  return elements({
+    reservationId: made[0]?.reservation ?? 'r-0c0ffee',
+    ownerId: OWNER,
+    instancesSet: items(made, (each) =>
+      instanceElement(launchName(cloud, each), volumesOf(cloud, each), same.length > 0 ? each.state : 'pending'),
+    ),
+  });
+}
+
+const launchName = ({ options: { launch: answer } }: Ec2Endpoint, each: CloudInstance): CloudInstance =>
+  answer && 'privateDnsName' in answer ? { ...each, privateDnsName: answer.privateDnsName } : each;
+
+/** What may not differ between two launches with one token. */
+const fingerprintOf = (params: Params): string =>
+  createHash('sha256')
+    .update(JSON.stringify(Object.entries(params).toSorted()))
+    .digest('hex');
+
+/** A launch in a zone: that of the first interface's subnet, whose last letter names it; the region's first otherwise. */
+const zoneOf = (params: Params, region: string): string =>
+  params['Placement.AvailabilityZone'] ??
+  `${region}${/-([a-f])$/.exec(params['NetworkInterface.1.SubnetId'] ?? params.SubnetId ?? '')?.[1] ?? 'a'}`;
+
+function launch(cloud: Ec2Endpoint, params: Params, region: string, fault: OperationFault): CloudInstance[] {
+  const { failOperation, operationMs } = fault;
+  const { launch: answer = {}, visibleAfterMs = 0 } = cloud.options;
+  cloud.launches++;
+  const number = String(cloud.launches).padStart(10, '0');
+  const ids = answer.instanceIds ?? [`i-0c0ffee${number.slice(-10)}`];
+  const [spec] = entriesOf(params, 'TagSpecification').filter(({ ResourceType: type }) => type === 'instance');
+  const tags = Object.fromEntries(entriesOf(spec ?? {}, 'Tag').map(({ Key = '', Value = '' }) => [Key, Value]));
+  const made = ids.map((instanceId, i): CloudInstance => {
+    const interfaces = entriesOf(params, 'NetworkInterface').map(
+      (nic, j): CloudInterface => ({
+        ...(nic.SubnetId === undefined ? {} : { subnetId: nic.SubnetId }),
+        groups: listOf(nic, 'SecurityGroupId'),
+        ...(j === 0 ? { privateIp: addressOf(cloud.launches + i) } : {}),
+        networkInterfaceId: `eni-0c0ffee${cloud.launches > 1 ? `${cloud.launches}` : ''}${String(j + 1).padStart(2, '0')}`,
+        sourceDestCheck: true,
+        interfaceType: nic.InterfaceType ?? 'interface',
+        deviceIndex: Number(nic.DeviceIndex ?? 0),
+        ...(nic.DeleteOnTermination === 'false' ? { deleteOnTermination: false } : {}),
+      }),
+    );
+    return {
+      instanceId,
+      state: 'pending',
+      tags,
+      reservation: `r-0c0ffee${number}`,
+      sourceDestCheck: true,
+      networkInterfaces: interfaces,
+      launchTime: new Date(cloud.now).toISOString(),
+      visibleFrom: cloud.now + (fault.visibleAfterMs ?? visibleAfterMs),
+      ...(operationMs === undefined ? {} : { bootMs: operationMs }),
+      ...(failOperation ? { bootFails: failOperation } : {}),
+      fingerprint: fingerprintOf(params),
+      region,
+      zone: zoneOf(params, region),
+      machineType: params.InstanceType ?? 'm1.small',
+      image: params.ImageId ?? '',
+      privateIp: addressOf(cloud.launches + i),
+      userData: Buffer.from(params.UserData ?? '', 'base64').toString('utf8'),
+      ...(params.ClientToken === undefined ? {} : { clientToken: params.ClientToken }),
+      ...nameOf(answer, cloud.launches + i, cloud.options.dnsRegion ?? region),
+    };
+  });
+  cloud.instances.push(...made);
+  for (const each of made) {
+    attachVolumes(cloud, params, each);
+    cloud.keep(each);
+    cloud.powerOn(each, false);
+  }
+  return made;
+}
+
+/** Volumes are listed for what is left of them; no action of the driver reads them. */
+function attachVolumes(cloud: Ec2Endpoint, params: Params, { instanceId = '', tags = {} }: CloudInstance): void {
+  for (const [index, mapping] of entriesOf(params, 'BlockDeviceMapping').entries()) {
+    const volumeId = `vol-${String(instanceId).slice(2)}${index}`;
+    cloud.volumes.put(volumeId, {
+      volumeId,
+      deviceName: mapping.DeviceName ?? '',
+      deleteOnTermination: mapping['Ebs.DeleteOnTermination'] !== 'false',
+      name: tags.Name ?? '',
+      instanceId: instanceId ?? '',
+    });
+  }
+}
+
+const addressOf = (number: number): string => `10.180.${4 + Math.floor((20 + number) / 250)}.${(20 + number) % 250}`;
+
+function nameOf(
+  answer: NonNullable<Ec2Endpoint['options']['launch']>,
+  number: number,
+  region: string,
+): Pick<CloudInstance, 'privateDnsName'> {
+  if ('describedPrivateDnsName' in answer) return { privateDnsName: answer.describedPrivateDnsName };
+  if ('privateDnsName' in answer) return { privateDnsName: answer.privateDnsName };
+  const domain = region === 'us-east-1' ? 'ec2.internal' : `${region || 'eu-north-1'}.compute.internal`;
+  return { privateDnsName: `ip-${addressOf(number).replaceAll('.', '-')}.${domain}` };
+}

@@ -1,0 +1,53 @@
+import { Ec2Error, type Params } from './endpoint.ts';
+import type { Scope } from './signature.ts';
+import { type Element, elements } from './xml.ts';
+
+/** What a workload gets for its token: the same keys for everybody. */
+const KEYS = {
+  AccessKeyId: 'ASIAFAKEWEBIDENTITY1',
+  SecretAccessKey: 'fake-web-identity-secret',
+  SessionToken: 'fake-session-token',
+  // Clients compare it with the wall clock, whatever clock this cloud runs on: it never comes.
+  Expiration: '2099-01-01T00:00:00Z',
+} as const;
+
+/** The secret key of the temporary keys that a request names; undefined when they are none of ours. */
+export const temporarySecret = ({ accessKeyId, sessionToken }: Scope): string | undefined =>
+  accessKeyId === KEYS.AccessKeyId && sessionToken === KEYS.SessionToken ? KEYS.SecretAccessKey : undefined;
+
+const REQUIRED = ['RoleArn', 'RoleSessionName', 'WebIdentityToken'] as const;
+
+/** The result of `AssumeRoleWithWebIdentity`. @throws Ec2Error that names the parameter that is missing */
+export function assumeRole(params: Params): readonly Element[] {
+  for (const name of REQUIRED)
+    if (!params[name])
+      throw new Ec2Error(
+        'ValidationError',
+        `1 validation error detected: Value at '${name}' failed to satisfy constraint`,
+      );
+  const { RoleArn = '', RoleSessionName = '', WebIdentityToken = '' } = params;
+  const { sub, iss, aud } = claimsOf(WebIdentityToken);
+  const role = RoleArn.trim().replace(/^arn:([^:]*):iam::(\d*):role\//, 'arn:$1:sts::$2:assumed-role/');
+  return elements({
+    SubjectFromWebIdentityToken: textOf(sub) ?? 'sub',
+    Audience: textOf(aud) ?? 'sts.amazonaws.com',
+    Provider: textOf(iss) ?? 'https://issuer.example',
+    AssumedRoleUser: elements({ AssumedRoleId: `AROAFAKEROLE:${RoleSessionName}`, Arn: `${role}/${RoleSessionName}` }),
+    Credentials: elements(KEYS),
+  });
+}
+
+const textOf = (value: unknown): string | undefined => {
+  const [first] = Array.isArray(value) ? value : [value];
+  return typeof first === 'string' ? first : undefined;
+};
+
+/** Claims of a token, which nobody proves here; none for what is no token. */
+function claimsOf(token: string): Readonly<Record<string, unknown>> {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    return typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>) : {};
+  } catch {
+    return {}; // tests call themselves by tokens that hold nothing
+  }
+}

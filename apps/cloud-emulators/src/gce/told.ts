@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import type { GceInstance, GceOperation } from './model.ts';
+
+/** What links begin with. */
+export const API = 'https://www.googleapis.com/compute/v1';
+
+/** Stands for what something is now: whoever changes it says which state he has seen. */
+const fingerprint = (value: unknown): string =>
+  createHash('sha256')
+    .update(JSON.stringify(value ?? null))
+    .digest('base64')
+    .slice(0, 12);
+
+/** A name of a disk in its URL or in its own field; the cloud names what nobody has named. */
+export const diskNameOf = (
+  instance: string,
+  {
+    boot,
+    initializeParams,
+  }: { boot?: boolean | undefined; initializeParams?: { diskName?: string | undefined } | undefined },
+  index: number,
+): string => initializeParams?.diskName ?? (boot ? instance : `${instance}-${index}`);
+
+/** An instance as answers tell it: what it was made of, and what the cloud knows beside. */
+export function told({ id, name, zone, project, body, creationTimestamp, status, privateIp }: GceInstance): object {
+  const at = `${API}/projects/${project}/zones/${zone}`;
+  return {
+    ...body,
+    kind: 'compute#instance',
+    ...{ id, name, creationTimestamp, status },
+    zone: at,
+    selfLink: `${at}/instances/${name}`,
+    labelFingerprint: fingerprint(body.labels),
+    fingerprint: fingerprint({ id, status }),
+    tags: { items: body.tags?.items ?? [], fingerprint: fingerprint(body.tags?.items) },
+    metadata: { kind: 'compute#metadata', ...body.metadata, fingerprint: fingerprint(body.metadata) },
+    disks: (body.disks ?? []).map(({ initializeParams: _, ...disk }, index) => ({
+      kind: 'compute#attachedDisk',
+      ...{ type: 'PERSISTENT', mode: 'READ_WRITE', deviceName: `persistent-disk-${index}`, index },
+      source: `${at}/disks/${diskNameOf(name, body.disks?.[index] ?? {}, index)}`,
+      ...disk,
+    })),
+    networkInterfaces: (body.networkInterfaces ?? []).map((each, index) => ({
+      kind: 'compute#networkInterface',
+      name: `nic${index}`,
+      networkIP: privateIp,
+      fingerprint: fingerprint(each),
+      ...each,
+    })),
+  };
+}
+
+/** An operation as answers tell it. */
+export function toldOperation(operation: GceOperation): object {
+  const { name, number, zone, project, operationType, instance, targetId, beganAt, doneAt, done, errors } = operation;
+  const at = `${API}/projects/${project}/zones/${zone}`;
+  const began = new Date(beganAt).toISOString();
+  return {
+    kind: 'compute#operation',
+    id: String(8_000_000_000_000_000_000n + BigInt(number)),
+    name,
+    zone: at,
+    operationType,
+    targetLink: `${at}/instances/${instance}`,
+    targetId,
+    selfLink: `${at}/operations/${name}`,
+    insertTime: began,
+    startTime: began,
+    status: done ? 'DONE' : 'RUNNING',
+    progress: done ? 100 : 0,
+    ...(done ? { endTime: new Date(doneAt).toISOString() } : {}),
+    ...(done && errors ? { error: { errors }, httpErrorStatusCode: 400, httpErrorMessage: 'BAD REQUEST' } : {}),
+  };
+}
