@@ -3,7 +3,7 @@ import type { KindDefinition } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
 import { isRecord, put } from '../schema/json.ts';
 import { StatusError } from '../status.ts';
-import { formOf, MAGIC } from './envelope.ts';
+import { envelopeProblem, formOf, MAGIC } from './envelope.ts';
 import { type MessageField, messageFields } from './messages.ts';
 import { WireError, WireReader } from './reader.ts';
 
@@ -212,9 +212,8 @@ interface Envelope {
 
 /** `runtime.Unknown`: the type of the object beside its bytes. */
 function readEnvelope(body: Uint8Array): Envelope {
-  if (MAGIC.some((byte, at) => body[at] !== byte)) {
-    throw new WireError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');
-  }
+  const problem = envelopeProblem(body);
+  if (problem !== undefined) throw new WireError(problem);
   const envelope: Envelope = { apiVersion: '', kind: '', raw: new Uint8Array(), contentType: '' };
   for (const { number, bytes } of new WireReader(body.subarray(MAGIC.length)).fields()) {
     if (bytes === undefined) continue;

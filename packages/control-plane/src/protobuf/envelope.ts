@@ -3,6 +3,13 @@ import { messageFields } from './messages.ts';
 /** What every body of `application/vnd.kubernetes.protobuf` starts with. */
 export const MAGIC = Uint8Array.from([0x6b, 0x38, 0x73, 0x00]);
 
+/** What is wrong with a body that does not start so; undefined: it does. */
+export function envelopeProblem(body: Uint8Array): string | undefined {
+  if (body.length === 0) return 'empty data';
+  if (MAGIC.every((byte, at) => body[at] === byte)) return undefined;
+  return 'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]';
+}
+
 /** Types that every group has by the name of meta.k8s.io. */
 const SHARED = /Options$|^(Status|PartialObjectMetadata(List)?|API(Versions|Group|GroupList|ResourceList))$/;
 

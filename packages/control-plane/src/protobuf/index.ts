@@ -1,2 +1,3 @@
 export { decodeProtobuf } from './decode.ts';
 export { encodeProtobuf, encodeWatchEvent, hasProtobuf } from './encode.ts';
+export { envelopeProblem } from './envelope.ts';

@@ -75,8 +75,24 @@ function excerpt(bytes: Uint8Array): string {
   return bytes.length > 30 ? `${shown} ...` : shown;
 }
 
-const unrecognized = (kind: string, why: string, bytes: Uint8Array): Error =>
+/** 400 of a body that is not of the form that it says. */
+export const unrecognized = (kind: string, why: string, bytes: Uint8Array): Error =>
   badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${excerpt(bytes)})`);
+
+const MAYBE_LONE = /\\u[dD][89a-fA-F]/;
+
+/** What a text says, with U+FFFD for halves of characters, which UTF-8 cannot hold: so does Go's decoder. */
+export const wellFormed = (text: string, value: unknown): unknown =>
+  MAYBE_LONE.test(text) ? replaceLone(value) : value;
+
+function replaceLone(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(replaceLone);
+  if (!isPlain(value)) return value;
+  const made: Plain = {};
+  for (const key of Object.keys(value)) put(made, key.toWellFormed(), replaceLone(value[key]));
+  return made;
+}
 
 /** Integers as `parseJson` has them: only those that a double cannot hold are bigints. */
 function withNumbers(value: unknown): unknown {
@@ -157,7 +173,8 @@ export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): P
     }
   } else {
     try {
-      value = parseJson(text);
+      // `null` is an object that says nothing.
+      value = wellFormed(text, parseJson(text)) ?? {};
     } catch {
       throw unrecognized(kind, `couldn't get version/kind; json parse error: ${jsonProblem(text)}`, bytes);
     }

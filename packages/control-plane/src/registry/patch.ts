@@ -13,6 +13,7 @@ import {
   sameVersion,
   strictMessage,
   unconvertible,
+  wellFormed,
 } from './decode.ts';
 import { badRequest } from './errors.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
@@ -41,7 +42,7 @@ export const patchTypesOf = (served: ServedKind): readonly PatchType[] =>
 function parsePatch(bytes: Uint8Array, prefix: string): unknown {
   const text = Buffer.from(bytes).toString('utf8');
   try {
-    return parseJson(text);
+    return wellFormed(text, parseJson(text));
   } catch {
     throw badRequest(`${prefix}${jsonProblem(text)}`);
   }

@@ -172,6 +172,16 @@ export function negotiate(request: ServerRequest, options: NegotiateOptions): Fo
   throw notAcceptable('handler');
 }
 
-/** The type of a body, without its parameters. */
-export const bodyType = (request: ServerRequest): string =>
-  (request.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+const PARAMETER = /^\s*[^\s;=]+\s*=\s*(?:"[^"]*"|[^\s;"]*)\s*$/;
+
+/** The type of a body, without its parameters. One that is no media type, or has parameters that are none, is no type that anybody knows. */
+export function bodyType(request: ServerRequest): string {
+  const header = request.header('content-type') ?? '';
+  const [type = '', ...parameters] = header.split(';');
+  const isSound = type.trim() !== '' && parameters.every((each) => each.trim() === '' || PARAMETER.test(each));
+  return isSound ? type.trim().toLowerCase() : header;
+}
+
+/** The type of a patch: what stands before the parameters, letter by letter. */
+export const patchTypeOf = (request: ServerRequest): string =>
+  (request.header('content-type') ?? '').split(';')[0]?.trim() ?? '';

@@ -81,7 +81,7 @@ function onlyJson(request: ServerRequest): Format {
 }
 
 const ANY = { by: 'router', as: [], streams: false } as const;
-const jsonFormat = (request: ServerRequest) => negotiate(request, ANY);
+const jsonFormat = (request: ServerRequest, by: 'router' | 'handler' = 'router') => negotiate(request, { ...ANY, by });
 
 function discovery(
   request: ServerRequest,
@@ -101,13 +101,13 @@ function discovery(
       const vary = answer.headers.vary === undefined ? 'Accept' : 'Accept, Accept-Encoding';
       return { ...answer, headers: { ...answer.headers, etag, vary, 'cache-control': 'public' } };
     }
-    const format = jsonFormat(request);
+    const format = jsonFormat(request, first === 'api' ? 'router' : 'handler');
     const document = first === 'api' ? apiVersions(request.header('host') ?? '') : apiGroupList(kinds);
     return answerJson(document, format, request);
   }
   if (first === 'apis' && third === undefined) {
     const group = apiGroup(kinds, second);
-    return group === undefined ? pageNotFound() : answerJson(group, jsonFormat(request), request);
+    return group === undefined ? pageNotFound() : answerJson(group, jsonFormat(request, 'handler'), request);
   }
   const group = first === 'api' ? '' : second;
   const version = first === 'api' ? second : (third ?? '');

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../object.ts';
-import { decodeProtobuf } from '../protobuf/index.ts';
+import { decodeProtobuf, envelopeProblem } from '../protobuf/index.ts';
 import { createObject, matchNamespace, track } from '../registry/create.ts';
-import { checkTypeMeta, decodeObject, jsonProblem, parseBody } from '../registry/decode.ts';
+import { checkTypeMeta, decodeObject, jsonProblem, parseBody, unrecognized } from '../registry/decode.ts';
 import { deleteObject } from '../registry/delete.ts';
 import { deleteListed } from '../registry/delete-listed.ts';
 import {
@@ -37,6 +37,7 @@ import {
   negotiate,
   noStream,
   PROTOBUF,
+  patchTypeOf,
   reachesHandler,
   unsupportedBody,
   unsupportedByRouter,
@@ -311,7 +312,9 @@ export class ResourceHandler {
     const type = bodyType(request);
     if (type !== '' && !JSON_TYPES.includes(type)) throw unsupportedBody(JSON_TYPES);
     const bytes = await request.body();
-    if (type === 'application/vnd.kubernetes.protobuf') {
+    if (type === PROTOBUF) {
+      const problem = envelopeProblem(bytes);
+      if (problem !== undefined) throw unrecognized(kindName, problem, bytes);
       const { kinds } = this.#registry;
       const resolve = (apiVersion: string, kind: string) => kinds.byKind(apiVersion, kind)?.kind;
       try {
@@ -412,6 +415,9 @@ export class ResourceHandler {
     const bytes = await request.body();
     if (bytes.length === 0) return parseDeleteOptions(request.query, undefined);
     const type = bodyType(request);
+    if (type !== '' && !JSON_TYPES.includes(type)) throw unsupportedBody(JSON_TYPES);
+    const problem = type === PROTOBUF ? envelopeProblem(bytes) : undefined;
+    if (problem !== undefined) throw badRequest(problem);
     const plain =
       type === 'application/yaml'
         ? parseBody(bytes, type, 'DeleteOptions')
@@ -476,7 +482,7 @@ function plainOptions(text: string): Record<string, unknown> {
 
 /** @throws StatusError 415 in the words of the router or of the handler */
 export function patchType(served: ServedKind, request: ServerRequest): PatchType {
-  const type = bodyType(request);
+  const type = patchTypeOf(request);
   const known = patchTypesOf(served).find((one) => one === type);
   if (known !== undefined) return known;
   throw served.kind.custom ? unsupportedBody(patchTypesOf(served)) : unsupportedByRouter();

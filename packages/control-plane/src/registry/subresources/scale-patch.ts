@@ -2,7 +2,7 @@ import { parseJson } from '../../json.ts';
 import type { ApiObject, JsonObject } from '../../object.ts';
 import { applyJsonPatch, applyMergePatch, checkTyped, goPlain } from '../../patch/index.ts';
 import { CARRIED_SCALE } from '../carried.ts';
-import { checkPatched, jsonProblem, sameVersion, strictMessage, unknownFields } from '../decode.ts';
+import { checkPatched, jsonProblem, sameVersion, strictMessage, unknownFields, wellFormed } from '../decode.ts';
 import { badRequest } from '../errors.ts';
 import type { ServedKind } from '../kind-registry.ts';
 import type { WriteOptions } from '../options.ts';
@@ -48,7 +48,7 @@ interface PatchOfScale {
 function parsePatch(bytes: Uint8Array, prefix: string): unknown {
   const text = Buffer.from(bytes).toString('utf8');
   try {
-    return parseJson(text);
+    return wellFormed(text, parseJson(text));
   } catch {
     throw badRequest(`${prefix}${jsonProblem(text)}`);
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { nodeOf } from '../node.ts';
 import { compileCel } from './compile.ts';
 import { DYN, typeOfNode } from './types.ts';
-import { toCel } from './values.ts';
+import { CelRuntimeError, toCel } from './values.ts';
 
 const node = nodeOf({
   type: 'object',
@@ -151,4 +151,39 @@ it.each([
 ])('%s lacks a field', (source, column, read) => {
   const why = `ERROR: <input>:1:${column}: Syntax error: no viable alternative at input '${read}'`;
   expect(() => compileCel(source, [{ name: 'object', type: DYN }])).toThrow(why);
+});
+
+describe('what is told of values that a function is not for', () => {
+  it.each([
+    ['string(dyn({}))', 'no such overload: string(map)'],
+    ['int(dyn(null))', 'no such overload: int(null_type)'],
+    ['dyn({}) + dyn({})', 'no such overload: _+_'],
+    ['dyn("a") + dyn(1)', 'no such overload'],
+    ['dyn([1]) < dyn([2])', 'no such overload: _<_'],
+    ['size(dyn(5))', 'no such overload: size'],
+    ['dyn(5).startsWith("a")', 'no such overload'],
+    ['dyn(5).map(x, x)', "got 'types.Int', expected iterable type"],
+  ])('%s: %s', (expression, message) => {
+    expect(() => run(expression)).toThrow(new CelRuntimeError(message));
+  });
+});
+
+describe('where and in what words an expression is refused that is none', () => {
+  it.each([
+    ['has(self)', 'ERROR: <input>:1:5: invalid argument to has() macro'],
+    ['self.tags.map(x.a, 1) == []', 'ERROR: <input>:1:16: argument is not an identifier'],
+    ['self.tags.all(x.a, true)', 'ERROR: <input>:1:16: argument must be a simple name'],
+    ['true || self.count', "ERROR: <input>:1:13: expected type 'bool' but found 'int'"],
+    ['self.tags.all(x, 1)', "ERROR: <input>:1:18: expected type 'bool' but found 'int'"],
+    [
+      'self.tags.filter(x, 1) == []',
+      "ERROR: <input>:1:17: found no matching overload for '_?_:_' applied to '(int, list(string), list(string))'",
+    ],
+    [
+      'self.tags.exists_one(x, 1)',
+      "ERROR: <input>:1:21: found no matching overload for '_?_:_' applied to '(int, int, int)'",
+    ],
+  ])('%s', (source, message) => {
+    expect(() => compileCel(source, declarations)).toThrow(message);
+  });
 });

@@ -1,7 +1,7 @@
 import type { Compiled, Run } from './compiled.ts';
 import { resultSize } from './cost.ts';
 import { isOfType, type Overload } from './lib/index.ts';
-import { CelRuntimeError } from './values.ts';
+import { noOverload } from './no-overload.ts';
 
 /** A conversion of a dynamic value (int-or-string) keeps its size; any other conversion to a string has none that is known. */
 export const sizeOfResult = (name: string, args: readonly Compiled[]): number =>
@@ -16,7 +16,7 @@ export function invocation(overloads: readonly Overload[], args: readonly Compil
   return (frame) => {
     const values = runs.map((run) => run(frame));
     const chosen = overloads.find((overload) => overload.params.every((type, at) => isOfType(values[at], type)));
-    if (chosen === undefined) throw new CelRuntimeError('no such overload');
+    if (chosen === undefined) throw noOverload(overloads[0]?.name ?? '', values);
     return chosen.call(values as never[]);
   };
 }

@@ -1,6 +1,6 @@
 import type { Expr } from './ast.ts';
 import { type Compiled, type Run, type Scope, truth } from './compiled.ts';
-import { BOOL, printType } from './types.ts';
+import { BOOL, type CelType, printType } from './types.ts';
 import { join } from './unify.ts';
 import { CelRuntimeError } from './values.ts';
 
@@ -20,14 +20,16 @@ const shortCircuit =
     throw failure;
   };
 
+/** What is said of an operand of `&&` and `||` that is none. */
+export const notBool = (type: CelType): string => `expected type 'bool' but found '${printType(type)}'`;
+
 /** Plans `&&` and `||`. */
 export function logic(scope: Scope, expr: Extract<Expr, { kind: 'call' }>): Compiled {
   const [left, right] = expr.args.map((arg) => scope.compile(arg));
   if (left === undefined || right === undefined) return scope.issue(expr.at, 'missing operand');
-  for (const side of [left, right]) {
+  for (const [at, side] of [left, right].entries()) {
     if (side.type.kind !== 'bool' && side.type.kind !== 'dyn') {
-      const types = `${printType(left.type)}, ${printType(right.type)}`;
-      return scope.issue(expr.at, `found no matching overload for '${expr.name}' applied to '(${types})'`);
+      return scope.issue(expr.args[at]?.at ?? expr.at, notBool(side.type));
     }
   }
   const decisive = expr.name === '_||_';

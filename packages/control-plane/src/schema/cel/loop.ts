@@ -1,5 +1,6 @@
 import type { Comprehension } from './ast.ts';
 import { type Frame, type Run, truth } from './compiled.ts';
+import { notIterable } from './no-overload.ts';
 import { CelRuntimeError, isMap, LiteralMap } from './values.ts';
 
 function step(frame: Frame): void {
@@ -13,7 +14,7 @@ function* pairs(range: unknown): Generator<readonly [unknown, unknown]> {
   } else if (isMap(range)) {
     for (const key of range.keys()) yield [key, range.get(key)];
   } else {
-    throw new CelRuntimeError('no such overload');
+    throw notIterable(range);
   }
 }
 

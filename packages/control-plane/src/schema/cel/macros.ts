@@ -1,5 +1,6 @@
 import type { Comprehension, Expr } from './ast.ts';
 import { type Compiled, literal, type Scope, sizeOf } from './compiled.ts';
+import { notBool } from './logic.ts';
 import { loop } from './loop.ts';
 import { BOOL, type CelType, DYN, INT, listOf, mapOf, optionalOf, printType } from './types.ts';
 import { NONE, Optional } from './values.ts';
@@ -52,12 +53,13 @@ export function comprehension(scope: Scope, expr: Comprehension): Compiled {
         ];
   return scope.within(variables, (slots) => {
     const args = expr.args.map((arg) => scope.compile(arg));
-    checkPredicate(scope, expr, args);
+    const last = args.at(-1);
+    const result = resultType(expr, range.type, last?.type ?? DYN);
+    checkPredicate(scope, expr, args, result);
     const body = args.reduce((sum, arg) => sum + arg.cost, 0);
     const collects = !PREDICATES.has(expr.macro);
-    const last = args.at(-1);
     return {
-      type: resultType(expr, range.type, last?.type ?? DYN),
+      type: result,
       cost: range.cost + 1 + range.size * (body + (collects ? 12 : 3)),
       size: collects ? range.size : 1,
       ...(expr.macro === 'filter' ? { node: range.node } : {}),
@@ -71,12 +73,19 @@ export function comprehension(scope: Scope, expr: Comprehension): Compiled {
   });
 }
 
-function checkPredicate(scope: Scope, expr: Comprehension, args: readonly Compiled[]): void {
+function checkPredicate(scope: Scope, expr: Comprehension, args: readonly Compiled[], result: CelType): void {
   const predicate = PREDICATES.has(expr.macro) || expr.macro === 'filter' || args.length > 1 ? args[0] : undefined;
   if (predicate === undefined || predicate.type.kind === 'bool' || predicate.type.kind === 'dyn') return;
-  const operator = expr.macro === 'exists' ? '_||_' : expr.macro === 'all' ? '_&&_' : '_?_:_';
-  const at = expr.args[0]?.at ?? expr.at;
-  scope.issue(at, `found no matching overload for '${operator}' applied to '(bool, ${printType(predicate.type)})'`);
+  if (expr.macro === 'exists' || expr.macro === 'all') {
+    scope.issue(expr.args[0]?.at ?? expr.at, notBool(predicate.type));
+    return;
+  }
+  // The others are conditionals: what is added to, and the same without it.
+  const sum = printType(expr.macro === 'exists_one' ? INT : result);
+  scope.issue(
+    expr.at,
+    `found no matching overload for '_?_:_' applied to '(${printType(predicate.type)}, ${sum}, ${sum})'`,
+  );
 }
 
 function optional(scope: Scope, expr: Comprehension): Compiled {

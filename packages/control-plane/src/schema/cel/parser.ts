@@ -221,8 +221,12 @@ class Parser {
     const macro = MACROS.get(`${name}/${args.length}`);
     if (macro !== undefined) {
       const variables = args.slice(0, macro.variables);
+      const words =
+        macro.macro === 'map' || macro.macro === 'filter'
+          ? 'argument is not an identifier'
+          : 'argument must be a simple name';
       const names = variables.map((variable) =>
-        variable.kind === 'ident' ? variable.name : this.invalid('argument must be a simple name', variable.at),
+        variable.kind === 'ident' ? variable.name : this.invalid(words, variable.at),
       );
       return {
         kind: 'comprehension',
@@ -306,7 +310,7 @@ class Parser {
     if (token.text !== 'has' || args.length !== 1) return { kind: 'call', at: paren.at, name: token.text, args };
     const [operand] = args;
     if (operand?.kind !== 'select' || operand.optional)
-      return this.invalid('invalid argument to has() macro', paren.at);
+      return this.invalid('invalid argument to has() macro', operand?.at ?? paren.at);
     return { kind: 'has', at: paren.at, operand: operand.operand, field: operand.field };
   }
 

@@ -1,0 +1,74 @@
+import { CelRuntimeError, Duration, isMap, isOpaque, Optional, Timestamp, Uint } from './values.ts';
+
+/** The type of a value, as `type()` names it. */
+function typeWord(value: unknown): string {
+  if (value === null) return 'null_type';
+  if (typeof value === 'bigint') return 'int';
+  if (typeof value === 'number') return 'double';
+  if (typeof value === 'boolean') return 'bool';
+  if (typeof value === 'string') return 'string';
+  if (value instanceof Uint) return 'uint';
+  if (value instanceof Uint8Array) return 'bytes';
+  if (value instanceof Timestamp) return 'google.protobuf.Timestamp';
+  if (value instanceof Duration) return 'google.protobuf.Duration';
+  if (value instanceof Optional) return 'optional_type';
+  if (Array.isArray(value)) return 'list';
+  if (isMap(value)) return 'map';
+  return isOpaque(value) ? value.opaque : 'type';
+}
+
+/** Go's types of values, by those of CEL. */
+const GO_TYPES: Readonly<Record<string, string>> = {
+  null_type: 'types.Null',
+  int: 'types.Int',
+  double: 'types.Double',
+  bool: 'types.Bool',
+  string: 'types.String',
+  uint: 'types.Uint',
+  bytes: 'types.Bytes',
+  'google.protobuf.Timestamp': 'types.Timestamp',
+  'google.protobuf.Duration': 'types.Duration',
+  optional_type: '*types.Optional',
+};
+
+const TIMES = ['google.protobuf.Timestamp', 'google.protobuf.Duration'];
+const NUMBERS = ['int', 'uint', 'double'];
+const COMPARED = new Set([...NUMBERS, ...TIMES, 'bool', 'string', 'bytes']);
+const MULTIPLIED = new Set([...NUMBERS, 'string', ...TIMES]);
+
+/**
+ * The types whose values look themselves for what an operator or `size` may do with them, and find nothing; of the others the operator tells
+ * that it has nothing for them.
+ * @see cel-go common/types, the traits of each type
+ */
+const LOOKING: Readonly<Record<string, ReadonlySet<string>>> = {
+  '_+_': new Set([...NUMBERS, ...TIMES, 'string', 'bytes', 'list']),
+  '_-_': MULTIPLIED,
+  '_*_': MULTIPLIED,
+  '_/_': MULTIPLIED,
+  '_%_': new Set(['int', 'uint', 'string', ...TIMES]),
+  '-_': new Set(['int', 'double', 'bool', 'string', ...TIMES]),
+  '_<_': COMPARED,
+  '_<=_': COMPARED,
+  '_>_': COMPARED,
+  '_>=_': COMPARED,
+  size: new Set(['string', 'bytes', 'list', 'map', ...TIMES]),
+};
+
+/** What an evaluation tells that finds no way to call a function with these values. */
+export function noOverload(name: string, values: readonly unknown[]): CelRuntimeError {
+  const [first] = values;
+  const looking = LOOKING[name];
+  if (looking !== undefined) {
+    return new CelRuntimeError(looking.has(typeWord(first)) ? 'no such overload' : `no such overload: ${name}`);
+  }
+  // Of functions with one argument its type is told.
+  const isPlain = /^[A-Za-z]/.test(name) && values.length === 1;
+  return new CelRuntimeError(isPlain ? `no such overload: ${name}(${typeWord(first)})` : 'no such overload');
+}
+
+/** The same for a macro over something that cannot be walked. */
+export function notIterable(value: unknown): CelRuntimeError {
+  const type = GO_TYPES[typeWord(value)];
+  return new CelRuntimeError(type === undefined ? 'no such overload' : `got '${type}', expected iterable type`);
+}

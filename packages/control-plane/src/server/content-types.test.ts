@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ControlPlane, startControlPlane } from '../plane.ts';
+
+const MAPS = '/api/v1/namespaces/default/configmaps';
+
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await startControlPlane({ controllers: false });
+});
+afterAll(() => plane.close());
+
+async function ask(method: string, path: string, body: string | undefined, headers: Record<string, string>) {
+  const answer = await plane.fetch(
+    new Request(`https://plane${path}`, { method, headers, ...(body === undefined ? {} : { body }) }),
+  );
+  return { status: answer.status, body: (await answer.json()) as { message?: string; data?: object } };
+}
+const make = (body: string, type = 'application/json') => ask('POST', MAPS, body, { 'content-type': type });
+
+describe('a body of a type that nobody knows', () => {
+  test.each(['text/plain', 'application/json;foo', ';', 'application/json; charset'])(
+    '%s is refused, also where it asks for a deletion',
+    async (type) => {
+      await make('{"metadata":{"name":"kept"}}');
+      expect((await make('{"metadata":{"name":"x"}}', type)).status).toBe(415);
+      for (const path of [`${MAPS}/kept`, MAPS]) {
+        const refused = await ask('DELETE', path, '{}', { 'content-type': type });
+        expect([refused.status, refused.body.message]).toEqual([
+          415,
+          expect.stringContaining('the body of the request was in an unknown format'),
+        ]);
+      }
+      expect((await ask('GET', `${MAPS}/kept`, undefined, {})).status).toBe(200);
+    },
+  );
+
+  test('parameters of a type are looked past', async () => {
+    expect((await make('{"metadata":{}}', 'Application/JSON; charset="latin1"; a=b;')).status).toBe(422);
+  });
+
+  test('a type of a patch is known letter by letter', async () => {
+    const patch = (type: string) => ask('PATCH', `${MAPS}/kept`, '{}', { 'content-type': type });
+    expect((await patch('Application/merge-patch+json')).status).toBe(415);
+    expect((await patch('application/merge-patch+json; charset=x')).status).toBe(200);
+  });
+
+  test('what is no protobuf is told as it is', async () => {
+    const { status, body } = await make('{}', 'application/vnd.kubernetes.protobuf');
+    expect([status, body.message]).toEqual([
+      400,
+      'the object provided is unrecognized (must be of type ConfigMap): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] ({})',
+    ]);
+  });
+});
+
+test('half a character becomes U+FFFD, in a new object and in a patch', async () => {
+  const made = await make('{"metadata":{"name":"half"},"data":{"a":"x\\ud800y","b":"\\ud83d\\ude00"}}');
+  expect(made.body.data).toEqual({ a: 'x\ufffdy', b: '😀' });
+  const type = { 'content-type': 'application/merge-patch+json' };
+  const patched = await ask('PATCH', `${MAPS}/half`, '{"data":{"c":"\\udc00"}}', type);
+  expect(patched.body.data).toMatchObject({ c: '\ufffd' });
+});
+
+test('null is an object that says nothing', async () => {
+  expect(await make('null')).toMatchObject({
+    status: 422,
+    body: { message: expect.stringContaining('metadata.name') },
+  });
+});
+
+test('the documents of groups are given out as any type of application', async () => {
+  expect((await ask('GET', '/apis/apps', undefined, { accept: 'application/*' })).status).toBe(200);
+  const { body } = await ask('GET', '/apis/apps', undefined, { accept: 'text/html' });
+  expect(body.message).toMatch(/^only the following media types are accepted/);
+});
