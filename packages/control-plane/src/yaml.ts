@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import type { ScalarTag, Tags } from 'yaml';
 
 type Yaml = typeof import('yaml');
 
@@ -9,3 +10,29 @@ export function yaml(): Yaml {
   loaded ??= createRequire(import.meta.url)('yaml') as Yaml;
   return loaded;
 }
+
+const CORE = 'tag:yaml.org,2002:';
+/** Go's library reads times and dates as texts, and knows no sets and no ordered maps: what is tagged so is read as if it were not. */
+const UNKNOWN: ReadonlySet<string> = new Set(['timestamp', 'set', 'omap', 'pairs', 'binary'].map((tag) => CORE + tag));
+
+const octal: ScalarTag = {
+  tag: `${CORE}int`,
+  default: true,
+  test: /^[-+]?0o[0-7]+$/,
+  resolve: (text) => Number(text.replace(/^[-+]/, '')) * (text.startsWith('-') ? -1 : 1),
+};
+
+/** Bytes are the text that they are. */
+const binary: ScalarTag = {
+  tag: `${CORE}binary`,
+  resolve: (text) => Buffer.from(text, 'base64').toString('utf8'),
+};
+
+/** The tags of YAML 1.1 as far as Go's library has them: `12:30` and `2020-01-01` are texts, `0o7` is a number. */
+export const goTags = (tags: Tags): Tags => [
+  octal,
+  ...tags.filter(
+    (tag) => typeof tag === 'string' || !(UNKNOWN.has(tag.tag) || ('format' in tag && tag.format === 'TIME')),
+  ),
+  binary,
+];

@@ -4,7 +4,7 @@ import { converterComplaint, DecodeError } from '../kinds/shape.ts';
 import type { ApiObject } from '../object.ts';
 import { put } from '../schema/json.ts';
 import { StatusError } from '../status.ts';
-import { yaml } from '../yaml.ts';
+import { goTags, yaml } from '../yaml.ts';
 import { duplicateFields } from './duplicate-fields.ts';
 import { badRequest, invalid, invalidValue, jsonTypeOf } from './errors.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
@@ -139,14 +139,34 @@ const YAML_WORDS: readonly (readonly [RegExp, string])[] = [
 
 /** The first document of a text in YAML, as Go's library reads it: later values of a key win, and what follows is not looked at. */
 function readYaml(text: string, intAsBigInt: boolean): unknown {
-  const options = { version: '1.1', merge: true, logLevel: 'error', uniqueKeys: false, intAsBigInt } as const;
+  const options = {
+    version: '1.1',
+    merge: true,
+    logLevel: 'error',
+    uniqueKeys: false,
+    intAsBigInt,
+    customTags: goTags,
+  } as const;
   const documents = yaml().parseAllDocuments(text, options);
   const [first] = Array.isArray(documents) ? documents : [];
   if (first === undefined) return null;
   const [problem] = first.errors;
   if (problem !== undefined) throw problem;
-  return first.toJS({ maxAliasCount: 100 });
+  const value: unknown = first.toJS({ maxAliasCount: 100 });
+  if (/\.(inf|nan)|[eE]\+?\d{3}/i.test(text)) checkFinite(value);
+  return value;
 }
+
+/** JSON has no such numbers. @throws NoJson */
+function checkFinite(value: unknown): void {
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw new NoJson(`unsupported value: ${Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'}`);
+  }
+  if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) checkFinite(each);
+}
+
+/** YAML that is well written, and says what JSON cannot. */
+class NoJson extends Error {}
 
 /** YAML in the words of Go's library for what is wrong. @throws StatusError 400 */
 export function parseYamlText(text: string, prefix = ''): unknown {
@@ -155,6 +175,7 @@ export function parseYamlText(text: string, prefix = ''): unknown {
     const value = readYaml(text, large);
     return large || /\d[eE]/.test(text) ? withNumbers(value) : value;
   } catch (error) {
+    if (error instanceof NoJson) throw badRequest(`${prefix}error converting YAML to JSON: json: ${error.message}`);
     throw badRequest(`${prefix}error converting YAML to JSON: yaml: ${yamlProblem(error, text)}`);
   }
 }
