@@ -390,6 +390,23 @@ test.each([
     }),
 );
 
+test('bad input: fields of an Ignition config that nobody reads are told with MachineConfig, path and cure, once for each render', () =>
+  inWorld(async ({ client, clock, plane }) => {
+    const spec = files({ path: '/etc/x', mdoe: 420, ...data });
+    await client.resource(machineConfigs).create({ metadata: { name: '50-typo', labels: WORKER_ROLE }, spec });
+    await clock.advance(20_000);
+    const told =
+      'MachineConfig 50-typo: spec.config.storage.files.0.mdoe is not known and has no effect (did you mean mode?)';
+    expect(await eventsOf(plane, 'UnknownFields')).toEqual([told]);
+    expect((await poolNow(client)).spec?.configuration?.source?.map(({ name }) => name)).toContain('50-typo');
+    const useless = { ...ignition({ storge: {} }) };
+    await client.resource(machineConfigs).create({ metadata: { name: '51-typo', labels: WORKER_ROLE }, spec: useless });
+    await clock.advance(20_000);
+    expect((await eventsOf(plane, 'UnknownFields')).at(-1)).toBe(
+      `${told}; MachineConfig 51-typo: spec.config.storge is not known and has no effect (did you mean storage?)`,
+    );
+  }));
+
 test('bad input: fields of a KubeletConfig that nobody reads are told in a condition and an event, and the others go on; corrected, it ends', () =>
   inWorld(async ({ client, clock, plane, writes }) => {
     const machineConfigPoolSelector = {

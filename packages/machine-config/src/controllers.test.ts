@@ -95,7 +95,7 @@ async function fill(client: KubeClient): Promise<void> {
   }
 }
 
-test('R31 A9 a changed file is rendered, handed to one node after the other, and then all is quiet', async () => {
+test('A9 a changed file is rendered, handed to one node after the other, and then all is quiet', async () => {
   const { client, clock, writes, end } = await start();
   try {
     await fill(client);

@@ -1,11 +1,21 @@
-import { type KubeClient, secrets } from '@mcm/kube';
+import { type KubeClient, nodes, secrets } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { NodeAnnotations } from './constants/annotations.ts';
 import { CONTROLLER_CONFIG_NAME } from './constants/names.ts';
 import { decodeContents } from './ignition/index.ts';
 import { conditionOf } from './pool/conditions.ts';
 import { ignitionOf } from './render/parsed.ts';
 import { controllerConfigs, kubeletConfigs, machineConfigPools, machineConfigs } from './resources.ts';
-import { fillWorld, generatedBy, startWorld, storedConfigs, WORKER_ROLE, type World } from './testing.ts';
+import {
+  configOf,
+  fillWorld,
+  generatedBy,
+  playDaemons,
+  startWorld,
+  storedConfigs,
+  WORKER_ROLE,
+  type World,
+} from './testing.ts';
 
 async function inWorld(work: (world: World) => Promise<void>): Promise<void> {
   const world = await startWorld();
@@ -173,6 +183,31 @@ test('K33 a KubeletConfig for no pool says so, and is taken up when the pool com
     await client.resource(machineConfigPools).patch('worker', { type: 'merge', body });
     await clock.advance(1_000);
     expect(await storedConfigs(client)).toContain('99-worker-generated-kubelet');
+  }));
+
+test('R31 a paused pool is rendered, its target changes and no node is told; when the pause ends, one is', () =>
+  inWorld(async ({ client, clock }) => {
+    await playDaemons(client);
+    const pools = client.resource(machineConfigPools);
+    const told = async () => {
+      const target = (await pools.get('worker')).spec?.configuration?.name ?? '';
+      const { items } = await client.resource(nodes).list();
+      const has = items.filter(({ metadata }) => metadata.annotations?.[NodeAnnotations.DesiredConfig] === target);
+      return { target, count: has.length };
+    };
+    const before = await told();
+    expect(before.count).toBe(1);
+    await pools.patch('worker', { type: 'merge', body: { spec: { paused: true } } });
+    const spec = { config: configOf('new') };
+    await client.resource(machineConfigs).create({ metadata: { name: '50-user', labels: WORKER_ROLE }, spec });
+    await clock.advance(30_000);
+    const paused = await told();
+    expect(paused.target).not.toBe(before.target);
+    expect(await storedConfigs(client)).toContain(paused.target);
+    expect(paused.count).toBe(0);
+    await pools.patch('worker', { type: 'merge', body: { spec: { paused: false } } });
+    await clock.advance(10_000);
+    expect((await told()).count).toBe(1);
   }));
 
 test("a user's 999-generated-kubelet-mine and 99-custom-kubelet stay; what another build left over goes", () =>

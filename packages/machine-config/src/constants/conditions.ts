@@ -54,7 +54,7 @@ export const ConfigEvents = {
   TemplatesFailed: 'TemplatesFailed',
   /** Ours: a KubeletConfig was refused. */
   KubeletConfigRefused: 'KubeletConfigRefused',
-  /** Ours: a KubeletConfig or ContainerRuntimeConfig has fields that nobody reads. */
+  /** Ours: a KubeletConfig, a ContainerRuntimeConfig or the Ignition config of a MachineConfig has fields that nobody reads. */
   UnknownFields: 'UnknownFields',
   /** Ours: a ContainerRuntimeConfig was refused. */
   ContainerRuntimeConfigRefused: 'ContainerRuntimeConfigRefused',

@@ -5,6 +5,9 @@ import { planOfVersion, readVersion } from './versions.ts';
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Objects of caches are shared and never changed. */
+const known = new WeakMap<object, readonly string[]>();
+
 /**
  * The fields of an Ignition config that its version does not have, one sentence each. Reading drops them, as the original
  * does. A config that cannot be read has none: what is wrong with it is told otherwise.
@@ -12,7 +15,10 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 export function unknownIgnitionFields(raw: unknown): readonly string[] {
   if (!isObject(raw) || !isObject(raw.ignition) || typeof raw.ignition.version !== 'string') return [];
   const version = readVersion(raw.ignition.version);
-  return typeof version === 'string' ? [] : unknownIn(planOfVersion(version), raw, 'spec.config');
+  const found =
+    known.get(raw) ?? (typeof version === 'string' ? [] : unknownIn(planOfVersion(version), raw, 'spec.config'));
+  known.set(raw, found);
+  return found;
 }
 
 function unknownIn(plan: Plan, value: unknown, path: string): readonly string[] {

@@ -299,3 +299,16 @@ test('fields that the kubelet does not have are named with the one that was mean
     'spec.kubeletConfig.authentication.x509.clientCaFil is not known and has no effect (did you mean clientCAFile?)',
   ]);
 });
+
+test.each([
+  ['cgroupDriver', { cgroupDriver: 'cgroupfs' }],
+  ['clusterDNS', { clusterDNS: ['1.2.3.4'] }],
+  ['clusterDomain', { clusterDomain: 'mine' }],
+  ['featureGates', { featureGates: { A: false } }],
+  ['failSwapOn', { failSwapOn: false }],
+  ['swapBehavior', { memorySwap: { swapBehavior: 'LimitedSwap' } }],
+])('K5 what is the cluster’s own is refused, field by field: %s', (field, kubeletConfig) => {
+  expect(() => validateKubeletConfig(config('k', 'worker', { kubeletConfig }))).toThrow(
+    `KubeletConfiguration: ${field} is not allowed to be set`,
+  );
+});

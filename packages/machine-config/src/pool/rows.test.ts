@@ -305,6 +305,8 @@ test('A1 A5 A6 what is written to nodes', () => {
 });
 
 test('A9 A10 nothing is written where nothing changed', () => {
+  const going = planPool(snapshot(pool('worker'), [at('a', 'V1', 'V1'), at('b', 'V0', 'V1')]));
+  expect([going.nodes, going.status?.updatedMachineCount, going.status?.unavailableMachineCount]).toEqual([[], 1, 1]);
   const nodes = [at('a', 'V1', 'V1'), at('b', 'V1', 'V1')];
   const one = pool('worker');
   const first = planPool(snapshot(one, nodes));

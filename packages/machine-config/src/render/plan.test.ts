@@ -74,7 +74,7 @@ const refused = {
   status: { observedGeneration: 1, conditions: [{ type: 'Accepted', status: 'False', message: 'Error: x' }] },
 } as unknown as KubeletConfig;
 
-test('trap 4: a refused KubeletConfig degrades its pools in words, and the rest of them is rendered', () => {
+test('trap 4: R30 a refused KubeletConfig degrades its pools in words, and the rest of them is rendered', () => {
   const plan = look(poolAt(undefined), [withFile('a', 'x')], [], { kubeletConfigs: [refused] });
   expect(plan.configuration?.name).toMatch(/^rendered-worker-/);
   expect(plan.condition).toEqual({

@@ -2,6 +2,7 @@ import { formatSelector } from '@mcm/api';
 import { ConfigEvents, PoolConditions, TemplateConditions } from '../constants/conditions.ts';
 import { LARGE_RENDERED_SHARE, MAX_RENDERED_BYTES } from '../constants/names.ts';
 import { API_VERSION } from '../group.ts';
+import { unknownIgnitionFields } from '../ignition/unknown.ts';
 import type { ContainerRuntimeConfig } from '../kinds/container-runtime-config.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { KubeletConfig } from '../kinds/kubelet-config.ts';
@@ -10,6 +11,7 @@ import type { MachineConfigPool, PoolConfiguration } from '../kinds/machine-conf
 import { conditionOf, type WantedCondition } from '../pool/conditions.ts';
 import type { PlannedEvent } from '../pool/plan.ts';
 import { checkSelector, isSelecting, SelectorError } from '../selectors.ts';
+import { unknownFieldsText } from '../unknown-fields.ts';
 import { applyMachineConfig } from './apply.ts';
 import { CURE_MARK, failureText } from './cure.ts';
 import { RenderError } from './error.ts';
@@ -163,7 +165,10 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
     ...(!stored && { create: rendered.machineConfig }),
     ...(restore && { update: applied.machineConfig }),
     ...(!same && { configuration }),
-    events: stored ? [] : [...generatedEvents(rendered, controllerConfig, identity), ...sizeEvents(rendered)],
+    events: [
+      ...(stored ? [] : [...generatedEvents(rendered, controllerConfig, identity), ...sizeEvents(rendered)]),
+      ...(stored && same ? [] : unknownEvents(configs)),
+    ],
   };
 }
 
@@ -222,6 +227,15 @@ function changed(pool: MachineConfigPool, wanted: WantedCondition): Pick<RenderP
   const same =
     old?.status === wanted.status && old.message === wanted.message && (old.reason ?? '') === (wanted.reason ?? '');
   return same ? {} : { condition: wanted };
+}
+
+/** Told when a render is made or comes of other MachineConfigs: what nobody reads looks as if it were in force. */
+function unknownEvents(configs: readonly MachineConfig[]): readonly PlannedEvent[] {
+  const sentences = configs.flatMap(({ metadata, spec }) =>
+    unknownIgnitionFields(spec?.config).map((sentence) => `MachineConfig ${metadata.name}: ${sentence}`),
+  );
+  const message = unknownFieldsText(sentences);
+  return message === undefined ? [] : [{ type: 'Warning', reason: ConfigEvents.UnknownFields, message }];
 }
 
 /** Told when a render is made, so that there is time before the next file is refused. */
