@@ -310,6 +310,25 @@ test.each(['drain', 'reboot'] as const)(
     }),
 );
 
+test('10.4 one orchestrator a pool: Replace over a deployment that MCM updates in place says so, and nothing is begun', () =>
+  play({ inPlace: 'Auto', maxSurge: 0, maxUnavailable: 1, pool: { updateStrategy: 'Replace' } }, async (story) => {
+    const { config, world, judge } = story;
+    await world.createDeployment(2);
+    const first = await config.untilUpdated(2);
+    await story.change();
+    await world.clock.advance(5 * MINUTE);
+    const resolved = (await config.pool()).status?.conditions?.find(({ type }) => type === 'MachineRefResolved');
+    expect([resolved?.status, resolved?.reason, resolved?.message]).toEqual([
+      ...['False', 'Forbidden'],
+      expect.stringContaining(`${NAMESPACE}/workers replaces no machine: its spec.strategy.type is InPlaceUpdate`),
+    ]);
+    expect((await config.deployment()).spec.template.metadata?.annotations).toBeUndefined();
+    expect([world.witness.selections, judge.told]).toEqual([0, []]);
+    await story.patchPool({ updateStrategy: 'InPlace' });
+    await config.untilUpdated(2, (name) => name !== first);
+    expect(world.witness.selections).toBe(0);
+  }));
+
 test.each([
   ['MCM', { configDelay: 4 * MINUTE, updateDelay: 30_000 }],
   ['the pool', { configDelay: 30_000, updateDelay: 5 * MINUTE }],

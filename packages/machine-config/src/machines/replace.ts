@@ -75,7 +75,7 @@ export function deploymentWrites(pool: MachineConfigPool, { refs, nodes }: PoolM
     // Machines that were made before any target, and have it, need no successors. Those that were brought elsewhere in
     // place since they were made for this target do: the time at which that was found is another one then.
     const other = has === target ? others && since !== undefined && since !== done : has !== undefined || others;
-    const due = !paused && other;
+    const due = !paused && other && !keepsMachines(deployment);
     const annotations = { [TemplateConfig]: target, ...(since !== undefined && { [TemplateSince]: since }) };
     const pause = pauseOf(pool.metadata.name, paused, deployment);
     const spec = { ...pause?.spec, ...(due && { template: { metadata: { annotations } } }) };
@@ -84,6 +84,12 @@ export function deploymentWrites(pool: MachineConfigPool, { refs, nodes }: PoolM
     return [{ namespace, name, body: { ...pause, spec } }];
   });
 }
+
+/**
+ * Whether MCM rolls the deployment out by updates in place: nothing on the node would bring it the target then, as a pool
+ * is brought to it by one orchestrator, ours.
+ */
+export const keepsMachines = ({ spec }: MachineDeployment): boolean => spec.strategy?.type === 'InPlaceUpdate';
 
 /** Deployments that a pool paused and does not replace machines of any more: their pause was its own, and ends. */
 export const releaseWrites = (pool: string, deployments: readonly MachineDeployment[]): readonly DeploymentWrite[] =>

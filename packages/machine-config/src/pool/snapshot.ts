@@ -6,7 +6,7 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { claimsOf, type MachineFleet } from '../machines/fleet.ts';
 import { isSteady, memberCondition, memberStatus, membersOf, type PoolMembers } from '../machines/members.ts';
-import { judgeStrategy } from '../machines/replace.ts';
+import { judgeStrategy, keepsMachines } from '../machines/replace.ts';
 import { referencesOf } from '../server/machines.ts';
 import type { WantedCondition } from './conditions.ts';
 import { nodesOfPool } from './membership.ts';
@@ -87,11 +87,24 @@ function memberFacts(
       members: memberStatus(members, names),
     },
     memberConditions: [
-      { ...memberCondition(members), ...(replaces && bareSets(members)) },
+      { ...memberCondition(members), ...(replaces && (keptMachines(members) ?? bareSets(members))) },
       ...(condition ? [condition] : []),
     ],
     ...(frozen.length > 0 && { frozen: `MachineSet ${frozen.join(', ')} is frozen` }),
     ...(refused.length > 0 && { frozen: refused.join('; ') }),
+  };
+}
+
+/** Deployments that MCM updates in place replace nothing either, and what they would do brings no config. */
+function keptMachines({ refs, unresolved, problems, refused }: PoolMembers): Partial<WantedCondition> | undefined {
+  const kept = refs.filter(({ found }) => found?.deployment && keepsMachines(found.deployment));
+  if (kept.length === 0 || unresolved || problems.length > 0 || refused.length > 0) return undefined;
+  const names = kept.map(({ ref }) => `${ref.namespace}/${ref.name}`).join(', ');
+  return {
+    ...{ status: 'False', reason: 'Forbidden' },
+    message:
+      `MachineDeployment ${names} replaces no machine: its spec.strategy.type is InPlaceUpdate; make it RollingUpdate or ` +
+      'Recreate, or set updateStrategy of the pool to InPlace',
   };
 }
 
