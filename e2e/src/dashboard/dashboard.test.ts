@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { machineDeployments } from '@mcm/api';
 import { pods } from '@mcm/kube';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -63,6 +64,16 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     expect(await page.evaluate('globalThis.kept')).toBe(true);
   });
 
+  test('a rollout that is paused says, unasked, how it goes on', async () => {
+    const workers = stage.client.resource(machineDeployments, NAMESPACE);
+    const pause = (paused: boolean) => workers.patch('workers', { type: 'merge', body: { spec: { paused } } });
+    await pause(true);
+    await row('workers').getByText('Paused', { exact: true }).waitFor();
+    await row('workers').getByRole('listitem').getByText('mcm rollout resume workers').waitFor();
+    await pause(false);
+    await row('workers').getByText('Under way', { exact: true }).waitFor();
+  });
+
   test('a pod that goes is seen in the drain at once, by its own watch', async () => {
     const drain = page.getByRole('region', { name: 'Drains' });
     await drain.getByText(/default\/web-0\s+is blocked/).waitFor();
@@ -123,6 +134,10 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     expect(await page.evaluate('[...document.querySelectorAll("thead th")].every((th) => th.scope === "col")')).toBe(
       true,
     );
+    for (const name of ['Deployments', 'Machines'] as const) {
+      expect(await page.getByRole('table', { name, exact: true }).count(), name).toBe(1);
+      expect(await page.getByRole('region', { name, exact: true }).count(), name).toBe(1);
+    }
     const nameless = `[...document.querySelectorAll('a, button, input, progress, summary')]
       .filter((e) => !(e.textContent.trim() || e.getAttribute('aria-label') || e.labels?.length)).length`;
     expect(await page.evaluate(nameless)).toBe(0);

@@ -7,10 +7,16 @@ import { createInterface } from 'node:readline';
 import { binaryNamed } from './binaries.ts';
 import { bundle } from './bundle.ts';
 
-// usage: node --conditions=source tools/src/bundle/measure.ts: how long each bundled program takes from its start until it is
+// usage: node --conditions=source tools/src/bundle/measure.ts: how long each bundled program of a pod takes from its start until it is
 // ready beside an empty control plane, its CPU until then, and the memory it then has. Medians of five; figures of this machine, not a test.
 const RUNS = 5;
-const CONTROLLERS = ['machine-controller-manager', 'machine-controller-local', 'machine-controller-aws'] as const;
+const CONTROLLERS = [
+  'machine-controller-manager',
+  'machine-controller-local',
+  'machine-controller-aws',
+  'machine-controller-azure',
+  'machine-controller-gcp',
+] as const;
 
 interface Started {
   readonly ms: number;

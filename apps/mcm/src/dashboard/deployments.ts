@@ -2,7 +2,7 @@ import type { Machine, MachineDeployment } from '@mcm/api';
 import { isComplete, splitSets } from '@mcm/core';
 import { controllerOf } from '@mcm/kube';
 import type { FullReading } from '../deployment-reading.ts';
-import { deploymentLines, explainDeployment } from '../explain/deployment.ts';
+import { type DeploymentExplanation, deploymentLines, explainDeployment } from '../explain/deployment.ts';
 import { type Html, html } from './html.ts';
 import type { Section } from './page.ts';
 import type { FleetSource, Snapshot } from './snapshot.ts';
@@ -36,7 +36,7 @@ ${rows.length === 0 ? html`<p>${none}</p>` : table(rows)}`;
 
 const table = (
   rows: readonly Html[],
-): Html => html`<div class="wide" role="region" aria-labelledby="deployments-heading" tabindex="0"><table>
+): Html => html`<div class="wide" role="group" aria-labelledby="deployments-heading" tabindex="0"><table aria-labelledby="deployments-heading">
 <thead><tr><th scope="col">Name</th><th scope="col">Rollout</th><th scope="col" class="number">Asked for</th><th scope="col" class="number">Updated</th><th scope="col" class="number">Available</th><th scope="col" class="number">Old</th><th scope="col">Next step</th></tr></thead>
 <tbody>${rows}</tbody></table></div>`;
 
@@ -52,9 +52,13 @@ function row(reading: FullReading, { nodes }: Snapshot, now: Date): Html {
   return html`<tr data-key="${metadata.uid}"><th scope="row">${metadata.name}</th>
 <td>${badge(mood, words)}<progress max="${Math.max(1, replicas)}" value="${Math.min(updated, replicas)}" aria-label="${`${updated} of ${replicas} machines of ${metadata.name} are updated`}"></progress></td>
 <td class="number">${replicas}</td><td class="number">${updated}</td><td class="number">${status?.availableReplicas ?? 0}</td><td class="number">${old}</td>
-<td>${explanation.next}<details id="why-${metadata.uid}"><summary>Explain ${metadata.name}</summary><pre>${deploymentLines(explanation, now).join('\n')}</pre></details></td></tr>
+<td>${explanation.next}${cures(explanation)}<details id="why-${metadata.uid}"><summary>Explain ${metadata.name}</summary><pre>${deploymentLines(explanation, now).join('\n')}</pre></details></td></tr>
 `;
 }
+
+/** What would help, for all to see: a rollout that waits for a person does so until one comes. */
+const cures = ({ cures: all }: Pick<DeploymentExplanation, 'cures'>): Html | undefined =>
+  all.length === 0 ? undefined : html`<ul class="cures">${all.map((cure) => html`<li>${cure}</li>`)}</ul>`;
 
 const ownedBy = (machines: ReadonlyMap<string, readonly Machine[]>, uid: string): number =>
   machines.get(uid)?.length ?? 0;

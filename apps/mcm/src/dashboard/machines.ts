@@ -47,7 +47,7 @@ ${shown.length === 0 ? undefined : table(shown.map((machine) => row(machine, sna
 
 const table = (
   rows: readonly Html[],
-): Html => html`<div class="wide" role="region" aria-labelledby="machines-heading" tabindex="0"><table>
+): Html => html`<div class="wide" role="group" aria-labelledby="machines-heading" tabindex="0"><table aria-labelledby="machines-heading">
 <thead><tr><th scope="col">Name</th><th scope="col">Phase</th><th scope="col">Node</th><th scope="col">Class</th><th scope="col" class="number">Age</th><th scope="col">Waits for</th></tr></thead>
 <tbody>${rows}</tbody></table></div>`;
 

@@ -78,7 +78,7 @@ function eventsSection(events: readonly EventObject[], now: Date): Section {
 ${
   rows.length === 0
     ? html`<p>None are told.</p>`
-    : html`<div class="wide" role="region" aria-labelledby="events-heading" tabindex="0"><table>
+    : html`<div class="wide" role="group" aria-labelledby="events-heading" tabindex="0"><table aria-labelledby="events-heading">
 <thead><tr><th scope="col" class="number">Age</th><th scope="col">Type</th><th scope="col">Reason</th><th scope="col">Object</th><th scope="col">Message</th></tr></thead>
 <tbody>${rows}</tbody></table></div>`
 }`;
