@@ -32,6 +32,7 @@ import type { KeptVms } from '../evidence/kept-vms.ts';
 import { type NodeChange, patchNode } from '../node/patch.ts';
 import type { NodePatch } from '../node/sync.ts';
 import { outOfService } from '../node/taints.ts';
+import { settled } from '../set/machine-writer.ts';
 import type { Caches } from './caches.ts';
 import type { CallResult, DriverCalls } from './calls.ts';
 import type { MachineMemory } from './memory.ts';
@@ -80,6 +81,7 @@ export class Performer {
           [...(machine.metadata.finalizers ?? []), Finalizers.MachineControllerManager].sort(),
         );
       case 'removeFinalizer':
+        if (await this.#findsLateNode(scope)) return;
         return this.#finish(scope);
       case 'call':
         if (action.call === 'delete' && (await this.#findsMissedNode(scope))) return;
@@ -348,6 +350,19 @@ export class Performer {
       if (answer) this.#recordNode(answer);
     }
     if (!deletionTimestamp) await ignoreNotFound(this.#nodes().delete(name, { preconditions: { uid }, signal }));
+  }
+
+  /**
+   * Asks the server for a Node that registered while its VM was being deleted, faster than the watch tells: with its machine
+   * nobody would know any more whose it was. Once a machine, and only where no Node of it was released.
+   */
+  async #findsLateNode({ o, memory, signal }: Scope): Promise<boolean> {
+    const name = o.machine.metadata.labels?.[Labels.Node];
+    const { target } = this.#options.caches;
+    if (!target || !name || o.node || memory.releasedNode || target.nodes.store.get(name)) return false;
+    const found = await settled(this.#nodes().get(name, { signal }));
+    if (found) this.#recordNode(found);
+    return found !== undefined;
   }
 
   /**
