@@ -6,15 +6,15 @@ import { addDashboard } from './dashboard/command.ts';
 import { readFully } from './deployment-reading.ts';
 import { UserError } from './errors.ts';
 import { deploymentLines, explainDeployment } from './explain/deployment.ts';
-import { explainMachine, explainMachineDrain, type MachineTarget } from './explain/machine.ts';
+import { explainMachine, linesOfDrain, type MachineTarget, previewMachineDrain } from './explain/machine.ts';
 import { readManagerSettings } from './explain/manager-settings.ts';
 import { addInspectCommands } from './inspect-commands.ts';
 import { addInstall } from './install/command.ts';
-import type { OutputFormat } from './output/format.ts';
+import { eachFormatted, formatted, type OutputFormat, sectionsOf } from './output/format.ts';
 import { addPlan } from './plan/command.ts';
 import { pause, restart, resume, type Target, undo } from './rollout/actions.ts';
 import { history, revisionTemplate } from './rollout/history.ts';
-import { followStatus } from './rollout/status.ts';
+import { followStatus, type RolloutState } from './rollout/status.ts';
 
 /** What the commands that talk to a cluster need of their process. */
 export interface CommandSurroundings {
@@ -52,11 +52,14 @@ function addRollout(program: Command, { say, signal }: CommandSurroundings): voi
   const on = (flags: ClusterFlags, name: string, work: (target: Target) => Promise<void>): Promise<void> =>
     inCluster(flags, 'rollout', ({ client, namespace }) => work({ client, namespace, name, clock: realClock }));
 
-  action('status', 'say where the rollout is, until it is complete (exit status 0) or has failed (1)')
+  withOutput(action('status', 'say where the rollout is, until it is complete (exit status 0) or has failed (1)'))
     .option('--no-watch', 'say it once')
-    .action((name: string, flags: ClusterFlags & { watch: boolean }) =>
+    .action((name: string, flags: ClusterFlags & { watch: boolean; output: OutputFormat }) =>
       on(flags, name, async (target) => {
-        const well = await followStatus(target, say, { follow: flags.watch, signal: signal() });
+        const tell = (state: RolloutState): void => {
+          for (const line of eachFormatted(flags.output, { name, ...state }, state.text)) say(line);
+        };
+        const well = await followStatus(target, tell, { follow: flags.watch, signal: signal() });
         process.exitCode = well ? 0 : 1;
       }),
     );
@@ -86,29 +89,41 @@ function addRollout(program: Command, { say, signal }: CommandSurroundings): voi
 }
 
 function addExplain(program: Command, surroundings: CommandSurroundings): void {
-  withCluster(
-    program
-      .command('explain')
-      .description('say why a machinedeployment or machine is where it is, what it waits for, and what would help')
-      .argument('<object>', 'machinedeployment/NAME or machine/NAME'),
-  ).action((text: string, flags: ClusterFlags) =>
+  withOutput(
+    withCluster(
+      program
+        .command('explain')
+        .description('say why a machinedeployment or machine is where it is, what it waits for, and what would help')
+        .argument('<object>', 'machinedeployment/NAME or machine/NAME'),
+    ),
+  ).action((text: string, flags: ClusterFlags & { output: OutputFormat }) =>
     inCluster(flags, 'explain', async (cluster) => {
-      for (const line of await explain(cluster, text, surroundings)) surroundings.say(line);
+      for (const line of await explain(cluster, text, flags.output, surroundings)) surroundings.say(line);
     }),
   );
 }
 
-async function explain(cluster: Cluster, text: string, surroundings: CommandSurroundings): Promise<string[]> {
+async function explain(
+  cluster: Cluster,
+  text: string,
+  output: OutputFormat,
+  surroundings: CommandSurroundings,
+): Promise<string[]> {
   const { kind, name } = reference(text);
-  if (kind === 'Machine') return explainMachine(machineTarget(cluster, name, surroundings));
+  const { namespace } = cluster;
+  if (kind === 'Machine') {
+    const lines = await explainMachine(machineTarget(cluster, name, surroundings));
+    return formatted(output, { kind, namespace, name, sections: sectionsOf(lines) }, () => lines);
+  }
   if (kind !== 'MachineDeployment') {
     throw new UserError(`cannot explain "${text}"; write machinedeployment/NAME or machine/NAME`);
   }
-  const reading = await readFully(cluster.client, cluster.namespace, name);
-  const manager = await readManagerSettings(cluster.client, cluster.namespace);
+  const reading = await readFully(cluster.client, namespace, name);
+  const manager = await readManagerSettings(cluster.client, namespace);
   const { items } = await cluster.target.resource<Node>(nodes).list();
   const now = realClock.now();
-  return deploymentLines(explainDeployment(reading, now, items, manager), now);
+  const explanation = explainDeployment(reading, now, items, manager);
+  return formatted(output, { kind, namespace, ...explanation }, () => deploymentLines(explanation, now));
 }
 
 const machineTarget = (
@@ -126,16 +141,22 @@ const machineTarget = (
 });
 
 function addDrain(program: Command, surroundings: CommandSurroundings): void {
-  withCluster(
-    program
-      .command('drain')
-      .description('say what a drain of a machine does, or would do if it were deleted now; changes nothing')
-      .argument('<machine>', 'its name, or machine/NAME')
-      .requiredOption('--preview', 'the only thing that this command does; machines are drained by deleting them'),
-  ).action((text: string, flags: ClusterFlags) =>
+  withOutput(
+    withCluster(
+      program
+        .command('drain')
+        .description('say what a drain of a machine does, or would do if it were deleted now; changes nothing')
+        .argument('<machine>', 'its name, or machine/NAME')
+        .requiredOption('--preview', 'the only thing that this command does; machines are drained by deleting them'),
+    ),
+  ).action((text: string, flags: ClusterFlags & { output: OutputFormat }) =>
     inCluster(flags, 'drain', async (cluster) => {
       const name = nameOf('Machine', text);
-      for (const line of await explainMachineDrain(machineTarget(cluster, name, surroundings))) surroundings.say(line);
+      const { machine, drain } = await previewMachineDrain(machineTarget(cluster, name, surroundings));
+      const lines = () => linesOfDrain(machine, drain, realClock.now());
+      const { namespace } = cluster;
+      for (const line of formatted(flags.output, { namespace, machine: name, drain: drain ?? null }, lines))
+        surroundings.say(line);
     }),
   );
 }

@@ -13,6 +13,7 @@ import {
   ailmentsOf,
   birthStages,
   complaintsOf,
+  type DrainExplanation,
   errorKindOf,
   MACHINE_DEFAULTS,
   previewDrain,
@@ -127,7 +128,7 @@ async function explainLiving(target: MachineTarget, machine: Machine): Promise<s
     ...cureOf(machine),
     ...unreplaced(machine),
     ...(complaints.length > 0 ? ['', 'Asked for in vain:', ...complaints.map((text) => `  - ${text}`)] : []),
-    ...(drains ? ['', ...(await drainOf(target, machine, machineClass, now))] : []),
+    ...(drains ? ['', ...linesOfDrain(machine, await previewOf(target, machine, machineClass), now)] : []),
     ...(recent.length > 0 ? ['', 'Last events:', ...recent] : []),
   ];
 }
@@ -181,9 +182,21 @@ function unreplaced({ metadata, status }: Machine): string[] {
 
 /** What a drain of the machine would do if it began now, or does, as lines for a person. */
 export async function explainMachineDrain(target: MachineTarget): Promise<string[]> {
-  const machine = await getMachine(target);
-  return drainOf(target, machine, await classOf(target, machine), target.clock.now());
+  const { machine, drain } = await previewMachineDrain(target);
+  return linesOfDrain(machine, drain, target.clock.now());
 }
+
+/** The same for a program; `drain` is undefined for a machine without a node: there is nothing to drain. */
+export async function previewMachineDrain(
+  target: MachineTarget,
+): Promise<{ readonly machine: Machine; readonly drain: DrainExplanation | undefined }> {
+  const machine = await getMachine(target);
+  return { machine, drain: await previewOf(target, machine, await classOf(target, machine)) };
+}
+
+/** A preview as lines for a person. */
+export const linesOfDrain = (machine: Machine, drain: DrainExplanation | undefined, now: Date): string[] =>
+  drain ? drainLines(drain, now) : [`machine ${machine.metadata.name} has no node: there is nothing to drain`];
 
 /** Machines that name the same Node. */
 async function namesakesOf(
@@ -200,22 +213,14 @@ const classOf = ({ client, namespace }: MachineTarget, machine: Machine): Promis
     ? orUndefined(client.resource<MachineClass>(machineClasses, namespace).get(machine.spec.class.name))
     : Promise.resolve(undefined);
 
-async function drainOf(
+const previewOf = (
   { target, clock, random, signal }: MachineTarget,
   machine: Machine,
   machineClass: MachineClass | undefined,
-  now: Date,
-): Promise<string[]> {
+): Promise<DrainExplanation | undefined> => {
   const runtime = { clock, random, log: silentLogger };
-  const drain = await previewDrain({
-    target,
-    machine,
-    ...(machineClass ? { machineClass } : {}),
-    runtime,
-    signal,
-  });
-  return drain ? drainLines(drain, now) : [`machine ${machine.metadata.name} has no node: there is nothing to drain`];
-}
+  return previewDrain({ target, machine, ...(machineClass ? { machineClass } : {}), runtime, signal });
+};
 
 /** When its deletion was asked for, when it became unhealthy, or, as long as it has never joined, when it was made. */
 function sinceOf({ metadata, status }: Machine, now: Date): string {

@@ -1,5 +1,4 @@
-import { stringify } from 'yaml';
-import type { OutputFormat } from '../output/format.ts';
+import { eachFormatted, type OutputFormat } from '../output/format.ts';
 
 /** From the most talkative on. */
 export const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
@@ -71,8 +70,7 @@ const MARKS: Readonly<Record<Level, string>> = { debug: '.', info: ' ', warn: '!
 
 /** One entry as it is printed; JSON is one object a line, YAML one document each. */
 export function entryText(entry: LogEntry, format: OutputFormat): string {
-  if (format === 'json') return JSON.stringify(entry);
-  if (format === 'yaml') return `---\n${stringify(entry).trimEnd()}`;
+  if (format === 'json' || format === 'yaml') return eachFormatted(format, entry, '').join('\n');
   const { at, level, program, message, fields } = entry;
   const { machine, error, ...others } = fields;
   const about = typeof machine === 'string' ? ` ${machine}:` : '';

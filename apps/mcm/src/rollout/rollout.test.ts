@@ -139,7 +139,7 @@ test('what is in the way of a rollout is told in place of counts', async () => {
 
 test('status is followed until the rollout is complete', async () => {
   const said: string[] = [];
-  const following = followStatus(target, (line) => said.push(line), {
+  const following = followStatus(target, ({ text }) => said.push(text), {
     follow: true,
     signal: AbortSignal.timeout(30_000),
   });

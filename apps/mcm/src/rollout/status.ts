@@ -6,7 +6,7 @@ import type { Target } from './actions.ts';
 
 /** Where a rollout is. */
 export interface RolloutState {
-  readonly kind: 'complete' | 'under way' | 'failed';
+  readonly kind: 'complete' | 'under way' | 'failed' | 'deleted';
   readonly text: string;
 }
 
@@ -50,13 +50,13 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
  */
 export async function followStatus(
   target: Target,
-  say: (line: string) => void,
+  say: (state: RolloutState) => void,
   { follow, signal }: { readonly follow: boolean; readonly signal: AbortSignal },
 ): Promise<boolean> {
   let said = '';
   const tell = (deployment: MachineDeployment): RolloutState => {
     const state = rolloutState(deployment);
-    if (state.text !== said) say(state.text);
+    if (state.text !== said) say(state);
     said = state.text;
     return state;
   };
@@ -66,7 +66,7 @@ export async function followStatus(
     if (!follow) return state.kind !== 'failed';
     if (state.kind !== 'under way') return state.kind === 'complete';
     const last = await nextEnd(target, seen.metadata.resourceVersion, tell, signal);
-    if (last === 'deleted') say(`machinedeployment ${target.name} was deleted`);
+    if (last === 'deleted') say({ kind: 'deleted', text: `machinedeployment ${target.name} was deleted` });
     if (last !== 'unknown') return last === 'complete';
   }
   return false;

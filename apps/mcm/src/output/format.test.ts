@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { eachFormatted, formatted, OUTPUT_FORMATS, sectionsOf } from './format.ts';
+
+test('the same model in every format; wide is for a person', () => {
+  const model = { name: 'a', items: [1] };
+  const told = Object.fromEntries(
+    OUTPUT_FORMATS.map((format) => [format, formatted(format, model, (_, wide) => [`text ${wide}`]).join('\n')]),
+  );
+  expect([told['text'], told['wide']]).toEqual(['text false', 'text true']);
+  expect([JSON.parse(told['json'] ?? ''), parse(told['yaml'] ?? '')]).toEqual([model, model]);
+});
+
+test('what follows each other is an object a line, or a document each', () => {
+  const models = [{ a: 1 }, { a: 2 }];
+  const lines = models.flatMap((model) => eachFormatted('json', model, 'text'));
+  expect(lines.map((line) => JSON.parse(line))).toEqual(models);
+  const documents = models.flatMap((model) => eachFormatted('yaml', model, 'text')).join('\n');
+  expect(parseAllDocuments(documents).map((document) => document.toJS())).toEqual(models);
+  expect(eachFormatted('wide', {}, 'text')).toEqual(['text']);
+});
+
+test('lines for a person in parts: titles, and what stands under them', () => {
+  expect(sectionsOf(['machine a', '  phase  Running', '', 'Waits for:', '  - one', '  - two', ''])).toEqual([
+    { title: 'machine a', lines: ['phase  Running'] },
+    { title: 'Waits for', lines: ['one', 'two'] },
+  ]);
+  expect(sectionsOf([])).toEqual([]);
+});
