@@ -165,6 +165,8 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
 /** Loads the SDK ahead of the first call: it takes a third of a second that no reconcile should wait for. */
 export async function loadSdk(): Promise<void> {
   await import('@aws-sdk/client-ec2');
+  // What is left of it then is small, and any class may turn to a workload's identity.
+  await import('@aws-sdk/client-sts');
 }
 
 /** Where a client of the SDK finds its service: said to it only where the operator says so, for it beats the environment. */
