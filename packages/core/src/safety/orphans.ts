@@ -255,14 +255,14 @@ export class OrphanCollector {
   /** VMs that another control cluster made are left to it; once for each of them an event says so. */
   #withoutForeign(machineClass: MachineClass, { foreign }: ClassState, { vms }: Listing): readonly ListedInstance[] {
     const owners = { own: this.#o.owner?.(), former: this.#o.options.formerOwners ?? [] };
-    const others = vms.filter((vm) => isForeign(vm, owners));
+    const others = new Set(vms.filter((vm) => isForeign(vm, owners)));
     for (const { owner = '', providerId } of others) {
       if (foreign.has(owner)) continue;
       foreign.add(owner);
       const text = `VMs with the tags of the class, such as ${providerId}, were made by another control cluster (${owner}) and are left to it; if this one took its place, name it in --orphan-former-owners`;
       this.#o.recorder.event(machineClass, 'Warning', 'ForeignVMs', text);
     }
-    return others.length === 0 ? vms : vms.filter((vm) => !others.includes(vm));
+    return others.size === 0 ? vms : vms.filter((vm) => !others.has(vm));
   }
 
   /** VMs that are kept for study are no orphans until their time is over. The record of one outlives it, or a crash between would leak it. */
