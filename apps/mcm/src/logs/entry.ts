@@ -72,12 +72,13 @@ const MARKS: Readonly<Record<Level, string>> = { debug: '.', info: ' ', warn: '!
 export function entryText(entry: LogEntry, format: OutputFormat): string {
   if (format === 'json' || format === 'yaml') return eachFormatted(format, entry, '').join('\n');
   const { at, level, program, message, fields } = entry;
-  const { machine, error, ...others } = fields;
+  const { machine, because, error, ...others } = fields;
   const about = typeof machine === 'string' ? ` ${machine}:` : '';
+  const why = typeof because === 'string' ? `: ${because}` : '';
   const cause = causeOf(error);
   const more = format === 'wide' && Object.keys(others).length > 0 ? ` ${JSON.stringify(others)}` : '';
   const time = at.slice(11, 23) || ' '.repeat(12);
-  return `${time} ${level ? MARKS[level] : ' '} [${program}]${about} ${message}${cause}${more}`;
+  return `${time} ${level ? MARKS[level] : ' '} [${program}]${about} ${message}${why}${cause}${more}`;
 }
 
 function causeOf(error: unknown): string {

@@ -108,12 +108,12 @@ describe('followed', () => {
 test('lines of any kind are entries: a message as it stands where there is no structure', () => {
   for (const text of ['', '{', '{"msg":1}', 'null', '[]', '{"level":"info"}'])
     expect(parseEntry('p', text)).toMatchObject({ message: text, level: undefined });
-  const entry = parseEntry('p', line(1, 'x', { machines: ['default/m'], level: 'debug' }));
+  const entry = parseEntry('p', line(1, 'x', { machines: ['default/m'], level: 'debug', because: 'so' }));
   expect([
     isWanted(entry, { machine: 'm' }),
     isWanted(entry, { machine: 'n' }),
     isWanted(entry, { level: 'info' }),
   ]).toEqual([true, false, false]);
-  expect(entryText(entry, 'wide')).toBe('12:00:01.000 . [p] x {"machines":["default/m"]}');
+  expect(entryText(entry, 'wide')).toBe('12:00:01.000 . [p] x: so {"machines":["default/m"]}');
   expect(entryText(entry, 'yaml')).toMatch(/^---\nprogram: p\n/);
 });
